@@ -1,0 +1,2 @@
+//! The papers tables and the peers, side by side.
+fn main() {}
