@@ -1,1 +1,15 @@
-//! Under construction.
+//! Numbers only: residue rings, number-theoretic transforms, RNS bases, base conversion, polynomials and samplers for the
+//! cyclotomic ring `Z_q[X]/(X^N + 1)`. No cryptography.
+//!
+//! Every kernel gives bit-identical results on every CPU; [`Kernel`] only decides how fast.
+
+pub mod arith;
+pub mod convert;
+pub mod elementwise;
+mod error;
+mod kernel;
+pub mod ntt;
+pub mod primes;
+
+pub use error::RingError;
+pub use kernel::Kernel;

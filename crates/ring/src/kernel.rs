@@ -1,0 +1,106 @@
+//! Which instruction sets the kernels may use: decided once, at run time.
+
+use std::{fmt, str::FromStr, sync::OnceLock};
+
+use crate::RingError;
+
+/// The most capable family of kernels that may be used; each includes those before it where they are needed.
+///
+/// Results do not depend on the choice: every kernel gives the same residues in the same order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kernel {
+    /// Plain Rust on 64- and 128-bit integers; any modulus.
+    Portable,
+    /// AVX2 with FMA on `f64` for moduli below 2^50, portable above.
+    Avx2,
+    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for every modulus.
+    Avx512,
+    /// AVX-512 IFMA (and VBMI) for moduli below 2^50, [`Kernel::Avx512`] above.
+    Avx512Ifma,
+}
+
+impl Kernel {
+    /// Every kernel, from the plainest up.
+    pub const ALL: [Kernel; 4] = [Kernel::Portable, Kernel::Avx2, Kernel::Avx512, Kernel::Avx512Ifma];
+
+    /// Whether this CPU can run it.
+    pub fn is_supported(self) -> bool {
+        match self {
+            Kernel::Portable => true,
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 => {
+                is_x86_feature_detected!("avx512f")
+                    && is_x86_feature_detected!("avx512dq")
+                    && is_x86_feature_detected!("avx512vl")
+                    && is_x86_feature_detected!("avx512bw")
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512Ifma => {
+                Kernel::Avx512.is_supported()
+                    && is_x86_feature_detected!("avx512ifma")
+                    && is_x86_feature_detected!("avx512vbmi")
+            }
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
+    }
+
+    /// The kernels this CPU can run, from the plainest up.
+    pub fn supported() -> impl Iterator<Item = Kernel> {
+        Kernel::ALL.into_iter().filter(|k| k.is_supported())
+    }
+
+    /// The kernel to use: what the environment variable `HIPPOCRENE_KERNEL` says, else the best that the CPU has.
+    /// Read once; later changes of the variable have no effect.
+    ///
+    /// # Errors
+    /// [`RingError::Kernel`] when the variable names no kernel or one that this CPU cannot run.
+    pub fn detect() -> Result<Kernel, RingError> {
+        static CHOICE: OnceLock<Result<Kernel, RingError>> = OnceLock::new();
+        CHOICE
+            .get_or_init(|| match std::env::var("HIPPOCRENE_KERNEL") {
+                Ok(value) => value.parse(),
+                Err(_) => Ok(Kernel::supported().max().unwrap_or(Kernel::Portable)),
+            })
+            .clone()
+    }
+}
+
+impl fmt::Display for Kernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Kernel::Portable => "portable",
+            Kernel::Avx2 => "avx2",
+            Kernel::Avx512 => "avx512",
+            Kernel::Avx512Ifma => "avx512ifma",
+        })
+    }
+}
+
+impl FromStr for Kernel {
+    type Err = RingError;
+
+    fn from_str(value: &str) -> Result<Self, RingError> {
+        let error = |reason: &str| RingError::Kernel { value: value.into(), reason: reason.into() };
+        let kernel = Kernel::ALL
+            .into_iter()
+            .find(|k| k.to_string() == value)
+            .ok_or_else(|| error("the kernels are portable, avx2, avx512 and avx512ifma"))?;
+        if kernel.is_supported() { Ok(kernel) } else { Err(error("this CPU lacks its instructions")) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_round_trip_and_unknown_ones_are_refused() {
+        for kernel in Kernel::supported() {
+            assert_eq!(kernel.to_string().parse(), Ok(kernel));
+        }
+        assert!("avx1024".parse::<Kernel>().unwrap_err().to_string().contains("HIPPOCRENE_KERNEL=avx1024"));
+    }
+}

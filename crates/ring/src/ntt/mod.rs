@@ -1,0 +1,82 @@
+//! The negacyclic number-theoretic transform of `Z_q[X]/(X^N + 1)`.
+//!
+//! With `psi` the primitive `2N`-th root of unity of [`crate::primes::primitive_root_2n`], the forward transform takes the
+//! coefficients of `a` to its values `a(psi^e)` at the odd powers of `psi`. They are stored in **evaluation order**:
+//! standard index `k` holds `e = 2 brv(k) + 1` (`brv` reverses `log2 N` bits), and for `N >= 64` each block of 64
+//! indices is stored as the transpose of an 8 x 8 matrix, index `64 b + 8 r + c` at position `64 b + 8 c + r`. The order
+//! is the same for every kernel.
+
+mod portable;
+
+use crate::{Kernel, RingError, arith::bit_reverse, primes};
+
+/// The standard (bit-reversed) index that is stored at `position`.
+pub fn standard_index(degree: usize, position: usize) -> usize {
+    if degree < 64 { position } else { (position & !63) | ((position & 7) << 3) | ((position >> 3) & 7) }
+}
+
+/// The exponent `e` such that `position` holds `a(psi^e)`: odd, below `2 degree`.
+pub fn exponent(degree: usize, position: usize) -> usize {
+    2 * bit_reverse(standard_index(degree, position), degree.trailing_zeros()) + 1
+}
+
+/// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`].
+#[derive(Debug, Clone, Copy)]
+pub struct InverseFactor(u64);
+
+/// The transform for one prime, one ring degree and one kernel.
+#[derive(Debug, Clone)]
+pub struct NttPlan {
+    portable: portable::Plan,
+}
+
+impl NttPlan {
+    /// A plan for the prime `q < 2^61`, `q = 1 mod 2 degree`.
+    ///
+    /// # Errors
+    /// When the degree or the modulus is not supported, or there is no root of unity.
+    pub fn new(q: u64, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
+        if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
+            return Err(RingError::RingDegree { degree });
+        }
+        if q >= 1 << 61 || q < 3 {
+            return Err(RingError::ModulusRange { modulus: q });
+        }
+        if !primes::is_prime(q) {
+            return Err(RingError::NotPrime { modulus: q });
+        }
+        let root = primes::primitive_root_2n(q, degree)?;
+        let _ = kernel;
+        Ok(NttPlan { portable: portable::Plan::new(q, degree, root) })
+    }
+
+    /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.
+    pub fn forward(&self, a: &mut [u64]) {
+        self.portable.forward(a);
+    }
+
+    /// Coefficients in `[0, 2q)` to congruent values in `[0, lazy_bound() q)`.
+    pub fn forward_lazy(&self, a: &mut [u64]) {
+        self.portable.forward(a);
+    }
+
+    /// The multiple of `q` below which [`NttPlan::forward_lazy`] leaves its values.
+    pub fn lazy_bound(&self) -> u64 {
+        1
+    }
+
+    /// Values in `[0, 2q)`, in evaluation order, to coefficients in `[0, q)`.
+    pub fn inverse(&self, a: &mut [u64]) {
+        self.portable.inverse(a, self.portable.inverse_factor(1));
+    }
+
+    /// [`NttPlan::inverse`] times the constant that `factor` was prepared from, at no extra cost.
+    pub fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
+        self.portable.inverse(a, factor.0);
+    }
+
+    /// Prepares the constant `c` in `[0, q)` for [`NttPlan::inverse_scaled`].
+    pub fn inverse_factor(&self, c: u64) -> InverseFactor {
+        InverseFactor(self.portable.inverse_factor(c))
+    }
+}
