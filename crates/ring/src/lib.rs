@@ -9,7 +9,12 @@ pub mod elementwise;
 mod error;
 mod kernel;
 pub mod ntt;
+pub mod poly;
 pub mod primes;
+mod ring;
+pub mod scratch;
 
 pub use error::RingError;
 pub use kernel::Kernel;
+pub use poly::{Domain, Poly};
+pub use ring::ResidueRing;

@@ -1,0 +1,114 @@
+//! Polynomials: limbs of residues, one after the other in aligned memory.
+
+use aligned_vec::{AVec, ConstAlign};
+
+/// What the residues of a polynomial are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// Coefficients of `1, X, X^2, ...`.
+    Coefficient,
+    /// Values at the odd powers of a root of unity, in the evaluation order of [`crate::ntt`].
+    Evaluation,
+}
+
+/// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`, limb-major, 64-byte aligned.
+/// Which modulus a limb belongs to is known by the modulus that the polynomial goes with, not by the polynomial.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Poly {
+    degree: usize,
+    domain: Domain,
+    data: AVec<u64, ConstAlign<64>>,
+}
+
+impl Poly {
+    /// The zero polynomial with `limbs` limbs of ring degree `degree`.
+    pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
+        Poly { degree, domain, data: AVec::from_iter(64, std::iter::repeat_n(0, degree * limbs)) }
+    }
+
+    /// The ring degree `N`.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// How many limbs it has.
+    pub fn limb_count(&self) -> usize {
+        self.data.len() / self.degree
+    }
+
+    /// The domain of its residues.
+    pub fn domain(&self) -> Domain {
+        self.domain
+    }
+
+    /// Declares the residues to be of another domain, after the limbs have been transformed.
+    pub fn set_domain(&mut self, domain: Domain) {
+        self.domain = domain;
+    }
+
+    /// Limb `i`.
+    pub fn limb(&self, i: usize) -> &[u64] {
+        &self.data[i * self.degree..(i + 1) * self.degree]
+    }
+
+    /// Limb `i`, to be changed.
+    pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
+        &mut self.data[i * self.degree..(i + 1) * self.degree]
+    }
+
+    /// The limbs in order.
+    pub fn limbs(&self) -> std::slice::ChunksExact<'_, u64> {
+        self.data.chunks_exact(self.degree)
+    }
+
+    /// The limbs in order, to be changed.
+    pub fn limbs_mut(&mut self) -> std::slice::ChunksExactMut<'_, u64> {
+        self.data.chunks_exact_mut(self.degree)
+    }
+
+    /// All residues, limb after limb.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.data
+    }
+
+    /// All residues, limb after limb, to be changed.
+    pub fn as_mut_slice(&mut self) -> &mut [u64] {
+        &mut self.data
+    }
+
+    /// Changes the number of limbs: new limbs are zero, surplus ones are dropped. Memory is kept, so that growing back within
+    /// what was once held allocates nothing.
+    pub fn resize_limbs(&mut self, limbs: usize) {
+        self.data.resize(limbs * self.degree, 0);
+    }
+
+    /// How many limbs the memory already held has room for.
+    pub fn capacity_limbs(&self) -> usize {
+        self.data.capacity() / self.degree
+    }
+
+    /// Makes this a copy of `other`, in the memory already held where that is enough.
+    pub fn copy_from(&mut self, other: &Poly) {
+        self.degree = other.degree;
+        self.domain = other.domain;
+        self.data.resize(other.data.len(), 0);
+        self.data.copy_from_slice(&other.data);
+    }
+
+    /// Overwrites every residue with zero.
+    pub fn clear(&mut self) {
+        self.data.fill(0);
+    }
+}
+
+impl std::fmt::Debug for Poly {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "Poly {{ degree: {}, limbs: {}, domain: {:?} }}",
+            self.degree,
+            self.limb_count(),
+            self.domain
+        )
+    }
+}

@@ -1,0 +1,86 @@
+//! Scratch memory that is used again instead of being allocated again.
+
+use std::{
+    ops::{Deref, DerefMut},
+    sync::{Mutex, PoisonError},
+};
+
+use crate::poly::{Domain, Poly};
+
+/// A pool of polynomials of one ring degree. What is taken comes back when its guard is dropped; once a computation has run
+/// once, running it again allocates nothing.
+#[derive(Debug)]
+pub struct ScratchPool {
+    degree: usize,
+    free: Mutex<Vec<Poly>>,
+}
+
+impl ScratchPool {
+    /// An empty pool for ring degree `degree`.
+    pub fn new(degree: usize) -> Self {
+        ScratchPool { degree, free: Mutex::new(Vec::new()) }
+    }
+
+    /// A polynomial of `limbs` limbs with unspecified residues.
+    pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
+        let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        // The smallest one that is large enough, else the largest, to be grown.
+        let best = (0..free.len()).min_by_key(|&i| {
+            let have = free[i].capacity_limbs();
+            if have >= limbs { (0, have) } else { (1, usize::MAX - have) }
+        });
+        let mut poly = match best {
+            Some(i) => free.swap_remove(i),
+            None => Poly::zero(self.degree, 0, domain),
+        };
+        drop(free);
+        poly.resize_limbs(limbs);
+        poly.set_domain(domain);
+        Scratch { poly: Some(poly), pool: self }
+    }
+}
+
+/// A polynomial on loan from a [`ScratchPool`].
+#[derive(Debug)]
+pub struct Scratch<'a> {
+    poly: Option<Poly>,
+    pool: &'a ScratchPool,
+}
+
+impl Deref for Scratch<'_> {
+    type Target = Poly;
+
+    fn deref(&self) -> &Poly {
+        self.poly.as_ref().expect("present until dropped")
+    }
+}
+
+impl DerefMut for Scratch<'_> {
+    fn deref_mut(&mut self) -> &mut Poly {
+        self.poly.as_mut().expect("present until dropped")
+    }
+}
+
+impl Drop for Scratch<'_> {
+    fn drop(&mut self) {
+        if let Some(poly) = self.poly.take() {
+            self.pool.free.lock().unwrap_or_else(PoisonError::into_inner).push(poly);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_comes_back() {
+        let pool = ScratchPool::new(16);
+        let (small, large) = (pool.take(1, Domain::Coefficient), pool.take(5, Domain::Coefficient));
+        let (at_small, at_large) = (small.as_slice().as_ptr(), large.as_slice().as_ptr());
+        drop((small, large));
+        assert_eq!(pool.take(1, Domain::Evaluation).as_slice().as_ptr(), at_small);
+        assert_eq!(pool.take(3, Domain::Evaluation).as_slice().as_ptr(), at_large);
+        assert_eq!(pool.take(3, Domain::Evaluation).limb_count(), 3);
+    }
+}
