@@ -13,8 +13,10 @@ pub mod poly;
 pub mod primes;
 mod ring;
 pub mod scratch;
+mod threads;
 
 pub use error::RingError;
 pub use kernel::Kernel;
 pub use poly::{Domain, Poly};
 pub use ring::ResidueRing;
+pub use threads::Threads;

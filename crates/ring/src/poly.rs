@@ -2,6 +2,8 @@
 
 use aligned_vec::{AVec, ConstAlign};
 
+use crate::Threads;
+
 /// What the residues of a polynomial are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Domain {
@@ -64,6 +66,21 @@ impl Poly {
     /// The limbs in order, to be changed.
     pub fn limbs_mut(&mut self) -> std::slice::ChunksExactMut<'_, u64> {
         self.data.chunks_exact_mut(self.degree)
+    }
+
+    /// Calls `f(i, limb i)` for every limb, shared out to `threads`.
+    pub fn for_each_limb(&mut self, threads: &Threads, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
+        threads.for_each_chunk(&mut self.data, self.degree, f);
+    }
+
+    /// Calls `f(i, limb i of self, limb i of other)` for every limb, shared out to `threads`.
+    pub fn for_each_limb_pair(
+        &mut self,
+        other: &mut Poly,
+        threads: &Threads,
+        f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync + Send,
+    ) {
+        threads.for_each_chunk_pair(&mut self.data, &mut other.data, self.degree, f);
     }
 
     /// All residues, limb after limb.

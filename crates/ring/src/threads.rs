@@ -1,0 +1,99 @@
+//! How many threads a computation may use.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+
+use crate::RingError;
+
+/// A setting: one thread (nothing is started, nothing is allocated), or a pool that the limbs of a polynomial are shared out to.
+#[derive(Debug, Clone, Default)]
+pub struct Threads {
+    pool: Option<Arc<rayon::ThreadPool>>,
+}
+
+impl Threads {
+    /// The calling thread alone.
+    pub fn single() -> Self {
+        Threads::default()
+    }
+
+    /// A pool of `count` threads; one or zero is [`Threads::single`].
+    ///
+    /// # Errors
+    /// [`RingError::Threads`] when the operating system refuses.
+    pub fn new(count: usize) -> Result<Self, RingError> {
+        if count <= 1 {
+            return Ok(Threads::single());
+        }
+        let pool = rayon::ThreadPoolBuilder::new()
+            .num_threads(count)
+            .build()
+            .map_err(|e| RingError::Threads { threads: count, reason: e.to_string() })?;
+        Ok(Threads { pool: Some(Arc::new(pool)) })
+    }
+
+    /// How many threads there are.
+    pub fn count(&self) -> usize {
+        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
+    }
+
+    /// Calls `f(0), .., f(count - 1)`.
+    pub fn for_each(&self, count: usize, f: impl Fn(usize) + Sync + Send) {
+        match &self.pool {
+            None => (0..count).for_each(f),
+            Some(pool) => pool.install(|| (0..count).into_par_iter().for_each(f)),
+        }
+    }
+
+    /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`.
+    pub fn for_each_chunk(&self, data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
+        match &self.pool {
+            None => data.chunks_exact_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)),
+            Some(pool) => {
+                pool.install(|| {
+                    data.par_chunks_exact_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk))
+                });
+            }
+        }
+    }
+
+    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one length.
+    pub fn for_each_chunk_pair(
+        &self,
+        a: &mut [u64],
+        b: &mut [u64],
+        size: usize,
+        f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync + Send,
+    ) {
+        match &self.pool {
+            None => {
+                let pairs = a.chunks_exact_mut(size).zip(b.chunks_exact_mut(size));
+                pairs.enumerate().for_each(|(i, (a, b))| f(i, a, b));
+            }
+            Some(pool) => pool.install(|| {
+                let pairs = a.par_chunks_exact_mut(size).zip(b.par_chunks_exact_mut(size));
+                pairs.enumerate().for_each(|(i, (a, b))| f(i, a, b));
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_chunk_is_visited_once() {
+        for threads in [Threads::single(), Threads::new(3).unwrap()] {
+            let (mut a, mut b) = (vec![0; 40], vec![0; 40]);
+            threads.for_each_chunk(&mut a, 8, |i, chunk| chunk.fill(i as u64));
+            assert!(a.iter().enumerate().all(|(k, &x)| x == k as u64 / 8));
+            threads.for_each_chunk_pair(&mut a, &mut b, 8, |i, a, b| b[0] = a[0] + i as u64);
+            assert_eq!(b[32], 8);
+            let sum = std::sync::atomic::AtomicUsize::new(0);
+            threads.for_each(10, |i| _ = sum.fetch_add(i, std::sync::atomic::Ordering::Relaxed));
+            assert_eq!(sum.into_inner(), 45);
+        }
+    }
+}
