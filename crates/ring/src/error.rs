@@ -60,6 +60,12 @@ pub enum RingError {
         /// Why it cannot be used.
         reason: String,
     },
+    /// The operating system's random number generator failed.
+    #[error("the operating system gave no random numbers: {reason}")]
+    Entropy {
+        /// What the operating system said.
+        reason: String,
+    },
     /// A sampler was asked for something that does not exist.
     #[error("a ternary polynomial of ring degree {degree} cannot have Hamming weight {weight}")]
     HammingWeight {

@@ -12,6 +12,7 @@ pub mod ntt;
 pub mod poly;
 pub mod primes;
 mod ring;
+pub mod sample;
 pub mod scratch;
 mod threads;
 
@@ -19,4 +20,5 @@ pub use error::RingError;
 pub use kernel::Kernel;
 pub use poly::{Domain, Poly};
 pub use ring::ResidueRing;
+pub use sample::{SIGMA, Sampler, Seed};
 pub use threads::Threads;

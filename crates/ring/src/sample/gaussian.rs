@@ -1,0 +1,164 @@
+//! The discrete Gaussian distribution: errors.
+
+use zeroize::Zeroize;
+
+use super::Sampler;
+
+/// The standard deviation parameter of [`Sampler::gaussian`]: the customary `8 / sqrt(2 pi)` of the Homomorphic Encryption
+/// Standard, rounded as everybody rounds it.
+pub const SIGMA: f64 = 3.19;
+
+/// The high and low 63 bits of `floor(2^126 P(|X| >= k))` for `k = 1, 2, ...` up to the last that is not zero.
+const TAILS: [(u64, u64); 41] = {
+    let tails = super::gaussian_table::TAILS;
+    let mut halves = [(0, 0); 41];
+    let mut k = 0;
+    while k < 41 {
+        halves[k] = ((tails[k] >> 63) as u64, tails[k] as u64 & LOW_63);
+        k += 1;
+    }
+    halves
+};
+
+const LOW_63: u64 = (1 << 63) - 1;
+
+/// How many values are drawn side by side.
+const LANES: usize = 16;
+
+impl Sampler {
+    /// Fills `out` with independent draws `X` from the discrete Gaussian distribution on the integers with parameter [`SIGMA`]:
+    /// `P(X = x)` is proportional to `exp(-x^2 / (2 SIGMA^2))`.
+    ///
+    /// Constant time: a uniform number of 126 bits is compared with every entry of a table of the tails `P(|X| >= k)`, and the
+    /// number of entries above it is `|X|`; one more bit is the sign. The tails are rounded down to multiples of `2^-126`, which
+    /// cuts them off at `|X| = 41`: the distance from the exact distribution is below `2^-120` per draw.
+    pub fn gaussian(&mut self, out: &mut [i64]) {
+        let mut high = [0; LANES];
+        let mut low = [0; LANES];
+        let mut values = [0; LANES];
+        for chunk in out.chunks_mut(LANES) {
+            for (h, l) in high.iter_mut().zip(&mut low).take(chunk.len()) {
+                (*h, *l) = (self.stream.word(), self.stream.word());
+            }
+            invert(&high, &low, &mut values);
+            chunk.copy_from_slice(&values[..chunk.len()]);
+        }
+        high.zeroize();
+        low.zeroize();
+        values.zeroize();
+    }
+}
+
+/// The values for the uniform numbers whose high and low 63 bits are in the low bits of `high` and `low`; the top bit of `high`
+/// is the sign.
+#[inline(always)]
+fn invert(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
+    let mut counts = [0u64; LANES];
+    for (tail_high, tail_low) in TAILS {
+        for ((count, h), l) in counts.iter_mut().zip(high).zip(low) {
+            // Both halves are below 2^63: the top bit of a difference is its borrow.
+            let borrow = (l & LOW_63).wrapping_sub(tail_low) >> 63;
+            *count += (h & LOW_63).wrapping_sub(tail_high).wrapping_sub(borrow) >> 63;
+        }
+    }
+    for ((value, count), h) in values.iter_mut().zip(counts).zip(high) {
+        let negative = -((h >> 63) as i64);
+        *value = (count as i64 ^ negative) - negative;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use num_bigint::BigUint;
+
+    use super::*;
+    use crate::sample::Seed;
+
+    /// The table again, from `exp` as a Taylor series in 320-bit fixed point.
+    #[test]
+    fn table_is_right() {
+        let one: BigUint = BigUint::from(1u8) << 320u32;
+        // exp(-1 / (2 SIGMA^2)) with SIGMA = 319/100: exp(-x) with x = 5000/101761, as even minus odd terms.
+        let (mut term, mut even, mut odd) = (one.clone(), BigUint::ZERO, BigUint::ZERO);
+        for i in 1u32..100 {
+            if i % 2 == 1 {
+                even += &term
+            } else {
+                odd += &term
+            }
+            term = term * 5000u32 / (101_761 * i);
+        }
+        let base = even - odd;
+        // rho(k) = base^(k^2)
+        let (mut rho, mut step, square) = (vec![one.clone()], base.clone(), (&base * &base) >> 320u32);
+        for _ in 0..80 {
+            let next = (rho.last().unwrap() * &step) >> 320u32;
+            rho.push(next);
+            step = (step * &square) >> 320u32;
+        }
+        let tail = |k: usize| rho[k..].iter().sum::<BigUint>() * 2u32;
+        let total = tail(1) + one;
+        for k in 1..=42 {
+            let expected = (tail(k) << 126u32) / &total;
+            let (high, low) = TAILS.get(k - 1).copied().unwrap_or_default();
+            assert_eq!((BigUint::from(high) << 63u32) + low, expected, "{k}");
+        }
+    }
+
+    #[test]
+    fn inversion_is_exact_at_the_edges() {
+        let value = |high: u64, low: u64| {
+            let mut values = [0; LANES];
+            invert(&[high; LANES], &[low; LANES], &mut values);
+            values[0]
+        };
+        for (k, &(high, low)) in TAILS.iter().enumerate() {
+            let k = k as i64;
+            assert_eq!(value(high, low), k);
+            let (below_high, below_low) = if low == 0 { (high - 1, LOW_63) } else { (high, low - 1) };
+            assert_eq!(value(below_high, below_low), k + 1);
+            // The top bit of the low half says nothing, that of the high half is the sign.
+            assert_eq!(value(below_high | 1 << 63, below_low | 1 << 63), -k - 1);
+        }
+        assert_eq!(value(LOW_63, LOW_63), 0);
+        assert_eq!(value(u64::MAX, LOW_63), 0);
+    }
+
+    #[test]
+    fn moments_and_cells() {
+        let n = 1 << 20;
+        let mut out = vec![0; n];
+        Sampler::new(&Seed::from_bytes([9; 32]), 0).gaussian(&mut out);
+        let moment = |power: i32| out.iter().map(|x| (*x as f64).powi(power)).sum::<f64>() / n as f64;
+        // Five standard errors each: SIGMA / 1024, sqrt(2) SIGMA^2 / 1024, sqrt(96) SIGMA^4 / 1024.
+        assert!(moment(1).abs() < 0.0156);
+        assert!((moment(2) - SIGMA.powi(2)).abs() < 0.0703);
+        assert!((moment(4) - 3.0 * SIGMA.powi(4)).abs() < 4.96);
+        // Chi-square over -12..=12 and the two tails, 26 degrees of freedom: below 54.1 with probability 0.999.
+        let rho = |x: i64| (-((x * x) as f64) / (2.0 * SIGMA * SIGMA)).exp();
+        let total: f64 = (-60..=60).map(rho).sum();
+        let chi: f64 = (-13..=13)
+            .map(|cell: i64| {
+                let seen = out.iter().filter(|x| (**x).clamp(-13, 13) == cell).count() as f64;
+                let mass: f64 = (-60..=60).filter(|x: &i64| (*x).clamp(-13, 13) == cell).map(rho).sum();
+                let expected = n as f64 * mass / total;
+                (seen - expected).powi(2) / expected
+            })
+            .sum();
+        assert!(chi < 54.1, "{chi}");
+    }
+
+    #[test]
+    fn every_length_is_filled_and_deterministic() {
+        let draw = |length: usize| {
+            let mut out = vec![99; length];
+            Sampler::new(&Seed::from_bytes([1; 32]), 5).gaussian(&mut out);
+            out
+        };
+        let all = draw(100);
+        assert!(all.iter().all(|x| x.abs() <= 41));
+        for length in [0, 1, 15, 16, 17] {
+            assert_eq!(draw(length), all[..length]);
+        }
+    }
+}

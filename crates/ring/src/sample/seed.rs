@@ -1,0 +1,73 @@
+//! Seeds: the entropy that everything random comes from.
+
+use rand_core::{OsRng, TryRngCore};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use super::stream::Keystream;
+use crate::RingError;
+
+/// 32 bytes of entropy, the key of a ChaCha20 keystream. Wiped when dropped, never printed.
+#[derive(Clone, Zeroize, ZeroizeOnDrop)]
+pub struct Seed([u8; 32]);
+
+/// The block counter at which derived seeds are read: no [`super::Sampler`] gets there.
+const DERIVED_AT_BLOCK: u64 = 1 << 63;
+
+impl Seed {
+    /// A fresh seed from the operating system's cryptographic generator.
+    ///
+    /// # Errors
+    /// [`RingError::Entropy`] when the operating system gives none.
+    pub fn random() -> Result<Self, RingError> {
+        let mut seed = Seed([0; 32]);
+        OsRng.try_fill_bytes(&mut seed.0).map_err(|e| RingError::Entropy { reason: e.to_string() })?;
+        Ok(seed)
+    }
+
+    /// The seed with these bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Seed(bytes)
+    }
+
+    /// The bytes of the seed: as secret as what is made from it.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// A seed of its own for every `domain`: the first 32 bytes of block `2^63` of keystream number `domain`. It tells nothing
+    /// about this seed, its other derived seeds or its keystreams.
+    pub fn derive(&self, domain: u64) -> Seed {
+        let mut derived = Seed([0; 32]);
+        let mut stream = Keystream::new(self, domain, DERIVED_AT_BLOCK);
+        for bytes in derived.0.chunks_exact_mut(8) {
+            bytes.copy_from_slice(&stream.word().to_le_bytes());
+        }
+        derived
+    }
+}
+
+impl std::fmt::Debug for Seed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Seed(..)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn derived_seeds_are_those_of_the_documentation() {
+        let seed = Seed::from_bytes(std::array::from_fn(|i| i as u8));
+        let hex: String = seed.derive(7).as_bytes().iter().map(|b| format!("{b:02x}")).collect();
+        assert_eq!(hex, "5f44c8b60dc6fc2325747ce9f348b9327caeb32ebe7680d26405b1b690bde1b8");
+        assert_ne!(seed.derive(8).as_bytes(), seed.derive(7).as_bytes());
+    }
+
+    #[test]
+    fn random_seeds_differ_and_stay_unprinted() {
+        let (a, b) = (Seed::random().unwrap(), Seed::random().unwrap());
+        assert_ne!(a.as_bytes(), b.as_bytes());
+        assert_eq!(format!("{:?} {:?}", a, super::super::Sampler::new(&a, 0)), "Seed(..) Sampler(..)");
+    }
+}
