@@ -14,6 +14,8 @@ pub mod primes;
 mod ring;
 pub mod sample;
 pub mod scratch;
+#[cfg(target_arch = "x86_64")]
+mod simd512;
 mod threads;
 
 pub use error::RingError;

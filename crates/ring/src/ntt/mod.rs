@@ -20,14 +20,27 @@ pub fn exponent(degree: usize, position: usize) -> usize {
     2 * bit_reverse(standard_index(degree, position), degree.trailing_zeros()) + 1
 }
 
-/// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`].
+/// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`], for that plan only.
 #[derive(Debug, Clone, Copy)]
-pub struct InverseFactor(u64);
+pub struct InverseFactor([u64; 4]);
 
 /// The transform for one prime, one ring degree and one kernel.
 #[derive(Debug, Clone)]
-pub struct NttPlan {
-    portable: portable::Plan,
+pub struct NttPlan(Box<Inner>);
+
+/// What each kernel keeps. Every variant has the same methods as [`NttPlan`], which only passes calls on.
+#[derive(Debug, Clone)]
+enum Inner {
+    Portable(portable::Plan),
+}
+
+/// Calls the same method on whichever kernel the plan has.
+macro_rules! dispatch {
+    ($plan:expr, $inner:ident => $call:expr) => {
+        match &*$plan.0 {
+            Inner::Portable($inner) => $call,
+        }
+    };
 }
 
 impl NttPlan {
@@ -39,7 +52,7 @@ impl NttPlan {
         if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
             return Err(RingError::RingDegree { degree });
         }
-        if q >= 1 << 61 || q < 3 {
+        if !(3..1 << 61).contains(&q) {
             return Err(RingError::ModulusRange { modulus: q });
         }
         if !primes::is_prime(q) {
@@ -47,36 +60,36 @@ impl NttPlan {
         }
         let root = primes::primitive_root_2n(q, degree)?;
         let _ = kernel;
-        Ok(NttPlan { portable: portable::Plan::new(q, degree, root) })
+        Ok(NttPlan(Box::new(Inner::Portable(portable::Plan::new(q, degree, root)))))
     }
 
     /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.
     pub fn forward(&self, a: &mut [u64]) {
-        self.portable.forward(a);
+        dispatch!(self, plan => plan.forward(a));
     }
 
     /// Coefficients in `[0, 2q)` to congruent values in `[0, lazy_bound() q)`.
     pub fn forward_lazy(&self, a: &mut [u64]) {
-        self.portable.forward(a);
+        dispatch!(self, plan => plan.forward_lazy(a));
     }
 
     /// The multiple of `q` below which [`NttPlan::forward_lazy`] leaves its values.
     pub fn lazy_bound(&self) -> u64 {
-        1
+        dispatch!(self, plan => plan.lazy_bound())
     }
 
     /// Values in `[0, 2q)`, in evaluation order, to coefficients in `[0, q)`.
     pub fn inverse(&self, a: &mut [u64]) {
-        self.portable.inverse(a, self.portable.inverse_factor(1));
+        dispatch!(self, plan => plan.inverse(a));
     }
 
     /// [`NttPlan::inverse`] times the constant that `factor` was prepared from, at no extra cost.
     pub fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
-        self.portable.inverse(a, factor.0);
+        dispatch!(self, plan => plan.inverse_scaled(a, factor));
     }
 
     /// Prepares the constant `c` in `[0, q)` for [`NttPlan::inverse_scaled`].
     pub fn inverse_factor(&self, c: u64) -> InverseFactor {
-        InverseFactor(self.portable.inverse_factor(c))
+        dispatch!(self, plan => plan.inverse_factor(c))
     }
 }

@@ -1,5 +1,6 @@
 //! The transform in plain Rust, for any modulus.
 
+use super::InverseFactor;
 use crate::arith::{add_mod, bit_reverse, inv_mod, mul_mod, sub_mod};
 
 #[derive(Debug, Clone)]
@@ -18,8 +19,20 @@ impl Plan {
         Plan { q, roots: powers(root, q, degree), inverse_roots: powers(inverse, q, degree), degree_inverse }
     }
 
-    pub(super) fn inverse_factor(&self, c: u64) -> u64 {
-        mul_mod(self.degree_inverse, c, self.q)
+    pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
+        InverseFactor([mul_mod(self.degree_inverse, c, self.q), 0, 0, 0])
+    }
+
+    pub(super) fn lazy_bound(&self) -> u64 {
+        1
+    }
+
+    pub(super) fn forward_lazy(&self, a: &mut [u64]) {
+        self.forward(a);
+    }
+
+    pub(super) fn inverse(&self, a: &mut [u64]) {
+        self.inverse_scaled(a, &self.inverse_factor(1));
     }
 
     pub(super) fn forward(&self, a: &mut [u64]) {
@@ -42,7 +55,7 @@ impl Plan {
         transpose(a);
     }
 
-    pub(super) fn inverse(&self, a: &mut [u64], factor: u64) {
+    pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
         let (n, q) = (a.len(), self.q);
         a.iter_mut().for_each(|x| *x %= q);
         transpose(a);
@@ -59,7 +72,7 @@ impl Plan {
             blocks /= 2;
             half *= 2;
         }
-        a.iter_mut().for_each(|x| *x = mul_mod(*x, factor, q));
+        a.iter_mut().for_each(|x| *x = mul_mod(*x, factor.0[0], q));
     }
 }
 

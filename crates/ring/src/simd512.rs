@@ -1,0 +1,277 @@
+//! Vectors of eight 64-bit words: the vocabulary of the AVX-512 kernels.
+//!
+//! **Contract.** These helpers carry no target feature of their own, because a function with one cannot be
+//! `#[inline(always)]`; they compile to single instructions only inside a caller that has the features. So every kernel
+//! consists of `#[inline(always)]` helpers without features, and one outermost function with
+//! `#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]` (and `avx512ifma`, `avx512vbmi` for the functions
+//! that say so), which is entered only when [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise:
+//! that is what every `SAFETY` line below rests on.
+
+#![allow(dead_code)] // the kernels that use these follow
+
+use std::arch::x86_64::*;
+
+/// Eight unsigned 64-bit lanes.
+pub(crate) type V = __m512i;
+
+/// The eight words at `p`, which needs no alignment.
+///
+/// # Safety
+/// `p` is valid for reading 64 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load(p: *const u64) -> V {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm512_loadu_si512(p.cast()) }
+}
+
+/// Stores eight words at `p`, which needs no alignment.
+///
+/// # Safety
+/// `p` is valid for writing 64 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store(p: *mut u64, x: V) {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm512_storeu_si512(p.cast(), x) }
+}
+
+/// `x` in every lane.
+#[inline(always)]
+pub(crate) fn set1(x: u64) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_set1_epi64(x as i64) }
+}
+
+/// Zero in every lane.
+#[inline(always)]
+pub(crate) fn zero() -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_setzero_si512() }
+}
+
+/// `a + b mod 2^64`.
+#[inline(always)]
+pub(crate) fn add(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_add_epi64(a, b) }
+}
+
+/// `a - b mod 2^64`.
+#[inline(always)]
+pub(crate) fn sub(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_sub_epi64(a, b) }
+}
+
+/// The lesser of `a` and `b`, unsigned.
+#[inline(always)]
+pub(crate) fn minu(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_min_epu64(a, b) }
+}
+
+/// Bitwise and.
+#[inline(always)]
+pub(crate) fn and(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_and_si512(a, b) }
+}
+
+/// Bitwise or.
+#[inline(always)]
+pub(crate) fn or(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_or_si512(a, b) }
+}
+
+/// `x >> BITS`, filling with zeros.
+#[inline(always)]
+pub(crate) fn shr<const BITS: u32>(x: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_srli_epi64::<BITS>(x) }
+}
+
+/// `x << BITS mod 2^64`.
+#[inline(always)]
+pub(crate) fn shl<const BITS: u32>(x: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_slli_epi64::<BITS>(x) }
+}
+
+/// `c + (a b mod 2^52)`, where only the low 52 bits of `a` and `b` count. Needs `avx512ifma`.
+#[inline(always)]
+pub(crate) fn madd52lo(c: V, a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_madd52lo_epu64(c, a, b) }
+}
+
+/// `c + floor(a b / 2^52)`, where only the low 52 bits of `a` and `b` count. Needs `avx512ifma`.
+#[inline(always)]
+pub(crate) fn madd52hi(c: V, a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_madd52hi_epu64(c, a, b) }
+}
+
+/// The product of the low halves (32 bits) of `a` and `b`.
+#[inline(always)]
+pub(crate) fn mul32(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_mul_epu32(a, b) }
+}
+
+/// `a b mod 2^64`.
+#[inline(always)]
+pub(crate) fn mullo64(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_mullo_epi64(a, b) }
+}
+
+/// `floor(a b / 2^64)`, exactly.
+#[inline(always)]
+pub(crate) fn mulhi64(a: V, b: V) -> V {
+    let low = set1(u64::from(u32::MAX));
+    let (a1, b1) = (shr::<32>(a), shr::<32>(b));
+    let (ll, lh, hl, hh) = (mul32(a, b), mul32(a, b1), mul32(a1, b), mul32(a1, b1));
+    let middle = add(add(shr::<32>(ll), and(lh, low)), and(hl, low));
+    add(add(hh, shr::<32>(lh)), add(shr::<32>(hl), shr::<32>(middle)))
+}
+
+/// Conditional subtraction: `x - c` where `x >= c`, else `x`. For `x` in `[0, 2c)` the result is in `[0, c)`; `c <= 2^63`.
+#[inline(always)]
+pub(crate) fn red(x: V, c: V) -> V {
+    minu(x, sub(x, c))
+}
+
+/// Montgomery reduction of `2^52 hi + lo` (`lo` of any size below 2^64, so sums of low products may be passed as they are):
+/// congruent to `(2^52 hi + lo) 2^-52`, between `hi' - q` and `hi'`, where `hi' = hi + floor(lo / 2^52)`. Start `hi` at `q` to stay
+/// positive. `q_inverse = q^-1 mod 2^52`, `q < 2^52`. Needs `avx512ifma`.
+#[inline(always)]
+pub(crate) fn redc52(hi: V, lo: V, q: V, q_inverse: V) -> V {
+    let m = madd52lo(zero(), lo, q_inverse);
+    sub(add(hi, shr::<52>(lo)), madd52hi(zero(), m, q))
+}
+
+/// The transpose of an 8 x 8 matrix, one row per vector.
+#[inline(always)]
+pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
+    // SAFETY: module contract.
+    unsafe {
+        // Pairs of rows interleaved: even columns in `e`, odd columns in `o`.
+        let e0 = _mm512_unpacklo_epi64(r[0], r[1]);
+        let o0 = _mm512_unpackhi_epi64(r[0], r[1]);
+        let e1 = _mm512_unpacklo_epi64(r[2], r[3]);
+        let o1 = _mm512_unpackhi_epi64(r[2], r[3]);
+        let e2 = _mm512_unpacklo_epi64(r[4], r[5]);
+        let o2 = _mm512_unpackhi_epi64(r[4], r[5]);
+        let e3 = _mm512_unpacklo_epi64(r[6], r[7]);
+        let o3 = _mm512_unpackhi_epi64(r[6], r[7]);
+        // Four rows each: columns (0, 4), (2, 6), (1, 5), (3, 7).
+        let c04 = _mm512_shuffle_i64x2::<0x88>(e0, e1);
+        let c26 = _mm512_shuffle_i64x2::<0xdd>(e0, e1);
+        let c15 = _mm512_shuffle_i64x2::<0x88>(o0, o1);
+        let c37 = _mm512_shuffle_i64x2::<0xdd>(o0, o1);
+        let d04 = _mm512_shuffle_i64x2::<0x88>(e2, e3);
+        let d26 = _mm512_shuffle_i64x2::<0xdd>(e2, e3);
+        let d15 = _mm512_shuffle_i64x2::<0x88>(o2, o3);
+        let d37 = _mm512_shuffle_i64x2::<0xdd>(o2, o3);
+        [
+            _mm512_shuffle_i64x2::<0x88>(c04, d04),
+            _mm512_shuffle_i64x2::<0x88>(c15, d15),
+            _mm512_shuffle_i64x2::<0x88>(c26, d26),
+            _mm512_shuffle_i64x2::<0x88>(c37, d37),
+            _mm512_shuffle_i64x2::<0xdd>(c04, d04),
+            _mm512_shuffle_i64x2::<0xdd>(c15, d15),
+            _mm512_shuffle_i64x2::<0xdd>(c26, d26),
+            _mm512_shuffle_i64x2::<0xdd>(c37, d37),
+        ]
+    }
+}
+
+/// `q^-1 mod 2^64` for odd `q` (Newton's iteration doubles the correct bits, from 3).
+pub(crate) fn inv64(q: u64) -> u64 {
+    let mut x = q;
+    for _ in 0..5 {
+        x = x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)));
+    }
+    x
+}
+
+/// `q^-1 mod 2^52` for odd `q`.
+pub(crate) fn inv52(q: u64) -> u64 {
+    inv64(q) & ((1 << 52) - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Kernel;
+
+    #[test]
+    fn inverses() {
+        for q in [3u64, 65537, (1 << 48) - 59, (1 << 61) - 1, u64::MAX] {
+            assert_eq!(inv64(q).wrapping_mul(q), 1);
+            assert_eq!(inv52(q).wrapping_mul(q) & ((1 << 52) - 1), 1);
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+    fn run_64(a: &[u64; 64], b: &[u64; 8]) -> ([u64; 8], [u64; 64]) {
+        let (mut high, mut transposed) = ([0; 8], [0; 64]);
+        // SAFETY: each pointer has eight words before the end of its array.
+        unsafe {
+            store(high.as_mut_ptr(), mulhi64(load(a.as_ptr()), load(b.as_ptr())));
+            let rows = std::array::from_fn(|i| load(a.as_ptr().add(8 * i)));
+            for (i, column) in transpose(rows).into_iter().enumerate() {
+                store(transposed.as_mut_ptr().add(8 * i), column);
+            }
+        }
+        (high, transposed)
+    }
+
+    #[test]
+    fn high_product_and_transpose() {
+        if !Kernel::Avx512.is_supported() {
+            return;
+        }
+        let mix = |i: u64| (i + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mut a: [u64; 64] = std::array::from_fn(|i| mix(i as u64));
+        let mut b: [u64; 8] = std::array::from_fn(|i| mix(100 + i as u64));
+        (a[0], b[0]) = (u64::MAX, u64::MAX);
+        (a[1], b[1]) = (u64::MAX, 1 << 32);
+        // SAFETY: the features were checked above.
+        let (high, transposed) = unsafe { run_64(&a, &b) };
+        for i in 0..8 {
+            assert_eq!(high[i], ((u128::from(a[i]) * u128::from(b[i])) >> 64) as u64);
+        }
+        for r in 0..8 {
+            for c in 0..8 {
+                assert_eq!(transposed[8 * c + r], a[8 * r + c]);
+            }
+        }
+    }
+
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma")]
+    fn run_redc52(a: u64, b: u64, q: u64) -> u64 {
+        let (q_, a, b) = (set1(q), set1(a), set1(b));
+        let mut out = [0; 8];
+        let r = redc52(madd52hi(q_, a, b), madd52lo(zero(), a, b), q_, set1(inv52(q)));
+        // SAFETY: `out` has eight words.
+        unsafe { store(out.as_mut_ptr(), red(r, q_)) };
+        out[3]
+    }
+
+    #[test]
+    fn montgomery_reduction() {
+        if !Kernel::Avx512Ifma.is_supported() {
+            return;
+        }
+        use crate::arith::{mul_mod, pow_mod};
+        for q in [65537, (1 << 48) - 59, (1 << 50) - 27] {
+            for (a, b) in [(q - 1, q - 1), (0, 5), (q / 3, q / 7), (q - 1, 1)] {
+                // SAFETY: the features were checked above.
+                let r = unsafe { run_redc52(a, b, q) };
+                assert!(r < q);
+                assert_eq!(mul_mod(r, pow_mod(2, 52, q), q), mul_mod(a, b, q));
+            }
+        }
+    }
+}
