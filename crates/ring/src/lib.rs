@@ -4,6 +4,7 @@
 //! Every kernel gives bit-identical results on every CPU; [`Kernel`] only decides how fast.
 
 pub mod arith;
+pub mod automorphism;
 pub mod convert;
 pub mod elementwise;
 mod error;
@@ -18,6 +19,7 @@ pub mod scratch;
 mod simd512;
 mod threads;
 
+pub use automorphism::Automorphism;
 pub use error::RingError;
 pub use kernel::Kernel;
 pub use poly::{Domain, Poly};
