@@ -1,14 +1,47 @@
-//! The transform in plain Rust, for any modulus.
+//! The transform in plain Rust, for any modulus below 2^61.
+//!
+//! Cooley-Tukey forwards and Gentleman-Sande backwards, two layers to a pass (radix 4), with Shoup's multiplication by
+//! constants and lazy reduction in the manner of Harvey ("Faster arithmetic for number-theoretic transforms", 2014). As
+//! `8q < 2^64`, half of Harvey's corrections fall away: one layer of each pass runs without any.
 
 use super::InverseFactor;
-use crate::arith::{add_mod, bit_reverse, inv_mod, mul_mod, sub_mod};
+use crate::arith::{bit_reverse, inv_mod, mul_mod};
+
+/// A constant `w` in `[0, q)` and its companion `floor(2^64 w / q)`.
+#[derive(Debug, Clone, Copy)]
+struct Shoup {
+    value: u64,
+    quotient: u64,
+}
+
+impl Shoup {
+    fn new(value: u64, q: u64) -> Self {
+        Shoup { value, quotient: ((u128::from(value) << 64) / u128::from(q)) as u64 }
+    }
+
+    /// A value in `[0, 2q)` that is congruent to `w y`, for any 64-bit `y`: the estimated quotient is at most one too small.
+    #[inline(always)]
+    fn mul(self, y: u64, q: u64) -> u64 {
+        let quotient = ((u128::from(y) * u128::from(self.quotient)) >> 64) as u64;
+        y.wrapping_mul(self.value).wrapping_sub(quotient.wrapping_mul(q))
+    }
+}
+
+/// `x` if it is below `bound`, else `x - bound`: takes `[0, 2 bound)` to `[0, bound)`.
+#[inline(always)]
+fn correct(x: u64, bound: u64) -> u64 {
+    x.min(x.wrapping_sub(bound))
+}
 
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
     q: u64,
-    /// `psi^brv(k)` at `k`.
-    roots: Vec<u64>,
-    inverse_roots: Vec<u64>,
+    degree: usize,
+    /// `psi^brv(k)` at `k`: the root of node `k` of the tree whose root is node 1 and where node `k` has the children
+    /// `2k` and `2k + 1`.
+    roots: Vec<Shoup>,
+    /// The inverses of `roots`.
+    inverse_roots: Vec<Shoup>,
     degree_inverse: u64,
 }
 
@@ -16,67 +49,193 @@ impl Plan {
     pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
         let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
-        Plan { q, roots: powers(root, q, degree), inverse_roots: powers(inverse, q, degree), degree_inverse }
-    }
-
-    pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
-        InverseFactor([mul_mod(self.degree_inverse, c, self.q), 0, 0, 0])
+        let table = |root| powers(root, q, degree).into_iter().map(|w| Shoup::new(w, q)).collect();
+        Plan { q, degree, roots: table(root), inverse_roots: table(inverse), degree_inverse }
     }
 
     pub(super) fn lazy_bound(&self) -> u64 {
-        1
+        4
+    }
+
+    /// `c / N` and its product with the root of the last layer, each with its companion.
+    pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
+        let sum = mul_mod(self.degree_inverse, c, self.q);
+        let difference = mul_mod(sum, self.inverse_roots[1].value, self.q);
+        let (sum, difference) = (Shoup::new(sum, self.q), Shoup::new(difference, self.q));
+        InverseFactor([sum.value, sum.quotient, difference.value, difference.quotient])
+    }
+
+    pub(super) fn forward(&self, a: &mut [u64]) {
+        self.transform::<false>(a);
     }
 
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
-        self.forward(a);
+        self.transform::<true>(a);
     }
 
     pub(super) fn inverse(&self, a: &mut [u64]) {
         self.inverse_scaled(a, &self.inverse_factor(1));
     }
 
-    pub(super) fn forward(&self, a: &mut [u64]) {
-        let (n, q) = (a.len(), self.q);
-        a.iter_mut().for_each(|x| *x %= q);
-        let mut half = n / 2;
-        let mut blocks = 1;
-        while half >= 1 {
-            for (block, chunk) in a.chunks_exact_mut(2 * half).enumerate() {
-                let w = self.roots[blocks + block];
-                let (lo, hi) = chunk.split_at_mut(half);
-                for (x, y) in lo.iter_mut().zip(hi) {
-                    let t = mul_mod(*y, w, q);
-                    (*x, *y) = (add_mod(*x, t, q), sub_mod(*x, t, q));
-                }
+    /// From `[0, 2q)` to `[0, q)`, or when lazy to `[0, 4q)`.
+    fn transform<const LAZY: bool>(&self, a: &mut [u64]) {
+        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        let (n, q) = (self.degree, self.q);
+        let mut len = n;
+        if n.trailing_zeros() % 2 == 1 {
+            let (lo, hi) = a.split_at_mut(n / 2);
+            for (x, y) in lo.iter_mut().zip(hi) {
+                let t = self.roots[1].mul(*y, q);
+                (*x, *y) = (*x + t, *x + 2 * q - t);
             }
-            blocks *= 2;
-            half /= 2;
+            len /= 2;
         }
-        transpose(a);
+        while len > 16 {
+            for (i, block) in a.chunks_exact_mut(len).enumerate() {
+                let w = node_roots(&self.roots, n / len + i);
+                for_each_quarter(block, |x| forward_butterfly(x, w, q));
+            }
+            len /= 4;
+        }
+        if n < 64 {
+            for (i, block) in a.as_chunks_mut().0.iter_mut().enumerate() {
+                self.forward_end::<16, LAZY>(block, n / 16 + i);
+            }
+        } else {
+            for (i, block) in a.as_chunks_mut().0.iter_mut().enumerate() {
+                self.forward_end::<64, LAZY>(block, n / 16 + 4 * i);
+            }
+        }
     }
 
+    /// The last four layers, on a block of 16 or 64 that starts at node `node` of the layer of 16ths, with its transposition.
+    #[inline]
+    fn forward_end<const BLOCK: usize, const LAZY: bool>(&self, a: &mut [u64; BLOCK], node: usize) {
+        let q = self.q;
+        let mut block = *a;
+        for (i, sixteen) in block.chunks_exact_mut(16).enumerate() {
+            let w = node_roots(&self.roots, node + i);
+            for_each_quarter(sixteen, |x| forward_butterfly(x, w, q));
+        }
+        for (i, x) in block.as_chunks::<4>().0.iter().enumerate() {
+            let x = forward_butterfly(*x, node_roots(&self.roots, 4 * node + i), q);
+            for (j, x) in x.into_iter().enumerate() {
+                let x = correct(x, 4 * q);
+                a[position::<BLOCK>(4 * i + j)] = if LAZY { x } else { correct(correct(x, 2 * q), q) };
+            }
+        }
+    }
+
+    /// From `[0, 2q)` to `[0, q)`.
     pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
-        let (n, q) = (a.len(), self.q);
-        a.iter_mut().for_each(|x| *x %= q);
-        transpose(a);
-        let mut half = 1;
-        let mut blocks = n / 2;
-        while half < n {
-            for (block, chunk) in a.chunks_exact_mut(2 * half).enumerate() {
-                let w = self.inverse_roots[blocks + block];
-                let (lo, hi) = chunk.split_at_mut(half);
+        let InverseFactor([value, quotient, difference, difference_quotient]) = *factor;
+        let sum = Shoup { value, quotient };
+        let difference = Shoup { value: difference, quotient: difference_quotient };
+        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        let (n, q) = (self.degree, self.q);
+        if n < 64 {
+            for (i, block) in a.as_chunks_mut().0.iter_mut().enumerate() {
+                self.inverse_start::<16>(block, n / 16 + i);
+            }
+        } else {
+            for (i, block) in a.as_chunks_mut().0.iter_mut().enumerate() {
+                self.inverse_start::<64>(block, n / 16 + 4 * i);
+            }
+        }
+        let mut len = 64;
+        while len < n {
+            for (i, block) in a.chunks_exact_mut(len).enumerate() {
+                let w = node_roots(&self.inverse_roots, n / len + i);
+                for_each_quarter(block, |x| inverse_butterfly(x, w, q));
+            }
+            len *= 4;
+        }
+        match n / (len / 4) {
+            1 => a.iter_mut().for_each(|x| *x = correct(sum.mul(*x, q), q)),
+            2 => {
+                let (lo, hi) = a.split_at_mut(n / 2);
                 for (x, y) in lo.iter_mut().zip(hi) {
-                    (*x, *y) = (add_mod(*x, *y, q), mul_mod(sub_mod(*x, *y, q), w, q));
+                    let (s, d) = (*x + *y, *x + 2 * q - *y);
+                    *x = correct(sum.mul(s, q), q);
+                    *y = correct(difference.mul(d, q), q);
                 }
             }
-            blocks /= 2;
-            half *= 2;
+            _ => {
+                let w = [difference, self.inverse_roots[2], self.inverse_roots[3]];
+                for_each_quarter(a, |x| {
+                    let [x0, x1, x2, x3] = inverse_layers(x, w, q);
+                    [sum.mul(x0, q), sum.mul(x1, q), x2, x3].map(|x| correct(x, q))
+                });
+            }
         }
-        a.iter_mut().for_each(|x| *x = mul_mod(*x, factor.0[0], q));
+    }
+
+    /// The first four layers, the inverse of [`Plan::forward_end`], within `[0, 2q)`.
+    #[inline]
+    fn inverse_start<const BLOCK: usize>(&self, a: &mut [u64; BLOCK], node: usize) {
+        let mut block = [0; BLOCK];
+        for (i, x) in block.as_chunks_mut::<4>().0.iter_mut().enumerate() {
+            let y = std::array::from_fn(|j| a[position::<BLOCK>(4 * i + j)]);
+            *x = inverse_butterfly(y, node_roots(&self.inverse_roots, 4 * node + i), self.q);
+        }
+        for (i, sixteen) in block.chunks_exact_mut(16).enumerate() {
+            let w = node_roots(&self.inverse_roots, node + i);
+            for_each_quarter(sixteen, |x| inverse_butterfly(x, w, self.q));
+        }
+        *a = block;
     }
 }
 
-fn powers(root: u64, q: u64, n: usize) -> Vec<u64> {
+/// Where index `index` of a block is stored: 8 x 8 transposed in blocks of 64.
+#[inline(always)]
+fn position<const BLOCK: usize>(index: usize) -> usize {
+    if BLOCK == 64 { (index % 8) * 8 + index / 8 } else { index }
+}
+
+/// The roots of a node and of its two children.
+#[inline(always)]
+fn node_roots(roots: &[Shoup], node: usize) -> [Shoup; 3] {
+    [roots[node], roots[2 * node], roots[2 * node + 1]]
+}
+
+/// Applies `butterfly` to the elements that stand at the same place in the four quarters of `block`.
+#[inline(always)]
+fn for_each_quarter(block: &mut [u64], butterfly: impl Fn([u64; 4]) -> [u64; 4]) {
+    let (left, right) = block.split_at_mut(block.len() / 2);
+    let (x0, x1) = left.split_at_mut(left.len() / 2);
+    let (x2, x3) = right.split_at_mut(right.len() / 2);
+    for (((x0, x1), x2), x3) in x0.iter_mut().zip(x1).zip(x2).zip(x3) {
+        [*x0, *x1, *x2, *x3] = butterfly([*x0, *x1, *x2, *x3]);
+    }
+}
+
+/// Two Cooley-Tukey layers, from `[0, 6q)` to `[0, 6q)`: the first grows to `[0, 8q)`, the second is corrected.
+#[inline(always)]
+fn forward_butterfly([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
+    let (t2, t3) = (w[0].mul(x2, q), w[0].mul(x3, q));
+    let (x0, x1, x2, x3) = (x0 + t2, x1 + t3, x0 + 2 * q - t2, x1 + 2 * q - t3);
+    let (t1, t3) = (w[1].mul(x1, q), w[2].mul(x3, q));
+    let (x0, x2) = (correct(x0, 4 * q), correct(x2, 4 * q));
+    [x0 + t1, x0 + 2 * q - t1, x2 + t3, x2 + 2 * q - t3]
+}
+
+/// Two Gentleman-Sande layers, from `[0, 2q)` to `[0, 8q)`, `[0, 4q)`, `[0, 2q)`, `[0, 2q)`.
+#[inline(always)]
+fn inverse_layers([x0, x1, x2, x3]: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
+    let (s0, d0) = (x0 + x1, w[1].mul(x0 + 2 * q - x1, q));
+    let (s1, d1) = (x2 + x3, w[2].mul(x2 + 2 * q - x3, q));
+    [s0 + s1, d0 + d1, w[0].mul(s0 + 4 * q - s1, q), w[0].mul(d0 + 2 * q - d1, q)]
+}
+
+/// [`inverse_layers`] corrected: from `[0, 2q)` to `[0, 2q)`.
+#[inline(always)]
+fn inverse_butterfly(x: [u64; 4], w: [Shoup; 3], q: u64) -> [u64; 4] {
+    let [x0, x1, x2, x3] = inverse_layers(x, w, q);
+    [correct(correct(x0, 4 * q), 2 * q), correct(x1, 2 * q), x2, x3]
+}
+
+/// `root^brv(k)` at `k`, for `k` in `[0, n)`.
+pub(super) fn powers(root: u64, q: u64, n: usize) -> Vec<u64> {
     let mut natural = vec![1; n];
     for i in 1..n {
         natural[i] = mul_mod(natural[i - 1], root, q);
@@ -84,12 +243,61 @@ fn powers(root: u64, q: u64, n: usize) -> Vec<u64> {
     (0..n).map(|i| natural[bit_reverse(i, n.trailing_zeros())]).collect()
 }
 
-/// Transposes each block of 64 as an 8 x 8 matrix (nothing below 64).
-fn transpose(a: &mut [u64]) {
-    for block in a.chunks_exact_mut(64) {
-        for r in 0..8 {
-            for c in r + 1..8 {
-                block.swap(8 * r + c, 8 * c + r);
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        arith::{add_mod, pow_mod},
+        ntt::exponent,
+        primes::{ntt_primes, primitive_root_2n},
+    };
+
+    /// The largest prime of each size, where ranges are tightest, and a small one.
+    fn plans() -> impl Iterator<Item = Plan> {
+        (4..=12).flat_map(|log_n| {
+            [20, 48, 61].into_iter().map(move |bits| {
+                let (n, q) = (1 << log_n, ntt_primes(bits, 1 << log_n, 1, &[]).unwrap()[0]);
+                Plan::new(q, n, primitive_root_2n(q, n).unwrap())
+            })
+        })
+    }
+
+    #[test]
+    fn forward_evaluates_in_evaluation_order() {
+        for plan in plans() {
+            let (n, q) = (plan.degree, plan.q);
+            let root = primitive_root_2n(q, n).unwrap();
+            let polynomial: Vec<u64> = (1..=n as u64).map(|i| pow_mod(i, 7, q)).collect();
+            let mut values = polynomial.clone();
+            plan.forward(&mut values);
+            for position in (0..n).step_by(1 + n / 300) {
+                let x = pow_mod(root, exponent(n, position) as u64, q);
+                let expected = polynomial.iter().rev().fold(0, |acc, c| add_mod(mul_mod(acc, x, q), *c, q));
+                assert_eq!(values[position], expected, "degree {n}, modulus {q}, position {position}");
+            }
+        }
+    }
+
+    #[test]
+    fn extreme_inputs_stay_in_range() {
+        for plan in plans() {
+            let (n, q) = (plan.degree, plan.q);
+            for top in [q - 1, 2 * q - 1] {
+                for pattern in 1..6 {
+                    let input: Vec<u64> = (0..n).map(|i| if i % pattern == 0 { top } else { 0 }).collect();
+                    let canonical: Vec<u64> = input.iter().map(|x| x % q).collect();
+                    let (mut full, mut lazy, mut scaled) = (canonical.clone(), input.clone(), input.clone());
+                    plan.forward(&mut full);
+                    plan.forward_lazy(&mut lazy);
+                    for (full, lazy) in full.iter().zip(&lazy) {
+                        assert!(*full < q && *lazy < plan.lazy_bound() * q && lazy % q == *full);
+                    }
+                    plan.inverse(&mut full);
+                    assert_eq!(full, canonical);
+                    plan.inverse_scaled(&mut scaled, &plan.inverse_factor(q - 1));
+                    plan.forward(&mut scaled);
+                    assert!(scaled.iter().zip(&canonical).all(|(a, b)| add_mod(*a, *b, q) == 0));
+                }
             }
         }
     }
