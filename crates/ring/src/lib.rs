@@ -5,6 +5,7 @@
 
 pub mod arith;
 pub mod automorphism;
+pub mod basis;
 pub mod convert;
 pub mod elementwise;
 mod error;
@@ -20,6 +21,7 @@ mod simd512;
 mod threads;
 
 pub use automorphism::Automorphism;
+pub use basis::RnsBasis;
 pub use error::RingError;
 pub use kernel::Kernel;
 pub use poly::{Domain, Poly};
