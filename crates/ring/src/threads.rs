@@ -77,6 +77,28 @@ impl Threads {
             }),
         }
     }
+
+    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length.
+    pub fn for_each_chunk_triple(
+        &self,
+        slices: [&mut [u64]; 3],
+        size: usize,
+        f: impl Fn(usize, [&mut [u64]; 3]) + Sync + Send,
+    ) {
+        let [a, b, c] = slices;
+        match &self.pool {
+            None => {
+                let triples =
+                    a.chunks_exact_mut(size).zip(b.chunks_exact_mut(size)).zip(c.chunks_exact_mut(size));
+                triples.enumerate().for_each(|(i, ((a, b), c))| f(i, [a, b, c]));
+            }
+            Some(pool) => pool.install(|| {
+                let pairs = a.par_chunks_exact_mut(size).zip(b.par_chunks_exact_mut(size));
+                let triples = pairs.zip(c.par_chunks_exact_mut(size));
+                triples.enumerate().for_each(|(i, ((a, b), c))| f(i, [a, b, c]));
+            }),
+        }
+    }
 }
 
 #[cfg(test)]

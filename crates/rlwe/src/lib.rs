@@ -1,1 +1,32 @@
-//! Under construction.
+//! RLWE: keys, ciphertexts, moduli as divisors of `PQ_max`, key switching, security limits and noise estimates. What CKKS, BGV and
+//! BFV have in common.
+//!
+//! The one idea: all moduli of a parameter set divide one number, and one operation, [`Context::switch_modulus`], moves a
+//! polynomial between them.
+
+mod ciphertext;
+mod context;
+mod error;
+mod fingerprint;
+mod keys;
+mod keyswitch;
+mod modulus;
+pub mod noise;
+mod ops;
+mod parameters;
+pub mod security;
+mod switch;
+
+pub use ciphertext::{Ciphertext, SeededCiphertext};
+pub use context::Context;
+pub use error::RlweError;
+pub use fingerprint::Fingerprint;
+pub use keys::{
+    EvaluationKeys, PreparedEvaluationKeys, PreparedSwitchingKey, PublicKey, SecretKey, SwitchingKey,
+    expand_uniform,
+};
+pub use keyswitch::Decomposed;
+pub use modulus::{MAX_FACTORS, Modulus};
+pub use noise::Noise;
+pub use parameters::{Parameters, ParametersLiteral, SIGMA};
+pub use security::SecretDistribution;

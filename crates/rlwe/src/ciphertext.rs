@@ -1,0 +1,255 @@
+//! Ciphertexts.
+
+use hippocrene_ring::{
+    Domain, Poly,
+    sample::{SIGMA, Seed},
+};
+
+use crate::{
+    Context, Fingerprint, Modulus, RlweError, SecretKey,
+    keys::secret::{error_seed, expand_uniform, rlwe_sample},
+    noise::{self, Noise},
+};
+
+/// An RLWE ciphertext: parts `(c0, c1)` (or `(c0, c1, c2)` after a product) modulo `modulus` in the evaluation domain, with
+/// `c0 + c1 s (+ c2 s^2) = m + e`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ciphertext {
+    parts: Vec<Poly>,
+    modulus: Modulus,
+    noise: Noise,
+    key: Fingerprint,
+    parameters: Fingerprint,
+}
+
+impl Ciphertext {
+    /// Puts a ciphertext together: the parts have the limbs of `modulus` and are in the evaluation domain.
+    ///
+    /// # Panics
+    /// When they do not; loaders check before.
+    pub fn new(
+        parts: Vec<Poly>,
+        modulus: Modulus,
+        noise: Noise,
+        key: Fingerprint,
+        parameters: Fingerprint,
+    ) -> Self {
+        assert!(
+            parts.iter().all(|p| p.limb_count() == modulus.limb_count() && p.domain() == Domain::Evaluation)
+        );
+        Ciphertext { parts, modulus, noise, key, parameters }
+    }
+
+    /// An empty ciphertext of two parts, for an operation to write its result to.
+    pub fn empty(context: &Context) -> Self {
+        let part = || Poly::zero(context.degree(), 0, Domain::Evaluation);
+        Ciphertext {
+            parts: vec![part(), part()],
+            modulus: Modulus::ONE,
+            noise: Noise::NONE,
+            key: Fingerprint::from_bytes([0; 16]),
+            parameters: context.parameters().digest(),
+        }
+    }
+
+    /// The parts.
+    pub fn parts(&self) -> &[Poly] {
+        &self.parts
+    }
+
+    /// The parts, to be changed by who keeps the rest true.
+    pub fn parts_mut(&mut self) -> &mut [Poly] {
+        &mut self.parts
+    }
+
+    /// Part `i`.
+    pub fn part(&self, i: usize) -> &Poly {
+        &self.parts[i]
+    }
+
+    /// The modulus.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// The estimate of the error's size.
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    /// Replaces the estimate of the error's size.
+    pub fn set_noise(&mut self, noise: Noise) {
+        self.noise = noise;
+    }
+
+    /// The fingerprint of the secret key that decrypts it.
+    pub fn key(&self) -> Fingerprint {
+        self.key
+    }
+
+    /// The digest of its parameters.
+    pub fn parameters(&self) -> Fingerprint {
+        self.parameters
+    }
+
+    /// Makes this a ciphertext of `parts` parts modulo `modulus` with unspecified residues, in the memory it holds.
+    pub fn reshape(&mut self, parts: usize, modulus: Modulus, noise: Noise, key: Fingerprint) {
+        let degree = self.parts[0].degree();
+        self.parts.resize_with(parts, || Poly::zero(degree, 0, Domain::Evaluation));
+        for part in &mut self.parts {
+            part.resize_limbs(modulus.limb_count());
+            part.set_domain(Domain::Evaluation);
+        }
+        (self.modulus, self.noise, self.key) = (modulus, noise, key);
+    }
+
+    /// Makes this a copy of `other`, in the memory it holds.
+    pub fn copy_from(&mut self, other: &Ciphertext) {
+        self.reshape(other.parts.len(), other.modulus, other.noise, other.key);
+        self.parameters = other.parameters;
+        for (to, from) in self.parts.iter_mut().zip(&other.parts) {
+            to.copy_from(from);
+        }
+    }
+}
+
+/// A fresh ciphertext of the secret key: `c1` is kept as a seed, so that it takes half of the space.
+#[derive(Debug, Clone)]
+pub struct SeededCiphertext {
+    seed: Seed,
+    c0: Poly,
+    modulus: Modulus,
+    key: Fingerprint,
+    parameters: Fingerprint,
+}
+
+impl SeededCiphertext {
+    /// Puts it together from its stored parts: `c0` modulo `modulus`, in the evaluation domain.
+    ///
+    /// # Errors
+    /// [`RlweError::Modulus`] when `c0` does not have the limbs of `modulus`.
+    pub fn from_parts(
+        context: &Context,
+        seed: Seed,
+        c0: Poly,
+        modulus: Modulus,
+        key: Fingerprint,
+    ) -> Result<Self, RlweError> {
+        context.check_message(&c0, modulus, "load a ciphertext")?;
+        Ok(SeededCiphertext { seed, c0, modulus, key, parameters: context.parameters().digest() })
+    }
+
+    /// The seed of `c1`: the uniform polynomial of stream 0 ([`crate::expand_uniform`]).
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// `c0`, in the evaluation domain.
+    pub fn c0(&self) -> &Poly {
+        &self.c0
+    }
+
+    /// The modulus.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// The fingerprint of the secret key that decrypts it.
+    pub fn key(&self) -> Fingerprint {
+        self.key
+    }
+
+    /// The digest of its parameters.
+    pub fn parameters(&self) -> Fingerprint {
+        self.parameters
+    }
+
+    /// The whole ciphertext.
+    pub fn expand(&self, context: &Context) -> Ciphertext {
+        let c1 = expand_uniform(context, &self.seed, 0, self.modulus);
+        let noise = noise::secret_key_encryption(SIGMA);
+        Ciphertext::new(vec![self.c0.clone(), c1], self.modulus, noise, self.key, self.parameters)
+    }
+}
+
+impl SecretKey {
+    /// Encrypts `message`, a polynomial modulo `modulus` (a product of units) in the evaluation domain: `(-a s + e + m, a)`.
+    ///
+    /// # Errors
+    /// When the moduli or parameters do not fit, or the operating system has no entropy.
+    pub fn encrypt(
+        &self,
+        context: &Context,
+        message: &Poly,
+        modulus: Modulus,
+    ) -> Result<SeededCiphertext, RlweError> {
+        context.check_digest(self.parameters(), "encrypt")?;
+        context.check_message(message, modulus, "encrypt")?;
+        let seed = Seed::random()?;
+        let a = expand_uniform(context, &seed, 0, modulus);
+        let mut c0 = rlwe_sample(context, self.poly(), &a, modulus, &error_seed()?, 0);
+        c0.for_each_limb(context.threads(), |k, c| {
+            context.limb_ring(modulus, k).elementwise().add_assign(c, message.limb(k));
+        });
+        Ok(SeededCiphertext { seed, c0, modulus, key: self.fingerprint(), parameters: self.parameters() })
+    }
+
+    /// The message with its error, `c0 + c1 s (+ c2 s^2)`, modulo the ciphertext's modulus in the coefficient domain.
+    ///
+    /// # Errors
+    /// [`RlweError::KeyMismatch`] when it is encrypted under another key, [`RlweError::Parts`] when it has parts other than two or
+    /// three.
+    pub fn decrypt(&self, context: &Context, ciphertext: &Ciphertext) -> Result<Poly, RlweError> {
+        const OPERATION: &str = "decrypt";
+        context.check_digest(self.parameters(), OPERATION)?;
+        context.check_digest(ciphertext.parameters(), OPERATION)?;
+        if ciphertext.key() != self.fingerprint() {
+            return Err(RlweError::KeyMismatch {
+                operation: OPERATION,
+                have: ciphertext.key(),
+                need: self.fingerprint(),
+            });
+        }
+        let parts = ciphertext.parts();
+        if !(2..=3).contains(&parts.len()) {
+            return Err(RlweError::Parts { operation: OPERATION, have: parts.len(), need: 2 });
+        }
+        let modulus = ciphertext.modulus();
+        let mut message = context.zero(modulus, Domain::Evaluation);
+        message.for_each_limb(context.threads(), |k, m| {
+            let factor = modulus.factors().nth(k).expect("a limb of this modulus");
+            let ring = context.ring(factor);
+            let s = self.poly().limb(factor);
+            // Horner's rule in s, from the last part down.
+            m.copy_from_slice(parts[parts.len() - 1].limb(k));
+            for part in parts[..parts.len() - 1].iter().rev() {
+                ring.elementwise().mul_assign(m, s);
+                ring.elementwise().add_assign(m, part.limb(k));
+            }
+            ring.ntt().inverse(m);
+        });
+        message.set_domain(Domain::Coefficient);
+        Ok(message)
+    }
+}
+
+impl Context {
+    /// Checks that a polynomial has the limbs of a product of units, in the evaluation domain.
+    pub(crate) fn check_message(
+        &self,
+        poly: &Poly,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        let need = if !modulus.divides(self.parameters().top()) || modulus.is_one() {
+            "a product of units is needed"
+        } else if poly.limb_count() != modulus.limb_count() {
+            "the polynomial has another number of limbs"
+        } else if poly.domain() != Domain::Evaluation || poly.degree() != self.degree() {
+            "a polynomial of the ring degree in the evaluation domain is needed"
+        } else {
+            return Ok(());
+        };
+        Err(RlweError::Modulus { operation, have: modulus.limb_count(), need })
+    }
+}

@@ -1,0 +1,204 @@
+//! A parameter set made ready to compute with.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use arrayvec::ArrayVec;
+use hippocrene_ring::{
+    Domain, Kernel, Poly, ResidueRing, Threads,
+    automorphism::Automorphism,
+    scratch::{Scratch, ScratchPool},
+};
+
+use crate::{
+    Modulus, Parameters, RlweError, keyswitch::gadget::Decomposition, modulus::MAX_FACTORS,
+    switch::SwitchPlan,
+};
+
+/// The limbs of a polynomial as slices, without an allocation.
+pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_FACTORS>;
+/// The limbs of a polynomial as slices to be changed, without an allocation.
+pub(crate) type LimbMuts<'a> = ArrayVec<&'a mut [u64], MAX_FACTORS>;
+
+/// A parameter set with the residue rings of its factors, scratch memory, threads, and the tables that computing needs, made on
+/// first use and kept. Nothing in it is secret.
+#[derive(Debug)]
+pub struct Context {
+    parameters: Parameters,
+    kernel: Kernel,
+    rings: Vec<ResidueRing>,
+    threads: Threads,
+    scratch: ScratchPool,
+    pub(crate) switches: Cache<(Modulus, Modulus, u64), SwitchPlan>,
+    pub(crate) decompositions: Cache<Modulus, Decomposition>,
+    automorphisms: Cache<usize, Automorphism>,
+}
+
+impl Context {
+    /// Prepares `parameters`, with the best kernel of this CPU and `threads`.
+    ///
+    /// # Errors
+    /// When `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+    pub fn new(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
+        let kernel = Kernel::detect()?;
+        Self::with_kernel(parameters, threads, kernel)
+    }
+
+    /// [`Context::new`] with a kernel of the caller's choice.
+    ///
+    /// # Errors
+    /// When a residue ring cannot be made.
+    pub fn with_kernel(parameters: Parameters, threads: Threads, kernel: Kernel) -> Result<Self, RlweError> {
+        let degree = parameters.degree();
+        let rings = parameters
+            .primes(parameters.full())
+            .into_iter()
+            .map(|q| ResidueRing::prime(q, degree, kernel))
+            .collect::<Result<_, _>>()?;
+        Ok(Context {
+            parameters,
+            kernel,
+            rings,
+            threads,
+            scratch: ScratchPool::new(degree),
+            switches: Cache::default(),
+            decompositions: Cache::default(),
+            automorphisms: Cache::default(),
+        })
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        &self.parameters
+    }
+
+    /// The kernel in use.
+    pub fn kernel(&self) -> Kernel {
+        self.kernel
+    }
+
+    /// The threads in use.
+    pub fn threads(&self) -> &Threads {
+        &self.threads
+    }
+
+    /// The ring degree `N`.
+    pub fn degree(&self) -> usize {
+        self.parameters.degree()
+    }
+
+    /// The residue ring of factor `i`.
+    pub fn ring(&self, i: usize) -> &ResidueRing {
+        &self.rings[i]
+    }
+
+    /// The residue rings of a modulus, limb by limb.
+    pub fn rings(&self, modulus: Modulus) -> impl ExactSizeIterator<Item = &ResidueRing> + Clone {
+        modulus.factors().map(|i| &self.rings[i])
+    }
+
+    /// The residue ring of limb `k` of a polynomial modulo `modulus`.
+    pub fn limb_ring(&self, modulus: Modulus, k: usize) -> &ResidueRing {
+        let factor = modulus.factors().nth(k).expect("a limb of this modulus");
+        &self.rings[factor]
+    }
+
+    /// A polynomial modulo `modulus` on loan, with unspecified residues.
+    pub fn scratch(&self, modulus: Modulus, domain: Domain) -> Scratch<'_> {
+        self.scratch.take(modulus.limb_count(), domain)
+    }
+
+    /// A polynomial of `limbs` limbs on loan, with unspecified residues.
+    pub fn scratch_limbs(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
+        self.scratch.take(limbs, domain)
+    }
+
+    /// The zero polynomial modulo `modulus`.
+    pub fn zero(&self, modulus: Modulus, domain: Domain) -> Poly {
+        Poly::zero(self.degree(), modulus.limb_count(), domain)
+    }
+
+    /// Takes `poly` modulo `modulus` to the evaluation domain, if it is not there.
+    pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
+        if poly.domain() == Domain::Coefficient {
+            poly.for_each_limb(&self.threads, |k, limb| self.limb_ring(modulus, k).ntt().forward(limb));
+            poly.set_domain(Domain::Evaluation);
+        }
+    }
+
+    /// Takes `poly` modulo `modulus` to the coefficient domain, if it is not there.
+    pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
+        if poly.domain() == Domain::Evaluation {
+            poly.for_each_limb(&self.threads, |k, limb| self.limb_ring(modulus, k).ntt().inverse(limb));
+            poly.set_domain(Domain::Coefficient);
+        }
+    }
+
+    /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation domain.
+    pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
+        let mut poly = self.zero(modulus, Domain::Evaluation);
+        poly.for_each_limb(&self.threads, |k, limb| {
+            let ring = self.limb_ring(modulus, k);
+            ring.elementwise().from_signed(limb, values);
+            ring.ntt().forward(limb);
+        });
+        poly
+    }
+
+    /// The automorphism `X -> X^element`.
+    ///
+    /// # Errors
+    /// When the element is even or not below `2N`.
+    pub fn automorphism(&self, element: usize) -> Result<Arc<Automorphism>, RlweError> {
+        self.automorphisms.get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
+    }
+
+    /// Checks that something was made with these parameters.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was not.
+    pub fn check_digest(&self, digest: crate::Fingerprint, operation: &'static str) -> Result<(), RlweError> {
+        let need = self.parameters.digest();
+        if digest == need {
+            Ok(())
+        } else {
+            Err(RlweError::ParameterMismatch { operation, have: digest, need })
+        }
+    }
+}
+
+/// Tables made on first use.
+#[derive(Debug)]
+pub(crate) struct Cache<K, V>(RwLock<HashMap<K, Arc<V>>>);
+
+impl<K, V> Default for Cache<K, V> {
+    fn default() -> Self {
+        Cache(RwLock::new(HashMap::new()))
+    }
+}
+
+impl<K: Eq + Hash + Copy, V> Cache<K, V> {
+    /// The value of `key`, made by `make` when it is asked for the first time.
+    pub(crate) fn get_or_try_insert<E>(
+        &self,
+        key: K,
+        make: impl FnOnce() -> Result<V, E>,
+    ) -> Result<Arc<V>, E> {
+        if let Some(value) = self.0.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
+            return Ok(Arc::clone(value));
+        }
+        let value = Arc::new(make()?);
+        Ok(Arc::clone(self.0.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(value)))
+    }
+
+    /// [`Cache::get_or_try_insert`] for values that can always be made.
+    pub(crate) fn get_or_insert(&self, key: K, make: impl FnOnce() -> V) -> Arc<V> {
+        match self.get_or_try_insert(key, || Ok::<V, std::convert::Infallible>(make())) {
+            Ok(value) => value,
+            Err(never) => match never {},
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! The errors of this crate.
+
+use hippocrene_ring::RingError;
+use thiserror::Error;
+
+use crate::Fingerprint;
+
+/// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the operation, what it had and what it
+/// needed.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum RlweError {
+    /// Something below went wrong.
+    #[error(transparent)]
+    Ring(#[from] RingError),
+    /// Parameters beyond the security limit.
+    #[error(
+        "log2(PQ) = {have:.1} bits at ring degree 2^{log_degree} with a {secret} secret is beyond the {limit} bits that give \
+         128-bit security ({source_of_limit})"
+    )]
+    Insecure {
+        /// `log2(PQ)` of the parameters.
+        have: f64,
+        /// The largest that is secure.
+        limit: u32,
+        /// log2 of the ring degree.
+        log_degree: u32,
+        /// The secret distribution, in words.
+        secret: String,
+        /// Where the limit is from.
+        source_of_limit: &'static str,
+    },
+    /// No security limit is known for these parameters.
+    #[error("no 128-bit security limit is known for ring degree 2^{log_degree} with a {secret} secret")]
+    NoSecurityLimit {
+        /// log2 of the ring degree.
+        log_degree: u32,
+        /// The secret distribution, in words.
+        secret: String,
+    },
+    /// Parameters that make no sense.
+    #[error("parameters: {what}")]
+    Parameters {
+        /// What is wrong, with numbers.
+        what: String,
+    },
+    /// A modulus is not what an operation needs.
+    #[error("{operation}: the modulus has {have} limbs, but {need}")]
+    Modulus {
+        /// The operation.
+        operation: &'static str,
+        /// Limbs of the modulus at hand.
+        have: usize,
+        /// What it needs.
+        need: &'static str,
+    },
+    /// Two operands have different moduli.
+    #[error(
+        "{operation}: the operands have moduli of {left:.1} and {right:.1} bits; bring them to one modulus first"
+    )]
+    ModulusMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// Bits of the left operand's modulus.
+        left: f64,
+        /// Bits of the right operand's modulus.
+        right: f64,
+    },
+    /// Two things belong to different parameters.
+    #[error("{operation}: made with other parameters (digest {have}, needed {need})")]
+    ParameterMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// Digest at hand.
+        have: Fingerprint,
+        /// Digest needed.
+        need: Fingerprint,
+    },
+    /// Two things belong to different keys.
+    #[error("{operation}: encrypted under key {have}, but key {need} is needed")]
+    KeyMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// Fingerprint at hand.
+        have: Fingerprint,
+        /// Fingerprint needed.
+        need: Fingerprint,
+    },
+    /// A ciphertext has the wrong number of parts.
+    #[error("{operation}: the ciphertext has {have} parts, {need} are needed{}", if *have == 3 { " (relinearise it first)" } else { "" })]
+    Parts {
+        /// The operation.
+        operation: &'static str,
+        /// Parts at hand.
+        have: usize,
+        /// Parts needed.
+        need: usize,
+    },
+    /// The relinearisation key is not there.
+    #[error("{operation} needs the relinearisation key, which these evaluation keys do not hold")]
+    MissingRelinearisationKey {
+        /// The operation.
+        operation: &'static str,
+    },
+    /// A Galois key is not there.
+    #[error("{operation} needs a key that was not generated; the keys hold {held}")]
+    MissingGaloisKey {
+        /// The operation, with its step.
+        operation: String,
+        /// What is there, in words.
+        held: String,
+    },
+}

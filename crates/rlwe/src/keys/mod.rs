@@ -1,0 +1,11 @@
+//! Secret, public and switching keys.
+
+mod galois;
+mod public;
+pub(crate) mod secret;
+mod switching;
+
+pub use galois::{EvaluationKeys, PreparedEvaluationKeys};
+pub use public::PublicKey;
+pub use secret::{SecretKey, expand_uniform};
+pub use switching::{PreparedSwitchingKey, SwitchingKey};

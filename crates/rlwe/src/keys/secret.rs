@@ -1,0 +1,134 @@
+//! The secret key.
+
+use hippocrene_ring::{
+    Domain, Poly, RingError,
+    sample::{Sampler, Seed},
+};
+use zeroize::Zeroize;
+
+use crate::{Context, Fingerprint, Modulus, RlweError, security::SecretDistribution};
+
+/// Streams of the sampler that a secret key's seed feeds.
+const STREAM_SECRET: u64 = 0;
+/// What error seeds are derived for.
+const DOMAIN_ERRORS: u64 = 1;
+
+/// A secret `s`: small coefficients, kept modulo all factors in the evaluation domain. It is wiped from memory when dropped, and
+/// nothing prints it.
+///
+/// It is made from a seed of 32 bytes, which is what is stored.
+pub struct SecretKey {
+    seed: Seed,
+    parameters: Fingerprint,
+    fingerprint: Fingerprint,
+    /// `s` modulo `PQ_max`.
+    poly: Poly,
+}
+
+impl SecretKey {
+    /// A fresh secret from the operating system's entropy.
+    ///
+    /// # Errors
+    /// When the operating system has none.
+    pub fn generate(context: &Context) -> Result<Self, RlweError> {
+        Self::from_seed(context, Seed::random()?)
+    }
+
+    /// The secret that `seed` gives with these parameters.
+    ///
+    /// # Errors
+    /// When the parameters ask for a Hamming weight above the ring degree.
+    pub fn from_seed(context: &Context, seed: Seed) -> Result<Self, RlweError> {
+        let mut coefficients = vec![0i64; context.degree()];
+        let sampled = sample_secret(&seed, context.parameters().secret(), &mut coefficients);
+        let poly = context.from_signed(&coefficients, context.parameters().full());
+        coefficients.zeroize();
+        sampled?;
+        let fingerprint = Fingerprint::of("hippocrene 2026-11 secret key fingerprint", seed.as_bytes());
+        Ok(SecretKey { seed, parameters: context.parameters().digest(), fingerprint, poly })
+    }
+
+    /// The seed it is made from: **the secret itself**.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The digest of the parameters it was made with.
+    pub fn parameters(&self) -> Fingerprint {
+        self.parameters
+    }
+
+    /// The public name of this key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
+    }
+
+    /// `s` modulo `PQ_max`, in the evaluation domain.
+    pub(crate) fn poly(&self) -> &Poly {
+        &self.poly
+    }
+}
+
+impl std::fmt::Debug for SecretKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SecretKey {{ fingerprint: {}, .. }}", self.fingerprint)
+    }
+}
+
+impl Drop for SecretKey {
+    fn drop(&mut self) {
+        self.poly.as_mut_slice().zeroize();
+    }
+}
+
+fn sample_secret(seed: &Seed, distribution: SecretDistribution, out: &mut [i64]) -> Result<(), RingError> {
+    let mut sampler = Sampler::new(seed, STREAM_SECRET);
+    match distribution {
+        SecretDistribution::Ternary => {
+            sampler.ternary(out);
+            Ok(())
+        }
+        SecretDistribution::SparseTernary { weight } => sampler.sparse_ternary(weight, out),
+    }
+}
+
+/// `-a s + e` in the evaluation domain, modulo `modulus`: the second half of an RLWE sample whose first half is `a`, for the secret
+/// `s` modulo `PQ_max`. The error is Gaussian, from the stream `stream` of `errors`.
+pub(crate) fn rlwe_sample(
+    context: &Context,
+    secret: &Poly,
+    a: &Poly,
+    modulus: Modulus,
+    errors: &Seed,
+    stream: u64,
+) -> Poly {
+    let mut error = vec![0i64; context.degree()];
+    Sampler::new(errors, stream).gaussian(&mut error);
+    let mut b = context.from_signed(&error, modulus);
+    error.zeroize();
+    b.for_each_limb(context.threads(), |k, b| {
+        let factor = modulus.factors().nth(k).expect("a limb of this modulus");
+        let elementwise = context.ring(factor).elementwise();
+        let mut product = context.scratch_limbs(1, Domain::Evaluation);
+        elementwise.mul(product.limb_mut(0), a.limb(k), secret.limb(factor));
+        elementwise.sub_assign(b, product.limb(0));
+        product.as_mut_slice().zeroize();
+    });
+    b
+}
+
+/// A seed for errors that no one else uses.
+pub(crate) fn error_seed() -> Result<Seed, RlweError> {
+    Ok(Seed::random()?.derive(DOMAIN_ERRORS))
+}
+
+/// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`, of factor `i`, is the stream
+/// `256 stream + i`.
+pub fn expand_uniform(context: &Context, seed: &Seed, stream: u64, modulus: Modulus) -> Poly {
+    let mut a = context.zero(modulus, Domain::Evaluation);
+    a.for_each_limb(context.threads(), |k, limb| {
+        let factor = modulus.factors().nth(k).expect("a limb of this modulus");
+        Sampler::new(seed, 256 * stream + factor as u64).uniform(context.ring(factor).modulus(), limb);
+    });
+    a
+}

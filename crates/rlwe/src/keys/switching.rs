@@ -1,0 +1,118 @@
+//! Switching keys: from any secret to another, by digits (HK20).
+
+use hippocrene_ring::{Domain, Poly, elementwise::KeyLimb, sample::Seed};
+
+use super::secret::{error_seed, expand_uniform, rlwe_sample};
+use crate::{Context, Fingerprint, RlweError};
+
+/// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `PQ_max`, with
+/// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo the units of digit `d` and 0 modulo the others. The `a_d` are kept as a seed:
+/// half of the size.
+#[derive(Debug, Clone)]
+pub struct SwitchingKey {
+    seed: Seed,
+    b: Vec<Poly>,
+}
+
+impl SwitchingKey {
+    /// The key from the secret `from` to the secret `to`, polynomials modulo `PQ_max` in the evaluation domain.
+    pub(crate) fn generate(context: &Context, from: &Poly, to: &Poly) -> Result<Self, RlweError> {
+        let parameters = context.parameters();
+        let full = parameters.full();
+        let seed = Seed::random()?;
+        let errors = error_seed()?;
+        let b = parameters
+            .digits(parameters.top())
+            .map(|(d, units)| {
+                let a = expand_uniform(context, &seed, d as u64, full);
+                let mut b = rlwe_sample(context, to, &a, full, &errors, d as u64);
+                for i in units.factors() {
+                    let ring = context.ring(i);
+                    let p = parameters.specials().factors().fold(1, |acc, k| {
+                        hippocrene_ring::arith::mul_mod(
+                            acc,
+                            parameters.factor(k) % ring.modulus(),
+                            ring.modulus(),
+                        )
+                    });
+                    ring.elementwise().mul_scalar_add_assign(b.limb_mut(i), from.limb(i), &ring.scalar(p));
+                }
+                b
+            })
+            .collect();
+        Ok(SwitchingKey { seed, b })
+    }
+
+    /// Puts a key together from its stored parts: the seed of the `a_d`, and the `b_d` modulo `PQ_max` in the evaluation domain.
+    ///
+    /// # Errors
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not as many as the gadget asks for.
+    pub fn from_parts(context: &Context, seed: Seed, b: Vec<Poly>) -> Result<Self, RlweError> {
+        let parameters = context.parameters();
+        let need = parameters.digits(parameters.top()).count();
+        if b.len() != need {
+            return Err(RlweError::Parts { operation: "load a switching key", have: b.len(), need });
+        }
+        let limbs = parameters.full().limb_count();
+        match b.iter().find(|p| p.limb_count() != limbs) {
+            Some(p) => Err(RlweError::Modulus {
+                operation: "load a switching key",
+                have: p.limb_count(),
+                need: "one limb for every factor is needed",
+            }),
+            None => Ok(SwitchingKey { seed, b }),
+        }
+    }
+
+    /// The seed of the `a_d`: digit `d` is the uniform polynomial of stream `d` ([`super::super::expand_uniform`]).
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The `b_d` modulo `PQ_max`, in the evaluation domain.
+    pub fn b(&self) -> &[Poly] {
+        &self.b
+    }
+
+    /// Expands the seed and lays the key out for the inner product.
+    pub fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
+        let full = context.parameters().full();
+        let mut limbs: Vec<Option<KeyLimb>> = vec![None; full.limb_count()];
+        let a: Vec<Poly> =
+            (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u64, full)).collect();
+        for (i, limb) in limbs.iter_mut().enumerate() {
+            let pairs: Vec<(&[u64], &[u64])> =
+                self.b.iter().zip(&a).map(|(b, a)| (b.limb(i), a.limb(i))).collect();
+            *limb = Some(context.ring(i).elementwise().prepare_key(&pairs));
+        }
+        debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
+        PreparedSwitchingKey {
+            limbs: limbs.into_iter().flatten().collect(),
+            parameters: context.parameters().digest(),
+        }
+    }
+}
+
+/// A switching key in memory, laid out for the inner product: for each factor of `PQ_max` the residues of all digits.
+#[derive(Debug, Clone)]
+pub struct PreparedSwitchingKey {
+    limbs: Vec<KeyLimb>,
+    parameters: Fingerprint,
+}
+
+impl PreparedSwitchingKey {
+    /// The residues modulo factor `i`.
+    pub(crate) fn limb(&self, i: usize) -> &KeyLimb {
+        &self.limbs[i]
+    }
+
+    /// The digest of the parameters it was made with.
+    pub fn parameters(&self) -> Fingerprint {
+        self.parameters
+    }
+
+    /// Bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.limbs.iter().map(KeyLimb::bytes).sum()
+    }
+}

@@ -1,0 +1,98 @@
+//! Estimates of noise: average case, as the standard deviation of one coefficient.
+
+/// The standard deviation of the coefficients of an error polynomial, as its logarithm. Errors of different sources are taken
+/// as independent, so that variances add.
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
+pub struct Noise {
+    log2_std: f64,
+}
+
+impl Noise {
+    /// No noise at all.
+    pub const NONE: Noise = Noise { log2_std: f64::NEG_INFINITY };
+
+    /// Noise of the given standard deviation.
+    pub fn from_std(std: f64) -> Self {
+        Noise { log2_std: std.log2() }
+    }
+
+    /// Noise of the given log2 of the standard deviation.
+    pub fn from_log2_std(log2_std: f64) -> Self {
+        Noise { log2_std }
+    }
+
+    /// log2 of the standard deviation of one coefficient, in bits.
+    pub fn log2_std(self) -> f64 {
+        self.log2_std
+    }
+
+    /// The sum of two independent errors.
+    #[must_use]
+    pub fn plus(self, other: Noise) -> Noise {
+        let (high, low) = if self.log2_std >= other.log2_std {
+            (self.log2_std, other.log2_std)
+        } else {
+            (other.log2_std, self.log2_std)
+        };
+        if low == f64::NEG_INFINITY {
+            return Noise { log2_std: high };
+        }
+        Noise { log2_std: high + 0.5 * (2.0 * (low - high)).exp2().ln_1p() / std::f64::consts::LN_2 }
+    }
+
+    /// The error times a number whose absolute value has logarithm `log2`.
+    #[must_use]
+    pub fn scaled(self, log2: f64) -> Noise {
+        Noise { log2_std: self.log2_std + log2 }
+    }
+
+    /// The error times an independent polynomial of ring degree `degree` whose coefficients have root mean square `2^log2_rms`:
+    /// each coefficient of the product is a sum of `N` independent products.
+    #[must_use]
+    pub fn times_polynomial(self, degree: usize, log2_rms: f64) -> Noise {
+        self.scaled(log2_rms + 0.5 * (degree as f64).log2())
+    }
+}
+
+/// The rounding error of a modulus switch of the two parts `(c0, c1)`: each part is off by a uniform number in
+/// `[-t/2, t/2)`, and `c1`'s error is multiplied by a secret of squared norm `weight`. Variance `t^2 (1 + weight) / 12`.
+pub fn rounding(weight: f64, t: u64) -> Noise {
+    Noise::from_std(((1.0 + weight) / 12.0).sqrt() * t as f64)
+}
+
+/// Encryption under the secret key: the error itself, of standard deviation `sigma`.
+pub fn secret_key_encryption(sigma: f64) -> Noise {
+    Noise::from_std(sigma)
+}
+
+/// Encryption under a public key `(b, a)`, `b = -a s + e`: the error is `v e + e0 + e1 s` with `v` uniform ternary (variance
+/// 2/3), so its variance is `sigma^2 (2N/3 + 1 + weight)`.
+pub fn public_key_encryption(degree: usize, sigma: f64, weight: f64) -> Noise {
+    Noise::from_std(sigma * (degree as f64 * 2.0 / 3.0 + 1.0 + weight).sqrt())
+}
+
+/// The inner product of digits with a switching key, before the division by `P`: each digit is a sum of `l` independent
+/// uniform numbers of width `D` (variance `l D^2 / 12`, see `BaseConverter::convert`), times a key error of standard deviation
+/// `sigma`. `digits` holds `(log2 D, l)`.
+pub fn inner_product(degree: usize, sigma: f64, digits: impl IntoIterator<Item = (f64, usize)>) -> Noise {
+    let error = Noise::from_std(sigma);
+    digits
+        .into_iter()
+        .map(|(log2_d, l)| error.times_polynomial(degree, log2_d + 0.5 * (l as f64 / 12.0).log2()))
+        .fold(Noise::NONE, Noise::plus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn variances_add() {
+        let sum = Noise::from_std(3.0).plus(Noise::from_std(4.0));
+        assert!((sum.log2_std() - 5f64.log2()).abs() < 1e-12);
+        assert_eq!(Noise::NONE.plus(Noise::NONE), Noise::NONE);
+        assert_eq!(Noise::from_std(2.0).plus(Noise::NONE), Noise::from_std(2.0));
+        let huge = Noise::from_log2_std(1500.0);
+        assert!((huge.plus(huge).log2_std() - 1500.5).abs() < 1e-12);
+    }
+}

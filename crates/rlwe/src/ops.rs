@@ -1,0 +1,410 @@
+//! Arithmetic on ciphertexts that all schemes share. Noise is followed where it does not depend on the messages; who multiplies
+//! sets it.
+
+use hippocrene_ring::{Domain, Poly, automorphism::Automorphism};
+
+use crate::{
+    Ciphertext, Context, Decomposed, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey, RlweError, noise,
+};
+
+impl Context {
+    /// Checks that two ciphertexts have one key and one modulus.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`], [`RlweError::KeyMismatch`] or [`RlweError::ModulusMismatch`].
+    pub fn check_pair(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), operation)?;
+        self.check_digest(b.parameters(), operation)?;
+        if a.key() != b.key() {
+            return Err(RlweError::KeyMismatch { operation, have: b.key(), need: a.key() });
+        }
+        if a.modulus() != b.modulus() {
+            let bits = |c: &Ciphertext| self.parameters().log2(c.modulus());
+            return Err(RlweError::ModulusMismatch { operation, left: bits(a), right: bits(b) });
+        }
+        Ok(())
+    }
+
+    fn check_two_parts(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), operation)?;
+        match a.parts().len() {
+            2 => Ok(()),
+            have => Err(RlweError::Parts { operation, have, need: 2 }),
+        }
+    }
+
+    fn check_key(
+        &self,
+        a: &Ciphertext,
+        keys: &PreparedEvaluationKeys,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        if a.key() == keys.key() {
+            Ok(())
+        } else {
+            Err(RlweError::KeyMismatch { operation, have: a.key(), need: keys.key() })
+        }
+    }
+
+    /// `a += b`.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        self.combine(a, b, "add", |e, a, b| e.add_assign(a, b))
+    }
+
+    /// `a -= b`.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        self.combine(a, b, "subtract", |e, a, b| e.sub_assign(a, b))
+    }
+
+    fn combine(
+        &self,
+        a: &mut Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+        f: impl Fn(&hippocrene_ring::elementwise::Elementwise, &mut [u64], &[u64]) + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_pair(a, b, operation)?;
+        if a.parts().len() != b.parts().len() {
+            return Err(RlweError::Parts { operation, have: b.parts().len(), need: a.parts().len() });
+        }
+        let modulus = a.modulus();
+        for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
+            a.for_each_limb(self.threads(), |k, a| f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k)));
+        }
+        a.set_noise(a.noise().plus(b.noise()));
+        Ok(())
+    }
+
+    /// `a = -a`.
+    pub fn negate_assign(&self, a: &mut Ciphertext) {
+        let modulus = a.modulus();
+        for part in a.parts_mut() {
+            part.for_each_limb(self.threads(), |k, a| self.limb_ring(modulus, k).elementwise().neg_assign(a));
+        }
+    }
+
+    /// `a += m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
+    ///
+    /// # Errors
+    /// When the moduli differ.
+    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        let modulus = a.modulus();
+        self.check_message(m, modulus, "add a plaintext")?;
+        a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
+            self.limb_ring(modulus, k).elementwise().add_assign(a, m.limb(k))
+        });
+        Ok(())
+    }
+
+    /// `a -= m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
+    ///
+    /// # Errors
+    /// When the moduli differ.
+    pub fn sub_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        let modulus = a.modulus();
+        self.check_message(m, modulus, "subtract a plaintext")?;
+        a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
+            self.limb_ring(modulus, k).elementwise().sub_assign(a, m.limb(k))
+        });
+        Ok(())
+    }
+
+    /// `a = a m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// When the moduli differ.
+    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        let modulus = a.modulus();
+        self.check_message(m, modulus, "multiply by a plaintext")?;
+        for part in a.parts_mut() {
+            part.for_each_limb(self.threads(), |k, a| {
+                self.limb_ring(modulus, k).elementwise().mul_assign(a, m.limb(k));
+            });
+        }
+        Ok(())
+    }
+
+    /// `acc += a m` for a polynomial `m` in the evaluation domain; `acc` and `a` have one modulus. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn mul_plain_add_assign(
+        &self,
+        acc: &mut Ciphertext,
+        a: &Ciphertext,
+        m: &Poly,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply by a plaintext and add";
+        self.check_pair(acc, a, OPERATION)?;
+        self.check_message(m, a.modulus(), OPERATION)?;
+        if acc.parts().len() != a.parts().len() {
+            return Err(RlweError::Parts {
+                operation: OPERATION,
+                have: a.parts().len(),
+                need: acc.parts().len(),
+            });
+        }
+        let modulus = a.modulus();
+        for (acc, a) in acc.parts_mut().iter_mut().zip(a.parts()) {
+            acc.for_each_limb(self.threads(), |k, acc| {
+                self.limb_ring(modulus, k).elementwise().mul_add_assign(acc, a.limb(k), m.limb(k));
+            });
+        }
+        Ok(())
+    }
+
+    /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
+    pub fn mul_constant_assign(&self, a: &mut Ciphertext, residue: impl Fn(u64) -> u64 + Sync + Send) {
+        let modulus = a.modulus();
+        for part in a.parts_mut() {
+            part.for_each_limb(self.threads(), |k, a| {
+                let ring = self.limb_ring(modulus, k);
+                ring.elementwise().mul_scalar_assign(a, &ring.scalar(residue(ring.modulus())));
+            });
+        }
+    }
+
+    /// `a += c` for an integer constant (the polynomial `c`) given by its residues.
+    pub fn add_constant_assign(&self, a: &mut Ciphertext, residue: impl Fn(u64) -> u64 + Sync + Send) {
+        let modulus = a.modulus();
+        a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
+            let ring = self.limb_ring(modulus, k);
+            ring.elementwise().add_scalar_assign(a, residue(ring.modulus()));
+        });
+    }
+
+    /// `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`: the product, decrypted by `(1, s, s^2)`. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// When keys or moduli differ, or an operand has more than two parts.
+    pub fn tensor_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply";
+        self.check_pair(a, b, OPERATION)?;
+        self.check_two_parts(a, OPERATION)?;
+        self.check_two_parts(b, OPERATION)?;
+        let modulus = a.modulus();
+        out.reshape(3, modulus, a.noise(), a.key());
+        let [c0, c1, c2] = out.parts_mut() else { unreachable!("reshaped to three parts") };
+        self.tensor_parts([c0, c1, c2], a, b);
+        Ok(())
+    }
+
+    /// The tensor product of two checked ciphertexts of two parts; a square where they are one and the same.
+    fn tensor_parts(&self, [c0, c1, c2]: [&mut Poly; 3], a: &Ciphertext, b: &Ciphertext) {
+        let modulus = a.modulus();
+        let degree = self.degree();
+        let square = std::ptr::eq(a, b);
+        self.threads().for_each_chunk_triple(
+            [c0.as_mut_slice(), c1.as_mut_slice(), c2.as_mut_slice()],
+            degree,
+            |k, [c0, c1, c2]| {
+                let elementwise = self.limb_ring(modulus, k).elementwise();
+                let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
+                if square {
+                    elementwise.square(c0, c1, c2, a0, a1);
+                } else {
+                    elementwise.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k));
+                }
+            },
+        );
+    }
+
+    /// The product of `a` and `b`, relinearised and brought from modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch.
+    /// `a` and `b` may be the same. The noise is set to that of the key switch; the caller adds that of the product.
+    ///
+    /// # Errors
+    /// When keys or moduli differ, an operand has more than two parts, or the relinearisation key is missing.
+    pub fn multiply_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        keys: &PreparedEvaluationKeys,
+        to: Modulus,
+        t: u64,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply";
+        self.check_pair(a, b, OPERATION)?;
+        self.check_two_parts(a, OPERATION)?;
+        self.check_two_parts(b, OPERATION)?;
+        self.check_key(a, keys, OPERATION)?;
+        let key = keys.relinearisation(OPERATION)?;
+        let from = a.modulus();
+        let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
+        let [c0, c1, c2] = &mut product;
+        self.tensor_parts([c0, c1, c2], a, b);
+        self.switch_into(out, &product[2], [Some(&product[0]), Some(&product[1])], key, from, to, t, a.key())
+    }
+
+    /// Brings a ciphertext of three parts back to two, and from modulus `Q` to `to = Q'` (scaled by `Q'/Q`), in one modulus switch.
+    ///
+    /// # Errors
+    /// When it does not have three parts or the relinearisation key is missing.
+    pub fn relinearise_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        keys: &PreparedEvaluationKeys,
+        to: Modulus,
+        t: u64,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "relinearise";
+        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_key(a, keys, OPERATION)?;
+        if a.parts().len() != 3 {
+            return Err(RlweError::Parts { operation: OPERATION, have: a.parts().len(), need: 3 });
+        }
+        let key = keys.relinearisation(OPERATION)?;
+        let from = a.modulus();
+        self.switch_into(out, a.part(2), [Some(a.part(0)), Some(a.part(1))], key, from, to, t, a.key())?;
+        let scaled = a.noise().scaled(self.parameters().log2(to) - self.parameters().log2(from));
+        out.set_noise(out.noise().plus(scaled));
+        Ok(())
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn switch_into(
+        &self,
+        out: &mut Ciphertext,
+        c: &Poly,
+        added: [Option<&Poly>; 2],
+        key: &PreparedSwitchingKey,
+        from: Modulus,
+        to: Modulus,
+        t: u64,
+        fingerprint: crate::Fingerprint,
+    ) -> Result<(), RlweError> {
+        let decomposed = self.decompose(c, from)?;
+        out.reshape(2, to, self.key_switch_noise(from, to, t), fingerprint);
+        let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
+        self.switch_keys_into([out0, out1], &decomposed, key, added, to, t)
+    }
+
+    /// Applies `X -> X^element` to the message.
+    ///
+    /// # Errors
+    /// When the key of the automorphism is missing or the ciphertext has more than two parts.
+    pub fn apply_galois_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        element: usize,
+        keys: &PreparedEvaluationKeys,
+        t: u64,
+    ) -> Result<(), RlweError> {
+        if element == 1 {
+            out.copy_from(a);
+            return Ok(());
+        }
+        let hoisted = self.hoist(a)?;
+        self.apply_galois_hoisted_into(out, a, &hoisted, element, keys, t)
+    }
+
+    /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`].
+    ///
+    /// # Errors
+    /// When the ciphertext has more than two parts.
+    pub fn hoist<'a>(&'a self, a: &'a Ciphertext) -> Result<Decomposed<'a>, RlweError> {
+        self.check_two_parts(a, "rotate")?;
+        self.decompose(a.part(1), a.modulus())
+    }
+
+    /// [`Context::apply_galois_into`] of the ciphertext `a` that has been decomposed as `hoisted`.
+    ///
+    /// # Errors
+    /// When the key of the automorphism is missing.
+    pub fn apply_galois_hoisted_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        hoisted: &Decomposed<'_>,
+        element: usize,
+        keys: &PreparedEvaluationKeys,
+        t: u64,
+    ) -> Result<(), RlweError> {
+        self.check_two_parts(a, "rotate")?;
+        self.check_key(a, keys, "rotate")?;
+        if element == 1 {
+            out.copy_from(a);
+            return Ok(());
+        }
+        let modulus = a.modulus();
+        let automorphism = self.automorphism(element)?;
+        let key = keys.galois(element)?;
+        let mut switched = [0, 1].map(|_| self.scratch(modulus, Domain::Evaluation));
+        let [s0, s1] = &mut switched;
+        self.switch_keys_into([s0, s1], hoisted, key, [Some(a.part(0)), None], modulus, t)?;
+        out.reshape(2, modulus, a.noise().plus(self.key_switch_noise(modulus, modulus, t)), a.key());
+        for (out, switched) in out.parts_mut().iter_mut().zip(&switched) {
+            self.permute(out, switched, &automorphism);
+        }
+        Ok(())
+    }
+
+    fn permute(&self, out: &mut Poly, a: &Poly, automorphism: &Automorphism) {
+        out.for_each_limb(self.threads(), |k, out| automorphism.apply_evaluation(out, a.limb(k)));
+    }
+
+    /// Brings a ciphertext from modulus `Q` to `to = Q'`, scaling message and noise by `Q'/Q`.
+    ///
+    /// # Errors
+    /// When `t` shares a factor with what is divided away.
+    pub fn switch_ciphertext_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        to: Modulus,
+        t: u64,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "switch modulus")?;
+        let from = a.modulus();
+        let parameters = self.parameters();
+        let mut noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
+        if !from.divides(to) {
+            noise = noise.plus(noise::rounding(parameters.secret_weight(), t));
+        }
+        out.reshape(a.parts().len(), to, noise, a.key());
+        for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
+            self.switch_modulus(out, part, from, to, t)?;
+        }
+        Ok(())
+    }
+
+    /// Reduces a ciphertext to a divisor `to` of its modulus, message and noise as they are: limbs are dropped.
+    ///
+    /// # Errors
+    /// [`RlweError::Modulus`] when `to` does not divide the modulus.
+    pub fn reduce_modulus_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        to: Modulus,
+    ) -> Result<(), RlweError> {
+        let from = a.modulus();
+        if !to.divides(from) {
+            return Err(RlweError::Modulus {
+                operation: "reduce modulus",
+                have: from.limb_count(),
+                need: "a multiple of the target modulus is needed",
+            });
+        }
+        out.reshape(a.parts().len(), to, a.noise(), a.key());
+        for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
+            for (k, factor) in to.factors().enumerate() {
+                out.limb_mut(k).copy_from_slice(part.limb(from.limb_of(factor)));
+            }
+        }
+        Ok(())
+    }
+}

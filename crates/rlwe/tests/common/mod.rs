@@ -1,0 +1,61 @@
+//! Small insecure parameters for tests of breadth.
+#![allow(dead_code)] // each test file uses its own part
+
+use hippocrene_ring::{Domain, Poly, RnsBasis, Threads, primes::ntt_primes};
+use hippocrene_rlwe::{Context, Modulus, Parameters, ParametersLiteral, SecretDistribution};
+use num_bigint::BigInt;
+
+/// Units of 40, specials of 41 bits, at ring degree `2^log_degree`.
+pub fn insecure(log_degree: u32, units: usize, specials: usize, gadget_rank: usize) -> Context {
+    insecure_with(log_degree, units, specials, gadget_rank, SecretDistribution::Ternary)
+}
+
+pub fn insecure_with(
+    log_degree: u32,
+    units: usize,
+    specials: usize,
+    gadget_rank: usize,
+    secret: SecretDistribution,
+) -> Context {
+    let degree = 1 << log_degree;
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units: ntt_primes(40, degree, units, &[]).unwrap(),
+        specials: ntt_primes(41, degree, specials, &[]).unwrap(),
+        gadget_rank,
+        secret,
+    })
+    .unwrap();
+    Context::new(parameters, Threads::single()).unwrap()
+}
+
+/// The coefficients in `[-Q/2, Q/2)`.
+pub fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt> {
+    let mut poly = poly.clone();
+    context.to_coefficient(&mut poly, modulus);
+    let basis = RnsBasis::new(&context.parameters().primes(modulus)).unwrap();
+    let limbs: Vec<&[u64]> = poly.limbs().collect();
+    basis.compose_limbs(&limbs)
+}
+
+/// The polynomial with these coefficients, in the coefficient domain.
+pub fn polynomial(context: &Context, values: &[BigInt], modulus: Modulus) -> Poly {
+    let basis = RnsBasis::new(&context.parameters().primes(modulus)).unwrap();
+    let mut poly = context.zero(modulus, Domain::Coefficient);
+    let mut residues = vec![0; modulus.limb_count()];
+    for (i, value) in values.iter().enumerate() {
+        basis.decompose(value, &mut residues);
+        for (k, r) in residues.iter().enumerate() {
+            poly.limb_mut(k)[i] = *r;
+        }
+    }
+    poly
+}
+
+/// The standard deviation of integers that may be large, as log2.
+pub fn log2_std(values: &[BigInt]) -> f64 {
+    let largest = values.iter().map(|v| v.bits()).max().unwrap_or(0);
+    let shift = largest.saturating_sub(60);
+    let sum: f64 = values.iter().map(|v| i64::try_from(v >> shift).unwrap() as f64).map(|x| x * x).sum();
+    0.5 * (sum / values.len() as f64).log2() + shift as f64
+}
