@@ -1,0 +1,67 @@
+# `make demo` and `make test` need Rust >= 1.89 and Python >= 3.10 (with its venv module), nothing else.
+# The benchmarks use a crate that needs Rust >= 1.91.1; with an older one they are left out, and `make test` says so.
+
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := $(shell find crates python -name '*.rs' -o -name '*.py' -o -name '*.pyi' -o -name Cargo.toml) Cargo.toml Cargo.lock pyproject.toml
+
+WITH_BENCH := $(shell printf '1.91.1\n%s\n' "$$(rustc -V | cut -d' ' -f2)" | sort -CV && echo yes)
+ifeq ($(WITH_BENCH),yes)
+WORKSPACE := --locked --workspace
+else
+WORKSPACE := --locked --workspace --exclude hippocrene-bench
+endif
+
+.PHONY: demo test lint test-rust test-python fmt clean
+
+demo: .venv/demo .venv/wheel
+	$(BIN)/python examples/demo/demo.py demo-run
+
+test: lint test-rust test-python
+
+lint: .venv/test
+ifneq ($(WITH_BENCH),yes)
+	@echo "Rust is older than 1.91.1: the benchmarks are left out"
+endif
+	cargo fmt --all --check
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	cargo clippy $(WORKSPACE) --all-targets -- -D warnings
+	RUSTDOCFLAGS="-D warnings" cargo doc $(WORKSPACE) --no-deps
+
+test-rust:
+	cargo test $(WORKSPACE)
+
+test-python: .venv/test .venv/wheel
+	$(BIN)/mypy
+	$(BIN)/python -m mypy.stubtest hippocrene --ignore-missing-stub
+	$(BIN)/python -m pytest
+
+fmt: .venv/test
+	cargo fmt --all
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+# The virtual environment in steps, each a file that says it is done.
+.venv/made:
+	$(PYTHON) -m venv .venv || { echo "$(PYTHON) could not make a virtual environment: on Debian, apt install python3-venv"; exit 1; }
+	$(PIP) 'maturin>=1.9.4,<2' 'numpy>=1.24'
+	@touch $@
+
+.venv/wheel: .venv/made $(SOURCES)
+	@rm -rf .venv/wheels
+	$(BIN)/maturin build --release --out .venv/wheels
+	$(PIP) --no-deps --force-reinstall .venv/wheels/hippocrene-*.whl
+	@touch $@
+
+.venv/demo: .venv/made
+	$(PIP) 'scikit-learn>=1.3' 'rich>=13'
+	@touch $@
+
+.venv/test: .venv/demo
+	$(PIP) 'hypothesis>=6.100' 'mypy>=1.10' 'pytest>=8' 'ruff>=0.6'
+	@touch $@
+
+clean:
+	rm -rf .venv target demo-run

@@ -1,0 +1,91 @@
+//! Arrays of numbers in files: comma-separated values and numpy's `.npy`.
+
+mod csv;
+mod npy;
+
+use crate::error::CliError;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+/// An array of numbers in row-major order.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Array {
+    /// Extent along each axis; empty for a single number.
+    pub shape: Vec<usize>,
+    /// The numbers, the last axis running fastest: as many as the product of `shape`.
+    pub values: Vec<f64>,
+}
+
+/// How numbers are written in a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// Comma-separated values, one row to a line.
+    Csv,
+    /// numpy's binary format, as `numpy.save` writes it.
+    Npy,
+}
+
+/// Whether the first line of comma-separated values holds the names of the columns.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Header {
+    /// It does when one of its cells is not a number.
+    #[default]
+    Auto,
+    /// It does.
+    Yes,
+    /// It does not.
+    No,
+}
+
+impl Format {
+    /// The format that the ending of a file's name stands for.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] when it is neither `.csv` nor `.npy`.
+    pub fn of(path: &Path) -> Result<Self, CliError> {
+        match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
+            Some("csv") => Ok(Self::Csv),
+            Some("npy") => Ok(Self::Npy),
+            _ => Err(CliError::Usage(format!(
+                "cannot tell the format of {} by its name: end it in .csv or .npy, or say --format",
+                path.display()
+            ))),
+        }
+    }
+}
+
+impl Array {
+    /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the shape that they say.
+    ///
+    /// # Errors
+    /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but finite numbers in a
+    /// full rectangle; the message names the line and the column, or the index.
+    pub fn read(path: &Path, format: Format, header: Header) -> Result<Self, CliError> {
+        let bytes = fs::read(path).map_err(|source| CliError::io("read", path, source))?;
+        let array = match format {
+            Format::Csv => csv::parse(&bytes, header),
+            Format::Npy => npy::parse(&bytes),
+        };
+        array.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
+    }
+
+    /// Writes the array to a stream.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] when the format cannot hold the shape (comma-separated values have at most two axes),
+    /// [`CliError::Io`] when writing fails; `path` is what the message calls the stream.
+    pub fn write(&self, stream: &mut dyn Write, path: &Path, format: Format) -> Result<(), CliError> {
+        if format == Format::Csv && self.shape.len() > 2 {
+            return Err(CliError::Usage(format!(
+                "an array of {} axes does not fit into rows and columns: write it as .npy",
+                self.shape.len()
+            )));
+        }
+        let written = match format {
+            Format::Csv => csv::write(self, stream),
+            Format::Npy => npy::write(self, stream),
+        };
+        written.and_then(|()| stream.flush()).map_err(|source| CliError::io("write", path, source))
+    }
+}

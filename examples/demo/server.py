@@ -1,0 +1,35 @@
+"""The server: scores rows that it cannot read. It has the model and what the client shared, and no secret key."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+from steps import Steps
+
+import hippocrene
+
+
+def score(own: Path, shared: Path) -> None:
+    """Compute ``sigmoid(W x + b)`` for every encrypted row."""
+    model = np.load(own / "model.npz")
+    sigmoid = Chebyshev(model["sigmoid"], domain=model["domain"])
+    with Steps("server", 5) as steps:
+        with steps.step("load the evaluation keys"):
+            server = hippocrene.Server(hippocrene.EvaluationKeys.load(shared / "evaluation.keys"))
+        with steps.step("load the encrypted rows"):
+            rows = server.load(shared / "rows.enc")
+        with steps.step("W x + b"):
+            scores = rows @ model["weights"] + model["bias"]
+        with steps.step(f"sigmoid of degree {sigmoid.degree()}"):
+            probabilities = scores.polynomial(sigmoid)
+        with steps.step("write the encrypted probabilities"):
+            probabilities.save(shared / "probabilities.enc")
+        steps.wrote("encrypted probabilities", shared / "probabilities.enc")
+        steps.save(shared / "server.json")
+
+
+if __name__ == "__main__":
+    score(Path(sys.argv[1]), Path(sys.argv[2]))

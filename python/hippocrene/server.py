@@ -1,0 +1,76 @@
+"""The server: it computes on what it cannot read."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+
+from hippocrene import _native
+from hippocrene.array import EncryptedArray
+
+
+class EvaluationKeys:
+    """What a server needs to compute. There is no secret in it."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: _native.EvaluationKeys) -> None:
+        """Wrap what the extension module made; `Client.evaluation_keys` is the way in."""
+        self._raw = raw
+
+    @property
+    def fingerprint(self) -> str:
+        """Which secret key these belong to."""
+        return self._raw.fingerprint
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> EvaluationKeys:
+        """Read what `to_bytes` returned."""
+        return cls(_native.EvaluationKeys.from_bytes(data))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the keys to a file."""
+        Path(path).write_bytes(self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> EvaluationKeys:
+        """Read a file that `save` wrote."""
+        return cls.from_bytes(Path(path).read_bytes())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return EvaluationKeys.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"EvaluationKeys(fingerprint={self.fingerprint!r})"
+
+
+class Server:
+    """Evaluation keys made ready for computing, on `threads` threads."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, keys: EvaluationKeys, *, threads: int = 1) -> None:
+        self._raw = _native.Server(keys._raw, threads)
+
+    @property
+    def fingerprint(self) -> str:
+        """Which secret key this server's keys belong to."""
+        return self._raw.fingerprint
+
+    def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
+        """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
+        if isinstance(source, EncryptedArray):
+            return self._wrap(source._raw)
+        data = Path(source).read_bytes() if isinstance(source, (str, PathLike)) else bytes(source)
+        return self._wrap(_native.EncryptedArray.from_bytes(data))
+
+    def _wrap(self, raw: _native.EncryptedArray) -> EncryptedArray:
+        self._raw.check(raw)
+        return EncryptedArray(raw, self)
+
+    def __repr__(self) -> str:
+        return f"Server(fingerprint={self.fingerprint!r})"
