@@ -47,6 +47,20 @@ pub fn inv_mod(a: u64, q: u64) -> Option<u64> {
     (r0 == 1).then(|| t0.rem_euclid(i128::from(q)) as u64)
 }
 
+/// `q^-1 mod 2^64` for odd `q` (Newton's iteration doubles the correct bits, from 3).
+pub fn inv64(q: u64) -> u64 {
+    let mut x = q;
+    for _ in 0..5 {
+        x = x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)));
+    }
+    x
+}
+
+/// `q^-1 mod 2^52` for odd `q`.
+pub fn inv52(q: u64) -> u64 {
+    inv64(q) & ((1 << 52) - 1)
+}
+
 /// The signed integer `a` modulo `q`, in `[0, q)`.
 pub fn signed_mod(a: i64, q: u64) -> u64 {
     (i128::from(a)).rem_euclid(i128::from(q)) as u64

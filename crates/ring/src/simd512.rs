@@ -11,6 +11,8 @@
 
 use std::arch::x86_64::*;
 
+pub(crate) use crate::arith::{inv52, inv64};
+
 /// Eight unsigned 64-bit lanes.
 pub(crate) type V = __m512i;
 
@@ -111,6 +113,36 @@ pub(crate) fn madd52hi(c: V, a: V, b: V) -> V {
     unsafe { _mm512_madd52hi_epu64(c, a, b) }
 }
 
+/// `x << bits mod 2^64`, where `bits < 64` is known at run time only.
+#[inline(always)]
+pub(crate) fn shl_by(x: V, bits: u32) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_sll_epi64(x, _mm_cvtsi32_si128(bits as i32)) }
+}
+
+/// Eight 6-byte little-endian words, from 48 bytes at `p` on. Needs `avx512vbmi`.
+///
+/// # Safety
+/// `p` is valid for reading 64 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load_packed_48(p: *const u8) -> V {
+    const fn places() -> [i8; 64] {
+        let mut places = [0; 64];
+        let mut i = 0;
+        while i < 64 {
+            places[i] = (i / 8 * 6 + if i % 8 < 6 { i % 8 } else { 0 }) as i8;
+            i += 1;
+        }
+        places
+    }
+    const PLACES: [i8; 64] = places();
+    // SAFETY: the caller vouches for `p`; `PLACES` has 64 bytes; module contract.
+    unsafe {
+        let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
+        _mm512_maskz_permutexvar_epi8(0x3f3f_3f3f_3f3f_3f3f, places, _mm512_loadu_si512(p.cast()))
+    }
+}
+
 /// The product of the low halves (32 bits) of `a` and `b`.
 #[inline(always)]
 pub(crate) fn mul32(a: V, b: V) -> V {
@@ -133,6 +165,13 @@ pub(crate) fn mulhi64(a: V, b: V) -> V {
     let (ll, lh, hl, hh) = (mul32(a, b), mul32(a, b1), mul32(a1, b), mul32(a1, b1));
     let middle = add(add(shr::<32>(ll), and(lh, low)), and(hl, low));
     add(add(hh, shr::<32>(lh)), add(shr::<32>(hl), shr::<32>(middle)))
+}
+
+/// `a b / 2^64`, rounded down to an integer that is more than `a b / 2^64 - 3`: a fourth cheaper than [`mulhi64`].
+#[inline(always)]
+pub(crate) fn mulhi64_approximate(a: V, b: V) -> V {
+    let (a1, b1) = (shr::<32>(a), shr::<32>(b));
+    add(mul32(a1, b1), add(shr::<32>(mul32(a, b1)), shr::<32>(mul32(a1, b))))
 }
 
 /// Conditional subtraction: `x - c` where `x >= c`, else `x`. For `x` in `[0, 2c)` the result is in `[0, c)`; `c <= 2^63`.
@@ -184,20 +223,6 @@ pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
             _mm512_shuffle_i64x2::<0xdd>(c37, d37),
         ]
     }
-}
-
-/// `q^-1 mod 2^64` for odd `q` (Newton's iteration doubles the correct bits, from 3).
-pub(crate) fn inv64(q: u64) -> u64 {
-    let mut x = q;
-    for _ in 0..5 {
-        x = x.wrapping_mul(2u64.wrapping_sub(q.wrapping_mul(x)));
-    }
-    x
-}
-
-/// `q^-1 mod 2^52` for odd `q`.
-pub(crate) fn inv52(q: u64) -> u64 {
-    inv64(q) & ((1 << 52) - 1)
 }
 
 #[cfg(test)]

@@ -1,0 +1,259 @@
+//! The operations, written once over [`Lanes`].
+//!
+//! Every operation checks that its slices have one length, a multiple of the vector length, and then moves through them
+//! vector by vector.
+
+use super::{Scalar, key::KeyLimb, lanes::Lanes};
+
+/// For every vector position: loads the inputs under their own names, evaluates the expression (an array with one vector
+/// for each output) and stores it. A slice may be input and output.
+macro_rules! each {
+    ($lanes:ty, ($($input:ident),*) -> ($first:ident $(, $output:ident)*), $value:expr) => {{
+        let length = $first.len();
+        assert!(
+            length.is_multiple_of(<$lanes>::LANES) $(&& $input.len() == length)* $(&& $output.len() == length)*,
+            "the slices of an elementwise operation have one length, a multiple of 8"
+        );
+        let mut at = 0;
+        while at < length {
+            let value = {
+                // SAFETY: `at + LANES <= length`, the length of every slice.
+                $(let $input = unsafe { <$lanes>::load($input.as_ptr().add(at)) };)*
+                $value
+            };
+            let mut values = value.into_iter();
+            each!(@store $lanes, at, values, $first $(, $output)*);
+            at += <$lanes>::LANES;
+        }
+    }};
+    (@store $lanes:ty, $at:ident, $values:ident, $($output:ident),*) => {
+        $(if let Some(value) = $values.next() {
+            // SAFETY: `at + LANES <= length`, the length of every slice.
+            unsafe { <$lanes>::store($output.as_mut_ptr().add($at), value) };
+        })*
+    };
+}
+
+#[inline(always)]
+pub(super) fn add_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
+    each!(L, (a, b) -> (a), [l.add(a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn sub_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
+    each!(L, (a, b) -> (a), [l.sub(a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn sub_from_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
+    each!(L, (a, b) -> (a), [l.sub(b, a)]);
+}
+
+#[inline(always)]
+pub(super) fn neg_assign<L: Lanes>(l: L, a: &mut [u64]) {
+    each!(L, (a) -> (a), [l.neg(a)]);
+}
+
+#[inline(always)]
+pub(super) fn add<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64]) {
+    each!(L, (a, b) -> (out), [l.add(a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn sub<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64]) {
+    each!(L, (a, b) -> (out), [l.sub(a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn mul<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64]) {
+    each!(L, (a, b) -> (out), [l.mul(a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn mul_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
+    each!(L, (a, b) -> (a), [l.mul(a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn mul_add_assign<L: Lanes>(l: L, acc: &mut [u64], a: &[u64], b: &[u64]) {
+    each!(L, (acc, a, b) -> (acc), [l.mul_add(acc, a, b)]);
+}
+
+#[inline(always)]
+pub(super) fn mul_scalar_assign<L: Lanes>(l: L, a: &mut [u64], s: &Scalar) {
+    let f = l.factor(s);
+    each!(L, (a) -> (a), [l.mul_factor(a, f)]);
+}
+
+#[inline(always)]
+pub(super) fn mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], s: &Scalar) {
+    let f = l.factor(s);
+    each!(L, (a) -> (out), [l.mul_factor(a, f)]);
+}
+
+#[inline(always)]
+pub(super) fn mul_scalar_add_assign<L: Lanes>(l: L, acc: &mut [u64], a: &[u64], s: &Scalar) {
+    let f = l.factor(s);
+    each!(L, (acc, a) -> (acc), [l.add(acc, l.mul_factor(a, f))]);
+}
+
+#[inline(always)]
+pub(super) fn add_mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
+    let f = l.factor(s);
+    each!(L, (a, b) -> (out), [l.add(a, l.mul_factor(b, f))]);
+}
+
+#[inline(always)]
+pub(super) fn sub_mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
+    let f = l.factor(s);
+    each!(L, (a, b) -> (out), [l.mul_factor(l.lazy_difference(a, b), f)]);
+}
+
+#[inline(always)]
+pub(super) fn add_scalar_assign<L: Lanes>(l: L, a: &mut [u64], c: u64) {
+    let c = L::splat(c);
+    each!(L, (a) -> (a), [l.add(a, c)]);
+}
+
+#[inline(always)]
+#[allow(clippy::too_many_arguments)]
+pub(super) fn tensor<L: Lanes>(
+    l: L,
+    c0: &mut [u64],
+    c1: &mut [u64],
+    c2: &mut [u64],
+    a0: &[u64],
+    a1: &[u64],
+    b0: &[u64],
+    b1: &[u64],
+) {
+    each!(L, (a0, a1, b0, b1) -> (c0, c1, c2), [l.mul(a0, b0), l.mul_pair(a0, b1, a1, b0), l.mul(a1, b1)]);
+}
+
+#[inline(always)]
+pub(super) fn square<L: Lanes>(l: L, c0: &mut [u64], c1: &mut [u64], c2: &mut [u64], a0: &[u64], a1: &[u64]) {
+    each!(L, (a0, a1) -> (c0, c1, c2), [l.mul(a0, a0), l.mul(a0, l.add(a1, a1)), l.mul(a1, a1)]);
+}
+
+#[inline(always)]
+pub(super) fn reduce<L: Lanes>(l: L, out: &mut [u64], a: &[u64]) {
+    each!(L, (a) -> (out), [l.reduce(a)]);
+}
+
+/// The signed `a` plus `2^63` is unsigned; `offset` is `2^63 mod q`.
+#[inline(always)]
+pub(super) fn from_signed<L: Lanes>(l: L, out: &mut [u64], a: &[i64], offset: u64) {
+    let (bias, offset) = (L::splat(1 << 63), L::splat(offset));
+    // SAFETY: u64 and i64 have one layout, and every bit pattern is valid for both.
+    let a: &[u64] = unsafe { std::slice::from_raw_parts(a.as_ptr().cast(), a.len()) };
+    each!(L, (a) -> (out), [l.sub(l.reduce(L::wrapping_add(a, bias)), offset)]);
+}
+
+/// `a` centred plus `half = floor(from / 2)` is `a + half` modulo `from`, in `[0, from)`; `offset` is `half mod q`.
+#[inline(always)]
+pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u64, offset: u64) {
+    let (from, half, offset) = (L::splat(from), L::splat(from / 2), L::splat(offset));
+    each!(L, (a) -> (out), {
+        let shifted = L::subtract_if_above(L::wrapping_add(a, half), from);
+        [l.sub(l.reduce(shifted), offset)]
+    });
+}
+
+/// See [`super::Elementwise::inner_product`].
+#[inline(always)]
+pub(super) fn inner_product<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+) {
+    let length = key.length();
+    assert!(
+        acc0.len() == length && acc1.len() == length && digits.iter().all(|(_, x)| x.len() == length),
+        "an inner product's slices have the length of its key, {length}"
+    );
+    assert!(
+        digits.iter().all(|&(d, _)| d < key.digits()),
+        "an inner product's digits are among the {} of its key",
+        key.digits()
+    );
+    key.assert_stored_for::<L>();
+    if digits.is_empty() {
+        acc0.fill(0);
+        acc1.fill(0);
+        return;
+    }
+    // A vector at a time leaves the multiplier idle while each sum waits for its last product: four go together.
+    const WIDE: usize = 4;
+    let wide = length - length % (WIDE * L::LANES);
+    let mut at = 0;
+    while at < wide {
+        // SAFETY: `at + WIDE LANES <= length`, the length of every slice, and the digits are in the key: checked above.
+        unsafe { inner_product_at::<L, WIDE>(l, acc0, acc1, digits, key, at) };
+        at += WIDE * L::LANES;
+    }
+    while at < length {
+        // SAFETY: as above, with one vector.
+        unsafe { inner_product_at::<L, 1>(l, acc0, acc1, digits, key, at) };
+        at += L::LANES;
+    }
+}
+
+/// How far ahead of its use a key is fetched, in bytes.
+const PREFETCH: usize = 1024;
+
+/// `WIDE` vectors of the inner product, at word `at`.
+///
+/// # Safety
+/// All slices and the key have at least `at + WIDE LANES` words; the key has every digit and is stored for `L`.
+#[inline(always)]
+unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+    at: usize,
+) {
+    let bytes = L::LANES * L::KEY_WORD.bytes;
+    let mut totals: Option<[[L::V; 2]; WIDE]> = None;
+    for terms in digits.chunks(L::TERMS) {
+        let mut sums = [[l.no_products(); 2]; WIDE];
+        for (d, x) in terms {
+            // SAFETY: the caller vouches for digit `d`.
+            let pairs = unsafe { key.digit(*d).add(2 * at * L::KEY_WORD.bytes) };
+            for (i, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller vouches for `WIDE` vectors at `at`; the key is padded.
+                let (x, b, a) = unsafe {
+                    let pair = pairs.add(2 * i * bytes);
+                    L::prefetch(pair.wrapping_add(PREFETCH));
+                    (
+                        L::load(x.as_ptr().add(at + i * L::LANES)),
+                        L::load_key(pair),
+                        L::load_key(pair.add(bytes)),
+                    )
+                };
+                let x = l.multiplicand(x);
+                *sum = [l.add_product(sum[0], x, b), l.add_product(sum[1], x, a)];
+            }
+        }
+        let reduced = sums.map(|pair| pair.map(|sum| l.reduce_sum(sum, terms.len())));
+        totals = Some(match totals {
+            None => reduced,
+            Some(mut totals) => {
+                for (total, more) in totals.iter_mut().zip(reduced) {
+                    *total = [l.add(total[0], more[0]), l.add(total[1], more[1])];
+                }
+                totals
+            }
+        });
+    }
+    for (i, [b, a]) in totals.into_iter().flatten().enumerate() {
+        // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+        unsafe {
+            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), b);
+            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), a);
+        }
+    }
+}

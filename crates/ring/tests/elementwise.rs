@@ -1,0 +1,265 @@
+//! Every elementwise operation of every kernel against one-line definitions by division.
+
+use hippocrene_ring::{
+    Kernel,
+    arith::{centred, mul_mod, signed_mod},
+    elementwise::Elementwise,
+    primes::{ntt_primes_above, ntt_primes_below},
+};
+use proptest::prelude::*;
+
+/// The largest and the smallest prime of each size that decides between arithmetics, and small odd numbers.
+fn moduli() -> Vec<u64> {
+    let sizes = [20, 30, 45, 48, 49, 50, 51, 59, 60, 61];
+    let primes = sizes.iter().flat_map(|&bits| {
+        let largest = ntt_primes_below(bits, 16).next();
+        let smallest = ntt_primes_above(bits - 1, 16).next();
+        largest.into_iter().chain(smallest)
+    });
+    primes.chain([3, 5, 17, 257, 8191, 8193, 65537, (1 << 61) - 1]).collect()
+}
+
+/// A stream of words (SplitMix64).
+struct Words(u64);
+
+impl Words {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// Words below `bound`, of which some, none or all are the greatest, or near 0 or the middle.
+    fn vector(&mut self, length: usize, bound: u64) -> Vec<u64> {
+        let kind = self.next() % 4;
+        (0..length)
+            .map(|_| {
+                let word = self.next();
+                match if kind == 3 { word >> 32 & 7 } else { kind } {
+                    0 => bound - 1,
+                    3 => bound - 1 - word % bound.min(4),
+                    4 => word % bound.min(4),
+                    5 => (bound / 2 - 1 + word % 3) % bound,
+                    _ => word % bound,
+                }
+            })
+            .collect()
+    }
+}
+
+/// One modulus and one length, with random operands.
+struct Case {
+    q: u64,
+    length: usize,
+    words: Words,
+}
+
+impl Case {
+    fn residues(&mut self) -> Vec<u64> {
+        self.words.vector(self.length, self.q)
+    }
+
+    fn zeros(&self) -> Vec<u64> {
+        vec![0; self.length]
+    }
+}
+
+/// `f` at every position.
+fn expected<const K: usize>(inputs: [&[u64]; K], f: impl Fn([u128; K]) -> u128) -> Vec<u64> {
+    (0..inputs[0].len()).map(|i| f(inputs.map(|x| u128::from(x[i]))) as u64).collect()
+}
+
+fn additions(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
+    let q = u128::from(case.q);
+    let (a, b, mut out) = (case.residues(), case.residues(), case.zeros());
+    let sum = expected([&a, &b], |[a, b]| (a + b) % q);
+    let difference = expected([&a, &b], |[a, b]| (a + q - b) % q);
+
+    e.add(&mut out, &a, &b);
+    prop_assert_eq!(&out, &sum);
+    out.copy_from_slice(&a);
+    e.add_assign(&mut out, &b);
+    prop_assert_eq!(&out, &sum);
+    e.sub(&mut out, &a, &b);
+    prop_assert_eq!(&out, &difference);
+    out.copy_from_slice(&a);
+    e.sub_assign(&mut out, &b);
+    prop_assert_eq!(&out, &difference);
+    out.copy_from_slice(&b);
+    e.sub_from_assign(&mut out, &a);
+    prop_assert_eq!(&out, &difference);
+    out.copy_from_slice(&a);
+    e.neg_assign(&mut out);
+    prop_assert_eq!(&out, &expected([&a], |[a]| (q - a) % q));
+    let c = b[0];
+    out.copy_from_slice(&a);
+    e.add_scalar_assign(&mut out, c);
+    prop_assert_eq!(&out, &expected([&a], |[a]| (a + u128::from(c)) % q));
+    Ok(())
+}
+
+fn products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
+    let q = u128::from(case.q);
+    let (a, b, c, d) = (case.residues(), case.residues(), case.residues(), case.residues());
+    let (mut out, mut out1, mut out2) = (case.zeros(), case.zeros(), case.zeros());
+    let product = expected([&a, &b], |[a, b]| a * b % q);
+
+    e.mul(&mut out, &a, &b);
+    prop_assert_eq!(&out, &product);
+    out.copy_from_slice(&a);
+    e.mul_assign(&mut out, &b);
+    prop_assert_eq!(&out, &product);
+    out.copy_from_slice(&c);
+    e.mul_add_assign(&mut out, &a, &b);
+    prop_assert_eq!(&out, &expected([&a, &b, &c], |[a, b, c]| (a * b + c) % q));
+    e.tensor(&mut out, &mut out1, &mut out2, &a, &b, &c, &d);
+    prop_assert_eq!(&out, &expected([&a, &c], |[a, c]| a * c % q));
+    prop_assert_eq!(&out1, &expected([&a, &b, &c, &d], |[a, b, c, d]| (a * d + b * c) % q));
+    prop_assert_eq!(&out2, &expected([&b, &d], |[b, d]| b * d % q));
+    e.square(&mut out, &mut out1, &mut out2, &a, &b);
+    prop_assert_eq!(&out, &expected([&a], |[a]| a * a % q));
+    prop_assert_eq!(&out1, &expected([&a, &b], |[a, b]| 2 * a * b % q));
+    prop_assert_eq!(&out2, &expected([&b], |[b]| b * b % q));
+    Ok(())
+}
+
+fn products_by_constants(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
+    let q = u128::from(case.q);
+    let lazy = case.q * e.lazy_multiple();
+    let (a, mut out) = (case.residues(), case.zeros());
+    let twice = case.words.vector(case.length, 2 * case.q);
+    let x = case.words.vector(case.length, lazy);
+    let s = e.scalar(case.words.next());
+    let c = u128::from(s.value());
+    prop_assert!(c < q);
+    let product = expected([&x], |[x]| x * c % q);
+
+    e.mul_scalar(&mut out, &x, &s);
+    prop_assert_eq!(&out, &product);
+    out.copy_from_slice(&x);
+    e.mul_scalar_assign(&mut out, &s);
+    prop_assert_eq!(&out, &product);
+    let sum = expected([&a, &x], |[a, x]| (a + x * c) % q);
+    out.copy_from_slice(&a);
+    e.mul_scalar_add_assign(&mut out, &x, &s);
+    prop_assert_eq!(&out, &sum);
+    e.add_mul_scalar(&mut out, &a, &x, &s);
+    prop_assert_eq!(&out, &sum);
+    e.sub_mul_scalar(&mut out, &twice, &x, &s);
+    prop_assert_eq!(&out, &expected([&twice, &x], |[a, x]| (a + u128::from(lazy) - x) * c % q));
+    Ok(())
+}
+
+fn reductions(e: &Elementwise, case: &mut Case, from: u64) -> Result<(), TestCaseError> {
+    let (q, mut out) = (case.q, case.zeros());
+    let mut a = case.words.vector(case.length, u64::MAX);
+    a[..6].copy_from_slice(&[
+        u64::MAX,
+        1 << 63,
+        (1 << 63) - 1,
+        (1 << 63) + 1,
+        u64::MAX / q * q,
+        u64::MAX / q * q - 1,
+    ]);
+    e.reduce(&mut out, &a);
+    prop_assert_eq!(&out, &a.iter().map(|a| a % q).collect::<Vec<_>>());
+    let signed: Vec<i64> = a.iter().map(|&a| a as i64).collect();
+    e.from_signed(&mut out, &signed);
+    prop_assert_eq!(&out, &signed.iter().map(|&a| signed_mod(a, q)).collect::<Vec<_>>());
+
+    let mut a = case.words.vector(case.length, from);
+    a[..4].copy_from_slice(&[0, from - 1, from / 2, from.div_ceil(2)]);
+    e.reduce_centred(&mut out, &a, from);
+    prop_assert_eq!(&out, &a.iter().map(|&a| signed_mod(centred(a, from), q)).collect::<Vec<_>>());
+    Ok(())
+}
+
+fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
+    let (q, lazy) = (u128::from(case.q), case.q * e.lazy_multiple());
+    let digits = [1, 2, 3, 4, 5, 7, 16, 17, 64, 65][(case.words.next() % 10) as usize];
+    let key: Vec<(Vec<u64>, Vec<u64>)> = (0..digits).map(|_| (case.residues(), case.residues())).collect();
+    let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|(b, a)| (&b[..], &a[..])).collect();
+    let prepared = e.prepare_key(&pairs);
+    prop_assert_eq!((prepared.digits(), prepared.length()), (digits, case.length));
+
+    // All digits, in order; then some of them, from the last on.
+    for step in [1, 2] {
+        let mut which: Vec<usize> = (0..digits).step_by(step).collect();
+        if step == 2 {
+            which.reverse();
+        }
+        let x: Vec<Vec<u64>> = which.iter().map(|_| case.words.vector(case.length, lazy)).collect();
+        let terms: Vec<(usize, &[u64])> = which.iter().zip(&x).map(|(&d, x)| (d, &x[..])).collect();
+        let (mut acc0, mut acc1) = (case.residues(), case.residues());
+        e.inner_product(&mut acc0, &mut acc1, &terms, &prepared);
+        for i in 0..case.length {
+            let sum = |part: &dyn Fn(usize) -> u64| {
+                terms.iter().fold(0, |sum, (d, x)| (sum + u128::from(mul_mod(x[i], part(*d), case.q))) % q)
+                    as u64
+            };
+            prop_assert_eq!(acc0[i], sum(&|d| key[d].0[i]));
+            prop_assert_eq!(acc1[i], sum(&|d| key[d].1[i]));
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn agrees_with_division(
+        q in proptest::sample::select(moduli()),
+        from in proptest::sample::select(moduli()),
+        length in proptest::sample::select(vec![8usize, 16, 24, 32, 56, 128]),
+        seed in any::<u64>(),
+    ) {
+        for kernel in Kernel::supported() {
+            let e = Elementwise::new(q, kernel);
+            prop_assert!(e.modulus() == q && e.lazy_multiple() >= 4);
+            let mut case = Case { q, length, words: Words(seed) };
+            additions(&e, &mut case)?;
+            products(&e, &mut case)?;
+            products_by_constants(&e, &mut case)?;
+            reductions(&e, &mut case, from)?;
+            inner_products(&e, &mut case)?;
+        }
+    }
+}
+
+#[test]
+fn even_moduli_are_centred_downwards() {
+    for kernel in Kernel::supported() {
+        let e = Elementwise::new(65537, kernel);
+        let mut out = [0; 8];
+        e.reduce_centred(&mut out, &[0, 1, 7, 8, 9, 15, 3, 12], 16);
+        assert_eq!(out, [0, 1, 7, 65529, 65530, 65536, 3, 65533]);
+    }
+}
+
+#[test]
+fn an_empty_inner_product_is_zero() {
+    for kernel in Kernel::supported() {
+        let e = Elementwise::new(65537, kernel);
+        let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
+        let (mut acc0, mut acc1) = ([1; 16], [2; 16]);
+        e.inner_product(&mut acc0, &mut acc1, &[], &key);
+        assert_eq!((acc0, acc1), ([0; 16], [0; 16]));
+    }
+}
+
+#[test]
+#[should_panic(expected = "one length")]
+fn lengths_that_differ_are_refused() {
+    let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
+    e.add_assign(&mut [0; 16], &[0; 8]);
+}
+
+#[test]
+#[should_panic(expected = "digits are among the 1")]
+fn a_digit_that_the_key_lacks_is_refused() {
+    let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
+    let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
+    e.inner_product(&mut [0; 16], &mut [0; 16], &[(1, &[0; 16])], &key);
+}
