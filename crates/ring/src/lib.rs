@@ -17,6 +17,8 @@ mod ring;
 pub mod sample;
 pub mod scratch;
 #[cfg(target_arch = "x86_64")]
+mod simd256;
+#[cfg(target_arch = "x86_64")]
 mod simd512;
 mod threads;
 

@@ -6,6 +6,8 @@
 //! indices is stored as the transpose of an 8 x 8 matrix, index `64 b + 8 r + c` at position `64 b + 8 c + r`. The order
 //! is the same for every kernel.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 mod portable;
 
 use crate::{Kernel, RingError, arith::bit_reverse, primes};
@@ -32,6 +34,8 @@ pub struct NttPlan(Box<Inner>);
 #[derive(Debug, Clone)]
 enum Inner {
     Portable(portable::Plan),
+    #[cfg(target_arch = "x86_64")]
+    Avx2(avx2::Plan),
 }
 
 /// Calls the same method on whichever kernel the plan has.
@@ -39,6 +43,8 @@ macro_rules! dispatch {
     ($plan:expr, $inner:ident => $call:expr) => {
         match &*$plan.0 {
             Inner::Portable($inner) => $call,
+            #[cfg(target_arch = "x86_64")]
+            Inner::Avx2($inner) => $call,
         }
     };
 }
@@ -59,8 +65,13 @@ impl NttPlan {
             return Err(RingError::NotPrime { modulus: q });
         }
         let root = primes::primitive_root_2n(q, degree)?;
-        let _ = kernel;
-        Ok(NttPlan(Box::new(Inner::Portable(portable::Plan::new(q, degree, root)))))
+        Ok(NttPlan(Box::new(match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 if q < 1 << 50 && degree >= avx2::Plan::LEAST_DEGREE => {
+                Inner::Avx2(avx2::Plan::new(q, degree, root))
+            }
+            _ => Inner::Portable(portable::Plan::new(q, degree, root)),
+        })))
     }
 
     /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.

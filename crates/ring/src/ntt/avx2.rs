@@ -1,0 +1,509 @@
+//! The transform on `f64` with AVX2 and FMA, for `q < 2^50` and `N >= 256`.
+//!
+//! Coefficients become doubles in the first pass and integers again in the last (module [`crate::simd256`] has the
+//! arithmetic); in between the limb holds the bits of doubles. Passes take three layers at once (radix 8), or two where the
+//! number of layers asks for it, depth first, so that a block stays in the cache until it is done. The last six layers
+//! run inside one block of 64: three along the columns of the 8 x 8 matrix, with one root for all lanes, and, transposed,
+//! three along its rows, with a root of its own in each lane.
+//!
+//! **Ranges.** All bounds below are multiples of `q`. A product of `|y| <= B < 4` and a root is at most `1/2 + B/32`, or
+//! `1/2 + B/8` in the layers with a root in each lane, whose quotient is made on the fly. `4q + 4 < 2^52` because
+//! `q = 1 mod 2N`, so that no `y` leaves the range of [`Modulus::mul_factor`].
+//!
+//! *Forward*, values enter a pass within 2.3, and only the first one is reduced, to 1/2. The products of the layers are at
+//! most 0.58, 0.59 and 0.61, of factors that grow to 3.47; every value leaves as the first one plus or minus one product of
+//! each layer, so within 2.3. In the last pass the products reach 0.79, 0.89 and 1.0, of factors that grow to 3.98.
+//!
+//! *Inverse*, values enter a pass within 1. After two layers the sums are at most 4, and 2 of the eight are sums of
+//! four inputs: those are reduced to 1/2. After the third, the first value is at most 1, as the sum of those two; the next
+//! three, sums of two or four products below 1, are reduced to 1/2; the others are products, below 1.
+
+use super::{InverseFactor, portable::powers};
+use crate::{
+    Kernel,
+    arith::{centred, inv_mod, mul_mod},
+    simd256::*,
+};
+
+#[derive(Debug, Clone)]
+pub(super) struct Plan {
+    q: u64,
+    degree: usize,
+    degree_inverse: u64,
+    forward: Roots,
+    inverse: Roots,
+    unit: InverseFactor,
+}
+
+/// The centred roots of the nodes of the tree whose root is node 1 and where node `k` has the children `2k` and `2k + 1`.
+#[derive(Debug, Clone)]
+struct Roots {
+    /// `w` and `w/q` of the nodes below `N/8`.
+    nodes: Vec<[f64; 2]>,
+    /// The others, without quotients: for each block of 64 and each of 7 nodes of a radix-8 pass, one for each row.
+    rows: Vec<[[f64; 8]; 7]>,
+}
+
+impl Roots {
+    fn new(root: u64, q: u64, degree: usize) -> Self {
+        let roots: Vec<f64> = powers(root, q, degree).into_iter().map(|w| centred(w, q) as f64).collect();
+        let row = |k: usize| [1, 2, 2, 4, 4, 4, 4].map(|m| m * k).into_iter().zip([0, 0, 1, 0, 1, 2, 3]);
+        let block = |b: usize| {
+            let mut block = [[0.0; 8]; 7];
+            for r in 0..8 {
+                for (slot, (node, child)) in block.iter_mut().zip(row(degree / 8 + 8 * b + r)) {
+                    slot[r] = roots[node + child];
+                }
+            }
+            block
+        };
+        Roots {
+            nodes: roots[..degree / 8].iter().map(|&w| [w, w / q as f64]).collect(),
+            rows: (0..degree / 64).map(block).collect(),
+        }
+    }
+
+    /// The roots of a pass at node `k`: of the node, its two children and its four grandchildren (unless it has none).
+    #[inline(always)]
+    fn pass(&self, k: usize) -> NodeRoots {
+        let at = |k: usize| self.nodes.get(k).copied().unwrap_or_default();
+        NodeRoots([at(k), at(2 * k), at(2 * k + 1), at(4 * k), at(4 * k + 1), at(4 * k + 2), at(4 * k + 3)])
+    }
+}
+
+/// Where the butterflies of a pass find their roots.
+trait PassRoots: Copy {
+    /// Root number `slot`: 0 for the node itself, 1 and 2 for its children, 3 to 6 for its grandchildren.
+    fn get(self, m: Modulus, slot: usize) -> Factor;
+}
+
+/// The same roots for all lanes.
+#[derive(Clone, Copy)]
+struct NodeRoots([[f64; 2]; 7]);
+
+impl PassRoots for NodeRoots {
+    #[inline(always)]
+    fn get(self, _: Modulus, slot: usize) -> Factor {
+        let [value, quotient] = self.0[slot];
+        Factor { value: set1(value), quotient: set1(quotient) }
+    }
+}
+
+/// Roots for the rows from `first` to `first + 3`, one in each lane.
+#[derive(Clone, Copy)]
+struct RowRoots<'a> {
+    block: &'a [[f64; 8]; 7],
+    first: usize,
+}
+
+impl PassRoots for RowRoots<'_> {
+    #[inline(always)]
+    fn get(self, m: Modulus, slot: usize) -> Factor {
+        let roots = &self.block[slot][self.first..self.first + 4];
+        // SAFETY: the slice has four elements.
+        m.factor(unsafe { load(roots.as_ptr()) })
+    }
+}
+
+/// One Cooley-Tukey layer of a pass: the `R` values are `GROUPS` sub-blocks, each with a root.
+#[inline(always)]
+fn forward_layer<const R: usize, const GROUPS: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+    let half = R / GROUPS / 2;
+    for group in 0..GROUPS {
+        let w = w.get(m, GROUPS - 1 + group);
+        for i in 2 * half * group..2 * half * group + half {
+            let t = m.mul_factor(x[i + half], w);
+            (x[i], x[i + half]) = (add(x[i], t), sub(x[i], t));
+        }
+    }
+}
+
+/// One Gentleman-Sande layer of a pass, the inverse of [`forward_layer`] up to a factor 2.
+#[inline(always)]
+fn inverse_layer<const R: usize, const GROUPS: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+    let half = R / GROUPS / 2;
+    for group in 0..GROUPS {
+        let w = w.get(m, GROUPS - 1 + group);
+        for i in 2 * half * group..2 * half * group + half {
+            (x[i], x[i + half]) = (add(x[i], x[i + half]), m.mul_factor(sub(x[i], x[i + half]), w));
+        }
+    }
+}
+
+/// The layers of one forward pass, with the reduction that keeps it in range.
+#[inline(always)]
+fn forward_layers<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+    x[0] = m.reduce(x[0]);
+    forward_layer::<R, 1>(m, x, w);
+    forward_layer::<R, 2>(m, x, w);
+    if R == 8 {
+        forward_layer::<R, 4>(m, x, w);
+    }
+}
+
+/// The layers of one inverse pass but the last, with the reductions that its last layer needs.
+#[inline(always)]
+fn inverse_layers_but_last<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+    if R == 8 {
+        inverse_layer::<R, 4>(m, x, w);
+    }
+    inverse_layer::<R, 2>(m, x, w);
+    if R == 8 {
+        x[0] = m.reduce(x[0]);
+        x[4] = m.reduce(x[4]);
+    }
+}
+
+/// The layers of one inverse pass, with the reductions that keep it in range.
+#[inline(always)]
+fn inverse_layers<const R: usize>(m: Modulus, x: &mut [V; R], w: impl PassRoots) {
+    inverse_layers_but_last(m, x, w);
+    inverse_layer::<R, 1>(m, x, w);
+    if R == 8 {
+        x[1] = m.reduce(x[1]);
+        x[2] = m.reduce(x[2]);
+        x[3] = m.reduce(x[3]);
+    } else {
+        x[0] = m.reduce(x[0]);
+        x[1] = m.reduce(x[1]);
+    }
+}
+
+impl Plan {
+    /// The least degree that this kernel takes.
+    pub(super) const LEAST_DEGREE: usize = 256;
+
+    /// For a prime `q < 2^50` and a degree of at least [`Plan::LEAST_DEGREE`].
+    ///
+    /// # Panics
+    /// When the CPU has no AVX2 or no FMA.
+    pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
+        assert!(Kernel::Avx2.is_supported(), "this CPU has no AVX2 or no FMA");
+        let inverse = inv_mod(root, q).expect("a root of unity is invertible");
+        let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
+        let mut plan = Plan {
+            q,
+            degree,
+            degree_inverse,
+            forward: Roots::new(root, q, degree),
+            inverse: Roots::new(inverse, q, degree),
+            unit: InverseFactor([0; 4]),
+        };
+        plan.unit = plan.inverse_factor(1);
+        plan
+    }
+
+    pub(super) fn lazy_bound(&self) -> u64 {
+        4
+    }
+
+    /// `c / N` and its product with the root of the last layer, each with its quotient by `q`, as the bits of doubles.
+    pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
+        let q = self.q;
+        let root = self.inverse.nodes[1][0] as i64;
+        let sum = mul_mod(self.degree_inverse, c, q);
+        let difference = mul_mod(sum, root.rem_euclid(q as i64) as u64, q);
+        let pair = |w: u64| {
+            let w = centred(w, q) as f64;
+            [w.to_bits(), (w / q as f64).to_bits()]
+        };
+        let ([a, b], [c, d]) = (pair(sum), pair(difference));
+        InverseFactor([a, b, c, d])
+    }
+
+    pub(super) fn forward(&self, a: &mut [u64]) {
+        // SAFETY: `new` has made sure of AVX2 and FMA.
+        unsafe { self.transform::<false>(a) }
+    }
+
+    pub(super) fn forward_lazy(&self, a: &mut [u64]) {
+        // SAFETY: `new` has made sure of AVX2 and FMA.
+        unsafe { self.transform::<true>(a) }
+    }
+
+    pub(super) fn inverse(&self, a: &mut [u64]) {
+        self.inverse_scaled(a, &self.unit);
+    }
+
+    pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
+        // SAFETY: `new` has made sure of AVX2 and FMA.
+        unsafe { self.inverse_transform(a, factor) }
+    }
+
+    /// From `[0, 2q)` to `[0, q)`, or when lazy to `[0, 4q)`.
+    #[target_feature(enable = "avx2,fma")]
+    fn transform<const LAZY: bool>(&self, a: &mut [u64]) {
+        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        self.forward_block::<true, LAZY>(a, 1);
+    }
+
+    /// The layers from node `k` down, on its block.
+    #[target_feature(enable = "avx2,fma")]
+    fn forward_block<const FIRST: bool, const LAZY: bool>(&self, a: &mut [u64], k: usize) {
+        let radix = radix(a.len());
+        match radix {
+            8 => self.forward_pass::<8, FIRST>(a, k),
+            _ => self.forward_pass::<4, FIRST>(a, k),
+        }
+        let len = a.len() / radix;
+        for (i, block) in a.chunks_exact_mut(len).enumerate() {
+            match len {
+                64 => self.forward_end::<LAZY>(block, radix * k + i),
+                _ => self.forward_block::<false, LAZY>(block, radix * k + i),
+            }
+        }
+    }
+
+    /// One pass at node `k`; the first one makes doubles in `[-q, q)` of integers in `[0, 2q)`.
+    #[target_feature(enable = "avx2,fma")]
+    fn forward_pass<const R: usize, const FIRST: bool>(&self, a: &mut [u64], k: usize) {
+        let (m, w) = (Modulus::new(self.q), self.forward.pass(k));
+        let stride = a.len() / R;
+        let p = a.as_mut_ptr();
+        for j in (0..stride).step_by(4) {
+            let mut x = [set1(0.0); R];
+            for (i, x) in x.iter_mut().enumerate() {
+                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
+                *x = unsafe {
+                    let p = p.add(j + i * stride);
+                    if FIRST { from_integers(load_integers(p), self.q as f64) } else { load(p.cast()) }
+                };
+            }
+            forward_layers(m, &mut x, w);
+            for (i, x) in x.into_iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { store(p.add(j + i * stride).cast(), x) };
+            }
+        }
+    }
+
+    /// The last six layers, on the block of 64 of node `k`, with its transposition.
+    #[target_feature(enable = "avx2,fma")]
+    fn forward_end<const LAZY: bool>(&self, a: &mut [u64], k: usize) {
+        let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
+        let p = a.as_mut_ptr();
+        let m = Modulus::new(self.q);
+        let mut matrix = Matrix([0.0; 64]);
+        let matrix = matrix.0.as_mut_ptr();
+        for column in [0, 4] {
+            let mut x = [set1(0.0); 8];
+            for (row, x) in x.iter_mut().enumerate() {
+                // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`, for rows below 8 and columns up to 4.
+                *x = unsafe { load(p.add(8 * row + column).cast()) };
+            }
+            forward_layers(m, &mut x, self.forward.pass(k));
+            for (row, x) in x.into_iter().enumerate() {
+                // SAFETY: as above, for `matrix`.
+                unsafe { store(matrix.add(8 * row + column), x) };
+            }
+        }
+        let block = &self.forward.rows[k - self.degree / 64];
+        for first in [0, 4] {
+            let w = RowRoots { block, first };
+            // SAFETY: the 4 x 4 matrices lie in the rows `first` to `first + 3` of the 8 x 8 `matrix`.
+            let [left, right] =
+                unsafe { [0, 4].map(|column| load_transposed(matrix.add(8 * first + column), 8)) };
+            let mut x = [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
+            forward_layer::<8, 1>(m, &mut x, w);
+            forward_layer::<8, 2>(m, &mut x, w);
+            if LAZY {
+                for i in [0, 2, 4, 6] {
+                    x[i] = m.reduce(x[i]);
+                }
+            }
+            forward_layer::<8, 4>(m, &mut x, w);
+            for (column, x) in x.into_iter().enumerate() {
+                let x = if LAZY { to_integers(x, 2 * self.q) } else { m.to_canonical(m.reduce(x), self.q) };
+                // SAFETY: 4 elements from `8 column + first` are within the 64 of `a`.
+                unsafe { store_integers(p.add(8 * column + first), x) };
+            }
+        }
+    }
+
+    /// From `[0, 2q)` to `[0, q)`.
+    #[target_feature(enable = "avx2,fma")]
+    fn inverse_transform(&self, a: &mut [u64], factor: &InverseFactor) {
+        assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+        self.inverse_children(a, 1);
+        match radix(a.len()) {
+            8 => self.inverse_last_pass::<8>(a, factor),
+            _ => self.inverse_last_pass::<4>(a, factor),
+        }
+    }
+
+    /// All layers on the sub-blocks of node `k`.
+    #[target_feature(enable = "avx2,fma")]
+    fn inverse_children(&self, a: &mut [u64], k: usize) {
+        let radix = radix(a.len());
+        let len = a.len() / radix;
+        for (i, block) in a.chunks_exact_mut(len).enumerate() {
+            let k = radix * k + i;
+            if len == 64 {
+                self.inverse_start(block, k);
+                continue;
+            }
+            self.inverse_children(block, k);
+            match self::radix(len) {
+                8 => self.inverse_pass::<8>(block, k),
+                _ => self.inverse_pass::<4>(block, k),
+            }
+        }
+    }
+
+    /// The first six layers, the inverse of [`Plan::forward_end`] up to a factor 64, from integers in `[0, 2q)`.
+    #[target_feature(enable = "avx2,fma")]
+    fn inverse_start(&self, a: &mut [u64], k: usize) {
+        let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
+        let p = a.as_mut_ptr();
+        let m = Modulus::new(self.q);
+        let mut matrices = Matrix([0.0; 64]);
+        let matrices = matrices.0.as_mut_ptr();
+        let block = &self.inverse.rows[k - self.degree / 64];
+        for first in [0, 4] {
+            let mut x = [set1(0.0); 8];
+            for (column, x) in x.iter_mut().enumerate() {
+                // SAFETY: 4 elements from `8 column + first` are within the 64 of `a`.
+                *x = from_integers(unsafe { load_integers(p.add(8 * column + first)) }, self.q as f64);
+            }
+            inverse_layers(m, &mut x, RowRoots { block, first });
+            for (column, x) in x.into_iter().enumerate() {
+                // SAFETY: 4 elements from `8 first + 4 column` are within the 64 of `matrices`.
+                unsafe { store(matrices.add(8 * first + 4 * column), x) };
+            }
+        }
+        for column in [0, 4] {
+            // SAFETY: the 4 x 4 matrices are the columns `column` to `column + 3` of the upper and the lower four rows.
+            let [top, bottom] =
+                unsafe { [0, 32].map(|first| load_transposed(matrices.add(first + 4 * column), 4)) };
+            let mut x = [top[0], top[1], top[2], top[3], bottom[0], bottom[1], bottom[2], bottom[3]];
+            inverse_layers(m, &mut x, self.inverse.pass(k));
+            for (row, x) in x.into_iter().enumerate() {
+                // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`.
+                unsafe { store(p.add(8 * row + column).cast(), x) };
+            }
+        }
+    }
+
+    /// One pass at node `k`.
+    #[target_feature(enable = "avx2,fma")]
+    fn inverse_pass<const R: usize>(&self, a: &mut [u64], k: usize) {
+        let (m, w) = (Modulus::new(self.q), self.inverse.pass(k));
+        let stride = a.len() / R;
+        let p = a.as_mut_ptr();
+        for j in (0..stride).step_by(4) {
+            let mut x = [set1(0.0); R];
+            for (i, x) in x.iter_mut().enumerate() {
+                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
+                *x = unsafe { load(p.add(j + i * stride).cast()) };
+            }
+            inverse_layers(m, &mut x, w);
+            for (i, x) in x.into_iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { store(p.add(j + i * stride).cast(), x) };
+            }
+        }
+    }
+
+    /// The pass at the root, times the constant of `factor`, to integers in `[0, q)`.
+    #[target_feature(enable = "avx2,fma")]
+    fn inverse_last_pass<const R: usize>(&self, a: &mut [u64], factor: &InverseFactor) {
+        let (m, w) = (Modulus::new(self.q), self.inverse.pass(1));
+        let [sum, sum_quotient, difference, difference_quotient] =
+            factor.0.map(|bits| set1(f64::from_bits(bits)));
+        let sum = Factor { value: sum, quotient: sum_quotient };
+        let difference = Factor { value: difference, quotient: difference_quotient };
+        let stride = a.len() / R;
+        let p = a.as_mut_ptr();
+        for j in (0..stride).step_by(4) {
+            let mut x = [set1(0.0); R];
+            for (i, x) in x.iter_mut().enumerate() {
+                // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
+                *x = unsafe { load(p.add(j + i * stride).cast()) };
+            }
+            inverse_layers_but_last(m, &mut x, w);
+            for i in 0..R / 2 {
+                let (s, d) = (add(x[i], x[i + R / 2]), sub(x[i], x[i + R / 2]));
+                (x[i], x[i + R / 2]) = (m.mul_factor(s, sum), m.mul_factor(d, difference));
+            }
+            for (i, x) in x.into_iter().enumerate() {
+                // SAFETY: as above.
+                unsafe { store_integers(p.add(j + i * stride), m.to_canonical(x, self.q)) };
+            }
+        }
+    }
+}
+
+/// An 8 x 8 matrix of doubles, or two of 8 x 4, on its way between the two halves of a block.
+#[repr(align(64))]
+struct Matrix([f64; 64]);
+
+/// The radix of the pass on a block of `len > 64`: as many 8 as possible on the way down to 64, after at most two 4.
+fn radix(len: usize) -> usize {
+    if (len / 64).trailing_zeros().is_multiple_of(3) { 8 } else { 4 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        ntt::portable,
+        primes::{ntt_primes, primitive_root_2n},
+    };
+
+    /// Every degree with the largest prime below 2^50, where ranges are tightest, and a small one.
+    fn plans() -> impl Iterator<Item = (Plan, portable::Plan)> {
+        (8..=17).flat_map(|log_n| {
+            [30, 50].into_iter().map(move |bits| {
+                let (n, q) = (1 << log_n, ntt_primes(bits, 1 << log_n, 1, &[]).unwrap()[0]);
+                let root = primitive_root_2n(q, n).unwrap();
+                (Plan::new(q, n, root), portable::Plan::new(q, n, root))
+            })
+        })
+    }
+
+    /// Limbs below `2q` whose products and sums are as large as they get, and one without pattern.
+    fn inputs(n: usize, q: u64) -> impl Iterator<Item = Vec<u64>> {
+        let patterns = [1, 2, 3, 7, n / 8, n / 4];
+        let extremes = [0, q / 2, q / 2 + 1, q - 1, q, 2 * q - 1];
+        let patterned = patterns.into_iter().flat_map(move |step| {
+            extremes.into_iter().map(move |top| {
+                (0..n).map(|i| if i / step % 2 == 0 { top } else { 2 * q - 1 - top }).collect()
+            })
+        });
+        let mixed = (0..n as u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % (2 * q)).collect();
+        patterned.chain(std::iter::once(mixed))
+    }
+
+    #[test]
+    fn agrees_with_the_portable_transform() {
+        if !Kernel::Avx2.is_supported() {
+            return;
+        }
+        for (plan, reference) in plans() {
+            let (n, q) = (plan.degree, plan.q);
+            let inputs = inputs(n, q).step_by(if n > 1 << 13 { 6 } else { 1 });
+            for input in inputs {
+                let check = |transform: &dyn Fn(&mut [u64]), expected: &dyn Fn(&mut [u64]), bound: u64| {
+                    let (mut a, mut b) = (input.clone(), input.clone());
+                    transform(&mut a);
+                    expected(&mut b);
+                    assert!(
+                        a.iter().zip(&b).all(|(a, b)| *a < bound && a % q == *b),
+                        "degree {n}, modulus {q}"
+                    );
+                };
+                check(&|a| plan.forward(a), &|a| reference.forward(a), q);
+                check(&|a| plan.forward_lazy(a), &|a| reference.forward(a), plan.lazy_bound() * q);
+                check(&|a| plan.inverse(a), &|a| reference.inverse(a), q);
+                for c in [1, q / 2, q - 1] {
+                    let (factor, expected) = (plan.inverse_factor(c), reference.inverse_factor(c));
+                    check(
+                        &|a| plan.inverse_scaled(a, &factor),
+                        &|a| reference.inverse_scaled(a, &expected),
+                        q,
+                    );
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Arithmetic modulo `q < 2^50` in four lanes of `f64`: the vocabulary of the AVX2 kernels.
+//!
+//! Residues are integers held in doubles, signed and lazily reduced. A double holds every integer up to `2^53`; with fused
+//! multiply-add the product of two such integers is known exactly, as a rounded part and its error, and so is its
+//! remainder modulo `q`.
+//!
+//! **Contract.** These helpers carry no target feature of their own, because a function with one cannot be
+//! `#[inline(always)]`; they compile to single instructions only inside a caller that has the features. So every kernel
+//! consists of `#[inline(always)]` helpers without features, and one outermost function with
+//! `#[target_feature(enable = "avx2,fma")]`, which is entered only when [`crate::Kernel::is_supported`] has said yes.
+//! Nothing here may run otherwise: that is what every `SAFETY` line below rests on.
+
+use std::arch::x86_64::*;
+
+/// Four doubles.
+pub(crate) type V = __m256d;
+
+/// Four 64-bit integers.
+pub(crate) type I = __m256i;
+
+/// `2^52`: as its last place is 1, the low 52 bits of `2^52 + x` are the integer `x`, for `x` in `[0, 2^52)`.
+const UNSIGNED: f64 = (1u64 << 52) as f64;
+
+/// `3 2^51`: adding it to `x` in `[-2^51, 2^51]` rounds `x` to the nearest integer, and leaves that integer in the low bits.
+const SIGNED: f64 = 3.0 * (1u64 << 51) as f64;
+
+/// The four doubles at `p`, which needs no alignment.
+///
+/// # Safety
+/// `p` is valid for reading 32 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load(p: *const f64) -> V {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm256_loadu_pd(p) }
+}
+
+/// Stores four doubles at `p`, which needs no alignment.
+///
+/// # Safety
+/// `p` is valid for writing 32 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store(p: *mut f64, x: V) {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm256_storeu_pd(p, x) }
+}
+
+/// The four integers at `p`, which needs no alignment.
+///
+/// # Safety
+/// `p` is valid for reading 32 bytes.
+#[inline(always)]
+pub(crate) unsafe fn load_integers(p: *const u64) -> I {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm256_loadu_si256(p.cast()) }
+}
+
+/// Stores four integers at `p`, which needs no alignment.
+///
+/// # Safety
+/// `p` is valid for writing 32 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store_integers(p: *mut u64, x: I) {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm256_storeu_si256(p.cast(), x) }
+}
+
+/// `x` in every lane.
+#[inline(always)]
+pub(crate) fn set1(x: f64) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_set1_pd(x) }
+}
+
+/// `x` in every lane.
+#[inline(always)]
+pub(crate) fn set1_integer(x: u64) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_set1_epi64x(x as i64) }
+}
+
+/// `a + b`.
+#[inline(always)]
+pub(crate) fn add(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_add_pd(a, b) }
+}
+
+/// `a - b`.
+#[inline(always)]
+pub(crate) fn sub(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_sub_pd(a, b) }
+}
+
+/// `a b`, rounded.
+#[inline(always)]
+pub(crate) fn mul(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_mul_pd(a, b) }
+}
+
+/// `a b + c`, rounded once.
+#[inline(always)]
+fn mul_add(a: V, b: V, c: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_fmadd_pd(a, b, c) }
+}
+
+/// `a b - c`, rounded once.
+#[inline(always)]
+fn mul_sub(a: V, b: V, c: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_fmsub_pd(a, b, c) }
+}
+
+/// `c - a b`, rounded once.
+#[inline(always)]
+fn sub_mul(c: V, a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_fnmadd_pd(a, b, c) }
+}
+
+/// The integer nearest to `a b`, for `|a b| <= 2^51`; rounded once.
+#[inline(always)]
+pub(crate) fn round_mul(a: V, b: V) -> V {
+    sub(mul_add(a, b, set1(SIGNED)), set1(SIGNED))
+}
+
+/// The integers `x - offset` as doubles, for `x` and `offset` in `[0, 2^52)`.
+#[inline(always)]
+pub(crate) fn from_integers(x: I, offset: f64) -> V {
+    // SAFETY: module contract.
+    let x = unsafe { _mm256_castsi256_pd(_mm256_or_si256(x, _mm256_castpd_si256(set1(UNSIGNED)))) };
+    sub(x, set1(UNSIGNED + offset))
+}
+
+/// The integer `x + offset`, for an integer `|x| <= 2^51`.
+#[inline(always)]
+pub(crate) fn to_integers(x: V, offset: u64) -> I {
+    let x = add(x, set1(SIGNED));
+    // SAFETY: module contract.
+    unsafe { _mm256_add_epi64(_mm256_castpd_si256(x), set1_integer(offset.wrapping_sub(SIGNED.to_bits()))) }
+}
+
+/// The transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride` and `p + 3 stride`.
+///
+/// # Safety
+/// The four rows are valid for reading 32 bytes each.
+#[inline(always)]
+pub(crate) unsafe fn load_transposed(p: *const f64, stride: usize) -> [V; 4] {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe {
+        // Row i beside row i + 2, in halves: the shuffles that are left stay within 128 bits.
+        let pair = |i: usize, half: usize| {
+            let low = _mm_loadu_pd(p.add(i * stride + half));
+            let high = _mm_loadu_pd(p.add((i + 2) * stride + half));
+            _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
+        };
+        let (a, b, c, d) = (pair(0, 0), pair(1, 0), pair(0, 2), pair(1, 2));
+        [
+            _mm256_unpacklo_pd(a, b),
+            _mm256_unpackhi_pd(a, b),
+            _mm256_unpacklo_pd(c, d),
+            _mm256_unpackhi_pd(c, d),
+        ]
+    }
+}
+
+/// A constant factor `|w| <= q/2` with `w/q`, rounded.
+#[derive(Clone, Copy)]
+pub(crate) struct Factor {
+    pub(crate) value: V,
+    pub(crate) quotient: V,
+}
+
+/// A modulus `q < 2^50` with `1/q`, rounded.
+#[derive(Clone, Copy)]
+pub(crate) struct Modulus {
+    q: V,
+    inverse: V,
+}
+
+impl Modulus {
+    #[inline(always)]
+    pub(crate) fn new(q: u64) -> Self {
+        Modulus { q: set1(q as f64), inverse: set1(1.0 / q as f64) }
+    }
+
+    /// A factor from its value only. Its quotient is off by at most `2^-53`, where one that was divided is off by `2^-55`.
+    #[inline(always)]
+    pub(crate) fn factor(self, value: V) -> Factor {
+        Factor { value, quotient: mul(value, self.inverse) }
+    }
+
+    /// An integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e |y|) q` where `e` is the error
+    /// of the factor's quotient: for `|y| <= B q` that is `(1/2 + B/32) q`, or `(1/2 + B/8) q` with [`Modulus::factor`].
+    ///
+    /// Proof: `c` is the integer nearest to `y (w/q + e)`, which is at most `2^51`, so `|w y - c q| <= (1/2 + e |y|) q < q`.
+    /// `low` is the exact error of `high`, at most `2^47`. `high - c q = (w y - c q) - low` is then an integer below `2^51`,
+    /// so it and its sum with `low` are exact.
+    #[inline(always)]
+    pub(crate) fn mul_factor(self, y: V, w: Factor) -> V {
+        let high = mul(y, w.value);
+        let c = round_mul(y, w.quotient);
+        let low = mul_sub(y, w.value, high);
+        add(sub_mul(high, c, self.q), low)
+    }
+
+    /// The remainder of an integer `|x| <= 2^52` that is nearest to zero: at most `(q + 1)/2`.
+    #[inline(always)]
+    pub(crate) fn reduce(self, x: V) -> V {
+        sub_mul(x, round_mul(x, self.inverse), self.q)
+    }
+
+    /// The residue in `[0, q)` of an integer in `(-q, q)`.
+    #[inline(always)]
+    pub(crate) fn to_canonical(self, x: V, q: u64) -> I {
+        let x = to_integers(x, 0);
+        // SAFETY: module contract.
+        unsafe {
+            let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), x);
+            _mm256_add_epi64(x, _mm256_and_si256(negative, set1_integer(q)))
+        }
+    }
+}
