@@ -1,2 +1,48 @@
-//! The papers tables and the peers, side by side.
-fn main() {}
+//! The command line of the benchmarks.
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use hippocrene_bench::{Result, machine, report, session::Session, tables};
+
+/// Times Hippocrene against its papers and its peers.
+#[derive(Parser)]
+#[command(version)]
+struct Arguments {
+    /// The table to run, or `list` for what there is
+    table: String,
+    /// Print one JSON object instead of words
+    #[arg(long)]
+    json: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("hippocrene-bench: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    if arguments.table == "list" {
+        print!("{}", tables::list(arguments.json)?);
+        return Ok(());
+    }
+    let table = tables::find(&arguments.table)?;
+    let core = machine::pin()?;
+    if !arguments.json {
+        println!("{}", report::heading(table, &machine::cpu_name(), core));
+    }
+    let mut session = Session::new()?;
+    let rows = (table.run)(&mut session)?;
+    let report = session.report(table, rows);
+    if arguments.json {
+        println!("{}", serde_json::to_string_pretty(&report)?);
+    } else {
+        print!("{report}");
+    }
+    Ok(())
+}

@@ -1,0 +1,16 @@
+//! The papers' tables and the peers, side by side: `hippocrene-bench TABLE [--json]`, and `hippocrene-bench list`.
+//!
+//! Every table is one run on one pinned core. In the same run the crate `tfhe-ntt` is timed as a yardstick, so that the
+//! figures of peers that were measured on another machine can be carried over to this one.
+
+pub mod figures;
+pub mod machine;
+pub mod number;
+pub mod report;
+pub mod session;
+pub mod tables;
+pub mod timing;
+pub mod yardstick;
+
+/// What every fallible step of a benchmark returns: the message is all that is wanted of an error.
+pub type Result<T> = std::result::Result<T, Box<dyn std::error::Error>>;

@@ -1,0 +1,299 @@
+//! Rows, ratios and targets; as JSON and as words.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::{
+    figures::{PaperFigure, PeerFigure},
+    number::{round_to, significant},
+    tables::Table,
+    yardstick::Yardstick,
+};
+
+/// One measurement beside what it is compared with.
+#[derive(Debug, Clone)]
+pub struct Row {
+    name: String,
+    value: f64,
+    unit: &'static str,
+    against: Option<Against>,
+    paper: Option<PaperFigure>,
+    target: Option<f64>,
+}
+
+/// What a measurement is compared with.
+#[derive(Debug, Clone)]
+enum Against {
+    /// Something measured in this run.
+    Here { name: String, value: f64 },
+    /// A peer's figure on the reference machine.
+    Peer(PeerFigure),
+}
+
+impl Row {
+    /// A measurement in which less is better: `unit` is one of `us`, `ms`, `s`, `MB`.
+    pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Row { name: name.into(), value, unit, against: None, paper: None, target: None }
+    }
+
+    /// Compares with something measured in this run, in the same unit.
+    pub fn against(mut self, name: impl Into<String>, value: f64) -> Self {
+        self.against = Some(Against::Here { name: name.into(), value });
+        self
+    }
+
+    /// Compares with a peer's figure (carried over by the yardstick if it is a time).
+    pub fn against_peer(mut self, figure: PeerFigure) -> Self {
+        self.against = Some(Against::Peer(figure));
+        self
+    }
+
+    /// Adds what a paper states.
+    pub fn paper(mut self, figure: Option<PaperFigure>) -> Self {
+        self.paper = figure;
+        self
+    }
+
+    /// Sets how many times better than what it is compared with the measurement has to be.
+    pub fn target(mut self, ratio: Option<f64>) -> Self {
+        self.target = ratio;
+        self
+    }
+
+    fn line(self, yardstick: &Yardstick) -> Line {
+        let against = self.against.map(|against| match against {
+            Against::Here { name, value } => Compared { name, value, source: "measured in this run".into() },
+            Against::Peer(figure) => figure.compared(self.unit, yardstick),
+        });
+        let ratio = against.as_ref().map(|other| other.value / self.value);
+        let met = self.target.zip(ratio).map(|(target, ratio)| ratio >= target);
+        Line {
+            row: self.name,
+            value: round_to(self.value, 5),
+            unit: self.unit,
+            against: against.map(Compared::rounded),
+            ratio: ratio.map(|ratio| round_to(ratio, 4)),
+            paper: self.paper.map(|figure| figure.compared(self.unit).rounded()),
+            target: self.target,
+            met,
+        }
+    }
+}
+
+/// Seconds in one unit of time; none for units of size.
+fn seconds(unit: &str) -> Option<f64> {
+    match unit {
+        "us" => Some(1e-6),
+        "ms" => Some(1e-3),
+        "s" => Some(1.0),
+        _ => None,
+    }
+}
+
+/// `value` taken from one unit to another: times are converted, sizes have to be in the same unit (else NaN).
+fn convert(value: f64, from: &str, to: &str) -> f64 {
+    match (seconds(from), seconds(to)) {
+        (Some(a), Some(b)) => value * a / b,
+        (None, None) if from == to => value,
+        _ => f64::NAN,
+    }
+}
+
+impl PeerFigure {
+    fn compared(self, unit: &str, yardstick: &Yardstick) -> Compared {
+        let there = convert(self.value, &self.unit, unit);
+        let (value, how) = if seconds(unit).is_some() {
+            let factor = yardstick.factor(self.log_n);
+            let how = format!("{} {} there, x {}", self.value, self.unit, significant(factor, 3));
+            (there * factor, how)
+        } else {
+            (there, "as measured there".into())
+        };
+        Compared { name: self.peer, value, source: format!("{how}; {}", self.source) }
+    }
+}
+
+impl PaperFigure {
+    fn compared(self, unit: &str) -> Compared {
+        Compared { name: self.paper, value: convert(self.value, &self.unit, unit), source: self.source }
+    }
+}
+
+/// A figure that a measurement is compared with, in the measurement's unit.
+#[derive(Debug, Clone, Serialize)]
+struct Compared {
+    name: String,
+    value: f64,
+    source: String,
+}
+
+impl Compared {
+    fn rounded(self) -> Self {
+        Compared { value: round_to(self.value, 5), ..self }
+    }
+}
+
+/// One row as it is printed.
+#[derive(Debug, Clone, Serialize)]
+struct Line {
+    row: String,
+    value: f64,
+    unit: &'static str,
+    against: Option<Compared>,
+    ratio: Option<f64>,
+    paper: Option<Compared>,
+    target: Option<f64>,
+    met: Option<bool>,
+}
+
+/// A finished table. `Display` gives it in words, without the heading that stood before the run.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    table: &'static str,
+    cpu: String,
+    kernel: String,
+    threads: usize,
+    yardstick: Yardstick,
+    rows: Vec<Line>,
+}
+
+impl Report {
+    /// Finishes `rows` with what the yardstick read in the same run.
+    pub fn new(
+        table: &'static str,
+        cpu: String,
+        kernel: String,
+        threads: usize,
+        yardstick: Yardstick,
+        rows: Vec<Row>,
+    ) -> Self {
+        let rows = rows.into_iter().map(|row| row.line(&yardstick)).collect();
+        Report { table, cpu, kernel, threads, yardstick, rows }
+    }
+}
+
+/// What stands before a table in words: what it is, what it needs, how long it takes, where it runs.
+pub fn heading(table: &Table, cpu: &str, core: usize) -> String {
+    format!(
+        "{}: {}\nmemory {}, time {}; {cpu}, one thread, pinned to core {core}",
+        table.name, table.about, table.memory, table.time
+    )
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "kernel {}; yardstick {}\n", self.kernel, self.yardstick.in_words())?;
+        let titles = ["", "ours", "", "against", "", "ratio", "target", "met", "paper", ""];
+        let mut cells = vec![titles.map(String::from)];
+        cells.extend(self.rows.iter().map(Line::cells));
+        let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
+        let widths: Vec<usize> = (0..titles.len()).map(width).collect();
+        for row in &cells {
+            let mut line = String::new();
+            for (column, (cell, &width)) in row.iter().zip(&widths).enumerate() {
+                let numeric = matches!(column, 1 | 4 | 5 | 6 | 8);
+                line += &if numeric { format!("{cell:>width$}  ") } else { format!("{cell:<width$}  ") };
+            }
+            writeln!(f, "{}", line.trim_end())?;
+        }
+        let judged: Vec<bool> = self.rows.iter().filter_map(|row| row.met).collect();
+        if !judged.is_empty() {
+            let met = judged.iter().filter(|met| **met).count();
+            writeln!(f, "\n{met} of {} targets met", judged.len())?;
+        }
+        Ok(())
+    }
+}
+
+impl Line {
+    fn cells(&self) -> [String; 10] {
+        let number = |x: Option<f64>| x.map_or(String::new(), |x| significant(x, 3));
+        let name = |c: &Option<Compared>| c.as_ref().map_or(String::new(), |c| c.name.clone());
+        let value = |c: &Option<Compared>| number(c.as_ref().map(|c| c.value));
+        [
+            self.row.clone(),
+            significant(self.value, 3),
+            self.unit.to_string(),
+            name(&self.against),
+            value(&self.against),
+            number(self.ratio),
+            number(self.target),
+            self.met.map_or("", |met| if met { "yes" } else { "no" }).to_string(),
+            value(&self.paper),
+            name(&self.paper),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        figures::{Papers, Peers},
+        yardstick::tests::slow_machine,
+    };
+
+    fn report() -> Report {
+        let peers = Peers::load().unwrap();
+        let papers = Papers::load().unwrap();
+        let lattigo = |operation| peers.all("she14", operation).swap_remove(0);
+        let operation = "multiply + relinearise + rescale";
+        let rows = vec![
+            Row::new(operation, 4.46, "ms")
+                .against_peer(lattigo(operation))
+                .paper(papers.find("simSHE14", operation))
+                .target(Some(7.0)),
+            Row::new("relinearisation key", 5.25, "MB").against_peer(lattigo("relinearisation key")),
+            Row::new("transform", 20.0, "us").against("tfhe-ntt 0.7.1", 34.0).target(Some(1.75)),
+            Row::new("something new", 0.1234567, "s"),
+        ];
+        Report::new("she", "a CPU".into(), "avx512ifma".into(), 1, slow_machine(), rows)
+    }
+
+    #[test]
+    fn ratios_count_how_many_times_better_ours_is() {
+        let json = serde_json::to_value(report()).unwrap();
+        let rows = json["rows"].as_array().unwrap();
+        // Lattigo: 22.3 ms on the reference machine, twice that here.
+        assert_eq!(rows[0]["against"]["value"], 44.6);
+        assert_eq!((&rows[0]["ratio"], &rows[0]["met"]), (&10.0.into(), &true.into()));
+        // Sizes do not change with the machine.
+        assert_eq!((&rows[1]["ratio"], &rows[1]["met"]), (&2.0.into(), &serde_json::Value::Null));
+        assert_eq!((&rows[2]["ratio"], &rows[2]["met"]), (&1.7.into(), &false.into()));
+        assert!(rows[3]["against"].is_null() && rows[3]["ratio"].is_null());
+    }
+
+    #[test]
+    fn json_has_the_agreed_shape() {
+        let json = serde_json::to_value(report()).unwrap();
+        let keys = |value: &serde_json::Value| -> Vec<String> {
+            value.as_object().unwrap().keys().cloned().collect()
+        };
+        assert_eq!(keys(&json), ["cpu", "kernel", "rows", "table", "threads", "yardstick"]);
+        for row in json["rows"].as_array().unwrap() {
+            assert_eq!(keys(row), ["against", "met", "paper", "ratio", "row", "target", "unit", "value"]);
+        }
+        assert_eq!(json["rows"][0]["paper"]["value"], 41.61);
+        assert!(json["rows"][0]["against"]["source"].as_str().unwrap().contains("22.3 ms there, x 2.00"));
+    }
+
+    #[test]
+    fn words_are_aligned_and_count_the_targets() {
+        let words = report().to_string();
+        let lines: Vec<&str> = words.lines().collect();
+        let at = lines[2].find("ratio").unwrap() + "ratio".len();
+        for (line, ratio) in [(lines[3], "10.0"), (lines[4], "2.00"), (lines[5], "1.70")] {
+            assert!(line[..at].ends_with(ratio), "{line}");
+        }
+        assert!(words.starts_with("kernel avx512ifma; yardstick tfhe-ntt 0.7.1"));
+        assert!(words.ends_with("1 of 2 targets met\n"));
+    }
+
+    #[test]
+    fn units_of_time_are_converted_and_others_are_not_mixed() {
+        assert_eq!(convert(1.5, "s", "ms"), 1500.0);
+        assert_eq!(convert(7.0, "MB", "MB"), 7.0);
+        assert!(convert(7.0, "MB", "ms").is_nan() && convert(7.0, "MB", "GiB").is_nan());
+    }
+}

@@ -1,0 +1,69 @@
+//! The tables, one file each.
+
+mod ntt;
+
+use serde::Serialize;
+
+use crate::{Result, report::Row, session::Session};
+
+/// One table: what it shows, what it needs, and how to make it.
+#[derive(Serialize)]
+pub struct Table {
+    /// What the command line calls it.
+    pub name: &'static str,
+    /// What is measured, against what.
+    pub about: &'static str,
+    /// Memory it needs.
+    pub memory: &'static str,
+    /// How long it takes.
+    pub time: &'static str,
+    /// Measures it.
+    #[serde(skip)]
+    pub run: fn(&mut Session) -> Result<Vec<Row>>,
+}
+
+/// Every table there is.
+const ALL: &[Table] = &[ntt::TABLE];
+
+/// The table of that name.
+///
+/// # Errors
+/// When there is none; the message says what there is.
+pub fn find(name: &str) -> Result<&'static Table> {
+    ALL.iter().find(|table| table.name == name).ok_or_else(|| {
+        let names: Vec<&str> = ALL.iter().map(|table| table.name).collect();
+        format!("there is no table {name:?}; there are: {} (and list)", names.join(", ")).into()
+    })
+}
+
+/// Every table with what it shows and needs, as words or as a JSON list.
+///
+/// # Errors
+/// When it cannot be written as JSON.
+pub fn list(json: bool) -> Result<String> {
+    if json {
+        return Ok(serde_json::to_string_pretty(ALL)? + "\n");
+    }
+    let width = ALL.iter().map(|table| table.name.len()).max().unwrap_or(0);
+    Ok(ALL
+        .iter()
+        .map(|t| {
+            format!("{:width$}  {}\n{:width$}  memory {}, time {}\n", t.name, t.about, "", t.memory, t.time)
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_found_by_name_and_others_are_refused_with_the_names() {
+        for table in ALL {
+            assert_eq!(find(table.name).unwrap().name, table.name);
+            assert!(list(false).unwrap().contains(table.about));
+        }
+        let error = find("nothing").err().unwrap().to_string();
+        assert!(error.contains("\"nothing\"") && error.contains("ntt"));
+    }
+}

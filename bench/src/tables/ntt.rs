@@ -1,0 +1,161 @@
+//! `ntt`: our transforms against those of `tfhe-ntt` for the same primes, in the same run.
+
+use aligned_vec::{AVec, avec};
+use hippocrene_ring::{Kernel, ntt::NttPlan, primes};
+use tfhe_ntt::prime64::Plan;
+
+use super::Table;
+use crate::{Result, report::Row, session::Session};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "ntt",
+    about: "negacyclic transforms against tfhe-ntt 0.7.1 for the same primes in the same run, in [0, q) in and out \
+            (our inverse includes the factor 1/N, theirs does not); hot, over 24 primes in turn, and kernel against kernel",
+    memory: "200 MB",
+    time: "about 1 minute",
+    run,
+};
+
+/// How many primes are transformed in turn: more data and twiddles than a second-level cache holds.
+const IN_TURN: usize = 24;
+const PEER: &str = "tfhe-ntt 0.7.1";
+
+/// One prime: our plan, theirs, and a limb for each.
+struct Limb {
+    ours: NttPlan,
+    theirs: Plan,
+    our_data: AVec<u64>,
+    their_data: AVec<u64>,
+}
+
+fn limbs(bits: u32, degree: usize, count: usize, kernel: Kernel) -> Result<Vec<Limb>> {
+    primes::ntt_primes(bits, degree, count, &[])?
+        .into_iter()
+        .map(|q| {
+            let mut our_data = avec![0; degree];
+            our_data.iter_mut().zip(1u64..).for_each(|(x, i)| *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) % q);
+            Ok(Limb {
+                ours: NttPlan::new(q, degree, kernel)?,
+                theirs: Plan::try_new(degree, q).ok_or_else(|| format!("{PEER} has no plan for {q}"))?,
+                their_data: our_data.clone(),
+                our_data,
+            })
+        })
+        .collect()
+}
+
+/// Microseconds per transform over `limbs` in turn: ours forward and inverse, theirs forward and inverse.
+fn time(session: &mut Session, log_n: u32, limbs: &mut [Limb]) -> [f64; 4] {
+    let cell = std::cell::RefCell::new(limbs);
+    let each = |step: fn(&mut Limb)| {
+        let cell = &cell;
+        move || cell.borrow_mut().iter_mut().for_each(step)
+    };
+    let seconds = session.time(
+        log_n,
+        [
+            &mut each(|l| l.ours.forward(&mut l.our_data)),
+            &mut each(|l| l.ours.inverse(&mut l.our_data)),
+            &mut each(|l| l.theirs.fwd(&mut l.their_data)),
+            &mut each(|l| l.theirs.inv(&mut l.their_data)),
+        ],
+    );
+    let count = cell.borrow().len() as f64;
+    seconds.map(|s| 1e6 * s / count)
+}
+
+/// The ratio that is asked of a hot transform on a CPU with AVX-512 IFMA.
+fn hot_target(kernel: Kernel, bits: u32, log_n: u32) -> Option<f64> {
+    match bits {
+        _ if kernel != Kernel::Avx512Ifma || log_n < 14 => None,
+        48 => Some(1.5),
+        61 => Some(1.3),
+        _ => None,
+    }
+}
+
+/// The modulus at which HEXL was timed that is to be set beside ours.
+fn hexl_modulus(bits: u32) -> &'static str {
+    if bits <= 50 { "49 bits" } else { "60 bits" }
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for bits in [48, 50, 61] {
+        for log_n in 12..=16 {
+            let mut limbs = limbs(bits, 1 << log_n, IN_TURN, session.kernel)?;
+            let hot = time(session, log_n, &mut limbs[..1]);
+            let cold = time(session, log_n, &mut limbs);
+            for (i, direction) in ["forward", "inverse"].into_iter().enumerate() {
+                let name = format!("{bits} bits, N = 2^{log_n}, {direction}");
+                let turn = format!("{name}, {IN_TURN} primes in turn");
+                rows.push(Row::new(&name, hot[i], "us").against(PEER, hot[i + 2]).target(hot_target(
+                    session.kernel,
+                    bits,
+                    log_n,
+                )));
+                rows.push(Row::new(&turn, cold[i], "us").against(PEER, cold[i + 2]));
+                if direction == "forward" {
+                    let group = format!("ntt N = 2^{log_n}");
+                    for (row, time, which) in [(&name, hot[i], ""), (&turn, cold[i], ", 24 primes in turn")] {
+                        let theirs = session.peers.all(&group, &format!("{}{which}", hexl_modulus(bits)));
+                        rows.extend(
+                            theirs.into_iter().map(|hexl| Row::new(row, time, "us").against_peer(hexl)),
+                        );
+                    }
+                }
+                if log_n == 16 {
+                    let wanted = bits == 48 && session.kernel == Kernel::Avx512Ifma;
+                    rows.push(
+                        Row::new(&turn, cold[i], "us")
+                            .against("ours, hot", hot[i])
+                            .target(wanted.then_some(1.0 / 1.25)),
+                    );
+                }
+            }
+        }
+    }
+    rows.extend(kernels(session)?);
+    Ok(rows)
+}
+
+/// Every kernel up to the one in use against the portable one, at N = 2^14.
+fn kernels(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let in_use = session.kernel;
+    for kernel in Kernel::supported().filter(|k| (Kernel::Avx2..=in_use).contains(k)) {
+        for bits in [48, 50, 61] {
+            let mut plain = limbs(bits, 1 << 14, 1, Kernel::Portable)?;
+            let mut fast = limbs(bits, 1 << 14, 1, kernel)?;
+            let (plain, fast) = (&mut plain[0], &mut fast[0]);
+            let [forward, plain_forward] = session.time(
+                14,
+                [&mut || fast.ours.forward(&mut fast.our_data), &mut || {
+                    plain.ours.forward(&mut plain.our_data)
+                }],
+            );
+            let [inverse, plain_inverse] = session.time(
+                14,
+                [&mut || fast.ours.inverse(&mut fast.our_data), &mut || {
+                    plain.ours.inverse(&mut plain.our_data)
+                }],
+            );
+            let target = (kernel == Kernel::Avx2 && bits <= 50).then_some(2.5);
+            for (direction, ours, portable) in
+                [("forward", forward, plain_forward), ("inverse", inverse, plain_inverse)]
+            {
+                rows.push(
+                    Row::new(
+                        format!("{bits} bits, N = 2^14, {direction}, kernel {kernel}"),
+                        1e6 * ours,
+                        "us",
+                    )
+                    .against("kernel portable", 1e6 * portable)
+                    .target(target),
+                );
+            }
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,114 @@
+//! Timing: several pieces of work in turn, so that drift of the clock frequency falls on all of them alike.
+
+use std::time::{Duration, Instant};
+
+/// How long a group of measurements may take.
+#[derive(Debug, Clone, Copy)]
+pub struct Budget {
+    /// Length of one sample: short work is repeated until it fills this.
+    pub slice: Duration,
+    /// Total over all pieces of work and samples; not binding before there are `least` samples of each.
+    pub total: Duration,
+    /// The least number of samples of each piece of work.
+    pub least: usize,
+}
+
+impl Budget {
+    /// What the tables use: samples of 5 ms, 0.8 s in all, no fewer than 7 samples.
+    pub const TABLE: Budget =
+        Budget { slice: Duration::from_millis(5), total: Duration::from_millis(800), least: 7 };
+}
+
+/// Samples of one piece of work, in seconds per repetition.
+#[derive(Debug, Clone, Default)]
+pub struct Samples(Vec<f64>);
+
+impl Samples {
+    /// Adds one sample.
+    pub fn push(&mut self, seconds: f64) {
+        self.0.push(seconds);
+    }
+
+    /// The median in seconds; the mean of the middle two for an even count, NaN without samples.
+    pub fn median(&self) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        let n = sorted.len();
+        if n == 0 { f64::NAN } else { (sorted[(n - 1) / 2] + sorted[n / 2]) / 2.0 }
+    }
+}
+
+/// Warms `work` up for about one slice and returns how often one sample has to repeat it to fill a slice.
+pub fn warm_up(work: &mut dyn FnMut(), slice: Duration) -> u32 {
+    work();
+    let (start, mut runs) = (Instant::now(), 0u32);
+    while runs == 0 || start.elapsed() < slice {
+        work();
+        runs += 1;
+    }
+    let each = start.elapsed().as_secs_f64() / f64::from(runs);
+    (slice.as_secs_f64() / each).ceil().clamp(1.0, 1e9) as u32
+}
+
+/// Seconds per repetition of `work` over `repetitions` in a row.
+pub fn sample(work: &mut dyn FnMut(), repetitions: u32) -> f64 {
+    let start = Instant::now();
+    for _ in 0..repetitions {
+        work();
+    }
+    start.elapsed().as_secs_f64() / f64::from(repetitions)
+}
+
+/// Times every piece of work, one sample of each in turn and then `between`, until the budget is used up.
+pub fn interleave(works: &mut [&mut dyn FnMut()], budget: Budget, mut between: impl FnMut()) -> Vec<Samples> {
+    let repetitions: Vec<u32> = works.iter_mut().map(|work| warm_up(*work, budget.slice)).collect();
+    let mut samples = vec![Samples::default(); works.len()];
+    let (start, mut rounds) = (Instant::now(), 0);
+    while rounds < budget.least || start.elapsed() < budget.total {
+        for ((work, &repetitions), samples) in works.iter_mut().zip(&repetitions).zip(&mut samples) {
+            samples.push(sample(*work, repetitions));
+        }
+        between();
+        rounds += 1;
+    }
+    samples
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const QUICK: Budget =
+        Budget { slice: Duration::from_micros(200), total: Duration::from_millis(4), least: 3 };
+
+    fn spin(n: u64) {
+        let mut x = std::hint::black_box(n);
+        for _ in 0..n {
+            x = std::hint::black_box(x.wrapping_mul(x | 1));
+        }
+    }
+
+    #[test]
+    fn medians() {
+        let median = |list: &[f64]| Samples(list.to_vec()).median();
+        assert_eq!(median(&[5.0, 1.0, 3.0]), 3.0);
+        assert_eq!(median(&[4.0, 1.0, 2.0, 100.0]), 3.0);
+        assert!(median(&[]).is_nan());
+    }
+
+    #[test]
+    fn longer_work_takes_longer_and_all_get_as_many_samples() {
+        let mut rounds = 0;
+        let samples = interleave(&mut [&mut || spin(1000), &mut || spin(20_000)], QUICK, || rounds += 1);
+        assert!(rounds >= 3);
+        assert!(samples.iter().all(|s| s.0.len() == rounds));
+        assert!(samples[1].median() > 4.0 * samples[0].median());
+    }
+
+    #[test]
+    fn slow_work_still_gets_its_least_samples() {
+        let mut work = || std::thread::sleep(Duration::from_millis(3));
+        let samples = interleave(&mut [&mut work], QUICK, || {});
+        assert!(samples[0].0.len() >= 3 && samples[0].median() >= 0.003);
+    }
+}

@@ -1,0 +1,41 @@
+//! The command line, run as a user runs it.
+
+use std::process::{Command, Output};
+
+fn bench(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_hippocrene-bench")).args(arguments).output().unwrap()
+}
+
+#[test]
+fn list_names_every_table_with_what_it_needs() {
+    let out = bench(&["list"]);
+    assert!(out.status.success());
+    let words = String::from_utf8(out.stdout).unwrap();
+    assert!(words.contains("ntt") && words.contains("memory") && words.contains("minute"));
+
+    let out = bench(&["list", "--json"]);
+    let tables: Vec<serde_json::Value> = serde_json::from_slice(&out.stdout).unwrap();
+    for table in tables {
+        assert!(words.contains(table["name"].as_str().unwrap()));
+        assert!(words.contains(table["time"].as_str().unwrap()));
+    }
+}
+
+#[test]
+fn an_unknown_table_is_an_error_that_names_the_tables() {
+    let out = bench(&["no-such-table"]);
+    assert!(!out.status.success() && out.stdout.is_empty());
+    let message = String::from_utf8(out.stderr).unwrap();
+    assert!(message.contains("no-such-table") && message.contains("ntt"), "{message}");
+}
+
+#[test]
+fn an_unknown_kernel_is_refused() {
+    let out = Command::new(env!("CARGO_BIN_EXE_hippocrene-bench"))
+        .args(["ntt", "--json"])
+        .env("HIPPOCRENE_KERNEL", "avx1024")
+        .output()
+        .unwrap();
+    assert!(!out.status.success() && out.stdout.is_empty());
+    assert!(String::from_utf8(out.stderr).unwrap().contains("avx1024"));
+}
