@@ -2,98 +2,193 @@
 //!
 //! For moduli `q_0 .. q_{l-1}` with product `D`, `x = sum_i y_i (D/q_i) mod D` with `y_i = x_i (D/q_i)^{-1} mod q_i`
 //! (Chinese remainder theorem). Callers fold the factor `(D/q_i)^{-1}` into the transform that goes before.
+//!
+//! The sums modulo the targets `p_j` are a matrix product. It is computed in tiles of coefficients, so that inputs stay in the
+//! first cache while every target passes over them, and each sum is reduced once, at its end (or once per group of rows, where it
+//! would overflow). Which kernel does so is decided for each target by itself, so that bases may mix sizes of moduli.
 
-use crate::{
-    Kernel,
-    arith::{add_mod, inv_mod, mul_mod, neg_mod},
-};
+#[cfg(target_arch = "x86_64")]
+mod ifma;
+mod portable;
+mod shift;
+mod source;
+mod target;
+#[cfg(target_arch = "x86_64")]
+mod wide512;
+
+use crate::Kernel;
+use source::Source;
+use target::{Family, Output, Target};
+
+/// The most moduli that can be converted from.
+pub const MAX_INPUTS: usize = 64;
+
+/// Targets that are served in one pass over the inputs.
+const BATCH: usize = 32;
 
 /// Converts from the moduli `q_0 .. q_{l-1}` to the moduli `p_0 .. p_{k-1}`.
+///
+/// Limbs of one call have one length, a multiple of 16: whole polynomials, or the same range of coefficients of each.
 #[derive(Debug, Clone)]
 pub struct BaseConverter {
-    from: Vec<u64>,
-    to: Vec<u64>,
-    /// `(D/q_i)^{-1} mod q_i`.
-    factors: Vec<u64>,
-    /// `D/q_i mod p_j` at `[j][i]`.
-    weights: Vec<Vec<u64>>,
-    /// `D mod p_j`.
-    products: Vec<u64>,
-    /// `-sum_i floor(q_i/2) (D/q_i) mod p_j`.
-    offsets: Vec<u64>,
+    source: Source,
+    targets: Vec<Target>,
+    kernel: Kernel,
+    #[cfg(target_arch = "x86_64")]
+    ifma: ifma::Digits,
 }
 
 impl BaseConverter {
-    /// The moduli of `from` are pairwise coprime; all are in `[2, 2^61)`.
+    /// The moduli of `from` are pairwise coprime, at most [`MAX_INPUTS`]; all are in `[2, 2^61)`. Neither they nor the targets need
+    /// be prime; even targets are served slowly.
     ///
     /// # Panics
-    /// When two moduli of `from` share a factor.
+    /// When `from` is empty or too long, when two of its moduli share a factor, when a modulus is out of range, or when the CPU
+    /// lacks the kernel.
     pub fn new(from: &[u64], to: &[u64], kernel: Kernel) -> Self {
-        let _ = kernel;
-        let others = |i: usize, m: u64| {
-            from.iter().enumerate().filter(|(k, _)| *k != i).fold(1 % m, |acc, (_, q)| mul_mod(acc, q % m, m))
+        assert!((1..=MAX_INPUTS).contains(&from.len()), "cannot convert from {} moduli", from.len());
+        assert!(kernel.is_supported(), "this CPU cannot run the kernel {kernel}");
+        let source = Source::new(from, kernel);
+        #[cfg(target_arch = "x86_64")]
+        let ifma = {
+            let served = |p: &u64| Family::choose(&source, *p, kernel) == Family::Ifma;
+            ifma::Digits::new(&source, to.iter().copied().filter(served).max().unwrap_or(3))
         };
-        let factors = (0..from.len())
-            .map(|i| inv_mod(others(i, from[i]), from[i]).expect("the moduli of a basis are coprime"))
-            .collect();
-        let weights: Vec<Vec<u64>> =
-            to.iter().map(|&p| (0..from.len()).map(|i| others(i, p)).collect()).collect();
-        let products = to.iter().map(|&p| from.iter().fold(1 % p, |acc, q| mul_mod(acc, q % p, p))).collect();
-        let offsets = to
+        let targets = to
             .iter()
-            .zip(&weights)
-            .map(|(&p, w)| {
-                let sum =
-                    w.iter().zip(from).fold(0, |acc, (w, q)| add_mod(acc, mul_mod(*w, (q / 2) % p, p), p));
-                neg_mod(sum, p)
+            .map(|&p| {
+                assert!((2..1 << 61).contains(&p), "the modulus {p} is not in [2, 2^61)");
+                match Family::choose(&source, p, kernel) {
+                    Family::Shift => shift::target(p),
+                    Family::Portable => portable::target(&source, p),
+                    #[cfg(target_arch = "x86_64")]
+                    Family::Wide512 => wide512::target(&source, p),
+                    #[cfg(target_arch = "x86_64")]
+                    Family::Ifma => ifma.target(&source, p),
+                }
             })
             .collect();
-        BaseConverter { from: from.to_vec(), to: to.to_vec(), factors, weights, products, offsets }
+        BaseConverter {
+            source,
+            targets,
+            kernel,
+            #[cfg(target_arch = "x86_64")]
+            ifma,
+        }
+    }
+
+    /// How many moduli are converted from, `l`.
+    pub fn inputs(&self) -> usize {
+        self.source.inputs.len()
+    }
+
+    /// How many moduli are converted to, `k`.
+    pub fn outputs(&self) -> usize {
+        self.targets.len()
     }
 
     /// `(D/q_i)^{-1} mod q_i`: the factor by which limb `i` has to be multiplied before it is converted.
     pub fn input_factor(&self, i: usize) -> u64 {
-        self.factors[i]
+        self.source.inputs[i].factor
     }
 
-    /// Multiplies each limb by its [`BaseConverter::input_factor`].
+    /// Multiplies each limb by its [`BaseConverter::input_factor`]: for callers that have not folded it into a transform.
+    ///
+    /// # Panics
+    /// When the number of limbs is not `l`.
     pub fn scale_inputs(&self, x: &mut [&mut [u64]]) {
-        for (i, limb) in x.iter_mut().enumerate() {
-            limb.iter_mut().for_each(|x| *x = mul_mod(*x, self.factors[i], self.from[i]));
+        assert_eq!(x.len(), self.inputs(), "one limb per source modulus");
+        for (limb, input) in x.iter_mut().zip(&self.source.inputs) {
+            input.scale(limb);
         }
     }
 
     /// The fast conversion. From `y_i` in `[0, q_i)` (already multiplied by the input factors) to `out_j` in `[0, 2 p_j)`,
     /// congruent modulo `p_j` to `x + u D` with `|u| <= l/2`: the sum of the centred `y_i` times `D/q_i`, without the final
-    /// reduction modulo `D`. For uniform `x` it has mean 0 and variance `l D^2 / 12`.
+    /// reduction modulo `D`. For uniform `x` it has mean 0 and variance `l D^2 / 12`. Centred means in `[-q_i/2, q_i/2)`.
+    ///
+    /// # Panics
+    /// When there are not `l` inputs and `k` outputs of one length, a multiple of 16.
     pub fn convert(&self, out: &mut [&mut [u64]], y: &[&[u64]]) {
-        for (j, out) in out.iter_mut().enumerate() {
-            let p = self.to[j];
-            for (at, o) in out.iter_mut().enumerate() {
-                *o = y.iter().enumerate().fold(self.offsets[j], |acc, (i, y)| {
-                    let shifted = add_mod(y[at], self.from[i] / 2, self.from[i]);
-                    add_mod(acc, mul_mod(shifted, self.weights[j][i], p), p)
-                });
-            }
-        }
+        assert_eq!(out.len(), self.outputs(), "one limb per target modulus");
+        self.run(false, out.iter_mut().map(|data| &mut **data).enumerate(), y);
+    }
+
+    /// [`BaseConverter::convert`] to some of the targets: of each pair the number `j` of the target in `to`, and its limb. Limbs
+    /// that fit in the cache together can so be transformed right after; groups of 4 are as fast, per target, as all at once.
+    ///
+    /// # Panics
+    /// As `convert`, and when a `j` is not below `k`.
+    pub fn convert_into(&self, out: &mut [(usize, &mut [u64])], y: &[&[u64]]) {
+        self.run(false, out.iter_mut().map(|(j, data)| (*j, &mut **data)), y);
     }
 
     /// The exact conversion. From `y_i` in `[0, q_i)` (already multiplied by the input factors) to `out_j` in `[0, 2 p_j)`,
-    /// congruent modulo `p_j` to the representative of `x` in `[-D/2, D/2)`. The quotient by `D` is found in floating point:
-    /// it is off by one only where `x/D` is within `l 2^-51` of one half.
+    /// congruent modulo `p_j` to the representative of `x` in `[-D/2, D/2)`. The quotient by `D` is `sum_i y_i / q_i`, summed in
+    /// floating point in the order of the inputs and rounded, the same on every CPU. It is off by one only where `x/D` is
+    /// within `l (l + 7) 2^-54` of one half: the result is then the other representative near `D/2`, larger than it by that
+    /// fraction of `D` at most. A single modulus is converted without floating point, always exactly.
+    ///
+    /// # Panics
+    /// As `convert`.
     pub fn convert_exact(&self, out: &mut [&mut [u64]], y: &[&[u64]]) {
-        let n = y.first().map_or(0, |y| y.len());
-        for at in 0..n {
-            let sum: f64 = y.iter().zip(&self.from).map(|(y, &q)| y[at] as f64 / q as f64).sum();
-            let quotient = sum.round() as u64;
-            for (j, out) in out.iter_mut().enumerate() {
-                let p = self.to[j];
-                let value = y
-                    .iter()
-                    .zip(&self.weights[j])
-                    .fold(0, |acc, (y, w)| add_mod(acc, mul_mod(y[at], *w, p), p));
-                out[at] = add_mod(value, neg_mod(mul_mod(quotient, self.products[j], p), p), p);
+        assert_eq!(out.len(), self.outputs(), "one limb per target modulus");
+        self.run(true, out.iter_mut().map(|data| &mut **data).enumerate(), y);
+    }
+
+    /// [`BaseConverter::convert_exact`] to some of the targets, as [`BaseConverter::convert_into`].
+    ///
+    /// # Panics
+    /// As `convert_into`.
+    pub fn convert_exact_into(&self, out: &mut [(usize, &mut [u64])], y: &[&[u64]]) {
+        self.run(true, out.iter_mut().map(|(j, data)| (*j, &mut **data)), y);
+    }
+
+    /// Converts to each of `outputs`, in batches.
+    fn run<'a>(&'a self, exact: bool, outputs: impl Iterator<Item = (usize, &'a mut [u64])>, y: &[&[u64]]) {
+        assert_eq!(y.len(), self.inputs(), "one limb per source modulus");
+        let n = y[0].len();
+        assert!(n.is_multiple_of(16), "the length {n} is not a multiple of 16");
+        assert!(y.iter().all(|limb| limb.len() == n), "limbs of one length");
+        let Some(first) = self.targets.first() else { return };
+        // With one input the centred residue is the exact one.
+        let exact = exact && self.inputs() > 1;
+        let mut outputs = outputs.map(|(j, data)| {
+            assert_eq!(data.len(), n, "limbs of one length");
+            Output { target: &self.targets[j], data }
+        });
+        let mut batch: [Output; BATCH] = std::array::from_fn(|_| Output { target: first, data: &mut [] });
+        loop {
+            let count = batch.iter_mut().zip(&mut outputs).map(|(slot, output)| *slot = output).count();
+            if count == 0 {
+                return;
+            }
+            self.run_batch(exact, &mut batch[..count], y);
+        }
+    }
+
+    /// Converts to each of `batch`, with the kernel that each wants.
+    fn run_batch(&self, exact: bool, batch: &mut [Output], y: &[&[u64]]) {
+        batch.sort_unstable_by_key(|output| output.target.family);
+        for group in batch.chunk_by_mut(|a, b| a.target.family == b.target.family) {
+            match group[0].target.family {
+                Family::Shift => shift::run(&self.source, self.kernel, y, group),
+                Family::Portable => portable::run(&self.source, exact, y, group),
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: the CPU was checked in `new`, the lengths in `run`.
+                Family::Wide512 => unsafe { wide512::run(&self.source, exact, y, group) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                Family::Ifma => unsafe { ifma::run(&self.ifma, &self.source, exact, y, group) },
             }
         }
     }
+}
+
+/// Added to a number in `[0, 2^51)` it leaves the nearest integer (to even) in the low 52 bits of the sum.
+const ROUNDING: f64 = (1u64 << 52) as f64;
+
+/// The nearest integer to `x` in `[0, 2^51)`, as the vector kernels round.
+fn round(x: f64) -> u64 {
+    (x + ROUNDING).to_bits() & ((1 << 52) - 1)
 }

@@ -1,0 +1,237 @@
+//! The conversion by AVX-512 IFMA, to odd `p < 2^50`: 52-bit digits, sums of the low and of the high halves of their products.
+//!
+//! An input below 2^52 is one row. A larger one is split, `y = low + 2^s high`, into two rows with weights of their own, where `s` is
+//! chosen so that products of the high rows stay below 2^52 if that is possible: such light rows have no high halves.
+
+use std::{arch::x86_64::*, mem::MaybeUninit};
+
+use super::{
+    MAX_INPUTS, ROUNDING,
+    source::Source,
+    target::{Family, Output, Target, corrections},
+};
+use crate::{
+    arith::{mul_mod, pow_mod},
+    simd512::*,
+};
+
+/// Coefficients that are converted together.
+const TILE: usize = 64;
+
+/// Results that exceed the caches by so much are written around them.
+const STREAM_BYTES: usize = 1 << 40;
+
+/// Rows of digits for one tile.
+#[repr(align(64))]
+struct Tile(MaybeUninit<[u64; TILE * (1 + 2 * MAX_INPUTS)]>);
+
+/// How the inputs are split into rows: first the quotient, then the inputs (or their low digits) in order, then the high digits.
+#[derive(Debug, Clone)]
+pub(super) struct Digits {
+    /// The low digits of split inputs are those modulo `2^split`.
+    split: u32,
+    /// The inputs with high digits.
+    large: Vec<usize>,
+    /// Whether the rows of high digits are light.
+    light: bool,
+}
+
+impl Digits {
+    /// For targets of this family up to `p`.
+    pub fn new(source: &Source, p: u64) -> Self {
+        let bits = |x: u64| 64 - x.leading_zeros();
+        let large: Vec<usize> = (0..source.inputs.len()).filter(|&i| source.inputs[i].q > 1 << 52).collect();
+        let top = large.iter().map(|&i| bits(source.inputs[i].q)).max().unwrap_or(0);
+        let split = (top + bits(p)).saturating_sub(52).max(32);
+        if split <= 52 {
+            Digits { split, large, light: true }
+        } else {
+            Digits { split: 40, large, light: false }
+        }
+    }
+
+    /// How many rows come before the light ones.
+    fn full_rows(&self, source: &Source) -> usize {
+        1 + source.inputs.len() + if self.light { 0 } else { self.large.len() }
+    }
+
+    /// How many rows there are.
+    fn rows(&self, source: &Source) -> usize {
+        1 + source.inputs.len() + self.large.len()
+    }
+
+    /// The constants for the target `p`, with `R = 2^52`.
+    pub fn target(&self, source: &Source, p: u64) -> Target {
+        let plain: Vec<u64> = source.weights(p).collect();
+        let shift = pow_mod(2, u64::from(self.split), p);
+        let high = self.large.iter().map(|&i| mul_mod(plain[i], shift, p));
+        let radix = (1 << 52) % p;
+        let weights = std::iter::once(source.negative_product(p))
+            .chain(plain.iter().copied())
+            .chain(high)
+            .map(|w| mul_mod(w, radix, p))
+            .collect();
+        // A sum is below (the sum of the largest digits + 1) p; a reduction divides by 2^52 and adds up to p.
+        let digits = |q: u64| {
+            if q > 1 << 52 { (1u128 << self.split) + u128::from(q >> self.split) + 1 } else { u128::from(q) }
+        };
+        let bound: u128 = source.inputs.iter().map(|input| digits(input.q)).sum();
+        let bound = bound + source.inputs.len() as u128 + 2;
+        Target {
+            family: Family::Ifma,
+            p,
+            inverse: inv52(p),
+            weights,
+            start: [mul_mod(source.offset(p), radix, p), 0, 0],
+            groups: vec![self.rows(source)],
+            corrections: corrections((1 << 52) + bound, 1 << 52),
+        }
+    }
+}
+
+/// Converts to targets of [`Family::Ifma`].
+///
+/// # Safety
+/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma")]
+pub(super) unsafe fn run(
+    digits: &Digits,
+    source: &Source,
+    exact: bool,
+    y: &[&[u64]],
+    outputs: &mut [Output],
+) {
+    let n = y[0].len();
+    let stream = n * outputs.len() * 8 > STREAM_BYTES
+        && outputs.iter().all(|output| output.data.as_ptr().cast::<u8>().align_offset(64) == 0);
+    let mut tile = Tile(MaybeUninit::uninit());
+    let tile: *mut u64 = tile.0.as_mut_ptr().cast();
+    let rows = Rows { first: usize::from(!exact), full: digits.full_rows(source), all: digits.rows(source) };
+    for at in (0..n).step_by(TILE) {
+        let count = TILE.min(n - at);
+        // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for each digit.
+        unsafe { prepare(digits, source, exact, y, at, count, tile) };
+        for group in outputs.chunks_mut(4) {
+            // SAFETY: as above; the rows were filled by `prepare`.
+            unsafe {
+                match group.len() {
+                    4 => sums::<4>(group, tile, at, count, rows, stream),
+                    3 => sums::<3>(group, tile, at, count, rows, stream),
+                    2 => sums::<2>(group, tile, at, count, rows, stream),
+                    _ => sums::<1>(group, tile, at, count, rows, stream),
+                }
+            }
+        }
+    }
+    if stream {
+        _mm_sfence();
+    }
+}
+
+/// The rows `first..full` need both halves of products, the rows `full..all` the low ones.
+#[derive(Clone, Copy)]
+struct Rows {
+    first: usize,
+    full: usize,
+    all: usize,
+}
+
+/// Fills the rows of `tile` from `count` coefficients from `at` on.
+///
+/// # Safety
+/// As said in [`run`].
+#[inline(always)]
+unsafe fn prepare(
+    digits: &Digits,
+    source: &Source,
+    exact: bool,
+    y: &[&[u64]],
+    at: usize,
+    count: usize,
+    tile: *mut u64,
+) {
+    for u in (0..count).step_by(8) {
+        // SAFETY: `u + 8 <= count`, which is a multiple of 16; the intrinsics as in `simd512`.
+        unsafe {
+            let mut quotient = _mm512_setzero_pd();
+            let mut high = 1 + source.inputs.len();
+            for (i, (y, input)) in y.iter().zip(&source.inputs).enumerate() {
+                let mut x = load(y.as_ptr().add(at + u));
+                if exact {
+                    let terms = _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
+                    quotient = _mm512_add_pd(quotient, terms);
+                } else {
+                    x = red(add(x, set1(input.half)), set1(input.q));
+                }
+                if input.q > 1 << 52 {
+                    let by = _mm_cvtsi32_si128(digits.split as i32);
+                    let top = _mm512_srl_epi64(x, by);
+                    store(tile.add(high * TILE + u), top);
+                    high += 1;
+                    x = sub(x, _mm512_sll_epi64(top, by));
+                }
+                store(tile.add((1 + i) * TILE + u), x);
+            }
+            // Multiplications take the low 52 bits, which are the rounded quotient.
+            let rounded = _mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING));
+            store(tile.add(u), _mm512_castpd_si512(rounded));
+        }
+    }
+}
+
+/// The residues of `J` targets for the tile.
+///
+/// # Safety
+/// As said in [`run`].
+#[inline(always)]
+unsafe fn sums<const J: usize>(
+    outputs: &mut [Output],
+    tile: *const u64,
+    at: usize,
+    count: usize,
+    rows: Rows,
+    stream: bool,
+) {
+    let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
+    let weights: [*const u64; J] = targets.map(|target| target.weights.as_ptr());
+    let out: [*mut u64; J] = std::array::from_fn(|j| outputs[j].data.as_mut_ptr().wrapping_add(at));
+    for u in (0..count).step_by(16) {
+        // SAFETY: `u + 16 <= count`; each target has a weight for every row.
+        unsafe {
+            let mut low = targets.map(|t| [set1(if rows.first == 0 { 0 } else { t.start[0] }); 2]);
+            let mut high = targets.map(|t| [set1(t.p); 2]);
+            for row in rows.first..rows.full {
+                let y0 = load(tile.add(row * TILE + u));
+                let y1 = load(tile.add(row * TILE + u + 8));
+                for j in 0..J {
+                    let w = set1(*weights[j].add(row));
+                    low[j] = [madd52lo(low[j][0], y0, w), madd52lo(low[j][1], y1, w)];
+                    high[j] = [madd52hi(high[j][0], y0, w), madd52hi(high[j][1], y1, w)];
+                }
+            }
+            for row in rows.full..rows.all {
+                let y0 = load(tile.add(row * TILE + u));
+                let y1 = load(tile.add(row * TILE + u + 8));
+                for j in 0..J {
+                    let w = set1(*weights[j].add(row));
+                    low[j] = [madd52lo(low[j][0], y0, w), madd52lo(low[j][1], y1, w)];
+                }
+            }
+            for j in 0..J {
+                let (p, inverse) = (set1(targets[j].p), set1(targets[j].inverse));
+                for v in 0..2 {
+                    let mut r = redc52(high[j][v], low[j][v], p, inverse);
+                    for c in (1..=targets[j].corrections).rev() {
+                        r = red(r, set1(targets[j].p << c));
+                    }
+                    let to = out[j].add(u + 8 * v);
+                    if stream {
+                        _mm512_stream_si512(to.cast(), r);
+                    } else {
+                        store(to, r);
+                    }
+                }
+            }
+        }
+    }
+}

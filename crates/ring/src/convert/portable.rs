@@ -1,0 +1,113 @@
+//! The conversion in plain Rust, for any moduli below 2^61: sums of 128 bits, one reduction per group of rows.
+
+use super::{
+    MAX_INPUTS,
+    source::Source,
+    target::{Family, Output, Target},
+};
+use crate::arith::mul_mod;
+
+/// Coefficients that are converted together.
+const TILE: usize = 16;
+
+/// Rows of residues: first the quotient, then the inputs.
+type Tile = [[u64; TILE]; 1 + MAX_INPUTS];
+
+/// The constants for the target `p`. For odd `p` weights and start are multiplied by `R = 2^64`; even `p` are served by
+/// divisions, since Montgomery's reduction cannot.
+pub(super) fn target(source: &Source, p: u64) -> Target {
+    let radix = if p % 2 == 1 { ((1u128 << 64) % u128::from(p)) as u64 } else { 1 };
+    let plain = std::iter::once(source.negative_product(p)).chain(source.weights(p));
+    let weights: Vec<u64> = plain.map(|w| mul_mod(w, radix, p)).collect();
+    // A group's sum is below 2^64 p: its reduction is below 2p, and a start below p may be added to the first one.
+    let mut groups = Vec::new();
+    let mut sum = MAX_INPUTS as u128 + 1;
+    for (i, input) in source.inputs.iter().enumerate() {
+        if sum + u128::from(input.q) > 1 << 64 {
+            groups.push(i + 1);
+            sum = 0;
+        }
+        sum += u128::from(input.q);
+    }
+    groups.push(weights.len());
+    let start = [mul_mod(source.offset(p), radix, p), 0, 0];
+    Target { family: Family::Portable, p, inverse: inverse(p), weights, start, groups, corrections: 0 }
+}
+
+/// `p^{-1} mod 2^64` for odd `p` (Newton's iteration doubles the correct bits, from 3).
+fn inverse(p: u64) -> u64 {
+    (0..5).fold(p, |x, _| x.wrapping_mul(2u64.wrapping_sub(p.wrapping_mul(x))))
+}
+
+/// Converts to targets of [`Family::Portable`].
+pub(super) fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
+    let n = y[0].len();
+    let mut tile: Tile = [[0; TILE]; 1 + MAX_INPUTS];
+    for at in (0..n).step_by(TILE) {
+        prepare(source, exact, y, at, &mut tile);
+        for output in outputs.iter_mut() {
+            let data = &mut output.data[at..at + TILE];
+            if output.target.p % 2 == 1 {
+                sums(output.target, exact, &tile, data, montgomery);
+            } else {
+                sums(output.target, exact, &tile, data, |sum, t| (sum % u128::from(t.p)) as u64);
+            }
+        }
+    }
+}
+
+/// Fills the rows from coefficient `at` on.
+fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, tile: &mut Tile) {
+    let mut quotients = [0f64; TILE];
+    let [quotient, rows @ ..] = tile;
+    for ((row, y), input) in rows.iter_mut().zip(y).zip(&source.inputs) {
+        let y = &y[at..at + TILE];
+        if exact {
+            row.copy_from_slice(y);
+            for (sum, y) in quotients.iter_mut().zip(y) {
+                *sum += *y as i64 as f64 * input.reciprocal;
+            }
+        } else {
+            for (shifted, y) in row.iter_mut().zip(y) {
+                let sum = y + input.half;
+                *shifted = sum.min(sum.wrapping_sub(input.q));
+            }
+        }
+    }
+    for (quotient, sum) in quotient.iter_mut().zip(quotients) {
+        *quotient = super::round(sum);
+    }
+}
+
+/// The residues of one target for one tile, in `[0, 2p)`; `reduce` brings the sum of one group there.
+#[inline(always)]
+fn sums(target: &Target, exact: bool, tile: &Tile, out: &mut [u64], reduce: impl Fn(u128, &Target) -> u64) {
+    const WIDTH: usize = 4;
+    for (at, out) in (0..TILE).step_by(WIDTH).zip(out.chunks_exact_mut(WIDTH)) {
+        let mut row = usize::from(!exact);
+        let mut start = if exact { 0 } else { target.start[0] };
+        let mut total = [0u64; WIDTH];
+        for &end in &target.groups {
+            let mut sum = [u128::from(start); WIDTH];
+            for (row, weight) in tile[row..end].iter().zip(&target.weights[row..end]) {
+                for (sum, y) in sum.iter_mut().zip(&row[at..at + WIDTH]) {
+                    *sum += u128::from(*y) * u128::from(*weight);
+                }
+            }
+            for (total, sum) in total.iter_mut().zip(sum) {
+                let both = *total + reduce(sum, target);
+                *total = both.min(both.wrapping_sub(2 * target.p));
+            }
+            (row, start) = (end, 0);
+        }
+        out.copy_from_slice(&total);
+    }
+}
+
+/// `sum 2^-64 mod p`, in `[0, 2p)`, for `sum` below `2^64 p`.
+#[inline(always)]
+fn montgomery(sum: u128, target: &Target) -> u64 {
+    let m = (sum as u64).wrapping_mul(target.inverse);
+    let back = ((u128::from(m) * u128::from(target.p)) >> 64) as u64;
+    (sum >> 64) as u64 + target.p - back
+}

@@ -1,0 +1,63 @@
+//! One modulus that is converted to: which kernel serves it and the constants it needs.
+
+use super::source::Source;
+use crate::Kernel;
+
+/// What computes a target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Family {
+    /// One addition: a single source modulus `q <= 2p`, whose centred residues are already in `[-p, p)`.
+    Shift,
+    /// 128-bit sums, by plain Rust ([`super::portable`]).
+    Portable,
+    /// Sums of 30-bit digits, by AVX-512 ([`super::wide512`]); `p` odd.
+    #[cfg(target_arch = "x86_64")]
+    Wide512,
+    /// Sums of 52-bit digits, by AVX-512 IFMA ([`super::ifma`]); `p` odd, below 2^50.
+    #[cfg(target_arch = "x86_64")]
+    Ifma,
+}
+
+impl Family {
+    /// The fastest that `kernel` allows for converting `source` to `p`.
+    pub fn choose(source: &Source, p: u64, kernel: Kernel) -> Self {
+        match (source.inputs.as_slice(), kernel) {
+            ([one], _) if one.q <= 2 * p => Family::Shift,
+            #[cfg(target_arch = "x86_64")]
+            (_, Kernel::Avx512Ifma) if p % 2 == 1 && p < 1 << 50 => Family::Ifma,
+            #[cfg(target_arch = "x86_64")]
+            (_, Kernel::Avx512 | Kernel::Avx512Ifma) if p % 2 == 1 => Family::Wide512,
+            _ => Family::Portable,
+        }
+    }
+}
+
+/// The constants of one target. All kernels compute a sum of rows (digits of the inputs, and the quotient by `D` in the exact
+/// conversion) times weights, then reduce it; they differ in the digits and in the Montgomery radix `R`.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub family: Family,
+    /// The modulus.
+    pub p: u64,
+    /// `p^{-1} mod R`.
+    pub inverse: u64,
+    /// What each row is multiplied by, times `R mod p`; first the row of the quotient, whose weight is `-D`.
+    pub weights: Vec<u64>,
+    /// What the sums start at.
+    pub start: [u64; 3],
+    /// Where groups of rows end: each group is summed without overflow and then reduced.
+    pub groups: Vec<usize>,
+    /// How often a reduced sum has to be corrected: it is below `2^(corrections + 1) p`.
+    pub corrections: u32,
+}
+
+/// One target and where its residues go.
+pub(super) struct Output<'a> {
+    pub target: &'a Target,
+    pub data: &'a mut [u64],
+}
+
+/// The number of corrections for a reduced sum below `bound / unit` times `p`.
+pub(super) fn corrections(bound: u128, unit: u128) -> u32 {
+    (0..).find(|c| bound <= unit << (c + 1)).unwrap_or(0)
+}

@@ -1,0 +1,226 @@
+//! The conversion by AVX-512 without IFMA, or to `p` of 50 bits and more: signed digits to the base `2^30`, and Karatsuba's
+//! trick, three multiplications for a product.
+//!
+//! Inputs and weights are centred and split, `y = y_0 + 2^30 y_1` with `y_0` in `[-2^29, 2^29)` and `|y_1| <= 2^30`, so that the products of
+//! 5 inputs of 61 bits or 12 of 60 bits (more when smaller) can be summed in 64 bits. With the sums `s_0` of `y_0 w_0`, `s_2` of `y_1 w_1` and `s_1` of
+//! `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64, the sum of products is `s_0 + 2^30 (s_1 - s_0 - s_2) + 2^60 s_2`.
+//! Two Montgomery steps of 30 bits reduce it, so `R = 2^60`.
+
+use std::{arch::x86_64::*, mem::MaybeUninit};
+
+use super::{
+    MAX_INPUTS, ROUNDING,
+    source::Source,
+    target::{Family, Output, Target, corrections},
+};
+use crate::{
+    arith::{centred, mul_mod},
+    simd512::*,
+};
+
+/// Coefficients that are converted together.
+const TILE: usize = 32;
+
+/// The digits' base is `2^DIGIT`.
+const DIGIT: u32 = 30;
+
+/// The digits `y_0`, `y_0 + y_1` and `y_1`, in rows: first the quotient, then the inputs.
+#[repr(align(64))]
+struct Tile(MaybeUninit<[u64; 3 * TILE * (1 + MAX_INPUTS)]>);
+
+/// The low digit of a centred number, the sum of its digits, and the high digit.
+fn digits(x: i64) -> [i64; 3] {
+    let high = (x + (1 << (DIGIT - 1))) >> DIGIT;
+    let low = x - (high << DIGIT);
+    [low, low + high, high]
+}
+
+/// The constants for the target `p`.
+pub(super) fn target(source: &Source, p: u64) -> Target {
+    let radix = (1 << (2 * DIGIT)) % p;
+    let weights: Vec<u64> = std::iter::once(source.negative_product(p))
+        .chain(source.weights(p))
+        .flat_map(|w| digits(centred(mul_mod(w, radix, p), p)))
+        .map(|digit| digit as u64)
+        .collect();
+    let (p0, p1) = (p & ((1 << DIGIT) - 1), p >> DIGIT);
+    // A group is as large as its low sum (2^58 for each row) and its middle sum allow, with room for what the reduction adds.
+    const MOST_ROWS: usize = 24;
+    let room = (1u128 << 63) - (u128::from(p1 + 1) << 30) - (1 << 59) - (1 << 40);
+    let (mut groups, mut middle) = (vec![0], 0);
+    // The largest share of the sum of a group, in units of 2^-62 p.
+    let (mut share, mut largest) = (0, 0);
+    for (i, input) in source.inputs.iter().enumerate() {
+        let term = u128::from((input.q >> (DIGIT + 1)) + 1 + (p1 >> 1) + 1) << (DIGIT - 1);
+        if middle + term > room || i - groups[groups.len() - 1] == MOST_ROWS {
+            groups.push(i);
+            (middle, share) = (0, 0);
+        }
+        middle += term;
+        share += u128::from(input.q);
+        largest = share.max(largest);
+    }
+    // From beginnings, counted by inputs, to ends, counted by rows.
+    let groups = groups[1..].iter().map(|i| i + 1).chain([1 + source.inputs.len()]).collect();
+    // The quotient takes no more than this. A reduced sum is within (largest/2^62 + 1/2) p of zero, and `above` p make it positive.
+    let half = 1u128 << 61;
+    let largest = largest + 256;
+    let above = (largest + half).div_ceil(1 << 62);
+    let bound = (above << 62) + largest + half;
+    // The multiples of p that centre the reduction: 2^59 p, and 2^60 `above` p.
+    let s2 = (p1 << 29).wrapping_add((above as u64).wrapping_mul(p));
+    let s1 = (p0 << 29).wrapping_add(s2);
+    Target {
+        family: Family::Wide512,
+        p,
+        inverse: inv64(p) & ((1 << DIGIT) - 1),
+        weights,
+        start: [0, s1, s2],
+        groups,
+        corrections: corrections(bound, 1 << 62),
+    }
+}
+
+/// Converts to targets of [`Family::Wide512`].
+///
+/// # Safety
+/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
+#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
+    let n = y[0].len();
+    let mut tile = Tile(MaybeUninit::uninit());
+    let tile: *mut u64 = tile.0.as_mut_ptr().cast();
+    for at in (0..n).step_by(TILE) {
+        let count = TILE.min(n - at);
+        // SAFETY: `count` coefficients from `at` on exist, and the tile has three rows of TILE words for each input.
+        unsafe { prepare(source, exact, y, at, count, tile) };
+        let mut groups = outputs.chunk_by_mut(|a, b| a.target.groups == b.target.groups);
+        for same in &mut groups {
+            for outputs in same.chunks_mut(4) {
+                // SAFETY: as above; the rows were filled by `prepare`.
+                unsafe {
+                    match outputs.len() {
+                        4 => sums::<4>(outputs, tile, at, count, exact),
+                        3 => sums::<3>(outputs, tile, at, count, exact),
+                        2 => sums::<2>(outputs, tile, at, count, exact),
+                        _ => sums::<1>(outputs, tile, at, count, exact),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `floor(x / 2^DIGIT)` for signed `x`.
+#[inline(always)]
+fn shift_down(x: V) -> V {
+    // SAFETY: contract of `simd512`.
+    unsafe { _mm512_srai_epi64::<DIGIT>(x) }
+}
+
+/// The product of the low halves of `a` and `b`, as signed numbers.
+#[inline(always)]
+fn mul_signed(a: V, b: V) -> V {
+    // SAFETY: contract of `simd512`.
+    unsafe { _mm512_mul_epi32(a, b) }
+}
+
+/// Fills the rows of `tile` from `count` coefficients from `at` on.
+///
+/// # Safety
+/// As said in [`run`].
+#[inline(always)]
+unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: usize, tile: *mut u64) {
+    for u in (0..count).step_by(8) {
+        // SAFETY: `u + 8 <= count`, which is a multiple of 16; the intrinsics as in `simd512`.
+        unsafe {
+            let put = |row: usize, low: V, high: V| {
+                let to = tile.add(3 * row * TILE + u);
+                store(to, low);
+                store(to.add(TILE), add(low, high));
+                store(to.add(2 * TILE), high);
+            };
+            let mut quotient = _mm512_setzero_pd();
+            let mut above_half = zero();
+            for (i, (y, input)) in y.iter().zip(&source.inputs).enumerate() {
+                let x = load(y.as_ptr().add(at + u));
+                let large = _mm512_cmpge_epu64_mask(x, set1(input.q - input.half));
+                if exact {
+                    let terms = _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
+                    quotient = _mm512_add_pd(quotient, terms);
+                    above_half = _mm512_mask_add_epi64(above_half, large, above_half, set1(1));
+                }
+                let x = _mm512_mask_sub_epi64(x, large, x, set1(input.q));
+                let high = shift_down(add(x, set1(1 << (DIGIT - 1))));
+                put(1 + i, sub(x, shl::<DIGIT>(high)), high);
+            }
+            if exact {
+                // The quotient of the centred inputs. Only its low half counts.
+                let rounded = _mm512_castpd_si512(_mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING)));
+                put(0, sub(rounded, above_half), zero());
+            }
+        }
+    }
+}
+
+/// The residues of `J` targets with the same groups, for the tile.
+///
+/// # Safety
+/// As said in [`run`].
+#[inline(always)]
+unsafe fn sums<const J: usize>(
+    outputs: &mut [Output],
+    tile: *const u64,
+    at: usize,
+    count: usize,
+    exact: bool,
+) {
+    let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
+    let weights: [*const u64; J] = targets.map(|target| target.weights.as_ptr());
+    let out: [*mut u64; J] = std::array::from_fn(|j| outputs[j].data.as_mut_ptr().wrapping_add(at));
+    for u in (0..count).step_by(8) {
+        let mut row = usize::from(!exact);
+        for (number, &end) in targets[0].groups.iter().enumerate() {
+            // SAFETY: `u + 8 <= count`; each target has three weights for every row.
+            unsafe {
+                let mut s = targets.map(|t| t.start.map(set1));
+                while row < end {
+                    let from = tile.add(3 * row * TILE + u);
+                    let y = [load(from), load(from.add(TILE)), load(from.add(2 * TILE))];
+                    for j in 0..J {
+                        let w = weights[j].add(3 * row);
+                        for part in 0..3 {
+                            s[j][part] = add(s[j][part], mul_signed(y[part], set1(*w.add(part))));
+                        }
+                    }
+                    row += 1;
+                }
+                for j in 0..J {
+                    let to = out[j].add(u);
+                    let mut r = reduce(s[j], targets[j]);
+                    if number > 0 {
+                        r = red(add(r, load(to)), set1(2 * targets[j].p));
+                    }
+                    store(to, r);
+                }
+            }
+        }
+    }
+}
+
+/// The sum of products, reduced to `[0, 2p)`.
+#[inline(always)]
+fn reduce([s0, s1, s2]: [V; 3], target: &Target) -> V {
+    let mask = set1((1 << DIGIT) - 1);
+    let (p0, p1) = (set1(target.p & ((1 << DIGIT) - 1)), set1(target.p >> DIGIT));
+    let inverse = set1(target.inverse);
+    let s1 = sub(sub(s1, s0), s2);
+    let m = and(mul32(s0, inverse), mask);
+    let s1 = add(sub(s1, mul32(m, p1)), shift_down(sub(s0, mul32(m, p0))));
+    let m = and(mul32(s1, inverse), mask);
+    let mut r = add(sub(s2, mul32(m, p1)), shift_down(sub(s1, mul32(m, p0))));
+    for c in (1..=target.corrections).rev() {
+        r = red(r, set1(target.p << c));
+    }
+    r
+}
