@@ -1,1 +1,3 @@
-//! Under construction.
+//! CKKS: arithmetic on encrypted approximate numbers.
+
+pub mod encoder;

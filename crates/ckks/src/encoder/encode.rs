@@ -1,0 +1,238 @@
+//! From values to plaintexts.
+
+use std::borrow::Borrow;
+
+use hippocrene_ring::{Domain, Poly, ResidueRing, arith::pow_mod};
+use num_complex::Complex64;
+
+use super::{EncodeError, Encoder, IntegerPolynomial, round, scratch::Scratch};
+
+/// Coefficients up to `2^62` are kept to the unit.
+const INTEGER_BITS: i32 = 62;
+
+impl Encoder {
+    /// Encodes real `values` into the first of `slots` slots, the others zero: the plaintext whose slots are
+    /// `scale * values`, up to the rounding of its coefficients, modulo the product of the moduli of `rings`.
+    /// `out` is given one limb for each ring, in the evaluation domain.
+    ///
+    /// # Errors
+    /// [`EncodeError`] when a value is not finite, the scaled values do not fit the modulus, there are more values than slots,
+    /// or the slot count, the scale or a ring is not possible.
+    pub fn encode_real<R: Borrow<ResidueRing>>(
+        &self,
+        values: &[f64],
+        slots: usize,
+        scale: f64,
+        rings: &[R],
+        out: &mut Poly,
+    ) -> Result<(), EncodeError> {
+        self.check_rings(rings)?;
+        self.pool.lend(|scratch| {
+            self.load_real(values, slots, scratch)?;
+            self.quantise(slots, scale, modulus_bits(rings), scratch)?;
+            self.reduce_all(&scratch.integers, rings, out)
+        })
+    }
+
+    /// [`Encoder::encode_real`] for complex values.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_real`].
+    pub fn encode_complex<R: Borrow<ResidueRing>>(
+        &self,
+        values: &[Complex64],
+        slots: usize,
+        scale: f64,
+        rings: &[R],
+        out: &mut Poly,
+    ) -> Result<(), EncodeError> {
+        self.check_rings(rings)?;
+        self.pool.lend(|scratch| {
+            self.load_complex(values, slots, scratch)?;
+            self.quantise(slots, scale, modulus_bits(rings), scratch)?;
+            self.reduce_all(&scratch.integers, rings, out)
+        })
+    }
+
+    /// The first half of [`Encoder::encode_real`]: the plaintext over the integers, for a modulus of `modulus_bits` bits. It can
+    /// be reduced modulo many primes, in any order and by many threads, with [`Encoder::reduce`].
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_real`].
+    pub fn quantise_real(
+        &self,
+        values: &[f64],
+        slots: usize,
+        scale: f64,
+        modulus_bits: f64,
+        out: &mut IntegerPolynomial,
+    ) -> Result<(), EncodeError> {
+        self.pool.lend(|scratch| {
+            self.load_real(values, slots, scratch)?;
+            self.quantise(slots, scale, modulus_bits, scratch)?;
+            std::mem::swap(&mut scratch.integers, out);
+            scratch.integers.coefficients.resize(self.degree, 0);
+            Ok(())
+        })
+    }
+
+    /// [`Encoder::quantise_real`] for complex values.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_real`].
+    pub fn quantise_complex(
+        &self,
+        values: &[Complex64],
+        slots: usize,
+        scale: f64,
+        modulus_bits: f64,
+        out: &mut IntegerPolynomial,
+    ) -> Result<(), EncodeError> {
+        self.pool.lend(|scratch| {
+            self.load_complex(values, slots, scratch)?;
+            self.quantise(slots, scale, modulus_bits, scratch)?;
+            std::mem::swap(&mut scratch.integers, out);
+            scratch.integers.coefficients.resize(self.degree, 0);
+            Ok(())
+        })
+    }
+
+    /// The second half of encoding, for one limb: `plaintext` modulo the modulus of `ring`, in the evaluation domain.
+    ///
+    /// # Errors
+    /// [`EncodeError::Shape`] when the plaintext, the ring or the limb is of another ring degree.
+    pub fn reduce(
+        &self,
+        plaintext: &IntegerPolynomial,
+        ring: &ResidueRing,
+        out: &mut [u64],
+    ) -> Result<(), EncodeError> {
+        for have in [plaintext.coefficients.len(), ring.degree(), out.len()] {
+            if have != self.degree {
+                return Err(EncodeError::Shape { what: "coefficients", have, need: self.degree });
+            }
+        }
+        ring.elementwise().from_signed(out, &plaintext.coefficients);
+        if plaintext.shift > 0 {
+            let unit = pow_mod(2, u64::from(plaintext.shift), ring.modulus());
+            ring.elementwise().mul_scalar_assign(out, &ring.scalar(unit));
+        }
+        ring.ntt().forward(out);
+        Ok(())
+    }
+
+    fn reduce_all<R: Borrow<ResidueRing>>(
+        &self,
+        plaintext: &IntegerPolynomial,
+        rings: &[R],
+        out: &mut Poly,
+    ) -> Result<(), EncodeError> {
+        if out.degree() != self.degree {
+            return Err(EncodeError::Shape { what: "coefficients", have: out.degree(), need: self.degree });
+        }
+        out.resize_limbs(rings.len());
+        out.set_domain(Domain::Evaluation);
+        rings
+            .iter()
+            .zip(out.limbs_mut())
+            .try_for_each(|(ring, limb)| self.reduce(plaintext, ring.borrow(), limb))
+    }
+
+    fn load_real(&self, values: &[f64], slots: usize, scratch: &mut Scratch) -> Result<(), EncodeError> {
+        self.check_slots(slots)?;
+        check_count(values.len(), slots)?;
+        if !round::largest(self.kernel, values).is_finite() {
+            return Err(not_finite(values.iter().copied().enumerate()));
+        }
+        let re = &mut scratch.slots.re[..slots];
+        re[..values.len()].copy_from_slice(values);
+        re[values.len()..].fill(0.0);
+        scratch.slots.im[..slots].fill(0.0);
+        Ok(())
+    }
+
+    fn load_complex(
+        &self,
+        values: &[Complex64],
+        slots: usize,
+        scratch: &mut Scratch,
+    ) -> Result<(), EncodeError> {
+        self.check_slots(slots)?;
+        check_count(values.len(), slots)?;
+        let (re, im) = (&mut scratch.slots.re[..slots], &mut scratch.slots.im[..slots]);
+        for ((re, im), value) in re.iter_mut().zip(im.iter_mut()).zip(values) {
+            (*re, *im) = (value.re, value.im);
+        }
+        re[values.len()..].fill(0.0);
+        im[values.len()..].fill(0.0);
+        if !round::largest(self.kernel, re).is_finite() || !round::largest(self.kernel, im).is_finite() {
+            return Err(not_finite(values.iter().enumerate().flat_map(|(i, z)| [(i, z.re), (i, z.im)])));
+        }
+        Ok(())
+    }
+
+    /// The slots in `scratch`, through the inverse transform, scaled and rounded.
+    fn quantise(
+        &self,
+        slots: usize,
+        scale: f64,
+        modulus_bits: f64,
+        scratch: &mut Scratch,
+    ) -> Result<(), EncodeError> {
+        check_scale(scale)?;
+        let (re, im) = (&scratch.slots.re[..slots], &scratch.slots.im[..slots]);
+        let (x, y) = (&mut scratch.coefficients.re[..slots], &mut scratch.coefficients.im[..slots]);
+        self.fft.inverse(re, im, x, y);
+
+        let largest = |re: &[f64], im: &[f64]| {
+            let (re, im) = (round::largest(self.kernel, re), round::largest(self.kernel, im));
+            // Not `f64::max`, which would hide a NaN that an overflow left.
+            if re.to_bits() > im.to_bits() { re } else { im }
+        };
+        let magnitude = largest(x, y) / slots as f64 * scale;
+        // A centred representative needs one bit more; the last term covers the rounding of these very numbers.
+        let needed_bits =
+            if magnitude.is_finite() { magnitude.log2().max(0.0) + 1.0 + 1e-9 } else { f64::INFINITY };
+        if needed_bits > modulus_bits {
+            let value = largest(re, im);
+            return Err(EncodeError::TooLarge { value, scale_bits: scale.log2(), needed_bits, modulus_bits });
+        }
+
+        // The least power of two above `magnitude` is kept below `2^INTEGER_BITS`.
+        let shift = ((magnitude.to_bits() >> 52) as i32 - 1022 - INTEGER_BITS).max(0);
+        let factor = scale * 2f64.powi(-shift) / slots as f64;
+        scratch.integers.shift = shift as u32;
+        let integers = &mut scratch.integers.coefficients[..];
+        let gap = self.degree / (2 * slots);
+        if gap == 1 {
+            let (low, high) = integers.split_at_mut(slots);
+            round::round(self.kernel, low, x, factor);
+            round::round(self.kernel, high, y, factor);
+        } else {
+            integers.fill(0);
+            for (integer, c) in integers.iter_mut().step_by(gap).zip(x.iter().chain(y.iter())) {
+                *integer = round::nearest(c * factor);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// `log2` of the product of the moduli.
+fn modulus_bits<R: Borrow<ResidueRing>>(rings: &[R]) -> f64 {
+    rings.iter().map(|ring| ring.borrow().log2()).sum()
+}
+
+pub(super) fn check_scale(scale: f64) -> Result<(), EncodeError> {
+    if scale.is_finite() && scale > 0.0 { Ok(()) } else { Err(EncodeError::Scale { scale }) }
+}
+
+fn check_count(values: usize, slots: usize) -> Result<(), EncodeError> {
+    if values <= slots { Ok(()) } else { Err(EncodeError::TooManyValues { values, slots }) }
+}
+
+/// Names the first part that is not finite.
+fn not_finite(mut parts: impl Iterator<Item = (usize, f64)>) -> EncodeError {
+    let (index, value) = parts.find(|(_, x)| !x.is_finite()).unwrap_or((0, f64::NAN));
+    EncodeError::NotFinite { index, value }
+}

@@ -1,0 +1,129 @@
+//! Vectors to plaintext polynomials and back: the canonical embedding, scaled and rounded.
+//!
+//! A vector `z` of `n` slots, `n` a power of two from 1 to `N/2`, and a scale `S` are encoded as the integer polynomial
+//! `m = p(X^(N/2n))`, of which `p(xi^(5^j)) = S z_j` up to rounding, where `xi = exp(2 pi i / 4n)` and `p` is real of degree
+//! below `2n`. Sums and products of such polynomials modulo `X^N + 1` are sums and products of their slots, and the
+//! automorphism `X -> X^(5^k)` rotates the slots by `k`.
+//!
+//! # Precision
+//! The special FFT has a relative error of about 2^-52 (of the root mean square), so plaintexts are accurate to the unit for
+//! scaled values up to about 2^50; above, scales still work (up to the modulus), but values keep the 53 bits of `f64`.
+//!
+//! # The same plaintext everywhere
+//! Everything here is a fixed sequence of correctly rounded additions and multiplications, never fused and with tables that
+//! rest on no library function: the same vector gives the same plaintext, and the same plaintext the same vector, bit by
+//! bit, whatever the kernel and the CPU.
+
+mod butterfly;
+mod decode;
+mod double_double;
+mod encode;
+mod error;
+mod fft;
+mod integer;
+mod lanes;
+mod mixed_radix;
+mod roots;
+mod round;
+mod scratch;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    borrow::Borrow,
+    sync::{Arc, Mutex},
+};
+
+use hippocrene_ring::{Kernel, ResidueRing, RingError, scratch::ScratchPool};
+
+pub use error::EncodeError;
+pub use integer::IntegerPolynomial;
+
+use fft::SpecialFft;
+use mixed_radix::MixedRadix;
+use scratch::Pool;
+
+/// Encodes and decodes for one ring degree. It can be shared by threads; memory that a call works in is kept for the next.
+///
+/// ```
+/// use hippocrene_ckks::encoder::Encoder;
+/// use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, primes};
+///
+/// let (degree, kernel) = (1 << 10, Kernel::detect()?);
+/// let rings = primes::ntt_primes(40, degree, 2, &[])?
+///     .into_iter()
+///     .map(|q| ResidueRing::prime(q, degree, kernel))
+///     .collect::<Result<Vec<_>, _>>()?;
+/// let encoder = Encoder::new(degree, kernel)?;
+///
+/// let scale = (1u64 << 40) as f64;
+/// let mut plaintext = Poly::zero(degree, 0, Domain::Evaluation);
+/// encoder.encode_real(&[1.5, -2.25, 3.0], 512, scale, &rings, &mut plaintext)?;
+///
+/// let mut slots = [0.0; 512];
+/// encoder.decode_real(&plaintext, &rings, scale, None, &mut slots)?;
+/// assert!((slots[1] + 2.25).abs() < 1e-9 && slots[3].abs() < 1e-9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Encoder {
+    degree: usize,
+    kernel: Kernel,
+    fft: SpecialFft,
+    pool: Pool,
+    limbs: ScratchPool,
+    mixed_radix: Mutex<Vec<Arc<MixedRadix>>>,
+}
+
+impl Encoder {
+    /// For ring degree `degree`, a power of two from `2^4` to `2^17`, on a kernel that this CPU supports
+    /// ([`Kernel::detect`]). Takes about 40 ns per coefficient and keeps 16 bytes for each.
+    ///
+    /// # Errors
+    /// [`RingError::RingDegree`] when the degree is not supported, [`RingError::Kernel`] when the kernel is not.
+    pub fn new(degree: usize, kernel: Kernel) -> Result<Self, EncodeError> {
+        if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
+            return Err(RingError::RingDegree { degree }.into());
+        }
+        if !kernel.is_supported() {
+            let reason = "this CPU does not support it".into();
+            return Err(RingError::Kernel { value: format!("{kernel:?}"), reason }.into());
+        }
+        Ok(Encoder {
+            degree,
+            kernel,
+            fft: SpecialFft::new(degree.ilog2() - 1, kernel),
+            pool: Pool::new(degree),
+            limbs: ScratchPool::new(degree),
+            mixed_radix: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The ring degree `N`.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The largest slot count, `N/2`.
+    pub fn max_slots(&self) -> usize {
+        self.degree / 2
+    }
+
+    fn check_slots(&self, slots: usize) -> Result<(), EncodeError> {
+        if slots.is_power_of_two() && slots <= self.max_slots() {
+            Ok(())
+        } else {
+            Err(EncodeError::SlotCount { slots, max_slots: self.max_slots() })
+        }
+    }
+
+    fn check_rings<R: Borrow<ResidueRing>>(&self, rings: &[R]) -> Result<(), EncodeError> {
+        if rings.is_empty() {
+            return Err(EncodeError::Shape { what: "moduli", have: 0, need: 1 });
+        }
+        match rings.iter().map(|ring| ring.borrow().degree()).find(|&degree| degree != self.degree) {
+            None => Ok(()),
+            Some(have) => Err(EncodeError::Shape { what: "coefficients of a ring", have, need: self.degree }),
+        }
+    }
+}

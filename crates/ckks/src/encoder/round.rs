@@ -1,0 +1,136 @@
+//! Loops over `f64`, compiled once for each instruction set.
+
+use hippocrene_ring::Kernel;
+
+/// Defines `fn name(kernel, arguments)`, which runs the body as compiled for that kernel.
+macro_rules! per_kernel {
+    ($(#[$doc:meta])* fn $name:ident($($arg:ident: $type:ty),*) $(-> $result:ty)? $body:block) => {
+        $(#[$doc])*
+        pub(super) fn $name(kernel: Kernel, $($arg: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn portable($($arg: $type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2")]
+            fn avx2($($arg: $type),*) $(-> $result)? {
+                portable($($arg),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
+            fn avx512($($arg: $type),*) $(-> $result)? {
+                portable($($arg),*)
+            }
+
+            match kernel {
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: a `Kernel` above `Portable` is chosen only where the CPU supports it.
+                Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { avx512($($arg),*) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
+                Kernel::Avx2 => unsafe { avx2($($arg),*) },
+                _ => portable($($arg),*),
+            }
+        }
+    };
+}
+
+per_kernel! {
+    /// The largest absolute value, 0 for none; infinity or NaN when there is one among them.
+    fn largest(values: &[f64]) -> f64 {
+        // Without the sign, the bits of `f64` are in the order of the numbers, infinity and NaN above them all.
+        let largest = values.iter().fold(0, |most, x| most.max(x.to_bits() & (u64::MAX >> 1)));
+        f64::from_bits(largest)
+    }
+}
+
+per_kernel! {
+    /// `out = values * factor`, rounded to nearest, ties to even. For products up to 2^63.
+    fn round(out: &mut [i64], values: &[f64], factor: f64) {
+        for (out, x) in out.iter_mut().zip(values) {
+            *out = nearest(x * factor);
+        }
+    }
+}
+
+per_kernel! {
+    /// `out = (digits - half) * weight`.
+    fn weigh(out: &mut [f64], digits: &[u64], half: u64, weight: f64) {
+        for (out, digit) in out.iter_mut().zip(digits) {
+            *out = digit.wrapping_sub(half) as i64 as f64 * weight;
+        }
+    }
+}
+
+per_kernel! {
+    /// `out = out + (digits - half) * weight`.
+    fn weigh_add(out: &mut [f64], digits: &[u64], half: u64, weight: f64) {
+        for (out, digit) in out.iter_mut().zip(digits) {
+            *out += digit.wrapping_sub(half) as i64 as f64 * weight;
+        }
+    }
+}
+
+per_kernel! {
+    /// Whether every number is `expected`.
+    fn all_are(numbers: &[u64], expected: u64) -> bool {
+        numbers.iter().fold(0, |differ, x| differ | (x ^ expected)) == 0
+    }
+}
+
+/// `x` rounded to nearest, ties to even; `|x| <= 2^63` (saturated there).
+#[inline(always)]
+pub(super) fn nearest(x: f64) -> i64 {
+    // Where the unit in the last place is 1, adding rounds.
+    const UNIT: f64 = (1u64 << 52) as f64;
+    let magnitude = x.abs();
+    let rounded = if magnitude < UNIT { (magnitude + UNIT) - UNIT } else { magnitude };
+    rounded.copysign(x) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn kernels_agree_with_the_library(
+            values in prop::collection::vec(prop_oneof![-1e18f64..1e18, -1e3f64..1e3, -1e16f64..1e16], 1..40),
+            halves in -1000i32..1000,
+            half in 0u64..1 << 60,
+        ) {
+            let mut values = values;
+            values.push(f64::from(halves) / 2.0);
+            let expected: Vec<i64> = values.iter().map(|x| (x * 0.5).round_ties_even() as i64).collect();
+            let most = values.iter().fold(0.0f64, |most, x| most.max(x.abs()));
+            let digits: Vec<u64> = expected.iter().map(|x| (x + (1 << 60)) as u64).collect();
+            let weighed: Vec<f64> = digits.iter().map(|&x| (x as i64 - half as i64) as f64 * 0.7).collect();
+            let twice: Vec<f64> = weighed.iter().map(|x| x + x).collect();
+            for kernel in Kernel::supported() {
+                let mut out = vec![0; values.len()];
+                round(kernel, &mut out, &values, 0.5);
+                prop_assert_eq!(&out, &expected);
+                prop_assert_eq!(largest(kernel, &values), most);
+                let mut out = vec![0.0; values.len()];
+                weigh(kernel, &mut out, &digits, half, 0.7);
+                prop_assert_eq!(&out, &weighed);
+                weigh_add(kernel, &mut out, &digits, half, 0.7);
+                prop_assert_eq!(&out, &twice);
+                let mut same = vec![half; values.len()];
+                prop_assert!(all_are(kernel, &same, half));
+                same[values.len() - 1] += 1;
+                prop_assert!(!all_are(kernel, &same, half));
+            }
+        }
+    }
+
+    #[test]
+    fn not_finite_is_largest() {
+        for kernel in Kernel::supported() {
+            assert_eq!(largest(kernel, &[]), 0.0);
+            assert!(largest(kernel, &[1.0, -f64::NAN, 3.0, f64::INFINITY]).is_nan());
+            assert_eq!(largest(kernel, &[1.0, f64::NEG_INFINITY, 3.0]), f64::INFINITY);
+        }
+    }
+}

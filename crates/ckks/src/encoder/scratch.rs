@@ -1,0 +1,49 @@
+//! Memory that encodings and decodings use again.
+
+use std::sync::{Mutex, PoisonError};
+
+use aligned_vec::{AVec, ConstAlign};
+
+use super::{IntegerPolynomial, fft::Split};
+
+/// What one encoding or decoding works in.
+#[derive(Debug)]
+pub(super) struct Scratch {
+    pub slots: Split,
+    pub coefficients: Split,
+    pub integers: IntegerPolynomial,
+    /// A block of every limb, for [`super::mixed_radix`].
+    pub blocks: AVec<u64, ConstAlign<64>>,
+    pub weights: Vec<f64>,
+}
+
+/// Scratch memory that nobody is using; as many pieces as were ever in use at once.
+#[derive(Debug)]
+pub(super) struct Pool {
+    degree: usize,
+    free: Mutex<Vec<Box<Scratch>>>,
+}
+
+impl Pool {
+    /// For ring degree `degree`.
+    pub(super) fn new(degree: usize) -> Self {
+        Pool { degree, free: Mutex::new(Vec::new()) }
+    }
+
+    /// Lends a piece to `work`.
+    pub(super) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
+        let taken = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let mut scratch = taken.unwrap_or_else(|| {
+            Box::new(Scratch {
+                slots: Split::zero(self.degree / 2),
+                coefficients: Split::zero(self.degree / 2),
+                integers: IntegerPolynomial::zero(self.degree),
+                blocks: AVec::new(64),
+                weights: Vec::new(),
+            })
+        });
+        let result = work(&mut scratch);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
+        result
+    }
+}
