@@ -142,6 +142,18 @@ pub(crate) fn to_integers(x: V, offset: u64) -> I {
     unsafe { _mm256_add_epi64(_mm256_castpd_si256(x), set1_integer(offset.wrapping_sub(SIGNED.to_bits()))) }
 }
 
+/// The two doubles at `p`, then the two at `p + distance`.
+///
+/// # Safety
+/// Both places are valid for reading 16 bytes.
+#[inline(always)]
+unsafe fn load_halves(p: *const f64, distance: usize) -> V {
+    // SAFETY: the caller vouches for the places; module contract.
+    unsafe {
+        _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_loadu_pd(p.add(distance)))
+    }
+}
+
 /// The transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride` and `p + 3 stride`.
 ///
 /// # Safety
@@ -151,12 +163,8 @@ pub(crate) unsafe fn load_transposed(p: *const f64, stride: usize) -> [V; 4] {
     // SAFETY: the caller vouches for `p`; module contract.
     unsafe {
         // Row i beside row i + 2, in halves: the shuffles that are left stay within 128 bits.
-        let pair = |i: usize, half: usize| {
-            let low = _mm_loadu_pd(p.add(i * stride + half));
-            let high = _mm_loadu_pd(p.add((i + 2) * stride + half));
-            _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(low), high)
-        };
-        let (a, b, c, d) = (pair(0, 0), pair(1, 0), pair(0, 2), pair(1, 2));
+        let (a, b) = (load_halves(p, 2 * stride), load_halves(p.add(stride), 2 * stride));
+        let (c, d) = (load_halves(p.add(2), 2 * stride), load_halves(p.add(stride + 2), 2 * stride));
         [
             _mm256_unpacklo_pd(a, b),
             _mm256_unpackhi_pd(a, b),
@@ -206,7 +214,8 @@ impl Modulus {
         add(sub_mul(high, c, self.q), low)
     }
 
-    /// The remainder of an integer `|x| <= 2^52` that is nearest to zero: at most `(q + 1)/2`.
+    /// The remainder of an integer `|x| <= 2^53` that is nearest to zero: at most `(q + 1)/2`, as the
+    /// rounded `1/q` is off by less than `2^-53 / q`.
     #[inline(always)]
     pub(crate) fn reduce(self, x: V) -> V {
         sub_mul(x, round_mul(x, self.inverse), self.q)
@@ -220,6 +229,78 @@ impl Modulus {
         unsafe {
             let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), x);
             _mm256_add_epi64(x, _mm256_and_si256(negative, set1_integer(q)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Kernel, primes::ntt_primes};
+
+    /// Applies `f` to each pair of elements of `a` and `b` at four at a time and gives back doubles.
+    #[target_feature(enable = "avx2,fma")]
+    fn each(f: fn(Modulus, V, V) -> V, q: u64, a: f64, b: f64) -> f64 {
+        let mut out = [0.0; 4];
+        // SAFETY: `out` has four elements.
+        unsafe { store(out.as_mut_ptr(), f(Modulus::new(q), set1(a), set1(b))) };
+        out[3]
+    }
+
+    /// Integers around the ends and the middle of `[-bound, bound]`.
+    fn around(bound: i64) -> Vec<i64> {
+        let mut values: Vec<i64> = [0, bound / 3, bound / 2, bound]
+            .into_iter()
+            .flat_map(|x| (x - 3).max(0)..=(x + 3).min(bound))
+            .collect();
+        values.extend(values.clone().into_iter().map(|x| -x));
+        values
+    }
+
+    #[test]
+    fn products_are_exact_and_bounded() {
+        if !Kernel::Avx2.is_supported() {
+            return;
+        }
+        for q in [17, ntt_primes(40, 256, 1, &[]).unwrap()[0], ntt_primes(50, 256, 1, &[]).unwrap()[0]] {
+            for w in around(q as i64 / 2) {
+                for y in around((1 << 52) - 1) {
+                    let divided: fn(Modulus, V, V) -> V = |m, y, w| {
+                        let quotient = {
+                            // SAFETY: module contract.
+                            unsafe { _mm256_div_pd(w, m.q) }
+                        };
+                        m.mul_factor(y, Factor { value: w, quotient })
+                    };
+                    for (multiply, e) in [
+                        (divided, (-55f64).exp2()),
+                        (|m: Modulus, y: V, w: V| m.mul_factor(y, m.factor(w)), (-53f64).exp2()),
+                    ] {
+                        // SAFETY: AVX2 and FMA are supported.
+                        let t = unsafe { each(multiply, q, y as f64, w as f64) };
+                        let exact = i128::from(y) * i128::from(w);
+                        assert_eq!((exact - t as i128) % i128::from(q), 0, "{y} * {w} mod {q} is not {t}");
+                        assert!(
+                            t.abs() <= (0.5 + e * y.abs() as f64) * q as f64,
+                            "{y} * {w} mod {q} gives {t}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn remainders_are_nearest_and_canonical() {
+        if !Kernel::Avx2.is_supported() {
+            return;
+        }
+        for q in [17, ntt_primes(50, 256, 1, &[]).unwrap()[0]] {
+            for x in around(1 << 53) {
+                // SAFETY: AVX2 and FMA are supported.
+                let r = unsafe { each(|m, x, _| m.reduce(x), q, x as f64, 0.0) };
+                assert!((i128::from(x) - r as i128) % i128::from(q) == 0 && r.abs() <= (q + 1) as f64 / 2.0);
+            }
         }
     }
 }

@@ -300,9 +300,10 @@ impl Plan {
         let block = &self.forward.rows[k - self.degree / 64];
         for first in [0, 4] {
             let w = RowRoots { block, first };
-            // SAFETY: the 4 x 4 matrices lie in the rows `first` to `first + 3` of the 8 x 8 `matrix`.
-            let [left, right] =
-                unsafe { [0, 4].map(|column| load_transposed(matrix.add(8 * first + column), 8)) };
+            // SAFETY: the rows `first` to `first + 3` of the 8 x 8 `matrix`, its left and its right half.
+            let (left, right) = unsafe {
+                (load_transposed(matrix.add(8 * first), 8), load_transposed(matrix.add(8 * first + 4), 8))
+            };
             let mut x = [left[0], left[1], left[2], left[3], right[0], right[1], right[2], right[3]];
             forward_layer::<8, 1>(m, &mut x, w);
             forward_layer::<8, 2>(m, &mut x, w);
@@ -372,9 +373,11 @@ impl Plan {
             }
         }
         for column in [0, 4] {
-            // SAFETY: the 4 x 4 matrices are the columns `column` to `column + 3` of the upper and the lower four rows.
-            let [top, bottom] =
-                unsafe { [0, 32].map(|first| load_transposed(matrices.add(first + 4 * column), 4)) };
+            // SAFETY: the columns `column` to `column + 3` of the upper and of the lower four rows, each 4 x 4.
+            let (top, bottom) = unsafe {
+                let p = matrices.add(4 * column);
+                (load_transposed(p, 4), load_transposed(p.add(32), 4))
+            };
             let mut x = [top[0], top[1], top[2], top[3], bottom[0], bottom[1], bottom[2], bottom[3]];
             inverse_layers(m, &mut x, self.inverse.pass(k));
             for (row, x) in x.into_iter().enumerate() {
