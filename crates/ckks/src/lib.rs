@@ -1,3 +1,16 @@
-//! CKKS: arithmetic on encrypted approximate numbers.
+//! CKKS: arithmetic on encrypted vectors of real and complex numbers (Cheon, Kim, Kim, Song, ePrint 2016/421), in full RNS form with
+//! hybrid key switching (HK20).
 
+mod ciphertext;
+mod context;
 pub mod encoder;
+mod error;
+mod evaluator;
+mod flood;
+mod scale;
+
+pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
+pub use context::{Context, Values};
+pub use error::CkksError;
+pub use evaluator::Evaluator;
+pub use scale::Scale;

@@ -1,0 +1,172 @@
+//! Plaintexts and ciphertexts of CKKS.
+
+use hippocrene_ring::Poly;
+use hippocrene_rlwe::{self as rlwe, Modulus};
+
+use crate::{Context, Scale, context::encoding_noise};
+
+/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding.
+#[derive(Debug, Clone)]
+pub struct Plaintext {
+    poly: Poly,
+    modulus: Modulus,
+    scale: Scale,
+    slots: usize,
+    bound: f64,
+}
+
+impl Plaintext {
+    /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
+    pub fn new(poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Self {
+        Plaintext { poly, modulus, scale, slots, bound }
+    }
+
+    /// The polynomial.
+    pub fn poly(&self) -> &Poly {
+        &self.poly
+    }
+
+    pub(crate) fn poly_mut(&mut self) -> &mut Poly {
+        &mut self.poly
+    }
+
+    /// Its modulus.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// Its scale.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How many slots it has.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// A bound on the absolute values in the slots.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+}
+
+/// An encrypted vector: an RLWE ciphertext with the scale of its message, its number of slots, and a bound on the values.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Ciphertext {
+    inner: rlwe::Ciphertext,
+    scale: Scale,
+    slots: usize,
+    bound: f64,
+}
+
+impl Ciphertext {
+    /// Puts a ciphertext together.
+    pub fn new(inner: rlwe::Ciphertext, scale: Scale, slots: usize, bound: f64) -> Self {
+        Ciphertext { inner, scale, slots, bound }
+    }
+
+    /// An empty ciphertext for an operation to write its result to.
+    pub fn empty(context: &Context) -> Self {
+        Ciphertext {
+            inner: rlwe::Ciphertext::empty(context.rlwe()),
+            scale: Scale::power_of_two(0),
+            slots: context.max_slots(),
+            bound: 0.0,
+        }
+    }
+
+    /// The RLWE ciphertext.
+    pub fn inner(&self) -> &rlwe::Ciphertext {
+        &self.inner
+    }
+
+    pub(crate) fn inner_mut(&mut self) -> &mut rlwe::Ciphertext {
+        &mut self.inner
+    }
+
+    /// Its modulus.
+    pub fn modulus(&self) -> Modulus {
+        self.inner.modulus()
+    }
+
+    /// The scale: decrypted slots are divided by it.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How many slots it has.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// A bound on the absolute values in the slots: declared when encrypted, and followed by every operation.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// Declares a bound that is known to be tighter (or wider) than the one that was followed.
+    pub fn set_bound(&mut self, bound: f64) {
+        self.bound = bound;
+    }
+
+    pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {
+        (self.scale, self.slots, self.bound) = (scale, slots, bound);
+    }
+
+    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the real part of a slot. An error in the
+    /// coefficients of standard deviation `e` is one of `e sqrt(N/2)/scale` in each slot's real and imaginary part.
+    pub fn precision_bits(&self) -> f64 {
+        let degree = self.inner.part(0).degree() as f64;
+        self.scale.log2() - self.inner.noise().log2_std() - 0.5 * (degree / 2.0).log2()
+    }
+
+    /// How many bits of the modulus are left to be divided away before the values no longer fit: `log2(Q / (2 scale bound))`, with a
+    /// bound below 1 taken as 1.
+    pub fn capacity_bits(&self, context: &Context) -> f64 {
+        context.parameters().log2(self.modulus()) - self.scale.log2() - self.bound.max(1.0).log2() - 1.0
+    }
+}
+
+/// A fresh ciphertext of the secret key, half of it a seed.
+#[derive(Debug, Clone)]
+pub struct SeededCiphertext {
+    pub(crate) inner: rlwe::SeededCiphertext,
+    pub(crate) scale: Scale,
+    pub(crate) slots: usize,
+    pub(crate) bound: f64,
+}
+
+impl SeededCiphertext {
+    /// Puts a seeded ciphertext together.
+    pub fn new(inner: rlwe::SeededCiphertext, scale: Scale, slots: usize, bound: f64) -> Self {
+        SeededCiphertext { inner, scale, slots, bound }
+    }
+
+    /// The RLWE ciphertext.
+    pub fn inner(&self) -> &rlwe::SeededCiphertext {
+        &self.inner
+    }
+
+    /// The scale.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// How many slots it has.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// A bound on the absolute values in the slots.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// The whole ciphertext.
+    pub fn expand(&self, context: &Context) -> Ciphertext {
+        let mut inner = self.inner.expand(context.rlwe());
+        inner.set_noise(inner.noise().plus(encoding_noise()));
+        Ciphertext::new(inner, self.scale, self.slots, self.bound)
+    }
+}

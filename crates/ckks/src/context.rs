@@ -1,0 +1,225 @@
+//! A parameter set made ready for CKKS.
+
+use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SecretKey};
+use num_complex::Complex64;
+
+use crate::{Ciphertext, CkksError, Plaintext, Scale, ciphertext::SeededCiphertext, encoder::Encoder};
+
+/// The standard deviation of a coefficient that was rounded to an integer.
+const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
+
+/// An RLWE context with an encoder.
+#[derive(Debug)]
+pub struct Context {
+    rlwe: rlwe::Context,
+    encoder: Encoder,
+}
+
+/// Values for the slots: real or complex.
+#[derive(Debug, Clone, Copy)]
+pub enum Values<'a> {
+    /// Real numbers.
+    Real(&'a [f64]),
+    /// Complex numbers.
+    Complex(&'a [Complex64]),
+}
+
+impl Values<'_> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        match self {
+            Values::Real(v) => v.len(),
+            Values::Complex(v) => v.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The largest absolute value; 0 when there is none.
+    pub fn bound(&self) -> f64 {
+        match self {
+            Values::Real(v) => v.iter().fold(0.0, |b, x| b.max(x.abs())),
+            Values::Complex(v) => v.iter().map(|x| x.norm_sqr()).fold(0.0, f64::max).sqrt(),
+        }
+    }
+}
+
+impl<'a> From<&'a [f64]> for Values<'a> {
+    fn from(values: &'a [f64]) -> Self {
+        Values::Real(values)
+    }
+}
+
+impl<'a> From<&'a [Complex64]> for Values<'a> {
+    fn from(values: &'a [Complex64]) -> Self {
+        Values::Complex(values)
+    }
+}
+
+impl Context {
+    /// Prepares `parameters`, with the best kernel of this CPU and `threads`.
+    ///
+    /// # Errors
+    /// When `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+    pub fn new(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
+        let rlwe = rlwe::Context::new(parameters, threads)?;
+        let encoder = Encoder::new(rlwe.degree(), rlwe.kernel())?;
+        Ok(Context { rlwe, encoder })
+    }
+
+    /// The RLWE context.
+    pub fn rlwe(&self) -> &rlwe::Context {
+        &self.rlwe
+    }
+
+    /// The parameter set.
+    pub fn parameters(&self) -> &Parameters {
+        self.rlwe.parameters()
+    }
+
+    /// The encoder.
+    pub fn encoder(&self) -> &Encoder {
+        &self.encoder
+    }
+
+    /// The most slots a ciphertext has: `N/2`.
+    pub fn max_slots(&self) -> usize {
+        self.rlwe.degree() / 2
+    }
+
+    /// Encodes `values` into the first of `slots` slots (the others are 0) at `scale`, modulo `modulus`.
+    ///
+    /// # Errors
+    /// [`CkksError::Encode`] when a value is not finite or too large, or there are too many of them.
+    pub fn encode(
+        &self,
+        values: Values<'_>,
+        slots: usize,
+        scale: Scale,
+        modulus: Modulus,
+    ) -> Result<Plaintext, CkksError> {
+        let mut poly = self.rlwe.zero(modulus, Domain::Evaluation);
+        let rings: arrayvec::ArrayVec<&ResidueRing, { rlwe::MAX_FACTORS }> =
+            self.rlwe.rings(modulus).collect();
+        match values {
+            Values::Real(v) => self.encoder.encode_real(v, slots, scale.to_f64(), &rings, &mut poly)?,
+            Values::Complex(v) => self.encoder.encode_complex(v, slots, scale.to_f64(), &rings, &mut poly)?,
+        }
+        Ok(Plaintext::new(poly, modulus, scale, slots, values.bound()))
+    }
+
+    /// The real parts of the slots of a plaintext.
+    ///
+    /// # Errors
+    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold.
+    pub fn decode_real(&self, plaintext: &Plaintext) -> Result<Vec<f64>, CkksError> {
+        let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
+        let mut out = vec![0.0; plaintext.slots()];
+        self.encoder.decode_real(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;
+        Ok(out)
+    }
+
+    /// The slots of a plaintext.
+    ///
+    /// # Errors
+    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold.
+    pub fn decode_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>, CkksError> {
+        let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
+        let mut out = vec![Complex64::ZERO; plaintext.slots()];
+        self.encoder.decode_complex(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;
+        Ok(out)
+    }
+
+    /// Encrypts under the secret key; half of the ciphertext is a seed.
+    ///
+    /// # Errors
+    /// When key and plaintext do not fit.
+    pub fn encrypt(&self, key: &SecretKey, plaintext: &Plaintext) -> Result<SeededCiphertext, CkksError> {
+        let inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
+        Ok(SeededCiphertext {
+            inner,
+            scale: plaintext.scale(),
+            slots: plaintext.slots(),
+            bound: plaintext.bound(),
+        })
+    }
+
+    /// Encrypts under a public key.
+    ///
+    /// # Errors
+    /// When key and plaintext do not fit.
+    pub fn encrypt_public(&self, key: &PublicKey, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        let mut inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
+        inner.set_noise(inner.noise().plus(encoding_noise()));
+        Ok(Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound()))
+    }
+
+    /// Decrypts.
+    ///
+    /// The result holds the error of the computation, and an exact decryption tells who sees it something about the secret key
+    /// (Li and Micciancio, ePrint 2020/1533): results that others will see go through [`Context::decrypt_for_sharing`].
+    ///
+    /// # Errors
+    /// When the ciphertext belongs to another key.
+    pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, CkksError> {
+        let poly = key.decrypt(&self.rlwe, ciphertext.inner())?;
+        Ok(Plaintext::new(
+            poly,
+            ciphertext.modulus(),
+            ciphertext.scale(),
+            ciphertext.slots(),
+            ciphertext.bound(),
+        ))
+    }
+
+    /// Decrypts for the eyes of others: adds Gaussian noise so that what is published says no more about the secret key than a
+    /// fresh encryption does.
+    ///
+    /// The noise has a standard deviation of `2^bits` times the estimated error of the ciphertext. With `bits = 30` the
+    /// statistical distance after `d` such decryptions is about `d 2^-30`: the bound of Li, Micciancio, Schultz and Sorrell
+    /// (ePrint 2022/816, Theorem 1: Kullback-Leibler divergence `d 2^(-2 bits) / 2` for Gaussian noise).
+    ///
+    /// # Errors
+    /// When the ciphertext belongs to another key, or [`CkksError::Capacity`] when the noise does not fit the modulus.
+    pub fn decrypt_for_sharing(
+        &self,
+        key: &SecretKey,
+        ciphertext: &Ciphertext,
+        bits: u32,
+    ) -> Result<Plaintext, CkksError> {
+        let mut plaintext = self.decrypt(key, ciphertext)?;
+        let log2_std = ciphertext.inner().noise().log2_std().max(0.0) + f64::from(bits);
+        let have = self.parameters().log2(ciphertext.modulus()) - 4.0;
+        if log2_std > have.min(58.0) {
+            return Err(CkksError::Capacity {
+                operation: "decrypt for sharing",
+                need: log2_std,
+                have: have.min(58.0),
+            });
+        }
+        let flood = crate::flood::gaussian(&Seed::random()?, log2_std.exp2(), self.rlwe.degree());
+        let modulus = plaintext.modulus();
+        let mut noise = self.rlwe.from_signed(&flood, modulus);
+        self.rlwe.to_coefficient(&mut noise, modulus);
+        plaintext.add_poly(&self.rlwe, &noise);
+        Ok(plaintext)
+    }
+}
+
+/// The rounding of an encoded message.
+pub(crate) fn encoding_noise() -> Noise {
+    Noise::from_std(ROUNDING)
+}
+
+impl Plaintext {
+    fn add_poly(&mut self, context: &rlwe::Context, other: &Poly) {
+        let modulus = self.modulus();
+        self.poly_mut().for_each_limb(context.threads(), |k, limb| {
+            context.limb_ring(modulus, k).elementwise().add_assign(limb, other.limb(k));
+        });
+    }
+}

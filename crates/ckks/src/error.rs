@@ -1,0 +1,68 @@
+//! The errors of this crate.
+
+use hippocrene_ring::RingError;
+use hippocrene_rlwe::RlweError;
+use thiserror::Error;
+
+use crate::encoder::EncodeError;
+
+/// Everything that can go wrong with encrypted approximate numbers. Each message names the operation, what it had and what it
+/// needed.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum CkksError {
+    /// Something below went wrong.
+    #[error(transparent)]
+    Rlwe(#[from] RlweError),
+    /// Values cannot be encoded or decoded.
+    #[error(transparent)]
+    Encode(#[from] EncodeError),
+    /// The modulus is used up.
+    #[error(
+        "{operation} needs {need:.1} bits of capacity, {have:.1} are left: bootstrap first or start with a larger modulus"
+    )]
+    Capacity {
+        /// The operation.
+        operation: &'static str,
+        /// Bits it needs.
+        need: f64,
+        /// Bits that are left.
+        have: f64,
+    },
+    /// Two operands have different scales.
+    #[error(
+        "{operation}: the scales are 2^{left:.4} and 2^{right:.4}: adjust one operand to the other first"
+    )]
+    ScaleMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// log2 of the left operand's scale.
+        left: f64,
+        /// log2 of the right operand's scale.
+        right: f64,
+    },
+    /// Two operands have different numbers of slots.
+    #[error("{operation}: the operands have {left} and {right} slots")]
+    SlotMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// Slots of the left operand.
+        left: usize,
+        /// Slots of the right operand.
+        right: usize,
+    },
+    /// A number that was given cannot be used.
+    #[error("{operation}: {what}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// What is wrong with it, with numbers.
+        what: String,
+    },
+}
+
+impl From<RingError> for CkksError {
+    fn from(error: RingError) -> Self {
+        CkksError::Rlwe(error.into())
+    }
+}

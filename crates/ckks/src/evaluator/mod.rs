@@ -1,0 +1,83 @@
+//! Arithmetic on encrypted vectors.
+//!
+//! Operations whose name ends in `_into` write to a ciphertext that is there and allocate nothing once they have run; the others
+//! return a new one.
+
+mod adjust;
+mod linear;
+mod multiply;
+mod rotate;
+
+use std::sync::Arc;
+
+use hippocrene_rlwe::{Modulus, Noise, PreparedEvaluationKeys};
+
+use crate::{Ciphertext, CkksError, Context};
+
+/// Computes on ciphertexts with the evaluation keys of one client. It holds no secret.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    context: Arc<Context>,
+    keys: Arc<PreparedEvaluationKeys>,
+}
+
+impl Evaluator {
+    /// An evaluator with these keys.
+    pub fn new(context: Arc<Context>, keys: Arc<PreparedEvaluationKeys>) -> Self {
+        Evaluator { context, keys }
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The evaluation keys.
+    pub fn keys(&self) -> &PreparedEvaluationKeys {
+        &self.keys
+    }
+
+    fn log2(&self, modulus: Modulus) -> f64 {
+        self.context.parameters().log2(modulus)
+    }
+
+    fn check_slots(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+        if a.slots() == b.slots() {
+            Ok(())
+        } else {
+            Err(CkksError::SlotMismatch { operation, left: a.slots(), right: b.slots() })
+        }
+    }
+
+    fn check_scales(
+        &self,
+        a: crate::Scale,
+        b: crate::Scale,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
+        if a.is_close(b) {
+            Ok(())
+        } else {
+            Err(CkksError::ScaleMismatch { operation, left: a.log2(), right: b.log2() })
+        }
+    }
+
+    /// Checks that values up to `bound` at `scale` (as log2) fit the modulus.
+    fn check_capacity(
+        &self,
+        modulus: Modulus,
+        log2_scale: f64,
+        bound: f64,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
+        let need = log2_scale + bound.max(1.0).log2() + 1.0;
+        let have = self.log2(modulus);
+        if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation, need, have }) }
+    }
+
+    /// The noise of a product of a message (bound times scale) with an error: `N` coefficients of a message of root mean square
+    /// `scale bound / sqrt(N)` (Parseval), each times an independent error.
+    fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {
+        if bound > 0.0 { error.scaled(log2_scale + bound.log2()) } else { Noise::NONE }
+    }
+}

@@ -1,0 +1,119 @@
+//! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the exceptions of the Python package.
+
+use hippocrene_ckks::{CkksError, encoder::EncodeError};
+use hippocrene_ring::RingError;
+use hippocrene_rlwe::RlweError;
+use thiserror::Error;
+
+use crate::wire::FormatError;
+
+/// What went wrong. Each message names the operation, what it had and what it needed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter set that does not exist or makes no sense.
+    #[error("{0}")]
+    Parameters(String),
+    /// A parameter set beyond the security limit.
+    #[error(transparent)]
+    Security(RlweError),
+    /// Values that cannot be encoded: NaN, infinite, too large, too many.
+    #[error(transparent)]
+    Encode(EncodeError),
+    /// Shapes that do not fit each other or an operation.
+    #[error("{operation}: {what}")]
+    Shape {
+        /// The operation.
+        operation: &'static str,
+        /// What does not fit, with shapes.
+        what: String,
+    },
+    /// The capacity of a ciphertext is used up.
+    #[error(transparent)]
+    Capacity(CkksError),
+    /// Operands whose scales cannot be brought together.
+    #[error(transparent)]
+    Scale(CkksError),
+    /// An evaluation key that was not generated.
+    #[error(transparent)]
+    MissingKey(RlweError),
+    /// Things that belong to different keys.
+    #[error(transparent)]
+    KeyMismatch(RlweError),
+    /// Things that were made with different parameters.
+    #[error(transparent)]
+    ParameterMismatch(RlweError),
+    /// Bytes that are not what they should be.
+    #[error(transparent)]
+    Format(#[from] FormatError),
+    /// A file that cannot be read or written.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: String,
+        /// What the operating system said.
+        source: std::io::Error,
+    },
+    /// An argument that an operation cannot work with.
+    #[error("{operation}: {what}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// What is wrong, with numbers.
+        what: String,
+    },
+    /// Something this machine cannot do: a kernel, threads, entropy.
+    #[error(transparent)]
+    System(RingError),
+    /// A failure below that no argument of the caller's should be able to cause.
+    #[error(transparent)]
+    Internal(CkksError),
+}
+
+impl Error {
+    pub(crate) fn shape(operation: &'static str, what: impl Into<String>) -> Self {
+        Error::Shape { operation, what: what.into() }
+    }
+
+    pub(crate) fn argument(operation: &'static str, what: impl Into<String>) -> Self {
+        Error::Argument { operation, what: what.into() }
+    }
+}
+
+impl From<CkksError> for Error {
+    fn from(error: CkksError) -> Self {
+        match error {
+            CkksError::Rlwe(e) => e.into(),
+            CkksError::Encode(e) => Error::Encode(e),
+            CkksError::Capacity { .. } => Error::Capacity(error),
+            CkksError::ScaleMismatch { .. } => Error::Scale(error),
+            CkksError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other),
+        }
+    }
+}
+
+impl From<RlweError> for Error {
+    fn from(error: RlweError) -> Self {
+        match error {
+            RlweError::Ring(e) => e.into(),
+            RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. } => Error::Security(error),
+            RlweError::Parameters { .. } => Error::Parameters(error.to_string()),
+            RlweError::KeyMismatch { .. } => Error::KeyMismatch(error),
+            RlweError::ParameterMismatch { .. } => Error::ParameterMismatch(error),
+            RlweError::MissingGaloisKey { .. } | RlweError::MissingRelinearisationKey { .. } => {
+                Error::MissingKey(error)
+            }
+            other => Error::Internal(CkksError::Rlwe(other)),
+        }
+    }
+}
+
+impl From<RingError> for Error {
+    fn from(error: RingError) -> Self {
+        match error {
+            RingError::Kernel { .. } | RingError::Threads { .. } => Error::System(error),
+            other => Error::Parameters(other.to_string()),
+        }
+    }
+}

@@ -1,0 +1,5 @@
+//! The wire format: `docs/wire-format.md`, byte by byte.
+
+mod error;
+
+pub use error::FormatError;
