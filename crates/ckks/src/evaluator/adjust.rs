@@ -27,7 +27,8 @@ impl Evaluator {
         };
         let between = to.lcm(Modulus::of_factor(last));
         let prime = self.context().parameters().factor(last);
-        let constant = scale.times_integer(prime).ratio_rounded(a.scale()).filter(|c| *c >= 1 << 10);
+        let exact = scale.times_integer(prime);
+        let constant = exact.ratio_rounded(a.scale()).filter(|c| *c >= 1 << 10);
         let Some(constant) = constant else {
             return Err(CkksError::ScaleMismatch {
                 operation: OPERATION,
@@ -40,7 +41,8 @@ impl Evaluator {
         self.check_capacity(between, a.scale().log2() + log2_constant, a.bound(), OPERATION)?;
         let integer = Integer::positive(constant);
         self.context().rlwe().mul_constant_assign(raised.inner_mut(), |q| integer.residue(q));
-        let noise = a.inner().noise().scaled(log2_constant).plus(Self::constant_noise(a));
+        let noise =
+            a.inner().noise().scaled(log2_constant).plus(Self::constant_noise(a, exact.ratio(a.scale())));
         raised.inner_mut().set_noise(noise);
         let mut out = Ciphertext::empty(self.context());
         self.rescale_to_into(&mut out, &raised, to)?;

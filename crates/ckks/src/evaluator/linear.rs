@@ -1,6 +1,7 @@
 //! Sums, and products with what is not encrypted.
 
 use hippocrene_ring::arith::{mul_mod, neg_mod, pow_mod};
+use hippocrene_rlwe::Noise;
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Plaintext, Scale, context::encoding_noise};
@@ -157,7 +158,7 @@ impl Evaluator {
     }
 
     /// `m_p e_a + m_a e_p`, `e_p` the rounding of the plaintext.
-    fn plain_product_noise(&self, a: &Ciphertext, p: &Plaintext) -> hippocrene_rlwe::Noise {
+    fn plain_product_noise(&self, a: &Ciphertext, p: &Plaintext) -> Noise {
         Self::message_times(p.scale().log2(), p.bound(), a.inner().noise()).plus(Self::message_times(
             a.scale().log2(),
             a.bound(),
@@ -204,9 +205,8 @@ impl Evaluator {
         self.check_capacity(a.modulus(), a.scale().log2() + scale.log2(), bound, OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q));
-        // The constant is off by up to one half: its relative error counts as noise.
-        let noise =
-            Self::message_times(scale.log2(), c.abs(), a.inner().noise()).plus(Self::constant_noise(a));
+        let noise = Self::message_times(scale.log2(), c.abs(), a.inner().noise())
+            .plus(Self::constant_noise(a, c.abs() * scale.to_f64()));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
         Ok(out)
@@ -223,21 +223,19 @@ impl Evaluator {
         self.context()
             .rlwe()
             .mul_constant_assign(out.inner_mut(), |q| hippocrene_ring::arith::signed_mod(c, q));
-        let noise = if c == 0 {
-            hippocrene_rlwe::Noise::NONE
-        } else {
-            a.inner().noise().scaled((c.unsigned_abs() as f64).log2())
-        };
+        let noise =
+            if c == 0 { Noise::NONE } else { a.inner().noise().scaled((c.unsigned_abs() as f64).log2()) };
         out.inner_mut().set_noise(noise);
         out.set_bound(bound);
         Ok(out)
     }
 
-    /// What the rounding of a constant adds: each coefficient of the message, of root mean square `scale bound/sqrt(N)`, times an
-    /// error uniform in `[-1/2, 1/2)`.
-    pub(super) fn constant_noise(a: &Ciphertext) -> hippocrene_rlwe::Noise {
+    /// What the rounding of `constant` to an integer adds: the coefficients of the message, of root mean square
+    /// `scale bound/sqrt(N)`, times what the rounding took away.
+    pub(super) fn constant_noise(a: &Ciphertext, constant: f64) -> Noise {
         let degree = a.inner().part(0).degree() as f64;
-        Self::message_times(a.scale().log2() - 0.5 * degree.log2(), a.bound(), encoding_noise())
+        let rounded = Noise::from_std((constant - constant.round()).abs());
+        Self::message_times(a.scale().log2() - 0.5 * degree.log2(), a.bound(), rounded)
     }
 
     fn integer(&self, c: f64, scale: Scale, operation: &'static str) -> Result<Integer, CkksError> {

@@ -1,0 +1,111 @@
+//! Every operation of the evaluator: the right values, with the noise that was estimated.
+
+mod common;
+
+use common::{circle, insecure};
+use hippocrene_ckks::{CkksError, Scale, Values};
+use hippocrene_rlwe::Modulus;
+use num_complex::Complex64;
+
+fn zip(a: &[Complex64], b: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
+    a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
+}
+
+#[test]
+fn every_operation_has_its_value_and_noise() {
+    let s = insecure(11, 4, &[1, 5, -2]);
+    let (e, n) = (&s.evaluator, s.context.max_slots());
+    let (x, y) = (circle(n, 1.5, 0.3), circle(n, 0.75, 1.1));
+    let (a, b) = (s.encrypt(&x), s.encrypt(&y));
+    s.check(&a, &x, "encrypt");
+    s.check(&e.add(&a, &b).unwrap(), &zip(&x, &y, |x, y| x + y), "add");
+    s.check(&e.sub(&a, &b).unwrap(), &zip(&x, &y, |x, y| x - y), "sub");
+    s.check(&e.negate(&a), &zip(&x, &x, |x, _| -x), "negate");
+
+    let p = s.context.encode(Values::Complex(&y), n, s.scale, s.top()).unwrap();
+    s.check(&e.add_plain(&a, &p).unwrap(), &zip(&x, &y, |x, y| x + y), "add plain");
+    let product = e.mul_plain(&a, &p).unwrap();
+    s.check(&product, &zip(&x, &y, |x, y| x * y), "mul plain");
+    s.check(&e.rescale(&product).unwrap(), &zip(&x, &y, |x, y| x * y), "mul plain, rescale");
+    let mut sum = product.clone();
+    e.mul_plain_add_assign(&mut sum, &b, &p).unwrap();
+    s.check(&sum, &zip(&x, &y, |x, y| (x + y) * y), "mul plain add");
+
+    s.check(&e.add_number(&a, -2.5).unwrap(), &zip(&x, &x, |x, _| x - 2.5), "add number");
+    let scaled = e.mul_number(&a, -0.3, Scale::power_of_two(40)).unwrap();
+    s.check(&e.rescale(&scaled).unwrap(), &zip(&x, &x, |x, _| x * -0.3), "mul number");
+    s.check(&e.mul_integer(&a, -7).unwrap(), &zip(&x, &x, |x, _| x * -7.0), "mul integer");
+
+    let product = e.mul(&a, &b).unwrap();
+    s.check(&product, &zip(&x, &y, |x, y| x * y), "mul");
+    s.check(&e.rescale(&product).unwrap(), &zip(&x, &y, |x, y| x * y), "mul, rescale");
+    let product = e.mul_rescale(&a, &b).unwrap();
+    s.check(&product, &zip(&x, &y, |x, y| x * y), "mul_rescale");
+    let square = e.square_rescale(&a).unwrap();
+    s.check(&square, &zip(&x, &x, |x, _| x * x), "square");
+
+    for steps in [1i64, 5, -2] {
+        let rotated: Vec<_> = (0..n).map(|i| x[(i as i64 + steps).rem_euclid(n as i64) as usize]).collect();
+        s.check(&e.rotate(&a, steps).unwrap(), &rotated, "rotate");
+        let many = e.rotate_many(&a, &[0, steps]).unwrap();
+        assert_eq!(many[1], e.rotate(&a, steps).unwrap());
+        assert_eq!(many[0], a);
+    }
+    s.check(&e.conjugate(&a).unwrap(), &zip(&x, &x, |x, _| x.conj()), "conjugate");
+
+    // Operands at different moduli and scales.
+    let (left, right) = e.align(&product, &a).unwrap();
+    s.check(&e.add(&left, &right).unwrap(), &zip(&x, &y, |x, y| x * y + x), "align");
+    let other = s.encrypt_at(&y, n, Scale::power_of_two(38), s.top());
+    let (left, right) = e.align(&a, &other).unwrap();
+    s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales");
+}
+
+#[test]
+fn few_slots_repeat() {
+    let s = insecure(10, 2, &[1, 2, 3]);
+    for slots in [1usize, 2, 8, 128] {
+        let (x, y) = (circle(slots, 1.0, 0.2), circle(slots, 2.0, 0.9));
+        let (a, b) = (s.encrypt_at(&x, slots, s.scale, s.top()), s.encrypt_at(&y, slots, s.scale, s.top()));
+        let product = s.decrypt(&s.evaluator.mul_rescale(&a, &b).unwrap());
+        let rotated = s.decrypt(&s.evaluator.rotate(&a, 3).unwrap());
+        for i in 0..slots {
+            assert!((product[i] - x[i] * y[i]).norm() < 1e-6);
+            assert!((rotated[i] - x[(i + 3) % slots]).norm() < 1e-6);
+        }
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let s = insecure(9, 1, &[]);
+    let (e, n) = (&s.evaluator, s.context.max_slots());
+    let a = s.encrypt(&circle(n, 1.0, 0.0));
+    let low = e.mul_rescale(&a, &a).unwrap();
+    let error = e.mul_rescale(&low, &low).unwrap_err();
+    assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
+    assert!(error.to_string().contains("bootstrap first"));
+    assert!(e.add(&a, &low).unwrap_err().to_string().contains("bits; bring them to one modulus first"));
+    let other_scale = s.encrypt_at(&circle(n, 1.0, 0.0), n, Scale::power_of_two(39), s.top());
+    assert!(matches!(e.add(&a, &other_scale), Err(CkksError::ScaleMismatch { .. })));
+    let few = s.encrypt_at(&circle(4, 1.0, 0.0), 4, s.scale, s.top());
+    assert!(matches!(e.add(&a, &few), Err(CkksError::SlotMismatch { .. })));
+    assert!(e.rotate(&a, 8).unwrap_err().to_string().contains("rotation by 8 needs a key"));
+    assert!(e.mul_number(&a, f64::NAN, s.scale).unwrap_err().to_string().contains("NaN"));
+    assert!(matches!(e.mul_number(&a, 1e30, s.scale), Err(CkksError::Capacity { .. })));
+    assert!(e.adjust(&a, s.top(), s.scale).is_err());
+}
+
+#[test]
+fn shared_decryptions_carry_the_noise_asked_for() {
+    let s = insecure(11, 2, &[]);
+    let x = circle(s.context.max_slots(), 1.0, 0.0);
+    let a = s.encrypt(&x);
+    let shared = s.context.decrypt_for_sharing(&s.secret, &a, 20).unwrap();
+    let got = s.context.decode_complex(&shared).unwrap();
+    let sum: f64 = got.iter().zip(&x).map(|(g, e)| (g - e).norm_sqr()).sum();
+    let measured = (sum / (2 * got.len()) as f64).sqrt().log2();
+    assert!((measured - (20.0 - a.precision_bits())).abs() < 0.2, "{measured}");
+    let low = s.encrypt_at(&x, x.len(), Scale::power_of_two(30), Modulus::of_range(0..1));
+    assert!(s.context.decrypt_for_sharing(&s.secret, &low, 60).is_err());
+}
