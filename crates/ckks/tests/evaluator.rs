@@ -56,9 +56,14 @@ fn every_operation_has_its_value_and_noise() {
     // Operands at different moduli and scales.
     let (left, right) = e.align(&product, &a).unwrap();
     s.check(&e.add(&left, &right).unwrap(), &zip(&x, &y, |x, y| x * y + x), "align");
-    let other = s.encrypt_at(&y, n, Scale::power_of_two(38), s.top());
-    let (left, right) = e.align(&a, &other).unwrap();
-    s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales");
+    for (scale, limbs) in [(38.0, 5), (39.3, 4)] {
+        let other = s.encrypt_at(&y, n, Scale::from_f64(f64::exp2(scale)).unwrap(), s.top());
+        let (left, right) = e.align(&a, &other).unwrap();
+        s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales");
+        let (right, left) = e.align(&other, &a).unwrap();
+        s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales, swapped");
+        assert_eq!(left.modulus().limb_count(), limbs);
+    }
 }
 
 #[test]

@@ -61,18 +61,15 @@ impl Evaluator {
             if close {
                 return Ok((a.clone(), b.clone()));
             }
-            // The larger scale is rescaled, the other brought to what that gives.
-            let to = self.rescaled_modulus(a.modulus(), "align two operands")?;
             let (large, small, swapped) = if a.scale() > b.scale() { (a, b, false) } else { (b, a, true) };
-            let prime =
-                a.modulus().without(to).factors().map(|i| self.context().parameters().factor(i)).product();
-            let target = if large.scale().ratio(small.scale()) > (prime as f64).sqrt() {
-                large.scale().divided_by(prime)
-            } else {
-                large.scale()
+            let pair = match self.raise_scale(small, large.scale())? {
+                Some(raised) => (large.clone(), raised),
+                None => {
+                    let to = self.rescaled_modulus(a.modulus(), "align two operands")?;
+                    (self.adjust(large, to, large.scale())?, self.adjust(small, to, large.scale())?)
+                }
             };
-            let (large, small) = (self.adjust(large, to, target)?, self.adjust(small, to, target)?);
-            return Ok(if swapped { (small, large) } else { (large, small) });
+            return Ok(if swapped { (pair.1, pair.0) } else { pair });
         }
         if b.modulus().divides(a.modulus()) {
             let a = if close {
@@ -85,5 +82,24 @@ impl Evaluator {
             let (b, a) = self.align(b, a)?;
             Ok((a, b))
         }
+    }
+
+    /// Brings `a` to a larger scale at the same modulus, by an integer constant: where the ratio of the scales is an integer, or so
+    /// large (2^30) that rounding it does not matter.
+    fn raise_scale(&self, a: &Ciphertext, scale: Scale) -> Result<Option<Ciphertext>, CkksError> {
+        let constant = scale.ratio_rounded(a.scale()).and_then(|c| u64::try_from(c).ok());
+        let Some(constant) = constant.filter(|&c| c >= 1 << 30 || a.scale().times_integer(c).is_close(scale))
+        else {
+            return Ok(None);
+        };
+        self.check_capacity(a.modulus(), scale.log2(), a.bound(), "raise the scale")?;
+        let mut out = a.clone();
+        let integer = Integer::positive(constant.into());
+        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q));
+        let ratio = scale.ratio(a.scale());
+        let noise = a.inner().noise().scaled(ratio.log2()).plus(Self::constant_noise(a, ratio));
+        out.inner_mut().set_noise(noise);
+        out.set_meta(scale, a.slots(), a.bound());
+        Ok(Some(out))
     }
 }
