@@ -71,6 +71,13 @@ pub(crate) fn minu(a: V, b: V) -> V {
     unsafe { _mm512_min_epu64(a, b) }
 }
 
+/// The greater of `a` and `b`, unsigned.
+#[inline(always)]
+pub(crate) fn maxu(a: V, b: V) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm512_max_epu64(a, b) }
+}
+
 /// Bitwise and.
 #[inline(always)]
 pub(crate) fn and(a: V, b: V) -> V {
@@ -144,10 +151,29 @@ pub(crate) unsafe fn load_packed_48(p: *const u8) -> V {
 }
 
 /// The product of the low halves (32 bits) of `a` and `b`.
+///
+/// Assembly, because the intrinsic is compiled as a product of masked words: when one operand does not change in a loop, its
+/// mask is moved out of it and the compiler, no longer seeing a 32-bit product, takes the slow 64-bit one.
 #[inline(always)]
 pub(crate) fn mul32(a: V, b: V) -> V {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn vpmuludq(a: V, b: V) -> V {
+        let product;
+        // SAFETY: one register-only instruction of avx512f.
+        unsafe {
+            std::arch::asm!(
+                "vpmuludq {product}, {a}, {b}",
+                product = lateout(zmm_reg) product,
+                a = in(zmm_reg) a,
+                b = in(zmm_reg) b,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        product
+    }
     // SAFETY: module contract.
-    unsafe { _mm512_mul_epu32(a, b) }
+    unsafe { vpmuludq(a, b) }
 }
 
 /// `a b mod 2^64`.

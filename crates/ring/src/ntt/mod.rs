@@ -8,6 +8,8 @@
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
 mod portable;
 
 use crate::{Kernel, RingError, arith::bit_reverse, primes};
@@ -36,6 +38,12 @@ enum Inner {
     Portable(portable::Plan),
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Plan),
+    #[cfg(target_arch = "x86_64")]
+    Avx512(avx512::Plan<avx512::Word61>),
+    #[cfg(target_arch = "x86_64")]
+    Ifma50(avx512::Plan<avx512::Ifma50>),
+    #[cfg(target_arch = "x86_64")]
+    Ifma48(avx512::Plan<avx512::Ifma48>),
 }
 
 /// Calls the same method on whichever kernel the plan has.
@@ -45,6 +53,12 @@ macro_rules! dispatch {
             Inner::Portable($inner) => $call,
             #[cfg(target_arch = "x86_64")]
             Inner::Avx2($inner) => $call,
+            #[cfg(target_arch = "x86_64")]
+            Inner::Avx512($inner) => $call,
+            #[cfg(target_arch = "x86_64")]
+            Inner::Ifma50($inner) => $call,
+            #[cfg(target_arch = "x86_64")]
+            Inner::Ifma48($inner) => $call,
         }
     };
 }
@@ -69,6 +83,18 @@ impl NttPlan {
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx2 if q < 1 << 50 && degree >= avx2::Plan::LEAST_DEGREE => {
                 Inner::Avx2(avx2::Plan::new(q, degree, root))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512Ifma if q < 1 << 48 && degree >= avx512::LEAST_DEGREE => {
+                Inner::Ifma48(avx512::Plan::new(q, degree, root))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512Ifma if q < 1 << 50 && degree >= avx512::LEAST_DEGREE => {
+                Inner::Ifma50(avx512::Plan::new(q, degree, root))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 | Kernel::Avx512Ifma if degree >= avx512::LEAST_DEGREE => {
+                Inner::Avx512(avx512::Plan::new(q, degree, root))
             }
             _ => Inner::Portable(portable::Plan::new(q, degree, root)),
         })))

@@ -1,0 +1,104 @@
+//! What a transform asks of a residue arithmetic.
+
+use crate::simd512::V;
+
+/// A constant multiplier in every lane (or one per lane) and its companion, see [`Arithmetic::prepare`].
+#[derive(Clone, Copy)]
+pub(in crate::ntt) struct Twiddle {
+    pub(super) multiplier: V,
+    pub(super) companion: V,
+}
+
+/// The multipliers of two or three layers, as a binary tree: node 0 for the layer with one multiplier, nodes 1 and 2 for the layer with
+/// two, nodes 3 to 6 for the layer with four.
+pub(in crate::ntt) trait Tree: Copy {
+    /// The multiplier at `node`.
+    fn twiddle<A: Arithmetic>(self, a: A, node: usize) -> Twiddle;
+}
+
+impl<const NODES: usize> Tree for [Twiddle; NODES] {
+    #[inline(always)]
+    fn twiddle<A: Arithmetic>(self, _: A, node: usize) -> Twiddle {
+        self[node]
+    }
+}
+
+/// Which registers of an inverse pass [`Arithmetic::inverse_half`] works on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(in crate::ntt) enum Half {
+    /// Registers 0 to 3 of 8.
+    Lower,
+    /// Registers 4 to 7 of 8.
+    Upper,
+    /// All of 4.
+    Whole,
+}
+
+/// A residue arithmetic modulo one prime `q`, on vectors of eight residues that are only loosely reduced.
+///
+/// A forward pass takes some layers of butterflies `(x, y) -> (x + w y, x - w y)` through registers, in layer `l` of `L` on the pairs
+/// `(i, i + 2^(L-1-l))`. Between passes residues are in the interval *forward-loose*, which each arithmetic chooses.
+///
+/// An inverse pass takes butterflies `(x, y) -> (x + y, w (x - y))`, in layer `l` on the pairs `(i, i + 2^l)`. Between passes
+/// residues are in the interval *inverse-loose*, which contains `[0, 2q)`.
+///
+/// All functions but `prepare` follow the contract of [`crate::simd512`].
+pub(in crate::ntt) trait Arithmetic: Copy + 'static {
+    /// Every prime below this is served.
+    const MODULUS_BOUND: u64;
+
+    /// [`Arithmetic::leave_lazy`] leaves residues in `[0, LAZY_BOUND q)`.
+    const LAZY_BOUND: u64;
+
+    /// From this degree up, the multipliers of the last three layers are made from factors as they are needed, by
+    /// [`Arithmetic::derive`]: as a table they would be most of the memory, and not stay in cache.
+    const FACTORED_FROM: usize;
+
+    /// The constants of the prime `q`.
+    fn new(q: u64) -> Self;
+
+    /// What stands for the constant `w` in `[0, q)`: its multiplier and companion.
+    fn prepare(q: u64, w: u64) -> [u64; 2];
+
+    /// The product of two constants, `p` (its multiplier) and `t`; fit for the last three layers of a forward transform and
+    /// the first three of an inverse one.
+    fn derive(self, p: V, t: Twiddle) -> Twiddle;
+
+    /// From `[0, 2q)` to what the first pass takes, of as many layers as there are registers for.
+    fn enter_first<const REGISTERS: usize>(self, r: [V; REGISTERS]) -> [V; REGISTERS];
+
+    /// From forward-loose to what a later pass of `layers` layers takes. Only register 0 ever needs it.
+    fn enter(self, r0: V, layers: u32) -> V;
+
+    /// As [`Arithmetic::enter`] with three layers, when [`Arithmetic::leave_canonical`] follows.
+    fn enter_canonical(self, r0: V) -> V;
+
+    /// `(x + w y, x - w y)`.
+    fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V);
+
+    /// From forward-loose to `[0, LAZY_BOUND q)`.
+    fn leave_lazy(self, x: V) -> V;
+
+    /// After three layers from [`Arithmetic::enter_canonical`], to `[0, q)`.
+    fn leave_canonical(self, x: V) -> V;
+
+    /// The first two layers of an inverse pass on four registers (inverse-loose), by the tree below `root` of `t`. Lower and
+    /// upper halves are left as [`Arithmetic::inverse_join`] takes them; a whole pass as it leaves them.
+    fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4];
+
+    /// The third layer of an inverse pass, on its two halves: four sums, to be passed to [`Arithmetic::inverse_leave`],
+    /// and four products (inverse-loose).
+    fn inverse_join(self, lower: [V; 4], upper: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]);
+
+    /// The four sums of [`Arithmetic::inverse_join`], to inverse-loose.
+    fn inverse_leave(self, sums: [V; 4]) -> [V; 4];
+
+    /// A pass of a single layer, from inverse-loose to inverse-loose.
+    fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V);
+
+    /// `w x` in `[0, q)`, for inverse-loose `x` or a sum left by [`Half::Whole`].
+    fn scale(self, x: V, w: Twiddle) -> V;
+
+    /// A product of the last layer of an inverse pass, to `[0, q)`.
+    fn inverse_canonical(self, x: V) -> V;
+}

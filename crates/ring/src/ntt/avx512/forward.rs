@@ -1,0 +1,161 @@
+//! Forward passes. All of them follow the contract of [`crate::simd512`].
+
+use super::{
+    arithmetic::{Arithmetic, Tree},
+    tables::Tables,
+};
+use crate::simd512::{V, load, store, transpose, zero};
+
+/// Layer 0, 1 or 2 of three, in registers.
+#[inline(always)]
+fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
+    macro_rules! butterflies {
+        ($($node:literal: $(($i:literal, $j:literal))*;)*) => {{$(
+            let w = t.twiddle(a, $node);
+            $((r[$i], r[$j]) = a.butterfly(r[$i], r[$j], w);)*
+        )*}};
+    }
+    match layer {
+        0 => butterflies! { 0: (0, 4) (1, 5) (2, 6) (3, 7); },
+        1 => butterflies! { 1: (0, 2) (1, 3); 2: (4, 6) (5, 7); },
+        _ => butterflies! { 3: (0, 1); 4: (2, 3); 5: (4, 5); 6: (6, 7); },
+    }
+}
+
+/// Eight vectors `stride` words apart.
+///
+/// # Safety
+/// They are all readable.
+#[inline(always)]
+pub(super) unsafe fn load8(p: *const u64, stride: usize) -> [V; 8] {
+    let mut r = [zero(); 8];
+    for (i, x) in r.iter_mut().enumerate() {
+        // SAFETY: by the caller.
+        *x = unsafe { load(p.add(i * stride)) };
+    }
+    r
+}
+
+/// The reverse of [`load8`].
+///
+/// # Safety
+/// All places are writable.
+#[inline(always)]
+pub(super) unsafe fn store8(p: *mut u64, stride: usize, r: [V; 8]) {
+    for (i, x) in r.into_iter().enumerate() {
+        // SAFETY: by the caller.
+        unsafe { store(p.add(i * stride), x) };
+    }
+}
+
+/// Two layers at the root, on coefficients in `[0, 2q)`.
+///
+/// # Safety
+/// `p` has `4 stride` words; `stride` is a multiple of 8.
+#[inline(always)]
+pub(super) unsafe fn first4<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: usize) {
+    let (w0, w1, w2) = (t.node(1), t.node(2), t.node(3));
+    for j in (0..stride).step_by(8) {
+        // SAFETY: `j + 3 stride + 8` is at most `4 stride`.
+        unsafe {
+            let p = p.add(j);
+            let r = [load(p), load(p.add(stride)), load(p.add(2 * stride)), load(p.add(3 * stride))];
+            let [r0, r1, r2, r3] = a.enter_first(r);
+            let (r0, r2) = a.butterfly(r0, r2, w0);
+            let (r1, r3) = a.butterfly(r1, r3, w0);
+            let (r0, r1) = a.butterfly(r0, r1, w1);
+            let (r2, r3) = a.butterfly(r2, r3, w2);
+            store(p, r0);
+            store(p.add(stride), r1);
+            store(p.add(2 * stride), r2);
+            store(p.add(3 * stride), r3);
+        }
+    }
+}
+
+/// Three layers on the block of `8 stride` words with node `k`. At the root (`FIRST`) from `[0, 2q)`, else from forward-loose;
+/// to forward-loose.
+///
+/// # Safety
+/// `p` has `8 stride` words; `stride` is a multiple of 8.
+#[inline(always)]
+pub(super) unsafe fn pass<A: Arithmetic, const FIRST: bool>(
+    a: A,
+    t: &Tables,
+    p: *mut u64,
+    stride: usize,
+    k: usize,
+) {
+    let w = t.tree(k).held();
+    for j in (0..stride).step_by(8) {
+        // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
+        unsafe {
+            let mut r = load8(p.add(j), stride);
+            if FIRST {
+                r = a.enter_first(r);
+            } else {
+                r[0] = a.enter(r[0], 3);
+            }
+            layer(a, &mut r, w, 0);
+            layer(a, &mut r, w, 1);
+            layer(a, &mut r, w, 2);
+            store8(p.add(j), stride, r);
+        }
+    }
+}
+
+/// The last six layers (`WIDE`: seven) on the 64-blocks `2 pair` and `2 pair + 1`, interleaved to hide latencies, and the transpose of each;
+/// to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
+///
+/// # Safety
+/// `p` has 128 words.
+#[inline(always)]
+pub(super) unsafe fn end<A: Arithmetic, const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+    a: A,
+    t: &Tables,
+    p: *mut u64,
+    pair: usize,
+    degree: usize,
+) {
+    // SAFETY: 64 words each.
+    let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
+    if WIDE {
+        x[0] = a.enter(x[0], 4);
+        let w = t.node(degree / 128 + pair);
+        for (x, y) in x.iter_mut().zip(&mut y) {
+            (*x, *y) = a.butterfly(*x, *y, w);
+        }
+    } else {
+        x[0] = a.enter(x[0], 3);
+        y[0] = a.enter(y[0], 3);
+    }
+    let node = degree / 64 + 2 * pair;
+    let (tx, ty) = (t.tree(node), t.tree(node + 1));
+    layer(a, &mut x, tx, 0);
+    layer(a, &mut y, ty, 0);
+    layer(a, &mut x, tx, 1);
+    layer(a, &mut y, ty, 1);
+    layer(a, &mut x, tx, 2);
+    layer(a, &mut y, ty, 2);
+    (x, y) = (transpose(x), transpose(y));
+    if CANONICAL {
+        (x[0], y[0]) = (a.enter_canonical(x[0]), a.enter_canonical(y[0]));
+    } else {
+        (x[0], y[0]) = (a.enter(x[0], 3), a.enter(y[0], 3));
+    }
+    let (tx, ty) = (t.lanes::<FACTORED>(2 * pair), t.lanes::<FACTORED>(2 * pair + 1));
+    layer(a, &mut x, tx, 0);
+    layer(a, &mut y, ty, 0);
+    layer(a, &mut x, tx, 1);
+    layer(a, &mut y, ty, 1);
+    layer(a, &mut x, tx, 2);
+    layer(a, &mut y, ty, 2);
+    for r in x.iter_mut().chain(&mut y) {
+        *r = if CANONICAL { a.leave_canonical(*r) } else { a.leave_lazy(*r) };
+    }
+    // SAFETY: 64 words each.
+    unsafe {
+        store8(p, 8, x);
+        store8(p.add(64), 8, y);
+    }
+}

@@ -1,0 +1,181 @@
+//! Residues modulo `q < 2^48` in words of 52 bits: sixteen multiples of `q` fit, so that hardly anything needs reducing.
+
+use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
+use crate::{
+    arith::mul_mod,
+    simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, sub, zero},
+};
+
+/// Montgomery's product with a precomputed companion. The constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. For
+/// `0 <= y < 2^52`, `m = y W' mod 2^52` makes `m q = y W mod 2^52`, so that
+///
+/// `t = floor(y W / 2^52) - floor(m q / 2^52) = (y W - m q) / 2^52 = w y mod q`, in `(-q, y W / 2^52]`, within `(-q, q)`:
+///
+/// three multiplications and no mask, and the first term is added to another operand at no cost.
+///
+/// *Forward-loose* is `[3q, 13q)`. All results of a pass come from register 0, widened by `q` on both sides in each layer. The other
+/// registers are widened (1 twice, or three times in a pass of four layers, 2 and 3 once less) before they are
+/// multiplied, and stay in `[0, 16q)`. So only register 0 is reduced, once in a pass.
+///
+/// *Inverse-loose* is `[0, 4q)`. Differences must not be negative, and where the multiples of `q` that ensure this go is chosen
+/// so that most cost nothing: they are the initial value of an accumulator, or are in `x + (y - c)` and `x - (y - c)` alike.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ntt) struct Ifma48 {
+    q: V,
+    q_inverse: V,
+    q2: V,
+    q3: V,
+    q4: V,
+    q6: V,
+    q8: V,
+}
+
+impl Ifma48 {
+    /// `w y + offset` in `(offset - q, offset + q)`, for `y` in `[0, 2^52)`.
+    #[inline(always)]
+    fn product(self, y: V, w: Twiddle, offset: V) -> V {
+        let m = madd52lo(zero(), y, w.companion);
+        sub(madd52hi(offset, y, w.multiplier), madd52hi(zero(), m, self.q))
+    }
+}
+
+impl Arithmetic for Ifma48 {
+    const MODULUS_BOUND: u64 = 1 << 48;
+    const LAZY_BOUND: u64 = 13;
+    const FACTORED_FROM: usize = 1 << 15;
+
+    #[inline(always)]
+    fn new(q: u64) -> Self {
+        let multiple = |k: u64| set1(k * q);
+        Ifma48 {
+            q: multiple(1),
+            q_inverse: set1(inv52(q)),
+            q2: multiple(2),
+            q3: multiple(3),
+            q4: multiple(4),
+            q6: multiple(6),
+            q8: multiple(8),
+        }
+    }
+
+    fn prepare(q: u64, w: u64) -> [u64; 2] {
+        let multiplier = mul_mod(w, (1 << 52) % q, q);
+        [multiplier, multiplier.wrapping_mul(inv52(q)) & ((1 << 52) - 1)]
+    }
+
+    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`. That is as good as `(0, q)`: what it multiplies is below `15q` in the last
+    /// layers of a forward transform, so that products stay below `17/16 15/16 q < q`; and an inverse one leaves them
+    /// as they are.
+    #[inline(always)]
+    fn derive(self, p: V, t: Twiddle) -> Twiddle {
+        let multiplier = self.product(p, t, self.q);
+        Twiddle { multiplier, companion: madd52lo(zero(), multiplier, self.q_inverse) }
+    }
+
+    #[inline(always)]
+    fn enter_first<const REGISTERS: usize>(self, mut r: [V; REGISTERS]) -> [V; REGISTERS] {
+        r[0] = add(r[0], self.q6); // to [6q, 8q): after at most three layers [3q, 11q)
+        if REGISTERS == 8 {
+            r[1] = add(r[1], self.q2);
+            r[2] = add(r[2], self.q);
+            r[3] = add(r[3], self.q);
+        } else {
+            r[1] = add(r[1], self.q);
+        }
+        r
+    }
+
+    #[inline(always)]
+    fn enter(self, r0: V, layers: u32) -> V {
+        let r0 = red(red(sub(r0, self.q3), self.q8), self.q4);
+        if layers == 4 {
+            add(red(r0, self.q2), add(self.q3, self.q4)) // to [7q, 9q)
+        } else {
+            add(r0, self.q6) // to [6q, 10q)
+        }
+    }
+
+    #[inline(always)]
+    fn enter_canonical(self, r0: V) -> V {
+        add(red(red(red(sub(r0, self.q3), self.q8), self.q4), self.q2), self.q3) // to [3q, 5q)
+    }
+
+    #[inline(always)]
+    fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        let sum = self.product(y, w, x);
+        (sum, sub(add(x, x), sum))
+    }
+
+    #[inline(always)]
+    fn leave_lazy(self, x: V) -> V {
+        x
+    }
+
+    #[inline(always)]
+    fn leave_canonical(self, x: V) -> V {
+        red(red(red(x, self.q4), self.q2), self.q)
+    }
+
+    #[inline(always)]
+    fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
+        // s0 - s1 in (0, 16q), and s0 + s1 in [-8q, 8q) in the upper half, in [0, 16q) otherwise.
+        let (s0, d0, s1, d1);
+        if half == Half::Upper {
+            s0 = add(r[0], r[1]);
+            d0 = sub(add(r[0], self.q4), r[1]);
+            let y = sub(r[3], self.q8);
+            (s1, d1) = (add(r[2], y), sub(r[2], y));
+        } else {
+            let x = add(r[0], self.q4);
+            (s0, d0) = (add(x, r[1]), sub(x, r[1]));
+            let y = sub(r[3], self.q4);
+            (s1, d1) = (add(r[2], y), sub(r[2], y));
+        }
+        // p0 - p1 in (0, 4q), and p0 + p1 in (-4q, 0) in the upper half, in (0, 4q) otherwise.
+        let negative = sub(zero(), self.q2);
+        let (offset0, offset1) = if half == Half::Upper { (zero(), negative) } else { (self.q2, zero()) };
+        let p0 = self.product(d0, t.twiddle(self, 2 * root + 1), offset0);
+        let p1 = self.product(d1, t.twiddle(self, 2 * root + 2), offset1);
+        // Products for `inverse_join` in (q, 3q) below and (-q, q) above, else in (0, 2q).
+        let w = t.twiddle(self, root);
+        let offset = match half {
+            Half::Lower => self.q2,
+            Half::Upper => zero(),
+            Half::Whole => self.q,
+        };
+        [add(s0, s1), add(p0, p1), self.product(sub(s0, s1), w, offset), self.product(sub(p0, p1), w, offset)]
+    }
+
+    #[inline(always)]
+    fn inverse_join(self, lower: [V; 4], upper: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]) {
+        let x = [red(lower[0], self.q8), lower[1], lower[2], lower[3]]; // 0: [0, 16q) to [0, 8q)
+        let y = [maxu(upper[0], sub(upper[0], self.q8)), upper[1], upper[2], upper[3]]; // 0: [-8q, 8q) to [-8q, 0)
+        let product = |i: usize| self.product(sub(x[i], y[i]), w, self.q);
+        (
+            [add(x[0], y[0]), add(x[1], y[1]), add(x[2], y[2]), add(x[3], y[3])],
+            [product(0), product(1), product(2), product(3)],
+        )
+    }
+
+    /// The sums are in `[-8q, 8q)`, `(-4q, 4q)`, `(0, 4q)` and `(0, 4q)`.
+    #[inline(always)]
+    fn inverse_leave(self, sums: [V; 4]) -> [V; 4] {
+        let s0 = minu(sums[0], add(sums[0], self.q8));
+        [red(s0, self.q4), minu(sums[1], add(sums[1], self.q4)), sums[2], sums[3]]
+    }
+
+    #[inline(always)]
+    fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        (red(add(x, y), self.q4), self.product(sub(add(x, self.q4), y), w, self.q))
+    }
+
+    #[inline(always)]
+    fn scale(self, x: V, w: Twiddle) -> V {
+        red(self.product(x, w, self.q), self.q)
+    }
+
+    #[inline(always)]
+    fn inverse_canonical(self, x: V) -> V {
+        red(x, self.q)
+    }
+}

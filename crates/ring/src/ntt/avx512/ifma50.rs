@@ -1,0 +1,141 @@
+//! Residues modulo `q < 2^50` in words of 52 bits: four multiples of `q` fit.
+
+use super::{
+    arithmetic::{Arithmetic, Half, Tree, Twiddle},
+    ifma48::Ifma48,
+};
+use crate::simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, sub, zero};
+
+/// The product of [`Ifma48`], with a reduction in every butterfly.
+///
+/// *Forward-loose* is `[0, 4q)`. *Inverse-loose* is `[0, 2q)`; within an inverse pass, what is subtracted is kept in `[-2q, 0)`, so that
+/// differences are in `(0, 4q)` at no cost.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ntt) struct Ifma50 {
+    q: V,
+    minus_q: V,
+    q_inverse: V,
+    q2: V,
+}
+
+impl Ifma50 {
+    /// `w y + offset` in `(offset - q, offset + q)`, for `y` in `[0, 2^52)`.
+    #[inline(always)]
+    fn product(self, y: V, w: Twiddle, offset: V) -> V {
+        let m = madd52lo(zero(), y, w.companion);
+        sub(madd52hi(offset, y, w.multiplier), madd52hi(zero(), m, self.q))
+    }
+
+    /// `[-2q, 2q)` to `[0, 2q)`.
+    #[inline(always)]
+    fn raise(self, x: V) -> V {
+        minu(x, add(x, self.q2))
+    }
+
+    /// `[-2q, 2q)` to `[-2q, 0)`.
+    #[inline(always)]
+    fn lower(self, x: V) -> V {
+        maxu(x, sub(x, self.q2))
+    }
+}
+
+impl Arithmetic for Ifma50 {
+    const MODULUS_BOUND: u64 = 1 << 50;
+    const LAZY_BOUND: u64 = 4;
+    const FACTORED_FROM: usize = 1 << 15;
+
+    #[inline(always)]
+    fn new(q: u64) -> Self {
+        Ifma50 { q: set1(q), minus_q: set1(q.wrapping_neg()), q_inverse: set1(inv52(q)), q2: set1(2 * q) }
+    }
+
+    fn prepare(q: u64, w: u64) -> [u64; 2] {
+        Ifma48::prepare(q, w)
+    }
+
+    #[inline(always)]
+    fn derive(self, p: V, t: Twiddle) -> Twiddle {
+        let product = self.product(p, t, zero());
+        let multiplier = minu(product, add(product, self.q));
+        Twiddle { multiplier, companion: madd52lo(zero(), multiplier, self.q_inverse) }
+    }
+
+    #[inline(always)]
+    fn enter_first<const REGISTERS: usize>(self, r: [V; REGISTERS]) -> [V; REGISTERS] {
+        r
+    }
+
+    #[inline(always)]
+    fn enter(self, r0: V, _: u32) -> V {
+        r0
+    }
+
+    #[inline(always)]
+    fn enter_canonical(self, r0: V) -> V {
+        r0
+    }
+
+    #[inline(always)]
+    fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        let x = add(red(x, self.q2), self.q);
+        let sum = self.product(y, w, x);
+        (sum, sub(add(x, x), sum))
+    }
+
+    #[inline(always)]
+    fn leave_lazy(self, x: V) -> V {
+        x
+    }
+
+    #[inline(always)]
+    fn leave_canonical(self, x: V) -> V {
+        red(red(x, self.q2), self.q)
+    }
+
+    #[inline(always)]
+    fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
+        let (y0, y1) = (sub(r[1], self.q2), sub(r[3], self.q2));
+        let s0 = self.raise(add(r[0], y0));
+        let p0 = self.product(sub(r[0], y0), t.twiddle(self, 2 * root + 1), self.q);
+        let s1 = self.lower(add(r[2], y1));
+        let p1 = self.product(sub(r[2], y1), t.twiddle(self, 2 * root + 2), self.minus_q);
+        let w = t.twiddle(self, root);
+        let (s, p) = (add(s0, s1), add(p0, p1));
+        let (ds, dp) = (sub(s0, s1), sub(p0, p1));
+        if half == Half::Upper {
+            let product = |d: V| self.product(d, w, self.minus_q);
+            [self.lower(s), self.lower(p), product(ds), product(dp)]
+        } else {
+            let product = |d: V| self.product(d, w, self.q);
+            [self.raise(s), self.raise(p), product(ds), product(dp)]
+        }
+    }
+
+    #[inline(always)]
+    fn inverse_join(self, x: [V; 4], y: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]) {
+        let sum = |i: usize| self.raise(add(x[i], y[i]));
+        let product = |i: usize| self.product(sub(x[i], y[i]), w, self.q);
+        ([sum(0), sum(1), sum(2), sum(3)], [product(0), product(1), product(2), product(3)])
+    }
+
+    #[inline(always)]
+    fn inverse_leave(self, sums: [V; 4]) -> [V; 4] {
+        sums
+    }
+
+    #[inline(always)]
+    fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        let y = sub(y, self.q2);
+        (self.raise(add(x, y)), self.product(sub(x, y), w, self.q))
+    }
+
+    #[inline(always)]
+    fn scale(self, x: V, w: Twiddle) -> V {
+        red(self.product(x, w, self.q), self.q)
+    }
+
+    #[inline(always)]
+    fn inverse_canonical(self, x: V) -> V {
+        red(x, self.q)
+    }
+}

@@ -1,0 +1,316 @@
+//! The transform with AVX-512, for degrees from 2^8.
+//!
+//! Three arithmetics share one driver. Butterflies are taken three layers at a time, eight vectors in registers: passes over ever
+//! smaller blocks, depth first so that a block stays in cache, down to blocks of 512 (or 1024), whose last nine (ten) layers
+//! are a pass and the *ends*. An end takes two 64-blocks through their last six layers (or a 128-block through seven), the
+//! last three across lanes by means of a transpose, which is left in place: hence the evaluation order. A degree whose logarithm is
+//! `2 mod 3` starts with a pass of two layers. The inverse takes the same way back.
+
+mod arithmetic;
+mod forward;
+mod ifma48;
+mod ifma50;
+mod inverse;
+mod tables;
+mod word61;
+
+use std::marker::PhantomData;
+
+use self::{
+    arithmetic::{Arithmetic, Twiddle},
+    tables::Tables,
+};
+pub(super) use self::{ifma48::Ifma48, ifma50::Ifma50, word61::Word61};
+use super::InverseFactor;
+use crate::{
+    Kernel,
+    arith::{inv_mod, mul_mod, pow_mod},
+    simd512::set1,
+};
+
+/// The least degree that these kernels take.
+pub(super) const LEAST_DEGREE: usize = 1 << 8;
+
+/// The transform in one arithmetic.
+#[derive(Debug, Clone)]
+pub(super) struct Plan<A> {
+    q: u64,
+    degree: usize,
+    degree_inverse: u64,
+    /// The inverse of the root of the first layer's multiplier.
+    root_inverse: u64,
+    forward: Tables,
+    inverse: Tables,
+    arithmetic: PhantomData<A>,
+}
+
+/// The outermost functions of the kernels, where the instruction sets are enabled.
+///
+/// # Safety
+/// For all of them: the CPU has the features, and `p` points to the words of the block in question, as for the
+/// functions of the same names in [`forward`] and [`inverse`].
+pub(super) trait Outermost: Arithmetic {
+    /// The kernel that has the features.
+    const KERNEL: Kernel;
+
+    unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64);
+    unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
+    unsafe fn forward_ends<const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+        plan: &Plan<Self>,
+        p: *mut u64,
+        pairs: std::ops::Range<usize>,
+    );
+    unsafe fn inverse_ends<const WIDE: bool, const FACTORED: bool>(
+        plan: &Plan<Self>,
+        p: *mut u64,
+        pairs: std::ops::Range<usize>,
+    );
+    unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
+    unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor);
+}
+
+macro_rules! outermost {
+    ($arithmetic:ty, $kernel:expr, $features:literal) => {
+        impl Outermost for $arithmetic {
+            const KERNEL: Kernel = $kernel;
+
+            #[target_feature(enable = $features)]
+            unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64) {
+                let a = Self::new(plan.q);
+                // SAFETY: `p` has `degree` words.
+                unsafe {
+                    if plan.starts_with_two() {
+                        forward::first4(a, &plan.forward, p, plan.degree / 4);
+                    } else {
+                        forward::pass::<_, true>(a, &plan.forward, p, plan.degree / 8, 1);
+                    }
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
+                // SAFETY: by the caller.
+                unsafe { forward::pass::<_, false>(Self::new(plan.q), &plan.forward, p, stride, k) };
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn forward_ends<const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+                plan: &Plan<Self>,
+                p: *mut u64,
+                pairs: std::ops::Range<usize>,
+            ) {
+                let a = Self::new(plan.q);
+                let first = pairs.start;
+                for pair in pairs {
+                    // SAFETY: `p` has 128 words for each pair.
+                    unsafe {
+                        let p = p.add(128 * (pair - first));
+                        forward::end::<_, WIDE, FACTORED, CANONICAL>(a, &plan.forward, p, pair, plan.degree);
+                    }
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn inverse_ends<const WIDE: bool, const FACTORED: bool>(
+                plan: &Plan<Self>,
+                p: *mut u64,
+                pairs: std::ops::Range<usize>,
+            ) {
+                let a = Self::new(plan.q);
+                let first = pairs.start;
+                for pair in pairs {
+                    // SAFETY: `p` has 128 words for each pair.
+                    unsafe {
+                        let p = p.add(128 * (pair - first));
+                        inverse::end::<_, WIDE, FACTORED>(a, &plan.inverse, p, pair, plan.degree);
+                    }
+                }
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
+                // SAFETY: by the caller.
+                unsafe { inverse::pass(Self::new(plan.q), &plan.inverse, p, stride, k) };
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor) {
+                let a = Self::new(plan.q);
+                let [s, s1, d, d1] = factor.0;
+                let sums = Twiddle { multiplier: set1(s), companion: set1(s1) };
+                let products = Twiddle { multiplier: set1(d), companion: set1(d1) };
+                // SAFETY: `p` has `degree` words.
+                unsafe {
+                    if plan.starts_with_two() {
+                        inverse::last4(a, &plan.inverse, p, plan.degree / 4, sums, products);
+                    } else {
+                        inverse::last(a, &plan.inverse, p, plan.degree / 8, sums, products);
+                    }
+                }
+            }
+        }
+    };
+}
+
+outermost!(Ifma48, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
+outermost!(Ifma50, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
+outermost!(Word61, Kernel::Avx512, "avx512f,avx512dq,avx512vl,avx512bw");
+
+impl<A: Outermost> Plan<A> {
+    /// For the primitive `2 degree`-th root of unity `root` modulo the prime `q`.
+    ///
+    /// # Panics
+    /// When this CPU cannot run the kernel, the degree is below [`LEAST_DEGREE`] or `q` is not below the bound of the arithmetic.
+    pub(super) fn new(q: u64, degree: usize, root: u64) -> Self {
+        assert!(A::KERNEL.is_supported(), "this CPU cannot run the kernel {}", A::KERNEL);
+        assert!(degree >= LEAST_DEGREE && degree.is_power_of_two() && q < A::MODULUS_BOUND);
+        let inverse = inv_mod(root, q).expect("a root of unity is invertible");
+        Plan {
+            q,
+            degree,
+            degree_inverse: inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd"),
+            root_inverse: pow_mod(inverse, degree as u64 / 2, q),
+            forward: Tables::new::<A>(q, degree, root),
+            inverse: Tables::new::<A>(q, degree, inverse),
+            arithmetic: PhantomData,
+        }
+    }
+
+    fn starts_with_two(&self) -> bool {
+        self.degree.trailing_zeros() % 3 == 2
+    }
+
+    pub(super) fn lazy_bound(&self) -> u64 {
+        A::LAZY_BOUND
+    }
+
+    pub(super) fn forward(&self, a: &mut [u64]) {
+        self.forward_to::<true>(a);
+    }
+
+    pub(super) fn forward_lazy(&self, a: &mut [u64]) {
+        self.forward_to::<false>(a);
+    }
+
+    fn forward_to<const CANONICAL: bool>(&self, a: &mut [u64]) {
+        assert_eq!(a.len(), self.degree);
+        let p = a.as_mut_ptr();
+        let (parts, bits) = self.split();
+        // SAFETY: `new` has seen to the CPU, and all of `a` is there.
+        unsafe { A::forward_first(self, p) };
+        if bits < 9 {
+            // SAFETY: as above.
+            return unsafe { self.forward_ends::<CANONICAL>(p, 0..self.degree / 128) };
+        }
+        for i in 0..parts {
+            // SAFETY: as above; the parts are within `a`.
+            unsafe { self.forward_block::<CANONICAL>(p.add(i << bits), bits, parts + i) };
+        }
+    }
+
+    /// Into how many blocks the first pass divides, and the logarithm of their size.
+    fn split(&self) -> (usize, u32) {
+        let first = if self.starts_with_two() { 2 } else { 3 };
+        (1 << first, self.degree.trailing_zeros() - first)
+    }
+
+    /// All layers of the block of `2^bits` words (from 2^9) with node `k`.
+    ///
+    /// # Safety
+    /// `p` has these words.
+    unsafe fn forward_block<const CANONICAL: bool>(&self, p: *mut u64, bits: u32, k: usize) {
+        let eighth = bits - 3;
+        // SAFETY: all parts are within the block.
+        unsafe {
+            A::forward_pass(self, p, 1 << eighth, k);
+            if bits < 12 {
+                let first = ((k << bits) - self.degree) / 128;
+                self.forward_ends::<CANONICAL>(p, first..first + (1 << bits) / 128);
+            } else {
+                for i in 0..8 {
+                    self.forward_block::<CANONICAL>(p.add(i << eighth), eighth, 8 * k + i);
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// `p` has 128 words for each pair.
+    unsafe fn forward_ends<const CANONICAL: bool>(&self, p: *mut u64, pairs: std::ops::Range<usize>) {
+        // SAFETY: by the caller.
+        unsafe {
+            match (self.ends_are_wide(), self.forward.is_factored()) {
+                (false, false) => A::forward_ends::<false, false, CANONICAL>(self, p, pairs),
+                (false, true) => A::forward_ends::<false, true, CANONICAL>(self, p, pairs),
+                (true, false) => A::forward_ends::<true, false, CANONICAL>(self, p, pairs),
+                (true, true) => A::forward_ends::<true, true, CANONICAL>(self, p, pairs),
+            }
+        }
+    }
+
+    fn ends_are_wide(&self) -> bool {
+        self.degree.trailing_zeros() % 3 == 1
+    }
+
+    pub(super) fn inverse(&self, a: &mut [u64]) {
+        self.inverse_scaled(a, &self.inverse_factor(1));
+    }
+
+    pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
+        let sums = mul_mod(self.degree_inverse, c, self.q);
+        let products = mul_mod(sums, self.root_inverse, self.q);
+        let ([s, s1], [d, d1]) = (A::prepare(self.q, sums), A::prepare(self.q, products));
+        InverseFactor([s, s1, d, d1])
+    }
+
+    pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
+        assert_eq!(a.len(), self.degree);
+        let p = a.as_mut_ptr();
+        let (parts, bits) = self.split();
+        // SAFETY: `new` has seen to the CPU; all of `a` is there, and the parts are within it.
+        unsafe {
+            if bits < 9 {
+                self.inverse_ends(p, 0..self.degree / 128);
+            } else {
+                for i in 0..parts {
+                    self.inverse_block(p.add(i << bits), bits, parts + i);
+                }
+            }
+            A::inverse_last(self, p, factor);
+        }
+    }
+
+    /// All layers of the block of `2^bits` words (from 2^9) with node `k`.
+    ///
+    /// # Safety
+    /// `p` has these words.
+    unsafe fn inverse_block(&self, p: *mut u64, bits: u32, k: usize) {
+        let eighth = bits - 3;
+        // SAFETY: all parts are within the block.
+        unsafe {
+            if bits < 12 {
+                let first = ((k << bits) - self.degree) / 128;
+                self.inverse_ends(p, first..first + (1 << bits) / 128);
+            } else {
+                for i in 0..8 {
+                    self.inverse_block(p.add(i << eighth), eighth, 8 * k + i);
+                }
+            }
+            A::inverse_pass(self, p, 1 << eighth, k);
+        }
+    }
+
+    /// # Safety
+    /// `p` has 128 words for each pair.
+    unsafe fn inverse_ends(&self, p: *mut u64, pairs: std::ops::Range<usize>) {
+        // SAFETY: by the caller.
+        unsafe {
+            match (self.ends_are_wide(), self.inverse.is_factored()) {
+                (false, false) => A::inverse_ends::<false, false>(self, p, pairs),
+                (false, true) => A::inverse_ends::<false, true>(self, p, pairs),
+                (true, false) => A::inverse_ends::<true, false>(self, p, pairs),
+                (true, true) => A::inverse_ends::<true, true>(self, p, pairs),
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Residues modulo any `q < 2^61` in words of 64 bits: eight multiples of `q` fit.
+
+use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
+use crate::simd512::{V, add, maxu, minu, mul32, mullo64, red, set1, shr, sub};
+
+/// Shoup's product: the constant `w` is stored as itself and `w' = floor(2^64 w / q)`. The quotient `floor(w y / q)` is estimated as
+/// `h`, the high half of `w' y` from three of its four partial products and without carries, so that
+///
+/// `t = w y - h q mod 2^64` is `w y mod q`, in `[0, 4q)`, for any `0 <= y < 2^64`:
+///
+/// `w y / q - h` is below 4, one for each of the two partial products that are cut to their high halves, for the one left out, and for
+/// `w'` being rounded down.
+///
+/// *Forward-loose* is `[0, 8q)`. *Inverse-loose* is `[0, 4q)`; within an inverse pass, sums that will be subtracted are kept in `[-4q, 0)`,
+/// so that differences are in `(0, 8q)`.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::ntt) struct Word61 {
+    q: V,
+    q2: V,
+    q4: V,
+}
+
+impl Word61 {
+    /// `w y` in `[0, 4q)`.
+    #[inline(always)]
+    fn product(self, y: V, w: Twiddle) -> V {
+        let (y1, w1) = (shr::<32>(y), shr::<32>(w.companion));
+        let middle = add(shr::<32>(mul32(y, w1)), shr::<32>(mul32(y1, w.companion)));
+        let h = add(mul32(y1, w1), middle);
+        sub(mullo64(y, w.multiplier), mullo64(h, self.q))
+    }
+
+    /// `[-4q, 4q)` to `[0, 4q)`.
+    #[inline(always)]
+    fn raise(self, x: V) -> V {
+        minu(x, add(x, self.q4))
+    }
+
+    /// `[-4q, 4q)` to `[-4q, 0)`.
+    #[inline(always)]
+    fn lower(self, x: V) -> V {
+        maxu(x, sub(x, self.q4))
+    }
+}
+
+impl Arithmetic for Word61 {
+    const MODULUS_BOUND: u64 = 1 << 61;
+    const LAZY_BOUND: u64 = 4;
+    /// Never: making a companion takes a division.
+    const FACTORED_FROM: usize = usize::MAX;
+
+    #[inline(always)]
+    fn new(q: u64) -> Self {
+        Word61 { q: set1(q), q2: set1(2 * q), q4: set1(4 * q) }
+    }
+
+    fn prepare(q: u64, w: u64) -> [u64; 2] {
+        [w, ((u128::from(w) << 64) / u128::from(q)) as u64]
+    }
+
+    fn derive(self, _: V, t: Twiddle) -> Twiddle {
+        t
+    }
+
+    #[inline(always)]
+    fn enter_first<const REGISTERS: usize>(self, r: [V; REGISTERS]) -> [V; REGISTERS] {
+        r
+    }
+
+    #[inline(always)]
+    fn enter(self, r0: V, _: u32) -> V {
+        r0
+    }
+
+    #[inline(always)]
+    fn enter_canonical(self, r0: V) -> V {
+        r0
+    }
+
+    #[inline(always)]
+    fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        let (x, t) = (red(x, self.q4), self.product(y, w));
+        (add(x, t), sub(add(x, self.q4), t))
+    }
+
+    #[inline(always)]
+    fn leave_lazy(self, x: V) -> V {
+        red(x, self.q4)
+    }
+
+    #[inline(always)]
+    fn leave_canonical(self, x: V) -> V {
+        red(red(red(x, self.q4), self.q2), self.q)
+    }
+
+    #[inline(always)]
+    fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
+        let (y0, y1) = (sub(r[1], self.q4), sub(r[3], self.q4));
+        let s0 = self.raise(add(r[0], y0));
+        let p0 = self.product(sub(r[0], y0), t.twiddle(self, 2 * root + 1));
+        let s1 = self.lower(add(r[2], y1));
+        let p1 = sub(self.product(sub(r[2], y1), t.twiddle(self, 2 * root + 2)), self.q4);
+        let w = t.twiddle(self, root);
+        let (s, p) = (add(s0, s1), add(p0, p1));
+        let product = |d: V| self.product(d, w);
+        let (ds, dp) = (product(sub(s0, s1)), product(sub(p0, p1)));
+        if half == Half::Upper {
+            [self.lower(s), self.lower(p), sub(ds, self.q4), sub(dp, self.q4)]
+        } else {
+            [self.raise(s), self.raise(p), ds, dp]
+        }
+    }
+
+    #[inline(always)]
+    fn inverse_join(self, x: [V; 4], y: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]) {
+        let sum = |i: usize| self.raise(add(x[i], y[i]));
+        let product = |i: usize| self.product(sub(x[i], y[i]), w);
+        ([sum(0), sum(1), sum(2), sum(3)], [product(0), product(1), product(2), product(3)])
+    }
+
+    #[inline(always)]
+    fn inverse_leave(self, sums: [V; 4]) -> [V; 4] {
+        sums
+    }
+
+    #[inline(always)]
+    fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        let y = sub(y, self.q4);
+        (self.raise(add(x, y)), self.product(sub(x, y), w))
+    }
+
+    #[inline(always)]
+    fn scale(self, x: V, w: Twiddle) -> V {
+        self.inverse_canonical(self.product(x, w))
+    }
+
+    #[inline(always)]
+    fn inverse_canonical(self, x: V) -> V {
+        red(red(x, self.q2), self.q)
+    }
+}
