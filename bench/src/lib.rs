@@ -7,6 +7,7 @@ pub mod figures;
 pub mod machine;
 pub mod number;
 pub mod report;
+pub mod scheme;
 pub mod session;
 pub mod tables;
 pub mod timing;

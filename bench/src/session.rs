@@ -8,7 +8,7 @@ use crate::{
     machine,
     report::{Report, Row},
     tables::Table,
-    timing::{self, Budget},
+    timing::{self, Budget, Work},
     yardstick::Clock,
 };
 
@@ -38,10 +38,13 @@ impl Session {
     }
 
     /// Median seconds of each piece of work at ring degree `2^log_n`, all of them and the yardstick sampled in turn.
-    pub fn time<const K: usize>(&mut self, log_n: u32, mut works: [&mut dyn FnMut(); K]) -> [f64; K] {
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn time<const K: usize>(&mut self, log_n: u32, mut works: [Work; K]) -> Result<[f64; K]> {
         let clock = &mut self.clock;
-        let samples = timing::interleave(&mut works, Budget::TABLE, || clock.tick(log_n));
-        std::array::from_fn(|i| samples[i].median())
+        let samples = timing::interleave(&mut works, Budget::TABLE, || clock.tick(log_n))?;
+        Ok(std::array::from_fn(|i| samples[i].median()))
     }
 
     /// Finishes a table.

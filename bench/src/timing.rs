@@ -2,6 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+use crate::Result;
+
+/// A piece of work: an error ends the run.
+pub type Work<'a> = &'a mut dyn FnMut() -> Result<()>;
+
 /// How long a group of measurements may take.
 #[derive(Debug, Clone, Copy)]
 pub struct Budget {
@@ -39,39 +44,53 @@ impl Samples {
 }
 
 /// Warms `work` up for about one slice and returns how often one sample has to repeat it to fill a slice.
-pub fn warm_up(work: &mut dyn FnMut(), slice: Duration) -> u32 {
-    work();
+///
+/// # Errors
+/// Those of the work.
+pub fn warm_up(work: Work, slice: Duration) -> Result<u32> {
+    work()?;
     let (start, mut runs) = (Instant::now(), 0u32);
     while runs == 0 || start.elapsed() < slice {
-        work();
+        work()?;
         runs += 1;
     }
     let each = start.elapsed().as_secs_f64() / f64::from(runs);
-    (slice.as_secs_f64() / each).ceil().clamp(1.0, 1e9) as u32
+    Ok((slice.as_secs_f64() / each).ceil().clamp(1.0, 1e9) as u32)
 }
 
 /// Seconds per repetition of `work` over `repetitions` in a row.
-pub fn sample(work: &mut dyn FnMut(), repetitions: u32) -> f64 {
+///
+/// # Errors
+/// Those of the work.
+pub fn sample(work: Work, repetitions: u32) -> Result<f64> {
     let start = Instant::now();
     for _ in 0..repetitions {
-        work();
+        work()?;
     }
-    start.elapsed().as_secs_f64() / f64::from(repetitions)
+    Ok(start.elapsed().as_secs_f64() / f64::from(repetitions))
 }
 
 /// Times every piece of work, one sample of each in turn and then `between`, until the budget is used up.
-pub fn interleave(works: &mut [&mut dyn FnMut()], budget: Budget, mut between: impl FnMut()) -> Vec<Samples> {
-    let repetitions: Vec<u32> = works.iter_mut().map(|work| warm_up(*work, budget.slice)).collect();
+///
+/// # Errors
+/// Those of the work.
+pub fn interleave(
+    works: &mut [Work],
+    budget: Budget,
+    mut between: impl FnMut() -> Result<()>,
+) -> Result<Vec<Samples>> {
+    let repetitions: Vec<u32> =
+        works.iter_mut().map(|work| warm_up(*work, budget.slice)).collect::<Result<_>>()?;
     let mut samples = vec![Samples::default(); works.len()];
     let (start, mut rounds) = (Instant::now(), 0);
     while rounds < budget.least || start.elapsed() < budget.total {
         for ((work, &repetitions), samples) in works.iter_mut().zip(&repetitions).zip(&mut samples) {
-            samples.push(sample(*work, repetitions));
+            samples.push(sample(*work, repetitions)?);
         }
-        between();
+        between()?;
         rounds += 1;
     }
-    samples
+    Ok(samples)
 }
 
 #[cfg(test)]
@@ -81,11 +100,12 @@ mod tests {
     const QUICK: Budget =
         Budget { slice: Duration::from_micros(200), total: Duration::from_millis(4), least: 3 };
 
-    fn spin(n: u64) {
+    fn spin(n: u64) -> Result<()> {
         let mut x = std::hint::black_box(n);
         for _ in 0..n {
             x = std::hint::black_box(x.wrapping_mul(x | 1));
         }
+        Ok(())
     }
 
     #[test]
@@ -99,7 +119,12 @@ mod tests {
     #[test]
     fn longer_work_takes_longer_and_all_get_as_many_samples() {
         let mut rounds = 0;
-        let samples = interleave(&mut [&mut || spin(1000), &mut || spin(20_000)], QUICK, || rounds += 1);
+        let mut count = || {
+            rounds += 1;
+            Ok(())
+        };
+        let mut works: [Work; 2] = [&mut || spin(1000), &mut || spin(20_000)];
+        let samples = interleave(&mut works, QUICK, &mut count).unwrap();
         assert!(rounds >= 3);
         assert!(samples.iter().all(|s| s.0.len() == rounds));
         assert!(samples[1].median() > 4.0 * samples[0].median());
@@ -107,8 +132,22 @@ mod tests {
 
     #[test]
     fn slow_work_still_gets_its_least_samples() {
-        let mut work = || std::thread::sleep(Duration::from_millis(3));
-        let samples = interleave(&mut [&mut work], QUICK, || {});
+        let mut work = || {
+            std::thread::sleep(Duration::from_millis(3));
+            Ok(())
+        };
+        let samples = interleave(&mut [&mut work], QUICK, || Ok(())).unwrap();
         assert!(samples[0].0.len() >= 3 && samples[0].median() >= 0.003);
+    }
+
+    #[test]
+    fn an_error_ends_the_run() {
+        let mut runs = 0;
+        let mut work = || {
+            runs += 1;
+            if runs == 3 { Err("out of levels".into()) } else { Ok(()) }
+        };
+        let error = interleave(&mut [&mut work], QUICK, || Ok(())).unwrap_err();
+        assert_eq!((error.to_string().as_str(), runs), ("out of levels", 3));
     }
 }

@@ -44,23 +44,36 @@ impl Clock {
                 .ok_or_else(|| format!("tfhe-ntt has no plan for q = {q}, N = {degree}"))?;
             let mut data: AVec<u64> = avec![0; degree];
             data.iter_mut().zip(1u64..).for_each(|(x, i)| *x = i * i % q);
-            let repetitions = timing::warm_up(&mut || plan.fwd(&mut data), Duration::from_millis(4));
+            let mut work = || {
+                plan.fwd(&mut data);
+                Ok(())
+            };
+            let repetitions = timing::warm_up(&mut work, Duration::from_millis(4))?;
             sizes.insert(log_n, Size { plan, data, repetitions, samples: Samples::default() });
         }
         let mut clock = Clock { sizes };
         for log_n in SIZES {
-            (0..5).for_each(|_| clock.tick(log_n));
+            for _ in 0..5 {
+                clock.tick(log_n)?;
+            }
         }
         Ok(clock)
     }
 
     /// Takes one sample (of about 4 ms, after a few transforms to warm the cache) at the timed degree that is nearest to `2^log_n`.
-    pub fn tick(&mut self, log_n: u32) {
+    ///
+    /// # Errors
+    /// None; a piece of work may have some.
+    pub fn tick(&mut self, log_n: u32) -> Result<()> {
         if let Some(size) = self.sizes.get_mut(&nearest(log_n)) {
-            let mut work = || size.plan.fwd(&mut size.data);
-            (0..4).for_each(|_| work());
-            size.samples.push(timing::sample(&mut work, size.repetitions));
+            let mut work = || {
+                size.plan.fwd(&mut size.data);
+                Ok(())
+            };
+            timing::sample(&mut work, 4)?;
+            size.samples.push(timing::sample(&mut work, size.repetitions)?);
         }
+        Ok(())
     }
 
     /// What has been measured so far beside what it was on the reference machine.

@@ -1,6 +1,8 @@
 //! The tables, one file each.
 
+mod hk20;
 mod ntt;
+mod she;
 
 use serde::Serialize;
 
@@ -23,7 +25,7 @@ pub struct Table {
 }
 
 /// Every table there is.
-const ALL: &[Table] = &[ntt::TABLE];
+const ALL: &[Table] = &[ntt::TABLE, she::TABLE, hk20::TABLE];
 
 /// The table of that name.
 ///

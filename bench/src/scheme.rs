@@ -1,0 +1,146 @@
+//! Parameter sets, keys and ciphertexts to measure with.
+
+use hippocrene_ring::{Kernel, Poly, Threads, primes};
+use hippocrene_rlwe::{
+    Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral, PreparedEvaluationKeys,
+    PublicKey, SecretDistribution, SecretKey,
+};
+
+use crate::Result;
+
+/// A parameter set by the sizes of its primes: pairs of bits and how many.
+#[derive(Debug, Clone)]
+pub struct Sizes {
+    /// log2 of the ring degree.
+    pub log_n: u32,
+    /// The units.
+    pub units: Vec<(u32, usize)>,
+    /// The special primes.
+    pub specials: Vec<(u32, usize)>,
+    /// The gadget rank.
+    pub dnum: usize,
+    /// The secret.
+    pub secret: SecretDistribution,
+}
+
+impl Sizes {
+    /// The parameter set, with the largest primes of each size. Its security is not checked here: some of the papers' sets are
+    /// there to be timed only.
+    ///
+    /// # Errors
+    /// When there are not enough primes, or the set makes no sense.
+    pub fn parameters(&self) -> Result<Parameters> {
+        let mut taken = Vec::new();
+        let mut find = |sizes: &[(u32, usize)]| -> Result<Vec<u64>> {
+            let mut found = Vec::new();
+            for &(bits, count) in sizes {
+                let primes = primes::ntt_primes(bits, 1 << self.log_n, count, &taken)?;
+                taken.extend(&primes);
+                found.extend(primes);
+            }
+            Ok(found)
+        };
+        Ok(Parameters::new_insecure(ParametersLiteral {
+            log_degree: self.log_n,
+            units: find(&self.units)?,
+            specials: find(&self.specials)?,
+            gadget_rank: self.dnum,
+            secret: self.secret,
+        })?)
+    }
+}
+
+/// A context with its keys.
+pub struct Scheme {
+    /// The context.
+    pub context: Context,
+    /// The secret key.
+    pub secret: SecretKey,
+    /// The public key.
+    pub public: PublicKey,
+    /// The relinearisation key and the keys of the rotations asked for.
+    pub keys: PreparedEvaluationKeys,
+}
+
+impl Scheme {
+    /// Makes keys for `sizes`, with one thread: for relinearisation and for rotations by 1 to `rotations` slots.
+    ///
+    /// # Errors
+    /// When the parameters make no sense, or the system has no entropy.
+    pub fn new(sizes: &Sizes, kernel: Kernel, rotations: i64) -> Result<Self> {
+        let context = Context::with_kernel(sizes.parameters()?, Threads::single(), kernel)?;
+        let secret = SecretKey::generate(&context)?;
+        let public = PublicKey::generate(&context, &secret)?;
+        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+        keys.add_relinearisation(&context, &secret)?;
+        keys.add_rotations(&context, &secret, 1..=rotations)?;
+        let keys = keys.prepare(&context)?;
+        Ok(Scheme { context, secret, public, keys })
+    }
+
+    /// The largest modulus of ciphertexts.
+    pub fn top(&self) -> Modulus {
+        self.context.parameters().top()
+    }
+
+    /// The top modulus without its last `limbs` units.
+    pub fn below_top(&self, limbs: usize) -> Modulus {
+        Modulus::of_range(0..self.context.parameters().unit_count() - limbs)
+    }
+
+    /// A message modulo the top modulus: small coefficients, in the evaluation domain.
+    pub fn message(&self) -> Poly {
+        let small: Vec<i64> = (0..self.context.degree() as i64).map(|i| i * i % 1009 - 504).collect();
+        self.context.from_signed(&small, self.top())
+    }
+
+    /// A fresh ciphertext under the public key.
+    ///
+    /// # Errors
+    /// When the system has no entropy.
+    pub fn encrypt(&self, message: &Poly) -> Result<Ciphertext> {
+        Ok(self.public.encrypt(&self.context, message, self.top())?)
+    }
+
+    /// A ciphertext to write results into.
+    pub fn empty(&self) -> Ciphertext {
+        Ciphertext::empty(&self.context)
+    }
+}
+
+/// Megabytes (10^6 bytes) of a ciphertext as it lies in memory.
+pub fn megabytes(ciphertext: &Ciphertext) -> f64 {
+    let words: usize = ciphertext.parts().iter().map(|part| part.as_slice().len()).sum();
+    (8 * words) as f64 / 1e6
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parameters_have_the_sizes_asked_for() {
+        let sizes = Sizes {
+            log_n: 12,
+            units: vec![(40, 1), (38, 3)],
+            specials: vec![(40, 2)],
+            dnum: 2,
+            secret: SecretDistribution::Ternary,
+        };
+        let parameters = sizes.parameters().unwrap();
+        let bits = |m: Modulus| -> Vec<u32> {
+            parameters.primes(m).iter().map(|q| 64 - q.leading_zeros()).collect()
+        };
+        assert_eq!(bits(parameters.top()), [40, 38, 38, 38]);
+        assert_eq!(bits(parameters.specials()), [40, 40]);
+
+        let scheme = Scheme::new(&sizes, Kernel::Portable, 1).unwrap();
+        let ciphertext = scheme.encrypt(&scheme.message()).unwrap();
+        assert_eq!(megabytes(&ciphertext), (2 * 4 * 8 * 4096) as f64 / 1e6);
+        assert_eq!(scheme.below_top(1).limb_count(), 3);
+        let mut product = scheme.empty();
+        let (a, to) = (&ciphertext, scheme.below_top(1));
+        scheme.context.multiply_into(&mut product, a, a, &scheme.keys, to, 1).unwrap();
+        assert_eq!(product.modulus(), to);
+    }
+}

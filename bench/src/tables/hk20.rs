@@ -1,0 +1,68 @@
+//! `hk20-5`: multiplication by gadget rank, as in Table 5 of HK20.
+
+use hippocrene_rlwe::SecretDistribution;
+
+use super::Table;
+use crate::{
+    Result,
+    report::Row,
+    scheme::{Scheme, Sizes},
+    session::Session,
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "hk20-5",
+    about: "HK20 Table 5: multiplication (with relinearisation, without rescaling) at N = 2^16 with 24 primes of 45 bits, for \
+            gadget ranks dnum = 1 to 24; special primes of 46 bits, as many as a digit has (dnum = 1 is beyond the 128-bit \
+            limit and only there to be timed)",
+    memory: "2 GB",
+    time: "about 1 minute",
+    run,
+};
+
+const LOG_N: u32 = 16;
+const UNITS: usize = 24;
+const RANKS: [usize; 5] = [1, 4, 6, 12, 24];
+
+fn sizes(dnum: usize) -> Sizes {
+    Sizes {
+        log_n: LOG_N,
+        units: vec![(45, UNITS)],
+        specials: vec![(46, UNITS / dnum)],
+        dnum,
+        secret: SecretDistribution::Ternary,
+    }
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for dnum in RANKS {
+        let scheme = Scheme::new(&sizes(dnum), session.kernel, 0)?;
+        let top = scheme.top();
+        let message = scheme.message();
+        let (a, b) = (scheme.encrypt(&message)?, scheme.encrypt(&message)?);
+        let (mut product, mut lower) = (scheme.empty(), scheme.empty());
+        let context = &scheme.context;
+        let [multiply, rescale, encrypt, decrypt] = session.time(
+            LOG_N,
+            [
+                &mut || Ok(context.multiply_into(&mut product, &a, &b, &scheme.keys, top, 1)?),
+                &mut || Ok(context.switch_ciphertext_into(&mut lower, &a, scheme.below_top(1), 1)?),
+                &mut || scheme.encrypt(&message).map(drop),
+                &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
+            ],
+        )?;
+        let mut row = |operation: &str, seconds: f64| {
+            let paper = session.papers.find("hk20-5", operation);
+            rows.push(Row::new(operation, 1e3 * seconds, "ms").paper(paper));
+        };
+        row(&format!("multiply, dnum {dnum}"), multiply);
+        if dnum == RANKS[RANKS.len() - 1] {
+            row("rescale", rescale);
+            row("encrypt", encrypt);
+            row("decrypt", decrypt);
+        }
+    }
+    Ok(rows)
+}

@@ -1,0 +1,229 @@
+//! `she`: the operations of somewhat homomorphic CKKS on simple chains, as in Table 4 of GRAFT, and against the peers.
+
+use hippocrene_ring::{Kernel, automorphism::galois_element_of_rotation};
+use hippocrene_rlwe::SecretDistribution;
+
+use super::Table;
+use crate::{
+    Result,
+    report::Row,
+    scheme::{Scheme, Sizes, megabytes},
+    session::Session,
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "she",
+    about: "the simple half of GRAFT Table 4: CKKS operations at simSHE14, simSHE15 and simSHE15s, at the paper's primes and with \
+            all primes below 2^50, against peers at the same sizes",
+    memory: "1 GB",
+    time: "about 1 minute",
+    run,
+};
+
+/// How many rotations share one decomposition.
+const HOISTED: usize = 8;
+const MULTIPLY: &str = "multiply + relinearise + rescale";
+const ROTATE: &str = "rotate";
+const ROTATE_HOISTED: &str = "rotate, hoisted, each of 8";
+
+/// One parameter set of the table.
+struct Shape {
+    name: &'static str,
+    sizes: Sizes,
+    /// How many primes a rescale divides away.
+    rescale: usize,
+    /// The group of peers' figures.
+    peers: Option<&'static str>,
+    /// The group of the paper's figures, where these are the paper's primes.
+    paper: Option<&'static str>,
+    /// How many times faster than Lattigo multiplication and rotation have to be, on a CPU with AVX-512 IFMA.
+    target: Option<f64>,
+}
+
+fn shapes() -> Vec<Shape> {
+    let ternary = |log_n, units: &[(u32, usize)], specials| Sizes {
+        log_n,
+        units: units.to_vec(),
+        specials: vec![specials],
+        dnum: 4,
+        secret: SecretDistribution::Ternary,
+    };
+    let (units14, units15) = ([(40, 1), (38, 7)], [(43, 1), (41, 9)]);
+    vec![
+        Shape {
+            name: "simSHE14",
+            sizes: ternary(14, &units14, (60, 2)),
+            rescale: 1,
+            peers: Some("she14"),
+            paper: Some("simSHE14"),
+            target: Some(2.2),
+        },
+        Shape {
+            name: "simSHE14, primes < 2^50",
+            sizes: ternary(14, &units14, (48, 2)),
+            rescale: 1,
+            peers: Some("she14"),
+            paper: None,
+            target: Some(7.0),
+        },
+        Shape {
+            name: "simSHE15",
+            sizes: ternary(15, &units15, (60, 3)),
+            rescale: 1,
+            peers: Some("she15"),
+            paper: Some("simSHE15"),
+            target: Some(2.2),
+        },
+        Shape {
+            name: "simSHE15, primes < 2^50",
+            sizes: ternary(15, &units15, (48, 3)),
+            rescale: 1,
+            peers: Some("she15"),
+            paper: None,
+            target: Some(7.0),
+        },
+        Shape {
+            name: "simSHE15s",
+            sizes: Sizes {
+                log_n: 15,
+                units: vec![(52, 1), (53, 1), (45, 10)],
+                specials: vec![(60, 2)],
+                dnum: 6,
+                secret: SecretDistribution::SparseTernary { weight: 192 },
+            },
+            rescale: 2,
+            peers: None,
+            paper: Some("simSHE15s"),
+            target: None,
+        },
+    ]
+}
+
+impl Shape {
+    /// The ratio that is asked of an operation against a peer.
+    fn target(&self, kernel: Kernel, operation: &str, peer: &str) -> Option<f64> {
+        let lattigo = peer.starts_with("Lattigo") && [MULTIPLY, ROTATE].contains(&operation);
+        match kernel {
+            Kernel::Avx512Ifma if lattigo => self.target,
+            // Lattigo has no vector kernels; the portable ones are to stay near it.
+            Kernel::Portable if lattigo => Some(1.0 / 1.3),
+            _ => None,
+        }
+    }
+
+    /// One row for each peer that has a figure, or one row alone.
+    fn rows(&self, session: &Session, operation: &str, value: f64, unit: &'static str) -> Vec<Row> {
+        let paper = self.paper.and_then(|group| {
+            let stated = if operation == "relinearise" { "key switch" } else { operation };
+            session.papers.find(group, stated)
+        });
+        let row = Row::new(format!("{}: {operation}", self.name), value, unit).paper(paper);
+        let peers = self.peers.map_or(Vec::new(), |group| session.peers.all(group, operation));
+        if peers.is_empty() {
+            return vec![row];
+        }
+        peers
+            .into_iter()
+            .map(|figure| {
+                let target = self.target(session.kernel, operation, &figure.peer);
+                row.clone().against_peer(figure).target(target)
+            })
+            .collect()
+    }
+
+    fn measure(&self, session: &mut Session) -> Result<Vec<Row>> {
+        let scheme = Scheme::new(&self.sizes, session.kernel, HOISTED as i64)?;
+        let (context, keys) = (&scheme.context, &scheme.keys);
+        let (top, lower) = (scheme.top(), scheme.below_top(self.rescale));
+        let message = scheme.message();
+        let (a, b) = (scheme.encrypt(&message)?, scheme.encrypt(&message)?);
+        let mut tensor = scheme.empty();
+        context.tensor_into(&mut tensor, &a, &b)?;
+        let mut out = [(); 6].map(|()| scheme.empty());
+        let [o0, o1, o2, o3, o4, o5] = &mut out;
+        let element = |k: usize| galois_element_of_rotation(context.degree(), k as i64);
+        let [encrypt, decrypt, product, relinearise, multiply, rescale, rotate, hoisted] = session.time(
+            self.sizes.log_n,
+            [
+                &mut || scheme.encrypt(&message).map(drop),
+                &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
+                &mut || Ok(context.tensor_into(o0, &a, &b)?),
+                &mut || Ok(context.relinearise_into(o1, &tensor, keys, top, 1)?),
+                &mut || Ok(context.multiply_into(o2, &a, &b, keys, lower, 1)?),
+                &mut || Ok(context.switch_ciphertext_into(o3, &a, lower, 1)?),
+                &mut || Ok(context.apply_galois_into(o4, &a, element(1), keys, 1)?),
+                &mut || {
+                    let decomposed = context.hoist(&a)?;
+                    for k in 1..=HOISTED {
+                        context.apply_galois_hoisted_into(o5, &a, &decomposed, element(k), keys, 1)?;
+                    }
+                    Ok(())
+                },
+            ],
+        )?;
+        let hoisted = hoisted / HOISTED as f64;
+        let mut rows = Vec::new();
+        for (operation, seconds) in [
+            ("encrypt", encrypt),
+            ("decrypt", decrypt),
+            ("tensor", product),
+            ("relinearise", relinearise),
+            (MULTIPLY, multiply),
+            ("rescale", rescale),
+            (ROTATE, rotate),
+            (ROTATE_HOISTED, hoisted),
+        ] {
+            rows.extend(self.rows(session, operation, 1e3 * seconds, "ms"));
+        }
+        rows.push(
+            Row::new(format!("{}: {ROTATE_HOISTED}", self.name), 1e3 * hoisted, "ms")
+                .against("ours, single", 1e3 * rotate)
+                .target((session.kernel == Kernel::Avx512Ifma).then_some(1.8)),
+        );
+        let key = keys.relinearisation("measure")?.bytes() as f64 / 1e6;
+        rows.extend(self.rows(session, "relinearisation key", key, "MB"));
+        rows.extend(self.rows(session, "fresh ciphertext", megabytes(&a), "MB"));
+        Ok(rows)
+    }
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for shape in shapes() {
+        rows.extend(shape.measure(session)?);
+    }
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_shapes_are_those_of_the_paper() {
+        let log_pq = |shape: &Shape| {
+            let parameters = shape.sizes.parameters().unwrap();
+            parameters.log2(parameters.full())
+        };
+        for (shape, bits) in shapes().iter().filter(|s| s.paper.is_some()).zip([427.0, 592.0, 675.0]) {
+            assert!((log_pq(shape) - bits).abs() < 1.5, "{}: {}", shape.name, log_pq(shape));
+        }
+        for shape in shapes().iter().filter(|s| s.paper.is_none()) {
+            let parameters = shape.sizes.parameters().unwrap();
+            assert!(parameters.primes(parameters.full()).iter().all(|q| *q < 1 << 50));
+            let widest = parameters.digits(parameters.top()).map(|(_, digit)| parameters.log2(digit));
+            assert!(widest.fold(0.0, f64::max) < parameters.log2(parameters.specials()));
+        }
+    }
+
+    #[test]
+    fn targets_are_asked_against_lattigo_only() {
+        let shape = &shapes()[1];
+        assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "Lattigo 6.2"), Some(7.0));
+        assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "SEAL 4.4 + HEXL"), None);
+        assert_eq!(shape.target(Kernel::Avx512Ifma, "encrypt", "Lattigo 6.2"), None);
+        assert_eq!(shape.target(Kernel::Portable, ROTATE, "Lattigo 6.2"), Some(1.0 / 1.3));
+        assert_eq!(shape.target(Kernel::Avx2, ROTATE, "Lattigo 6.2"), None);
+    }
+}
