@@ -21,7 +21,7 @@ pub(super) struct Scratch {
 #[derive(Debug)]
 pub(super) struct Pool {
     degree: usize,
-    free: Mutex<Vec<Box<Scratch>>>,
+    free: Mutex<Vec<Scratch>>,
 }
 
 impl Pool {
@@ -33,14 +33,12 @@ impl Pool {
     /// Lends a piece to `work`.
     pub(super) fn lend<T>(&self, work: impl FnOnce(&mut Scratch) -> T) -> T {
         let taken = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut scratch = taken.unwrap_or_else(|| {
-            Box::new(Scratch {
-                slots: Split::zero(self.degree / 2),
-                coefficients: Split::zero(self.degree / 2),
-                integers: IntegerPolynomial::zero(self.degree),
-                blocks: AVec::new(64),
-                weights: Vec::new(),
-            })
+        let mut scratch = taken.unwrap_or_else(|| Scratch {
+            slots: Split::zero(self.degree / 2),
+            coefficients: Split::zero(self.degree / 2),
+            integers: IntegerPolynomial::zero(self.degree),
+            blocks: AVec::new(64),
+            weights: Vec::new(),
         });
         let result = work(&mut scratch);
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
