@@ -18,13 +18,20 @@ use super::{
 /// Constants are kept for this many lists of moduli.
 const KEPT: usize = 64;
 
+/// About so many bits more are read to see whether they were.
+const CHECK: f64 = 40.0;
+
+/// What coefficients are likely to be below, in bits above the scale.
+const HEADROOM: f64 = 24.0;
+
 impl Encoder {
     /// The real parts of the slots of `plaintext`, divided by `scale`, of which `out.len()` are read (its slot count).
     /// Limb `i` belongs to `rings[i]`; either domain will do.
     ///
     /// The coefficients are taken as the representatives in `[-Q/2, Q/2)`, each to a relative error of a few 2^-53.
-    /// `magnitude_bits` is `log2` of a bound on them where one is known: only as many limbs as that needs are then read, and
-    /// one more, to see whether it is kept; if it is not, all are read, so that the result does not depend on it.
+    /// `magnitude_bits` says what `log2` of the largest of them will hardly exceed (24 bits above the scale if it is not given):
+    /// only as many limbs as that needs are read at first, and 40 bits more, to see whether it was exceeded; then all are. The
+    /// result does not depend on it, but for a chance of 2^-40 for each coefficient that a larger one looks small.
     ///
     /// # Errors
     /// [`EncodeError`] when the slot count, the scale or the shape is not possible, or the result is out of the range of `f64`.
@@ -91,9 +98,11 @@ impl Encoder {
                 return Err(EncodeError::Shape { what, have, need });
             }
         }
-        if let Some(enough) = magnitude_bits.and_then(|bits| limbs_for(rings, bits)) {
-            let used = self.with_coefficients(plaintext, &rings[..=enough], |limbs| {
-                self.recombine(limbs, &rings[..=enough], scale, slots, scratch)
+        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
+        if let Some((enough, read)) = limbs_for(rings, likely_bits) {
+            let rings = &rings[..read];
+            let used = self.with_coefficients(plaintext, rings, |limbs| {
+                self.recombine(limbs, rings, scale, slots, scratch)
             })?;
             if used <= enough {
                 return Ok(());
@@ -185,11 +194,17 @@ fn gather(to: &mut [u64], from: &[u64], gap: usize) {
     }
 }
 
-/// How many limbs hold every centred number of `bits` bits, when that leaves at least one over.
-fn limbs_for<R: Borrow<ResidueRing>>(rings: &[R], bits: f64) -> Option<usize> {
-    let mut room = -1.0;
-    (1..rings.len()).find(|&count| {
-        room += rings[count - 1].borrow().log2();
-        room > bits
-    })
+/// How many limbs hold every centred number of `bits` bits, and how many are [`CHECK`] bits more; when both exist.
+fn limbs_for<R: Borrow<ResidueRing>>(rings: &[R], bits: f64) -> Option<(usize, usize)> {
+    let past = |bits: f64, from: usize| {
+        let mut room = 0.0;
+        (from..rings.len())
+            .find(|&i| {
+                room += rings[i].borrow().log2();
+                room > bits
+            })
+            .map(|last| last + 1)
+    };
+    let enough = past(bits + 1.0, 0)?;
+    Some((enough, past(CHECK - 1.0, enough)?))
 }

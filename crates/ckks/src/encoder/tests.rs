@@ -239,21 +239,23 @@ fn large_scales_keep_the_bits_of_f64() {
 fn bound_saves_limbs_but_changes_nothing() {
     let degree = 128;
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
-    let rings = rings(degree, &[40, 35, 50, 35, 40], Kernel::Portable);
+    let rings = rings(degree, &[40, 35, 50, 35, 20, 40], Kernel::Portable);
     let coefficients: Vec<i128> = noise(9).take(degree).map(|x| (x * 2f64.powi(80)) as i128).collect();
     let mut poly = poly_of(&coefficients, &rings);
     let decode = |poly: &Poly, bound| {
         let mut out = [0.0; 64];
         encoder.decode_real(poly, &rings, 2f64.powi(70), bound, &mut out).map(|()| out)
     };
-    let all = decode(&poly, None).unwrap();
+    let all = decode(&poly, Some(f64::INFINITY)).unwrap();
     for bits in [-3.0, 0.0, 39.0, 60.0, 80.0, 84.0, 100.0, 150.0, 1e9, f64::NAN] {
         assert_eq!(decode(&poly, Some(bits)).unwrap(), all);
     }
-    // The limbs beyond the bound and the one that checks it are not read.
-    poly.limb_mut(4).fill(12345);
+    assert_eq!(decode(&poly, None).unwrap(), all);
+    // The limbs beyond the bound and those that check it are not read.
+    poly.limb_mut(5).fill(12345);
     assert_eq!(decode(&poly, Some(80.0)).unwrap(), all);
-    assert_ne!(decode(&poly, None).unwrap(), all);
+    assert_eq!(decode(&poly, None).unwrap(), all);
+    assert_ne!(decode(&poly, Some(f64::INFINITY)).unwrap(), all);
 }
 
 #[test]
@@ -419,6 +421,7 @@ proptest! {
     fn centred_values_are_exact_as_far_as_f64_reaches(
         coefficients in prop::collection::vec((any::<i128>(), 2u32..126), 16),
         order in Just(vec![61u32, 28, 50, 40, 33]).prop_shuffle(),
+        bits_given in 0f64..200.0,
     ) {
         // One slot of ring degree 16 is coefficient 0 plus i times coefficient 8: what is decoded is what was recombined.
         let encoder = Encoder::new(16, Kernel::Portable).unwrap();
@@ -428,7 +431,7 @@ proptest! {
             let mut all = [0; 16];
             (all[0], all[8]) = (c, -c / 3);
             let mut out = [Complex64::default()];
-            encoder.decode_complex(&poly_of(&all, &rings), &rings, 1024.0, None, &mut out).unwrap();
+            encoder.decode_complex(&poly_of(&all, &rings), &rings, 1024.0, Some(bits_given), &mut out).unwrap();
             for (have, want) in [(out[0].re, c), (out[0].im, -c / 3)] {
                 let want = want as f64 / 1024.0;
                 prop_assert!((have - want).abs() <= want.abs() * 2f64.powi(-50), "{} is not {}", have, want);
