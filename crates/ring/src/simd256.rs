@@ -12,6 +12,8 @@
 
 use std::arch::x86_64::*;
 
+use crate::arith::centred;
+
 /// Four doubles.
 pub(crate) type V = __m256d;
 
@@ -101,21 +103,21 @@ pub(crate) fn mul(a: V, b: V) -> V {
 
 /// `a b + c`, rounded once.
 #[inline(always)]
-fn mul_add(a: V, b: V, c: V) -> V {
+pub(crate) fn mul_add(a: V, b: V, c: V) -> V {
     // SAFETY: module contract.
     unsafe { _mm256_fmadd_pd(a, b, c) }
 }
 
 /// `a b - c`, rounded once.
 #[inline(always)]
-fn mul_sub(a: V, b: V, c: V) -> V {
+pub(crate) fn mul_sub(a: V, b: V, c: V) -> V {
     // SAFETY: module contract.
     unsafe { _mm256_fmsub_pd(a, b, c) }
 }
 
 /// `c - a b`, rounded once.
 #[inline(always)]
-fn sub_mul(c: V, a: V, b: V) -> V {
+pub(crate) fn sub_mul(c: V, a: V, b: V) -> V {
     // SAFETY: module contract.
     unsafe { _mm256_fnmadd_pd(a, b, c) }
 }
@@ -130,16 +132,15 @@ pub(crate) fn round_mul(a: V, b: V) -> V {
 #[inline(always)]
 pub(crate) fn from_integers(x: I, offset: f64) -> V {
     // SAFETY: module contract.
-    let x = unsafe { _mm256_castsi256_pd(_mm256_or_si256(x, _mm256_castpd_si256(set1(UNSIGNED)))) };
-    sub(x, set1(UNSIGNED + offset))
+    let x = unsafe { _mm256_or_si256(x, as_integers(set1(UNSIGNED))) };
+    sub(as_doubles(x), set1(UNSIGNED + offset))
 }
 
 /// The integer `x + offset`, for an integer `|x| <= 2^51`.
 #[inline(always)]
 pub(crate) fn to_integers(x: V, offset: u64) -> I {
-    let x = add(x, set1(SIGNED));
-    // SAFETY: module contract.
-    unsafe { _mm256_add_epi64(_mm256_castpd_si256(x), set1_integer(offset.wrapping_sub(SIGNED.to_bits()))) }
+    let offset = offset.wrapping_sub(SIGNED.to_bits());
+    add_integers(as_integers(add(x, set1(SIGNED))), set1_integer(offset))
 }
 
 /// The two doubles at `p`, then the two at `p + distance`.
@@ -152,6 +153,70 @@ unsafe fn load_halves(p: *const f64, distance: usize) -> V {
     unsafe {
         _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(p)), _mm_loadu_pd(p.add(distance)))
     }
+}
+
+/// `a + b mod 2^64`.
+#[inline(always)]
+pub(crate) fn add_integers(a: I, b: I) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_add_epi64(a, b) }
+}
+
+/// `a - b mod 2^64`.
+#[inline(always)]
+pub(crate) fn sub_integers(a: I, b: I) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_sub_epi64(a, b) }
+}
+
+/// Bitwise exclusive or.
+#[inline(always)]
+pub(crate) fn xor_integers(a: I, b: I) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_xor_si256(a, b) }
+}
+
+/// All ones where `a > b`, both signed, else zero.
+#[inline(always)]
+pub(crate) fn greater_integers(a: I, b: I) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_cmpgt_epi64(a, b) }
+}
+
+/// `a` where the signed `x` is negative, else `b`.
+#[inline(always)]
+pub(crate) fn where_negative(x: I, a: I, b: I) -> I {
+    as_integers(
+        // SAFETY: module contract.
+        unsafe { _mm256_blendv_pd(as_doubles(b), as_doubles(a), as_doubles(x)) },
+    )
+}
+
+/// The bits of doubles.
+#[inline(always)]
+pub(crate) fn as_integers(x: V) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_castpd_si256(x) }
+}
+
+/// The doubles of which `x` are the bits.
+#[inline(always)]
+pub(crate) fn as_doubles(x: I) -> V {
+    // SAFETY: module contract.
+    unsafe { _mm256_castsi256_pd(x) }
+}
+
+/// The high and the low 32 bits of `x` as doubles: their sum is `x`.
+#[inline(always)]
+pub(crate) fn halves(x: I) -> (V, V) {
+    // 2^84 + 2^32 h has the integer h in its low bits.
+    let bias = set1((1u128 << 84) as f64);
+    // SAFETY: module contract.
+    let (high, low) = unsafe {
+        let high = _mm256_or_si256(_mm256_srli_epi64::<32>(x), as_integers(bias));
+        (high, _mm256_blend_epi32::<0b1010_1010>(x, as_integers(set1(UNSIGNED))))
+    };
+    (sub(as_doubles(high), bias), sub(as_doubles(low), set1(UNSIGNED)))
 }
 
 /// The transpose of the 4 x 4 matrix whose rows start at `p`, `p + stride`, `p + 2 stride` and `p + 3 stride`.
@@ -177,27 +242,44 @@ pub(crate) unsafe fn load_transposed(p: *const f64, stride: usize) -> [V; 4] {
 /// A constant factor `|w| <= q/2` with `w/q`, rounded.
 #[derive(Clone, Copy)]
 pub(crate) struct Factor {
-    pub(crate) value: V,
-    pub(crate) quotient: V,
+    value: V,
+    quotient: V,
 }
 
-/// A modulus `q < 2^50` with `1/q`, rounded.
-#[derive(Clone, Copy)]
+impl Factor {
+    /// The same [`Modulus::prepare`]d factor in every lane.
+    #[inline(always)]
+    pub(crate) fn splat([value, quotient]: [f64; 2]) -> Self {
+        Factor { value: set1(value), quotient: set1(quotient) }
+    }
+}
+
+/// A modulus `q < 2^50`.
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct Modulus {
-    q: V,
-    inverse: V,
+    pub(crate) q: u64,
+    value: f64,
+    /// `1/q`, rounded.
+    inverse: f64,
 }
 
 impl Modulus {
-    #[inline(always)]
     pub(crate) fn new(q: u64) -> Self {
-        Modulus { q: set1(q as f64), inverse: set1(1.0 / q as f64) }
+        debug_assert!((3..1 << 50).contains(&q));
+        Modulus { q, value: q as f64, inverse: 1.0 / q as f64 }
+    }
+
+    /// The factor `w` in `[0, q)`.
+    #[inline(always)]
+    pub(crate) fn prepare(self, w: u64) -> [f64; 2] {
+        let w = centred(w, self.q) as f64;
+        [w, w / self.value]
     }
 
     /// A factor from its value only. Its quotient is off by at most `2^-53`, where one that was divided is off by `2^-55`.
     #[inline(always)]
     pub(crate) fn factor(self, value: V) -> Factor {
-        Factor { value, quotient: mul(value, self.inverse) }
+        Factor { value, quotient: mul(value, set1(self.inverse)) }
     }
 
     /// An integer `t` congruent to `w y`, for an integer `|y| < 2^52`, with `|t| < (1/2 + e |y|) q` where `e` is the error
@@ -211,25 +293,54 @@ impl Modulus {
         let high = mul(y, w.value);
         let c = round_mul(y, w.quotient);
         let low = mul_sub(y, w.value, high);
-        add(sub_mul(high, c, self.q), low)
+        add(sub_mul(high, c, set1(self.value)), low)
     }
 
-    /// The remainder of an integer `|x| <= 2^53` that is nearest to zero: at most `(q + 1)/2`, as the
-    /// rounded `1/q` is off by less than `2^-53 / q`.
+    /// The remainder of an integer `|x| <= 2^53` that is nearest to zero: at most `(q + 1)/2`, as the rounded `1/q` is off
+    /// by less than `2^-53 / q`.
+    ///
+    /// Also of a larger `x` that a double holds, as long as `|x| <= 2^51 q`: within `3q/4` then.
     #[inline(always)]
     pub(crate) fn reduce(self, x: V) -> V {
-        sub_mul(x, round_mul(x, self.inverse), self.q)
+        self.subtract_quotient(x, SIGNED)
+    }
+
+    /// `x - c q` for the multiple `c` of `2^i` nearest to `x/q`, where `rounding` is `3 2^(51 + i)`: exact for
+    /// `|x| <= 2^(51 + i) q`.
+    #[inline(always)]
+    pub(crate) fn subtract_quotient(self, x: V, rounding: f64) -> V {
+        let c = sub(mul_add(x, set1(self.inverse), set1(rounding)), set1(rounding));
+        sub_mul(x, c, set1(self.value))
+    }
+
+    /// An integer congruent to `a b`, within `3q/4`, for `a` and `b` in `[0, q)`.
+    ///
+    /// Proof: as that of [`Modulus::mul_factor`], but the quotient is that of the rounded `high` by the rounded `1/q`, so
+    /// `c` is off by at most `1/2 + 2 a b / q 2^-53 < 3/4`.
+    #[inline(always)]
+    pub(crate) fn mul(self, a: V, b: V) -> V {
+        let high = mul(a, b);
+        let c = round_mul(high, set1(self.inverse));
+        let low = mul_sub(a, b, high);
+        add(sub_mul(high, c, set1(self.value)), low)
+    }
+
+    /// An integer congruent to `c + a b`, within `7q/8 + 1`, for `a` and `b` in `[0, q)` and `c` in `[-q, q]`.
+    ///
+    /// Proof: as that of [`Modulus::mul`], with one rounding more; `|a b + c| < q^2`.
+    #[inline(always)]
+    pub(crate) fn mul_add(self, c: V, a: V, b: V) -> V {
+        let high = mul(a, b);
+        let quotient = round_mul(add(high, c), set1(self.inverse));
+        let low = mul_sub(a, b, high);
+        add(sub_mul(high, quotient, set1(self.value)), add(low, c))
     }
 
     /// The residue in `[0, q)` of an integer in `(-q, q)`.
     #[inline(always)]
-    pub(crate) fn to_canonical(self, x: V, q: u64) -> I {
+    pub(crate) fn to_canonical(self, x: V) -> I {
         let x = to_integers(x, 0);
-        // SAFETY: module contract.
-        unsafe {
-            let negative = _mm256_cmpgt_epi64(_mm256_setzero_si256(), x);
-            _mm256_add_epi64(x, _mm256_and_si256(negative, set1_integer(q)))
-        }
+        where_negative(x, add_integers(x, set1_integer(self.q)), x)
     }
 }
 
@@ -268,7 +379,7 @@ mod tests {
                     let divided: fn(Modulus, V, V) -> V = |m, y, w| {
                         let quotient = {
                             // SAFETY: module contract.
-                            unsafe { _mm256_div_pd(w, m.q) }
+                            unsafe { _mm256_div_pd(w, set1(m.value)) }
                         };
                         m.mul_factor(y, Factor { value: w, quotient })
                     };

@@ -52,6 +52,11 @@ macro_rules! entries {
 }
 
 entries!(
+    /// [`crate::Kernel::Avx2`].
+    avx2,
+    "avx2,fma"
+);
+entries!(
     /// [`crate::Kernel::Avx512`].
     avx512,
     "avx512f,avx512dq,avx512vl,avx512bw"

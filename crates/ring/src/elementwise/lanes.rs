@@ -78,6 +78,12 @@ pub(super) trait Lanes: Copy {
     /// Congruent to `a - b`, for `a` in `[0, 2q)` and `b` lazily reduced: good for [`Lanes::mul_factor`].
     fn lazy_difference(&self, a: Self::V, b: Self::V) -> Self::V;
 
+    /// The word that stands for a key residue, already times its Montgomery factor: the residue itself if nothing else is said.
+    #[inline(always)]
+    fn key_word(&self, residue: u64) -> u64 {
+        residue
+    }
+
     /// The key residues at `p`, stored as [`Lanes::KEY_WORD`] says.
     ///
     /// # Safety

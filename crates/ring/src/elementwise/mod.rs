@@ -2,18 +2,21 @@
 //!
 //! Inputs and outputs are canonical, in `[0, q)`, unless an operation says otherwise. Slices of one call have one length,
 //! a multiple of 8; an operation panics when they have not. **Lazily reduced** inputs are those that
-//! [`crate::ntt::NttPlan::forward_lazy`] leaves: below `16q`, and below `2^52` (IFMA) or `2^63` (else).
+//! [`crate::ntt::NttPlan::forward_lazy`] leaves: below `16q`, and below `2^52` (IFMA, AVX2) or `2^63` (else).
 //!
 //! Each operation is written once, in [`ops`], over the few things that an arithmetic offers, [`lanes::Lanes`]:
 //!
 //! | kernel | `q` | arithmetic | a product, per 8 residues |
 //! |---|---|---|---|
 //! | portable | below `2^61` | [`portable`]: 64 x 64 bits | 24 multiplications |
+//! | AVX2 | `2^13` to `2^50` | [`avx2`]: doubles with fused multiply-add | 12 |
 //! | AVX-512 | below `2^61` | [`word61`]: 32 x 32 bits | 8 |
 //! | AVX-512 IFMA | `2^13` to `2^50` | [`ifma`]: 52 x 52 bits | 4 |
 //!
 //! What an operation costs stands with it, in vector instructions per 8 residues beyond loads and stores, as IFMA / 61 bits.
 
+#[cfg(target_arch = "x86_64")]
+mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod entry;
 #[cfg(target_arch = "x86_64")]
@@ -31,7 +34,7 @@ use crate::{
     arith::{inv64, pow_mod},
 };
 #[cfg(target_arch = "x86_64")]
-use {ifma::Ifma, word61::Word61};
+use {avx2::F64, ifma::Ifma, word61::Word61};
 
 use lanes::Lanes;
 use portable::Portable;
@@ -54,6 +57,8 @@ pub struct Elementwise {
 enum Arithmetic {
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
+    Avx2(F64),
+    #[cfg(target_arch = "x86_64")]
     Avx512(Word61<false>),
     #[cfg(target_arch = "x86_64")]
     IfmaBelow61(Word61<true>),
@@ -66,6 +71,8 @@ enum Arithmetic {
 impl Arithmetic {
     fn new(q: u64, kernel: Kernel) -> Self {
         match kernel {
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx2 if F64::supports(q) => Arithmetic::Avx2(F64::new(q)),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512Ifma if Ifma::<true>::supports(q) => Arithmetic::IfmaBelow48(Ifma::new(q)),
             #[cfg(target_arch = "x86_64")]
@@ -84,6 +91,9 @@ macro_rules! run {
     ($elementwise:expr, $operation:ident($($argument:expr),*)) => {
         match &$elementwise.arithmetic {
             Arithmetic::Portable(l) => ops::$operation(*l, $($argument),*),
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: the variant exists only where the CPU has AVX2 and FMA.
+            Arithmetic::Avx2(l) => unsafe { entry::avx2::$operation(l, $($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the variant exists only where the CPU has AVX-512 F, DQ, VL and BW.
             Arithmetic::Avx512(l) => unsafe { entry::avx512::$operation(l, $($argument),*) },
@@ -118,11 +128,13 @@ impl Elementwise {
         self.q
     }
 
-    /// The multiple of `q` below which lazily reduced inputs may lie: 16, or `floor(2^52 / q)` (IFMA) or
+    /// The multiple of `q` below which lazily reduced inputs may lie: 16, or `floor(2^52 / q)` (IFMA, AVX2) or
     /// `floor(2^63 / q)` (else) where that is less.
     pub fn lazy_multiple(&self) -> u64 {
         match &self.arithmetic {
             Arithmetic::Portable(l) => l.lazy_multiple(),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Avx2(l) => l.lazy_multiple(),
             #[cfg(target_arch = "x86_64")]
             Arithmetic::Avx512(l) => l.lazy_multiple(),
             #[cfg(target_arch = "x86_64")]
@@ -260,6 +272,8 @@ impl Elementwise {
         match &self.arithmetic {
             Arithmetic::Portable(l) => self.prepare_key_for(l, pairs),
             #[cfg(target_arch = "x86_64")]
+            Arithmetic::Avx2(l) => self.prepare_key_for(l, pairs),
+            #[cfg(target_arch = "x86_64")]
             Arithmetic::Avx512(l) => self.prepare_key_for(l, pairs),
             #[cfg(target_arch = "x86_64")]
             Arithmetic::IfmaBelow61(l) => self.prepare_key_for(l, pairs),
@@ -270,7 +284,7 @@ impl Elementwise {
         }
     }
 
-    fn prepare_key_for<L: Lanes>(&self, _: &L, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
+    fn prepare_key_for<L: Lanes>(&self, l: &L, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         let length = pairs.first().map_or(0, |(b, _)| b.len());
         let mut key = KeyLimb::new::<L>(pairs.len(), length);
         let montgomery = self.scalar(pow_mod(2, u64::from(L::KEY_WORD.montgomery_log2), self.q));
@@ -278,6 +292,7 @@ impl Elementwise {
         for (d, pair) in pairs.iter().enumerate() {
             self.mul_scalar(&mut b, pair.0, &montgomery);
             self.mul_scalar(&mut a, pair.1, &montgomery);
+            b.iter_mut().chain(&mut a).for_each(|x| *x = l.key_word(*x));
             key.set(d, &b, &a);
         }
         key

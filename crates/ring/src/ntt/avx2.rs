@@ -21,13 +21,13 @@
 use super::{InverseFactor, portable::powers};
 use crate::{
     Kernel,
-    arith::{centred, inv_mod, mul_mod},
+    arith::{inv_mod, mul_mod},
     simd256::*,
 };
 
 #[derive(Debug, Clone)]
 pub(super) struct Plan {
-    q: u64,
+    modulus: Modulus,
     degree: usize,
     degree_inverse: u64,
     forward: Roots,
@@ -46,21 +46,19 @@ struct Roots {
 
 impl Roots {
     fn new(root: u64, q: u64, degree: usize) -> Self {
-        let roots: Vec<f64> = powers(root, q, degree).into_iter().map(|w| centred(w, q) as f64).collect();
+        let m = Modulus::new(q);
+        let roots: Vec<[f64; 2]> = powers(root, q, degree).into_iter().map(|w| m.prepare(w)).collect();
         let row = |k: usize| [1, 2, 2, 4, 4, 4, 4].map(|m| m * k).into_iter().zip([0, 0, 1, 0, 1, 2, 3]);
         let block = |b: usize| {
             let mut block = [[0.0; 8]; 7];
             for r in 0..8 {
                 for (slot, (node, child)) in block.iter_mut().zip(row(degree / 8 + 8 * b + r)) {
-                    slot[r] = roots[node + child];
+                    slot[r] = roots[node + child][0];
                 }
             }
             block
         };
-        Roots {
-            nodes: roots[..degree / 8].iter().map(|&w| [w, w / q as f64]).collect(),
-            rows: (0..degree / 64).map(block).collect(),
-        }
+        Roots { nodes: roots[..degree / 8].to_vec(), rows: (0..degree / 64).map(block).collect() }
     }
 
     /// The roots of a pass at node `k`: of the node, its two children and its four grandchildren (unless it has none).
@@ -84,8 +82,7 @@ struct NodeRoots([[f64; 2]; 7]);
 impl PassRoots for NodeRoots {
     #[inline(always)]
     fn get(self, _: Modulus, slot: usize) -> Factor {
-        let [value, quotient] = self.0[slot];
-        Factor { value: set1(value), quotient: set1(quotient) }
+        Factor::splat(self.0[slot])
     }
 }
 
@@ -182,7 +179,7 @@ impl Plan {
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
         let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
         let mut plan = Plan {
-            q,
+            modulus: Modulus::new(q),
             degree,
             degree_inverse,
             forward: Roots::new(root, q, degree),
@@ -199,15 +196,11 @@ impl Plan {
 
     /// `c / N` and its product with the root of the last layer, each with its quotient by `q`, as the bits of doubles.
     pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
-        let q = self.q;
+        let q = self.modulus.q;
         let root = self.inverse.nodes[1][0] as i64;
         let sum = mul_mod(self.degree_inverse, c, q);
         let difference = mul_mod(sum, root.rem_euclid(q as i64) as u64, q);
-        let pair = |w: u64| {
-            let w = centred(w, q) as f64;
-            [w.to_bits(), (w / q as f64).to_bits()]
-        };
-        let ([a, b], [c, d]) = (pair(sum), pair(difference));
+        let [[a, b], [c, d]] = [sum, difference].map(|w| self.modulus.prepare(w).map(f64::to_bits));
         InverseFactor([a, b, c, d])
     }
 
@@ -257,7 +250,7 @@ impl Plan {
     /// One pass at node `k`; the first one makes doubles in `[-q, q)` of integers in `[0, 2q)`.
     #[target_feature(enable = "avx2,fma")]
     fn forward_pass<const R: usize, const FIRST: bool>(&self, a: &mut [u64], k: usize) {
-        let (m, w) = (Modulus::new(self.q), self.forward.pass(k));
+        let (m, w) = (self.modulus, self.forward.pass(k));
         let stride = a.len() / R;
         let p = a.as_mut_ptr();
         for j in (0..stride).step_by(4) {
@@ -266,7 +259,7 @@ impl Plan {
                 // SAFETY: `stride` is a multiple of 4, so 4 elements from `j + i stride` are within the `R stride` of `a`.
                 *x = unsafe {
                     let p = p.add(j + i * stride);
-                    if FIRST { from_integers(load_integers(p), self.q as f64) } else { load(p.cast()) }
+                    if FIRST { from_integers(load_integers(p), m.q as f64) } else { load(p.cast()) }
                 };
             }
             forward_layers(m, &mut x, w);
@@ -282,7 +275,7 @@ impl Plan {
     fn forward_end<const LAZY: bool>(&self, a: &mut [u64], k: usize) {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
         let p = a.as_mut_ptr();
-        let m = Modulus::new(self.q);
+        let m = self.modulus;
         let mut matrix = Matrix([0.0; 64]);
         let matrix = matrix.0.as_mut_ptr();
         for column in [0, 4] {
@@ -314,7 +307,7 @@ impl Plan {
             }
             forward_layer::<8, 4>(m, &mut x, w);
             for (column, x) in x.into_iter().enumerate() {
-                let x = if LAZY { to_integers(x, 2 * self.q) } else { m.to_canonical(m.reduce(x), self.q) };
+                let x = if LAZY { to_integers(x, 2 * m.q) } else { m.to_canonical(m.reduce(x)) };
                 // SAFETY: 4 elements from `8 column + first` are within the 64 of `a`.
                 unsafe { store_integers(p.add(8 * column + first), x) };
             }
@@ -356,7 +349,7 @@ impl Plan {
     fn inverse_start(&self, a: &mut [u64], k: usize) {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
         let p = a.as_mut_ptr();
-        let m = Modulus::new(self.q);
+        let m = self.modulus;
         let mut matrices = Matrix([0.0; 64]);
         let matrices = matrices.0.as_mut_ptr();
         let block = &self.inverse.rows[k - self.degree / 64];
@@ -364,7 +357,7 @@ impl Plan {
             let mut x = [set1(0.0); 8];
             for (column, x) in x.iter_mut().enumerate() {
                 // SAFETY: 4 elements from `8 column + first` are within the 64 of `a`.
-                *x = from_integers(unsafe { load_integers(p.add(8 * column + first)) }, self.q as f64);
+                *x = from_integers(unsafe { load_integers(p.add(8 * column + first)) }, m.q as f64);
             }
             inverse_layers(m, &mut x, RowRoots { block, first });
             for (column, x) in x.into_iter().enumerate() {
@@ -390,7 +383,7 @@ impl Plan {
     /// One pass at node `k`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_pass<const R: usize>(&self, a: &mut [u64], k: usize) {
-        let (m, w) = (Modulus::new(self.q), self.inverse.pass(k));
+        let (m, w) = (self.modulus, self.inverse.pass(k));
         let stride = a.len() / R;
         let p = a.as_mut_ptr();
         for j in (0..stride).step_by(4) {
@@ -410,11 +403,9 @@ impl Plan {
     /// The pass at the root, times the constant of `factor`, to integers in `[0, q)`.
     #[target_feature(enable = "avx2,fma")]
     fn inverse_last_pass<const R: usize>(&self, a: &mut [u64], factor: &InverseFactor) {
-        let (m, w) = (Modulus::new(self.q), self.inverse.pass(1));
-        let [sum, sum_quotient, difference, difference_quotient] =
-            factor.0.map(|bits| set1(f64::from_bits(bits)));
-        let sum = Factor { value: sum, quotient: sum_quotient };
-        let difference = Factor { value: difference, quotient: difference_quotient };
+        let (m, w) = (self.modulus, self.inverse.pass(1));
+        let [a0, a1, b0, b1] = factor.0.map(f64::from_bits);
+        let (sum, difference) = (Factor::splat([a0, a1]), Factor::splat([b0, b1]));
         let stride = a.len() / R;
         let p = a.as_mut_ptr();
         for j in (0..stride).step_by(4) {
@@ -430,7 +421,7 @@ impl Plan {
             }
             for (i, x) in x.into_iter().enumerate() {
                 // SAFETY: as above.
-                unsafe { store_integers(p.add(j + i * stride), m.to_canonical(x, self.q)) };
+                unsafe { store_integers(p.add(j + i * stride), m.to_canonical(x)) };
             }
         }
     }
@@ -483,7 +474,7 @@ mod tests {
             return;
         }
         for (plan, reference) in plans() {
-            let (n, q) = (plan.degree, plan.q);
+            let (n, q) = (plan.degree, plan.modulus.q);
             let inputs = inputs(n, q).step_by(if n > 1 << 13 { 6 } else { 1 });
             for input in inputs {
                 let check = |transform: &dyn Fn(&mut [u64]), expected: &dyn Fn(&mut [u64]), bound: u64| {

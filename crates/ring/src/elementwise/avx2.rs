@@ -1,0 +1,210 @@
+//! The arithmetic for moduli below `2^50` on AVX2 and FMA: four residues at a time, as doubles (module [`crate::simd256`]).
+//!
+//! Instructions per four residues beyond the conversion to doubles and back (2 for each operand, 5 for each result): product
+//! 6, product by a constant 6, a term of an inner product 4, its reduction 9, reduction of a word 8.
+
+use super::{
+    Scalar,
+    lanes::{KeyWord, Lanes},
+};
+use crate::simd256::*;
+
+/// The constants of one modulus `q`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct F64 {
+    modulus: Modulus,
+    lazy_multiple: u64,
+}
+
+/// Where the high parts of a sum of products start. Sums around `3 2^102` stay between `2^103` and `2^104` as long as they
+/// move by less than `2^102`, and so are multiples of `2^51`.
+const HIGH: f64 = 1.5 * (1u128 << 103) as f64;
+
+/// Rounds to a multiple of 4, as `3 2^51` rounds to an integer.
+const ROUND_TO_4: f64 = 1.5 * (1u64 << 54) as f64;
+
+impl F64 {
+    /// Whether `q` is in range: `[2^13, 2^50)`.
+    pub(super) fn supports(q: u64) -> bool {
+        (1 << 13..1 << 50).contains(&q)
+    }
+
+    pub(super) fn new(q: u64) -> Self {
+        debug_assert!(Self::supports(q));
+        F64 { modulus: Modulus::new(q), lazy_multiple: ((1 << 52) / q).min(16) }
+    }
+
+    /// Half of the lazy multiple, rounded up, times `q`.
+    #[inline(always)]
+    fn half(&self) -> u64 {
+        self.lazy_multiple.div_ceil(2) * self.modulus.q
+    }
+
+    /// `x - m` where that is not negative, else `x`, for `x` and `m` below `2^63`.
+    #[inline(always)]
+    fn subtract_if_not_below(x: I, m: I) -> I {
+        let difference = sub_integers(x, m);
+        where_negative(difference, x, difference)
+    }
+}
+
+impl Lanes for F64 {
+    type V = I;
+    const LANES: usize = 4;
+    type Factor = Factor;
+    /// High parts, multiples of `2^51` away from [`HIGH`], and what is left of the products, at most `2^50` each.
+    type Sum = (V, V);
+    /// Products are below `2^100`, as [`Lanes::multiplicand`] leaves at most `2^51.3` (`3q` where `5q < 2^52`, or `2q`) and keys
+    /// are centred.
+    const TERMS: usize = 4;
+    const KEY_WORD: KeyWord = KeyWord { bytes: 8, montgomery_log2: 0 };
+
+    #[inline(always)]
+    fn modulus(&self) -> u64 {
+        self.modulus.q
+    }
+
+    #[inline(always)]
+    fn lazy_multiple(&self) -> u64 {
+        self.lazy_multiple
+    }
+
+    #[inline(always)]
+    unsafe fn load(p: *const u64) -> I {
+        // SAFETY: the caller vouches for `p`.
+        unsafe { load_integers(p) }
+    }
+
+    #[inline(always)]
+    unsafe fn store(p: *mut u64, x: I) {
+        // SAFETY: the caller vouches for `p`.
+        unsafe { store_integers(p, x) }
+    }
+
+    #[inline(always)]
+    fn splat(x: u64) -> I {
+        set1_integer(x)
+    }
+
+    #[inline(always)]
+    fn wrapping_add(a: I, b: I) -> I {
+        add_integers(a, b)
+    }
+
+    #[inline(always)]
+    fn wrapping_sub(a: I, b: I) -> I {
+        sub_integers(a, b)
+    }
+
+    #[inline(always)]
+    fn subtract_if_above(x: I, m: I) -> I {
+        // With the top bits turned, the signed comparison is that of the unsigned numbers.
+        let top = set1_integer(1 << 63);
+        let below = greater_integers(xor_integers(m, top), xor_integers(x, top));
+        where_negative(below, x, sub_integers(x, m))
+    }
+
+    #[inline(always)]
+    fn add_if_negative(d: I, m: I) -> I {
+        where_negative(d, add_integers(d, m), d)
+    }
+
+    #[inline(always)]
+    fn add(&self, a: I, b: I) -> I {
+        Self::subtract_if_not_below(add_integers(a, b), set1_integer(self.modulus.q))
+    }
+
+    #[inline(always)]
+    fn neg(&self, a: I) -> I {
+        let q = set1_integer(self.modulus.q);
+        Self::subtract_if_not_below(sub_integers(q, a), q)
+    }
+
+    #[inline(always)]
+    fn mul(&self, a: I, b: I) -> I {
+        self.modulus.to_canonical(self.modulus.mul(from_integers(a, 0.0), from_integers(b, 0.0)))
+    }
+
+    #[inline(always)]
+    fn mul_add(&self, c: I, a: I, b: I) -> I {
+        let [a, b, c] = [a, b, c].map(|x| from_integers(x, 0.0));
+        self.modulus.to_canonical(self.modulus.mul_add(c, a, b))
+    }
+
+    #[inline(always)]
+    fn mul_pair(&self, a: I, b: I, c: I, d: I) -> I {
+        let [a, b, c, d] = [a, b, c, d].map(|x| from_integers(x, 0.0));
+        self.modulus.to_canonical(self.modulus.mul_add(self.modulus.mul(a, b), c, d))
+    }
+
+    /// The high half leaves at most `3q/4`: its quotient, up to `2^51`, is off by at most `1/2 + 1/4`. With the low half that is
+    /// below `2^51`.
+    #[inline(always)]
+    fn reduce(&self, x: I) -> I {
+        let (high, low) = halves(x);
+        let m = self.modulus;
+        m.to_canonical(m.reduce(add(m.reduce(high), low)))
+    }
+
+    #[inline(always)]
+    fn factor(&self, s: &Scalar) -> Factor {
+        Factor::splat(self.modulus.prepare(s.value))
+    }
+
+    #[inline(always)]
+    fn mul_factor(&self, x: I, f: Factor) -> I {
+        self.modulus.to_canonical(self.modulus.mul_factor(from_integers(x, 0.0), f))
+    }
+
+    /// `b` is first brought below half of the lazy multiple, so that the difference is in `[0, 2^52)`.
+    #[inline(always)]
+    fn lazy_difference(&self, a: I, b: I) -> I {
+        let half = set1_integer(self.half());
+        sub_integers(add_integers(a, half), Self::subtract_if_not_below(b, half))
+    }
+
+    #[inline(always)]
+    fn key_word(&self, residue: u64) -> u64 {
+        self.modulus.prepare(residue)[0].to_bits()
+    }
+
+    #[inline(always)]
+    unsafe fn load_key(p: *const u8) -> I {
+        // SAFETY: the caller vouches for 32 bytes.
+        unsafe { load_integers(p.cast()) }
+    }
+
+    #[inline(always)]
+    fn prefetch(p: *const u8) {
+        // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
+        unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast()) }
+    }
+
+    #[inline(always)]
+    fn no_products(&self) -> (V, V) {
+        (set1(HIGH), set1(0.0))
+    }
+
+    #[inline(always)]
+    fn multiplicand(&self, x: I) -> I {
+        as_integers(from_integers(x, self.half() as f64))
+    }
+
+    #[inline(always)]
+    fn add_product(&self, (high, low): (V, V), x: I, y: I) -> (V, V) {
+        let (x, y) = (as_doubles(x), as_doubles(y));
+        let sum = mul_add(x, y, high);
+        // Exact: the difference of two multiples of 2^51 that are at most 2^102, and the error of the sum.
+        (sum, add(low, mul_sub(x, y, sub(sum, high))))
+    }
+
+    /// The quotient of the high part, below `2^53`, is off by at most 2 from rounding and 1 from the rounded `1/q`; so `3q` is
+    /// left of it at most, and below `2^53` with the low part, at most `2^52`.
+    #[inline(always)]
+    fn reduce_sum(&self, (high, low): (V, V), _: usize) -> I {
+        let m = self.modulus;
+        let high = sub(high, set1(HIGH));
+        let rest = m.subtract_quotient(high, ROUND_TO_4);
+        m.to_canonical(m.reduce(add(rest, low)))
+    }
+}
