@@ -86,12 +86,8 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// upper halves are left as [`Arithmetic::inverse_join`] takes them; a whole pass as it leaves them.
     fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4];
 
-    /// The third layer of an inverse pass, on its two halves: four sums, to be passed to [`Arithmetic::inverse_leave`],
-    /// and four products (inverse-loose).
-    fn inverse_join(self, lower: [V; 4], upper: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]);
-
-    /// The four sums of [`Arithmetic::inverse_join`], to inverse-loose.
-    fn inverse_leave(self, sums: [V; 4]) -> [V; 4];
+    /// A butterfly of the third layer of an inverse pass, between register `index` (0 to 3) of each half; to inverse-loose.
+    fn inverse_join(self, index: usize, x: V, y: V, w: Twiddle) -> (V, V);
 
     /// A pass of a single layer, from inverse-loose to inverse-loose.
     fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V);

@@ -22,6 +22,15 @@ fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
     }
 }
 
+/// Eight results, to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
+#[inline(always)]
+fn leave<A: Arithmetic, const CANONICAL: bool>(a: A, mut r: [V; 8]) -> [V; 8] {
+    for x in &mut r {
+        *x = if CANONICAL { a.leave_canonical(*x) } else { a.leave_lazy(*x) };
+    }
+    r
+}
+
 /// Eight vectors `stride` words apart.
 ///
 /// # Safety
@@ -150,12 +159,9 @@ pub(super) unsafe fn end<A: Arithmetic, const WIDE: bool, const FACTORED: bool, 
     layer(a, &mut y, ty, 1);
     layer(a, &mut x, tx, 2);
     layer(a, &mut y, ty, 2);
-    for r in x.iter_mut().chain(&mut y) {
-        *r = if CANONICAL { a.leave_canonical(*r) } else { a.leave_lazy(*r) };
-    }
     // SAFETY: 64 words each.
     unsafe {
-        store8(p, 8, x);
-        store8(p.add(64), 8, y);
+        store8(p, 8, leave::<_, CANONICAL>(a, x));
+        store8(p.add(64), 8, leave::<_, CANONICAL>(a, y));
     }
 }

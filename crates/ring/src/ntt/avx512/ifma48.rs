@@ -46,15 +46,14 @@ impl Arithmetic for Ifma48 {
 
     #[inline(always)]
     fn new(q: u64) -> Self {
-        let multiple = |k: u64| set1(k * q);
         Ifma48 {
-            q: multiple(1),
+            q: set1(q),
             q_inverse: set1(inv52(q)),
-            q2: multiple(2),
-            q3: multiple(3),
-            q4: multiple(4),
-            q6: multiple(6),
-            q8: multiple(8),
+            q2: set1(2 * q),
+            q3: set1(3 * q),
+            q4: set1(4 * q),
+            q6: set1(6 * q),
+            q8: set1(8 * q),
         }
     }
 
@@ -147,21 +146,21 @@ impl Arithmetic for Ifma48 {
     }
 
     #[inline(always)]
-    fn inverse_join(self, lower: [V; 4], upper: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]) {
-        let x = [red(lower[0], self.q8), lower[1], lower[2], lower[3]]; // 0: [0, 16q) to [0, 8q)
-        let y = [maxu(upper[0], sub(upper[0], self.q8)), upper[1], upper[2], upper[3]]; // 0: [-8q, 8q) to [-8q, 0)
-        let product = |i: usize| self.product(sub(x[i], y[i]), w, self.q);
-        (
-            [add(x[0], y[0]), add(x[1], y[1]), add(x[2], y[2]), add(x[3], y[3])],
-            [product(0), product(1), product(2), product(3)],
-        )
-    }
-
-    /// The sums are in `[-8q, 8q)`, `(-4q, 4q)`, `(0, 4q)` and `(0, 4q)`.
-    #[inline(always)]
-    fn inverse_leave(self, sums: [V; 4]) -> [V; 4] {
-        let s0 = minu(sums[0], add(sums[0], self.q8));
-        [red(s0, self.q4), minu(sums[1], add(sums[1], self.q4)), sums[2], sums[3]]
+    fn inverse_join(self, index: usize, x: V, y: V, w: Twiddle) -> (V, V) {
+        match index {
+            0 => {
+                let x = red(x, self.q8); // [0, 16q) to [0, 8q)
+                let y = maxu(y, sub(y, self.q8)); // [-8q, 8q) to [-8q, 0)
+                let sum = add(x, y); // [-8q, 8q)
+                let sum = minu(sum, add(sum, self.q8));
+                (red(sum, self.q4), self.product(sub(x, y), w, self.q))
+            }
+            1 => {
+                let sum = add(x, y); // (-4q, 4q)
+                (minu(sum, add(sum, self.q4)), self.product(sub(x, y), w, self.q))
+            }
+            _ => (add(x, y), self.product(sub(x, y), w, self.q)),
+        }
     }
 
     #[inline(always)]

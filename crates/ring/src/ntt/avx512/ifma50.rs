@@ -103,24 +103,16 @@ impl Arithmetic for Ifma50 {
         let (s, p) = (add(s0, s1), add(p0, p1));
         let (ds, dp) = (sub(s0, s1), sub(p0, p1));
         if half == Half::Upper {
-            let product = |d: V| self.product(d, w, self.minus_q);
-            [self.lower(s), self.lower(p), product(ds), product(dp)]
+            let (ds, dp) = (self.product(ds, w, self.minus_q), self.product(dp, w, self.minus_q));
+            [self.lower(s), self.lower(p), ds, dp]
         } else {
-            let product = |d: V| self.product(d, w, self.q);
-            [self.raise(s), self.raise(p), product(ds), product(dp)]
+            [self.raise(s), self.raise(p), self.product(ds, w, self.q), self.product(dp, w, self.q)]
         }
     }
 
     #[inline(always)]
-    fn inverse_join(self, x: [V; 4], y: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]) {
-        let sum = |i: usize| self.raise(add(x[i], y[i]));
-        let product = |i: usize| self.product(sub(x[i], y[i]), w, self.q);
-        ([sum(0), sum(1), sum(2), sum(3)], [product(0), product(1), product(2), product(3)])
-    }
-
-    #[inline(always)]
-    fn inverse_leave(self, sums: [V; 4]) -> [V; 4] {
-        sums
+    fn inverse_join(self, _: usize, x: V, y: V, w: Twiddle) -> (V, V) {
+        (self.raise(add(x, y)), self.product(sub(x, y), w, self.q))
     }
 
     #[inline(always)]

@@ -7,24 +7,16 @@ use super::{
 };
 use crate::simd512::{V, load, store, transpose};
 
+/// Three layers in registers, with the multiplier `w` in the third: from inverse-loose to inverse-loose, sums first.
 #[inline(always)]
-fn halves(r: [V; 8]) -> ([V; 4], [V; 4]) {
-    ([r[0], r[1], r[2], r[3]], [r[4], r[5], r[6], r[7]])
-}
-
-#[inline(always)]
-fn whole([a, b, c, d]: [V; 4], [e, f, g, h]: [V; 4]) -> [V; 8] {
-    [a, b, c, d, e, f, g, h]
-}
-
-/// Three layers in registers, from inverse-loose to inverse-loose.
-#[inline(always)]
-fn layers<A: Arithmetic, T: Tree>(a: A, r: [V; 8], t: T) -> [V; 8] {
-    let (lower, upper) = halves(r);
-    let lower = a.inverse_half(lower, t, 1, Half::Lower);
-    let upper = a.inverse_half(upper, t, 2, Half::Upper);
-    let (sums, products) = a.inverse_join(lower, upper, t.twiddle(a, 0));
-    whole(a.inverse_leave(sums), products)
+fn layers<A: Arithmetic, T: Tree>(a: A, r: [V; 8], t: T, w: Twiddle) -> [V; 8] {
+    let [x0, x1, x2, x3] = a.inverse_half([r[0], r[1], r[2], r[3]], t, 1, Half::Lower);
+    let [y0, y1, y2, y3] = a.inverse_half([r[4], r[5], r[6], r[7]], t, 2, Half::Upper);
+    let (s0, p0) = a.inverse_join(0, x0, y0, w);
+    let (s1, p1) = a.inverse_join(1, x1, y1, w);
+    let (s2, p2) = a.inverse_join(2, x2, y2, w);
+    let (s3, p3) = a.inverse_join(3, x3, y3, w);
+    [s0, s1, s2, s3, p0, p1, p2, p3]
 }
 
 /// The first six layers (`WIDE`: seven) on the 64-blocks `2 pair` and `2 pair + 1`, each transposed before; from `[0, 2q)` to
@@ -42,12 +34,13 @@ pub(super) unsafe fn end<A: Arithmetic, const WIDE: bool, const FACTORED: bool>(
 ) {
     // SAFETY: 64 words each.
     let (x, y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
-    let x = layers(a, x, t.lanes::<FACTORED>(2 * pair));
-    let y = layers(a, y, t.lanes::<FACTORED>(2 * pair + 1));
+    let (tx, ty) = (t.lanes::<FACTORED>(2 * pair), t.lanes::<FACTORED>(2 * pair + 1));
+    let x = layers(a, x, tx, tx.twiddle(a, 0));
+    let y = layers(a, y, ty, ty.twiddle(a, 0));
     let (x, y) = (transpose(x), transpose(y));
     let node = degree / 64 + 2 * pair;
-    let mut x = layers(a, x, t.tree(node));
-    let mut y = layers(a, y, t.tree(node + 1));
+    let mut x = layers(a, x, t.tree(node), t.node(node));
+    let mut y = layers(a, y, t.tree(node + 1), t.node(node + 1));
     if WIDE {
         let w = t.node(degree / 128 + pair);
         for (x, y) in x.iter_mut().zip(&mut y) {
@@ -72,7 +65,7 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
         // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
         unsafe {
             let r = load8(p.add(j), stride);
-            store8(p.add(j), stride, layers(a, r, w));
+            store8(p.add(j), stride, layers(a, r, w, w[0]));
         }
     }
 }
@@ -95,12 +88,12 @@ pub(super) unsafe fn last<A: Arithmetic>(
     for j in (0..stride).step_by(8) {
         // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
         unsafe {
-            let (lower, upper) = halves(load8(p.add(j), stride));
-            let lower = a.inverse_half(lower, w, 1, Half::Lower);
-            let upper = a.inverse_half(upper, w, 2, Half::Upper);
-            let (s, d) = a.inverse_join(lower, upper, products);
-            let s = a.inverse_leave(s).map(|x| a.scale(x, sums));
-            store8(p.add(j), stride, whole(s, d.map(|x| a.inverse_canonical(x))));
+            let r = load8(p.add(j), stride);
+            let [s0, s1, s2, s3, p0, p1, p2, p3] = layers(a, r, w, products);
+            let s = [a.scale(s0, sums), a.scale(s1, sums), a.scale(s2, sums), a.scale(s3, sums)];
+            let (p0, p1) = (a.inverse_canonical(p0), a.inverse_canonical(p1));
+            let (p2, p3) = (a.inverse_canonical(p2), a.inverse_canonical(p3));
+            store8(p.add(j), stride, [s[0], s[1], s[2], s[3], p0, p1, p2, p3]);
         }
     }
 }

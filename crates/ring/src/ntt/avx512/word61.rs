@@ -102,8 +102,7 @@ impl Arithmetic for Word61 {
         let p1 = sub(self.product(sub(r[2], y1), t.twiddle(self, 2 * root + 2)), self.q4);
         let w = t.twiddle(self, root);
         let (s, p) = (add(s0, s1), add(p0, p1));
-        let product = |d: V| self.product(d, w);
-        let (ds, dp) = (product(sub(s0, s1)), product(sub(p0, p1)));
+        let (ds, dp) = (self.product(sub(s0, s1), w), self.product(sub(p0, p1), w));
         if half == Half::Upper {
             [self.lower(s), self.lower(p), sub(ds, self.q4), sub(dp, self.q4)]
         } else {
@@ -112,15 +111,8 @@ impl Arithmetic for Word61 {
     }
 
     #[inline(always)]
-    fn inverse_join(self, x: [V; 4], y: [V; 4], w: Twiddle) -> ([V; 4], [V; 4]) {
-        let sum = |i: usize| self.raise(add(x[i], y[i]));
-        let product = |i: usize| self.product(sub(x[i], y[i]), w);
-        ([sum(0), sum(1), sum(2), sum(3)], [product(0), product(1), product(2), product(3)])
-    }
-
-    #[inline(always)]
-    fn inverse_leave(self, sums: [V; 4]) -> [V; 4] {
-        sums
+    fn inverse_join(self, _: usize, x: V, y: V, w: Twiddle) -> (V, V) {
+        (self.raise(add(x, y)), self.product(sub(x, y), w))
     }
 
     #[inline(always)]
