@@ -3,6 +3,7 @@
 use zeroize::Zeroize;
 
 use super::Sampler;
+use crate::Kernel;
 
 /// The standard deviation parameter of [`Sampler::gaussian`]: the customary `8 / sqrt(2 pi)` of the Homomorphic Encryption
 /// Standard, rounded as everybody rounds it.
@@ -23,7 +24,7 @@ const TAILS: [(u64, u64); 41] = {
 const LOW_63: u64 = (1 << 63) - 1;
 
 /// How many values are drawn side by side.
-const LANES: usize = 16;
+const LANES: usize = 32;
 
 impl Sampler {
     /// Fills `out` with independent draws `X` from the discrete Gaussian distribution on the integers with parameter [`SIGMA`]:
@@ -37,16 +38,40 @@ impl Sampler {
         let mut low = [0; LANES];
         let mut values = [0; LANES];
         for chunk in out.chunks_mut(LANES) {
-            for (h, l) in high.iter_mut().zip(&mut low).take(chunk.len()) {
-                (*h, *l) = (self.stream.word(), self.stream.word());
-            }
-            invert(&high, &low, &mut values);
+            self.stream.fill(&mut high[..chunk.len()]);
+            self.stream.fill(&mut low[..chunk.len()]);
+            invert_with(self.stream.kernel(), &high, &low, &mut values);
             chunk.copy_from_slice(&values[..chunk.len()]);
         }
         high.zeroize();
         low.zeroize();
         values.zeroize();
     }
+}
+
+/// [`invert`] with the instructions of a kernel.
+fn invert_with(kernel: Kernel, high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the CPU supports the kernel, as `Kernel::detect` and the tests see to.
+        Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { invert_avx512(high, low, values) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Kernel::Avx2 => unsafe { invert_avx2(high, low, values) },
+        _ => invert(high, low, values),
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+fn invert_avx512(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
+    invert(high, low, values);
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn invert_avx2(high: &[u64; LANES], low: &[u64; LANES], values: &mut [i64; LANES]) {
+    invert(high, low, values);
 }
 
 /// The values for the uniform numbers whose high and low 63 bits are in the low bits of `high` and `low`; the top bit of `high`
@@ -108,9 +133,14 @@ mod tests {
     #[test]
     fn inversion_is_exact_at_the_edges() {
         let value = |high: u64, low: u64| {
-            let mut values = [0; LANES];
-            invert(&[high; LANES], &[low; LANES], &mut values);
-            values[0]
+            let mut all = [0; LANES];
+            invert(&[high; LANES], &[low; LANES], &mut all);
+            for kernel in Kernel::supported() {
+                let mut values = [0; LANES];
+                invert_with(kernel, &[high; LANES], &[low; LANES], &mut values);
+                assert_eq!(values, all, "{kernel}");
+            }
+            all[0]
         };
         for (k, &(high, low)) in TAILS.iter().enumerate() {
             let k = k as i64;

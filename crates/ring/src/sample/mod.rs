@@ -13,6 +13,7 @@
 //! Seeds and keystreams are wiped when dropped. [`Sampler::ternary`], [`Sampler::sparse_ternary`] and [`Sampler::gaussian`]
 //! neither branch on nor index with anything that their results depend on.
 
+mod chacha;
 mod gaussian;
 mod gaussian_table;
 mod seed;

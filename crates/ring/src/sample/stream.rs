@@ -1,50 +1,56 @@
-//! The ChaCha20 keystream as 64-bit words.
+//! The keystream as 64-bit words, in the order of use.
 
-use rand_chacha::{
-    ChaCha20Rng,
-    rand_core::{RngCore, SeedableRng},
-};
 use zeroize::Zeroize;
 
-use super::Seed;
-
-/// How many words are made at a time.
-const WORDS: usize = 256;
+use super::{
+    Seed,
+    chacha::{BATCH, ChaCha},
+};
+use crate::Kernel;
 
 pub(super) struct Keystream {
-    rng: ChaCha20Rng,
-    words: [u64; WORDS],
+    kernel: Kernel,
+    chacha: ChaCha,
+    words: [u64; BATCH],
     /// How many of `words` have been used.
     used: usize,
 }
 
 impl Keystream {
     pub(super) fn new(seed: &Seed, stream: u64, block: u64) -> Self {
-        let mut rng = ChaCha20Rng::from_seed(*seed.as_bytes());
-        rng.set_stream(stream);
-        rng.set_word_pos(u128::from(block) * 16);
-        Keystream { rng, words: [0; WORDS], used: WORDS }
+        // The words are the same for every kernel, so that one that cannot be used need not be an error here.
+        let kernel = Kernel::detect().unwrap_or(Kernel::Portable);
+        Keystream { kernel, chacha: ChaCha::new(seed, stream, block, kernel), words: [0; BATCH], used: BATCH }
+    }
+
+    /// What the CPU is used for.
+    pub(super) fn kernel(&self) -> Kernel {
+        self.kernel
     }
 
     /// The next words: at least one, at most `max`.
     pub(super) fn some(&mut self, max: usize) -> &[u64] {
-        if self.used == WORDS {
-            self.refill();
+        if self.used == BATCH {
+            self.chacha.batch(&mut self.words);
+            self.used = 0;
         }
         let start = self.used;
-        self.used = WORDS.min(start + max);
+        self.used = BATCH.min(start + max);
         &self.words[start..self.used]
+    }
+
+    /// Fills `out` with the next words.
+    pub(super) fn fill(&mut self, out: &mut [u64]) {
+        let mut filled = 0;
+        while filled < out.len() {
+            let words = self.some(out.len() - filled);
+            out[filled..filled + words.len()].copy_from_slice(words);
+            filled += words.len();
+        }
     }
 
     pub(super) fn word(&mut self) -> u64 {
         self.some(1)[0]
-    }
-
-    fn refill(&mut self) {
-        for word in &mut self.words {
-            *word = self.rng.next_u64();
-        }
-        self.used = 0;
     }
 }
 
