@@ -80,6 +80,7 @@ impl Digits {
         Target {
             family: Family::Ifma,
             p,
+            digits: [0; 2],
             inverse: inv52(p),
             weights,
             start: [mul_mod(source.offset(p), radix, p), 0, 0],
@@ -193,13 +194,18 @@ unsafe fn sums<const J: usize>(
     stream: bool,
 ) {
     let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
+    let start = targets.map(|target| if rows.first == 0 { 0 } else { target.start[0] });
+    let (p, inverse) = (targets.map(|target| target.p), targets.map(|target| target.inverse));
+    let corrections = targets.iter().map(|target| target.corrections).max().unwrap_or(0);
     let weights: [*const u64; J] = targets.map(|target| target.weights.as_ptr());
     let out: [*mut u64; J] = std::array::from_fn(|j| outputs[j].data.as_mut_ptr().wrapping_add(at));
     for u in (0..count).step_by(16) {
         // SAFETY: `u + 16 <= count`; each target has a weight for every row.
         unsafe {
-            let mut low = targets.map(|t| [set1(if rows.first == 0 { 0 } else { t.start[0] }); 2]);
-            let mut high = targets.map(|t| [set1(t.p); 2]);
+            let (mut low, mut high) = ([[zero(); 2]; J], [[zero(); 2]; J]);
+            for j in 0..J {
+                (low[j], high[j]) = ([set1(start[j]); 2], [set1(p[j]); 2]);
+            }
             for row in rows.first..rows.full {
                 let y0 = load(tile.add(row * TILE + u));
                 let y1 = load(tile.add(row * TILE + u + 8));
@@ -217,19 +223,25 @@ unsafe fn sums<const J: usize>(
                     low[j] = [madd52lo(low[j][0], y0, w), madd52lo(low[j][1], y1, w)];
                 }
             }
+            let mut r = [[zero(); 2]; J];
             for j in 0..J {
-                let (p, inverse) = (set1(targets[j].p), set1(targets[j].inverse));
-                for v in 0..2 {
-                    let mut r = redc52(high[j][v], low[j][v], p, inverse);
-                    for c in (1..=targets[j].corrections).rev() {
-                        r = red(r, set1(targets[j].p << c));
-                    }
-                    let to = out[j].add(u + 8 * v);
-                    if stream {
-                        _mm512_stream_si512(to.cast(), r);
-                    } else {
-                        store(to, r);
-                    }
+                let (p, inverse) = (set1(p[j]), set1(inverse[j]));
+                r[j] = [redc52(high[j][0], low[j][0], p, inverse), redc52(high[j][1], low[j][1], p, inverse)];
+            }
+            for c in (1..=corrections).rev() {
+                for j in 0..J {
+                    let multiple = set1(p[j] << c);
+                    r[j] = [red(r[j][0], multiple), red(r[j][1], multiple)];
+                }
+            }
+            for j in 0..J {
+                let to = out[j].add(u);
+                if stream {
+                    _mm512_stream_si512(to.cast(), r[j][0]);
+                    _mm512_stream_si512(to.add(8).cast(), r[j][1]);
+                } else {
+                    store(to, r[j][0]);
+                    store(to.add(8), r[j][1]);
                 }
             }
         }

@@ -31,7 +31,16 @@ pub(super) fn target(source: &Source, p: u64) -> Target {
     }
     groups.push(weights.len());
     let start = [mul_mod(source.offset(p), radix, p), 0, 0];
-    Target { family: Family::Portable, p, inverse: inverse(p), weights, start, groups, corrections: 0 }
+    Target {
+        family: Family::Portable,
+        p,
+        digits: [0; 2],
+        inverse: inverse(p),
+        weights,
+        start,
+        groups,
+        corrections: 0,
+    }
 }
 
 /// `p^{-1} mod 2^64` for odd `p` (Newton's iteration doubles the correct bits, from 3).

@@ -11,6 +11,7 @@ pub(super) fn target(p: u64) -> Target {
     Target {
         family: Family::Shift,
         p,
+        digits: [0; 2],
         inverse: 0,
         weights: Vec::new(),
         start: [0; 3],

@@ -39,6 +39,8 @@ pub(super) struct Target {
     pub family: Family,
     /// The modulus.
     pub p: u64,
+    /// The digits of the modulus, where a kernel needs them.
+    pub digits: [u64; 2],
     /// `p^{-1} mod R`.
     pub inverse: u64,
     /// What each row is multiplied by, times `R mod p`; first the row of the quotient, whose weight is `-D`.

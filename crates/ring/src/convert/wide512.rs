@@ -73,6 +73,7 @@ pub(super) fn target(source: &Source, p: u64) -> Target {
     Target {
         family: Family::Wide512,
         p,
+        digits: [p0, p1],
         inverse: inv64(p) & ((1 << DIGIT) - 1),
         weights,
         start: [0, s1, s2],
@@ -118,11 +119,39 @@ fn shift_down(x: V) -> V {
     unsafe { _mm512_srai_epi64::<DIGIT>(x) }
 }
 
+/// The product of the low halves of `a` and `b`, which is that of `simd512`, hidden from the compiler: where only low bits of the
+/// product are used, it would choose the multiplication of 64 bits, which is three times as slow.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn mul32_opaque(a: V, b: V) -> V {
+    let product;
+    // SAFETY: one instruction on registers.
+    unsafe {
+        std::arch::asm!("vpmuludq {}, {}, {}", out(zmm_reg) product, in(zmm_reg) a, in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    product
+}
+
 /// The product of the low halves of `a` and `b`, as signed numbers.
 #[inline(always)]
 fn mul_signed(a: V, b: V) -> V {
     // SAFETY: contract of `simd512`.
     unsafe { _mm512_mul_epi32(a, b) }
+}
+
+/// Stores digits and their sum, each to its row; `to` is in the row of the low digits.
+///
+/// # Safety
+/// The three rows have room.
+#[inline(always)]
+unsafe fn store_digits(to: *mut u64, low: V, high: V) {
+    // SAFETY: the caller vouches for `to`.
+    unsafe {
+        store(to, low);
+        store(to.add(TILE), add(low, high));
+        store(to.add(2 * TILE), high);
+    }
 }
 
 /// Fills the rows of `tile` from `count` coefficients from `at` on.
@@ -134,12 +163,6 @@ unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: 
     for u in (0..count).step_by(8) {
         // SAFETY: `u + 8 <= count`, which is a multiple of 16; the intrinsics as in `simd512`.
         unsafe {
-            let put = |row: usize, low: V, high: V| {
-                let to = tile.add(3 * row * TILE + u);
-                store(to, low);
-                store(to.add(TILE), add(low, high));
-                store(to.add(2 * TILE), high);
-            };
             let mut quotient = _mm512_setzero_pd();
             let mut above_half = zero();
             for (i, (y, input)) in y.iter().zip(&source.inputs).enumerate() {
@@ -152,12 +175,12 @@ unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: 
                 }
                 let x = _mm512_mask_sub_epi64(x, large, x, set1(input.q));
                 let high = shift_down(add(x, set1(1 << (DIGIT - 1))));
-                put(1 + i, sub(x, shl::<DIGIT>(high)), high);
+                store_digits(tile.add(3 * (1 + i) * TILE + u), sub(x, shl::<DIGIT>(high)), high);
             }
             if exact {
                 // The quotient of the centred inputs. Only its low half counts.
                 let rounded = _mm512_castpd_si512(_mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING)));
-                put(0, sub(rounded, above_half), zero());
+                store_digits(tile.add(u), sub(rounded, above_half), zero());
             }
         }
     }
@@ -178,12 +201,18 @@ unsafe fn sums<const J: usize>(
     let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
     let weights: [*const u64; J] = targets.map(|target| target.weights.as_ptr());
     let out: [*mut u64; J] = std::array::from_fn(|j| outputs[j].data.as_mut_ptr().wrapping_add(at));
+    let corrections = targets.iter().map(|target| target.corrections).max().unwrap_or(0);
     for u in (0..count).step_by(8) {
         let mut row = usize::from(!exact);
         for (number, &end) in targets[0].groups.iter().enumerate() {
             // SAFETY: `u + 8 <= count`; each target has three weights for every row.
             unsafe {
-                let mut s = targets.map(|t| t.start.map(set1));
+                let mut s = [[zero(); 3]; J];
+                for j in 0..J {
+                    for part in 0..3 {
+                        s[j][part] = set1(targets[j].start[part]);
+                    }
+                }
                 while row < end {
                     let from = tile.add(3 * row * TILE + u);
                     let y = [load(from), load(from.add(TILE)), load(from.add(2 * TILE))];
@@ -195,32 +224,38 @@ unsafe fn sums<const J: usize>(
                     }
                     row += 1;
                 }
+                let mut r = [zero(); J];
+                for j in 0..J {
+                    r[j] = reduce(s[j], targets[j]);
+                }
+                for c in (1..=corrections).rev() {
+                    for j in 0..J {
+                        r[j] = red(r[j], set1(targets[j].p << c));
+                    }
+                }
                 for j in 0..J {
                     let to = out[j].add(u);
-                    let mut r = reduce(s[j], targets[j]);
                     if number > 0 {
-                        r = red(add(r, load(to)), set1(2 * targets[j].p));
+                        r[j] = red(add(r[j], load(to)), set1(2 * targets[j].p));
                     }
-                    store(to, r);
+                    store(to, r[j]);
                 }
             }
         }
     }
 }
 
-/// The sum of products, reduced to `[0, 2p)`.
+/// The sum of products, reduced to what the target's corrections bring to `[0, 2p)`.
 #[inline(always)]
 fn reduce([s0, s1, s2]: [V; 3], target: &Target) -> V {
     let mask = set1((1 << DIGIT) - 1);
-    let (p0, p1) = (set1(target.p & ((1 << DIGIT) - 1)), set1(target.p >> DIGIT));
-    let inverse = set1(target.inverse);
+    let (p0, p1, inverse) = (set1(target.digits[0]), set1(target.digits[1]), set1(target.inverse));
     let s1 = sub(sub(s1, s0), s2);
-    let m = and(mul32(s0, inverse), mask);
-    let s1 = add(sub(s1, mul32(m, p1)), shift_down(sub(s0, mul32(m, p0))));
-    let m = and(mul32(s1, inverse), mask);
-    let mut r = add(sub(s2, mul32(m, p1)), shift_down(sub(s1, mul32(m, p0))));
-    for c in (1..=target.corrections).rev() {
-        r = red(r, set1(target.p << c));
+    // SAFETY: contract of `simd512`.
+    unsafe {
+        let m = and(mul32_opaque(s0, inverse), mask);
+        let s1 = add(sub(s1, mul32_opaque(m, p1)), shift_down(sub(s0, mul32_opaque(m, p0))));
+        let m = and(mul32_opaque(s1, inverse), mask);
+        add(sub(s2, mul32_opaque(m, p1)), shift_down(sub(s1, mul32_opaque(m, p0))))
     }
-    r
 }
