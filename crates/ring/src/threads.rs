@@ -46,6 +46,14 @@ impl Threads {
         }
     }
 
+    /// Calls `f(i, items[i])` for every item.
+    pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync + Send) {
+        match &self.pool {
+            None => items.iter_mut().enumerate().for_each(|(i, item)| f(i, item)),
+            Some(pool) => pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| f(i, item))),
+        }
+    }
+
     /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`.
     pub fn for_each_chunk(&self, data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
         match &self.pool {
@@ -113,6 +121,9 @@ mod tests {
             assert!(a.iter().enumerate().all(|(k, &x)| x == k as u64 / 8));
             threads.for_each_chunk_pair(&mut a, &mut b, 8, |i, a, b| b[0] = a[0] + i as u64);
             assert_eq!(b[32], 8);
+            let mut items = [(); 9].map(|()| 1);
+            threads.for_each_mut(&mut items, |i, item| *item += i);
+            assert_eq!(items, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
             let sum = std::sync::atomic::AtomicUsize::new(0);
             threads.for_each(10, |i| _ = sum.fetch_add(i, std::sync::atomic::Ordering::Relaxed));
             assert_eq!(sum.into_inner(), 45);
