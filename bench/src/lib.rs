@@ -1,9 +1,10 @@
-//! The papers' tables and the peers, side by side: `hippocrene-bench TABLE [--json]`, and `hippocrene-bench list`.
+//! The papers' tables and the peers, side by side: `hippocrene-bench TABLE [--json] [--peers]`, and `hippocrene-bench list`.
 //!
 //! Every table is one run on one pinned core. In the same run the crate `tfhe-ntt` is timed as a yardstick, so that the
 //! figures of peers that were measured on another machine can be carried over to this one.
 
 pub mod figures;
+pub mod live;
 pub mod machine;
 pub mod number;
 pub mod report;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::{
     figures::{PaperFigure, PeerFigure},
+    live::LiveFigure,
     number::{round_to, significant},
     tables::Table,
     yardstick::Yardstick,
@@ -25,8 +26,8 @@ pub struct Row {
 /// What a measurement is compared with.
 #[derive(Debug, Clone)]
 enum Against {
-    /// Something measured in this run.
-    Here { name: String, value: f64 },
+    /// Something measured in this run, in the unit of the row.
+    Here(Compared),
     /// A peer's figure on the reference machine.
     Peer(PeerFigure),
 }
@@ -37,9 +38,22 @@ impl Row {
         Row { name: name.into(), value, unit, against: None, paper: None, target: None }
     }
 
+    /// A row without a figure: it says why there is none.
+    pub fn missing(why: impl Into<String>) -> Self {
+        Row::new(why, f64::NAN, "")
+    }
+
     /// Compares with something measured in this run, in the same unit.
     pub fn against(mut self, name: impl Into<String>, value: f64) -> Self {
-        self.against = Some(Against::Here { name: name.into(), value });
+        let source = "measured in this run".into();
+        self.against = Some(Against::Here(Compared { name: name.into(), value, source }));
+        self
+    }
+
+    /// Compares with a time of a wheel, measured in this run.
+    pub fn against_live(mut self, figure: LiveFigure) -> Self {
+        let value = convert(figure.milliseconds, "ms", self.unit);
+        self.against = Some(Against::Here(Compared { name: figure.peer, value, source: figure.source }));
         self
     }
 
@@ -63,7 +77,7 @@ impl Row {
 
     fn line(self, yardstick: &Yardstick) -> Line {
         let against = self.against.map(|against| match against {
-            Against::Here { name, value } => Compared { name, value, source: "measured in this run".into() },
+            Against::Here(other) => other,
             Against::Peer(figure) => figure.compared(self.unit, yardstick),
         });
         let ratio = against.as_ref().map(|other| other.value / self.value);
@@ -186,7 +200,9 @@ impl fmt::Display for Report {
         writeln!(f, "kernel {}; yardstick {}\n", self.kernel, self.yardstick.in_words())?;
         let titles = ["", "ours", "", "against", "", "ratio", "target", "met", "paper", ""];
         let mut cells = vec![titles.map(String::from)];
-        cells.extend(self.rows.iter().map(Line::cells));
+        let (figures, missing): (Vec<&Line>, Vec<&Line>) =
+            self.rows.iter().partition(|row| row.value.is_finite());
+        cells.extend(figures.into_iter().map(Line::cells));
         let width = |column: usize| cells.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
         let widths: Vec<usize> = (0..titles.len()).map(width).collect();
         for row in &cells {
@@ -197,6 +213,7 @@ impl fmt::Display for Report {
             }
             writeln!(f, "{}", line.trim_end())?;
         }
+        missing.into_iter().try_for_each(|row| writeln!(f, "\n{}", row.row))?;
         let judged: Vec<bool> = self.rows.iter().filter_map(|row| row.met).collect();
         if !judged.is_empty() {
             let met = judged.iter().filter(|met| **met).count();
@@ -247,6 +264,7 @@ mod tests {
             Row::new("relinearisation key", 5.25, "MB").against_peer(lattigo("relinearisation key")),
             Row::new("transform", 20.0, "us").against("tfhe-ntt 0.7.1", 34.0).target(Some(1.75)),
             Row::new("something new", 0.1234567, "s"),
+            Row::missing("the wheel is not there"),
         ];
         Report::new("she", "a CPU".into(), "avx512ifma".into(), 1, slow_machine(), rows)
     }
@@ -262,6 +280,7 @@ mod tests {
         assert_eq!((&rows[1]["ratio"], &rows[1]["met"]), (&2.0.into(), &serde_json::Value::Null));
         assert_eq!((&rows[2]["ratio"], &rows[2]["met"]), (&1.7.into(), &false.into()));
         assert!(rows[3]["against"].is_null() && rows[3]["ratio"].is_null());
+        assert!(rows[4]["value"].is_null());
     }
 
     #[test]
@@ -287,7 +306,14 @@ mod tests {
             assert!(line[..at].ends_with(ratio), "{line}");
         }
         assert!(words.starts_with("kernel avx512ifma; yardstick tfhe-ntt 0.7.1"));
-        assert!(words.ends_with("1 of 2 targets met\n"));
+        assert!(words.ends_with("\n\nthe wheel is not there\n\n1 of 2 targets met\n"), "{words}");
+    }
+
+    #[test]
+    fn live_figures_are_not_scaled() {
+        let figure = LiveFigure { peer: "wheel".into(), milliseconds: 5.0, source: "here".into() };
+        let line = Row::new("rotate", 500.0, "us").against_live(figure).line(&slow_machine());
+        assert_eq!((line.against.unwrap().value, line.ratio), (5000.0, Some(10.0)));
     }
 
     #[test]

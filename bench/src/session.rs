@@ -5,6 +5,7 @@ use hippocrene_ring::Kernel;
 use crate::{
     Result,
     figures::{Papers, Peers},
+    live::Live,
     machine,
     report::{Report, Row},
     tables::Table,
@@ -20,6 +21,8 @@ pub struct Session {
     pub peers: Peers,
     /// What the papers state.
     pub papers: Papers,
+    /// What peers took in this run; empty where that was not asked for.
+    pub live: Live,
     clock: Clock,
 }
 
@@ -33,6 +36,7 @@ impl Session {
             kernel: Kernel::detect()?,
             peers: Peers::load()?,
             papers: Papers::load()?,
+            live: Live::default(),
             clock: Clock::new()?,
         })
     }

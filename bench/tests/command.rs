@@ -30,6 +30,13 @@ fn an_unknown_table_is_an_error_that_names_the_tables() {
 }
 
 #[test]
+fn a_table_without_live_peers_says_so() {
+    let out = bench(&["ntt", "--peers"]);
+    assert!(!out.status.success() && out.stdout.is_empty());
+    assert!(String::from_utf8(out.stderr).unwrap().contains("no peers that can be measured live"));
+}
+
+#[test]
 fn an_unknown_kernel_is_refused() {
     let out = Command::new(env!("CARGO_BIN_EXE_hippocrene-bench"))
         .args(["ntt", "--json"])

@@ -2,6 +2,7 @@
 
 mod hk20;
 mod ntt;
+mod ops;
 mod she;
 
 use serde::Serialize;
@@ -19,13 +20,15 @@ pub struct Table {
     pub memory: &'static str,
     /// How long it takes.
     pub time: &'static str,
+    /// Whether `--peers` adds peers that are measured in the same run.
+    pub live: bool,
     /// Measures it.
     #[serde(skip)]
     pub run: fn(&mut Session) -> Result<Vec<Row>>,
 }
 
 /// Every table there is.
-const ALL: &[Table] = &[ntt::TABLE, she::TABLE, hk20::TABLE];
+const ALL: &[Table] = &[ntt::TABLE, ops::TABLE, she::TABLE, hk20::TABLE];
 
 /// The table of that name.
 ///

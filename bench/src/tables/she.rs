@@ -1,7 +1,9 @@
 //! `she`: the operations of somewhat homomorphic CKKS on simple chains, as in Table 4 of GRAFT, and against the peers.
 
-use hippocrene_ring::{Kernel, automorphism::galois_element_of_rotation};
+use hippocrene_ckks::encoder::Encoder;
+use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, automorphism::galois_element_of_rotation};
 use hippocrene_rlwe::SecretDistribution;
+use num_complex::Complex64;
 
 use super::Table;
 use crate::{
@@ -15,14 +17,18 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "she",
     about: "the simple half of GRAFT Table 4: CKKS operations at simSHE14, simSHE15 and simSHE15s, at the paper's primes and with \
-            all primes below 2^50, against peers at the same sizes",
+            all primes below 2^50, against peers at the same sizes; decrypt ends in coefficients, so that decode is spared their \
+            transform (--peers: against wheels measured in the same run)",
     memory: "1 GB",
-    time: "about 1 minute",
+    time: "about 1 minute, with --peers about 3",
+    live: true,
     run,
 };
 
 /// How many rotations share one decomposition.
 const HOISTED: usize = 8;
+const ENCODE: &str = "encode";
+const DECODE: &str = "decode";
 const MULTIPLY: &str = "multiply + relinearise + rescale";
 const ROTATE: &str = "rotate";
 const ROTATE_HOISTED: &str = "rotate, hoisted, each of 8";
@@ -33,6 +39,8 @@ struct Shape {
     sizes: Sizes,
     /// How many primes a rescale divides away.
     rescale: usize,
+    /// log2 of the scale.
+    log_scale: i32,
     /// The group of peers' figures.
     peers: Option<&'static str>,
     /// The group of the paper's figures, where these are the paper's primes.
@@ -55,6 +63,7 @@ fn shapes() -> Vec<Shape> {
             name: "simSHE14",
             sizes: ternary(14, &units14, (60, 2)),
             rescale: 1,
+            log_scale: 38,
             peers: Some("she14"),
             paper: Some("simSHE14"),
             target: Some(2.2),
@@ -63,6 +72,7 @@ fn shapes() -> Vec<Shape> {
             name: "simSHE14, primes < 2^50",
             sizes: ternary(14, &units14, (48, 2)),
             rescale: 1,
+            log_scale: 38,
             peers: Some("she14"),
             paper: None,
             target: Some(7.0),
@@ -71,6 +81,7 @@ fn shapes() -> Vec<Shape> {
             name: "simSHE15",
             sizes: ternary(15, &units15, (60, 3)),
             rescale: 1,
+            log_scale: 41,
             peers: Some("she15"),
             paper: Some("simSHE15"),
             target: Some(2.2),
@@ -79,6 +90,7 @@ fn shapes() -> Vec<Shape> {
             name: "simSHE15, primes < 2^50",
             sizes: ternary(15, &units15, (48, 3)),
             rescale: 1,
+            log_scale: 41,
             peers: Some("she15"),
             paper: None,
             target: Some(7.0),
@@ -93,6 +105,7 @@ fn shapes() -> Vec<Shape> {
                 secret: SecretDistribution::SparseTernary { weight: 192 },
             },
             rescale: 2,
+            log_scale: 90,
             peers: None,
             paper: Some("simSHE15s"),
             target: None,
@@ -104,7 +117,9 @@ impl Shape {
     /// The ratio that is asked of an operation against a peer.
     fn target(&self, kernel: Kernel, operation: &str, peer: &str) -> Option<f64> {
         let lattigo = peer.starts_with("Lattigo") && [MULTIPLY, ROTATE].contains(&operation);
+        let seal = peer.starts_with("SEAL") && [ENCODE, DECODE].contains(&operation);
         match kernel {
+            Kernel::Avx512Ifma if seal && self.sizes.log_n == 15 => Some(1.3),
             Kernel::Avx512Ifma if lattigo => self.target,
             // Lattigo has no vector kernels; the portable ones are to stay near it.
             Kernel::Portable if lattigo => Some(1.0 / 1.3),
@@ -120,53 +135,73 @@ impl Shape {
         });
         let row = Row::new(format!("{}: {operation}", self.name), value, unit).paper(paper);
         let peers = self.peers.map_or(Vec::new(), |group| session.peers.all(group, operation));
-        if peers.is_empty() {
+        let live = self.peers.map_or(Vec::new(), |group| session.live.all(group, operation));
+        if peers.is_empty() && live.is_empty() {
             return vec![row];
         }
-        peers
-            .into_iter()
-            .map(|figure| {
-                let target = self.target(session.kernel, operation, &figure.peer);
-                row.clone().against_peer(figure).target(target)
-            })
-            .collect()
+        let scaled = peers.into_iter().map(|figure| {
+            let target = self.target(session.kernel, operation, &figure.peer);
+            row.clone().against_peer(figure).target(target)
+        });
+        scaled.chain(live.into_iter().map(|figure| row.clone().against_live(figure))).collect()
     }
 
     fn measure(&self, session: &mut Session) -> Result<Vec<Row>> {
         let scheme = Scheme::new(&self.sizes, session.kernel, HOISTED as i64)?;
         let (context, keys) = (&scheme.context, &scheme.keys);
         let (top, lower) = (scheme.top(), scheme.below_top(self.rescale));
-        let message = scheme.message();
+        let rings: Vec<&ResidueRing> = context.rings(top).collect();
+        let encoder = Encoder::new(context.degree(), session.kernel)?;
+        let (slots, scale) = (context.degree() / 2, 2f64.powi(self.log_scale));
+        let values: Vec<Complex64> = (0..slots).map(|i| Complex64::cis(i as f64)).collect();
+        let mut message = context.zero(top, Domain::Evaluation);
+        encoder.encode_complex(&values, slots, scale, &rings, &mut message)?;
+        let (mut encoded, mut decoded) = (message.clone(), values.clone());
+        let mut decode = |plaintext: &Poly| {
+            let bits = f64::from(self.log_scale) + 1.0;
+            encoder.decode_complex(plaintext, &rings, scale, Some(bits), &mut decoded)
+        };
+        let [encode, decode_plain] = session.time(
+            self.sizes.log_n,
+            [&mut || Ok(encoder.encode_complex(&values, slots, scale, &rings, &mut encoded)?), &mut || {
+                Ok(decode(&message)?)
+            }],
+        )?;
         let (a, b) = (scheme.encrypt(&message)?, scheme.encrypt(&message)?);
         let mut tensor = scheme.empty();
         context.tensor_into(&mut tensor, &a, &b)?;
         let mut out = [(); 6].map(|()| scheme.empty());
         let [o0, o1, o2, o3, o4, o5] = &mut out;
         let element = |k: usize| galois_element_of_rotation(context.degree(), k as i64);
-        let [encrypt, decrypt, product, relinearise, multiply, rescale, rotate, hoisted] = session.time(
-            self.sizes.log_n,
-            [
-                &mut || scheme.encrypt(&message).map(drop),
-                &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
-                &mut || Ok(context.tensor_into(o0, &a, &b)?),
-                &mut || Ok(context.relinearise_into(o1, &tensor, keys, top, 1)?),
-                &mut || Ok(context.multiply_into(o2, &a, &b, keys, lower, 1)?),
-                &mut || Ok(context.switch_ciphertext_into(o3, &a, lower, 1)?),
-                &mut || Ok(context.apply_galois_into(o4, &a, element(1), keys, 1)?),
-                &mut || {
-                    let decomposed = context.hoist(&a)?;
-                    for k in 1..=HOISTED {
-                        context.apply_galois_hoisted_into(o5, &a, &decomposed, element(k), keys, 1)?;
-                    }
-                    Ok(())
-                },
-            ],
-        )?;
+        let [encrypt, decrypt, decrypt_decode, product, relinearise, multiply, rescale, rotate, hoisted] =
+            session.time(
+                self.sizes.log_n,
+                [
+                    &mut || scheme.encrypt(&message).map(drop),
+                    &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
+                    &mut || Ok(decode(&scheme.secret.decrypt(context, &a)?)?),
+                    &mut || Ok(context.tensor_into(o0, &a, &b)?),
+                    &mut || Ok(context.relinearise_into(o1, &tensor, keys, top, 1)?),
+                    &mut || Ok(context.multiply_into(o2, &a, &b, keys, lower, 1)?),
+                    &mut || Ok(context.switch_ciphertext_into(o3, &a, lower, 1)?),
+                    &mut || Ok(context.apply_galois_into(o4, &a, element(1), keys, 1)?),
+                    &mut || {
+                        let decomposed = context.hoist(&a)?;
+                        for k in 1..=HOISTED {
+                            context.apply_galois_hoisted_into(o5, &a, &decomposed, element(k), keys, 1)?;
+                        }
+                        Ok(())
+                    },
+                ],
+            )?;
         let hoisted = hoisted / HOISTED as f64;
         let mut rows = Vec::new();
         for (operation, seconds) in [
+            (ENCODE, encode),
+            (DECODE, decode_plain),
             ("encrypt", encrypt),
             ("decrypt", decrypt),
+            ("decrypt + decode", decrypt_decode),
             ("tensor", product),
             ("relinearise", relinearise),
             (MULTIPLY, multiply),
@@ -189,7 +224,7 @@ impl Shape {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
+    let mut rows = session.live.missing();
     for shape in shapes() {
         rows.extend(shape.measure(session)?);
     }
@@ -218,11 +253,13 @@ mod tests {
     }
 
     #[test]
-    fn targets_are_asked_against_lattigo_only() {
+    fn targets_are_asked_where_the_goals_say() {
         let shape = &shapes()[1];
         assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "Lattigo 6.2"), Some(7.0));
         assert_eq!(shape.target(Kernel::Avx512Ifma, MULTIPLY, "SEAL 4.4 + HEXL"), None);
         assert_eq!(shape.target(Kernel::Avx512Ifma, "encrypt", "Lattigo 6.2"), None);
+        assert_eq!(shape.target(Kernel::Avx512Ifma, ENCODE, "SEAL 4.4 + HEXL"), None);
+        assert_eq!(shapes()[3].target(Kernel::Avx512Ifma, ENCODE, "SEAL 4.4 + HEXL"), Some(1.3));
         assert_eq!(shape.target(Kernel::Portable, ROTATE, "Lattigo 6.2"), Some(1.0 / 1.3));
         assert_eq!(shape.target(Kernel::Avx2, ROTATE, "Lattigo 6.2"), None);
     }

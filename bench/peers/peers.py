@@ -1,0 +1,105 @@
+"""Measures the peers that come as Python wheels, live, and prints JSON.
+
+Each wheel is installed into a virtual environment of its own, made on first use under the folder given, for the first
+Python on this machine that the wheel works with. Where none does, the output says why. Only the standard library is used
+here, so that any Python >= 3.9 can run it.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+
+# What to install, what to run, and the Pythons to try first: the openfhe wheel holds a module for one version of Python only.
+PEERS = {
+    "openfhe": ("openfhe==1.6.1.*", "measure_openfhe.py", ("3.10", "3.12")),
+    "tenseal": ("tenseal==0.3.*", "measure_tenseal.py", ()),
+}
+
+
+class Failed(Exception):
+    """A step that did not work, in words."""
+
+
+def run(what: str, command: list[str], timeout: int) -> str:
+    """Runs a command on one thread and returns what it prints."""
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Failed(f"{what}: {error}") from error
+    if done.returncode != 0:
+        lines = (done.stderr or done.stdout).strip().splitlines()
+        raise Failed(f"{what}: {lines[-1].strip() if lines else f'exit status {done.returncode}'}")
+    return done.stdout
+
+
+def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
+    """The Pythons of this machine as pairs of version ("3.11") and path, one per version, the preferred ones first."""
+    names = [*(f"python{version}" for version in preferred), *(f"python3.{minor}" for minor in range(14, 8, -1))]
+    candidates = [Path(sys.executable), *(Path(path) for name in names if (path := shutil.which(name)))]
+    managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
+    candidates += sorted(managed.glob("3.*/bin/python3"), reverse=True)
+    found: dict[str, str] = {}
+    for path in candidates:
+        try:
+            version = run(str(path), [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], 30).strip()
+        except Failed:
+            continue  # a shim for a version that is not there
+        found.setdefault(version, str(path))
+    order = [version for version in preferred if version in found]
+    return [(version, found[version]) for version in order + [v for v in found if v not in order]]
+
+
+def environment(folder: Path, package: str, requirement: str, version: str, python: str) -> str:
+    """The Python of a virtual environment in which `package` can be imported."""
+    home = folder / f"{package}-{version}"
+    inside = home / "bin" / "python"
+    if not inside.exists():
+        run("make a virtual environment", [python, "-m", "venv", str(home)], 120)
+    try:
+        run("import it", [str(inside), "-c", f"import {package}"], 60)
+    except Failed:
+        install = [str(inside), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", requirement]
+        run("install it", install, 600)
+        run("import it", [str(inside), "-c", f"import {package}"], 60)
+    return str(inside)
+
+
+def measure(folder: Path, package: str) -> dict:
+    """What `package` takes, or `{"peer", "missing"}` with the reasons."""
+    requirement, program, preferred = PEERS[package]
+    reasons = []
+    for version, python in pythons(preferred):
+        try:
+            inside = environment(folder, package, requirement, version, python)
+        except Failed as error:
+            reasons.append(f"Python {version}: {error}")
+            continue
+        try:
+            return json.loads(run(program, [inside, str(HERE / program)], 900))
+        except (Failed, ValueError) as error:
+            reasons.append(f"Python {version}: {error}")
+    return {"peer": f"{package} wheel", "missing": "; ".join(reasons) or "there is no Python"}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--environments", type=Path, required=True, help="the folder of the virtual environments")
+    parser.add_argument("package", nargs="*", help=f"which of {', '.join(PEERS)} to measure (default: all)")
+    arguments = parser.parse_args()
+    unknown = set(arguments.package) - set(PEERS)
+    if unknown:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
+    arguments.environments.mkdir(parents=True, exist_ok=True)
+    json.dump([measure(arguments.environments, package) for package in arguments.package or PEERS], sys.stdout, indent=1)
+    print()
+
+
+if __name__ == "__main__":
+    main()

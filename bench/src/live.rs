@@ -1,0 +1,124 @@
+//! Peers that come as Python wheels, measured live on this machine by `bench/peers/peers.py`.
+
+use std::{collections::BTreeMap, path::Path, process::Command};
+
+use serde::Deserialize;
+
+use crate::{Result, report::Row};
+
+/// What the wheels took, and which could not be measured.
+#[derive(Debug, Default)]
+pub struct Live(Vec<Wheel>);
+
+#[derive(Debug, Deserialize)]
+struct Wheel {
+    peer: String,
+    #[serde(default)]
+    python: String,
+    #[serde(default)]
+    shapes: Vec<Shape>,
+    /// Why it could not be measured.
+    missing: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Shape {
+    shape: String,
+    parameters: String,
+    /// Milliseconds by operation.
+    figures: BTreeMap<String, f64>,
+}
+
+/// One figure of a wheel.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LiveFigure {
+    /// Name and version.
+    pub peer: String,
+    /// Milliseconds.
+    pub milliseconds: f64,
+    /// Parameters and Python.
+    pub source: String,
+}
+
+impl Live {
+    /// Installs the wheels where they are not there yet, under `target/peers-venv`, and measures them. What cannot be had or
+    /// measured is left out, with a row in [`Live::missing`] that says why.
+    pub fn measure() -> Self {
+        let measured = run_program().and_then(|json| Live::read(&json));
+        measured.unwrap_or_else(|error| {
+            Live(vec![Wheel {
+                peer: "wheels".into(),
+                python: String::new(),
+                shapes: Vec::new(),
+                missing: Some(error.to_string()),
+            }])
+        })
+    }
+
+    fn read(json: &[u8]) -> Result<Self> {
+        Ok(Live(serde_json::from_slice(json)?))
+    }
+
+    /// What every wheel took for `operation` with the parameters `shape`.
+    pub fn all(&self, shape: &str, operation: &str) -> Vec<LiveFigure> {
+        self.0
+            .iter()
+            .flat_map(|wheel| wheel.shapes.iter().map(move |s| (wheel, s)))
+            .filter(|(_, s)| s.shape == shape)
+            .filter_map(|(wheel, s)| {
+                Some(LiveFigure {
+                    peer: format!("{}, live", wheel.peer),
+                    milliseconds: *s.figures.get(operation)?,
+                    source: format!("measured in this run; {}; Python {}", s.parameters, wheel.python),
+                })
+            })
+            .collect()
+    }
+
+    /// A row for every wheel that could not be measured, which says why.
+    pub fn missing(&self) -> Vec<Row> {
+        self.0
+            .iter()
+            .filter_map(|wheel| {
+                wheel.missing.as_ref().map(|why| Row::missing(format!("{} not measured: {why}", wheel.peer)))
+            })
+            .collect()
+    }
+}
+
+fn run_program() -> Result<Vec<u8>> {
+    let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let output = Command::new("python3")
+        .arg(package.join("peers/peers.py"))
+        .arg("--environments")
+        .arg(package.join("../target/peers-venv"))
+        .output()
+        .map_err(|error| format!("cannot run python3: {error}"))?;
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        let message = String::from_utf8_lossy(&output.stderr);
+        Err(format!("python3 peers.py: {}", message.trim().lines().last().unwrap_or("no message")).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_what_the_program_prints() {
+        let live = Live::read(
+            br#"[{"peer": "OpenFHE wheel 1", "python": "3.10.13", "shapes":
+                  [{"shape": "she14", "log_n": 14, "parameters": "CKKS", "figures": {"rotate": 20.5}}]},
+                 {"peer": "tenseal wheel", "missing": "Python 3.14: no matching distribution"}]"#,
+        )
+        .unwrap();
+        let found = live.all("she14", "rotate");
+        assert_eq!((found.len(), found[0].milliseconds), (1, 20.5));
+        assert!(found[0].peer.ends_with(", live") && found[0].source.contains("3.10.13"));
+        assert!(live.all("she15", "rotate").is_empty() && live.all("she14", "encode").is_empty());
+        assert_eq!(live.missing().len(), 1);
+        assert!(Live::read(b"Traceback").is_err());
+    }
+}
