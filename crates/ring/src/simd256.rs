@@ -26,6 +26,9 @@ const UNSIGNED: f64 = (1u64 << 52) as f64;
 /// `3 2^51`: adding it to `x` in `[-2^51, 2^51]` rounds `x` to the nearest integer, and leaves that integer in the low bits.
 const SIGNED: f64 = 3.0 * (1u64 << 51) as f64;
 
+/// Rounds to a multiple of 4, as `3 2^51` rounds to an integer.
+pub(crate) const ROUND_TO_4: f64 = 3.0 * (1u64 << 53) as f64;
+
 /// The four doubles at `p`, which needs no alignment.
 ///
 /// # Safety
@@ -167,6 +170,26 @@ pub(crate) fn add_integers(a: I, b: I) -> I {
 pub(crate) fn sub_integers(a: I, b: I) -> I {
     // SAFETY: module contract.
     unsafe { _mm256_sub_epi64(a, b) }
+}
+
+/// Bitwise and.
+#[inline(always)]
+pub(crate) fn and_integers(a: I, b: I) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_and_si256(a, b) }
+}
+
+/// `x` where the mask is all ones, 0 where it is zero.
+#[inline(always)]
+pub(crate) fn masked(mask: I, x: V) -> V {
+    as_doubles(and_integers(mask, as_integers(x)))
+}
+
+/// `x >> BITS`, filling with zeros.
+#[inline(always)]
+pub(crate) fn shift_down<const BITS: i32>(x: I) -> I {
+    // SAFETY: module contract.
+    unsafe { _mm256_srli_epi64::<BITS>(x) }
 }
 
 /// Bitwise exclusive or.

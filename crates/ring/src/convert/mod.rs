@@ -8,6 +8,8 @@
 //! would overflow). Which kernel does so is decided for each target by itself, so that bases may mix sizes of moduli.
 
 #[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
 mod ifma;
 mod portable;
 mod shift;
@@ -61,6 +63,8 @@ impl BaseConverter {
                 match Family::choose(&source, p, kernel) {
                     Family::Shift => shift::target(p),
                     Family::Portable => portable::target(&source, p),
+                    #[cfg(target_arch = "x86_64")]
+                    Family::F64 => avx2::target(&source, p),
                     #[cfg(target_arch = "x86_64")]
                     Family::Wide512 => wide512::target(&source, p),
                     #[cfg(target_arch = "x86_64")]
@@ -176,6 +180,9 @@ impl BaseConverter {
                 Family::Portable => portable::run(&self.source, exact, y, group),
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: the CPU was checked in `new`, the lengths in `run`.
+                Family::F64 => unsafe { avx2::run(&self.source, exact, y, group) },
+                #[cfg(target_arch = "x86_64")]
+                // SAFETY: as above.
                 Family::Wide512 => unsafe { wide512::run(&self.source, exact, y, group) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.

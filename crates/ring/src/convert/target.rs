@@ -10,6 +10,9 @@ pub(super) enum Family {
     Shift,
     /// 128-bit sums, by plain Rust ([`super::portable`]).
     Portable,
+    /// Exact sums of doubles, by AVX2 ([`super::avx2`]); `p` odd, below 2^50.
+    #[cfg(target_arch = "x86_64")]
+    F64,
     /// Sums of 30-bit digits, by AVX-512 ([`super::wide512`]); `p` odd.
     #[cfg(target_arch = "x86_64")]
     Wide512,
@@ -23,6 +26,8 @@ impl Family {
     pub fn choose(source: &Source, p: u64, kernel: Kernel) -> Self {
         match (source.inputs.as_slice(), kernel) {
             ([one], _) if one.q <= 2 * p => Family::Shift,
+            #[cfg(target_arch = "x86_64")]
+            (_, Kernel::Avx2) if p % 2 == 1 && p < 1 << 50 => Family::F64,
             #[cfg(target_arch = "x86_64")]
             (_, Kernel::Avx512Ifma) if p % 2 == 1 && p < 1 << 50 => Family::Ifma,
             #[cfg(target_arch = "x86_64")]

@@ -20,9 +20,6 @@ pub(super) struct F64 {
 /// move by less than `2^102`, and so are multiples of `2^51`.
 const HIGH: f64 = 1.5 * (1u128 << 103) as f64;
 
-/// Rounds to a multiple of 4, as `3 2^51` rounds to an integer.
-const ROUND_TO_4: f64 = 1.5 * (1u64 << 54) as f64;
-
 impl F64 {
     /// Whether `q` is in range: `[2^13, 2^50)`.
     pub(super) fn supports(q: u64) -> bool {
@@ -127,14 +124,15 @@ impl Lanes for F64 {
 
     #[inline(always)]
     fn mul_add(&self, c: I, a: I, b: I) -> I {
-        let [a, b, c] = [a, b, c].map(|x| from_integers(x, 0.0));
+        let (a, b, c) = (from_integers(a, 0.0), from_integers(b, 0.0), from_integers(c, 0.0));
         self.modulus.to_canonical(self.modulus.mul_add(c, a, b))
     }
 
     #[inline(always)]
     fn mul_pair(&self, a: I, b: I, c: I, d: I) -> I {
-        let [a, b, c, d] = [a, b, c, d].map(|x| from_integers(x, 0.0));
-        self.modulus.to_canonical(self.modulus.mul_add(self.modulus.mul(a, b), c, d))
+        let first = self.modulus.mul(from_integers(a, 0.0), from_integers(b, 0.0));
+        let both = self.modulus.mul_add(first, from_integers(c, 0.0), from_integers(d, 0.0));
+        self.modulus.to_canonical(both)
     }
 
     /// The high half leaves at most `3q/4`: its quotient, up to `2^51`, is off by at most `1/2 + 1/4`. With the low half that is

@@ -1,0 +1,212 @@
+//! The conversion by AVX2 and FMA, to odd `p < 2^50`: rows of doubles, whose products with the weights are summed exactly in two
+//! parts (module [`crate::simd256`] has the arithmetic).
+//!
+//! An input up to 2^50 is one row, centred. A larger one is split, `y = low + 2^30 high`, into two rows with weights of their own;
+//! if it has to be centred, the digits of `q` are subtracted from its digits.
+//!
+//! A sum of products has a high part that starts at `3 2^(51 + k)`. As long as it stays between `2^(52 + k)` and `2^(53 + k)`, it is a
+//! multiple of `2^k`, so that adding a product to it leaves a remainder of at most `2^(k - 1)`, known exactly, for the low part.
+
+use std::mem::MaybeUninit;
+
+use super::{
+    MAX_INPUTS, ROUNDING,
+    source::{Input, Source},
+    target::{Family, Output, Target},
+};
+use crate::{arith::mul_mod, simd256::*};
+
+/// Coefficients that are converted together.
+const TILE: usize = 64;
+
+/// The low digits of split inputs have so many bits.
+const SPLIT: u32 = 30;
+
+/// Rows of doubles for one tile: first the quotient, then the inputs in order, low digits before high ones.
+#[repr(align(64))]
+struct Tile(MaybeUninit<[f64; TILE * (1 + 2 * MAX_INPUTS)]>);
+
+/// Whether an input takes two rows.
+fn is_split(input: &Input) -> bool {
+    input.q > 1 << 50
+}
+
+/// The constants for the target `p`.
+pub(super) fn target(source: &Source, p: u64) -> Target {
+    let m = Modulus::new(p);
+    // The rows' weights and the bounds of their numbers.
+    let mut rows = vec![(source.negative_product(p), MAX_INPUTS as u64)];
+    for (weight, input) in source.weights(p).zip(&source.inputs) {
+        if is_split(input) {
+            rows.push((weight, 1 << SPLIT));
+            rows.push((mul_mod(weight, (1 << SPLIT) % p, p), (input.q >> (SPLIT + 1)) + 2));
+        } else {
+            rows.push((weight, input.half + 1));
+        }
+    }
+    let bounds: Vec<u64> = rows.iter().map(|(_, bound)| *bound).collect();
+    let candidates = (0..=52).filter_map(|k| groups(&bounds, p, k).map(|groups| (groups, k)));
+    let (groups, k) =
+        candidates.min_by_key(|(groups, _)| groups.len()).expect("for k = 50 any single row fits");
+    Target {
+        family: Family::F64,
+        p,
+        inverse: 0,
+        digits: [0; 2],
+        weights: rows.iter().map(|(w, _)| m.prepare(*w)[0].to_bits()).collect(),
+        start: [(3.0 * f64::from(51 + k).exp2()).to_bits(), 0, 0],
+        groups,
+        corrections: 0,
+    }
+}
+
+/// Where groups of rows end whose sums are exact with the unit `2^k` of the high part, for numbers within `bounds` and weights up to
+/// `p/2`:
+/// - the high part moves by at most `2^(51 + k)`,
+/// - the low part, at most `2^(k - 1)` for each row, is at most `2^52`,
+/// - the high part is at most `2^52 p`, so that with the low one and the total of the groups before, at most `3p + 2^52` is left
+///   after its reduction.
+///
+/// None if there is a row that does not fit by itself.
+fn groups(bounds: &[u64], p: u64, k: u32) -> Option<Vec<usize>> {
+    let fits = |sum: u64, rows: usize| {
+        let high = u128::from(sum) * u128::from(p / 2) + (1 << 52);
+        high <= 1 << (51 + k) && rows <= 1 << (53 - k) && sum < 1 << 52
+    };
+    let (mut ends, mut sum, mut first) = (Vec::new(), 0, 0);
+    for (row, &bound) in bounds.iter().enumerate() {
+        if row > first && !fits(sum + bound, row + 1 - first) {
+            ends.push(row);
+            (sum, first) = (0, row);
+        }
+        if !fits(sum + bound, row + 1 - first) {
+            return None;
+        }
+        sum += bound;
+    }
+    ends.push(bounds.len());
+    Some(ends)
+}
+
+/// Converts to targets of [`Family::F64`].
+///
+/// # Safety
+/// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
+#[target_feature(enable = "avx2,fma")]
+pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
+    let n = y[0].len();
+    let mut tile = Tile(MaybeUninit::uninit());
+    let tile: *mut f64 = tile.0.as_mut_ptr().cast();
+    for at in (0..n).step_by(TILE) {
+        let count = TILE.min(n - at);
+        // SAFETY: `count` coefficients from `at` on exist, and the tile has two rows of TILE doubles for each input.
+        unsafe { prepare(source, exact, y, at, count, tile) };
+        for same in outputs.chunk_by_mut(|a, b| a.target.groups == b.target.groups) {
+            for outputs in same.chunks_mut(4) {
+                // SAFETY: as above; the rows were filled by `prepare`.
+                unsafe {
+                    match outputs.len() {
+                        4 => sums::<4>(outputs, tile, at, count, exact),
+                        3 => sums::<3>(outputs, tile, at, count, exact),
+                        2 => sums::<2>(outputs, tile, at, count, exact),
+                        _ => sums::<1>(outputs, tile, at, count, exact),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Fills the rows of `tile` from `count` coefficients from `at` on.
+///
+/// # Safety
+/// As said in [`run`].
+#[target_feature(enable = "avx2,fma")]
+unsafe fn prepare(source: &Source, exact: bool, y: &[&[u64]], at: usize, count: usize, tile: *mut f64) {
+    for u in (0..count).step_by(4) {
+        let mut row = 1;
+        let (mut quotient, mut above) = (set1(0.0), set1(0.0));
+        for (y, input) in y.iter().zip(&source.inputs) {
+            // SAFETY: `u + 4 <= count`, which is a multiple of 16, and there are `at + count` coefficients.
+            let x = unsafe { load_integers(y.as_ptr().add(at + u)) };
+            let above_half = greater_integers(x, set1_integer(input.q - input.half - 1));
+            if exact {
+                let (high, low) = halves(x);
+                quotient = add(quotient, mul(add(high, low), set1(input.reciprocal)));
+                above = add(above, masked(above_half, set1(1.0)));
+            }
+            let (low, high, q_low, q_high) = if is_split(input) {
+                let mask = (1 << SPLIT) - 1;
+                let low = and_integers(x, set1_integer(mask));
+                (low, Some(shift_down::<{ SPLIT as i32 }>(x)), input.q & mask, input.q >> SPLIT)
+            } else {
+                (x, None, input.q, 0)
+            };
+            let low = sub(from_integers(low, 0.0), masked(above_half, set1(q_low as i64 as f64)));
+            // SAFETY: the rows are below `1 + 2 MAX_INPUTS`, and `u + 4 <= TILE`.
+            unsafe { store(tile.add(row * TILE + u), low) };
+            row += 1;
+            if let Some(high) = high {
+                let high = sub(from_integers(high, 0.0), masked(above_half, set1(q_high as i64 as f64)));
+                // SAFETY: as above.
+                unsafe { store(tile.add(row * TILE + u), high) };
+                row += 1;
+            }
+        }
+        // The quotient of the centred inputs.
+        let rounded = sub(add(quotient, set1(ROUNDING)), set1(ROUNDING));
+        // SAFETY: as above.
+        unsafe { store(tile.add(u), sub(rounded, above)) };
+    }
+}
+
+/// The residues of `J` targets with the same groups, for the tile.
+///
+/// # Safety
+/// As said in [`run`].
+#[target_feature(enable = "avx2,fma")]
+unsafe fn sums<const J: usize>(
+    outputs: &mut [Output],
+    tile: *const f64,
+    at: usize,
+    count: usize,
+    exact: bool,
+) {
+    let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
+    let weights: [*const u64; J] = targets.map(|target| target.weights.as_ptr());
+    let moduli: [Modulus; J] = targets.map(|target| Modulus::new(target.p));
+    let out: [*mut u64; J] = std::array::from_fn(|j| outputs[j].data.as_mut_ptr().wrapping_add(at));
+    for u in (0..count).step_by(4) {
+        let mut total = [set1(0.0); J];
+        let mut row = usize::from(!exact);
+        for &end in &targets[0].groups {
+            let mut high = [set1(0.0); J];
+            for j in 0..J {
+                high[j] = set1(f64::from_bits(targets[j].start[0]));
+            }
+            let start = high;
+            let mut low = total;
+            while row < end {
+                // SAFETY: the rows were filled; each target has a weight for every row.
+                unsafe {
+                    let y = load(tile.add(row * TILE + u));
+                    for j in 0..J {
+                        let w = set1(f64::from_bits(*weights[j].add(row)));
+                        let sum = mul_add(y, w, high[j]);
+                        low[j] = add(low[j], mul_sub(y, w, sub(sum, high[j])));
+                        high[j] = sum;
+                    }
+                }
+                row += 1;
+            }
+            for j in 0..J {
+                let rest = moduli[j].subtract_quotient(sub(high[j], start[j]), ROUND_TO_4);
+                total[j] = moduli[j].reduce(add(rest, low[j]));
+            }
+        }
+        for j in 0..J {
+            // SAFETY: `u + 4 <= count`.
+            unsafe { store_integers(out[j].add(u), to_integers(total[j], moduli[j].q)) };
+        }
+    }
+}
