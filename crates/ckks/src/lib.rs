@@ -2,6 +2,7 @@
 //! hybrid key switching (HK20).
 
 mod ciphertext;
+pub mod circuits;
 mod context;
 pub mod encoder;
 mod error;

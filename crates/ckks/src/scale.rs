@@ -100,6 +100,25 @@ impl Scale {
         Scale { mantissa, exponent }
     }
 
+    /// `self / other` as a scale.
+    #[must_use]
+    pub fn over(self, other: Scale) -> Scale {
+        // 128 more bits of the quotient of the mantissas, by binary long division; the quotient is in (1/2, 2).
+        let carry = self.mantissa >= other.mantissa;
+        let mut remainder = if carry { self.mantissa - other.mantissa } else { self.mantissa };
+        let mut quotient = u128::from(carry);
+        for _ in 0..if carry { 127 } else { 128 } {
+            let overflow = remainder >> 127 == 1;
+            remainder <<= 1;
+            quotient <<= 1;
+            if overflow || remainder >= other.mantissa {
+                remainder = remainder.wrapping_sub(other.mantissa);
+                quotient |= 1;
+            }
+        }
+        Scale { mantissa: quotient, exponent: self.exponent - other.exponent - if carry { 127 } else { 128 } }
+    }
+
     /// `self / other` as a number: good to `2^-52`.
     pub fn ratio(self, other: Scale) -> f64 {
         (self.mantissa as f64 / other.mantissa as f64) * f64::from(self.exponent - other.exponent).exp2()
@@ -196,6 +215,7 @@ mod tests {
             prop_assert!(close(&(big(a.times(b)) << 4000usize), &(big(a) * big(b))));
             prop_assert!(close(&(big(a.divided_by(d)) * d), &big(a)));
             prop_assert!(close(&big(a.times_integer(d)), &(big(a) * d)));
+            prop_assert!(a.over(b).times(b).is_close(a) && a.over(a) == Scale::power_of_two(0));
             prop_assert!(a.divided_by(d).times_integer(d).is_close(a));
             prop_assert!((a.ratio(b).log2() - (a.log2() - b.log2())).abs() < 1e-9);
             prop_assert_eq!(Scale::from_parts(a.mantissa, a.exponent), Some(a));

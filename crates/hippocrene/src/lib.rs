@@ -1,8 +1,24 @@
 //! Computing on encrypted arrays: a client encrypts, a server that holds no secret computes, and only the client reads the result.
+//!
+//! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes with; a [`PublicKey`] only encrypts.
 
+mod array;
+mod client;
 mod error;
+mod keys;
+mod layout;
 mod preset;
+mod server;
+mod session;
 pub mod wire;
 
+pub use array::{CiphertextBody, EncryptedArray};
+pub use client::ClientKey;
 pub use error::Error;
+pub use hippocrene_ckks::circuits::{Basis, Polynomial};
+pub use hippocrene_rlwe::Fingerprint;
+pub use keys::{EvaluationKeys, KeyRequest, PublicKey};
+pub use layout::Layout;
 pub use preset::{PRESETS, Preset, Settings};
+pub use server::Server;
+pub use session::Session;

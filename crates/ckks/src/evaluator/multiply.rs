@@ -130,7 +130,7 @@ impl Evaluator {
     }
 
     /// The modulus without its last unit.
-    pub(super) fn rescaled_modulus(
+    pub(crate) fn rescaled_modulus(
         &self,
         modulus: Modulus,
         operation: &'static str,
@@ -145,8 +145,14 @@ impl Evaluator {
         }
     }
 
+    /// `scale from/to` for a divisor `to` of `from`.
+    pub(crate) fn multiplied(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
+        let parameters = self.context().parameters();
+        from.without(to).factors().fold(scale, |scale, i| scale.times_integer(parameters.factor(i)))
+    }
+
     /// `scale to/from` for a divisor `to` of `from`.
-    pub(super) fn divided(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
+    pub(crate) fn divided(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
         let parameters = self.context().parameters();
         from.without(to).factors().fold(scale, |scale, i| scale.divided_by(parameters.factor(i)))
     }

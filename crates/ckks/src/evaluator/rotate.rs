@@ -1,15 +1,17 @@
 //! Rotations and conjugation of the slots.
 
+use arrayvec::ArrayVec;
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError};
 
 impl Evaluator {
-    /// The slots rotated by `steps` to the left: slot `i` of the result is slot `i + steps` of `a`.
+    /// The slots rotated by `steps` to the left: slot `i` of the result is slot `i + steps` of `a`. Where this rotation has no key of its own,
+    /// it is composed of rotations by powers of two.
     ///
     /// # Errors
-    /// When the key of this rotation is missing.
+    /// When the key of this rotation is missing and it cannot be composed.
     pub fn rotate(&self, a: &Ciphertext, steps: i64) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
         self.rotate_into(&mut out, a, steps)?;
@@ -19,9 +21,44 @@ impl Evaluator {
     /// [`Evaluator::rotate`] into a ciphertext that is there.
     ///
     /// # Errors
-    /// When the key of this rotation is missing.
+    /// When the key of this rotation is missing and it cannot be composed.
     pub fn rotate_into(&self, out: &mut Ciphertext, a: &Ciphertext, steps: i64) -> Result<(), CkksError> {
-        self.apply_galois_into(out, a, self.rotation_element(a, steps))
+        match self.composed(a.slots(), steps).as_slice() {
+            [first, rest @ ..] => {
+                self.apply_galois_into(out, a, self.rotation_element(a.slots(), *first))?;
+                for step in rest {
+                    let before = out.clone();
+                    self.apply_galois_into(out, &before, self.rotation_element(a.slots(), *step))?;
+                }
+                Ok(())
+            }
+            [] => self.apply_galois_into(out, a, self.rotation_element(a.slots(), steps)),
+        }
+    }
+
+    /// The fewest rotations that there are keys for and that compose the one by `steps`: by powers of two to the left, to the right, or
+    /// both (non-adjacent form). Empty when it has a key of its own, or none of these can be had.
+    fn composed(&self, slots: usize, steps: i64) -> ArrayVec<i64, 64> {
+        let left = steps.rem_euclid(slots as i64);
+        let has = |step: i64| self.keys().has_galois(self.rotation_element(slots, step));
+        let mut best = ArrayVec::new();
+        if has(left) {
+            return best;
+        }
+        let right = slots as i64 - left;
+        // The non-adjacent form of x has the digits +1 of (3x & !x)/2 and -1 of (x & !3x)/2.
+        let signed = |x: i64| ((3 * x & !x) >> 1, (x & !(3 * x)) >> 1);
+        let (from_left, from_right) = (signed(left), signed(right));
+        for (plus, minus) in [(left, 0), (0, right), from_left, (from_right.1, from_right.0)] {
+            let digits =
+                |word: i64, sign: i64| (0..62).filter(move |k| word >> k & 1 == 1).map(move |k| sign << k);
+            let candidate: ArrayVec<i64, 64> =
+                digits(plus, 1).chain(digits(minus, -1)).filter(|s| s % slots as i64 != 0).collect();
+            if candidate.iter().all(|&s| has(s)) && (best.is_empty() || candidate.len() < best.len()) {
+                best = candidate;
+            }
+        }
+        best
     }
 
     /// Several rotations of one ciphertext, which share its decomposition (hoisting): much cheaper than one by one.
@@ -47,7 +84,11 @@ impl Evaluator {
         let rlwe = self.context().rlwe();
         let hoisted = rlwe.hoist(a.inner())?;
         for (out, &steps) in out.iter_mut().zip(steps) {
-            let element = self.rotation_element(a, steps);
+            let element = self.rotation_element(a.slots(), steps);
+            if !self.keys().has_galois(element) {
+                self.rotate_into(out, a, steps)?;
+                continue;
+            }
             rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, element, self.keys(), 1)?;
             out.set_meta(a.scale(), a.slots(), a.bound());
         }
@@ -76,8 +117,8 @@ impl Evaluator {
     }
 
     /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.
-    fn rotation_element(&self, a: &Ciphertext, steps: i64) -> usize {
-        let steps = steps.rem_euclid(a.slots() as i64);
+    fn rotation_element(&self, slots: usize, steps: i64) -> usize {
+        let steps = steps.rem_euclid(slots as i64);
         galois_element_of_rotation(self.context().rlwe().degree(), steps)
     }
 }

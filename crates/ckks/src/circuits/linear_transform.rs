@@ -1,0 +1,148 @@
+//! Plain matrices times encrypted vectors, by diagonals.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use hippocrene_rlwe::Modulus;
+use num_complex::Complex64;
+
+use crate::{Ciphertext, CkksError, Context, Evaluator, Plaintext, Scale, Values};
+
+/// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
+/// `i + r` (modulo the number of slots).
+///
+/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244): with `r = g + b`, the result is
+/// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted.
+#[derive(Debug)]
+pub struct LinearTransform {
+    slots: usize,
+    diagonals: BTreeMap<usize, Vec<Complex64>>,
+    /// The number of baby steps, a power of two.
+    baby: usize,
+    /// The largest sum of absolute values along a row.
+    norm: f64,
+    encoded: Mutex<Vec<(Modulus, Scale, Arc<Encoded>)>>,
+}
+
+/// For each giant step its baby steps, with the diagonals rotated and encoded.
+type Encoded = BTreeMap<usize, Vec<(usize, Plaintext)>>;
+
+/// A hoisted rotation costs about half of one on its own.
+const HOISTED_COST: f64 = 0.5;
+
+impl LinearTransform {
+    /// The map with these diagonals, each of `slots` numbers, by rotation.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when there is no diagonal, one has another length, or a rotation is not below the number of slots.
+    pub fn new(slots: usize, diagonals: BTreeMap<usize, Vec<Complex64>>) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: "make a linear transform", what });
+        if !slots.is_power_of_two() || diagonals.is_empty() {
+            return fail(format!("{} diagonals over {slots} slots", diagonals.len()));
+        }
+        if let Some((r, d)) = diagonals.iter().find(|(r, d)| **r >= slots || d.len() != slots) {
+            return fail(format!("diagonal {r} has {} numbers, {slots} slots are needed", d.len()));
+        }
+        let norm =
+            (0..slots).map(|i| diagonals.values().map(|d| d[i].norm()).sum::<f64>()).fold(0.0, f64::max);
+        let baby = (0..=slots.trailing_zeros())
+            .map(|k| 1usize << k)
+            .min_by(|&x, &y| cost(&diagonals, x).total_cmp(&cost(&diagonals, y)))
+            .unwrap_or(1);
+        Ok(LinearTransform { slots, diagonals, baby, norm, encoded: Mutex::new(Vec::new()) })
+    }
+
+    /// [`LinearTransform::new`] for real diagonals.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::new`].
+    pub fn from_real(slots: usize, diagonals: BTreeMap<usize, Vec<f64>>) -> Result<Self, CkksError> {
+        let complex = |d: Vec<f64>| d.into_iter().map(Complex64::from).collect();
+        Self::new(slots, diagonals.into_iter().map(|(r, d)| (r, complex(d))).collect())
+    }
+
+    /// The rotations whose keys it wants: baby steps and giant steps.
+    pub fn rotations(&self) -> Vec<i64> {
+        let (baby, giant) = steps(&self.diagonals, self.baby);
+        baby.union(&giant).filter(|r| **r != 0).map(|r| *r as i64).collect()
+    }
+
+    /// The diagonals encoded at `scale` modulo `modulus`; made once and kept.
+    fn encode(&self, context: &Context, modulus: Modulus, scale: Scale) -> Result<Arc<Encoded>, CkksError> {
+        let mut kept = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((.., encoded)) = kept.iter().find(|(m, s, _)| *m == modulus && *s == scale) {
+            return Ok(Arc::clone(encoded));
+        }
+        let mut encoded = Encoded::new();
+        for (r, diagonal) in &self.diagonals {
+            let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
+            let mut rotated = diagonal.clone();
+            rotated.rotate_right(giant);
+            let plaintext = context.encode(Values::Complex(&rotated), self.slots, scale, modulus)?;
+            encoded.entry(giant).or_default().push((baby, plaintext));
+        }
+        let encoded = Arc::new(encoded);
+        kept.push((modulus, scale, Arc::clone(&encoded)));
+        Ok(encoded)
+    }
+}
+
+/// The baby steps and the giant steps that `diagonals` need.
+fn steps(diagonals: &BTreeMap<usize, Vec<Complex64>>, baby: usize) -> (BTreeSet<usize>, BTreeSet<usize>) {
+    (diagonals.keys().map(|r| r % baby).collect(), diagonals.keys().map(|r| r / baby * baby).collect())
+}
+
+fn cost(diagonals: &BTreeMap<usize, Vec<Complex64>>, baby: usize) -> f64 {
+    let (baby, giant) = steps(diagonals, baby);
+    let count = |s: &BTreeSet<usize>| s.iter().filter(|r| **r != 0).count() as f64;
+    HOISTED_COST * count(&baby) + count(&giant)
+}
+
+impl Evaluator {
+    /// The map `t` of the slots of `a`, at the modulus of `a` less its last prime and exactly at `scale`.
+    ///
+    /// # Errors
+    /// When a rotation key is missing, the slots differ, or no prime is left to rescale by.
+    pub fn linear_transform(
+        &self,
+        a: &Ciphertext,
+        t: &LinearTransform,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        const OPERATION: &str = "linear transform";
+        if a.slots() != t.slots {
+            return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
+        }
+        let modulus = a.modulus();
+        let to = self.rescaled_modulus(modulus, OPERATION)?;
+        let encoded =
+            t.encode(self.context(), modulus, self.multiplied(scale, modulus, to).over(a.scale()))?;
+
+        let (baby, _) = steps(&t.diagonals, t.baby);
+        let baby: Vec<usize> = baby.into_iter().collect();
+        let rotated = self.rotate_many(a, &baby.iter().map(|b| *b as i64).collect::<Vec<_>>())?;
+        let mut total: Option<Ciphertext> = None;
+        for (giant, terms) in encoded.iter() {
+            let mut sum: Option<Ciphertext> = None;
+            for (step, plaintext) in terms {
+                let index = baby.binary_search(step).expect("every baby step was rotated by");
+                match &mut sum {
+                    None => sum = Some(self.mul_plain(&rotated[index], plaintext)?),
+                    Some(sum) => self.mul_plain_add_assign(sum, &rotated[index], plaintext)?,
+                }
+            }
+            let Some(sum) = sum else { continue };
+            let sum = if *giant == 0 { sum } else { self.rotate(&sum, *giant as i64)? };
+            match &mut total {
+                None => total = Some(sum),
+                Some(total) => self.add_assign(total, &sum)?,
+            }
+        }
+        let total = total.expect("a transform has at least one diagonal");
+        let mut out = self.rescale(&total)?;
+        out.set_meta(scale, a.slots(), t.norm * a.bound());
+        Ok(out)
+    }
+}

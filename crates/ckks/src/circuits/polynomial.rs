@@ -1,0 +1,132 @@
+//! Polynomials in the monomial and the Chebyshev basis.
+
+use std::f64::consts::PI;
+
+use crate::CkksError;
+
+/// The basis of a polynomial.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Basis {
+    /// `1, x, x^2, ..`.
+    Monomial,
+    /// The Chebyshev polynomials `T_i` of the interval `[low, high]`: `T_i(cos t) = cos(i t)`, with the interval taken to `[-1, 1]`.
+    Chebyshev {
+        /// The lower end.
+        low: f64,
+        /// The upper end.
+        high: f64,
+    },
+}
+
+/// A polynomial with real coefficients, in one of two bases.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Polynomial {
+    basis: Basis,
+    coefficients: Vec<f64>,
+}
+
+impl Polynomial {
+    /// The polynomial with these coefficients, lowest degree first. Zeros at the end are dropped.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when there are no coefficients, one is not finite, or the interval is empty.
+    pub fn new(basis: Basis, mut coefficients: Vec<f64>) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: "make a polynomial", what });
+        if let Some((i, c)) = coefficients.iter().enumerate().find(|(_, c)| !c.is_finite()) {
+            return fail(format!("coefficient {i} is {c}"));
+        }
+        if let Basis::Chebyshev { low, high } = basis
+            && !(low.is_finite() && high.is_finite() && low < high)
+        {
+            return fail(format!("the interval [{low}, {high}] is empty"));
+        }
+        while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
+            coefficients.pop();
+        }
+        if coefficients.is_empty() {
+            fail("there are no coefficients".into())
+        } else {
+            Ok(Polynomial { basis, coefficients })
+        }
+    }
+
+    /// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low, high]`: within a small factor of the best
+    /// approximation of this degree.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when `f` is not finite at a node, or the interval is empty.
+    pub fn approximate(
+        f: impl Fn(f64) -> f64,
+        low: f64,
+        high: f64,
+        degree: usize,
+    ) -> Result<Self, CkksError> {
+        let n = degree + 1;
+        let angle = |k: usize| PI * (k as f64 + 0.5) / n as f64;
+        let values: Vec<f64> =
+            (0..n).map(|k| f(0.5 * (low + high) + 0.5 * (high - low) * angle(k).cos())).collect();
+        let coefficients = (0..n)
+            .map(|i| {
+                let sum: f64 = values.iter().enumerate().map(|(k, v)| v * (i as f64 * angle(k)).cos()).sum();
+                sum * if i == 0 { 1.0 } else { 2.0 } / n as f64
+            })
+            .collect();
+        Self::new(Basis::Chebyshev { low, high }, coefficients)
+    }
+
+    /// The basis.
+    pub fn basis(&self) -> Basis {
+        self.basis
+    }
+
+    /// The coefficients, lowest degree first.
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// The degree; 0 for constants.
+    pub fn degree(&self) -> usize {
+        self.coefficients.len() - 1
+    }
+
+    /// How many multiplications deep its evaluation on ciphertexts is: `ceil(log2(degree + 1))`, and one more for a Chebyshev interval
+    /// other than `[-1, 1]`.
+    pub fn depth(&self) -> usize {
+        let map = usize::from(self.affine().is_some() && self.degree() > 0);
+        (self.degree() + 1).next_power_of_two().trailing_zeros() as usize + map
+    }
+
+    /// Its value at `x`.
+    pub fn evaluate(&self, x: f64) -> f64 {
+        match self.basis {
+            Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * x + c),
+            Basis::Chebyshev { .. } => {
+                // Clenshaw's recurrence.
+                let y = self.affine().map_or(x, |(a, b)| a * x + b);
+                let (mut b1, mut b2) = (0.0, 0.0);
+                for c in self.coefficients[1..].iter().rev() {
+                    (b1, b2) = (2.0 * y * b1 - b2 + c, b1);
+                }
+                y * b1 - b2 + self.coefficients[0]
+            }
+        }
+    }
+
+    /// `(a, b)` such that `a x + b` takes the interval to `[-1, 1]`, unless it is that.
+    pub(super) fn affine(&self) -> Option<(f64, f64)> {
+        match self.basis {
+            Basis::Chebyshev { low, high } if (low, high) != (-1.0, 1.0) => {
+                Some((2.0 / (high - low), -(low + high) / (high - low)))
+            }
+            _ => None,
+        }
+    }
+
+    /// A bound on its absolute values where the absolute value of the argument is at most `bound`.
+    pub(super) fn bound(&self, bound: f64) -> f64 {
+        match self.basis {
+            Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * bound + c.abs()),
+            Basis::Chebyshev { .. } => self.coefficients.iter().map(|c| c.abs()).sum(),
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Encrypted arrays.
+
+use std::borrow::Cow;
+
+use hippocrene_ckks::{Ciphertext, Context, SeededCiphertext};
+use hippocrene_rlwe::{Fingerprint, Modulus};
+
+use crate::{Layout, Session};
+
+/// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
+#[derive(Debug, Clone)]
+pub enum CiphertextBody {
+    /// Both parts.
+    Full(Ciphertext),
+    /// One part and a seed: half of the size.
+    Seeded(SeededCiphertext),
+}
+
+impl CiphertextBody {
+    /// The whole ciphertext.
+    pub(crate) fn expand(&self, context: &Context) -> Cow<'_, Ciphertext> {
+        match self {
+            CiphertextBody::Full(c) => Cow::Borrowed(c),
+            CiphertextBody::Seeded(c) => Cow::Owned(c.expand(context)),
+        }
+    }
+
+    fn modulus(&self) -> Modulus {
+        match self {
+            CiphertextBody::Full(c) => c.modulus(),
+            CiphertextBody::Seeded(c) => c.inner().modulus(),
+        }
+    }
+
+    fn key(&self) -> Fingerprint {
+        match self {
+            CiphertextBody::Full(c) => c.inner().key(),
+            CiphertextBody::Seeded(c) => c.inner().key(),
+        }
+    }
+
+    fn parameters(&self) -> Fingerprint {
+        match self {
+            CiphertextBody::Full(c) => c.inner().parameters(),
+            CiphertextBody::Seeded(c) => c.inner().parameters(),
+        }
+    }
+
+    fn bound(&self) -> f64 {
+        match self {
+            CiphertextBody::Full(c) => c.bound(),
+            CiphertextBody::Seeded(c) => c.bound(),
+        }
+    }
+}
+
+/// An encrypted array of real or complex numbers: a shape, and ciphertexts that hold the elements in the slots that the layout names.
+#[derive(Debug, Clone)]
+pub struct EncryptedArray {
+    layout: Layout,
+    complex: bool,
+    /// Whether the slots that hold no element are zero.
+    clean: bool,
+    bodies: Vec<CiphertextBody>,
+}
+
+impl EncryptedArray {
+    /// Puts an array together: as many ciphertexts as the layout has, of one key and one parameter set. `None` when they are not.
+    pub fn from_parts(
+        layout: Layout,
+        complex: bool,
+        clean: bool,
+        bodies: Vec<CiphertextBody>,
+    ) -> Option<Self> {
+        let first = bodies.first()?;
+        let alike = bodies.iter().all(|b| b.key() == first.key() && b.parameters() == first.parameters());
+        (alike && bodies.len() == layout.ciphertexts()).then_some(EncryptedArray {
+            layout,
+            complex,
+            clean,
+            bodies,
+        })
+    }
+
+    pub(crate) fn from_ciphertexts(
+        layout: Layout,
+        complex: bool,
+        clean: bool,
+        ciphertexts: Vec<Ciphertext>,
+    ) -> Self {
+        debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
+        let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
+        EncryptedArray { layout, complex, clean, bodies }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        self.layout.shape()
+    }
+
+    /// How many elements there are.
+    pub fn size(&self) -> usize {
+        self.layout.len()
+    }
+
+    /// Where the elements stand.
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether the elements are complex; else the imaginary parts are only noise.
+    pub fn is_complex(&self) -> bool {
+        self.complex
+    }
+
+    /// Whether the slots that hold no element are zero.
+    pub fn is_clean(&self) -> bool {
+        self.clean
+    }
+
+    /// The ciphertexts.
+    pub fn bodies(&self) -> &[CiphertextBody] {
+        &self.bodies
+    }
+
+    /// The fingerprint of the key that decrypts it.
+    pub fn key(&self) -> Fingerprint {
+        self.bodies[0].key()
+    }
+
+    /// The digest of its parameters.
+    pub fn parameters(&self) -> Fingerprint {
+        self.bodies[0].parameters()
+    }
+
+    /// A bound on the absolute values of the elements.
+    pub fn bound(&self) -> f64 {
+        self.bodies.iter().map(CiphertextBody::bound).fold(0.0, f64::max)
+    }
+
+    /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.
+    pub fn precision_bits(&self, session: &Session) -> f64 {
+        self.expanded(session).iter().map(|c| c.precision_bits()).fold(f64::INFINITY, f64::min)
+    }
+
+    /// How many bits can still be computed away: each multiplication takes about as many as the scale has.
+    pub fn capacity_bits(&self, session: &Session) -> f64 {
+        let context = session.context();
+        self.bodies.iter().map(|b| b.expand(context).capacity_bits(context)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// How many more multiplications in a row are possible without bootstrapping.
+    pub fn depth(&self) -> usize {
+        self.bodies.iter().map(|b| b.modulus().limb_count() - 1).min().unwrap_or(0)
+    }
+
+    /// The same ciphertexts seen with another layout of the same ciphertext count.
+    pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
+        debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
+        self.layout = layout;
+        self
+    }
+
+    /// The whole ciphertexts.
+    pub(crate) fn expanded(&self, session: &Session) -> Vec<Cow<'_, Ciphertext>> {
+        self.bodies.iter().map(|b| b.expand(session.context())).collect()
+    }
+}

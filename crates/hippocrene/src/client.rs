@@ -1,0 +1,222 @@
+//! The client: who holds the secret key.
+
+use hippocrene_ckks::Values;
+use hippocrene_ring::sample::Seed;
+use hippocrene_rlwe::{Fingerprint, RlweError, SecretKey};
+use num_complex::Complex64;
+
+use crate::{
+    CiphertextBody, EncryptedArray, Error, EvaluationKeys, KeyRequest, Layout, Preset, PublicKey, Session,
+    Settings,
+};
+
+/// The secret key of a client: it encrypts, decrypts, and makes the keys of others.
+#[derive(Debug)]
+pub struct ClientKey {
+    session: Session,
+    secret: SecretKey,
+}
+
+impl ClientKey {
+    /// A fresh key for a preset.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), hippocrene::Error> {
+    /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
+    ///
+    /// let client = ClientKey::generate(Preset::by_name("n13")?)?;
+    /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?; // holds no secret
+    ///
+    /// let x = client.encrypt(&[1.0, 2.0, 3.0], &[3])?;
+    /// let y = server.add_number(&server.mul(&x, &x)?, 0.5)?;
+    ///
+    /// assert_eq!(client.decrypt(&y)?.map(f64::round), [2.0, 5.0, 10.0]); // x^2 + 0.5, rounded
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::System`] when the machine has no entropy.
+    pub fn generate(preset: Preset) -> Result<Self, Error> {
+        Self::generate_with(preset.settings()?, 1)
+    }
+
+    /// A fresh key for any settings, with so many threads.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the machine has no entropy or refuses the threads.
+    pub fn generate_with(settings: Settings, threads: usize) -> Result<Self, Error> {
+        let session = Session::new(settings, threads)?;
+        let secret = SecretKey::generate(session.context().rlwe())?;
+        Ok(ClientKey { session, secret })
+    }
+
+    /// The key that a stored seed gives.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the machine refuses the threads.
+    pub fn from_seed(settings: Settings, seed: Seed, threads: usize) -> Result<Self, Error> {
+        let session = Session::new(settings, threads)?;
+        let secret = SecretKey::from_seed(session.context().rlwe(), seed)?;
+        Ok(ClientKey { session, secret })
+    }
+
+    /// Settings and context.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The public name of this key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.secret.fingerprint()
+    }
+
+    /// The seed that the key is made from: **the secret itself**.
+    pub fn seed(&self) -> &Seed {
+        self.secret.seed()
+    }
+
+    /// A public key: who has it can encrypt to this client.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the machine has no entropy.
+    pub fn public_key(&self) -> Result<PublicKey, Error> {
+        let key = hippocrene_rlwe::PublicKey::generate(self.session.context().rlwe(), &self.secret)?;
+        Ok(PublicKey::new(self.session.clone(), key))
+    }
+
+    /// The keys a server needs to compute on this client's arrays.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the machine has no entropy.
+    pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
+        let rlwe = self.session.context().rlwe();
+        let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
+        keys.add_relinearisation(rlwe, &self.secret)?;
+        keys.add_rotations(rlwe, &self.secret, request.steps(self.session.slots()))?;
+        if request.conjugation {
+            keys.add_conjugation(rlwe, &self.secret)?;
+        }
+        Ok(EvaluationKeys::new(self.session.clone(), keys))
+    }
+
+    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
+    pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
+        self.encrypt_with(values, shape, false, |v| Values::Real(v))
+    }
+
+    /// [`ClientKey::encrypt`] for complex numbers.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt`].
+    pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
+        self.encrypt_with(values, shape, true, |v| Values::Complex(v))
+    }
+
+    fn encrypt_with<T: Copy + Default>(
+        &self,
+        values: &[T],
+        shape: &[usize],
+        complex: bool,
+        wrap: impl Fn(&[T]) -> Values<'_>,
+    ) -> Result<EncryptedArray, Error> {
+        let context = self.session.context();
+        let encrypted = encrypt_slots(&self.session, values, shape, wrap, |plaintext| {
+            Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
+        })?;
+        Ok(encrypted.into_array(complex))
+    }
+
+    /// Decrypts to the real parts of the elements, in row-major order.
+    ///
+    /// The result holds the error of the computation, and an exact decryption tells who sees it something about the secret key
+    /// (ePrint 2020/1533): results that others will see go through [`ClientKey::decrypt_for_sharing`].
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    pub fn decrypt(&self, array: &EncryptedArray) -> Result<Vec<f64>, Error> {
+        let context = self.session.context();
+        self.decrypt_with(array, |c| Ok(context.decode_real(&context.decrypt(&self.secret, c)?)?))
+    }
+
+    /// Decrypts to complex elements, in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    pub fn decrypt_complex(&self, array: &EncryptedArray) -> Result<Vec<Complex64>, Error> {
+        let context = self.session.context();
+        self.decrypt_with(array, |c| Ok(context.decode_complex(&context.decrypt(&self.secret, c)?)?))
+    }
+
+    /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the error of the computation, so that what is published says no
+    /// more about the secret key than fresh encryptions do (ePrint 2022/816). It costs `bits` bits of precision.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] when the noise does not fit the modulus that is left.
+    pub fn decrypt_for_sharing(&self, array: &EncryptedArray, bits: u32) -> Result<Vec<f64>, Error> {
+        let context = self.session.context();
+        self.decrypt_with(array, |c| {
+            Ok(context.decode_real(&context.decrypt_for_sharing(&self.secret, c, bits)?)?)
+        })
+    }
+
+    fn decrypt_with<T: Copy>(
+        &self,
+        array: &EncryptedArray,
+        decrypt: impl Fn(&hippocrene_ckks::Ciphertext) -> Result<Vec<T>, Error>,
+    ) -> Result<Vec<T>, Error> {
+        self.session.context().rlwe().check_digest(array.parameters(), "decrypt")?;
+        if array.key() != self.fingerprint() {
+            let (have, need) = (array.key(), self.fingerprint());
+            return Err(RlweError::KeyMismatch { operation: "decrypt", have, need }.into());
+        }
+        let slots =
+            array.expanded(&self.session).iter().map(|c| decrypt(c)).collect::<Result<Vec<_>, _>>()?;
+        Ok(array.layout().gather(&slots))
+    }
+}
+
+/// Freshly encrypted ciphertexts with their layout.
+pub(crate) struct Encrypted {
+    layout: Layout,
+    bodies: Vec<CiphertextBody>,
+}
+
+impl Encrypted {
+    pub(crate) fn into_array(self, complex: bool) -> EncryptedArray {
+        EncryptedArray::from_parts(self.layout, complex, true, self.bodies)
+            .expect("one body for each ciphertext of the layout, all of one key")
+    }
+}
+
+/// Encodes `values` in the layout of `shape` and encrypts each plaintext with `encrypt`.
+pub(crate) fn encrypt_slots<T: Copy + Default>(
+    session: &Session,
+    values: &[T],
+    shape: &[usize],
+    wrap: impl Fn(&[T]) -> Values<'_>,
+    encrypt: impl Fn(&hippocrene_ckks::Plaintext) -> Result<CiphertextBody, Error>,
+) -> Result<Encrypted, Error> {
+    let layout = Layout::packed(shape, session.slots())?;
+    if layout.len() != values.len() {
+        return Err(Error::shape("encrypt", format!("{} values do not fill shape {shape:?}", values.len())));
+    }
+    let modulus = session.settings().parameters().top();
+    let bodies = layout
+        .scatter(values)
+        .iter()
+        .map(|slots| {
+            let plaintext = session.context().encode(
+                wrap(slots),
+                session.slots(),
+                session.settings().scale(),
+                modulus,
+            )?;
+            encrypt(&plaintext)
+        })
+        .collect::<Result<Vec<_>, Error>>()?;
+    Ok(Encrypted { layout, bodies })
+}

@@ -1,0 +1,126 @@
+//! Keys that hold no secret: public keys and evaluation keys.
+
+use hippocrene_ckks::Values;
+use hippocrene_rlwe::Fingerprint;
+use num_complex::Complex64;
+
+use crate::{CiphertextBody, EncryptedArray, Error, Session, client::encrypt_slots};
+
+/// A public key: encrypts arrays that only the client can read.
+#[derive(Debug, Clone)]
+pub struct PublicKey {
+    session: Session,
+    inner: hippocrene_rlwe::PublicKey,
+}
+
+impl PublicKey {
+    /// A public key with the session that it belongs to.
+    pub fn new(session: Session, inner: hippocrene_rlwe::PublicKey) -> Self {
+        PublicKey { session, inner }
+    }
+
+    /// Settings and context.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The RLWE public key.
+    pub fn inner(&self) -> &hippocrene_rlwe::PublicKey {
+        &self.inner
+    }
+
+    /// The fingerprint of the key that decrypts.
+    pub fn key(&self) -> Fingerprint {
+        self.inner.key()
+    }
+
+    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
+    pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
+        self.encrypt_with(values, shape, false, |v| Values::Real(v))
+    }
+
+    /// [`PublicKey::encrypt`] for complex numbers.
+    ///
+    /// # Errors
+    /// As [`PublicKey::encrypt`].
+    pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
+        self.encrypt_with(values, shape, true, |v| Values::Complex(v))
+    }
+
+    fn encrypt_with<T: Copy + Default>(
+        &self,
+        values: &[T],
+        shape: &[usize],
+        complex: bool,
+        wrap: impl Fn(&[T]) -> Values<'_>,
+    ) -> Result<EncryptedArray, Error> {
+        let context = self.session.context();
+        let encrypted = encrypt_slots(&self.session, values, shape, wrap, |plaintext| {
+            Ok(CiphertextBody::Full(context.encrypt_public(&self.inner, plaintext)?))
+        })?;
+        Ok(encrypted.into_array(complex))
+    }
+}
+
+/// Which evaluation keys a client makes: always the relinearisation key, and rotations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRequest {
+    /// Rotations for every power of two of slots: any rotation can be composed of them, and sums along axes need no others.
+    pub powers_of_two: bool,
+    /// Further rotations (in slots, to the left; negative: to the right) that get keys of their own, and so take one step.
+    pub rotations: Vec<i64>,
+    /// The key of complex conjugation.
+    pub conjugation: bool,
+}
+
+impl Default for KeyRequest {
+    /// Powers of two, no others.
+    fn default() -> Self {
+        KeyRequest { powers_of_two: true, rotations: Vec::new(), conjugation: false }
+    }
+}
+
+impl KeyRequest {
+    /// Exactly these rotations.
+    pub fn only(rotations: impl IntoIterator<Item = i64>) -> Self {
+        KeyRequest { powers_of_two: false, rotations: rotations.into_iter().collect(), conjugation: false }
+    }
+
+    /// The steps to make keys for, with `slots` slots.
+    pub fn steps(&self, slots: usize) -> Vec<i64> {
+        let powers = (0..slots.trailing_zeros()).map(|k| 1i64 << k).filter(|_| self.powers_of_two);
+        powers.chain(self.rotations.iter().copied()).collect()
+    }
+}
+
+/// The keys a server computes with: relinearisation and rotations. No secret inside.
+#[derive(Debug, Clone)]
+pub struct EvaluationKeys {
+    session: Session,
+    inner: hippocrene_rlwe::EvaluationKeys,
+}
+
+impl EvaluationKeys {
+    /// Evaluation keys with the session that they belong to.
+    pub fn new(session: Session, inner: hippocrene_rlwe::EvaluationKeys) -> Self {
+        EvaluationKeys { session, inner }
+    }
+
+    /// Settings and context.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The RLWE keys.
+    pub fn inner(&self) -> &hippocrene_rlwe::EvaluationKeys {
+        &self.inner
+    }
+
+    /// The fingerprint of the secret key they belong to.
+    pub fn key(&self) -> Fingerprint {
+        self.inner.key()
+    }
+}

@@ -1,0 +1,182 @@
+//! Where the elements of an array stand: which slot of which ciphertext.
+
+use crate::Error;
+
+/// The place of each element of an array in the slots of its ciphertexts.
+///
+/// Element `(i_0, i_1, ..)` stands at position `sum_a i_a stride_a`; position `p` is slot `p mod slots` of ciphertext
+/// `p / slots`. Strides are powers of two, so that sums along an axis are a few rotations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    shape: Vec<usize>,
+    strides: Vec<usize>,
+    slots: usize,
+}
+
+/// The most elements an array may have.
+const MAX_ELEMENTS: usize = 1 << 32;
+
+impl Layout {
+    /// The layout of a fresh array: row-major, every axis but the first padded to a power of two.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an axis is empty or the array is larger than 2^32 elements.
+    pub fn packed(shape: &[usize], slots: usize) -> Result<Self, Error> {
+        let mut strides = vec![1usize; shape.len()];
+        for a in (1..shape.len()).rev() {
+            strides[a - 1] =
+                strides[a].saturating_mul(shape[a].checked_next_power_of_two().unwrap_or(usize::MAX));
+        }
+        Self::new(shape.to_vec(), strides, slots)
+    }
+
+    /// A layout with these strides.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when shape and strides have different lengths, an axis is empty, a stride or the number of slots is not a power of two, two
+    /// elements would share a position, or the array is larger than 2^32 elements.
+    pub fn new(shape: Vec<usize>, strides: Vec<usize>, slots: usize) -> Result<Self, Error> {
+        const OPERATION: &str = "lay out an array";
+        if shape.len() != strides.len() {
+            return Err(Error::shape(OPERATION, format!("shape {shape:?} with strides {strides:?}")));
+        }
+        if shape.contains(&0) {
+            return Err(Error::shape(OPERATION, format!("an array of shape {shape:?} has no elements")));
+        }
+        if !slots.is_power_of_two() || strides.iter().any(|s| !s.is_power_of_two()) {
+            return Err(Error::shape(
+                OPERATION,
+                format!("strides {strides:?} and {slots} slots are not all powers of two"),
+            ));
+        }
+        let mut axes: Vec<(usize, usize)> =
+            strides.iter().copied().zip(shape.iter().copied()).filter(|x| x.1 > 1).collect();
+        axes.sort_unstable();
+        let mut end = 1usize;
+        for (stride, length) in axes {
+            if stride < end {
+                return Err(Error::shape(
+                    OPERATION,
+                    format!("elements of shape {shape:?} overlap with strides {strides:?}"),
+                ));
+            }
+            end = (length - 1).checked_mul(stride).and_then(|x| x.checked_add(end)).unwrap_or(usize::MAX);
+            if end > MAX_ELEMENTS {
+                return Err(Error::shape(OPERATION, format!("shape {shape:?} is larger than 2^32 slots")));
+            }
+        }
+        Ok(Layout { shape, strides, slots })
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The strides, in slots.
+    pub fn strides(&self) -> &[usize] {
+        &self.strides
+    }
+
+    /// Slots of one ciphertext.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether the only positions up to the last slot are those of elements: nothing is padding.
+    pub fn is_full(&self) -> bool {
+        self.len() == self.ciphertexts() * self.slots
+    }
+
+    /// How many ciphertexts it takes.
+    pub fn ciphertexts(&self) -> usize {
+        let last: usize = self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum();
+        last / self.slots + 1
+    }
+
+    /// The position of an element.
+    pub fn position(&self, index: &[usize]) -> usize {
+        index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
+    }
+
+    /// The positions of all elements in row-major order.
+    pub fn positions(&self) -> impl Iterator<Item = usize> + '_ {
+        let mut index = vec![0usize; self.shape.len()];
+        let mut position = 0usize;
+        (0..self.len()).map(move |_| {
+            let here = position;
+            for a in (0..index.len()).rev() {
+                index[a] += 1;
+                position += self.strides[a];
+                if index[a] < self.shape[a] {
+                    break;
+                }
+                position -= index[a] * self.strides[a];
+                index[a] = 0;
+            }
+            here
+        })
+    }
+
+    /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold no element are `T::default()`.
+    pub fn scatter<T: Copy + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
+        let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];
+        for (position, &value) in self.positions().zip(values) {
+            out[position / self.slots][position % self.slots] = value;
+        }
+        out
+    }
+
+    /// The elements in row-major order, from the slots of each ciphertext.
+    pub fn gather<T: Copy>(&self, slots: &[Vec<T>]) -> Vec<T> {
+        self.positions().map(|p| slots[p / self.slots][p % self.slots]).collect()
+    }
+
+    /// The layout without axis `axis`: what a sum along it leaves.
+    pub(crate) fn without_axis(&self, axis: usize) -> Layout {
+        let mut out = self.clone();
+        out.shape.remove(axis);
+        out.strides.remove(axis);
+        out
+    }
+
+    /// The same positions seen as another shape, when the elements' order allows it: axes of length 1 come and go.
+    pub(crate) fn with_shape(&self, shape: Vec<usize>, strides: Vec<usize>) -> Result<Layout, Error> {
+        Layout::new(shape, strides, self.slots)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn scatter_and_gather_are_inverse(shape in prop::collection::vec(1usize..9, 0..4), log_slots in 0u32..7) {
+            let layout = Layout::packed(&shape, 1 << log_slots).unwrap();
+            let values: Vec<usize> = (1..=layout.len()).collect();
+            let slots = layout.scatter(&values);
+            prop_assert_eq!(slots.len(), layout.ciphertexts());
+            prop_assert_eq!(layout.gather(&slots), values);
+            prop_assert_eq!(slots.iter().flatten().filter(|x| **x > 0).count(), layout.len());
+        }
+    }
+
+    #[test]
+    fn axes_are_padded_but_the_first() {
+        let layout = Layout::packed(&[569, 30], 4096).unwrap();
+        assert_eq!((layout.strides(), layout.ciphertexts()), (&[32, 1][..], 5));
+        assert_eq!(layout.position(&[2, 3]), 67);
+        assert!(Layout::packed(&[3, 0], 16).is_err());
+        assert!(Layout::packed(&[1 << 40], 16).is_err());
+        assert!(Layout::new(vec![4, 4], vec![2, 1], 16).is_err());
+        assert!(Layout::new(vec![4], vec![3], 16).is_err());
+        assert!(Layout::packed(&[32], 16).unwrap().is_full());
+    }
+}

@@ -1,0 +1,225 @@
+//! Element by element.
+
+use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
+
+use super::Server;
+use crate::{EncryptedArray, Error};
+
+/// Integers up to this are multiplied with exactly, without using up a level.
+const LARGEST_EXACT: f64 = 1024.0;
+
+impl Server {
+    /// `a + b`, element by element.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do.
+    pub fn add(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.zip(a, b, "add", a.is_clean() && b.is_clean(), |x, y| {
+            let (mut x, y) = self.evaluator.align(x, y)?;
+            self.evaluator.add_assign(&mut x, &y)?;
+            Ok(x)
+        })
+    }
+
+    /// `a - b`, element by element.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do.
+    pub fn sub(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.zip(a, b, "subtract", a.is_clean() && b.is_clean(), |x, y| {
+            let (mut x, y) = self.evaluator.align(x, y)?;
+            self.evaluator.sub_assign(&mut x, &y)?;
+            Ok(x)
+        })
+    }
+
+    /// `-a`.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    pub fn negate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.map(a, "negate", a.is_clean(), |x| Ok(self.evaluator.negate(x)))
+    }
+
+    /// `a b`, element by element.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Capacity`] when no multiplication is
+    /// left.
+    pub fn mul(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if std::ptr::eq(a, b) {
+            return self.square(a);
+        }
+        self.zip(a, b, "multiply", a.is_clean() || b.is_clean(), |x, y| {
+            if x.modulus() == y.modulus() {
+                return Ok(self.evaluator.mul_rescale(x, y)?);
+            }
+            let (x, y) = self.evaluator.align(x, y)?;
+            Ok(self.evaluator.mul_rescale(&x, &y)?)
+        })
+    }
+
+    /// `a^2`, element by element.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] when no multiplication is left.
+    pub fn square(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.map(a, "square", a.is_clean(), |x| Ok(self.evaluator.square_rescale(x)?))
+    }
+
+    /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] when too few multiplications are left.
+    pub fn pow(&self, a: &EncryptedArray, n: u32) -> Result<EncryptedArray, Error> {
+        self.check(a, "power")?;
+        match n {
+            0 => Err(Error::argument("power", "the exponent is 0, an integer from 1 is needed")),
+            1 => Ok(a.clone()),
+            _ if n % 2 == 0 => self.square(&self.pow(a, n / 2)?),
+            _ => self.mul(
+                &self.pow(a, n - (1 << n.ilog2().min(31)).min(n - 1))?,
+                &self.pow(a, (1 << n.ilog2()).min(n - 1))?,
+            ),
+        }
+    }
+
+    /// `a + p` for plain numbers in the shape of `a`, in row-major order.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or too large.
+    pub fn add_plain<'v>(
+        &self,
+        a: &EncryptedArray,
+        p: impl Into<Values<'v>>,
+    ) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "add plain numbers";
+        let p = p.into();
+        self.with_plain(a, p, OPERATION, |x, slots| {
+            let plaintext = self.encode(slots, x.scale(), x)?;
+            Ok(self.evaluator.add_plain(x, &plaintext)?)
+        })
+        .map(|out| {
+            EncryptedArray::from_parts(
+                out.layout().clone(),
+                out.is_complex(),
+                a.is_clean(),
+                out.bodies().to_vec(),
+            )
+            .unwrap_or(out)
+        })
+    }
+
+    /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element become zero.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many, [`Error::Encode`] when one is NaN, infinite or too large, [`Error::Capacity`] when
+    /// no multiplication is left.
+    pub fn mul_plain<'v>(
+        &self,
+        a: &EncryptedArray,
+        p: impl Into<Values<'v>>,
+    ) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "multiply by plain numbers";
+        self.with_plain(a, p.into(), OPERATION, |x, slots| {
+            let plaintext = self.encode(slots, self.plain_scale(x, OPERATION)?, x)?;
+            self.rescale(&self.evaluator.mul_plain(x, &plaintext)?)
+        })
+    }
+
+    /// `a + c`, the number `c` added to every element.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] when it is too large.
+    pub fn add_number(&self, a: &EncryptedArray, c: f64) -> Result<EncryptedArray, Error> {
+        if a.is_clean() && !a.layout().is_full() {
+            return self.add_plain(a, Values::Real(&vec![c; a.size()]));
+        }
+        self.map(a, "add a number", a.is_clean(), |x| Ok(self.evaluator.add_number(x, c)?))
+    }
+
+    /// `a c`, every element times the number `c`. Integers up to 1024 use up no multiplication.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] when no multiplication is left or the product is too large.
+    pub fn mul_number(&self, a: &EncryptedArray, c: f64) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "multiply by a number";
+        self.map(a, OPERATION, a.is_clean(), |x| {
+            if c.fract() == 0.0 && c.abs() <= LARGEST_EXACT {
+                return Ok(self.evaluator.mul_integer(x, c as i64)?);
+            }
+            self.rescale(&self.evaluator.mul_number(x, c, self.plain_scale(x, OPERATION)?)?)
+        })
+    }
+
+    /// The complex conjugate of every element.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] when the conjugation key is missing.
+    pub fn conjugate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.map(a, "conjugate", a.is_clean(), |x| Ok(self.evaluator.conjugate(x)?))
+    }
+
+    /// Sets every slot that holds no element to zero; one multiplication deep unless they are.
+    pub(super) fn cleaned(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if a.is_clean() || a.layout().is_full() {
+            return Ok(a.clone());
+        }
+        self.mul_plain(a, Values::Real(&vec![1.0; a.size()]))
+    }
+
+    /// Applies `f` to every ciphertext with its slots' worth of `p`. The result counts as clean.
+    fn with_plain(
+        &self,
+        a: &EncryptedArray,
+        p: Values<'_>,
+        operation: &'static str,
+        f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        self.check(a, operation)?;
+        if p.len() != a.size() {
+            return Err(Error::shape(operation, format!("{} numbers for shape {:?}", p.len(), a.shape())));
+        }
+        let ciphertexts = a.expanded(&self.session);
+        let out = match p {
+            Values::Real(v) => {
+                let slots = a.layout().scatter(v);
+                ciphertexts
+                    .iter()
+                    .zip(&slots)
+                    .map(|(x, s)| f(x, Values::Real(s)))
+                    .collect::<Result<Vec<_>, _>>()
+            }
+            Values::Complex(v) => {
+                let slots = a.layout().scatter(v);
+                ciphertexts
+                    .iter()
+                    .zip(&slots)
+                    .map(|(x, s)| f(x, Values::Complex(s)))
+                    .collect::<Result<Vec<_>, _>>()
+            }
+        }?;
+        let complex = a.is_complex() || matches!(p, Values::Complex(_));
+        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, true, out))
+    }
+
+    fn encode(&self, slots: Values<'_>, scale: Scale, x: &Ciphertext) -> Result<Plaintext, Error> {
+        Ok(self.session.context().encode(slots, self.session.slots(), scale, x.modulus())?)
+    }
+
+    /// The scale of a plain factor that makes the rescaled product of `x` with it have the scale that its modulus is to have.
+    fn plain_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<Scale, Error> {
+        let from = x.modulus();
+        let to = self.rescaled(from, operation)?;
+        let parameters = self.session.settings().parameters();
+        let raised = from
+            .without(to)
+            .factors()
+            .fold(self.session.scale_at(to), |s, i| s.times_integer(parameters.factor(i)));
+        Ok(raised.over(x.scale()))
+    }
+
+    fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(self.evaluator.rescale(x)?)
+    }
+}

@@ -1,0 +1,233 @@
+//! Matrix products with plain matrices, rolls and broadcasts.
+
+use hippocrene_ckks::Values;
+
+use super::Server;
+use crate::{EncryptedArray, Error, Layout};
+
+impl Server {
+    /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)` in row-major order; the result has
+    /// shape `(.., columns)`. One multiplication deep.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::MissingKey`] when rotation keys are missing, [`Error::Capacity`] when no
+    /// multiplication is left.
+    pub fn matmul_plain(
+        &self,
+        a: &EncryptedArray,
+        w: &[f64],
+        columns: usize,
+    ) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "matrix product";
+        let (rows, k) = self.inner_axis(a, OPERATION)?;
+        if columns == 0 || w.len() != k * columns {
+            return Err(Error::shape(
+                OPERATION,
+                format!(
+                    "shape {:?} @ a matrix of {} numbers in {columns} columns: {k} rows are needed",
+                    a.shape(),
+                    w.len()
+                ),
+            ));
+        }
+        let axis = a.shape().len() - 1;
+        let mut shape = a.shape().to_vec();
+        shape[axis] = columns;
+        if columns == 1 {
+            // One product and a few rotations.
+            let sum = self.sum(&self.mul_plain(a, Values::Real(&tiled(w, rows)))?, Some(axis))?;
+            let mut strides = sum.layout().strides().to_vec();
+            strides.push(1);
+            let layout = sum.layout().with_shape(shape, strides)?;
+            return Ok(sum.with_layout(layout));
+        }
+        let layout = if columns <= k.next_power_of_two() {
+            Layout::new(shape, a.layout().strides().to_vec(), self.session.slots())?
+        } else {
+            Layout::packed(&shape, self.session.slots())?
+        };
+        let (to, from): (Vec<usize>, Vec<usize>) =
+            (layout.positions().collect(), a.layout().positions().collect());
+        let entries = (0..rows).flat_map(|row| {
+            let (to, from) = (&to[row * columns..], &from[row * k..]);
+            (0..columns).flat_map(move |j| (0..k).map(move |i| (to[j], from[i], w[i * columns + j])))
+        });
+        self.linear_map(a, layout, entries.filter(|e| e.2 != 0.0), OPERATION)
+    }
+
+    /// `a @ w` for a plain vector of length `k`: the result has shape `(..)`. One multiplication deep.
+    ///
+    /// # Errors
+    /// As [`Server::matmul_plain`].
+    pub fn dot_plain(&self, a: &EncryptedArray, w: &[f64]) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "dot product";
+        let (rows, k) = self.inner_axis(a, OPERATION)?;
+        if w.len() != k {
+            return Err(Error::shape(
+                OPERATION,
+                format!("shape {:?} with a vector of {} numbers", a.shape(), w.len()),
+            ));
+        }
+        self.sum(&self.mul_plain(a, Values::Real(&tiled(w, rows)))?, Some(a.shape().len() - 1))
+    }
+
+    /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape
+    /// `(rows, ..)`. One multiplication deep.
+    ///
+    /// # Errors
+    /// As [`Server::matmul_plain`].
+    pub fn rmatmul_plain(&self, m: &[f64], rows: usize, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "matrix product";
+        let n =
+            *a.shape().first().ok_or_else(|| Error::shape(OPERATION, "the encrypted array has no axis"))?;
+        if rows == 0 || m.len() != rows * n {
+            return Err(Error::shape(
+                OPERATION,
+                format!(
+                    "a matrix of {} numbers in {rows} rows @ shape {:?}: {n} columns are needed",
+                    m.len(),
+                    a.shape()
+                ),
+            ));
+        }
+        let mut shape = a.shape().to_vec();
+        shape[0] = rows;
+        let slots = self.session.slots();
+        let layout = Layout::new(shape.clone(), a.layout().strides().to_vec(), slots)
+            .or_else(|_| Layout::packed(&shape, slots))?;
+        let rest = a.size() / n;
+        let (to, from): (Vec<usize>, Vec<usize>) =
+            (layout.positions().collect(), a.layout().positions().collect());
+        let entries = (0..rows).flat_map(|i| {
+            let (to, from) = (&to, &from);
+            (0..n).flat_map(move |j| {
+                (0..rest).map(move |c| (to[i * rest + c], from[j * rest + c], m[i * n + j]))
+            })
+        });
+        self.linear_map(a, layout, entries.filter(|e| e.2 != 0.0), OPERATION)
+    }
+
+    /// The dot product of two encrypted vectors of one length.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when they are not vectors of one length.
+    pub fn dot(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if a.shape().len() != 1 || a.shape() != b.shape() {
+            return Err(Error::shape("dot product", format!("shapes {:?} and {:?}", a.shape(), b.shape())));
+        }
+        self.sum(&self.mul(a, b)?, None)
+    }
+
+    /// The elements moved on by `shift` in row-major order (`axis` `None`) or along an axis, those at the end coming in again at the start,
+    /// as numpy's `roll`. Free of multiplications where a rotation of one ciphertext does it, else one multiplication deep.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when rotation keys are missing.
+    pub fn roll(&self, a: &EncryptedArray, shift: i64, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "roll";
+        self.check(a, OPERATION)?;
+        if axis.is_some_and(|x| x >= a.shape().len()) {
+            return Err(Error::shape(
+                OPERATION,
+                format!("there is no axis {axis:?} in shape {:?}", a.shape()),
+            ));
+        }
+        let layout = a.layout();
+        if layout.ciphertexts() == 1
+            && layout.is_full()
+            && (axis.is_none() || a.shape().len() == 1)
+            && is_row_major(layout)
+        {
+            return self.map(a, OPERATION, true, |x| Ok(self.evaluator.rotate(x, -shift)?));
+        }
+        // Elements of the axis, and how far apart they are in row-major order.
+        let (length, inner) = match axis {
+            None => (a.size(), 1),
+            Some(x) => (a.shape()[x], a.shape()[x + 1..].iter().product()),
+        };
+        let positions: Vec<usize> = layout.positions().collect();
+        let by = shift.rem_euclid(length as i64) as usize;
+        let entries = (0..a.size()).map(|e| {
+            let along = e / inner % length;
+            let target = e + ((along + by) % length) * inner - along * inner;
+            (positions[target], positions[e], 1.0)
+        });
+        self.linear_map(a, layout.clone(), entries, OPERATION)
+    }
+
+    /// The array with its axes in reverse order: nothing is computed.
+    ///
+    /// # Errors
+    /// Never for arrays of this library.
+    pub fn transpose(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
+        let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
+        Ok(a.clone().with_layout(layout))
+    }
+
+    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is left.
+    pub fn broadcast_to(&self, a: &EncryptedArray, shape: &[usize]) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "broadcast";
+        if a.shape() == shape {
+            return Ok(a.clone());
+        }
+        let missing = shape.len().checked_sub(a.shape().len());
+        let fits = missing.is_some_and(|m| {
+            a.shape().iter().zip(&shape[m..]).all(|(have, want)| have == want || *have == 1)
+        });
+        let Some(missing) = missing.filter(|_| fits) else {
+            return Err(Error::shape(
+                OPERATION,
+                format!("shape {:?} does not broadcast to {shape:?}", a.shape()),
+            ));
+        };
+        let layout = Layout::packed(shape, self.session.slots())?;
+        let mut index = vec![0usize; shape.len()];
+        let entries: Vec<(usize, usize, f64)> = layout
+            .positions()
+            .map(|to| {
+                let source: Vec<usize> = index[missing..]
+                    .iter()
+                    .zip(a.shape())
+                    .map(|(i, n)| if *n == 1 { 0 } else { *i })
+                    .collect();
+                for axis in (0..index.len()).rev() {
+                    index[axis] += 1;
+                    if index[axis] < shape[axis] {
+                        break;
+                    }
+                    index[axis] = 0;
+                }
+                (to, a.layout().position(&source), 1.0)
+            })
+            .collect();
+        self.linear_map(a, layout, entries, OPERATION)
+    }
+
+    /// The last axis of `a`: how many rows there are, and how long they are.
+    fn inner_axis(&self, a: &EncryptedArray, operation: &'static str) -> Result<(usize, usize), Error> {
+        self.check(a, operation)?;
+        match a.shape().last() {
+            Some(&k) => Ok((a.size() / k, k)),
+            None => Err(Error::shape(operation, "the encrypted array has no axis")),
+        }
+    }
+}
+
+/// `w` once for each row.
+fn tiled(w: &[f64], rows: usize) -> Vec<f64> {
+    std::iter::repeat_n(w, rows).flatten().copied().collect()
+}
+
+/// Whether the elements stand one after the other.
+fn is_row_major(layout: &Layout) -> bool {
+    let mut stride = 1;
+    layout.shape().iter().zip(layout.strides()).rev().all(|(n, s)| {
+        let here = *s == stride || *n == 1;
+        stride *= n;
+        here
+    })
+}

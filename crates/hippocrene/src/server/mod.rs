@@ -1,0 +1,146 @@
+//! The server: computes on encrypted arrays. It holds no secret.
+//!
+//! Scales, rescaling and levels are automatic: every product is rescaled, and operands of different moduli are brought to the smaller
+//! one. What shapes mean follows numpy.
+
+mod arithmetic;
+mod linear_map;
+mod matrix;
+mod polynomial;
+mod reduce;
+
+use std::sync::Arc;
+
+use hippocrene_ckks::{Ciphertext, Evaluator};
+use hippocrene_rlwe::{Fingerprint, Modulus, RlweError};
+
+use crate::{EncryptedArray, Error, EvaluationKeys, Layout, Session};
+
+/// Evaluation keys made ready to compute with.
+#[derive(Debug, Clone)]
+pub struct Server {
+    session: Session,
+    evaluator: Evaluator,
+    key: Fingerprint,
+}
+
+impl Server {
+    /// A server with these keys.
+    ///
+    /// # Errors
+    /// [`Error::ParameterMismatch`] when the keys do not belong to their session.
+    pub fn new(keys: EvaluationKeys) -> Result<Self, Error> {
+        let session = keys.session().clone();
+        let prepared = keys.inner().prepare(session.context().rlwe())?;
+        let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::new(prepared));
+        Ok(Server { session, evaluator, key: keys.key() })
+    }
+
+    /// Settings and context.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The evaluator of single ciphertexts.
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.evaluator
+    }
+
+    /// The fingerprint of the key whose arrays it computes on.
+    pub fn key(&self) -> Fingerprint {
+        self.key
+    }
+
+    /// Bytes of memory that the keys take.
+    pub fn key_bytes(&self) -> usize {
+        self.evaluator.keys().bytes()
+    }
+
+    fn check(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
+        self.session.context().rlwe().check_digest(a.parameters(), operation)?;
+        if a.key() == self.key {
+            Ok(())
+        } else {
+            Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into())
+        }
+    }
+
+    /// Applies `f` to every ciphertext of `a`; the layout stays.
+    fn map(
+        &self,
+        a: &EncryptedArray,
+        operation: &'static str,
+        clean: bool,
+        f: impl Fn(&Ciphertext) -> Result<Ciphertext, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        self.check(a, operation)?;
+        let out = a.expanded(&self.session).iter().map(|c| f(c)).collect::<Result<Vec<_>, _>>()?;
+        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), a.is_complex(), clean, out))
+    }
+
+    /// Applies `f` to the ciphertexts of two arrays of one shape, pair by pair; the second is brought to the layout of the first.
+    fn zip(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        operation: &'static str,
+        clean: bool,
+        f: impl Fn(&Ciphertext, &Ciphertext) -> Result<Ciphertext, Error>,
+    ) -> Result<EncryptedArray, Error> {
+        self.check(a, operation)?;
+        self.check(b, operation)?;
+        if a.shape() != b.shape() {
+            return Err(Error::shape(
+                operation,
+                format!(
+                    "shapes {:?} and {:?} differ; broadcast_to brings an encrypted array to another shape",
+                    a.shape(),
+                    b.shape()
+                ),
+            ));
+        }
+        let moved;
+        let b = if a.layout() == b.layout() {
+            b
+        } else {
+            moved = self.relayout(b, a.layout().clone())?;
+            &moved
+        };
+        let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
+        let out = left.iter().zip(&right).map(|(x, y)| f(x, y)).collect::<Result<Vec<_>, _>>()?;
+        let complex = a.is_complex() || b.is_complex();
+        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
+    }
+
+    /// The modulus that a product modulo `modulus` is rescaled to.
+    fn rescaled(&self, modulus: Modulus, operation: &'static str) -> Result<Modulus, Error> {
+        match modulus.factors().next_back() {
+            Some(last) if modulus.limb_count() > 1 => Ok(modulus.without(Modulus::of_factor(last))),
+            _ => Err(hippocrene_ckks::CkksError::Capacity {
+                operation,
+                need: self.session.settings().scale().log2(),
+                have: 0.0,
+            }
+            .into()),
+        }
+    }
+
+    /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] when no multiplication is left.
+    pub fn relayout(&self, a: &EncryptedArray, layout: Layout) -> Result<EncryptedArray, Error> {
+        if *a.layout() == layout {
+            return Ok(a.clone());
+        }
+        if layout.shape() != a.shape() {
+            return Err(Error::shape(
+                "move elements",
+                format!("shape {:?} to {:?}", a.shape(), layout.shape()),
+            ));
+        }
+        let pairs: Vec<_> =
+            layout.positions().zip(a.layout().positions()).map(|(to, from)| (to, from, 1.0)).collect();
+        self.linear_map(a, layout, pairs, "move elements")
+    }
+}

@@ -1,0 +1,20 @@
+//! Polynomials, element by element.
+
+use hippocrene_ckks::circuits::Polynomial;
+
+use super::Server;
+use crate::{EncryptedArray, Error};
+
+impl Server {
+    /// `p(a)`, element by element; [`Polynomial::depth`] multiplications deep.
+    ///
+    /// # Errors
+    /// [`Error::Capacity`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
+    /// Chebyshev polynomial.
+    pub fn polynomial(&self, a: &EncryptedArray, p: &Polynomial) -> Result<EncryptedArray, Error> {
+        let clean = a.is_clean() && (a.layout().is_full() || p.evaluate(0.0) == 0.0);
+        self.map(a, "evaluate a polynomial", clean, |x| {
+            Ok(self.evaluator.polynomial(x, p, &|modulus| self.session.scale_at(modulus))?)
+        })
+    }
+}
