@@ -1,0 +1,161 @@
+//! Linear transforms, sums and polynomials against their plain twins.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Setup, circle, insecure};
+use hippocrene_ckks::{
+    CkksError, Scale,
+    circuits::{Basis, LinearTransform, Polynomial},
+};
+use hippocrene_rlwe::Modulus;
+use num_complex::Complex64;
+use proptest::prelude::*;
+
+/// The scales that repeated multiplication runs through from the setup's scale at the top.
+fn scales(s: &Setup) -> impl Fn(Modulus) -> Scale {
+    let count = s.context.parameters().unit_count();
+    let mut table = vec![s.scale; count];
+    for l in (1..count).rev() {
+        table[l - 1] = table[l].times(table[l]).divided_by(s.context.parameters().factor(l));
+    }
+    move |modulus| table[modulus.limb_count() - 1]
+}
+
+fn reals(n: usize, low: f64, high: f64) -> Vec<f64> {
+    (0..n).map(|i| low + (high - low) * ((i * i * 7 + 3 * i) % 1009) as f64 / 1008.0).collect()
+}
+
+fn close(got: &[Complex64], expected: impl Iterator<Item = Complex64>, tolerance: f64, what: &str) {
+    for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+        assert!((g - e).norm() < tolerance, "{what}: slot {i}: {g} instead of {e}");
+    }
+}
+
+#[test]
+fn linear_transforms() {
+    let powers: Vec<i64> = (0..9).map(|k| 1 << k).collect();
+    let s = insecure(10, 2, &powers);
+    let n = s.context.max_slots();
+    let x = circle(n, 1.0, 0.4);
+    let a = s.encrypt(&x);
+    let scale_at = scales(&s);
+    for rotations in
+        [vec![0], vec![3], (0..17).collect(), vec![0, 1, n - 1, n - 2, n - 3], vec![5, 100, 250, 511]]
+    {
+        let diagonals: BTreeMap<usize, Vec<Complex64>> =
+            rotations.iter().map(|&r| (r, circle(n, 0.3, r as f64))).collect();
+        let t = LinearTransform::new(n, diagonals.clone()).unwrap();
+        let to = Modulus::of_range(0..2);
+        for _ in 0..2 {
+            let y = s.evaluator.linear_transform(&a, &t, scale_at(to)).unwrap();
+            assert_eq!((y.modulus(), y.scale()), (to, scale_at(to)));
+            let expected: Vec<Complex64> =
+                (0..n).map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % n]).sum()).collect();
+            close(&s.decrypt(&y), expected.iter().copied(), 1e-6, "linear transform");
+            assert!(expected.iter().all(|e| e.norm() <= y.bound() * (1.0 + 1e-9)));
+        }
+    }
+    assert!(LinearTransform::new(n, BTreeMap::new()).is_err());
+    assert!(LinearTransform::new(n, BTreeMap::from([(n, vec![Complex64::ONE; n])])).is_err());
+}
+
+#[test]
+fn rotations_without_keys_are_composed() {
+    let powers: Vec<i64> = (0..9).map(|k| 1 << k).collect();
+    let negative: Vec<i64> = powers.iter().map(|k| -k).collect();
+    for (keys, needs_right) in
+        [(powers.clone(), false), (negative.clone(), true), ([powers, negative].concat(), true)]
+    {
+        let s = insecure(10, 1, &keys);
+        let n = s.context.max_slots();
+        let x = circle(n, 1.0, 0.4);
+        let a = s.encrypt(&x);
+        for steps in [0i64, 1, 3, 7, 255, 509, -1, -6, 1023] {
+            let y = s.evaluator.rotate(&a, steps).unwrap();
+            let expected = (0..n).map(|i| x[(i as i64 + steps).rem_euclid(n as i64) as usize]);
+            close(&s.decrypt(&y), expected, 1e-6, &format!("rotate by {steps}, {needs_right}"));
+        }
+    }
+    let s = insecure(10, 1, &[1, 4]);
+    let a = s.encrypt(&circle(s.context.max_slots(), 1.0, 0.4));
+    assert!(s.evaluator.rotate(&a, 5).is_ok());
+    assert!(s.evaluator.rotate(&a, 6).unwrap_err().to_string().contains("rotation by 6"));
+}
+
+#[test]
+fn sums() {
+    let s = insecure(9, 1, &[2, 4, 8]);
+    let n = s.context.max_slots();
+    let x = circle(n, 1.0, 0.1);
+    let y = s.evaluator.inner_sum(&s.encrypt(&x), 2, 8).unwrap();
+    let expected = (0..n).map(|i| (0..8).map(|k| x[(i + 2 * k) % n]).sum());
+    close(&s.decrypt(&y), expected, 1e-6, "inner sum");
+    assert!(s.evaluator.inner_sum(&y, 1, 3).is_err());
+}
+
+fn check_polynomial(s: &Setup, p: &Polynomial, x: &[f64]) {
+    let values: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
+    let a = s.encrypt(&values);
+    let scale_at = scales(s);
+    let y = s.evaluator.polynomial(&a, p, &scale_at).unwrap();
+    assert_eq!(y.modulus().limb_count(), a.modulus().limb_count() - p.depth(), "degree {}", p.degree());
+    assert_eq!(y.scale(), scale_at(y.modulus()));
+    let expected: Vec<f64> = x.iter().map(|x| p.evaluate(*x)).collect();
+    let size = p.coefficients().iter().map(|c| c.abs()).sum::<f64>().max(1.0);
+    close(
+        &s.decrypt(&y),
+        expected.iter().map(|e| Complex64::from(*e)),
+        1e-6 * size * 4f64.powi(p.depth() as i32),
+        "p",
+    );
+    assert!(expected.iter().all(|e| e.abs() <= y.bound() * (1.0 + 1e-9)), "{:?} {}", p, y.bound());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn polynomials(coefficients in prop::collection::vec(prop_oneof![3 => -1.0f64..1.0, 1 => Just(0.0)], 1..40), kind in 0..3) {
+        let s = insecure(8, 7, &[]);
+        let (basis, low, high) = match kind {
+            0 => (Basis::Monomial, -1.0, 1.0),
+            1 => (Basis::Chebyshev { low: -1.0, high: 1.0 }, -1.0, 1.0),
+            _ => (Basis::Chebyshev { low: -2.0, high: 5.0 }, -2.0, 5.0),
+        };
+        check_polynomial(&s, &Polynomial::new(basis, coefficients).unwrap(), &reals(s.context.max_slots(), low, high));
+    }
+}
+
+#[test]
+fn approximations() {
+    let s = insecure(9, 6, &[]);
+    let sigmoid = |x: f64| 1.0 / (1.0 + (-x).exp());
+    let p = Polynomial::approximate(sigmoid, -8.0, 8.0, 31).unwrap();
+    assert!(reals(100, -8.0, 8.0).iter().all(|x| (p.evaluate(*x) - sigmoid(*x)).abs() < 1e-4));
+    check_polynomial(&s, &p, &reals(s.context.max_slots(), -8.0, 8.0));
+    for degree in 1..=16 {
+        let mut coefficients = vec![0.0; degree + 1];
+        coefficients[degree] = 1.0;
+        check_polynomial(
+            &s,
+            &Polynomial::new(Basis::Monomial, coefficients).unwrap(),
+            &reals(s.context.max_slots(), -1.0, 1.0),
+        );
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let s = insecure(8, 2, &[]);
+    let a = s.encrypt(&circle(s.context.max_slots(), 2.0, 0.0));
+    let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, vec![0.0, 1.0]).unwrap();
+    let error = s.evaluator.polynomial(&a, &p, &scales(&s)).unwrap_err();
+    assert!(error.to_string().contains("values up to 2"), "{error}");
+    let p = Polynomial::new(Basis::Monomial, vec![1.0; 9]).unwrap();
+    assert!(matches!(s.evaluator.polynomial(&a, &p, &scales(&s)), Err(CkksError::Capacity { .. })));
+    assert!(Polynomial::new(Basis::Monomial, vec![]).is_err());
+    assert!(Polynomial::new(Basis::Monomial, vec![1.0, f64::NAN]).is_err());
+    assert!(Polynomial::new(Basis::Chebyshev { low: 1.0, high: 1.0 }, vec![1.0]).is_err());
+}
