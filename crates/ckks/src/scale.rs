@@ -65,8 +65,8 @@ impl Scale {
         let (a1, a0) = ((self.mantissa >> 64), self.mantissa & u128::from(u64::MAX));
         let (b1, b0) = ((other.mantissa >> 64), other.mantissa & u128::from(u64::MAX));
         let low = a0 * b0;
-        let middle = (low >> 64) + (a1 * b0 & u128::from(u64::MAX)) + (a0 * b1 & u128::from(u64::MAX));
-        let high = a1 * b1 + (a1 * b0 >> 64) + (a0 * b1 >> 64) + (middle >> 64);
+        let middle = (low >> 64) + ((a1 * b0) & u128::from(u64::MAX)) + ((a0 * b1) & u128::from(u64::MAX));
+        let high = a1 * b1 + ((a1 * b0) >> 64) + ((a0 * b1) >> 64) + (middle >> 64);
         // The product has 255 or 256 bits, and `high` its upper 127 or 128: one more bit is in `middle`.
         let exponent = self.exponent + other.exponent + 128;
         if high >> 127 == 1 {
@@ -93,7 +93,7 @@ impl Scale {
         let shift = q1.leading_zeros();
         let (mantissa, exponent) = match shift {
             0..64 => {
-                (q1 << shift | (q0 >> (64 - shift)) * u128::from(shift > 0), self.exponent - shift as i32)
+                ((q1 << shift) | ((q0 >> (64 - shift)) * u128::from(shift > 0)), self.exponent - shift as i32)
             }
             _ => (q1 << 64 | q0, self.exponent - 64),
         };

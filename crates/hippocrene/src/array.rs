@@ -100,7 +100,7 @@ impl EncryptedArray {
 
     /// How many elements there are.
     pub fn size(&self) -> usize {
-        self.layout.len()
+        self.layout.size()
     }
 
     /// Where the elements stand.

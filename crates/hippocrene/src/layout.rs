@@ -84,13 +84,13 @@ impl Layout {
     }
 
     /// How many elements there are.
-    pub fn len(&self) -> usize {
+    pub fn size(&self) -> usize {
         self.shape.iter().product()
     }
 
     /// Whether the only positions up to the last slot are those of elements: nothing is padding.
     pub fn is_full(&self) -> bool {
-        self.len() == self.ciphertexts() * self.slots
+        self.size() == self.ciphertexts() * self.slots
     }
 
     /// How many ciphertexts it takes.
@@ -108,7 +108,7 @@ impl Layout {
     pub fn positions(&self) -> impl Iterator<Item = usize> + '_ {
         let mut index = vec![0usize; self.shape.len()];
         let mut position = 0usize;
-        (0..self.len()).map(move |_| {
+        (0..self.size()).map(move |_| {
             let here = position;
             for a in (0..index.len()).rev() {
                 index[a] += 1;
@@ -160,11 +160,11 @@ mod tests {
         #[test]
         fn scatter_and_gather_are_inverse(shape in prop::collection::vec(1usize..9, 0..4), log_slots in 0u32..7) {
             let layout = Layout::packed(&shape, 1 << log_slots).unwrap();
-            let values: Vec<usize> = (1..=layout.len()).collect();
+            let values: Vec<usize> = (1..=layout.size()).collect();
             let slots = layout.scatter(&values);
             prop_assert_eq!(slots.len(), layout.ciphertexts());
             prop_assert_eq!(layout.gather(&slots), values);
-            prop_assert_eq!(slots.iter().flatten().filter(|x| **x > 0).count(), layout.len());
+            prop_assert_eq!(slots.iter().flatten().filter(|x| **x > 0).count(), layout.size());
         }
     }
 

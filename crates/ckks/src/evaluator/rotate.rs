@@ -47,7 +47,7 @@ impl Evaluator {
         }
         let right = slots as i64 - left;
         // The non-adjacent form of x has the digits +1 of (3x & !x)/2 and -1 of (x & !3x)/2.
-        let signed = |x: i64| ((3 * x & !x) >> 1, (x & !(3 * x)) >> 1);
+        let signed = |x: i64| (((3 * x) & !x) >> 1, (x & !(3 * x)) >> 1);
         let (from_left, from_right) = (signed(left), signed(right));
         for (plus, minus) in [(left, 0), (0, right), from_left, (from_right.1, from_right.0)] {
             let digits =

@@ -73,15 +73,24 @@ impl Server {
     /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] when too few multiplications are left.
     pub fn pow(&self, a: &EncryptedArray, n: u32) -> Result<EncryptedArray, Error> {
         self.check(a, "power")?;
-        match n {
-            0 => Err(Error::argument("power", "the exponent is 0, an integer from 1 is needed")),
-            1 => Ok(a.clone()),
-            _ if n % 2 == 0 => self.square(&self.pow(a, n / 2)?),
-            _ => self.mul(
-                &self.pow(a, n - (1 << n.ilog2().min(31)).min(n - 1))?,
-                &self.pow(a, (1 << n.ilog2()).min(n - 1))?,
-            ),
+        if n == 0 {
+            return Err(Error::argument("power", "the exponent is 0, an integer from 1 is needed"));
         }
+        // The product of a^(2^k) over the bits of n, smallest first: the product so far is never deeper than the next factor by one.
+        let mut square = a.clone();
+        let mut product: Option<EncryptedArray> = None;
+        for k in 0..=n.ilog2() {
+            if k > 0 {
+                square = self.square(&square)?;
+            }
+            if n >> k & 1 == 1 {
+                product = Some(match product {
+                    None => square.clone(),
+                    Some(product) => self.mul(&square, &product)?,
+                });
+            }
+        }
+        product.ok_or_else(|| Error::argument("power", "the exponent has no bit set"))
     }
 
     /// `a + p` for plain numbers in the shape of `a`, in row-major order.
@@ -94,19 +103,9 @@ impl Server {
         p: impl Into<Values<'v>>,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "add plain numbers";
-        let p = p.into();
-        self.with_plain(a, p, OPERATION, |x, slots| {
+        self.with_plain(a, p.into(), OPERATION, a.is_clean(), |x, slots| {
             let plaintext = self.encode(slots, x.scale(), x)?;
             Ok(self.evaluator.add_plain(x, &plaintext)?)
-        })
-        .map(|out| {
-            EncryptedArray::from_parts(
-                out.layout().clone(),
-                out.is_complex(),
-                a.is_clean(),
-                out.bodies().to_vec(),
-            )
-            .unwrap_or(out)
         })
     }
 
@@ -121,7 +120,7 @@ impl Server {
         p: impl Into<Values<'v>>,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "multiply by plain numbers";
-        self.with_plain(a, p.into(), OPERATION, |x, slots| {
+        self.with_plain(a, p.into(), OPERATION, true, |x, slots| {
             let plaintext = self.encode(slots, self.plain_scale(x, OPERATION)?, x)?;
             self.rescale(&self.evaluator.mul_plain(x, &plaintext)?)
         })
@@ -168,12 +167,13 @@ impl Server {
         self.mul_plain(a, Values::Real(&vec![1.0; a.size()]))
     }
 
-    /// Applies `f` to every ciphertext with its slots' worth of `p`. The result counts as clean.
+    /// Applies `f` to every ciphertext with its slots' worth of `p`.
     fn with_plain(
         &self,
         a: &EncryptedArray,
         p: Values<'_>,
         operation: &'static str,
+        clean: bool,
         f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
     ) -> Result<EncryptedArray, Error> {
         self.check(a, operation)?;
@@ -200,7 +200,7 @@ impl Server {
             }
         }?;
         let complex = a.is_complex() || matches!(p, Values::Complex(_));
-        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, true, out))
+        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
     }
 
     fn encode(&self, slots: Values<'_>, scale: Scale, x: &Ciphertext) -> Result<Plaintext, Error> {

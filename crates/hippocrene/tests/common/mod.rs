@@ -1,0 +1,43 @@
+//! Small insecure settings for tests.
+#![allow(dead_code)] // each test file uses its own part
+
+use hippocrene::{ClientKey, KeyRequest, Server, Settings};
+use hippocrene_ckks::Scale;
+use hippocrene_ring::primes;
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution};
+
+/// Ring degree `2^log_degree`, a base prime of 50 bits, `depth` primes of 40, scale 2^40. Insecure.
+pub fn insecure_settings(log_degree: u32, depth: usize) -> Settings {
+    let degree = 1 << log_degree;
+    let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
+    units.extend(primes::ntt_primes(40, degree, depth, &[]).unwrap());
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units,
+        specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
+        gadget_rank: (depth + 1).div_ceil(2),
+        secret: SecretDistribution::Ternary,
+    })
+    .unwrap();
+    Settings::new(parameters, Scale::power_of_two(40)).unwrap()
+}
+
+/// A client and its server with `2^(log_degree - 1)` slots. Insecure.
+pub fn insecure(log_degree: u32, depth: usize) -> (ClientKey, Server) {
+    let client = ClientKey::generate_with(insecure_settings(log_degree, depth), 1).unwrap();
+    let request = KeyRequest { conjugation: true, ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, server)
+}
+
+/// `count` numbers in `[-1, 1]`.
+pub fn numbers(count: usize, seed: usize) -> Vec<f64> {
+    (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 257) as f64 / 128.0 - 1.0).collect()
+}
+
+pub fn assert_close(got: &[f64], expected: &[f64], what: &str) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+        assert!((g - e).abs() < 2e-5, "{what}: element {i} is {g}, not {e}");
+    }
+}

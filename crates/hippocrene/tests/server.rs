@@ -1,0 +1,245 @@
+//! What a server computes, against the same in plain numbers.
+
+mod common;
+
+use common::{assert_close, insecure, numbers};
+use hippocrene::{Basis, ClientKey, Error, KeyRequest, Polynomial, Server};
+use num_complex::Complex64;
+use proptest::prelude::*;
+
+/// Sums along an axis of a row-major array.
+fn sum_axis(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
+    let inner: usize = shape[axis + 1..].iter().product();
+    let outer: usize = shape[..axis].iter().product();
+    (0..outer * inner)
+        .map(|e| (0..shape[axis]).map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner]).sum())
+        .collect()
+}
+
+fn matmul(x: &[f64], w: &[f64], k: usize) -> Vec<f64> {
+    let columns = w.len() / k;
+    x.chunks(k)
+        .flat_map(|row| (0..columns).map(move |j| (0..k).map(|i| row[i] * w[i * columns + j]).sum()))
+        .collect()
+}
+
+#[test]
+fn element_by_element() {
+    let (client, server) = insecure(8, 4);
+    for shape in [vec![], vec![1], vec![100], vec![128], vec![300], vec![5, 7], vec![3, 4, 5]] {
+        let size = shape.iter().product();
+        let (x, y) = (numbers(size, 1), numbers(size, 2));
+        let (a, b) = (client.encrypt(&x, &shape).unwrap(), client.encrypt(&y, &shape).unwrap());
+        let check = |array: Result<_, Error>, f: &dyn Fn(f64, f64) -> f64, what: &str| {
+            let array = array.unwrap();
+            let expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| f(*x, *y)).collect();
+            assert_close(&client.decrypt(&array).unwrap(), &expected, &format!("{what}, shape {shape:?}"));
+            let most = expected.iter().fold(0.0f64, |m, e| m.max(e.abs()));
+            assert!(array.bound() >= most - 1e-9, "{what}: bound {} below {most}", array.bound());
+            assert_eq!(array.shape(), shape);
+        };
+        check(server.add(&a, &b), &|x, y| x + y, "add");
+        check(server.sub(&a, &b), &|x, y| x - y, "sub");
+        check(server.negate(&a), &|x, _| -x, "negate");
+        check(server.mul(&a, &b), &|x, y| x * y, "mul");
+        check(server.mul(&a, &a), &|x, _| x * x, "square");
+        check(server.add_plain(&a, &y[..]), &|x, y| x + y, "add plain");
+        check(server.mul_plain(&a, &y[..]), &|x, y| x * y, "mul plain");
+        check(server.add_number(&a, 0.75), &|x, _| x + 0.75, "add number");
+        check(server.mul_number(&a, -3.0), &|x, _| -3.0 * x, "mul integer");
+        check(server.mul_number(&a, 0.3), &|x, _| 0.3 * x, "mul number");
+        let product = server.mul(&a, &b).unwrap();
+        check(server.add(&product, &a), &|x, y| x * y + x, "different moduli");
+        check(server.mul(&product, &a), &|x, y| x * y * x, "product with a product");
+        for n in [1, 2, 3, 5, 7, 8, 13] {
+            check(server.pow(&a, n), &|x, _| x.powi(n as i32), "power");
+            assert_eq!(
+                server.pow(&a, n).unwrap().depth(),
+                4 - n.next_power_of_two().trailing_zeros() as usize
+            );
+        }
+        let p = Polynomial::new(Basis::Monomial, vec![0.5, -1.0, 0.25, 0.125]).unwrap();
+        check(server.polynomial(&a, &p), &|x, _| p.evaluate(x), "polynomial");
+    }
+}
+
+#[test]
+fn complex_numbers() {
+    let (client, server) = insecure(8, 2);
+    let x: Vec<Complex64> = (0..10).map(|i| Complex64::from_polar(1.0, f64::from(i))).collect();
+    let a = client.encrypt_complex(&x, &[10]).unwrap();
+    assert!(a.is_complex());
+    let square = client.decrypt_complex(&server.square(&a).unwrap()).unwrap();
+    let norm = client.decrypt_complex(&server.mul(&a, &server.conjugate(&a).unwrap()).unwrap()).unwrap();
+    let turned = client.decrypt_complex(&server.mul_plain(&a, &x[..]).unwrap()).unwrap();
+    for i in 0..10 {
+        assert!((square[i] - x[i] * x[i]).norm() < 1e-6 && (norm[i] - 1.0).norm() < 1e-6);
+        assert!((turned[i] - x[i] * x[i]).norm() < 1e-6);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn sums_and_means(shape in prop::collection::vec(1usize..12, 1..4), seed in 0usize..100) {
+        let (client, server) = insecure(7, 3);
+        let x = numbers(shape.iter().product(), seed);
+        let a = client.encrypt(&x, &shape).unwrap();
+        let total = server.sum(&a, None).unwrap();
+        prop_assert_eq!(total.shape(), &[] as &[usize]);
+        assert_close(&client.decrypt(&total).unwrap(), &[x.iter().sum()], "sum");
+        for axis in 0..shape.len() {
+            let sum = server.sum(&a, Some(axis)).unwrap();
+            let expected = sum_axis(&x, &shape, axis);
+            assert_close(&client.decrypt(&sum).unwrap(), &expected, "sum along an axis");
+            // What the sum left in other slots does not get into later sums.
+            let again = server.sum(&server.add_number(&sum, 1.0).unwrap(), None).unwrap();
+            assert_close(&client.decrypt(&again).unwrap(), &[expected.iter().map(|e| e + 1.0).sum()], "sum of sums");
+            let mean = server.mean(&a, Some(axis)).unwrap();
+            let expected: Vec<f64> = expected.iter().map(|e| e / shape[axis] as f64).collect();
+            assert_close(&client.decrypt(&mean).unwrap(), &expected, "mean");
+        }
+    }
+
+    #[test]
+    fn matrix_products(rows in 1usize..40, k in 1usize..12, columns in 1usize..12, seed in 0usize..100) {
+        let (client, server) = insecure(7, 2);
+        let (x, w) = (numbers(rows * k, seed), numbers(k * columns, seed + 1));
+        let a = client.encrypt(&x, &[rows, k]).unwrap();
+        let product = server.matmul_plain(&a, &w, columns).unwrap();
+        prop_assert_eq!(product.shape(), &[rows, columns]);
+        assert_close(&client.decrypt(&product).unwrap(), &matmul(&x, &w, k), "a @ w");
+        let v = &w[..k];
+        let dot = server.dot_plain(&a, v).unwrap();
+        prop_assert_eq!(dot.shape(), &[rows]);
+        assert_close(&client.decrypt(&dot).unwrap(), &matmul(&x, v, k), "a @ v");
+        // m @ a, with m of shape (columns, rows).
+        let m = numbers(columns * rows, seed + 2);
+        let product = server.rmatmul_plain(&m, columns, &a).unwrap();
+        prop_assert_eq!(product.shape(), &[columns, k]);
+        assert_close(&client.decrypt(&product).unwrap(), &matmul(&m, &x, rows), "m @ a");
+        // The transpose costs nothing and computes the same.
+        let t = server.transpose(&a).unwrap();
+        let product = server.matmul_plain(&t, &numbers(rows * 2, seed), 2).unwrap();
+        let xt: Vec<f64> = (0..k).flat_map(|j| (0..rows).map(move |i| (i, j))).map(|(i, j)| x[i * k + j]).collect();
+        assert_close(&client.decrypt(&product).unwrap(), &matmul(&xt, &numbers(rows * 2, seed), rows), "a.T @ w");
+    }
+
+    #[test]
+    fn rolls_and_broadcasts(rows in 1usize..30, columns in 1usize..9, shift in -40i64..40) {
+        let (client, server) = insecure(7, 2);
+        let x = numbers(rows * columns, 5);
+        let a = client.encrypt(&x, &[rows, columns]).unwrap();
+        let n = x.len() as i64;
+        let rolled = client.decrypt(&server.roll(&a, shift, None).unwrap()).unwrap();
+        let expected: Vec<f64> = (0..n).map(|i| x[(i - shift).rem_euclid(n) as usize]).collect();
+        assert_close(&rolled, &expected, "roll");
+        let rolled = client.decrypt(&server.roll(&a, shift, Some(1)).unwrap()).unwrap();
+        let expected: Vec<f64> = (0..rows * columns)
+            .map(|e| x[e / columns * columns + ((e % columns) as i64 - shift).rem_euclid(columns as i64) as usize])
+            .collect();
+        assert_close(&rolled, &expected, "roll along an axis");
+        let row = client.encrypt(&x[..columns], &[columns]).unwrap();
+        let wide = server.broadcast_to(&row, &[rows, columns]).unwrap();
+        assert_close(&client.decrypt(&wide).unwrap(), &x[..columns].repeat(rows), "broadcast");
+        let product = server.mul(&a, &wide).unwrap();
+        let expected: Vec<f64> = x.iter().enumerate().map(|(e, v)| v * x[e % columns]).collect();
+        assert_close(&client.decrypt(&product).unwrap(), &expected, "broadcast product");
+    }
+}
+
+#[test]
+fn dot_products_and_moves() {
+    let (client, server) = insecure(8, 4);
+    let (x, y) = (numbers(200, 1), numbers(200, 2));
+    let (a, b) = (client.encrypt(&x, &[200]).unwrap(), client.encrypt(&y, &[200]).unwrap());
+    let dot: f64 = x.iter().zip(&y).map(|(x, y)| x * y).sum();
+    assert_close(&client.decrypt(&server.dot(&a, &b).unwrap()).unwrap(), &[dot], "dot");
+    // A sum along an axis leaves its elements far apart; a product with a packed array brings them together.
+    let m = client.encrypt(&numbers(60, 3), &[10, 6]).unwrap();
+    let sums = server.sum(&m, Some(1)).unwrap();
+    let packed = client.encrypt(&x[..10], &[10]).unwrap();
+    assert_ne!(sums.layout(), packed.layout());
+    let expected: Vec<f64> =
+        numbers(60, 3).chunks(6).zip(&x).map(|(r, x)| r.iter().sum::<f64>() * x).collect();
+    assert_close(&client.decrypt(&server.mul(&packed, &sums).unwrap()).unwrap(), &expected, "moved");
+    // A full vector rolls without using up a level.
+    let full = client.encrypt(&numbers(128, 1), &[128]).unwrap();
+    assert_eq!(server.roll(&full, 5, None).unwrap().depth(), full.depth());
+}
+
+#[test]
+fn public_keys_encrypt() {
+    let (client, server) = insecure(8, 2);
+    let public = client.public_key().unwrap();
+    let x = numbers(20, 1);
+    let a = public.encrypt(&x, &[4, 5]).unwrap();
+    assert_close(
+        &client.decrypt(&server.mul_number(&a, 2.0).unwrap()).unwrap(),
+        &x.iter().map(|x| 2.0 * x).collect::<Vec<_>>(),
+        "public",
+    );
+    assert_eq!(
+        (public.key(), a.key(), server.key()),
+        (client.fingerprint(), client.fingerprint(), client.fingerprint())
+    );
+}
+
+#[test]
+fn precision_and_capacity_are_told() {
+    let (client, server) = insecure(10, 3);
+    let x = numbers(512, 1);
+    let session = server.session();
+    let mut a = client.encrypt(&x, &[512]).unwrap();
+    let mut last = a.capacity_bits(session);
+    assert!((last - (50.0 + 120.0 - 41.0)).abs() < 0.5, "{last}");
+    let mut expected = x.clone();
+    for _ in 0..3 {
+        a = server.square(&a).unwrap();
+        expected.iter_mut().for_each(|x| *x *= *x);
+        let capacity = a.capacity_bits(session);
+        assert!((last - capacity - 40.0).abs() < 0.5);
+        last = capacity;
+        let got = client.decrypt(&a).unwrap();
+        let sum: f64 = got.iter().zip(&expected).map(|(g, e)| (g - e).powi(2)).sum();
+        let measured = -(sum / 512.0).sqrt().log2();
+        // The estimate takes every value to be as large as the bound.
+        assert!(measured >= a.precision_bits(session) - 0.5 && measured < a.precision_bits(session) + 4.0);
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let (client, server) = insecure(8, 1);
+    let (other, _) = insecure(8, 1);
+    let x = numbers(6, 1);
+    let a = client.encrypt(&x, &[2, 3]).unwrap();
+    let says = |result: Result<_, Error>, words: &[&str]| {
+        let error = result.map(|_: hippocrene::EncryptedArray| ()).unwrap_err().to_string();
+        assert!(words.iter().all(|w| error.contains(w)), "{error:?} does not say {words:?}");
+    };
+    says(client.encrypt(&x, &[7]), &["6 values", "[7]"]);
+    says(client.encrypt(&[1.0, f64::NAN], &[2]), &["value 1", "NaN"]);
+    says(client.encrypt(&[f64::INFINITY], &[1]), &["value 0", "inf"]);
+    says(client.encrypt(&[1e40], &[1]), &["1e40", "scale"]);
+    says(client.encrypt(&[], &[0]), &["no elements"]);
+    says(server.add(&a, &client.encrypt(&x, &[6]).unwrap()), &["[2, 3]", "[6]"]);
+    says(server.add(&a, &other.encrypt(&x, &[2, 3]).unwrap()), &["encrypted under key"]);
+    says(server.matmul_plain(&a, &[1.0; 8], 2), &["[2, 3]", "8 numbers"]);
+    says(server.add_plain(&a, &[1.0; 5][..]), &["5 numbers", "[2, 3]"]);
+    says(server.sum(&a, Some(2)), &["no axis 2"]);
+    says(server.pow(&a, 0), &["exponent is 0"]);
+    let used = server.square(&a).unwrap();
+    says(server.square(&used), &["bits of capacity", "bootstrap first"]);
+    says(server.mul_plain(&used, &x[..]), &["bits of capacity"]);
+    assert!(matches!(other.decrypt(&a), Err(Error::KeyMismatch(_))));
+    let (different, _) = insecure(8, 2);
+    assert!(matches!(different.decrypt(&a), Err(Error::ParameterMismatch(_))));
+    let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    assert!(matches!(bare.sum(&a, None), Err(Error::MissingKey(_))));
+    assert!(matches!(server.mul_number(&a, f64::NAN), Err(Error::Argument { .. })));
+    let same: ClientKey =
+        ClientKey::from_seed(client.session().settings().clone(), client.seed().clone(), 2).unwrap();
+    assert_close(&same.decrypt(&a).unwrap(), &x, "the key of the same seed");
+}
