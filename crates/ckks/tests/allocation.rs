@@ -1,0 +1,58 @@
+//! Steady-state operations allocate nothing. One test only: the allocator counts for the whole process.
+
+mod common;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use common::{circle, insecure};
+use hippocrene_ckks::{Ciphertext, CkksError};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+fn allocations(what: &str, mut operation: impl FnMut() -> Result<(), CkksError>) {
+    // A few times to fill tables and to let scratch memory grow to what is needed.
+    (0..4).for_each(|_| operation().unwrap());
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    operation().unwrap();
+    let count = ALLOCATIONS.load(Ordering::Relaxed) - before;
+    assert_eq!(count, 0, "{what} allocates {count} times");
+}
+
+#[test]
+fn steady_state_operations_allocate_nothing() {
+    let s = insecure(12, 5, &[1, 2, 3]);
+    let x = circle(s.context.max_slots(), 1.0, 0.0);
+    let (a, b) = (s.encrypt(&x), s.encrypt(&x));
+    let mut out = Ciphertext::empty(&s.context);
+    let e = &s.evaluator;
+    allocations("multiply", || e.mul_rescale_into(&mut out, &a, &b));
+    allocations("square", || e.mul_rescale_into(&mut out, &a, &a));
+    allocations("rotate", || e.rotate_into(&mut out, &a, 1));
+    allocations("rescale", || e.rescale_into(&mut out, &a));
+    let mut many = [1, 2, 3].map(|_| Ciphertext::empty(&s.context));
+    allocations("rotate, hoisted", || e.rotate_many_into(&mut many, &a, &[1, 2, 3]));
+    let mut sum = a.clone();
+    allocations("add", || e.add_assign(&mut sum, &b));
+}
