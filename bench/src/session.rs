@@ -9,9 +9,22 @@ use crate::{
     machine,
     report::{Report, Row},
     tables::Table,
-    timing::{self, Budget, Work},
+    timing::{self, Budget, Samples, Work},
     yardstick::Clock,
 };
+
+/// Pieces of work with their names.
+#[derive(Default)]
+pub struct NamedWorks<'a>(Vec<(String, BoxedWork<'a>)>);
+
+type BoxedWork<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
+
+impl<'a> NamedWorks<'a> {
+    /// Adds one.
+    pub fn add(&mut self, name: impl Into<String>, work: impl FnMut() -> Result<()> + 'a) {
+        self.0.push((name.into(), Box::new(work)));
+    }
+}
 
 /// What a table is given to measure with.
 pub struct Session {
@@ -46,9 +59,23 @@ impl Session {
     /// # Errors
     /// Those of the work.
     pub fn time<const K: usize>(&mut self, log_n: u32, mut works: [Work; K]) -> Result<[f64; K]> {
-        let clock = &mut self.clock;
-        let samples = timing::interleave(&mut works, Budget::TABLE, || clock.tick(log_n))?;
+        let samples = self.samples(log_n, &mut works, Budget::TABLE)?;
         Ok(std::array::from_fn(|i| samples[i].median()))
+    }
+
+    /// [`Session::time`] for named work that may be slow: at least three samples of each.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn time_named(&mut self, log_n: u32, mut works: NamedWorks) -> Result<Vec<(String, f64)>> {
+        let mut each: Vec<Work> = works.0.iter_mut().map(|(_, work)| &mut **work as Work).collect();
+        let samples = self.samples(log_n, &mut each, Budget { least: 3, ..Budget::TABLE })?;
+        Ok(works.0.into_iter().zip(samples).map(|((name, _), samples)| (name, samples.median())).collect())
+    }
+
+    fn samples(&mut self, log_n: u32, works: &mut [Work], budget: Budget) -> Result<Vec<Samples>> {
+        let clock = &mut self.clock;
+        timing::interleave(works, budget, || clock.tick(log_n))
     }
 
     /// Finishes a table.

@@ -1,6 +1,7 @@
 //! The tables, one file each.
 
 mod hk20;
+mod key_switch;
 mod ntt;
 mod ops;
 mod she;

@@ -1,105 +1,158 @@
-//! `ops`: the operations of the library one by one.
+//! `ops`: the operations of the library one by one, at its presets.
 
-use hippocrene_ring::{Domain, Poly};
-use hippocrene_rlwe::SecretDistribution;
+use std::{collections::BTreeMap, sync::Arc};
 
-use super::Table;
+use hippocrene::{PRESETS, Preset, Settings};
+use hippocrene_ckks::{
+    Ciphertext, Context, Evaluator, Values,
+    circuits::{LinearTransform, Polynomial},
+};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{EvaluationKeys, PublicKey, SecretKey};
+
+use super::{Table, key_switch};
 use crate::{
     Result,
     report::Row,
-    scheme::{Scheme, Sizes},
-    session::Session,
+    scheme::megabytes,
+    session::{NamedWorks, Session},
 };
 
 /// The table.
 pub const TABLE: Table = Table {
     name: "ops",
-    about: "key switching with 48-bit primes, against the prototypes of its data flow",
-    memory: "500 MB",
-    time: "about 20 seconds",
+    about: "every CKKS operation at the presets, on fresh ciphertexts of N/2 real slots; and key switching with 48-bit primes against \
+            the prototypes of its data flow",
+    memory: "6 GB",
+    time: "about 1 minute",
     live: false,
     run,
 };
 
-/// Ring degree, units, special primes and gadget rank of the key switches, and whether a goal was set for them.
-const KEY_SWITCHES: [(u32, usize, usize, usize, bool); 5] = [
-    (14, 6, 3, 3, true),
-    (15, 12, 4, 3, true),
-    (16, 21, 7, 3, true),
-    (16, 21, 6, 4, false),
-    (16, 18, 18, 1, false),
-];
+/// How many rotations share one decomposition.
+const HOISTED: usize = 8;
+/// How many slots are summed, and the size of the matrix.
+const SUMMED: usize = 64;
+const MATRIX: usize = 16;
+/// The degree of the polynomial: depth 3, which every preset has.
+const DEGREE: usize = 7;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    for (log_n, units, specials, dnum, goal) in KEY_SWITCHES {
-        rows.extend(key_switch(session, log_n, units, specials, dnum, goal)?);
+    for preset in PRESETS {
+        rows.extend(operations(session, preset)?);
     }
+    rows.extend(key_switch::run(session)?);
     Ok(rows)
 }
 
-/// A key switch of a polynomial modulo all units, in and out in the evaluation domain.
-fn key_switch(
-    session: &mut Session,
-    log_n: u32,
-    units: usize,
-    specials: usize,
-    dnum: usize,
-    goal: bool,
-) -> Result<Vec<Row>> {
-    let sizes = Sizes {
-        log_n,
-        units: vec![(48, units)],
-        specials: vec![(48, specials)],
-        dnum,
-        secret: SecretDistribution::Ternary,
-    };
-    let scheme = Scheme::new(&sizes, session.kernel, 0)?;
-    let (context, top) = (&scheme.context, scheme.top());
-    let key = scheme.keys.relinearisation("measure")?;
-    let message = scheme.message();
-    let [mut out0, mut out1]: [Poly; 2] = [(); 2].map(|()| context.zero(top, Domain::Evaluation));
-    let [seconds] = session.time(
-        log_n,
-        [&mut || {
-            let decomposed = context.decompose(&message, top)?;
-            Ok(context.switch_keys_into([&mut out0, &mut out1], &decomposed, key, [None, None], top, 1)?)
-        }],
-    )?;
-    let shape = format!("N = 2^{log_n}, {units} + {specials}");
-    let group = format!("key-switch prototype, {shape}");
-    let name = format!("key switch, {shape} limbs, dnum {dnum}");
-    let peers = |operation: &str| session.peers.all(&group, operation);
-    let mut rows = Vec::new();
-    for (operation, value, unit, target) in [
-        ("key switch", 1e3 * seconds, "ms", goal.then_some(1.0)),
-        ("expected when fused", 1e3 * seconds, "ms", None),
-        ("multiply-only floor", 1e3 * seconds, "ms", None),
-        ("key", key.bytes() as f64 / 1e6, "MB", None),
-    ] {
-        for mut figure in peers(operation) {
-            let row = if operation == "key" { format!("{name}: key in memory") } else { name.clone() };
-            if !["key switch", "key"].contains(&operation) {
-                figure.peer = format!("{}, {operation}", figure.peer);
-            }
-            rows.push(Row::new(row, value, unit).against_peer(figure).target(target));
-        }
+/// A preset with its keys.
+struct Bench {
+    settings: Settings,
+    context: Arc<Context>,
+    secret: SecretKey,
+    public: PublicKey,
+    evaluator: Evaluator,
+    /// A band matrix of [`MATRIX`] diagonals.
+    matrix: LinearTransform,
+}
+
+impl Bench {
+    fn new(preset: Preset) -> Result<Self> {
+        let settings = preset.settings()?;
+        let context = Arc::new(Context::new(settings.parameters().clone(), Threads::single())?);
+        let rlwe = context.rlwe();
+        let secret = SecretKey::generate(rlwe)?;
+        let public = PublicKey::generate(rlwe, &secret)?;
+        let slots = context.max_slots();
+        let diagonals: BTreeMap<usize, Vec<f64>> =
+            (0..MATRIX).map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect())).collect();
+        let matrix = LinearTransform::from_real(slots, diagonals)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        keys.add_relinearisation(rlwe, &secret)?;
+        keys.add_conjugation(rlwe, &secret)?;
+        keys.add_rotations(rlwe, &secret, 1..=HOISTED as i64)?;
+        keys.add_rotations(rlwe, &secret, (0..SUMMED.ilog2()).map(|k| 1 << k))?;
+        keys.add_rotations(rlwe, &secret, matrix.rotations())?;
+        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(rlwe)?));
+        Ok(Bench { settings, context, secret, public, evaluator, matrix })
     }
+}
+
+/// Every operation at one preset.
+fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
+    let bench = Bench::new(preset)?;
+    let Bench { settings, context, secret, public, evaluator, matrix } = &bench;
+    let (top, scale, slots) = (context.parameters().top(), settings.scale(), context.max_slots());
+    let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
+    let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
+    let (a, b) = (context.encrypt_public(public, &plain)?, context.encrypt_public(public, &plain)?);
+    let unscaled = evaluator.mul(&a, &b)?;
+    let lower = evaluator.mul_rescale(&a, &b)?;
+    let decrypted = context.decrypt(secret, &a)?;
+    let sigmoid = Polynomial::approximate(|x| 1.0 / (1.0 + (-x).exp()), -1.0, 1.0, DEGREE)?;
+    let scales = |modulus| settings.scale_at(modulus);
+    let steps: Vec<i64> = (1..=HOISTED as i64).collect();
+    let out = || Ciphertext::empty(context);
+    let (mut product, mut rescaled, mut rotated) = (out(), out(), out());
+    let mut hoisted: Vec<Ciphertext> = steps.iter().map(|_| out()).collect();
+
+    let mut works = NamedWorks::default();
+    works.add("encode", || Ok(context.encode(Values::from(&values[..]), slots, scale, top).map(drop)?));
+    works.add("decode", || Ok(context.decode_real(&decrypted).map(drop)?));
+    works.add("encrypt, secret key", || Ok(context.encrypt(secret, &plain).map(drop)?));
+    works.add("encrypt, public key", || Ok(context.encrypt_public(public, &plain).map(drop)?));
+    works.add("decrypt", || Ok(context.decrypt(secret, &a).map(drop)?));
+    works.add("add", || Ok(evaluator.add(&a, &b).map(drop)?));
+    works.add("subtract", || Ok(evaluator.sub(&a, &b).map(drop)?));
+    works.add("negate", || {
+        evaluator.negate(&a);
+        Ok(())
+    });
+    works.add("add a plaintext", || Ok(evaluator.add_plain(&a, &plain).map(drop)?));
+    works.add("multiply by a plaintext", || Ok(evaluator.mul_plain(&a, &plain).map(drop)?));
+    works.add("multiply by a number", || Ok(evaluator.mul_number(&a, 0.7, scale).map(drop)?));
+    works.add("multiply", || Ok(evaluator.mul(&a, &b).map(drop)?));
+    works.add("multiply and rescale", || Ok(evaluator.mul_rescale_into(&mut product, &a, &b)?));
+    works.add("square and rescale", || Ok(evaluator.square_rescale(&a).map(drop)?));
+    works.add("rescale", || Ok(evaluator.rescale_into(&mut rescaled, &unscaled)?));
+    works.add("adjust modulus and scale", || {
+        Ok(evaluator.adjust(&a, lower.modulus(), lower.scale()).map(drop)?)
+    });
+    works.add("rotate", || Ok(evaluator.rotate_into(&mut rotated, &a, 1)?));
+    works.add(format!("rotate, hoisted, {HOISTED} times"), || {
+        Ok(evaluator.rotate_many_into(&mut hoisted, &a, &steps)?)
+    });
+    works.add("conjugate", || Ok(evaluator.conjugate(&a).map(drop)?));
+    works.add(format!("sum of {SUMMED} slots"), || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?));
+    works.add(format!("polynomial of degree {DEGREE}"), || {
+        Ok(evaluator.polynomial(&a, &sigmoid, &scales).map(drop)?)
+    });
+    works.add(format!("matrix of {MATRIX} diagonals"), || {
+        Ok(evaluator.linear_transform(&a, matrix, lower.scale()).map(drop)?)
+    });
+    let named = |what: &str| format!("{}: {what}", preset.name);
+    let mut rows: Vec<Row> = session
+        .time_named(preset.log_degree, works)?
+        .into_iter()
+        .map(|(operation, seconds)| Row::new(named(&operation), 1e3 * seconds, "ms"))
+        .collect();
+    let key = evaluator.keys().relinearisation("measure")?.bytes() as f64 / 1e6;
+    rows.push(Row::new(named("relinearisation key"), key, "MB"));
+    rows.push(Row::new(named("fresh ciphertext"), megabytes(a.inner()), "MB"));
     Ok(rows)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::figures::Peers;
 
     #[test]
-    fn every_key_switch_has_its_prototype() {
-        let peers = Peers::load().unwrap();
-        for (log_n, units, specials, ..) in KEY_SWITCHES {
-            let group = format!("key-switch prototype, N = 2^{log_n}, {units} + {specials}");
-            assert_eq!(peers.all(&group, "key switch").len(), 1, "{group}");
-            assert_eq!(peers.all(&group, "key")[0].unit, "MB");
+    fn every_preset_is_deep_enough_for_the_operations() {
+        let polynomial = Polynomial::approximate(f64::exp, -1.0, 1.0, DEGREE).unwrap();
+        for preset in PRESETS {
+            assert!(preset.depth >= polynomial.depth(), "{}", preset.name);
+            assert!(1 << (preset.log_degree - 1) >= SUMMED.max(MATRIX));
         }
     }
 }
