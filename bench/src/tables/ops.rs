@@ -23,7 +23,7 @@ pub const TABLE: Table = Table {
     name: "ops",
     about: "every CKKS operation at the presets, on fresh ciphertexts of N/2 real slots; and key switching with 48-bit primes against \
             the prototypes of its data flow",
-    memory: "6 GB",
+    memory: "5 GB",
     time: "about 1 minute",
     live: false,
     run,
