@@ -212,13 +212,14 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
         (madd52hi(hi, x, y), madd52lo(lo, x, y))
     }
 
+    #[inline(always)]
+    fn reduce_sum(&self, (hi, lo): (V, V)) -> V {
+        redc52(hi, lo, set1(self.q), set1(self.q_inverse))
+    }
+
     /// Each product is below `2^52 q`, so Montgomery's reduction leaves less than `(terms + 1) q`.
     #[inline(always)]
-    fn reduce_sum(&self, (hi, lo): (V, V), terms: usize) -> V {
-        let mut r = redc52(hi, lo, set1(self.q), set1(self.q_inverse));
-        for step in (0..usize::BITS - terms.leading_zeros()).rev() {
-            r = Self::subtract_if_above(r, set1(self.q << step));
-        }
-        r
+    fn sum_bound_log2(terms: usize) -> u32 {
+        usize::BITS - terms.leading_zeros()
     }
 }

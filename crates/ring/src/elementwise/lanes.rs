@@ -51,7 +51,7 @@ pub(super) trait Lanes: Copy {
     /// `a - b mod 2^64`.
     fn wrapping_sub(a: Self::V, b: Self::V) -> Self::V;
 
-    /// `x - m` where that is not negative, else `x`, for any `x` and for `m <= 2^63`.
+    /// `x - m` where that is not negative, else `x`, for `x < 2^63 + m` and `m <= 2^63`.
     fn subtract_if_above(x: Self::V, m: Self::V) -> Self::V;
 
     /// `d + m` where the signed `d` is negative, else `d`, for `-m <= d < 2^62` and `m <= 2^62`.
@@ -102,8 +102,12 @@ pub(super) trait Lanes: Copy {
     /// `sum + x y` for a [`Lanes::multiplicand`] `x` and a key residue `y`.
     fn add_product(&self, sum: Self::Sum, x: Self::V, y: Self::V) -> Self::Sum;
 
-    /// The sum of `terms <= TERMS` products, over the Montgomery factor of the key.
-    fn reduce_sum(&self, sum: Self::Sum, terms: usize) -> Self::V;
+    /// Congruent to the sum of `terms <= TERMS` products over the Montgomery factor of the key, below
+    /// `2^sum_bound_log2(terms) q`.
+    fn reduce_sum(&self, sum: Self::Sum) -> Self::V;
+
+    /// See [`Lanes::reduce_sum`].
+    fn sum_bound_log2(terms: usize) -> u32;
 
     /// `a + b`.
     #[inline(always)]

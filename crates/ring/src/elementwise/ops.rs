@@ -201,7 +201,7 @@ pub(super) fn inner_product<L: Lanes>(
 }
 
 /// How far ahead of its use a key is fetched, in bytes.
-const PREFETCH: usize = 1024;
+const PREFETCH: usize = 2048;
 
 /// `WIDE` vectors of the inner product, at word `at`.
 ///
@@ -216,18 +216,21 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
     key: &KeyLimb,
     at: usize,
 ) {
+    // No closures here: one that is not inlined would be compiled without the caller's instructions.
     let bytes = L::LANES * L::KEY_WORD.bytes;
-    let mut totals: Option<[[L::V; 2]; WIDE]> = None;
-    for terms in digits.chunks(L::TERMS) {
+    let mut totals = [[L::splat(0); 2]; WIDE];
+    for (chunk, terms) in digits.chunks(L::TERMS).enumerate() {
         let mut sums = [[l.no_products(); 2]; WIDE];
         for (d, x) in terms {
             // SAFETY: the caller vouches for digit `d`.
             let pairs = unsafe { key.digit(*d).add(2 * at * L::KEY_WORD.bytes) };
-            for (i, sum) in sums.iter_mut().enumerate() {
+            for line in 0..(2 * WIDE * bytes).div_ceil(64) {
+                L::prefetch(pairs.wrapping_add(PREFETCH + 64 * line));
+            }
+            for i in 0..WIDE {
                 // SAFETY: the caller vouches for `WIDE` vectors at `at`; the key is padded.
                 let (x, b, a) = unsafe {
                     let pair = pairs.add(2 * i * bytes);
-                    L::prefetch(pair.wrapping_add(PREFETCH));
                     (
                         L::load(x.as_ptr().add(at + i * L::LANES)),
                         L::load_key(pair),
@@ -235,25 +238,30 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
                     )
                 };
                 let x = l.multiplicand(x);
-                *sum = [l.add_product(sum[0], x, b), l.add_product(sum[1], x, a)];
+                sums[i] = [l.add_product(sums[i][0], x, b), l.add_product(sums[i][1], x, a)];
             }
         }
-        let reduced = sums.map(|pair| pair.map(|sum| l.reduce_sum(sum, terms.len())));
-        totals = Some(match totals {
-            None => reduced,
-            Some(mut totals) => {
-                for (total, more) in totals.iter_mut().zip(reduced) {
-                    *total = [l.add(total[0], more[0]), l.add(total[1], more[1])];
-                }
-                totals
+        let mut reduced = [[L::splat(0); 2]; WIDE];
+        for i in 0..WIDE {
+            reduced[i] = [l.reduce_sum(sums[i][0]), l.reduce_sum(sums[i][1])];
+        }
+        for step in (0..L::sum_bound_log2(terms.len())).rev() {
+            let multiple = L::splat(l.modulus() << step);
+            for [b, a] in &mut reduced {
+                *b = L::subtract_if_above(*b, multiple);
+                *a = L::subtract_if_above(*a, multiple);
             }
-        });
+        }
+        for i in 0..WIDE {
+            let [b, a] = reduced[i];
+            totals[i] = if chunk == 0 { [b, a] } else { [l.add(totals[i][0], b), l.add(totals[i][1], a)] };
+        }
     }
-    for (i, [b, a]) in totals.into_iter().flatten().enumerate() {
+    for (i, total) in totals.iter().enumerate() {
         // SAFETY: the caller vouches for `WIDE` vectors at `at`.
         unsafe {
-            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), b);
-            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), a);
+            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), total[0]);
+            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), total[1]);
         }
     }
 }

@@ -107,12 +107,13 @@ impl Lanes for Portable {
 
     #[inline(always)]
     fn subtract_if_above(x: u64, m: u64) -> u64 {
-        x.min(x.wrapping_sub(m))
+        Self::add_if_negative(x.wrapping_sub(m), m)
     }
 
     #[inline(always)]
     fn add_if_negative(d: u64, m: u64) -> u64 {
-        d.min(d.wrapping_add(m))
+        // By a mask: compilers vectorise this well, a minimum of 64-bit words badly.
+        d.wrapping_add(m & ((d as i64) >> 63) as u64)
     }
 
     #[inline(always)]
@@ -181,9 +182,14 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn reduce_sum(&self, sum: u128, _: usize) -> u64 {
+    fn reduce_sum(&self, sum: u128) -> u64 {
         // sum = 2^64 h + l; with m q = l mod 2^64, sum - m q = 2^64 (h - floor(m q / 2^64)).
         let m = (sum as u64).wrapping_mul(self.q_inverse);
         self.sub(self.reduce((sum >> 64) as u64), high(m, self.q))
+    }
+
+    #[inline(always)]
+    fn sum_bound_log2(_: usize) -> u32 {
+        0
     }
 }

@@ -221,7 +221,7 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn reduce_sum(&self, [s0, s1, s2]: [V; 3], _: usize) -> V {
+    fn reduce_sum(&self, [s0, s1, s2]: [V; 3]) -> V {
         let q = set1(self.q);
         if IFMA {
             // Twice (sum + m q) / 2^52 with m = -sum q^-1 mod 2^52: the sum is below 64 2^63 q, the result below
@@ -246,5 +246,10 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
             let m = mullo64(l, set1(self.q_inverse));
             Self::add_if_negative(sub(h, mulhi64(m, q)), q)
         }
+    }
+
+    #[inline(always)]
+    fn sum_bound_log2(_: usize) -> u32 {
+        0
     }
 }
