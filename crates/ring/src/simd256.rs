@@ -192,13 +192,6 @@ pub(crate) fn shift_down<const BITS: i32>(x: I) -> I {
     unsafe { _mm256_srli_epi64::<BITS>(x) }
 }
 
-/// Bitwise exclusive or.
-#[inline(always)]
-pub(crate) fn xor_integers(a: I, b: I) -> I {
-    // SAFETY: module contract.
-    unsafe { _mm256_xor_si256(a, b) }
-}
-
 /// All ones where `a > b`, both signed, else zero.
 #[inline(always)]
 pub(crate) fn greater_integers(a: I, b: I) -> I {

@@ -36,13 +36,6 @@ impl F64 {
     fn half(&self) -> u64 {
         self.lazy_multiple.div_ceil(2) * self.modulus.q
     }
-
-    /// `x - m` where that is not negative, else `x`, for `x` and `m` below `2^63`.
-    #[inline(always)]
-    fn subtract_if_not_below(x: I, m: I) -> I {
-        let difference = sub_integers(x, m);
-        where_negative(difference, x, difference)
-    }
 }
 
 impl Lanes for F64 {
@@ -95,26 +88,13 @@ impl Lanes for F64 {
 
     #[inline(always)]
     fn subtract_if_above(x: I, m: I) -> I {
-        // With the top bits turned, the signed comparison is that of the unsigned numbers.
-        let top = set1_integer(1 << 63);
-        let below = greater_integers(xor_integers(m, top), xor_integers(x, top));
-        where_negative(below, x, sub_integers(x, m))
+        let difference = sub_integers(x, m);
+        where_negative(difference, x, difference)
     }
 
     #[inline(always)]
     fn add_if_negative(d: I, m: I) -> I {
         where_negative(d, add_integers(d, m), d)
-    }
-
-    #[inline(always)]
-    fn add(&self, a: I, b: I) -> I {
-        Self::subtract_if_not_below(add_integers(a, b), set1_integer(self.modulus.q))
-    }
-
-    #[inline(always)]
-    fn neg(&self, a: I) -> I {
-        let q = set1_integer(self.modulus.q);
-        Self::subtract_if_not_below(sub_integers(q, a), q)
     }
 
     #[inline(always)]
@@ -158,7 +138,7 @@ impl Lanes for F64 {
     #[inline(always)]
     fn lazy_difference(&self, a: I, b: I) -> I {
         let half = set1_integer(self.half());
-        sub_integers(add_integers(a, half), Self::subtract_if_not_below(b, half))
+        sub_integers(add_integers(a, half), Self::subtract_if_above(b, half))
     }
 
     #[inline(always)]
@@ -199,10 +179,15 @@ impl Lanes for F64 {
     /// The quotient of the high part, below `2^53`, is off by at most 2 from rounding and 1 from the rounded `1/q`; so `3q` is
     /// left of it at most, and below `2^53` with the low part, at most `2^52`.
     #[inline(always)]
-    fn reduce_sum(&self, (high, low): (V, V), _: usize) -> I {
+    fn reduce_sum(&self, (high, low): (V, V)) -> I {
         let m = self.modulus;
         let high = sub(high, set1(HIGH));
         let rest = m.subtract_quotient(high, ROUND_TO_4);
         m.to_canonical(m.reduce(add(rest, low)))
+    }
+
+    #[inline(always)]
+    fn sum_bound_log2(_: usize) -> u32 {
+        0
     }
 }

@@ -227,7 +227,7 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
             for line in 0..(2 * WIDE * bytes).div_ceil(64) {
                 L::prefetch(pairs.wrapping_add(PREFETCH + 64 * line));
             }
-            for i in 0..WIDE {
+            for (i, sum) in sums.iter_mut().enumerate() {
                 // SAFETY: the caller vouches for `WIDE` vectors at `at`; the key is padded.
                 let (x, b, a) = unsafe {
                     let pair = pairs.add(2 * i * bytes);
@@ -238,7 +238,7 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
                     )
                 };
                 let x = l.multiplicand(x);
-                sums[i] = [l.add_product(sums[i][0], x, b), l.add_product(sums[i][1], x, a)];
+                *sum = [l.add_product(sum[0], x, b), l.add_product(sum[1], x, a)];
             }
         }
         let mut reduced = [[L::splat(0); 2]; WIDE];
