@@ -209,8 +209,8 @@ unsafe fn sums<const J: usize>(
             unsafe {
                 let mut s = [[zero(); 3]; J];
                 for j in 0..J {
-                    for part in 0..3 {
-                        s[j][part] = set1(targets[j].start[part]);
+                    for (s, start) in s[j].iter_mut().zip(targets[j].start) {
+                        *s = set1(start);
                     }
                 }
                 while row < end {
