@@ -16,10 +16,7 @@ use crate::{
 };
 
 /// Coefficients that are converted together.
-const TILE: usize = 64;
-
-/// Results that exceed the caches by so much are written around them.
-const STREAM_BYTES: usize = 1 << 40;
+const TILE: usize = 128;
 
 /// Rows of digits for one tile.
 #[repr(align(64))]
@@ -103,8 +100,6 @@ pub(super) unsafe fn run(
     outputs: &mut [Output],
 ) {
     let n = y[0].len();
-    let stream = n * outputs.len() * 8 > STREAM_BYTES
-        && outputs.iter().all(|output| output.data.as_ptr().cast::<u8>().align_offset(64) == 0);
     let mut tile = Tile(MaybeUninit::uninit());
     let tile: *mut u64 = tile.0.as_mut_ptr().cast();
     let rows = Rows { first: usize::from(!exact), full: digits.full_rows(source), all: digits.rows(source) };
@@ -116,16 +111,13 @@ pub(super) unsafe fn run(
             // SAFETY: as above; the rows were filled by `prepare`.
             unsafe {
                 match group.len() {
-                    4 => sums::<4>(group, tile, at, count, rows, stream),
-                    3 => sums::<3>(group, tile, at, count, rows, stream),
-                    2 => sums::<2>(group, tile, at, count, rows, stream),
-                    _ => sums::<1>(group, tile, at, count, rows, stream),
+                    4 => sums::<4>(group, tile, at, count, rows),
+                    3 => sums::<3>(group, tile, at, count, rows),
+                    2 => sums::<2>(group, tile, at, count, rows),
+                    _ => sums::<1>(group, tile, at, count, rows),
                 }
             }
         }
-    }
-    if stream {
-        _mm_sfence();
     }
 }
 
@@ -191,7 +183,6 @@ unsafe fn sums<const J: usize>(
     at: usize,
     count: usize,
     rows: Rows,
-    stream: bool,
 ) {
     let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
     let start = targets.map(|target| if rows.first == 0 { 0 } else { target.start[0] });
@@ -236,13 +227,8 @@ unsafe fn sums<const J: usize>(
             }
             for j in 0..J {
                 let to = out[j].add(u);
-                if stream {
-                    _mm512_stream_si512(to.cast(), r[j][0]);
-                    _mm512_stream_si512(to.add(8).cast(), r[j][1]);
-                } else {
-                    store(to, r[j][0]);
-                    store(to.add(8), r[j][1]);
-                }
+                store(to, r[j][0]);
+                store(to.add(8), r[j][1]);
             }
         }
     }

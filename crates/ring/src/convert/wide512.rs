@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Coefficients that are converted together.
-const TILE: usize = 32;
+const TILE: usize = 64;
 
 /// The digits' base is `2^DIGIT`.
 const DIGIT: u32 = 30;
