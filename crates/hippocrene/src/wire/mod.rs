@@ -1,5 +1,24 @@
-//! The wire format: `docs/wire-format.md`, byte by byte.
+//! The wire format: how settings, keys and encrypted arrays are written to bytes and read back.
+//!
+//! `docs/wire-format.md` describes it byte by byte. A file is a header (magic, version, kind, checksum, parameter digest, key
+//! fingerprint, length) and a payload. Reading checks everything before it allocates: sizes first, then the checksum, then every
+//! field and every residue.
+//!
+//! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
+//! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys) and
+//! [`EncryptedArray`](crate::EncryptedArray). [`inspect()`] tells what any file is.
 
+mod array;
+mod cursor;
 mod error;
+mod file;
+mod header;
+mod inspect;
+mod keys;
+mod packing;
+mod poly;
+mod settings;
 
 pub use error::FormatError;
+pub use header::{Kind, VERSION};
+pub use inspect::{ArrayInspection, Inspection, KeysInspection, SettingsInspection, inspect};

@@ -1,0 +1,77 @@
+//! Reading fields one after the other.
+
+use super::FormatError;
+
+/// Bytes that have not been read yet, and what they are part of.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    rest: &'a [u8],
+    what: &'static str,
+}
+
+impl<'a> Cursor<'a> {
+    pub(super) fn new(bytes: &'a [u8], what: &'static str) -> Self {
+        Cursor { rest: bytes, what }
+    }
+
+    /// Names what is read from now on, for errors.
+    pub(super) fn enter(&mut self, what: &'static str) {
+        self.what = what;
+    }
+
+    /// How many bytes are left.
+    pub(super) fn left(&self) -> u64 {
+        self.rest.len() as u64
+    }
+
+    /// The next `count` bytes.
+    pub(super) fn take(&mut self, count: usize) -> Result<&'a [u8], FormatError> {
+        let (taken, rest) = self.rest.split_at_checked(count).ok_or(FormatError::Truncated {
+            what: self.what,
+            have: self.rest.len() as u64,
+            need: count as u64,
+        })?;
+        self.rest = rest;
+        Ok(taken)
+    }
+
+    pub(super) fn array<const COUNT: usize>(&mut self) -> Result<[u8; COUNT], FormatError> {
+        let mut out = [0; COUNT];
+        out.copy_from_slice(self.take(COUNT)?);
+        Ok(out)
+    }
+
+    pub(super) fn u16(&mut self) -> Result<u16, FormatError> {
+        Ok(u16::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u32(&mut self) -> Result<u32, FormatError> {
+        Ok(u32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn i32(&mut self) -> Result<i32, FormatError> {
+        Ok(i32::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u64(&mut self) -> Result<u64, FormatError> {
+        Ok(u64::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn u128(&mut self) -> Result<u128, FormatError> {
+        Ok(u128::from_le_bytes(self.array()?))
+    }
+
+    pub(super) fn f64(&mut self) -> Result<f64, FormatError> {
+        Ok(f64::from_le_bytes(self.array()?))
+    }
+
+    /// Checks that exactly `need` bytes are left.
+    pub(super) fn expect_left(&self, need: u64) -> Result<(), FormatError> {
+        let (what, have) = (self.what, self.left());
+        match have.cmp(&need) {
+            std::cmp::Ordering::Less => Err(FormatError::Truncated { what, have, need }),
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Greater => Err(FormatError::Trailing { what, have, need }),
+        }
+    }
+}

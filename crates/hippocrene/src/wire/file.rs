@@ -1,0 +1,76 @@
+//! Files: written all or nothing, and read only when their header fits.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use zeroize::Zeroizing;
+
+use super::{
+    FormatError, Kind,
+    header::{HEADER_BYTES, Header},
+};
+use crate::Error;
+
+/// Writes `bytes` to a new file beside `path` and renames it to `path`, so that no reader ever sees half of it. Secret files can be
+/// read by their owner only.
+pub(super) fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
+    let fail = |source| Error::Io { path: path.display().to_string(), source };
+    let temporary = temporary_beside(path).map_err(fail)?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    if kind.is_secret() {
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    }
+    let written = options.open(&temporary).and_then(|mut file| {
+        file.write_all(bytes)?;
+        file.sync_all()?;
+        fs::rename(&temporary, path)
+    });
+    written.map_err(|source| {
+        // The failure itself is what counts; there may be nothing to remove.
+        let _ = fs::remove_file(&temporary);
+        fail(source)
+    })
+}
+
+/// A name in the same folder that no one else uses.
+fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
+    static COUNTER: AtomicU64 = AtomicU64::new(0);
+    let name = path
+        .file_name()
+        .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "this is not the name of a file"))?;
+    let mut temporary = std::ffi::OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.{}.part", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
+    Ok(path.with_file_name(temporary))
+}
+
+/// Reads a file of the kind expected: the header first, and the rest only when it is as long as the header says.
+pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let fail = |source| Error::Io { path: path.display().to_string(), source };
+    let file = File::open(path).map_err(fail)?;
+    let mut start = Vec::with_capacity(HEADER_BYTES);
+    (&file).take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
+    let header = Header::read(&start)?;
+    header.expect(kind)?;
+    let metadata = file.metadata().map_err(fail)?;
+    let mut bytes = Zeroizing::new(Vec::new());
+    if metadata.is_file() {
+        header.check_length(metadata.len())?;
+        // No larger than the file, and in one piece: nothing of a secret is left behind in memory that was given back.
+        let length = usize::try_from(metadata.len()).map_err(|_| too_large(&metadata))?;
+        bytes.try_reserve_exact(length).map_err(|_| too_large(&metadata))?;
+    }
+    bytes.extend(&start);
+    file.take(header.payload.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+    Ok(bytes)
+}
+
+fn too_large(metadata: &fs::Metadata) -> FormatError {
+    FormatError::field("the length of the file", metadata.len(), "no more than there is memory for")
+}

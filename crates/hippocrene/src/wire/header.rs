@@ -1,0 +1,181 @@
+//! The header that every file starts with.
+
+use hippocrene_rlwe::Fingerprint;
+use serde::Serialize;
+
+use super::{FormatError, cursor::Cursor};
+
+/// The version of the format that this library writes and reads.
+pub const VERSION: u16 = 1;
+
+/// The first bytes of every file. Like those of PNG they show when a transfer took the file for text.
+pub(super) const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";
+
+/// Bytes of the header.
+pub(super) const HEADER_BYTES: usize = 56;
+
+/// Where the checksum stands in the header. It covers all other bytes of the file.
+const CHECKSUM: std::ops::Range<usize> = 12..16;
+
+/// Where the length of the payload stands in the header.
+const LENGTH: std::ops::Range<usize> = 48..56;
+
+/// The bit of the header's flags that marks a file as secret.
+const SECRET: u8 = 1;
+
+/// What a file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// A parameter set with its scale.
+    Settings = 1,
+    /// The secret key of a client.
+    SecretKey = 2,
+    /// A public key.
+    PublicKey = 3,
+    /// The keys of a server.
+    EvaluationKeys = 4,
+    /// An encrypted array.
+    Array = 5,
+}
+
+impl Kind {
+    const ALL: [Kind; 5] =
+        [Kind::Settings, Kind::SecretKey, Kind::PublicKey, Kind::EvaluationKeys, Kind::Array];
+
+    /// Whether files of this kind must be kept secret.
+    pub fn is_secret(self) -> bool {
+        self == Kind::SecretKey
+    }
+
+    fn flags(self) -> u8 {
+        if self.is_secret() { SECRET } else { 0 }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Settings => "settings",
+            Kind::SecretKey => "a secret key",
+            Kind::PublicKey => "a public key",
+            Kind::EvaluationKeys => "evaluation keys",
+            Kind::Array => "an encrypted array",
+        })
+    }
+}
+
+/// What the header says, but for the checksum.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Header {
+    pub(super) version: u16,
+    pub(super) kind: Kind,
+    pub(super) parameters: Fingerprint,
+    pub(super) key: Fingerprint,
+    pub(super) payload: u64,
+    checksum: u32,
+}
+
+impl Header {
+    /// Reads the header at the start of `bytes`.
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut cursor = Cursor::new(bytes, "header");
+        let magic = cursor.array()?;
+        if magic != MAGIC {
+            return Err(FormatError::Magic { have: magic });
+        }
+        let version = cursor.u16()?;
+        if version != VERSION {
+            return Err(FormatError::Version { have: version });
+        }
+        let [number, flags] = cursor.array()?;
+        let kind = Kind::ALL
+            .into_iter()
+            .find(|k| *k as u8 == number)
+            .ok_or(FormatError::UnknownKind { have: number })?;
+        if flags != kind.flags() {
+            return Err(FormatError::field("the header's flags", flags, kind.flags().to_string()));
+        }
+        let checksum = cursor.u32()?;
+        let parameters = Fingerprint::from_bytes(cursor.array()?);
+        let key = Fingerprint::from_bytes(cursor.array()?);
+        let payload = cursor.u64()?;
+        Ok(Header { version, kind, parameters, key, payload, checksum })
+    }
+
+    /// Checks that the file is of the kind that is expected.
+    pub(super) fn expect(&self, need: Kind) -> Result<(), FormatError> {
+        if self.kind == need { Ok(()) } else { Err(FormatError::Kind { have: self.kind, need }) }
+    }
+
+    /// Checks that no key is named.
+    pub(super) fn expect_no_key(&self) -> Result<(), FormatError> {
+        if *self.key.as_bytes() == [0; 16] {
+            Ok(())
+        } else {
+            Err(FormatError::field("the key of settings", self.key, "all zeros"))
+        }
+    }
+
+    /// Checks that a file of `have` bytes is as long as the header says.
+    pub(super) fn check_length(&self, have: u64) -> Result<(), FormatError> {
+        let need = self.payload.saturating_add(HEADER_BYTES as u64);
+        match have.cmp(&need) {
+            std::cmp::Ordering::Less => Err(FormatError::Truncated { what: "file", have, need }),
+            std::cmp::Ordering::Equal => Ok(()),
+            std::cmp::Ordering::Greater => Err(FormatError::Trailing { what: "file", have, need }),
+        }
+    }
+
+    /// Reads the header of a whole file and checks length and checksum; the second value is the payload.
+    pub(super) fn open(bytes: &[u8]) -> Result<(Self, &[u8]), FormatError> {
+        let header = Header::read(bytes)?;
+        header.check_length(bytes.len() as u64)?;
+        let need = checksum(bytes);
+        if header.checksum != need {
+            return Err(FormatError::Checksum { have: header.checksum, need });
+        }
+        Ok((header, &bytes[HEADER_BYTES..]))
+    }
+
+    /// [`Header::open`] for a kind that is expected.
+    pub(super) fn open_as(bytes: &[u8], kind: Kind) -> Result<(Self, &[u8]), FormatError> {
+        Header::read(bytes)?.expect(kind)?;
+        Header::open(bytes)
+    }
+}
+
+/// The start of a file, with room for `payload` more bytes; the header is completed by [`finish`].
+pub(super) fn begin(
+    kind: Kind,
+    parameters: Fingerprint,
+    key: Option<Fingerprint>,
+    payload: usize,
+) -> Vec<u8> {
+    let mut out = Vec::with_capacity(HEADER_BYTES + payload);
+    out.extend(MAGIC);
+    out.extend(VERSION.to_le_bytes());
+    out.extend([kind as u8, kind.flags()]);
+    out.extend([0; 4]);
+    out.extend(parameters.as_bytes());
+    out.extend(key.map_or([0; 16], |key| *key.as_bytes()));
+    out.extend((payload as u64).to_le_bytes());
+    debug_assert_eq!(out.len(), HEADER_BYTES);
+    out
+}
+
+/// Completes the header, now that the payload is written.
+pub(super) fn finish(out: &mut [u8]) {
+    let payload = (out.len() - HEADER_BYTES) as u64;
+    out[LENGTH].copy_from_slice(&payload.to_le_bytes());
+    let checksum = checksum(out);
+    out[CHECKSUM].copy_from_slice(&checksum.to_le_bytes());
+}
+
+/// CRC-32 (IEEE 802.3) of a file without the checksum itself.
+fn checksum(file: &[u8]) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&file[..CHECKSUM.start]);
+    hasher.update(&file[CHECKSUM.end..]);
+    hasher.finalize()
+}

@@ -1,0 +1,222 @@
+//! What a file is, told from the file alone.
+
+use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
+use hippocrene_rlwe::Parameters;
+use serde::Serialize;
+
+use super::{
+    FormatError, Kind,
+    array::ArrayHead,
+    cursor::Cursor,
+    header::Header,
+    keys::{KeyContents, SEED_BYTES, public_key_bytes},
+    settings::{Security, read_settings},
+};
+use crate::{Error, PRESETS, Settings};
+
+/// What a file is: what it says itself, and what a preset of the same digest tells.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Inspection {
+    /// What it holds.
+    pub kind: Kind,
+    /// The version of the format.
+    pub version: u16,
+    /// Whether it must be kept secret.
+    pub secret: bool,
+    /// Bytes of the file.
+    pub bytes: u64,
+    /// The digest of its parameters, in hexadecimal digits.
+    pub parameters: String,
+    /// The fingerprint of the secret key it belongs to, in hexadecimal digits.
+    pub key: Option<String>,
+    /// The preset that has this digest.
+    pub preset: Option<&'static str>,
+    /// The ring degree `N`.
+    pub ring_degree: usize,
+    /// The parameters, where the file or a preset tells them.
+    pub settings: Option<SettingsInspection>,
+    /// Which keys a file of evaluation keys holds.
+    pub keys: Option<KeysInspection>,
+    /// What an array is like.
+    pub array: Option<ArrayInspection>,
+}
+
+/// A parameter set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct SettingsInspection {
+    /// log2 of `PQ`, in bits.
+    pub log2_pq: f64,
+    /// The largest `log2(PQ)` that is secure; `None` for a set of no known security.
+    pub security_limit: Option<u32>,
+    /// How many units there are.
+    pub units: usize,
+    /// How many specials there are.
+    pub specials: usize,
+    /// The gadget rank.
+    pub gadget_rank: usize,
+    /// log2 of the scale of fresh ciphertexts.
+    pub scale_bits: f64,
+}
+
+/// Which evaluation keys there are.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeysInspection {
+    /// The relinearisation key.
+    pub relinearisation: bool,
+    /// The rotations, in slots to the left (negative: to the right), in ascending order.
+    pub rotations: Vec<i64>,
+    /// Complex conjugation.
+    pub conjugation: bool,
+    /// Galois elements of automorphisms that are neither.
+    pub other_elements: Vec<u32>,
+}
+
+/// An encrypted array.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ArrayInspection {
+    /// The shape.
+    pub shape: Vec<usize>,
+    /// Slots of one ciphertext.
+    pub slots: usize,
+    /// Whether the elements are complex.
+    pub complex: bool,
+    /// Whether the slots that hold no element are zero.
+    pub clean: bool,
+    /// How many ciphertexts there are.
+    pub ciphertexts: usize,
+    /// How many of them are stored with a seed.
+    pub seeded: usize,
+    /// The fewest limbs of a ciphertext's modulus.
+    pub limbs: usize,
+    /// log2 of the smallest modulus, in bits; known when the parameters are.
+    pub modulus_bits: Option<f64>,
+    /// log2 of the largest scale, in bits.
+    pub scale_bits: f64,
+    /// The least capacity of a ciphertext, in bits; known when the parameters are.
+    pub capacity_bits: Option<f64>,
+    /// The least precision of a ciphertext, in bits after the binary point.
+    pub precision_bits: f64,
+    /// A bound on the absolute values of the elements.
+    pub bound: f64,
+}
+
+/// Says what a file is. Header, checksum, settings and the sizes of all parts are checked; residues are not, since that takes the
+/// parameters.
+///
+/// # Errors
+/// [`Error::Format`] when the bytes are not a whole file of this library.
+pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
+    let (header, payload) = Header::open(bytes)?;
+    let mut cursor = Cursor::new(payload, "settings");
+    let own = match header.kind {
+        Kind::Array => None,
+        _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
+    };
+    let (mut keys, mut head) = (None, None);
+    match (header.kind, &own) {
+        (Kind::EvaluationKeys, Some(settings)) => {
+            let parameters = settings.parameters();
+            keys = Some(describe_keys(&KeyContents::read(&mut cursor, parameters)?, parameters.degree()));
+        }
+        (Kind::PublicKey, Some(settings)) => cursor.expect_left(public_key_bytes(settings.parameters()))?,
+        (Kind::SecretKey, _) => cursor.expect_left(SEED_BYTES as u64)?,
+        (Kind::Array, _) => head = Some(ArrayHead::read(&mut cursor)?),
+        _ => {
+            header.expect_no_key()?;
+            cursor.expect_left(0)?;
+        }
+    }
+    let degree = match (&own, &head) {
+        (Some(settings), _) => settings.parameters().degree(),
+        (None, Some(head)) => 2 * head.layout.slots(),
+        (None, None) => return Err(FormatError::UnknownKind { have: header.kind as u8 }.into()),
+    };
+    let preset = preset_of(&header, degree)?;
+    if let (Some(head), Some((_, settings))) = (&head, &preset) {
+        head.check(settings.parameters())?;
+    }
+    let name = preset.as_ref().map(|(name, _)| *name);
+    let settings = own.or(preset.map(|(_, settings)| settings));
+    let parameters = settings.as_ref().map(Settings::parameters);
+    Ok(Inspection {
+        kind: header.kind,
+        version: header.version,
+        secret: header.kind.is_secret(),
+        bytes: bytes.len() as u64,
+        parameters: header.parameters.to_string(),
+        key: (header.kind != Kind::Settings).then(|| header.key.to_string()),
+        preset: name,
+        ring_degree: degree,
+        keys,
+        array: head.map(|head| describe_array(&head, parameters)),
+        settings: settings.as_ref().map(describe_settings),
+    })
+}
+
+/// The preset of this digest, with its settings.
+fn preset_of(header: &Header, degree: usize) -> Result<Option<(&'static str, Settings)>, Error> {
+    for preset in PRESETS.into_iter().filter(|p| 1 << p.log_degree == degree) {
+        let settings = preset.settings()?;
+        if settings.parameters().digest() == header.parameters {
+            return Ok(Some((preset.name, settings)));
+        }
+    }
+    Ok(None)
+}
+
+fn describe_settings(settings: &Settings) -> SettingsInspection {
+    let parameters = settings.parameters();
+    SettingsInspection {
+        log2_pq: parameters.log2(parameters.full()),
+        security_limit: parameters.security().map(|limit| limit.log2_pq),
+        units: parameters.unit_count(),
+        specials: parameters.specials().limb_count(),
+        gadget_rank: parameters.literal().gadget_rank,
+        scale_bits: settings.scale().log2(),
+    }
+}
+
+fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
+    let conjugation = galois_element_of_conjugation(degree) as u32;
+    let half = (degree / 4) as i64;
+    let (mut rotations, mut other_elements) = (Vec::new(), Vec::new());
+    // The powers of 5 are the elements that are 1 modulo 4; each is a rotation by one number of slots.
+    let mut steps = std::collections::HashMap::new();
+    for step in 1 - half..=half {
+        steps.insert(galois_element_of_rotation(degree, step) as u32, step);
+    }
+    for &element in &contents.galois {
+        match steps.get(&element) {
+            Some(step) => rotations.push(*step),
+            None if element != conjugation => other_elements.push(element),
+            None => {}
+        }
+    }
+    rotations.sort_unstable();
+    KeysInspection {
+        relinearisation: contents.relinearisation,
+        rotations,
+        conjugation: contents.galois.contains(&conjugation),
+        other_elements,
+    }
+}
+
+fn describe_array(head: &ArrayHead, parameters: Option<&Parameters>) -> ArrayInspection {
+    let all = &head.ciphertexts;
+    let degree = 2 * head.layout.slots();
+    let least = |bits: &mut dyn Iterator<Item = f64>| bits.fold(f64::INFINITY, f64::min);
+    ArrayInspection {
+        shape: head.layout.shape().to_vec(),
+        slots: head.layout.slots(),
+        complex: head.complex,
+        clean: head.clean,
+        ciphertexts: all.len(),
+        seeded: all.iter().filter(|c| c.is_seeded()).count(),
+        limbs: all.iter().map(|c| c.modulus.limb_count()).min().unwrap_or(0),
+        modulus_bits: parameters.map(|p| least(&mut all.iter().map(|c| p.log2(c.modulus)))),
+        scale_bits: all.iter().map(|c| c.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
+        capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
+        precision_bits: least(&mut all.iter().map(|c| c.precision_bits(degree))),
+        bound: all.iter().map(|c| c.bound).fold(0.0, f64::max),
+    }
+}

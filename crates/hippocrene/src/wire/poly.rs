@@ -1,0 +1,127 @@
+//! Polynomials: packed limbs, one after the other.
+
+use std::sync::OnceLock;
+
+use hippocrene_ring::{Domain, Poly};
+use hippocrene_rlwe::{Context, Modulus, Parameters};
+
+use super::{
+    FormatError,
+    cursor::Cursor,
+    packing::{pack, packed_bytes, unpack, width},
+};
+
+/// For each factor, the bits that a residue takes.
+#[derive(Debug, Clone)]
+pub(super) struct Widths {
+    factors: Modulus,
+    /// In ascending order of the factors.
+    widths: Vec<u8>,
+}
+
+impl Widths {
+    /// The bit lengths of all primes.
+    pub(super) fn of_primes(parameters: &Parameters) -> Self {
+        let factors = parameters.full();
+        Widths { factors, widths: parameters.primes(factors).into_iter().map(|q| width(q) as u8).collect() }
+    }
+
+    /// The widths of the given polynomials, which is to say of their largest residue modulo each factor.
+    pub(super) fn of_polys<'a>(polys: impl Iterator<Item = (Modulus, &'a Poly)> + Clone) -> Self {
+        let factors = polys.clone().fold(Modulus::ONE, |all, (modulus, _)| all.lcm(modulus));
+        let mut widths = vec![1u8; factors.limb_count()];
+        for (modulus, poly) in polys {
+            for (limb, factor) in poly.limbs().zip(modulus.factors()) {
+                let bits = width(limb.iter().fold(0, |max, x| max | *x)) as u8;
+                let entry = &mut widths[factors.limb_of(factor)];
+                *entry = bits.max(*entry);
+            }
+        }
+        Widths { factors, widths }
+    }
+
+    /// Reads the widths of the factors of `factors`, a byte each.
+    pub(super) fn read(cursor: &mut Cursor<'_>, factors: Modulus) -> Result<Self, FormatError> {
+        let widths = cursor.take(factors.limb_count())?.to_vec();
+        match widths.iter().find(|w| !(1..=61).contains(*w)) {
+            Some(w) => Err(FormatError::field("the bits of a residue", w, "1 to 61")),
+            None => Ok(Widths { factors, widths }),
+        }
+    }
+
+    /// The widths as bytes.
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.widths
+    }
+
+    /// Checks that no width is larger than the prime needs; the factors are factors of these parameters.
+    pub(super) fn check(&self, parameters: &Parameters) -> Result<(), FormatError> {
+        for (have, q) in self.widths.iter().zip(parameters.primes(self.factors)) {
+            let need = width(q);
+            if u32::from(*have) > need {
+                return Err(FormatError::field(
+                    "the bits of a residue",
+                    have,
+                    format!("at most {need} for {q}"),
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&self, factor: usize) -> u32 {
+        u32::from(self.widths[self.factors.limb_of(factor)])
+    }
+
+    /// Bytes that a polynomial modulo `modulus` takes.
+    pub(super) fn poly_bytes(&self, degree: usize, modulus: Modulus) -> u64 {
+        modulus.factors().map(|i| packed_bytes(self.of(i), degree) as u64).sum()
+    }
+
+    /// Appends a polynomial modulo `modulus`.
+    pub(super) fn write_poly(&self, out: &mut Vec<u8>, poly: &Poly, modulus: Modulus) {
+        debug_assert!(poly.domain() == Domain::Evaluation && poly.limb_count() == modulus.limb_count());
+        for (limb, factor) in poly.limbs().zip(modulus.factors()) {
+            pack(out, limb, self.of(factor));
+        }
+    }
+
+    /// Reads a polynomial modulo `modulus` and checks that every residue is below its prime.
+    pub(super) fn read_poly(
+        &self,
+        cursor: &mut Cursor<'_>,
+        context: &Context,
+        modulus: Modulus,
+        what: &'static str,
+    ) -> Result<Poly, FormatError> {
+        let primes = context.parameters().primes(modulus);
+        cursor.enter(what);
+        let mut limbs = Vec::with_capacity(primes.len());
+        for factor in modulus.factors() {
+            let width = self.of(factor);
+            limbs.push((width, cursor.take(packed_bytes(width, context.degree()))?));
+        }
+        let mut poly = context.zero(modulus, Domain::Evaluation);
+        let bad = OnceLock::new();
+        poly.for_each_limb(context.threads(), |limb, out| {
+            let (prime, (width, packed)) = (primes[limb], limbs[limb]);
+            unpack(out, packed, width);
+            // The largest first: it is quick, and only a wrong file needs the position.
+            if out.iter().fold(0, |max, x| max.max(*x)) >= prime
+                && let Some(position) = out.iter().position(|x| *x >= prime)
+            {
+                bad.get_or_init(|| FormatError::Residue {
+                    what,
+                    limb,
+                    position,
+                    value: out[position],
+                    prime,
+                });
+            }
+        });
+        match bad.into_inner() {
+            Some(error) => Err(error),
+            None => Ok(poly),
+        }
+    }
+}

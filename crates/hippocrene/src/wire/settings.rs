@@ -1,0 +1,164 @@
+//! Settings: in a file of their own, and at the start of every key file.
+
+use std::path::Path;
+
+use hippocrene_ckks::Scale;
+use hippocrene_rlwe::{MAX_FACTORS, Parameters, ParametersLiteral, RlweError, SecretDistribution};
+
+use super::{
+    FormatError, Kind,
+    cursor::Cursor,
+    file,
+    header::{self, Header},
+};
+use crate::{Error, Settings};
+
+/// Bytes of the fields before the primes.
+const FIXED_BYTES: usize = 40;
+
+/// The largest absolute value of `floor(log2(scale))`.
+const MAX_SCALE_BITS: i32 = 1000;
+
+/// What is done with parameter sets of no known security.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Security {
+    /// They are refused.
+    Required,
+    /// They are taken: for tests, and to say what a file is.
+    Waived,
+}
+
+/// Bytes that settings take.
+pub(super) fn settings_bytes(settings: &Settings) -> usize {
+    FIXED_BYTES + 8 * settings.parameters().full().limb_count()
+}
+
+/// Appends settings.
+pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
+    let ParametersLiteral { log_degree, units, specials, gadget_rank, secret } =
+        settings.parameters().literal();
+    let weight = match secret {
+        SecretDistribution::Ternary => 0,
+        SecretDistribution::SparseTernary { weight } => *weight,
+    };
+    for field in [*log_degree, units.len() as u32, specials.len() as u32, *gadget_rank as u32, weight as u32]
+    {
+        out.extend(field.to_le_bytes());
+    }
+    let (mantissa, exponent) = settings.scale().to_parts();
+    out.extend(exponent.to_le_bytes());
+    out.extend(mantissa.to_le_bytes());
+    for prime in units.iter().chain(specials) {
+        out.extend(prime.to_le_bytes());
+    }
+}
+
+/// Reads settings and checks them as if they were new, against the digest in the header too.
+pub(super) fn read_settings(
+    cursor: &mut Cursor<'_>,
+    header: &Header,
+    security: Security,
+) -> Result<Settings, Error> {
+    cursor.enter("settings");
+    let log_degree = cursor.u32()?;
+    let (units, specials) = (cursor.u32()? as usize, cursor.u32()? as usize);
+    let gadget_rank = cursor.u32()? as usize;
+    let weight = cursor.u32()? as usize;
+    let exponent = cursor.i32()?;
+    let scale = checked_scale(cursor.u128()?, exponent)?;
+    let count = units.saturating_add(specials);
+    if count > MAX_FACTORS {
+        return Err(
+            FormatError::field("the number of primes", count, format!("at most {MAX_FACTORS}")).into()
+        );
+    }
+    let mut primes = Vec::with_capacity(count);
+    for _ in 0..count {
+        primes.push(cursor.u64()?);
+    }
+    let specials = primes.split_off(units);
+    let secret = match weight {
+        0 => SecretDistribution::Ternary,
+        weight => SecretDistribution::SparseTernary { weight },
+    };
+    let literal = ParametersLiteral { log_degree, units: primes, specials, gadget_rank, secret };
+    let parameters = match (Parameters::new(literal.clone()), security) {
+        (Err(RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. }), Security::Waived) => {
+            Parameters::new_insecure(literal)
+        }
+        (checked, _) => checked,
+    };
+    let parameters = parameters.map_err(|error| match error {
+        RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. } => Error::Security(error),
+        other => FormatError::Settings { what: other.to_string() }.into(),
+    })?;
+    if parameters.digest() != header.parameters {
+        let (have, need) = (header.parameters, parameters.digest());
+        return Err(FormatError::Parameters { have, need }.into());
+    }
+    Ok(Settings::new(parameters, scale).map_err(|e| FormatError::Settings { what: e.to_string() })?)
+}
+
+/// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
+pub(super) fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
+    let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
+        FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
+    })?;
+    // floor(log2(scale)) is the exponent plus 127.
+    if exponent.checked_add(127).is_none_or(|bits| bits.abs() > MAX_SCALE_BITS) {
+        let (least, most) = (-MAX_SCALE_BITS - 127, MAX_SCALE_BITS - 127);
+        return Err(FormatError::field("the exponent of a scale", exponent, format!("{least} to {most}")));
+    }
+    Ok(scale)
+}
+
+impl Settings {
+    /// The settings as bytes, in the format of `docs/wire-format.md`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut out = header::begin(Kind::Settings, self.parameters().digest(), None, settings_bytes(self));
+        write_settings(&mut out, self);
+        header::finish(&mut out);
+        out
+    }
+
+    /// Settings from bytes that [`Settings::to_bytes`] made. Their security is checked again.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the bytes are not settings, [`Error::Security`] when the parameter set is not secure.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+        Self::read(bytes, Security::Required)
+    }
+
+    /// [`Settings::from_bytes`] that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is secret.**
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the bytes are not settings.
+    pub fn from_bytes_insecure(bytes: &[u8]) -> Result<Self, Error> {
+        Self::read(bytes, Security::Waived)
+    }
+
+    fn read(bytes: &[u8], security: Security) -> Result<Self, Error> {
+        let (header, payload) = Header::open_as(bytes, Kind::Settings)?;
+        header.expect_no_key()?;
+        let mut cursor = Cursor::new(payload, "settings");
+        let settings = read_settings(&mut cursor, &header, security)?;
+        cursor.expect_left(0)?;
+        Ok(settings)
+    }
+
+    /// Writes the settings to a file, all or nothing.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        file::save(path.as_ref(), &self.to_bytes(), Kind::Settings)
+    }
+
+    /// Settings from a file.
+    ///
+    /// # Errors
+    /// As [`Settings::from_bytes`], and [`Error::Io`] when the file cannot be read.
+    pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+        Self::from_bytes(&file::load(path.as_ref(), Kind::Settings)?)
+    }
+}

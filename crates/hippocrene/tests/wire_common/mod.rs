@@ -1,0 +1,68 @@
+//! Small insecure parameters, and one file of every kind.
+#![allow(dead_code)] // each test file uses its own part
+
+use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, PublicKey, Server, Settings};
+use hippocrene_ckks::Scale;
+use hippocrene_ring::{primes, sample::Seed};
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution};
+
+/// A base prime of 48 bits, two primes of 40, one special of 48. Insecure.
+pub fn settings(log_degree: u32) -> Settings {
+    let degree = 1 << log_degree;
+    let large = primes::ntt_primes(48, degree, 2, &[]).unwrap();
+    let mut units = vec![large[0]];
+    units.extend(primes::ntt_primes(40, degree, 1, &[]).unwrap());
+    units.extend(primes::ntt_primes_above(40, degree).take(1));
+    let literal = ParametersLiteral {
+        log_degree,
+        units,
+        specials: vec![large[1]],
+        gadget_rank: 3,
+        secret: SecretDistribution::Ternary,
+    };
+    Settings::new(Parameters::new_insecure(literal).unwrap(), Scale::power_of_two(40)).unwrap()
+}
+
+/// Always the same key of [`settings`].
+pub fn client(log_degree: u32) -> ClientKey {
+    ClientKey::from_seed(settings(log_degree), Seed::from_bytes([7; 32]), 1).unwrap()
+}
+
+/// Things of every kind under one key.
+pub struct Things {
+    pub client: ClientKey,
+    pub public: PublicKey,
+    pub keys: EvaluationKeys,
+    /// Two ciphertexts, seeded.
+    pub fresh: EncryptedArray,
+    /// One ciphertext, whole, with a smaller modulus.
+    pub product: EncryptedArray,
+}
+
+pub fn things(log_degree: u32) -> Things {
+    let client = client(log_degree);
+    let public = client.public_key().unwrap();
+    let request = KeyRequest { powers_of_two: false, rotations: vec![1, -2], conjugation: true };
+    let keys = client.evaluation_keys(&request).unwrap();
+    let slots = client.session().slots();
+    let values: Vec<f64> = (0..slots + 3).map(|i| i as f64 / 8.0 - 1.0).collect();
+    let fresh = client.encrypt(&values, &[slots + 3]).unwrap();
+    let server = Server::new(keys.clone()).unwrap();
+    let x = public.encrypt(&[0.5, -1.5, 2.0, 3.0, 0.25, 1.0], &[2, 3]).unwrap();
+    let product = server.mul(&x, &x).unwrap();
+    Things { client, public, keys, fresh, product }
+}
+
+impl Things {
+    /// A file of every kind, and two of arrays.
+    pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
+        vec![
+            ("settings", self.client.session().settings().to_bytes()),
+            ("secret", self.client.to_bytes().to_vec()),
+            ("public", self.public.to_bytes()),
+            ("evaluation", self.keys.to_bytes()),
+            ("fresh", self.fresh.to_bytes()),
+            ("product", self.product.to_bytes()),
+        ]
+    }
+}

@@ -1,0 +1,179 @@
+//! What is written can be read: bytes, files, and what `inspect` says of them.
+
+mod wire_common;
+
+use hippocrene::{
+    ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, Preset, PublicKey, Server, Settings,
+    wire::{FormatError, Kind, inspect},
+};
+use wire_common::{client, things};
+
+#[test]
+fn every_kind_survives_the_round_trip() {
+    for log_degree in [4, 6, 9] {
+        let things = things(log_degree);
+        let session = things.client.session();
+        let expected = things.client.decrypt(&things.product).unwrap();
+
+        let settings = Settings::from_bytes_insecure(&session.settings().to_bytes()).unwrap();
+        assert_eq!(settings, *session.settings());
+
+        let client = ClientKey::from_bytes_insecure(&things.client.to_bytes(), 1).unwrap();
+        assert_eq!(client.fingerprint(), things.client.fingerprint());
+        assert_eq!(client.to_bytes(), things.client.to_bytes());
+
+        let public = PublicKey::from_bytes_insecure(&things.public.to_bytes(), 1).unwrap();
+        assert_eq!(public.to_bytes(), things.public.to_bytes());
+        let array = public.encrypt(&[1.0, 2.0], &[2]).unwrap();
+        assert!((client.decrypt(&array).unwrap()[1] - 2.0).abs() < 1e-6);
+
+        let keys = EvaluationKeys::from_bytes_insecure(&things.keys.to_bytes(), 2).unwrap();
+        assert_eq!(keys.to_bytes(), things.keys.to_bytes());
+        let server = Server::new(keys).unwrap();
+
+        for array in [&things.fresh, &things.product] {
+            let loaded = EncryptedArray::from_bytes(&array.to_bytes(), server.session()).unwrap();
+            assert_eq!(loaded.to_bytes(), array.to_bytes());
+            assert_eq!((loaded.shape(), loaded.key()), (array.shape(), array.key()));
+            assert_eq!(loaded.is_clean(), array.is_clean());
+            assert_eq!(loaded.bound(), array.bound());
+            assert_eq!(loaded.precision_bits(session), array.precision_bits(session));
+            assert_eq!(client.decrypt(&loaded).unwrap(), things.client.decrypt(array).unwrap());
+        }
+        let fresh = EncryptedArray::from_bytes(&things.fresh.to_bytes(), server.session()).unwrap();
+        let square = client.decrypt(&server.mul(&fresh, &fresh).unwrap()).unwrap();
+        assert!((square[0] - 1.0).abs() < 1e-6, "{}", square[0]);
+        assert_eq!(expected.len(), 6);
+    }
+}
+
+#[test]
+fn inspect_agrees_with_the_objects() {
+    let things = things(6);
+    let session = things.client.session();
+    let parameters = session.settings().parameters();
+    for (name, bytes) in things.files() {
+        let told = inspect(&bytes).unwrap();
+        assert_eq!(told.bytes, bytes.len() as u64);
+        assert_eq!((told.ring_degree, told.preset), (64, None));
+        assert_eq!(told.parameters, parameters.digest().to_string());
+        assert_eq!(told.secret, name == "secret");
+        assert_eq!(told.key.is_none(), name == "settings");
+        assert!(told.key.is_none_or(|key| key == things.client.fingerprint().to_string()));
+        if let Some(settings) = told.settings {
+            assert_eq!((settings.units, settings.specials, settings.gadget_rank), (3, 1, 3));
+            assert_eq!((settings.security_limit, settings.scale_bits), (None, 40.0));
+            assert_eq!(settings.log2_pq, parameters.log2(parameters.full()));
+        }
+        let Some(array) = told.array else {
+            assert!(!matches!(told.kind, Kind::Array));
+            continue;
+        };
+        let object = if name == "fresh" { &things.fresh } else { &things.product };
+        assert_eq!(array.shape, object.shape());
+        assert_eq!(array.ciphertexts, object.bodies().len());
+        assert_eq!(array.seeded, if name == "fresh" { 2 } else { 0 });
+        assert_eq!(array.limbs, object.depth() + 1);
+        assert_eq!(array.bound, object.bound());
+        assert_eq!(array.capacity_bits, None);
+        assert!((array.precision_bits - object.precision_bits(session)).abs() < 1e-9);
+    }
+    let keys = inspect(&things.keys.to_bytes()).unwrap().keys.unwrap();
+    assert!(keys.relinearisation && keys.conjugation && keys.other_elements.is_empty());
+    assert_eq!(keys.rotations, [-2, 1]);
+}
+
+#[test]
+fn presets_are_recognised_and_secure_files_load() {
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let bytes = client.to_bytes();
+    let told = inspect(&bytes).unwrap();
+    assert_eq!((told.preset, told.ring_degree), (Some("n13"), 8192));
+    assert_eq!(told.settings.unwrap().security_limit, Some(214));
+    let loaded = ClientKey::from_bytes(&bytes, 1).unwrap();
+    assert_eq!(loaded.session().settings(), client.session().settings());
+
+    let array = client.encrypt(&[0.5; 5000], &[5000]).unwrap();
+    let told = inspect(&array.to_bytes()).unwrap().array.unwrap();
+    let capacity = array.capacity_bits(client.session());
+    assert!((told.capacity_bits.unwrap() - capacity).abs() < 1e-9);
+    assert!(told.modulus_bits.unwrap() > 160.0);
+
+    // Half of an evaluation key is a seed: one key of 4 digits modulo 3 primes of 40 or 41 bits, one of 46 and one of 47.
+    let keys = client.evaluation_keys(&KeyRequest::only([])).unwrap().to_bytes();
+    let unseeded = 2 * 4 * 8192 * (46 + 3 * 41 + 47) / 8;
+    assert!(keys.len() < unseeded / 2 + 1000, "{} of {unseeded}", keys.len());
+}
+
+#[test]
+fn insecure_sets_are_refused() {
+    let things = things(4);
+    let errors = [
+        Settings::from_bytes(&things.client.session().settings().to_bytes()).map(drop),
+        ClientKey::from_bytes(&things.client.to_bytes(), 1).map(drop),
+        PublicKey::from_bytes(&things.public.to_bytes(), 1).map(drop),
+        EvaluationKeys::from_bytes(&things.keys.to_bytes(), 1).map(drop),
+    ];
+    for error in errors {
+        assert!(matches!(error, Err(Error::Security(_))), "{error:?}");
+    }
+}
+
+#[test]
+fn files_are_replaced_whole_and_secrets_are_private() {
+    let folder = std::env::temp_dir().join(format!("hippocrene-wire-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let session = client.session();
+    let path = |name: &str| folder.join(name);
+
+    client.save(path("secret")).unwrap();
+    client.save(path("secret")).unwrap(); // once more, over itself
+    let loaded = ClientKey::load(path("secret"), 1).unwrap();
+    assert_eq!(loaded.fingerprint(), client.fingerprint());
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = std::fs::metadata(path("secret")).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o600);
+    }
+    session.settings().save(path("settings")).unwrap();
+    assert_eq!(Settings::load(path("settings")).unwrap(), *session.settings());
+    client.public_key().unwrap().save(path("public")).unwrap();
+    PublicKey::load(path("public"), 1).unwrap();
+    client.evaluation_keys(&KeyRequest::only([1])).unwrap().save(path("keys")).unwrap();
+    EvaluationKeys::load(path("keys"), 1).unwrap();
+    let array = client.encrypt(&[1.0], &[]).unwrap();
+    array.save(path("array")).unwrap();
+    assert_eq!(EncryptedArray::load(path("array"), session).unwrap().to_bytes(), array.to_bytes());
+
+    let names: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(names.len(), 5, "no temporary file is left: {names:?}");
+
+    let wrong = EvaluationKeys::load(path("secret"), 1);
+    assert!(matches!(wrong, Err(Error::Format(FormatError::Kind { .. }))), "{wrong:?}");
+    let mut bytes = std::fs::read(path("array")).unwrap();
+    bytes.pop();
+    std::fs::write(path("array"), &bytes).unwrap();
+    let short = EncryptedArray::load(path("array"), session);
+    assert!(matches!(short, Err(Error::Format(FormatError::Truncated { .. }))), "{short:?}");
+    bytes.extend([0, 0]);
+    std::fs::write(path("array"), &bytes).unwrap();
+    let long = EncryptedArray::load(path("array"), session);
+    assert!(matches!(long, Err(Error::Format(FormatError::Trailing { .. }))), "{long:?}");
+    assert!(matches!(ClientKey::load(path("none"), 1), Err(Error::Io { .. })));
+    assert!(matches!(client.save(path("none").join("deeper")), Err(Error::Io { .. })));
+    assert!(matches!(client.save(".."), Err(Error::Io { .. })));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+fn arrays_of_other_parameters_are_refused() {
+    let (small, large) = (client(4), client(5));
+    let bytes = small.encrypt(&[1.0], &[1]).unwrap().to_bytes();
+    let error = EncryptedArray::from_bytes(&bytes, large.session()).unwrap_err();
+    let (have, need) = [&small, &large].map(|c| c.session().settings().parameters().digest()).into();
+    assert!(
+        matches!(error, Error::Format(FormatError::Parameters { have: h, need: n }) if h == have && n == need)
+    );
+}
