@@ -18,6 +18,8 @@
 //! four inputs: those are reduced to 1/2. After the third, the first value is at most 1, as the sum of those two; the next
 //! three, sums of two or four products below 1, are reduced to 1/2; the others are products, below 1.
 
+use std::mem::MaybeUninit;
+
 use super::{InverseFactor, portable::powers};
 use crate::{
     Kernel,
@@ -38,34 +40,53 @@ pub(super) struct Plan {
 /// The centred roots of the nodes of the tree whose root is node 1 and where node `k` has the children `2k` and `2k + 1`.
 #[derive(Debug, Clone)]
 struct Roots {
-    /// `w` and `w/q` of the nodes below `N/8`.
+    /// `w` and `w/q` of the nodes below `N/64`.
     nodes: Vec<[f64; 2]>,
-    /// The others, without quotients: for each block of 64 and each of 7 nodes of a radix-8 pass, one for each row.
-    rows: Vec<[[f64; 8]; 7]>,
+    /// The others, for each block of 64.
+    blocks: Vec<BlockRoots>,
+}
+
+/// The roots of the last six layers in one block of 64.
+#[derive(Debug, Clone)]
+struct BlockRoots {
+    /// Those of the three layers along the columns, with quotients.
+    columns: NodeRoots,
+    /// Those of the three layers along the rows, without quotients: for each root of a radix-8 pass, one for each row.
+    rows: [[f64; 8]; 7],
+}
+
+/// The nodes of a radix-8 pass at node `k`: the node, its two children and its four grandchildren.
+fn pass_nodes(k: usize) -> [usize; 7] {
+    [k, 2 * k, 2 * k + 1, 4 * k, 4 * k + 1, 4 * k + 2, 4 * k + 3]
 }
 
 impl Roots {
     fn new(root: u64, q: u64, degree: usize) -> Self {
         let m = Modulus::new(q);
         let roots: Vec<[f64; 2]> = powers(root, q, degree).into_iter().map(|w| m.prepare(w)).collect();
-        let row = |k: usize| [1, 2, 2, 4, 4, 4, 4].map(|m| m * k).into_iter().zip([0, 0, 1, 0, 1, 2, 3]);
-        let block = |b: usize| {
-            let mut block = [[0.0; 8]; 7];
+        let block = |k: usize| {
+            let mut rows = [[0.0; 8]; 7];
             for r in 0..8 {
-                for (slot, (node, child)) in block.iter_mut().zip(row(degree / 8 + 8 * b + r)) {
-                    slot[r] = roots[node + child][0];
+                for (row, node) in rows.iter_mut().zip(pass_nodes(8 * k + r)) {
+                    row[r] = roots[node][0];
                 }
             }
-            block
+            BlockRoots { columns: NodeRoots(pass_nodes(k).map(|node| roots[node])), rows }
         };
-        Roots { nodes: roots[..degree / 8].to_vec(), rows: (0..degree / 64).map(block).collect() }
+        Roots {
+            nodes: roots[..degree / 64].to_vec(),
+            blocks: (degree / 64..degree / 32).map(block).collect(),
+        }
     }
 
-    /// The roots of a pass at node `k`: of the node, its two children and its four grandchildren (unless it has none).
-    #[inline(always)]
+    /// The roots of a pass at node `k` above the blocks; of a radix-4 pass just above them, the last four do not count.
     fn pass(&self, k: usize) -> NodeRoots {
-        let at = |k: usize| self.nodes.get(k).copied().unwrap_or_default();
-        NodeRoots([at(k), at(2 * k), at(2 * k + 1), at(4 * k), at(4 * k + 1), at(4 * k + 2), at(4 * k + 3)])
+        NodeRoots(pass_nodes(k).map(|k| self.nodes.get(k).copied().unwrap_or_default()))
+    }
+
+    /// The roots in the block of node `k`.
+    fn block(&self, k: usize) -> &BlockRoots {
+        &self.blocks[k - self.blocks.len()]
     }
 }
 
@@ -76,7 +97,7 @@ trait PassRoots: Copy {
 }
 
 /// The same roots for all lanes.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 struct NodeRoots([[f64; 2]; 7]);
 
 impl PassRoots for NodeRoots {
@@ -89,14 +110,14 @@ impl PassRoots for NodeRoots {
 /// Roots for the rows from `first` to `first + 3`, one in each lane.
 #[derive(Clone, Copy)]
 struct RowRoots<'a> {
-    block: &'a [[f64; 8]; 7],
+    rows: &'a [[f64; 8]; 7],
     first: usize,
 }
 
 impl PassRoots for RowRoots<'_> {
     #[inline(always)]
     fn get(self, m: Modulus, slot: usize) -> Factor {
-        let roots = &self.block[slot][self.first..self.first + 4];
+        let roots = &self.rows[slot][self.first..self.first + 4];
         // SAFETY: the slice has four elements.
         m.factor(unsafe { load(roots.as_ptr()) })
     }
@@ -276,24 +297,26 @@ impl Plan {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
         let p = a.as_mut_ptr();
         let m = self.modulus;
-        let mut matrix = Matrix([0.0; 64]);
-        let matrix = matrix.0.as_mut_ptr();
-        for column in [0, 4] {
+        let roots = self.forward.block(k);
+        let mut matrix = Matrix(MaybeUninit::uninit());
+        let matrix: *mut f64 = matrix.0.as_mut_ptr().cast();
+        for half in 0..2 {
+            let column = 4 * half;
             let mut x = [set1(0.0); 8];
             for (row, x) in x.iter_mut().enumerate() {
                 // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`, for rows below 8 and columns up to 4.
                 *x = unsafe { load(p.add(8 * row + column).cast()) };
             }
-            forward_layers(m, &mut x, self.forward.pass(k));
+            forward_layers(m, &mut x, roots.columns);
             for (row, x) in x.into_iter().enumerate() {
                 // SAFETY: as above, for `matrix`.
                 unsafe { store(matrix.add(8 * row + column), x) };
             }
         }
-        let block = &self.forward.rows[k - self.degree / 64];
-        for first in [0, 4] {
-            let w = RowRoots { block, first };
-            // SAFETY: the rows `first` to `first + 3` of the 8 x 8 `matrix`, its left and its right half.
+        for half in 0..2 {
+            let first = 4 * half;
+            let w = RowRoots { rows: &roots.rows, first };
+            // SAFETY: the rows `first` to `first + 3` of the 8 x 8 `matrix`, its left and its right half; all is written.
             let (left, right) = unsafe {
                 (load_transposed(matrix.add(8 * first), 8), load_transposed(matrix.add(8 * first + 4), 8))
             };
@@ -350,29 +373,31 @@ impl Plan {
         let a: &mut [u64; 64] = a.try_into().expect("a block of 64");
         let p = a.as_mut_ptr();
         let m = self.modulus;
-        let mut matrices = Matrix([0.0; 64]);
-        let matrices = matrices.0.as_mut_ptr();
-        let block = &self.inverse.rows[k - self.degree / 64];
-        for first in [0, 4] {
+        let roots = self.inverse.block(k);
+        let mut matrices = Matrix(MaybeUninit::uninit());
+        let matrices: *mut f64 = matrices.0.as_mut_ptr().cast();
+        for half in 0..2 {
+            let first = 4 * half;
             let mut x = [set1(0.0); 8];
             for (column, x) in x.iter_mut().enumerate() {
                 // SAFETY: 4 elements from `8 column + first` are within the 64 of `a`.
                 *x = from_integers(unsafe { load_integers(p.add(8 * column + first)) }, m.q as f64);
             }
-            inverse_layers(m, &mut x, RowRoots { block, first });
+            inverse_layers(m, &mut x, RowRoots { rows: &roots.rows, first });
             for (column, x) in x.into_iter().enumerate() {
                 // SAFETY: 4 elements from `8 first + 4 column` are within the 64 of `matrices`.
                 unsafe { store(matrices.add(8 * first + 4 * column), x) };
             }
         }
-        for column in [0, 4] {
+        for half in 0..2 {
+            let column = 4 * half;
             // SAFETY: the columns `column` to `column + 3` of the upper and of the lower four rows, each 4 x 4.
             let (top, bottom) = unsafe {
                 let p = matrices.add(4 * column);
                 (load_transposed(p, 4), load_transposed(p.add(32), 4))
             };
             let mut x = [top[0], top[1], top[2], top[3], bottom[0], bottom[1], bottom[2], bottom[3]];
-            inverse_layers(m, &mut x, self.inverse.pass(k));
+            inverse_layers(m, &mut x, roots.columns);
             for (row, x) in x.into_iter().enumerate() {
                 // SAFETY: 4 elements from `8 row + column` are within the 64 of `a`.
                 unsafe { store(p.add(8 * row + column).cast(), x) };
@@ -429,7 +454,7 @@ impl Plan {
 
 /// An 8 x 8 matrix of doubles, or two of 8 x 4, on its way between the two halves of a block.
 #[repr(align(64))]
-struct Matrix([f64; 64]);
+struct Matrix(MaybeUninit<[f64; 64]>);
 
 /// The radix of the pass on a block of `len > 64`: as many 8 as possible on the way down to 64, after at most two 4.
 fn radix(len: usize) -> usize {
