@@ -53,14 +53,15 @@ impl BaseConverter {
         let source = Source::new(from, kernel);
         #[cfg(target_arch = "x86_64")]
         let ifma = {
-            let served = |p: &u64| Family::choose(&source, *p, kernel) == Family::Ifma;
+            let served = |p: &u64| Family::choose(&source, *p, kernel) == Family::IfmaNarrow;
             ifma::Digits::new(&source, to.iter().copied().filter(served).max().unwrap_or(3))
         };
         let targets = to
             .iter()
             .map(|&p| {
                 assert!((2..1 << 61).contains(&p), "the modulus {p} is not in [2, 2^61)");
-                match Family::choose(&source, p, kernel) {
+                let family = Family::choose(&source, p, kernel);
+                match family {
                     Family::Shift => shift::target(p),
                     Family::Portable => portable::target(&source, p),
                     #[cfg(target_arch = "x86_64")]
@@ -68,7 +69,7 @@ impl BaseConverter {
                     #[cfg(target_arch = "x86_64")]
                     Family::Wide512 => wide512::target(&source, p),
                     #[cfg(target_arch = "x86_64")]
-                    Family::Ifma => ifma.target(&source, p),
+                    Family::IfmaNarrow | Family::IfmaWide => ifma.target(&source, p, family),
                 }
             })
             .collect();
@@ -186,7 +187,9 @@ impl BaseConverter {
                 Family::Wide512 => unsafe { wide512::run(&self.source, exact, y, group) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
-                Family::Ifma => unsafe { ifma::run(&self.ifma, &self.source, exact, y, group) },
+                Family::IfmaNarrow | Family::IfmaWide => unsafe {
+                    ifma::run(&self.ifma, &self.source, exact, y, group)
+                },
             }
         }
     }

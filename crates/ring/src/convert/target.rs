@@ -18,7 +18,10 @@ pub(super) enum Family {
     Wide512,
     /// Sums of 52-bit digits, by AVX-512 IFMA ([`super::ifma`]); `p` odd, below 2^50.
     #[cfg(target_arch = "x86_64")]
-    Ifma,
+    IfmaNarrow,
+    /// The same for any odd `p`, when all inputs are below 2^52 and together below 6 2^52, so that unreduced sums stay below 8p.
+    #[cfg(target_arch = "x86_64")]
+    IfmaWide,
 }
 
 impl Family {
@@ -29,7 +32,15 @@ impl Family {
             #[cfg(target_arch = "x86_64")]
             (_, Kernel::Avx2) if p % 2 == 1 && p < 1 << 50 => Family::F64,
             #[cfg(target_arch = "x86_64")]
-            (_, Kernel::Avx512Ifma) if p % 2 == 1 && p < 1 << 50 => Family::Ifma,
+            (_, Kernel::Avx512Ifma) if p % 2 == 1 && p < 1 << 50 => Family::IfmaNarrow,
+            #[cfg(target_arch = "x86_64")]
+            (inputs, Kernel::Avx512Ifma)
+                if p % 2 == 1
+                    && inputs.iter().all(|input| input.q <= 1 << 52)
+                    && inputs.iter().map(|input| input.q).sum::<u64>() <= 6 << 52 =>
+            {
+                Family::IfmaWide
+            }
             #[cfg(target_arch = "x86_64")]
             (_, Kernel::Avx512 | Kernel::Avx512Ifma) if p % 2 == 1 => Family::Wide512,
             _ => Family::Portable,
@@ -44,7 +55,7 @@ pub(super) struct Target {
     pub family: Family,
     /// The modulus.
     pub p: u64,
-    /// The digits of the modulus, where a kernel needs them.
+    /// The digits of the modulus, where a kernel needs them (the lowest may have bits above it).
     pub digits: [u64; 2],
     /// `p^{-1} mod R`.
     pub inverse: u64,

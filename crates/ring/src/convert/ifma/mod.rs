@@ -1,7 +1,10 @@
-//! The conversion by AVX-512 IFMA, to odd `p < 2^50`: 52-bit digits, sums of the low and of the high halves of their products.
+//! The conversion by AVX-512 IFMA, to odd `p`: 52-bit digits, sums of the low and of the high halves of their products.
 //!
 //! An input below 2^52 is one row. A larger one is split, `y = low + 2^s high`, into two rows with weights of their own, where `s` is
 //! chosen so that products of the high rows stay below 2^52 if that is possible: such light rows have no high halves.
+
+mod narrow;
+mod wide;
 
 use std::{arch::x86_64::*, mem::MaybeUninit};
 
@@ -34,7 +37,7 @@ pub(super) struct Digits {
 }
 
 impl Digits {
-    /// For targets of this family up to `p`.
+    /// For targets of [`Family::IfmaNarrow`] up to `p`.
     pub fn new(source: &Source, p: u64) -> Self {
         let bits = |x: u64| 64 - x.leading_zeros();
         let large: Vec<usize> = (0..source.inputs.len()).filter(|&i| source.inputs[i].q > 1 << 52).collect();
@@ -58,16 +61,22 @@ impl Digits {
     }
 
     /// The constants for the target `p`, with `R = 2^52`.
-    pub fn target(&self, source: &Source, p: u64) -> Target {
+    pub fn target(&self, source: &Source, p: u64, family: Family) -> Target {
         let plain: Vec<u64> = source.weights(p).collect();
         let shift = pow_mod(2, u64::from(self.split), p);
         let high = self.large.iter().map(|&i| mul_mod(plain[i], shift, p));
         let radix = (1 << 52) % p;
-        let weights = std::iter::once(source.negative_product(p))
+        let mut weights: Vec<u64> = std::iter::once(source.negative_product(p))
             .chain(plain.iter().copied())
             .chain(high)
             .map(|w| mul_mod(w, radix, p))
             .collect();
+        if family == Family::IfmaWide {
+            // The high digits of the weights come after the weights. Multiplications take the low ones by themselves.
+            weights.extend_from_within(..);
+            let half = weights.len() / 2;
+            weights[half..].iter_mut().for_each(|w| *w >>= 52);
+        }
         // A sum is below (the sum of the largest digits + 1) p; a reduction divides by 2^52 and adds up to p.
         let digits = |q: u64| {
             if q > 1 << 52 { (1u128 << self.split) + u128::from(q >> self.split) + 1 } else { u128::from(q) }
@@ -75,9 +84,9 @@ impl Digits {
         let bound: u128 = source.inputs.iter().map(|input| digits(input.q)).sum();
         let bound = bound + source.inputs.len() as u128 + 2;
         Target {
-            family: Family::Ifma,
+            family,
             p,
-            digits: [0; 2],
+            digits: [p, p >> 52],
             inverse: inv52(p),
             weights,
             start: [mul_mod(source.offset(p), radix, p), 0, 0],
@@ -87,7 +96,7 @@ impl Digits {
     }
 }
 
-/// Converts to targets of [`Family::Ifma`].
+/// Converts to targets of [`Family::IfmaNarrow`], or to targets of [`Family::IfmaWide`].
 ///
 /// # Safety
 /// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
@@ -110,11 +119,15 @@ pub(super) unsafe fn run(
         for group in outputs.chunks_mut(4) {
             // SAFETY: as above; the rows were filled by `prepare`.
             unsafe {
-                match group.len() {
-                    4 => sums::<4>(group, tile, at, count, rows),
-                    3 => sums::<3>(group, tile, at, count, rows),
-                    2 => sums::<2>(group, tile, at, count, rows),
-                    _ => sums::<1>(group, tile, at, count, rows),
+                match (group[0].target.family, group.len()) {
+                    (Family::IfmaWide, 4) => wide::sums::<4>(group, tile, at, count, rows),
+                    (Family::IfmaWide, 3) => wide::sums::<3>(group, tile, at, count, rows),
+                    (Family::IfmaWide, 2) => wide::sums::<2>(group, tile, at, count, rows),
+                    (Family::IfmaWide, _) => wide::sums::<1>(group, tile, at, count, rows),
+                    (_, 4) => narrow::sums::<4>(group, tile, at, count, rows),
+                    (_, 3) => narrow::sums::<3>(group, tile, at, count, rows),
+                    (_, 2) => narrow::sums::<2>(group, tile, at, count, rows),
+                    (_, _) => narrow::sums::<1>(group, tile, at, count, rows),
                 }
             }
         }
@@ -168,68 +181,6 @@ unsafe fn prepare(
             // Multiplications take the low 52 bits, which are the rounded quotient.
             let rounded = _mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING));
             store(tile.add(u), _mm512_castpd_si512(rounded));
-        }
-    }
-}
-
-/// The residues of `J` targets for the tile.
-///
-/// # Safety
-/// As said in [`run`].
-#[inline(always)]
-unsafe fn sums<const J: usize>(
-    outputs: &mut [Output],
-    tile: *const u64,
-    at: usize,
-    count: usize,
-    rows: Rows,
-) {
-    let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
-    let start = targets.map(|target| if rows.first == 0 { 0 } else { target.start[0] });
-    let (p, inverse) = (targets.map(|target| target.p), targets.map(|target| target.inverse));
-    let corrections = targets.iter().map(|target| target.corrections).max().unwrap_or(0);
-    let weights: [*const u64; J] = targets.map(|target| target.weights.as_ptr());
-    let out: [*mut u64; J] = std::array::from_fn(|j| outputs[j].data.as_mut_ptr().wrapping_add(at));
-    for u in (0..count).step_by(16) {
-        // SAFETY: `u + 16 <= count`; each target has a weight for every row.
-        unsafe {
-            let (mut low, mut high) = ([[zero(); 2]; J], [[zero(); 2]; J]);
-            for j in 0..J {
-                (low[j], high[j]) = ([set1(start[j]); 2], [set1(p[j]); 2]);
-            }
-            for row in rows.first..rows.full {
-                let y0 = load(tile.add(row * TILE + u));
-                let y1 = load(tile.add(row * TILE + u + 8));
-                for j in 0..J {
-                    let w = set1(*weights[j].add(row));
-                    low[j] = [madd52lo(low[j][0], y0, w), madd52lo(low[j][1], y1, w)];
-                    high[j] = [madd52hi(high[j][0], y0, w), madd52hi(high[j][1], y1, w)];
-                }
-            }
-            for row in rows.full..rows.all {
-                let y0 = load(tile.add(row * TILE + u));
-                let y1 = load(tile.add(row * TILE + u + 8));
-                for j in 0..J {
-                    let w = set1(*weights[j].add(row));
-                    low[j] = [madd52lo(low[j][0], y0, w), madd52lo(low[j][1], y1, w)];
-                }
-            }
-            let mut r = [[zero(); 2]; J];
-            for j in 0..J {
-                let (p, inverse) = (set1(p[j]), set1(inverse[j]));
-                r[j] = [redc52(high[j][0], low[j][0], p, inverse), redc52(high[j][1], low[j][1], p, inverse)];
-            }
-            for c in (1..=corrections).rev() {
-                for j in 0..J {
-                    let multiple = set1(p[j] << c);
-                    r[j] = [red(r[j][0], multiple), red(r[j][1], multiple)];
-                }
-            }
-            for j in 0..J {
-                let to = out[j].add(u);
-                store(to, r[j][0]);
-                store(to.add(8), r[j][1]);
-            }
         }
     }
 }
