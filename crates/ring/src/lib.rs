@@ -10,6 +10,7 @@ pub mod convert;
 pub mod elementwise;
 mod error;
 mod kernel;
+mod memory;
 pub mod ntt;
 pub mod poly;
 pub mod primes;

@@ -3,7 +3,7 @@
 use hippocrene_ring::{
     Kernel,
     arith::{centred, mul_mod, signed_mod},
-    elementwise::Elementwise,
+    elementwise::{Elementwise, KeyLimb},
     primes::{ntt_primes_above, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -235,6 +235,40 @@ fn even_moduli_are_centred_downwards() {
         let mut out = [0; 8];
         e.reduce_centred(&mut out, &[0, 1, 7, 8, 9, 15, 3, 12], 16);
         assert_eq!(out, [0, 1, 7, 65529, 65530, 65536, 3, 65533]);
+    }
+}
+
+/// A gathered key gives what its limbs gave apart, whichever end of the memory they come to lie at.
+#[test]
+fn gathered_keys_give_the_same() {
+    for kernel in Kernel::supported() {
+        for q in [65537, ntt_primes_below(48, 16).next().unwrap(), (1 << 61) - 1] {
+            let e = Elementwise::new(q, kernel);
+            let mut words = Words(q);
+            let mut polynomial = || words.vector(24, q);
+            let x = polynomial();
+            let digits: Vec<(usize, &[u64])> = vec![(0, &x), (1, &x)];
+            let mut keys: Vec<KeyLimb> = (0..3)
+                .map(|_| {
+                    let parts: [Vec<u64>; 4] = std::array::from_fn(|_| polynomial());
+                    e.prepare_key(&[(&parts[0], &parts[1]), (&parts[2], &parts[3])])
+                })
+                .collect();
+            let products = |keys: &[KeyLimb]| -> Vec<_> {
+                keys.iter()
+                    .map(|key| {
+                        let mut acc = (vec![0; 24], vec![0; 24]);
+                        e.inner_product(&mut acc.0, &mut acc.1, &digits, key);
+                        acc
+                    })
+                    .collect()
+            };
+            let apart = products(&keys);
+            KeyLimb::gather(&mut keys);
+            assert_eq!(products(&keys), apart);
+            KeyLimb::gather(&mut keys[1..]);
+            assert_eq!(products(&keys), apart);
+        }
     }
 }
 

@@ -286,16 +286,14 @@ impl Elementwise {
 
     fn prepare_key_for<L: Lanes>(&self, l: &L, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         let length = pairs.first().map_or(0, |(b, _)| b.len());
-        let mut key = KeyLimb::new::<L>(pairs.len(), length);
         let montgomery = self.scalar(pow_mod(2, u64::from(L::KEY_WORD.montgomery_log2), self.q));
-        let (mut b, mut a) = (vec![0; length], vec![0; length]);
-        for (d, pair) in pairs.iter().enumerate() {
-            self.mul_scalar(&mut b, pair.0, &montgomery);
-            self.mul_scalar(&mut a, pair.1, &montgomery);
-            b.iter_mut().chain(&mut a).for_each(|x| *x = l.key_word(*x));
-            key.set(d, &b, &a);
-        }
-        key
+        let word = |polynomial: &[u64]| {
+            let mut words = vec![0; length];
+            self.mul_scalar(&mut words, polynomial, &montgomery);
+            words.iter_mut().for_each(|x| *x = l.key_word(*x));
+            words
+        };
+        KeyLimb::new::<L>(pairs.len(), length, |d| (word(pairs[d].0), word(pairs[d].1)))
     }
 
     /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`, each `x` lazily reduced. Up to 64 pairs
