@@ -30,6 +30,9 @@ pub(super) fn run(source: &Source, kernel: Kernel, y: &[&[u64]], outputs: &mut [
             Kernel::Avx512 | Kernel::Avx512Ifma => unsafe {
                 shift_512(q, half, output.target.p, y[0], output.data)
             },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: as above.
+            Kernel::Avx2 => unsafe { shift_256(q, half, output.target.p, y[0], output.data) },
             _ => shift(q, half, output.target.p, y[0], output.data),
         }
     }
@@ -44,9 +47,16 @@ fn shift(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
     }
 }
 
-/// [`shift`], compiled for vectors.
+/// [`shift`], compiled for vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 fn shift_512(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
+    shift(q, half, p, y, out);
+}
+
+/// [`shift`], compiled for vectors of 256 bits.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn shift_256(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
     shift(q, half, p, y, out);
 }
