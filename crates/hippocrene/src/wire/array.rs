@@ -221,7 +221,7 @@ impl ArrayHead {
         out.extend(self.widths.as_bytes());
     }
 
-    /// Reads it, and checks that what is left is as long as the ciphertexts are.
+    /// Reads everything before the ciphertexts.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
         cursor.enter("array");
         let flags = cursor.u32()?;
@@ -263,10 +263,13 @@ impl ArrayHead {
         cursor.enter("widths of residues");
         let widths = Widths::read(cursor, factors)?;
         let (complex, clean) = (flags & COMPLEX != 0, flags & CLEAN != 0);
-        let head = ArrayHead { layout, complex, clean, ciphertexts, widths };
+        Ok(ArrayHead { layout, complex, clean, ciphertexts, widths })
+    }
+
+    /// Checks that what is left is as long as the ciphertexts are.
+    pub(super) fn check_length(&self, cursor: &mut Cursor<'_>) -> Result<(), FormatError> {
         cursor.enter("ciphertexts");
-        cursor.expect_left(head.body_bytes())?;
-        Ok(head)
+        cursor.expect_left(self.body_bytes())
     }
 
     /// Checks the head against the parameters.
@@ -329,6 +332,7 @@ impl EncryptedArray {
         let mut cursor = Cursor::new(payload, "array");
         let head = ArrayHead::read(&mut cursor)?;
         head.check(parameters)?;
+        head.check_length(&mut cursor)?;
         let bodies = head
             .ciphertexts
             .iter()

@@ -132,8 +132,11 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (None, None) => return Err(FormatError::UnknownKind { have: header.kind as u8 }.into()),
     };
     let preset = preset_of(&header, degree)?;
-    if let (Some(head), Some((_, settings))) = (&head, &preset) {
-        head.check(settings.parameters())?;
+    if let Some(head) = &head {
+        if let Some((_, settings)) = &preset {
+            head.check(settings.parameters())?;
+        }
+        head.check_length(&mut cursor)?;
     }
     let name = preset.as_ref().map(|(name, _)| *name);
     let settings = own.or(preset.map(|(_, settings)| settings));

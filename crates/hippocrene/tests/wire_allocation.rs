@@ -1,0 +1,82 @@
+//! A header or a field of absurd length allocates nothing of that length.
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+mod wire_common;
+
+use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, PublicKey, Settings, wire::inspect};
+use wire_common::things;
+
+/// Counts the bytes that have been asked for, freed or not.
+struct Counting;
+
+static ASKED_FOR: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on unchanged to the system's allocator, which keeps the contract.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ASKED_FOR.fetch_add(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller's promise is passed on.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// The bytes that `f` asks for.
+fn asked_for(f: impl FnOnce()) -> usize {
+    let before = ASKED_FOR.load(Ordering::Relaxed);
+    f();
+    ASKED_FOR.load(Ordering::Relaxed) - before
+}
+
+fn seal(file: &mut [u8]) {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(&file[..12]);
+    hasher.update(&file[16..]);
+    file[12..16].copy_from_slice(&hasher.finalize().to_le_bytes());
+}
+
+#[test]
+fn absurd_lengths_allocate_little() {
+    let things = things(4);
+    let session = things.client.session();
+    let counted = asked_for(|| drop(vec![0u8; 1 << 21]));
+    assert!(counted >= 1 << 21, "the allocator counts: {counted}");
+    for (name, bytes) in things.files() {
+        // Every number of the header and of the fields before the residues, at every offset that one can have.
+        for at in (48..bytes.len().min(320)).step_by(4) {
+            for value in [u64::MAX, 1 << 62, 1 << 40, u64::from(u32::MAX), 1 << 17] {
+                for sealed in [false, true] {
+                    let mut bytes = bytes.clone();
+                    let end = bytes.len().min(at + 8);
+                    bytes[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
+                    if sealed {
+                        seal(&mut bytes);
+                    }
+                    let asked = asked_for(|| {
+                        let loaded = match name {
+                            "settings" => Settings::from_bytes_insecure(&bytes).is_ok(),
+                            "secret" => ClientKey::from_bytes_insecure(&bytes, 1).is_ok(),
+                            "public" => PublicKey::from_bytes_insecure(&bytes, 1).is_ok(),
+                            "evaluation" => EvaluationKeys::from_bytes_insecure(&bytes, 1).is_ok(),
+                            _ => EncryptedArray::from_bytes(&bytes, session).is_ok(),
+                        };
+                        let told = inspect(&bytes).is_ok();
+                        assert!(told || !loaded, "{name} at {at}");
+                    });
+                    assert!(asked < 1 << 20, "{name}: {value:#x} at {at} asks for {asked} bytes");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,337 @@
+//! Bytes that are not what they should be: every failure is an error with numbers in it, and never a panic.
+
+#[path = "../../../fuzz/entry.rs"]
+mod entry;
+mod wire_common;
+
+use entry::{read_everything, seal};
+use hippocrene::{
+    ClientKey, EncryptedArray, Error, EvaluationKeys, PublicKey, Session, Settings,
+    wire::{FormatError, inspect},
+};
+use hippocrene_ring::sample::Seed;
+use proptest::prelude::*;
+use wire_common::{settings, things};
+
+/// Loads a file as what its name says.
+fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
+    match name {
+        "settings" => Settings::from_bytes_insecure(bytes).map(drop),
+        "secret" => ClientKey::from_bytes_insecure(bytes, 1).map(drop),
+        "public" => PublicKey::from_bytes_insecure(bytes, 1).map(drop),
+        "evaluation" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
+        _ => EncryptedArray::from_bytes(bytes, session).map(drop),
+    }
+}
+
+fn format_error(result: Result<(), Error>) -> FormatError {
+    match result {
+        Err(Error::Format(error)) => error,
+        other => panic!("a format error is expected, not {other:?}"),
+    }
+}
+
+/// Where the ciphertext heads of an array with one axis start.
+const HEADS: usize = 56 + 24 + 16;
+
+#[test]
+fn truncation_anywhere_is_an_error() {
+    let things = things(4);
+    let session = things.client.session();
+    for (name, bytes) in things.files() {
+        for end in 0..bytes.len() {
+            let mut cut = bytes[..end].to_vec();
+            let error = format_error(load(name, &cut, session));
+            assert!(matches!(error, FormatError::Truncated { .. }), "{name} {end}: {error}");
+            assert!(inspect(&cut).is_err(), "{name} {end}");
+            // A header that tells the truth about the length does not help.
+            seal(&mut cut);
+            let error = format_error(load(name, &cut, session));
+            assert!(matches!(error, FormatError::Truncated { .. }), "{name} {end}: {error}");
+            assert!(inspect(&cut).is_err(), "{name} {end}");
+        }
+        let mut long = bytes.clone();
+        long.push(0);
+        assert!(matches!(format_error(load(name, &long, session)), FormatError::Trailing { .. }));
+        seal(&mut long);
+        assert!(matches!(format_error(load(name, &long, session)), FormatError::Trailing { .. }));
+        assert!(inspect(&long).is_err());
+    }
+}
+
+#[test]
+fn every_bit_counts() {
+    let things = things(4);
+    let session = things.client.session();
+    for (name, mut bytes) in things.files() {
+        for bit in 0..8 * bytes.len() {
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            format_error(load(name, &bytes, session));
+            assert!(inspect(&bytes).is_err(), "{name}, bit {bit}");
+            bytes[bit / 8] ^= 1 << (bit % 8);
+        }
+        assert!(load(name, &bytes, session).is_ok());
+    }
+}
+
+#[test]
+fn bits_flipped_under_a_right_checksum_never_panic() {
+    let things = things(4);
+    let session = things.client.session();
+    for (name, bytes) in things.files() {
+        // All bits of what is not residues.
+        let end = bytes.len().min(if name == "evaluation" { 180 } else { 320 });
+        let mut accepted = 0;
+        for bit in 0..8 * end {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            seal(&mut bytes);
+            accepted += usize::from(load(name, &bytes, session).is_ok());
+            inspect(&bytes).ok();
+        }
+        // Flipped bits of the length and the checksum are put right again; the key's name, bounds, seeds and residues may be anything.
+        assert!(accepted >= 12 * 8 && accepted < 8 * end, "{name}: {accepted}");
+    }
+}
+
+#[test]
+fn absurd_numbers_are_refused_without_panic() {
+    let things = things(4);
+    let session = things.client.session();
+    for (name, bytes) in things.files() {
+        for at in 0..bytes.len().min(320) {
+            for value in [u64::MAX, 1 << 63, 1 << 32, u64::from(u32::MAX), i64::MAX as u64, 0] {
+                for width in [4, 8] {
+                    let mut bytes = bytes.clone();
+                    let end = bytes.len().min(at + width);
+                    bytes[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]);
+                    let _ = load(name, &bytes, session);
+                    seal(&mut bytes);
+                    // The only claim is that these return; what they return is tested below.
+                    let _ = (load(name, &bytes, session), inspect(&bytes));
+                }
+            }
+        }
+    }
+}
+
+/// Sets bytes of a file, seals it, and returns why it cannot be loaded.
+fn refused(name: &str, bytes: &[u8], at: usize, new: &[u8], session: &Session) -> String {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + new.len()].copy_from_slice(new);
+    if !(48..56).contains(&at) {
+        seal(&mut bytes);
+    }
+    format_error(load(name, &bytes, session)).to_string()
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let things = things(4);
+    let session = things.client.session();
+    let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
+    let absurd = u64::MAX.to_le_bytes();
+    let mut wrong = Vec::new();
+    for (name, at, new, message) in [
+        ("secret", 0, &b"PK"[..], "not a Hippocrene file"),
+        ("secret", 8, &[2, 0], "format version 2; this library reads version 1"),
+        ("secret", 10, &[9], "kind 9, which does not exist"),
+        ("secret", 10, &[3], "flags is 1; it must be 0"),
+        ("public", 10, &[4], "evaluation keys, where a public key was expected"),
+        ("secret", 11, &[0], "flags is 0; it must be 1"),
+        ("secret", 16, &[0xff; 16], "digest ffffffffffffffffffffffffffffffff, needed"),
+        ("secret", 32, &[0xff; 16], "names key ffffffffffffffffffffffffffffffff, but holds key"),
+        ("settings", 32, &[1], "the key of settings is 01000000000000000000000000000000"),
+        ("fresh", 16, &[0; 16], "digest 00000000000000000000000000000000, needed"),
+        ("fresh", 48, &absurd, "18446744073709551615 are needed"),
+        ("settings", 56, &[18, 0, 0, 0], "2^18"),
+        ("settings", 56, &absurd[..4], "2^4294967295"),
+        ("settings", 60, &absurd[..4], "number of primes is 4294967296; it must be at most 128"),
+        ("settings", 60, &[128, 0, 0, 0], "at most 128"),
+        ("settings", 68, &[4, 0, 0, 0], "gadget rank 4"),
+        ("settings", 72, &[17, 0, 0, 0], "Hamming weight 17"),
+        ("settings", 76, &i32::MAX.to_le_bytes(), "exponent of a scale is 2147483647"),
+        ("settings", 76, &i32::MIN.to_le_bytes(), "exponent of a scale is -2147483648"),
+        ("settings", 80, &[0; 16], "mantissa of a scale is 0x0"),
+        ("settings", 96, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
+        ("settings", 96, &99u64.to_le_bytes(), "99 is not a prime"),
+        ("evaluation", 128, &[2], "flags of evaluation keys is 2"),
+        ("evaluation", 132, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
+        ("evaluation", 132, &[2], "evaluation keys: "),
+        ("evaluation", 136, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
+        ("evaluation", 140, &[3], "a Galois element is 3; it must be an odd number from "),
+        ("fresh", 56, &[4], "flags of an array is 4"),
+        ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
+        ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),
+        ("product", 64, &[16], "the number of slots is 16; it must be 8"),
+        ("fresh", 64, &[9], "the number of slots is 9"),
+        ("fresh", 64, &absurd, "the number of slots is 18446744073709551615"),
+        ("fresh", 72, &absurd, "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]"),
+        ("fresh", 80, &absurd, "larger than 2^32"),
+        ("fresh", 80, &[0], "no elements"),
+        ("fresh", 88, &[3], "not all powers of two"),
+        ("fresh", 88, &absurd, "a stride is 18446744073709551615"),
+        ("fresh", HEADS, &[0; 16], "modulus of a ciphertext is 1"),
+        ("product", HEADS + 16, &[9], "the product of factors [0, 3]; it must be a product of the 3 units"),
+        ("fresh", HEADS + 31, &[0], "mantissa of a scale"),
+        (
+            "fresh",
+            HEADS + 32,
+            &(-1128i32).to_le_bytes(),
+            "exponent of a scale is -1128; it must be -1127 to 873",
+        ),
+        ("fresh", HEADS + 36, &[4], "parts of a ciphertext is 4"),
+        ("fresh", HEADS + 40, &f64::NAN.to_le_bytes(), "bound of a ciphertext is NaN"),
+        ("fresh", HEADS + 40, &(-1f64).to_le_bytes(), "bound of a ciphertext is -1"),
+        ("fresh", HEADS + 40, &f64::INFINITY.to_le_bytes(), "bound of a ciphertext is inf"),
+        ("fresh", HEADS + 48, &1f64.to_le_bytes(), "noise of a seeded ciphertext is 1"),
+        ("fresh", HEADS + 2 * 56, &[49], "the bits of a residue is 49; it must be at most 48 for "),
+        ("fresh", HEADS + 2 * 56, &[62], "the bits of a residue is 62; it must be 1 to 61"),
+        ("product", HEADS + 16 + 48, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
+        ("product", HEADS + 16 + 48, &5000f64.to_le_bytes(), "noise of a ciphertext is 5000"),
+    ] {
+        let error = refused(name, &files[name], at, new, session);
+        if !error.contains(message) {
+            wrong.push(format!("{name} at {at}: {error:?} does not say {message:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    // Room for 2^32 elements, but no ciphertexts.
+    let mut long = files["fresh"].clone();
+    long[80..88].copy_from_slice(&(1u64 << 32).to_le_bytes());
+    long[72..80].copy_from_slice(&(1u64 << 29).to_le_bytes());
+    seal(&mut long);
+    let error = format_error(load("fresh", &long, session)).to_string();
+    assert!(error.starts_with("heads of ciphertexts: ") && error.contains("30064771072"), "{error}");
+}
+
+#[test]
+fn residues_out_of_range_are_named() {
+    let things = things(4);
+    let session = things.client.session();
+    let parameters = session.settings().parameters();
+    // The second limb of b, modulo a prime of 40 bits: 16 residues of 5 bytes.
+    let limb = 56 + 40 + 4 * 8 + 32 + 16 * 6;
+    let q = parameters.factor(1);
+    for value in [q, (1 << 40) - 1] {
+        let at = limb + 5 * 5;
+        let error = refused("public", &things.public.to_bytes(), at, &value.to_le_bytes()[..5], session);
+        let expected = format!("public key: residue 5 of limb 1 is {value}, not below its prime {q}");
+        assert_eq!(error, expected);
+    }
+    // The largest residue that is in range.
+    let mut bytes = things.public.to_bytes();
+    bytes[limb..limb + 5].copy_from_slice(&(q - 1).to_le_bytes()[..5]);
+    seal(&mut bytes);
+    let loaded = PublicKey::from_bytes_insecure(&bytes, 1).unwrap();
+    assert_eq!(loaded.inner().b().limb(1)[0], q - 1);
+    // A Galois key and a ciphertext: the last residue, in 48 and 40 bits.
+    let bytes = things.keys.to_bytes();
+    let error = refused("evaluation", &bytes, bytes.len() - 6, &[0xff; 6], session);
+    assert!(error.starts_with("Galois key: residue 15 of limb 3 is 281474976710655, not"), "{error}");
+}
+
+fn corpus() -> Vec<(String, Vec<u8>)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let mut files: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|e| e == "hpc"))
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read(path).unwrap())
+        })
+        .collect();
+    files.sort();
+    files
+}
+
+#[test]
+fn the_corpus_is_replayed() {
+    let session = Session::new(settings(4), 1).unwrap();
+    let client = ClientKey::from_seed(settings(4), Seed::from_bytes([7; 32]), 1).unwrap();
+    let files = corpus();
+    assert!(files.len() >= 12, "{} files", files.len());
+    for (name, bytes) in files {
+        read_everything(&bytes);
+        match name.strip_prefix("bad-") {
+            Some(kind) => {
+                let kind = kind.split('-').next().unwrap();
+                format_error(load(kind, &bytes, &session));
+            }
+            // What version 1 wrote stays readable.
+            None => load(&name, &bytes, &session).unwrap(),
+        }
+        if name == "product" {
+            let array = EncryptedArray::from_bytes(&bytes, &session).unwrap();
+            let squares = client.decrypt(&array).unwrap();
+            for (have, need) in squares.iter().zip([0.25, 2.25, 4.0, 9.0, 0.0625, 1.0]) {
+                assert!((have - need).abs() < 1e-6, "{have} {need}");
+            }
+        }
+    }
+}
+
+#[test]
+#[ignore = "writes the corpus anew, after a change of the format's version"]
+fn write_corpus() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
+    let write = |name: &str, bytes: &[u8]| std::fs::write(format!("{folder}/{name}.hpc"), bytes).unwrap();
+    let things = things(4);
+    let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
+    for (name, bytes) in &files {
+        write(name, bytes);
+    }
+    let bad = |name: &str, what: &str, at: usize, new: &[u8]| {
+        let mut bytes = files[name].clone();
+        bytes[at..at + new.len()].copy_from_slice(new);
+        if what != "length" {
+            seal(&mut bytes);
+        }
+        write(&format!("bad-{name}-{what}"), &bytes);
+    };
+    bad("fresh", "length", 48, &[0xff; 8]);
+    bad("fresh", "count", 72, &[0xff; 8]);
+    bad("fresh", "shape", 80, &[0xff; 8]);
+    bad("product", "noise", HEADS + 16 + 48, &f64::NAN.to_le_bytes());
+    bad("public", "residue", files["public"].len() - 5, &[0xff; 5]);
+    bad("evaluation", "galois", 132, &[0xff; 4]);
+    bad("settings", "primes", 60, &[0xff; 8]);
+    bad("secret", "version", 8, &[0xff; 2]);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Bytes changed, cut out, doubled and spliced between files of the corpus, under right checksums.
+    #[test]
+    fn mutations_never_panic(
+        (first, second) in (any::<prop::sample::Index>(), any::<prop::sample::Index>()),
+        edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u64>(), 0u8..4, 1usize..9), 1..5),
+        cut in any::<prop::sample::Index>(),
+    ) {
+        let files = corpus();
+        let (mut bytes, other) = (first.get(&files).1.clone(), &second.get(&files).1);
+        for (at, value, edit, width) in edits {
+            let at = at.index(bytes.len().min(400));
+            let end = bytes.len().min(at + width);
+            match edit {
+                0 => bytes[at..end].copy_from_slice(&value.to_le_bytes()[..end - at]),
+                1 => drop(bytes.drain(at..end)),
+                2 => {
+                    let piece = bytes[at..end].to_vec();
+                    bytes.splice(at..at, piece);
+                }
+                _ => {
+                    let from = cut.index(other.len());
+                    let tail = other[from..other.len().min(from + 8 * width)].to_vec();
+                    bytes.splice(at..end, tail);
+                }
+            }
+            if bytes.is_empty() {
+                break;
+            }
+        }
+        read_everything(&bytes);
+    }
+}
