@@ -219,6 +219,16 @@ fn some_targets_in_any_order() {
 }
 
 #[test]
+fn no_moduli_convert_to_zero() {
+    for kernel in Kernel::supported() {
+        let converter = BaseConverter::new(&[], &moduli(&[40, 60], 2, &[]), kernel);
+        let mut out = vec![vec![5; 16]; 2];
+        converter.convert(&mut slices(&mut out), &[]);
+        assert_eq!(out, vec![vec![0; 16]; 2]);
+    }
+}
+
+#[test]
 #[should_panic(expected = "limbs of one length")]
 fn limbs_of_different_lengths_are_refused() {
     let converter = BaseConverter::new(&[97, 101], &[103], Kernel::Portable);

@@ -42,13 +42,13 @@ pub struct BaseConverter {
 
 impl BaseConverter {
     /// The moduli of `from` are pairwise coprime, at most [`MAX_INPUTS`]; all are in `[2, 2^61)`. Neither they nor the targets need
-    /// be prime; even targets are served slowly.
+    /// be prime; even targets are served slowly. From no moduli at all (`D = 1`) everything converts to zero.
     ///
     /// # Panics
-    /// When `from` is empty or too long, when two of its moduli share a factor, when a modulus is out of range, or when the CPU
+    /// When `from` is too long, when two of its moduli share a factor, when a modulus is out of range, or when the CPU
     /// lacks the kernel.
     pub fn new(from: &[u64], to: &[u64], kernel: Kernel) -> Self {
-        assert!((1..=MAX_INPUTS).contains(&from.len()), "cannot convert from {} moduli", from.len());
+        assert!(from.len() <= MAX_INPUTS, "cannot convert from {} moduli", from.len());
         assert!(kernel.is_supported(), "this CPU cannot run the kernel {kernel}");
         let source = Source::new(from, kernel);
         #[cfg(target_arch = "x86_64")]
@@ -152,7 +152,10 @@ impl BaseConverter {
     /// Converts to each of `outputs`, in batches.
     fn run<'a>(&'a self, exact: bool, outputs: impl Iterator<Item = (usize, &'a mut [u64])>, y: &[&[u64]]) {
         assert_eq!(y.len(), self.inputs(), "one limb per source modulus");
-        let n = y[0].len();
+        let Some(n) = y.first().map(|limb| limb.len()) else {
+            outputs.for_each(|(_, data)| data.fill(0));
+            return;
+        };
         assert!(n.is_multiple_of(16), "the length {n} is not a multiple of 16");
         assert!(y.iter().all(|limb| limb.len() == n), "limbs of one length");
         let Some(first) = self.targets.first() else { return };
