@@ -22,9 +22,12 @@ def score(own: Path, shared: Path) -> None:
         with steps.step("load the encrypted rows"):
             rows = server.load(shared / "rows.enc")
         with steps.step("W x + b"):
-            scores = rows @ model["weights"] + model["bias"]
+            # Scaled from the polynomial's domain to [-1, 1], which costs nothing here and a multiplication later.
+            shift, slope = sigmoid.mapparms()
+            scores = rows @ (slope * model["weights"]) + (slope * model["bias"] + shift)
+            scores = scores.with_bound(1.0)  # which the worst case would not allow: see train.py on its room
         with steps.step(f"sigmoid of degree {sigmoid.degree()}"):
-            probabilities = scores.polynomial(sigmoid)
+            probabilities = scores.polynomial(Chebyshev(sigmoid.coef))
         with steps.step("write the encrypted probabilities"):
             probabilities.save(shared / "probabilities.enc")
         steps.wrote("encrypted probabilities", shared / "probabilities.enc")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import operator
 from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, SupportsIndex, TypeAlias
+from typing import TYPE_CHECKING, Literal, NoReturn, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -15,19 +14,27 @@ from hippocrene import _native
 from hippocrene.errors import MissingServerError, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from hippocrene.server import Server
 
-Float64Array: TypeAlias = npt.NDArray[np.float64]
+Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 
 
-def plain(values: npt.ArrayLike, operation: str) -> Float64Array:
-    """Return `values` as a C-ordered array of doubles; anything that is not real numbers is a `TypeError`."""
+def numbers(values: npt.ArrayLike, operation: str) -> Values:
+    """Return `values` as a C-ordered array of doubles or of pairs of them; what is not numbers is a `TypeError`."""
     array = np.asarray(values)
-    if array.dtype.kind not in "biuf":
-        raise TypeError(f"{operation} takes real numbers, not values of type {array.dtype}")
+    if array.dtype.kind not in "biufc":
+        raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
+    if array.dtype.kind == "c":
+        return np.asarray(array, dtype=np.complex128, order="C")
     return np.asarray(array, dtype=np.float64, order="C")
+
+
+def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
+    """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
+    array = numbers(values, operation)
+    if array.dtype.kind == "c":
+        raise TypeError(f"{operation} takes real numbers, not values of type {array.dtype}")
+    return cast("npt.NDArray[np.float64]", array)
 
 
 class EncryptedArray:
@@ -75,8 +82,11 @@ class EncryptedArray:
         return self._raw.precision_bits
 
     @property
-    def capacity_bits(self) -> float:
-        """Bits of modulus left for computing; a multiplication takes about as many as the scale has."""
+    def capacity_bits(self) -> float | None:
+        """Bits of modulus left for computing; a multiplication takes about as many as the scale has.
+
+        None for an array without a server that was made with parameters of no preset.
+        """
         return self._raw.capacity_bits
 
     @property
@@ -90,10 +100,8 @@ class EncryptedArray:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        return (
-            f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, "
-            f"capacity_bits={self.capacity_bits:.1f})"
-        )
+        capacity = "?" if self.capacity_bits is None else f"{self.capacity_bits:.1f}"
+        return f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, capacity_bits={capacity})"
 
     # What it cannot be
 
@@ -110,7 +118,7 @@ class EncryptedArray:
 
     # Arithmetic
 
-    def _bound(self, operation: str, other: EncryptedArray | None = None) -> Server:
+    def _bound_server(self, operation: str, other: EncryptedArray | None = None) -> Server:
         server = self._server or (other._server if other is not None else None)
         if server is None:
             raise MissingServerError(
@@ -119,131 +127,134 @@ class EncryptedArray:
             )
         return server
 
-    def _beside(self, values: npt.ArrayLike, operation: str) -> Float64Array:
-        """Return plain values broadcast to the shape of this array."""
-        array = plain(values, operation)
+    def _common_shape(self, shape: tuple[int, ...], operation: str) -> tuple[int, ...]:
         try:
-            if np.broadcast_shapes(array.shape, self.shape) == self.shape:
-                return np.ascontiguousarray(np.broadcast_to(array, self.shape))
+            return np.broadcast_shapes(self.shape, shape)
         except ValueError:
-            pass
-        raise ShapeError(f"{operation} cannot broadcast shape {array.shape} to the encrypted shape {self.shape}")
+            raise ShapeError(f"{operation}: shapes {self.shape} and {shape} do not broadcast together") from None
 
-    def _apply(self, operation: str, other: object) -> EncryptedArray:
+    def _with(self, other: object, operation: Literal["add", "sub", "mul"]) -> EncryptedArray:
+        """Compute with another encrypted array, with plain numbers or with one number."""
         if isinstance(other, EncryptedArray):
-            server = self._bound(operation, other)
-            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
-        if not isinstance(other, (int, float, np.number, np.bool_, np.ndarray, list, tuple)):
-            return NotImplemented
-        values = self._beside(other, operation)
-        server = self._bound(operation)
-        return server._wrap(getattr(server._raw, operation + "_plain")(self._raw, values))
+            server = self._bound_server(operation, other)
+            shape = self._common_shape(other.shape, operation)
+            left, right = server._broadcast(self._raw, shape), server._broadcast(other._raw, shape)
+            return server._wrap(getattr(server._raw, operation)(left, right))
+        if not isinstance(other, (int, float, complex, np.number, np.bool_, np.ndarray, list, tuple)):
+            return cast("EncryptedArray", NotImplemented)
+        values = numbers(other, operation)
+        shape = self._common_shape(values.shape, operation)
+        server = self._bound_server(operation)
+        raw = server._broadcast(self._raw, shape)
+        if operation == "sub":
+            values, operation = -values, "add"
+        if values.dtype.kind == "c":
+            compute = server._raw.add_complex if operation == "add" else server._raw.mul_complex
+            return server._wrap(compute(raw, np.array(np.broadcast_to(values, shape), dtype=np.complex128, order="C")))
+        if values.ndim == 0:
+            with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
+            return server._wrap(with_number(raw, float(values)))
+        with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
+        return server._wrap(with_plain(raw, np.array(np.broadcast_to(values, shape), dtype=np.float64, order="C")))
 
     def __add__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self._apply("add", other)
+        return self._with(other, "add")
 
     def __radd__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._apply("add", other)
+        return self._with(other, "add")
 
     def __sub__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self._apply("sub", other)
+        return self._with(other, "sub")
 
     def __rsub__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return (-self)._apply("add", other)
+        return (-self)._with(other, "add")
 
     def __mul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self._apply("mul", other)
+        return self._with(other, "mul")
 
     def __rmul__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._apply("mul", other)
+        return self._with(other, "mul")
 
     def __truediv__(self, other: npt.ArrayLike) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
             return NotImplemented
-        divisor = plain(other, "div")
+        divisor = numbers(other, "div")
         if not np.all(divisor):
             raise ZeroDivisionError("division of an encrypted array by zero")
-        return self._apply("mul", 1.0 / divisor)
+        return self._with(1.0 / divisor, "mul")
 
     def __neg__(self) -> EncryptedArray:
-        server = self._bound("neg")
-        return server._wrap(server._raw.neg(self._raw))
+        server = self._bound_server("neg")
+        return server._wrap(server._raw.negate(self._raw))
 
     def __pos__(self) -> EncryptedArray:
         return self
 
     def __pow__(self, exponent: SupportsIndex) -> EncryptedArray:
-        """Raise to a positive integer power, in as few multiplications one after the other as there are."""
+        """Raise to a positive integer power ``n``, in ``ceil(log2(n))`` multiplications one after the other."""
         try:
             n = operator.index(exponent)
         except TypeError:
             return NotImplemented
-        if n < 1:
+        if not 1 <= n < 2**32:
             raise ValueError(f"encrypted arrays can be raised to the powers 1, 2, 3, ..., not {n}")
-        return self if n == 1 else self.polynomial([0.0] * n + [1.0])
+        server = self._bound_server("pow")
+        return server._wrap(server._raw.pow(self._raw, n))
+
+    def conj(self) -> EncryptedArray:
+        """Conjugate complex values; the evaluation keys must have been made with ``conjugation=True``."""
+        server = self._bound_server("conj")
+        return server._wrap(server._raw.conjugate(self._raw))
+
+    # Matrices
 
     def __matmul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
-            if self.ndim == 1 == other.ndim:
-                return self.dot(other)
-            return NotImplemented
-        matrix = plain(other, "matmul")
-        server = self._bound("matmul")
-        return server._wrap(server._raw.matmul_plain(self._raw, matrix))
+            server = self._bound_server("matmul", other)
+            return server._wrap(server._raw.dot(self._raw, other._raw))
+        matrix = real_numbers(other, "matmul")
+        server = self._bound_server("matmul")
+        if matrix.ndim == 1:
+            return server._wrap(server._raw.dot_plain(self._raw, matrix))
+        if matrix.ndim == 2:
+            return server._wrap(server._raw.matmul_plain(self._raw, matrix))
+        raise ShapeError(f"matmul takes plain vectors and matrices, not shape {matrix.shape}")
 
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
-        matrix = plain(other, "matmul")
-        server = self._bound("matmul")
-        return server._wrap(server._raw.plain_matmul(matrix, self._raw))
+        matrix = real_numbers(other, "matmul")
+        server = self._bound_server("matmul")
+        if matrix.ndim not in (1, 2) or self.ndim not in (1, 2):
+            raise ShapeError(f"matmul takes vectors and matrices, not shapes {matrix.shape} and {self.shape}")
+        if matrix.ndim == 1:
+            return server._wrap(server._raw.dot_plain(server._raw.transpose(self._raw), matrix))
+        return server._wrap(server._raw.rmatmul_plain(matrix, self._raw))
 
     def dot(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         """Compute what `numpy.dot` does: the inner product of vectors, the product with a plain matrix or number."""
-        if not isinstance(other, EncryptedArray):
-            if np.ndim(other) == 0:
-                return self * other
-            return self @ other
-        if self.ndim != 1 or self.shape != other.shape:
-            raise ShapeError(
-                f"dot of encrypted arrays takes two vectors of one length, not {self.shape} and {other.shape}"
-            )
-        return (self * other).sum()
+        if not isinstance(other, EncryptedArray) and np.ndim(other) == 0:
+            return self * other
+        return self @ other
+
+    @property
+    def T(self) -> EncryptedArray:  # noqa: N802
+        """The array with its axes in reverse order; nothing is computed."""
+        server = self._bound_server("transpose")
+        return server._wrap(server._raw.transpose(self._raw))
 
     def sum(self, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Sum over one axis, or over all of them."""
-        server = self._bound("sum")
+        server = self._bound_server("sum")
         return server._wrap(server._raw.sum(self._raw, self._axis(axis)))
 
     def mean(self, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Average over one axis, or over all of them."""
-        index = self._axis(axis)
-        count = self.size if index is None else self.shape[index]
-        return self.sum(axis) * (1.0 / count)
+        server = self._bound_server("mean")
+        return server._wrap(server._raw.mean(self._raw, self._axis(axis)))
 
-    def roll(self, shift: SupportsIndex) -> EncryptedArray:
-        """Move every value of a vector `shift` places up, those from the end coming back at the start."""
-        server = self._bound("roll")
-        return server._wrap(server._raw.roll(self._raw, operator.index(shift)))
-
-    def polynomial(
-        self, polynomial: Polynomial[Any] | Chebyshev[Any] | Sequence[float] | Float64Array
-    ) -> EncryptedArray:
-        """Evaluate a polynomial at every value, in about ``log2(degree)`` multiplications one after the other.
-
-        It is one of numpy's `Polynomial` and `Chebyshev` (whose domain is honoured: values outside the domain of a
-        Chebyshev series give wildly wrong results, so choose it with room), or a sequence of coefficients, that of
-        the constant first.
-        """
-        server = self._bound("polynomial")
-        if not isinstance(polynomial, (Polynomial, Chebyshev)):
-            polynomial = Polynomial(plain(polynomial, "polynomial"))
-        shift, slope = polynomial.mapparms()
-        at = self
-        if slope != 1.0:
-            at = at * slope
-        if shift != 0.0:
-            at = at + shift
-        basis = "chebyshev" if isinstance(polynomial, Chebyshev) else "monomial"
-        return server._wrap(server._raw.polynomial(at._raw, plain(polynomial.coef, "polynomial"), basis))
+    def roll(self, shift: SupportsIndex, axis: SupportsIndex | None = None) -> EncryptedArray:
+        """Move every value `shift` places on, in row-major order or along one axis, as `numpy.roll` does."""
+        server = self._bound_server("roll")
+        return server._wrap(server._raw.roll(self._raw, operator.index(shift), self._axis(axis)))
 
     def _axis(self, axis: SupportsIndex | None) -> int | None:
         if axis is None:
@@ -253,6 +264,43 @@ class EncryptedArray:
             raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
         return index % self.ndim
 
+    # Polynomials
+
+    def polynomial(self, polynomial: Polynomial | Chebyshev | npt.ArrayLike) -> EncryptedArray:
+        """Evaluate a polynomial at every value, in ``ceil(log2(degree + 1))`` multiplications one after the other.
+
+        It is one of numpy's `Polynomial` and `Chebyshev`, or a sequence of coefficients, that of the constant first.
+        A Chebyshev series is right on its domain only and explodes beyond it, so an array whose `bound` exceeds the
+        domain is refused: choose the domain with room, and say with `with_bound` what is known of the values. A domain
+        other than ``[-1, 1]`` costs one multiplication more.
+        """
+        server = self._bound_server("polynomial")
+        if isinstance(polynomial, Chebyshev):
+            offset, slope = polynomial.mapparms()
+            ends = sorted(((-1.0 - offset) / slope, (1.0 - offset) / slope))
+            coefficients = real_numbers(polynomial.coef, "polynomial")
+            if slope < 0:
+                coefficients = coefficients * (-1.0) ** np.arange(coefficients.size)
+            return server._wrap(server._raw.polynomial(self._raw, coefficients, (ends[0], ends[1])))
+        if isinstance(polynomial, Polynomial):
+            coefficients = real_numbers(polynomial.convert(domain=[-1, 1], window=[-1, 1]).coef, "polynomial")
+        else:
+            coefficients = real_numbers(polynomial, "polynomial")
+        return server._wrap(server._raw.polynomial(self._raw, coefficients, None))
+
+    @property
+    def bound(self) -> float:
+        """No absolute value is larger: the worst case that follows from the bound declared at encryption."""
+        return self._raw.bound
+
+    def with_bound(self, bound: float) -> EncryptedArray:
+        """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.
+
+        Where that is wrong, results may be.
+        """
+        server = self._bound_server("with_bound")
+        return server._wrap(server._raw.with_bound(self._raw, bound))
+
     # Files
 
     def to_bytes(self) -> bytes:
@@ -260,18 +308,18 @@ class EncryptedArray:
         return self._raw.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> EncryptedArray:
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> EncryptedArray:
         """Read what `to_bytes` returned; the array has no server."""
-        return cls(_native.EncryptedArray.from_bytes(data))
+        return cls(_native.EncryptedArray.from_bytes(bytes(data)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the array to a file."""
-        Path(path).write_bytes(self.to_bytes())
+        self._raw.save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> EncryptedArray:
         """Read a file that `save` wrote; the array has no server."""
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls(_native.EncryptedArray.load(path))
 
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedArray.from_bytes, (self.to_bytes(),)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import os
+import errno
+import operator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, SupportsIndex, cast
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray, Float64Array, plain
+from hippocrene.array import EncryptedArray, Values, numbers
 from hippocrene.errors import SecretPickleError
 from hippocrene.server import EvaluationKeys
 
@@ -16,7 +17,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
+    import numpy as np
     import numpy.typing as npt
+
+
+def encrypt(key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike) -> EncryptedArray:
+    """Encrypt under either key."""
+    array = numbers(values, "encrypt")
+    if array.dtype.kind == "c":
+        return EncryptedArray(key.encrypt_complex(cast("npt.NDArray[np.complex128]", array)))
+    return EncryptedArray(key.encrypt(cast("npt.NDArray[np.float64]", array)))
 
 
 class PublicKey:
@@ -34,26 +44,26 @@ class PublicKey:
         return self._raw.fingerprint
 
     def encrypt(self, values: npt.ArrayLike) -> EncryptedArray:
-        """Encrypt real numbers of any shape; finite ones only."""
-        return EncryptedArray(self._raw.encrypt(plain(values, "encrypt")))
+        """Encrypt real or complex numbers of any shape; finite ones only."""
+        return encrypt(self._raw, values)
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
         return self._raw.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> PublicKey:
-        """Read what `to_bytes` returned."""
-        return cls(_native.PublicKey.from_bytes(data))
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
+        """Read what `to_bytes` returned, to encrypt on so many threads."""
+        return cls(_native.PublicKey.from_bytes(bytes(data), threads))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the key to a file."""
-        Path(path).write_bytes(self.to_bytes())
+        self._raw.save(path)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> PublicKey:
-        """Read a file that `save` wrote."""
-        return cls.from_bytes(Path(path).read_bytes())
+    def load(cls, path: str | PathLike[str], *, threads: int = 1) -> PublicKey:
+        """Read a file that `save` wrote, to encrypt on so many threads."""
+        return cls(_native.PublicKey.load(path, threads))
 
     def __reduce__(self) -> tuple[object, ...]:
         return PublicKey.from_bytes, (self.to_bytes(),)
@@ -63,9 +73,11 @@ class PublicKey:
 
 
 class Client:
-    """The owner of the data, with the secret key. What it makes for others, `evaluation_keys` and `public_key`, and
-    what it encrypts, hold no secret; the client itself, and the file that `save` writes, stay where they are.
-    """  # noqa: D205
+    """The owner of the data, with the secret key.
+
+    What it makes for others, `evaluation_keys` and `public_key`, and what it encrypts, hold no secret; the client
+    itself, and the file that `save` writes, stay where they are.
+    """
 
     def __init__(self, raw: _native.ClientKey) -> None:
         """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
@@ -81,8 +93,8 @@ class Client:
         return cls(_native.ClientKey.generate(preset, threads))
 
     @property
-    def preset(self) -> str:
-        """Name of the parameters."""
+    def preset(self) -> str | None:
+        """Name of the parameters, if they have one."""
         return self._raw.preset
 
     @property
@@ -96,29 +108,35 @@ class Client:
         return self._raw.slots
 
     def encrypt(self, values: npt.ArrayLike) -> EncryptedArray:
-        """Encrypt real numbers of any shape; finite ones only."""
-        return EncryptedArray(self._raw.encrypt(plain(values, "encrypt")))
+        """Encrypt real or complex numbers of any shape; finite ones only."""
+        return encrypt(self._raw, values)
 
-    def decrypt(self, array: EncryptedArray) -> Float64Array:
-        """Decrypt, for the client's own eyes.
+    def decrypt(self, array: EncryptedArray) -> Values:
+        """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.
 
         The last bits of the result are noise that depends on the secret key: whoever sees many results together with
-        their encryptions can compute the key. Publish what `decrypt_for_sharing` returns, never this.
+        their encryptions can compute the key (ePrint 2020/1533). Publish only what `decrypt_for_sharing` returns.
         """
         return self._raw.decrypt(array._raw)
 
-    def decrypt_for_sharing(self, array: EncryptedArray) -> Float64Array:
-        """Decrypt, with fresh noise that hides the key's: what may be shown to others, at some bits of precision."""
-        return self._raw.decrypt_for_sharing(array._raw)
+    def decrypt_for_sharing(self, array: EncryptedArray, bits: int = 30) -> npt.NDArray[np.float64]:
+        """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
 
-    def evaluation_keys(self, rotations: Iterable[int] | None = None) -> EvaluationKeys:
+        It is ``2**bits`` times as large as the estimated error, and so costs that many bits of precision
+        (ePrint 2022/816).
+        """
+        return self._raw.decrypt_for_sharing(array._raw, bits)
+
+    def evaluation_keys(
+        self, rotations: Iterable[SupportsIndex] | None = None, *, conjugation: bool = False
+    ) -> EvaluationKeys:
         """Make the keys a server computes with: for products, and for rotations by any number of places.
 
-        `rotations` limits the latter to these numbers of places, which makes the keys smaller: none at all for a
-        server that only adds, multiplies and evaluates polynomials.
+        `rotations` limits the latter to these numbers of slots, which makes the keys smaller: none at all for a server
+        that only adds, multiplies and evaluates polynomials. `conjugation` adds the key for conjugating complex values.
         """
-        steps = None if rotations is None else [int(step) for step in rotations]
-        return EvaluationKeys(self._raw.evaluation_keys(steps))
+        steps = None if rotations is None else [operator.index(step) for step in rotations]
+        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation))
 
     def public_key(self) -> PublicKey:
         """Make a key with which others encrypt for this client."""
@@ -131,20 +149,20 @@ class Client:
         return self._raw.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes, *, threads: int = 1) -> Client:
-        """Read what `to_bytes` returned."""
-        return cls(_native.ClientKey.from_bytes(data, threads))
+    def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> Client:
+        """Read what `to_bytes` returned, to work on so many threads."""
+        return cls(_native.ClientKey.from_bytes(bytes(data), threads))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(self.to_bytes())
+        if Path(path).exists():
+            raise FileExistsError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
+        self._raw.save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, threads: int = 1) -> Client:
-        """Read a file that `save` wrote."""
-        return cls.from_bytes(Path(path).read_bytes(), threads=threads)
+        """Read a file that `save` wrote, to work on so many threads."""
+        return cls(_native.ClientKey.load(path, threads))
 
     @contextmanager
     def allow_pickle(self) -> Iterator[Client]:

@@ -11,11 +11,11 @@ class HippocreneError(Exception):
 
 
 class ParameterError(HippocreneError, ValueError):
-    """Parameters, presets or thread counts that do not exist or contradict each other."""
+    """A parameter set or preset that does not exist or makes no sense."""
 
 
-class SecurityError(ParameterError):
-    """Parameters beyond the limit for 128-bit security."""
+class SecurityError(HippocreneError, ValueError):
+    """A parameter set beyond the limit for 128-bit security."""
 
 
 class EncodeError(HippocreneError, ValueError):
@@ -23,19 +23,15 @@ class EncodeError(HippocreneError, ValueError):
 
 
 class ShapeError(HippocreneError, ValueError):
-    """Shapes or axes that do not fit together."""
+    """Shapes or axes that do not fit each other or an operation."""
 
 
-class CapacityError(HippocreneError):
-    """Too little modulus is left for the operation."""
+class CapacityError(HippocreneError, ArithmeticError):
+    """The capacity of an encrypted array is used up."""
 
 
-class ScaleError(HippocreneError):
+class ScaleError(HippocreneError, ArithmeticError):
     """Scales that cannot be brought together."""
-
-
-class PrecisionError(HippocreneError):
-    """The noise would drown the values."""
 
 
 class MissingKeyError(HippocreneError, LookupError):
@@ -43,11 +39,31 @@ class MissingKeyError(HippocreneError, LookupError):
 
 
 class KeyMismatchError(HippocreneError, ValueError):
-    """Things that belong to different keys or parameters."""
+    """Things that belong to different keys."""
+
+
+class ParameterMismatchError(HippocreneError, ValueError):
+    """Things that were made with different parameters."""
 
 
 class FormatError(HippocreneError, ValueError):
-    """Bytes that are not what they should be: truncated, altered, of another kind, version or parameter set."""
+    """Bytes that are not what they should be: truncated, altered, of another kind or version."""
+
+
+class FileError(HippocreneError, OSError):
+    """A file that cannot be read or written."""
+
+
+class ArgumentError(HippocreneError, ValueError):
+    """An argument that an operation cannot work with."""
+
+
+class MachineError(HippocreneError, RuntimeError):
+    """Something this machine cannot do: a kernel, threads, randomness."""
+
+
+class InternalError(HippocreneError, RuntimeError):
+    """A failure that no argument should be able to cause: please report it."""
 
 
 class SecretPickleError(HippocreneError, TypeError):

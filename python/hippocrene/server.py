@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from os import PathLike
-from pathlib import Path
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
+from hippocrene.errors import KeyMismatchError
 
 
 class EvaluationKeys:
@@ -28,18 +28,18 @@ class EvaluationKeys:
         return self._raw.to_bytes()
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> EvaluationKeys:
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> EvaluationKeys:
         """Read what `to_bytes` returned."""
-        return cls(_native.EvaluationKeys.from_bytes(data))
+        return cls(_native.EvaluationKeys.from_bytes(bytes(data), 1))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the keys to a file."""
-        Path(path).write_bytes(self.to_bytes())
+        self._raw.save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> EvaluationKeys:
         """Read a file that `save` wrote."""
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls(_native.EvaluationKeys.load(path, 1))
 
     def __reduce__(self) -> tuple[object, ...]:
         return EvaluationKeys.from_bytes, (self.to_bytes(),)
@@ -64,13 +64,22 @@ class Server:
     def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
         """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
         if isinstance(source, EncryptedArray):
-            return self._wrap(source._raw)
-        data = Path(source).read_bytes() if isinstance(source, (str, PathLike)) else bytes(source)
-        return self._wrap(_native.EncryptedArray.from_bytes(data))
+            array = source
+        elif isinstance(source, (str, PathLike)):
+            array = EncryptedArray.load(source)
+        else:
+            array = EncryptedArray.from_bytes(source)
+        if array._raw.key != self.fingerprint:
+            raise KeyMismatchError(
+                f"load: encrypted under key {array._raw.key}, but this server's keys are of {self.fingerprint}"
+            )
+        return self._wrap(self._raw.load(array._raw))
 
     def _wrap(self, raw: _native.EncryptedArray) -> EncryptedArray:
-        self._raw.check(raw)
         return EncryptedArray(raw, self)
+
+    def _broadcast(self, raw: _native.EncryptedArray, shape: tuple[int, ...]) -> _native.EncryptedArray:
+        return raw if raw.shape == shape else self._raw.broadcast_to(raw, shape)
 
     def __repr__(self) -> str:
         return f"Server(fingerprint={self.fingerprint!r})"

@@ -1,6 +1,40 @@
-//! The extension module `hippocrene._native`.
+//! The extension module `hippocrene._native`: thin wrappers over the crate `hippocrene`. What a user sees is in
+//! `../hippocrene`, in Python.
+
+mod array;
+mod client;
+mod errors;
+mod presets;
+mod server;
 
 use pyo3::prelude::*;
 
+/// The extension module of the package `hippocrene`.
 #[pymodule]
-mod _native {}
+mod _native {
+    #[pymodule_export]
+    use super::array::EncryptedArray;
+    #[pymodule_export]
+    use super::client::{ClientKey, EvaluationKeys, PublicKey};
+    #[pymodule_export]
+    use super::errors::error_kinds;
+    #[pymodule_export]
+    use super::presets::{Preset, presets};
+    #[pymodule_export]
+    use super::run_command;
+    #[pymodule_export]
+    use super::server::Server;
+
+    use pyo3::prelude::*;
+
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
+}
+
+/// Runs the command `hippocrene` and returns its exit status.
+#[pyfunction]
+fn run_command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
+    py.detach(|| hippocrene_cli::run(arguments))
+}

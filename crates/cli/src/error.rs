@@ -7,6 +7,17 @@ use thiserror::Error;
 /// Why a command stopped.
 #[derive(Debug, Error)]
 pub enum CliError {
+    /// The library refused.
+    #[error(transparent)]
+    Library(#[from] hippocrene::Error),
+    /// The library refused a file.
+    #[error("{}: {error}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: hippocrene::Error,
+    },
     /// The arguments contradict each other or name what does not exist.
     #[error("{0}")]
     Usage(String),
@@ -31,17 +42,40 @@ pub enum CliError {
 }
 
 impl CliError {
+    /// Adds the file's name to what the library says of it; errors of the system have it already.
+    pub(crate) fn of(path: &Path) -> impl FnOnce(hippocrene::Error) -> Self {
+        |error| match error {
+            hippocrene::Error::Io { .. } => Self::Library(error),
+            error => Self::File { path: path.to_owned(), error },
+        }
+    }
+
     pub(crate) fn io(action: &'static str, path: &Path, source: io::Error) -> Self {
         Self::Io { action, path: path.to_owned(), source }
+    }
+
+    /// The name of the kind of error: one of [`hippocrene::Error::KINDS`], or `UsageError` or `DataError`.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Self::Library(error) | Self::File { error, .. } => error.kind(),
+            Self::Usage(_) => "UsageError",
+            Self::Io { .. } => "FileError",
+            Self::Data { .. } => "DataError",
+        }
     }
 
     /// The exit status: 1 refused by the library, 2 wrong arguments, 3 a file cannot be read or written, 4 a file holds
     /// something else than the command needs.
     pub fn status(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Library(error) | Self::File { error, .. } => match error {
+                hippocrene::Error::Io { .. } => 3,
+                hippocrene::Error::Format(_) => 4,
+                _ => 1,
+            },
             Self::Io { .. } => 3,
             Self::Data { .. } => 4,
+            Self::Usage(_) => 2,
         }
     }
 }

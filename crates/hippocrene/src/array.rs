@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hippocrene_ckks::{Ciphertext, Context, SeededCiphertext};
 use hippocrene_rlwe::{Fingerprint, Modulus};
 
-use crate::{Layout, Session};
+use crate::{Error, Layout, Session};
 
 /// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
 #[derive(Debug, Clone)]
@@ -136,6 +136,24 @@ impl EncryptedArray {
     /// A bound on the absolute values of the elements.
     pub fn bound(&self) -> f64 {
         self.bodies.iter().map(CiphertextBody::bound).fold(0.0, f64::max)
+    }
+
+    /// Declares that no element is larger than `bound` in absolute value. The bound that operations follow is that of the worst case, which a sum of
+    /// many products is far from; who knows better says so, for a Chebyshev series refuses an array whose bound exceeds its interval.
+    /// Where the declaration is wrong, results may be.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `bound` is negative or not finite.
+    pub fn with_bound(mut self, session: &Session, bound: f64) -> Result<Self, Error> {
+        if !(bound.is_finite() && bound >= 0.0) {
+            return Err(Error::argument("declare a bound", format!("{bound} is not a finite number from 0")));
+        }
+        for body in &mut self.bodies {
+            let mut ciphertext = body.expand(session.context()).into_owned();
+            ciphertext.set_bound(bound);
+            *body = CiphertextBody::Full(ciphertext);
+        }
+        Ok(self)
     }
 
     /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.

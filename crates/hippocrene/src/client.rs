@@ -156,9 +156,20 @@ impl ClientKey {
     /// more about the secret key than fresh encryptions do (ePrint 2022/816). It costs `bits` bits of precision.
     ///
     /// # Errors
-    /// [`Error::Capacity`] when the noise does not fit the modulus that is left.
+    /// [`Error::Argument`] when nothing of the values would be left, [`Error::Capacity`] when the noise does not fit the modulus that
+    /// is left.
     pub fn decrypt_for_sharing(&self, array: &EncryptedArray, bits: u32) -> Result<Vec<f64>, Error> {
         let context = self.session.context();
+        let precision = array.precision_bits(&self.session);
+        if precision + array.bound().max(1.0).log2() < f64::from(bits) {
+            return Err(Error::argument(
+                "decrypt for sharing",
+                format!(
+                    "the values have {precision:.1} bits of precision after the binary point, and hiding their error with {bits} \
+                     bits of noise would leave nothing of them"
+                ),
+            ));
+        }
         self.decrypt_with(array, |c| {
             Ok(context.decode_real(&context.decrypt_for_sharing(&self.secret, c, bits)?)?)
         })

@@ -6,6 +6,7 @@ mod array;
 mod client;
 mod error;
 mod keys;
+mod kind;
 mod layout;
 mod preset;
 mod server;

@@ -9,7 +9,7 @@ mod matrix;
 mod polynomial;
 mod reduce;
 
-use std::sync::Arc;
+use std::{borrow::Borrow, sync::Arc};
 
 use hippocrene_ckks::{Ciphertext, Evaluator};
 use hippocrene_rlwe::{Fingerprint, Modulus, RlweError};
@@ -29,8 +29,21 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::ParameterMismatch`] when the keys do not belong to their session.
-    pub fn new(keys: EvaluationKeys) -> Result<Self, Error> {
-        let session = keys.session().clone();
+    pub fn new(keys: impl Borrow<EvaluationKeys>) -> Result<Self, Error> {
+        let keys = keys.borrow();
+        Self::in_session(keys, keys.session().clone())
+    }
+
+    /// A server with these keys that computes on so many threads, whatever the keys were loaded with.
+    ///
+    /// # Errors
+    /// As [`Server::new`], and [`Error::System`] when the machine refuses the threads.
+    pub fn with_threads(keys: &EvaluationKeys, threads: usize) -> Result<Self, Error> {
+        let session = Session::new(keys.session().settings().clone(), threads)?;
+        Self::in_session(keys, session)
+    }
+
+    fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = keys.inner().prepare(session.context().rlwe())?;
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::new(prepared));
         Ok(Server { session, evaluator, key: keys.key() })

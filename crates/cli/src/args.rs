@@ -1,0 +1,142 @@
+//! The arguments of the command.
+
+use crate::arrays::{Format, Header};
+use clap::{Args, Parser, Subcommand};
+use std::path::PathBuf;
+
+const EXIT_STATUS: &str = "\
+Exit status: 0 done; 1 refused (wrong key, not enough capacity, values that cannot be encrypted); 2 wrong arguments;
+3 a file cannot be read or written; 4 a file holds something else than is needed.";
+
+/// Encrypt arrays of numbers, and read results computed on them.
+#[derive(Debug, Parser)]
+#[command(name = "hippocrene", version, propagate_version = true, after_help = EXIT_STATUS)]
+pub struct Arguments {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+    /// Print one JSON object, also for errors (those to standard error).
+    #[arg(long, global = true)]
+    pub json: bool,
+    /// Threads to compute on.
+    #[arg(long, global = true, default_value_t = 1, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: u16,
+    /// Show no progress.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+}
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Make a client's secret key, and the keys it gives to others.
+    ///
+    /// Writes three files: client.key, the secret, readable by its owner only; public.key, with which others encrypt;
+    /// evaluation.keys, with which a server computes.
+    Keygen(Keygen),
+    /// Encrypt a file of numbers (.csv or .npy).
+    Encrypt(Encrypt),
+    /// Decrypt to a file of numbers (.csv or .npy).
+    ///
+    /// The last bits of the numbers are noise that depends on the secret key: give them to others only when decrypted
+    /// with --for-sharing.
+    Decrypt(Decrypt),
+    /// Tell what a file is: its kind, parameters, key, shape, capacity, precision and size.
+    Inspect(Inspect),
+    /// List the presets, the parameter sets that keygen knows.
+    Presets,
+}
+
+/// Arguments of `keygen`.
+#[derive(Debug, Args)]
+pub struct Keygen {
+    /// Parameters, by name (see `hippocrene presets`).
+    #[arg(long, short, default_value = "n14")]
+    pub preset: String,
+    /// Folder for the keys; it is made when it does not exist.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Limit the evaluation keys to rotations by these numbers of places (by default, any number).
+    #[arg(long, value_name = "PLACES", value_delimiter = ',', allow_negative_numbers = true)]
+    pub rotations: Option<Vec<i64>>,
+    /// Replace keys that are there. What was encrypted with them can then no longer be read.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `encrypt`.
+#[derive(Debug, Args)]
+pub struct Encrypt {
+    /// The key: client.key or public.key.
+    #[arg(long, short, value_name = "FILE")]
+    pub key: PathBuf,
+    /// The numbers.
+    pub input: PathBuf,
+    /// Where to write the encrypted array.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: PathBuf,
+    /// Format of the numbers (by default, told by the ending of the name).
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Whether the first line of comma-separated values holds names.
+    #[arg(long, value_enum, default_value_t)]
+    pub header: Header,
+}
+
+/// Arguments of `decrypt`.
+#[derive(Debug, Args)]
+pub struct Decrypt {
+    /// The secret key: client.key.
+    #[arg(long, short, value_name = "FILE")]
+    pub key: PathBuf,
+    /// The encrypted array.
+    pub input: PathBuf,
+    /// Where to write the numbers (by default, to standard output as comma-separated values).
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Format of the numbers (by default, told by the ending of the name).
+    #[arg(long, value_enum)]
+    pub format: Option<Format>,
+    /// Add noise that hides what the error tells about the key, so that the numbers can be published. It is 2^BITS times the
+    /// error (30 when no number is given), and costs as many bits of precision.
+    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "30")]
+    pub for_sharing: Option<u32>,
+}
+
+/// Arguments of `inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// Files that Hippocrene wrote.
+    #[arg(required = true)]
+    pub files: Vec<PathBuf>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_tree_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn rotations_may_be_negative_or_none() {
+        let parse = |rotations: &str| {
+            let arguments = Arguments::try_parse_from(["hippocrene", "keygen", "-o", "keys", rotations]);
+            match arguments.expect("arguments").command {
+                Command::Keygen(keygen) => keygen.rotations,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(parse("--rotations=1,-2,4"), Some(vec![1, -2, 4]));
+        assert_eq!(parse("--json"), None);
+    }
+
+    #[test]
+    fn threads_start_at_one() {
+        assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "0"]).is_err());
+        assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "2"]).is_ok());
+    }
+}

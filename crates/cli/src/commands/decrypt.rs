@@ -1,0 +1,69 @@
+//! `hippocrene decrypt`.
+
+use crate::args::Decrypt;
+use crate::arrays::{Array, Format};
+use crate::console::Console;
+use crate::error::CliError;
+use hippocrene::{ClientKey, EncryptedArray};
+use serde::Serialize;
+use std::fs;
+use std::io::BufWriter;
+use std::path::Path;
+
+/// What was decrypted; the numbers themselves only where no file takes them.
+#[derive(Debug, Serialize)]
+struct Decrypted<'a> {
+    shape: &'a [usize],
+    precision_bits: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<&'a Path>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    values: Option<&'a [f64]>,
+}
+
+pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+    let format = match (&decrypt.output, decrypt.format) {
+        (_, Some(format)) => format,
+        (Some(path), None) => Format::of(path)?,
+        (None, None) => Format::Csv,
+    };
+    let client = console.step("load the key", || {
+        ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
+    })?;
+    let encrypted =
+        EncryptedArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
+    if encrypted.is_complex() {
+        return Err(CliError::Usage(format!(
+            "{} holds complex numbers, which neither format here can: read it from Rust or Python",
+            decrypt.input.display()
+        )));
+    }
+    let values = console.step("decrypt", || {
+        Ok(match decrypt.for_sharing {
+            Some(bits) => client.decrypt_for_sharing(&encrypted, bits)?,
+            None => client.decrypt(&encrypted)?,
+        })
+    })?;
+    let array = Array { shape: encrypted.shape().to_vec(), values };
+    // The noise that makes a result safe to share is most of its error.
+    let lost = f64::from(decrypt.for_sharing.unwrap_or(0));
+    let mut decrypted = Decrypted {
+        shape: &array.shape,
+        precision_bits: encrypted.precision_bits(client.session()) - lost,
+        path: decrypt.output.as_deref(),
+        values: None,
+    };
+    match &decrypt.output {
+        Some(path) => {
+            let file = fs::File::create(path).map_err(|source| CliError::io("write", path, source))?;
+            array.write(&mut BufWriter::new(file), path, format)?;
+            let words = format!("{}: numbers of shape {:?}", path.display(), array.shape);
+            console.result(&decrypted, words)
+        }
+        None if console.is_json() => {
+            decrypted.values = Some(&array.values);
+            console.result(&decrypted, "")
+        }
+        None => array.write(&mut BufWriter::new(console.out()), Path::new("standard output"), format),
+    }
+}

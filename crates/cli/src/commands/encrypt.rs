@@ -1,0 +1,60 @@
+//! `hippocrene encrypt`.
+
+use crate::args::Encrypt;
+use crate::arrays::{Array, Format};
+use crate::console::{Console, size};
+use crate::error::CliError;
+use hippocrene::wire::FormatError;
+use hippocrene::{ClientKey, EncryptedArray, Error, PublicKey};
+use serde::Serialize;
+use std::fs;
+use std::path::Path;
+
+/// What was encrypted.
+#[derive(Debug, Serialize)]
+struct Encrypted<'a> {
+    path: &'a Path,
+    shape: &'a [usize],
+    key: String,
+    bytes: u64,
+}
+
+/// Either key that encrypts.
+enum Key {
+    Client(ClientKey),
+    Public(PublicKey),
+}
+
+impl Key {
+    fn load(path: &Path, threads: usize) -> Result<Self, CliError> {
+        match PublicKey::load(path, threads) {
+            Ok(key) => Ok(Self::Public(key)),
+            Err(Error::Format(FormatError::Kind { .. })) => {
+                ClientKey::load(path, threads).map(Self::Client).map_err(CliError::of(path))
+            }
+            Err(error) => Err(CliError::of(path)(error)),
+        }
+    }
+
+    fn encrypt(&self, array: &Array) -> Result<EncryptedArray, Error> {
+        match self {
+            Self::Client(key) => key.encrypt(&array.values, &array.shape),
+            Self::Public(key) => key.encrypt(&array.values, &array.shape),
+        }
+    }
+}
+
+pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+    let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
+    let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
+    let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
+    let array = console.step("encrypt", || Ok(key.encrypt(&numbers)?))?;
+    array.save(&encrypt.output)?;
+
+    let path = encrypt.output.as_path();
+    let bytes = fs::metadata(path).map_err(|source| CliError::io("read", path, source))?.len();
+    let encrypted = Encrypted { path, shape: array.shape(), key: array.key().to_string(), bytes };
+    let words =
+        format!("{}: an encrypted array of shape {:?}, {}", path.display(), encrypted.shape, size(bytes));
+    console.result(&encrypted, words)
+}

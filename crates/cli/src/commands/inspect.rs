@@ -1,0 +1,93 @@
+//! `hippocrene inspect`.
+
+use crate::args::Inspect;
+use crate::console::{Console, size};
+use crate::error::CliError;
+use hippocrene::wire::{self, ArrayInspection, Inspection, KeysInspection, SettingsInspection};
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::fs;
+use std::path::Path;
+
+#[derive(Debug, Serialize)]
+struct Inspected<'a> {
+    files: Vec<One<'a>>,
+}
+
+/// One file.
+#[derive(Debug, Serialize)]
+struct One<'a> {
+    path: &'a Path,
+    #[serde(flatten)]
+    is: Inspection,
+}
+
+impl<'a> One<'a> {
+    fn of(path: &'a Path) -> Result<Self, CliError> {
+        let bytes = fs::read(path).map_err(|source| CliError::io("read", path, source))?;
+        let is = wire::inspect(&bytes).map_err(CliError::of(path))?;
+        Ok(Self { path, is })
+    }
+}
+
+impl Display for Inspected<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.files.iter().enumerate().try_for_each(|(i, one)| {
+            let gap = if i == 0 { "" } else { "\n\n" };
+            write!(f, "{gap}{one}")
+        })
+    }
+}
+
+impl Display for One<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inspection { kind, bytes, key, secret, ring_degree, parameters, preset, .. } = &self.is;
+        write!(f, "{}: {kind}, {}", self.path.display(), size(*bytes))?;
+        if *secret {
+            write!(f, "\n  SECRET      never to be given away")?;
+        }
+        if let Some(key) = key {
+            write!(f, "\n  key         {key}")?;
+        }
+        let name =
+            preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));
+        write!(f, "\n  parameters  {name}, ring degree {ring_degree}")?;
+        if let Some(SettingsInspection { log2_pq, security_limit, scale_bits, .. }) = &self.is.settings {
+            let limit = security_limit
+                .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
+            write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit}), scale 2^{scale_bits:.0}")?;
+        }
+        if let Some(keys) = &self.is.keys {
+            write_keys(f, keys)?;
+        }
+        self.is.array.as_ref().map_or(Ok(()), |array| write_array(f, array))
+    }
+}
+
+fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result {
+    let list = |steps: &[i64]| steps.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+    write!(
+        f,
+        "\n  rotations   {}",
+        if keys.rotations.is_empty() { "none".to_owned() } else { list(&keys.rotations) }
+    )?;
+    let others = [(keys.relinearisation, "relinearisation"), (keys.conjugation, "conjugation")];
+    let held: Vec<_> = others.into_iter().filter_map(|(held, name)| held.then_some(name)).collect();
+    write!(f, "\n  other keys  {}", if held.is_empty() { "none".to_owned() } else { held.join(", ") })
+}
+
+fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Result {
+    let numbers = if array.complex { "complex" } else { "real" };
+    write!(f, "\n  shape       {:?}, {numbers}, in {} ciphertexts", array.shape, array.ciphertexts)?;
+    write!(f, "\n  precision   {:.1} bits after the binary point", array.precision_bits)?;
+    match array.capacity_bits {
+        Some(bits) => write!(f, "\n  capacity    {bits:.1} bits"),
+        None => write!(f, "\n  capacity    {} limbs", array.limbs),
+    }
+}
+
+pub(super) fn run(inspect: &Inspect, console: &mut Console<'_>) -> Result<(), CliError> {
+    let files = inspect.files.iter().map(|path| One::of(path)).collect::<Result<Vec<_>, _>>()?;
+    let inspected = Inspected { files };
+    console.result(&inspected, &inspected)
+}

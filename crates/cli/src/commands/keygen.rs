@@ -1,0 +1,66 @@
+//! `hippocrene keygen`.
+
+use crate::args::Keygen;
+use crate::console::{Console, size};
+use crate::error::CliError;
+use hippocrene::{ClientKey, KeyRequest, Preset};
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::fs;
+use std::path::PathBuf;
+
+/// What was made.
+#[derive(Debug, Serialize)]
+struct Made {
+    preset: &'static str,
+    key: String,
+    files: Vec<Written>,
+}
+
+#[derive(Debug, Serialize)]
+struct Written {
+    holds: &'static str,
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl Display for Made {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "key {} ({})", self.key, self.preset)?;
+        self.files.iter().try_for_each(|Written { holds, path, bytes }| {
+            write!(f, "\n{}: {holds}, {}", path.display(), size(*bytes))
+        })
+    }
+}
+
+pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+    let preset = Preset::by_name(&keygen.preset)?;
+    let paths = ["client.key", "public.key", "evaluation.keys"].map(|name| keygen.output.join(name));
+    if let Some(path) = paths.iter().find(|path| path.exists()).filter(|_| !keygen.force) {
+        return Err(CliError::Usage(format!("{} exists already: say --force to replace it", path.display())));
+    }
+    fs::create_dir_all(&keygen.output).map_err(|source| CliError::io("make", &keygen.output, source))?;
+
+    let client =
+        console.step("make the secret key", || Ok(ClientKey::generate_with(preset.settings()?, threads)?))?;
+    let public = console.step("make the public key", || Ok(client.public_key()?))?;
+    let request = keygen.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
+    let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
+    console.step("write the keys", || {
+        client.save(&paths[0])?;
+        public.save(&paths[1])?;
+        Ok(keys.save(&paths[2])?)
+    })?;
+
+    let holds = ["the secret key, never to be given away", "encrypts", "computes"];
+    let files = holds.into_iter().zip(paths).map(|(holds, path)| {
+        let bytes = fs::metadata(&path).map_err(|source| CliError::io("read", &path, source))?.len();
+        Ok(Written { holds, path, bytes })
+    });
+    let made = Made {
+        preset: preset.name,
+        key: client.fingerprint().to_string(),
+        files: files.collect::<Result<_, CliError>>()?,
+    };
+    console.result(&made, &made)
+}

@@ -1,0 +1,117 @@
+//! What the command prints: results to standard output, progress and errors to standard error.
+
+use crate::error::CliError;
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+/// Where results and progress go, and in which form.
+pub struct Console<'a> {
+    out: &'a mut dyn Write,
+    json: bool,
+    quiet: bool,
+}
+
+impl<'a> Console<'a> {
+    /// Results go to `out`, in words or, with `json`, as one JSON object; progress is shown unless `quiet` or `json`.
+    pub fn new(out: &'a mut dyn Write, json: bool, quiet: bool) -> Self {
+        Self { out, json, quiet: quiet || json }
+    }
+
+    /// Does `work`, showing its name and the time that passes: a spinner on a terminal, one line at the end otherwise.
+    pub fn step<T>(&self, name: &str, work: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
+        if self.quiet {
+            return work();
+        }
+        let start = Instant::now();
+        if io::stderr().is_terminal() {
+            let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
+            let spinner = ProgressBar::new_spinner().with_message(name.to_owned());
+            spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
+            spinner.enable_steady_tick(Duration::from_millis(100));
+            let result = work();
+            spinner.finish_and_clear();
+            return result;
+        }
+        let result = work()?;
+        eprintln!("{name}: {:.2} s", start.elapsed().as_secs_f64());
+        Ok(result)
+    }
+
+    /// Prints a result: the object as JSON, or `words`.
+    pub fn result(&mut self, object: &impl Serialize, words: impl Display) -> Result<(), CliError> {
+        let written = if self.json {
+            serde_json::to_writer(&mut *self.out, object)
+                .map_err(io::Error::from)
+                .and_then(|()| writeln!(self.out))
+        } else {
+            writeln!(self.out, "{words}")
+        };
+        written.and_then(|()| self.out.flush()).map_err(Self::output_failed)
+    }
+
+    /// Whether results are JSON.
+    pub fn is_json(&self) -> bool {
+        self.json
+    }
+
+    /// The stream for results itself, for numbers.
+    pub fn out(&mut self) -> &mut dyn Write {
+        self.out
+    }
+
+    fn output_failed(source: io::Error) -> CliError {
+        CliError::io("write", Path::new("standard output"), source)
+    }
+}
+
+/// Writes a number of bytes for people, in decimal units.
+pub fn size(bytes: u64) -> String {
+    let mut value = bytes as f64;
+    for unit in ["bytes", "kB", "MB"] {
+        if value < 1000.0 {
+            return if unit == "bytes" { format!("{bytes} bytes") } else { format!("{value:.1} {unit}") };
+        }
+        value /= 1000.0;
+    }
+    format!("{value:.1} GB")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_words_or_one_json_object() {
+        #[derive(Serialize)]
+        struct Answer {
+            bits: f64,
+        }
+        for (json, want) in [(false, "40 bits\n"), (true, "{\"bits\":40.0}\n")] {
+            let mut out = Vec::new();
+            Console::new(&mut out, json, true)
+                .result(&Answer { bits: 40.0 }, "40 bits")
+                .expect("writing to memory");
+            assert_eq!(String::from_utf8(out).expect("text"), want);
+        }
+    }
+
+    #[test]
+    fn steps_hand_on_results_and_errors() {
+        let mut out = Vec::new();
+        let console = Console::new(&mut out, false, true);
+        assert_eq!(console.step("one", || Ok(1)).expect("a result"), 1);
+        assert!(console.step("two", || Err::<(), _>(CliError::Usage("no".to_owned()))).is_err());
+    }
+
+    #[test]
+    fn sizes_are_in_decimal_units() {
+        assert_eq!(
+            [0, 999, 1500, 2_000_000, 3_200_000_000].map(size),
+            ["0 bytes", "999 bytes", "1.5 kB", "2.0 MB", "3.2 GB"]
+        );
+    }
+}

@@ -1,0 +1,7 @@
+//! The command `hippocrene`.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    hippocrene_cli::run(std::env::args_os()).into()
+}

@@ -1,0 +1,83 @@
+//! The command from its arguments to what it prints.
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A folder of its own for each test, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hippocrene-cli-{test}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("the folder is there");
+    }
+}
+
+/// Exit status, standard output and standard error.
+fn run(arguments: &[&str]) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let arguments = ["hippocrene", "--quiet"].iter().chain(arguments).map(OsString::from);
+    let status = hippocrene_cli::run_with(arguments, &mut out, &mut err);
+    (status, String::from_utf8(out).expect("text"), String::from_utf8(err).expect("text"))
+}
+
+fn succeed(arguments: &[&str]) -> String {
+    let (status, out, err) = run(arguments);
+    assert_eq!((status, err.as_str()), (0, ""), "{arguments:?}");
+    out
+}
+
+#[test]
+fn numbers_go_in_and_come_out() {
+    let folder = Folder::new("round-trip");
+    let made = succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys"), "--json"]);
+    let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
+    assert_eq!(made["files"].as_array().map(Vec::len), Some(3));
+
+    fs::write(folder.path("in.csv"), "a,b\n1.5,-2\n0.25,4\n").expect("a file");
+    let (client, public) = (folder.path("keys/client.key"), folder.path("keys/public.key"));
+    for key in [&client, &public] {
+        succeed(&["encrypt", "-k", key, &folder.path("in.csv"), "-o", &folder.path("in.enc")]);
+        let out = succeed(&["decrypt", "-k", &client, &folder.path("in.enc")]);
+        let numbers: Vec<f64> = out.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect();
+        assert_eq!(numbers.len(), 4, "{out}");
+        assert!(
+            numbers.iter().zip([1.5, -2.0, 0.25, 4.0]).all(|(got, want)| (got - want).abs() < 1e-4),
+            "{out}"
+        );
+    }
+
+    let inspected = succeed(&["inspect", &folder.path("in.enc"), &client]);
+    let key = made["key"].as_str().expect("a fingerprint");
+    assert!(inspected.contains("an encrypted array") && inspected.contains("[2, 2]"), "{inspected}");
+    assert!(inspected.contains("SECRET") && inspected.matches(key).count() == 2, "{inspected}");
+}
+
+#[test]
+fn failures_leave_no_output_and_have_a_status() {
+    let folder = Folder::new("failures");
+    let (key, csv, out) = (folder.path("client.key"), folder.path("in.csv"), folder.path("out.enc"));
+    fs::write(&csv, "1,x\n").expect("a file");
+    let encrypt = ["encrypt", "-k", &key, &csv, "-o", &out];
+    assert_eq!(run(&encrypt).0, 3, "there is no key");
+    fs::write(&key, "something else").expect("a file");
+    assert_eq!(run(&encrypt).0, 4, "the key is none");
+    assert_eq!(run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0, 2, "an unknown format");
+    assert_eq!(run(&["keygen", "-p", "n99", "-o", &folder.path("keys")]).0, 1, "no such preset");
+    let (status, _, err) = run(&["inspect", &csv, "--json"]);
+    let err: serde_json::Value = serde_json::from_str(&err).expect("JSON");
+    assert_eq!((status, err["error"]["kind"].as_str()), (4, Some("FormatError")));
+    assert!(!Path::new(&out).exists() && !Path::new(&folder.path("keys")).exists());
+}

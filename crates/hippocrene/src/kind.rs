@@ -1,0 +1,61 @@
+//! The kinds of error, by name.
+
+use crate::Error;
+
+impl Error {
+    /// The name of every kind of error, as the exceptions of the Python package and the command's JSON call them.
+    pub const KINDS: [&str; 14] = [
+        "ParameterError",
+        "SecurityError",
+        "EncodeError",
+        "ShapeError",
+        "CapacityError",
+        "ScaleError",
+        "MissingKeyError",
+        "KeyMismatchError",
+        "ParameterMismatchError",
+        "FormatError",
+        "FileError",
+        "ArgumentError",
+        "MachineError",
+        "InternalError",
+    ];
+
+    /// The name of this error's kind: one of [`Error::KINDS`].
+    pub fn kind(&self) -> &'static str {
+        let index = match self {
+            Error::Parameters(_) => 0,
+            Error::Security(_) => 1,
+            Error::Encode(_) => 2,
+            Error::Shape { .. } => 3,
+            Error::Capacity(_) => 4,
+            Error::Scale(_) => 5,
+            Error::MissingKey(_) => 6,
+            Error::KeyMismatch(_) => 7,
+            Error::ParameterMismatch(_) => 8,
+            Error::Format(_) => 9,
+            Error::Io { .. } => 10,
+            Error::Argument { .. } => 11,
+            Error::System(_) => 12,
+            Error::Internal(_) => 13,
+        };
+        Self::KINDS[index]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Preset;
+
+    #[test]
+    fn errors_have_the_kind_of_their_variant() {
+        assert_eq!(Preset::by_name("none").unwrap_err().kind(), "ParameterError");
+        assert_eq!(Error::shape("add", "2 and 3").kind(), "ShapeError");
+        assert_eq!(Error::argument("power", "0").kind(), "ArgumentError");
+        assert_eq!(
+            Error::Io { path: "a".into(), source: std::io::ErrorKind::NotFound.into() }.kind(),
+            "FileError"
+        );
+    }
+}

@@ -1,0 +1,59 @@
+"""Compute on encrypted numpy arrays.
+
+A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys computes on what it cannot read; only
+the client reads the result.
+"""
+
+from hippocrene._native import Preset, __version__, presets
+from hippocrene.array import EncryptedArray
+from hippocrene.client import Client, PublicKey
+from hippocrene.errors import (
+    ArgumentError,
+    CapacityError,
+    EncodeError,
+    FileError,
+    FormatError,
+    HippocreneError,
+    InternalError,
+    KeyMismatchError,
+    MachineError,
+    MissingKeyError,
+    MissingServerError,
+    ParameterError,
+    ParameterMismatchError,
+    ScaleError,
+    SecretPickleError,
+    SecurityError,
+    ShapeError,
+)
+from hippocrene.polynomials import polyval
+from hippocrene.server import EvaluationKeys, Server
+
+__all__ = [
+    "ArgumentError",
+    "CapacityError",
+    "Client",
+    "EncodeError",
+    "EncryptedArray",
+    "EvaluationKeys",
+    "FileError",
+    "FormatError",
+    "HippocreneError",
+    "InternalError",
+    "KeyMismatchError",
+    "MachineError",
+    "MissingKeyError",
+    "MissingServerError",
+    "ParameterError",
+    "ParameterMismatchError",
+    "Preset",
+    "PublicKey",
+    "ScaleError",
+    "SecretPickleError",
+    "SecurityError",
+    "Server",
+    "ShapeError",
+    "__version__",
+    "polyval",
+    "presets",
+]

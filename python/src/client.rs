@@ -1,0 +1,197 @@
+//! What holds or makes keys.
+
+use crate::array::{EncryptedArray, from_numpy, to_numpy};
+use crate::errors::detached;
+use hippocrene::{KeyRequest, Preset, Session};
+use numpy::{Complex64, PyReadonlyArrayDyn};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+
+/// The name of the preset that a session was made from.
+fn preset_name(session: &Session) -> Option<&'static str> {
+    let is_session =
+        |preset: &&Preset| preset.settings().is_ok_and(|settings| settings == *session.settings());
+    hippocrene::PRESETS.iter().find(is_session).map(|preset| preset.name)
+}
+
+/// The secret key of a client.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct ClientKey(hippocrene::ClientKey);
+
+#[pymethods]
+impl ClientKey {
+    #[staticmethod]
+    fn generate(py: Python<'_>, preset: &str, threads: usize) -> PyResult<Self> {
+        detached(py, || {
+            let settings = Preset::by_name(preset)?.settings()?;
+            hippocrene::ClientKey::generate_with(settings, threads).map(Self)
+        })
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::ClientKey::from_bytes(data, threads).map(Self))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::ClientKey::load(path, threads).map(Self))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.0.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || self.0.save(path))
+    }
+
+    #[getter]
+    fn preset(&self) -> Option<&'static str> {
+        preset_name(self.0.session())
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.fingerprint().to_string()
+    }
+
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.session().slots()
+    }
+
+    fn encrypt(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, f64>) -> PyResult<EncryptedArray> {
+        let (values, shape) = from_numpy(&values)?;
+        let array = detached(py, || self.0.encrypt(values, shape))?;
+        Ok(EncryptedArray::new(array, self.0.session()))
+    }
+
+    fn encrypt_complex(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, Complex64>,
+    ) -> PyResult<EncryptedArray> {
+        let (values, shape) = from_numpy(&values)?;
+        let array = detached(py, || self.0.encrypt_complex(values, shape))?;
+        Ok(EncryptedArray::new(array, self.0.session()))
+    }
+
+    fn decrypt<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Bound<'py, PyAny>> {
+        let array = detached(py, || array.read(self.0.session()))?;
+        if array.is_complex() {
+            let values = detached(py, || self.0.decrypt_complex(&array))?;
+            return to_numpy(py, values, array.shape());
+        }
+        let values = detached(py, || self.0.decrypt(&array))?;
+        to_numpy(py, values, array.shape())
+    }
+
+    fn decrypt_for_sharing<'py>(
+        &self,
+        py: Python<'py>,
+        array: &EncryptedArray,
+        bits: u32,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = detached(py, || array.read(self.0.session()))?;
+        let values = detached(py, || self.0.decrypt_for_sharing(&array, bits))?;
+        to_numpy(py, values, array.shape())
+    }
+
+    fn public_key(&self, py: Python<'_>) -> PyResult<PublicKey> {
+        detached(py, || self.0.public_key()).map(PublicKey)
+    }
+
+    #[pyo3(signature = (rotations, conjugation))]
+    fn evaluation_keys(
+        &self,
+        py: Python<'_>,
+        rotations: Option<Vec<i64>>,
+        conjugation: bool,
+    ) -> PyResult<EvaluationKeys> {
+        let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
+        request.conjugation = conjugation;
+        let keys = detached(py, || self.0.evaluation_keys(&request))?;
+        Ok(EvaluationKeys(keys))
+    }
+}
+
+/// A public key.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct PublicKey(hippocrene::PublicKey);
+
+#[pymethods]
+impl PublicKey {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::PublicKey::from_bytes(data, threads).map(Self))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::PublicKey::load(path, threads).map(Self))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.0.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || self.0.save(path))
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.key().to_string()
+    }
+
+    fn encrypt(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, f64>) -> PyResult<EncryptedArray> {
+        let (values, shape) = from_numpy(&values)?;
+        let array = detached(py, || self.0.encrypt(values, shape))?;
+        Ok(EncryptedArray::new(array, self.0.session()))
+    }
+
+    fn encrypt_complex(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, Complex64>,
+    ) -> PyResult<EncryptedArray> {
+        let (values, shape) = from_numpy(&values)?;
+        let array = detached(py, || self.0.encrypt_complex(values, shape))?;
+        Ok(EncryptedArray::new(array, self.0.session()))
+    }
+}
+
+/// The keys a server computes with.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct EvaluationKeys(pub(crate) hippocrene::EvaluationKeys);
+
+#[pymethods]
+impl EvaluationKeys {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::EvaluationKeys::from_bytes(data, threads).map(Self))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::EvaluationKeys::load(path, threads).map(Self))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.0.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || self.0.save(path))
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.key().to_string()
+    }
+}

@@ -1,0 +1,220 @@
+//! What computes.
+
+use hippocrene::{Basis, EncryptedArray as Array, Error, Polynomial};
+use numpy::{Complex64, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+use crate::array::{EncryptedArray, from_numpy};
+use crate::client::EvaluationKeys;
+use crate::errors::detached;
+
+/// Evaluation keys made ready to compute with.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct Server(hippocrene::Server);
+
+impl Server {
+    /// Computes from one array, with the interpreter lock released.
+    fn compute(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        work: impl FnOnce(&hippocrene::Server, &Array) -> Result<Array, Error> + Send,
+    ) -> PyResult<EncryptedArray> {
+        let session = self.0.session();
+        let array = detached(py, || work(&self.0, &*array.read(session)?))?;
+        Ok(EncryptedArray::new(array, session))
+    }
+
+    /// Computes from two arrays, with the interpreter lock released.
+    fn compute_from_two(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+        work: impl FnOnce(&hippocrene::Server, &Array, &Array) -> Result<Array, Error> + Send,
+    ) -> PyResult<EncryptedArray> {
+        let session = self.0.session();
+        let array = detached(py, || work(&self.0, &*left.read(session)?, &*right.read(session)?))?;
+        Ok(EncryptedArray::new(array, session))
+    }
+}
+
+#[pymethods]
+impl Server {
+    #[new]
+    fn new(py: Python<'_>, keys: &EvaluationKeys, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::Server::with_threads(&keys.0, threads).map(Self))
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.key().to_string()
+    }
+
+    /// The array, read and ready to compute with.
+    fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |_, array| Ok(array.clone()))
+    }
+
+    fn with_bound(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| array.clone().with_bound(server.session(), bound))
+    }
+
+    fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute_from_two(py, left, right, |server, left, right| server.add(left, right))
+    }
+
+    fn sub(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute_from_two(py, left, right, |server, left, right| server.sub(left, right))
+    }
+
+    fn mul(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute_from_two(py, left, right, |server, left, right| server.mul(left, right))
+    }
+
+    fn add_plain(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        values: PyReadonlyArrayDyn<'_, f64>,
+    ) -> PyResult<EncryptedArray> {
+        let (values, _) = from_numpy(&values)?;
+        self.compute(py, array, |server, array| server.add_plain(array, values))
+    }
+
+    fn add_complex(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        values: PyReadonlyArrayDyn<'_, Complex64>,
+    ) -> PyResult<EncryptedArray> {
+        let (values, _) = from_numpy(&values)?;
+        self.compute(py, array, |server, array| server.add_plain(array, values))
+    }
+
+    fn mul_plain(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        values: PyReadonlyArrayDyn<'_, f64>,
+    ) -> PyResult<EncryptedArray> {
+        let (values, _) = from_numpy(&values)?;
+        self.compute(py, array, |server, array| server.mul_plain(array, values))
+    }
+
+    fn mul_complex(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        values: PyReadonlyArrayDyn<'_, Complex64>,
+    ) -> PyResult<EncryptedArray> {
+        let (values, _) = from_numpy(&values)?;
+        self.compute(py, array, |server, array| server.mul_plain(array, values))
+    }
+
+    fn add_number(&self, py: Python<'_>, array: &EncryptedArray, number: f64) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.add_number(array, number))
+    }
+
+    fn mul_number(&self, py: Python<'_>, array: &EncryptedArray, number: f64) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.mul_number(array, number))
+    }
+
+    fn negate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.negate(array))
+    }
+
+    fn pow(&self, py: Python<'_>, array: &EncryptedArray, exponent: u32) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.pow(array, exponent))
+    }
+
+    fn conjugate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.conjugate(array))
+    }
+
+    fn dot(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute_from_two(py, left, right, |server, left, right| server.dot(left, right))
+    }
+
+    fn dot_plain(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        vector: PyReadonlyArray1<'_, f64>,
+    ) -> PyResult<EncryptedArray> {
+        let vector = vector.as_slice()?;
+        self.compute(py, array, |server, array| server.dot_plain(array, vector))
+    }
+
+    fn matmul_plain(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        matrix: PyReadonlyArray2<'_, f64>,
+    ) -> PyResult<EncryptedArray> {
+        let columns = matrix.shape()[1];
+        let matrix = matrix.as_slice()?;
+        self.compute(py, array, |server, array| server.matmul_plain(array, matrix, columns))
+    }
+
+    fn rmatmul_plain(
+        &self,
+        py: Python<'_>,
+        matrix: PyReadonlyArray2<'_, f64>,
+        array: &EncryptedArray,
+    ) -> PyResult<EncryptedArray> {
+        let rows = matrix.shape()[0];
+        let matrix = matrix.as_slice()?;
+        self.compute(py, array, |server, array| server.rmatmul_plain(matrix, rows, array))
+    }
+
+    #[pyo3(signature = (array, axis))]
+    fn sum(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.sum(array, axis))
+    }
+
+    #[pyo3(signature = (array, axis))]
+    fn mean(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.mean(array, axis))
+    }
+
+    #[pyo3(signature = (array, shift, axis))]
+    fn roll(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        shift: i64,
+        axis: Option<usize>,
+    ) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.roll(array, shift, axis))
+    }
+
+    fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.transpose(array))
+    }
+
+    fn broadcast_to(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        shape: Vec<usize>,
+    ) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.broadcast_to(array, &shape))
+    }
+
+    /// A polynomial of these coefficients, lowest degree first: of powers, or of Chebyshev polynomials of an interval.
+    #[pyo3(signature = (array, coefficients, interval))]
+    fn polynomial(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        coefficients: Vec<f64>,
+        interval: Option<(f64, f64)>,
+    ) -> PyResult<EncryptedArray> {
+        let basis = interval.map_or(Basis::Monomial, |(low, high)| Basis::Chebyshev { low, high });
+        self.compute(py, array, |server, array| {
+            let polynomial = Polynomial::new(basis, coefficients)?;
+            server.polynomial(array, &polynomial)
+        })
+    }
+}

@@ -1,0 +1,288 @@
+from __future__ import annotations
+
+import operator
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from numpy.polynomial import Chebyshev, Polynomial
+
+import hippocrene
+from hippocrene import EncryptedArray, ShapeError
+
+TOLERANCE = 1e-4
+few = settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+values = st.floats(-4, 4, width=32)
+shapes = hnp.array_shapes(min_dims=0, max_dims=3, max_side=6)
+
+
+def arrays(shape=shapes):
+    return hnp.arrays(np.float64, shape, elements=values)
+
+
+@pytest.fixture
+def near(client):
+    def check(encrypted: EncryptedArray, want) -> None:
+        assert isinstance(encrypted, EncryptedArray)
+        want = np.asarray(want, dtype=np.float64)
+        assert encrypted.shape == want.shape
+        got = client.decrypt(encrypted)
+        assert got.dtype == np.float64
+        np.testing.assert_allclose(got, want, atol=TOLERANCE * max(1.0, np.abs(want).max(initial=0.0)))
+
+    return check
+
+
+@pytest.fixture
+def secret(client, server):
+    def encrypt(array) -> EncryptedArray:
+        return server.load(client.encrypt(array))
+
+    return encrypt
+
+
+@few
+@given(arrays())
+def test_encrypted_arrays_have_the_shape_and_values_of_what_was_encrypted(client, near, array):
+    encrypted = client.encrypt(array)
+    near(encrypted, array)
+    assert (encrypted.shape, encrypted.ndim, encrypted.size) == (array.shape, array.ndim, array.size)
+    if array.ndim:
+        assert len(encrypted) == len(array)
+    else:
+        with pytest.raises(TypeError, match="len"):
+            len(encrypted)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint16, np.int64, np.float32, np.float64])
+def test_every_real_type_can_be_encrypted(client, near, dtype):
+    array = np.array([[0, 1, 1], [1, 0, 1]], dtype=dtype)
+    near(client.encrypt(array), array)
+    near(client.encrypt(array.T), array.T)
+    near(client.encrypt(array.tolist()), array)
+
+
+@pytest.mark.parametrize("array", [["a"], [None], [[1, 2], "x"]])
+def test_what_is_not_numbers_is_refused(client, array):
+    with pytest.raises((TypeError, ValueError)):
+        client.encrypt(array)
+
+
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+@few
+@given(data=st.data())
+def test_arithmetic_of_two_encrypted_arrays(secret, near, operation, data):
+    left = data.draw(arrays())
+    right = data.draw(arrays(st.just(left.shape)))
+    near(operation(secret(left), secret(right)), operation(left, right))
+
+
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+@few
+@given(data=st.data())
+def test_arithmetic_with_plain_arrays_broadcasts_from_both_sides(secret, near, operation, data):
+    array = data.draw(arrays(hnp.array_shapes(min_dims=1, max_dims=3, max_side=5)))
+    smaller = data.draw(hnp.broadcastable_shapes(array.shape, max_dims=array.ndim).filter(
+        lambda shape: np.broadcast_shapes(shape, array.shape) == array.shape
+    ))  # fmt: skip
+    plain = data.draw(arrays(st.just(smaller)))
+    near(operation(secret(array), plain), operation(array, plain))
+    near(operation(plain, secret(array)), operation(plain, array))
+
+
+@pytest.mark.parametrize(
+    "number", [2, -0.5, True, np.float64(1.5), np.float32(-2.5), np.int64(3), np.uint8(4), np.array(0.25)]
+)
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+def test_numbers_of_every_kind_mix_in_from_both_sides(secret, near, operation, number):
+    array = np.array([1.0, -2.0, 3.0])
+    number_as_float = float(number)
+    near(operation(secret(array), number), operation(array, number_as_float))
+    near(operation(number, secret(array)), operation(number_as_float, array))
+
+
+def test_division_by_plain_values(secret, near):
+    array = np.array([1.0, -2.0, 3.0])
+    near(secret(array) / 4, array / 4)
+    near(secret(array) / np.array([1.0, 2.0, -4.0]), array / np.array([1.0, 2.0, -4.0]))
+    with pytest.raises(ZeroDivisionError):
+        secret(array) / np.array([1.0, 0.0, 1.0])
+    with pytest.raises(TypeError):
+        secret(array) / secret(array)
+    with pytest.raises(TypeError):
+        1 / secret(array)
+
+
+def test_signs_and_in_place_operators(secret, near):
+    array = np.array([1.0, -2.0, 3.0])
+    encrypted = before = secret(array)
+    near(-encrypted, -array)
+    near(+encrypted, array)
+    encrypted += 1
+    encrypted *= 2
+    encrypted -= array
+    near(encrypted, (array + 1) * 2 - array)
+    near(before, array)
+
+
+@pytest.mark.parametrize("exponent", [1, 2, 3, 4, 7, np.int64(5)])
+def test_integer_powers(secret, near, exponent):
+    array = np.array([0.5, -1.25, 1.0, 0.0])
+    near(secret(array) ** exponent, array**exponent)
+
+
+@pytest.mark.parametrize("exponent", [0, -1])
+def test_other_powers_are_refused(secret, exponent):
+    with pytest.raises(ValueError, match="powers 1, 2, 3"):
+        secret([1.0]) ** exponent
+
+
+@few
+@given(data=st.data())
+def test_encrypted_arrays_broadcast_to_larger_shapes(secret, near, data):
+    both = data.draw(hnp.mutually_broadcastable_shapes(num_shapes=2, max_dims=3, max_side=4))
+    left, right = (data.draw(arrays(st.just(shape))) for shape in both.input_shapes)
+    near(secret(left) + secret(right), left + right)
+    near(secret(left) * right, left * right)
+    near(left - secret(right), left - right)
+
+
+def test_complex_values(client):
+    array, other = np.array([1 + 2j, -0.5j]), np.array([0.5 - 1j, 2.0])
+    server = hippocrene.Server(client.evaluation_keys(conjugation=True))
+    encrypted = server.load(client.encrypt(array))
+
+    def near(encrypted, want):
+        np.testing.assert_allclose(client.decrypt(encrypted), want, atol=TOLERANCE)
+
+    near(encrypted, array)
+    near(encrypted + other, array + other)
+    near(encrypted * other, array * other)
+    near(1j * encrypted, 1j * array)
+    near(encrypted * encrypted, array * array)
+    near(encrypted.conj(), array.conj())
+    near(server.load(client.public_key().encrypt(array)) - server.load(client.encrypt([1.0, 2.0])), array - [1.0, 2.0])
+
+
+def test_powers_need_integers(secret):
+    with pytest.raises(TypeError):
+        secret([1.0]) ** 0.5
+
+
+@few
+@given(data=st.data(), rows=st.integers(1, 6), inner=st.integers(1, 7), columns=st.integers(1, 6))
+def test_products_with_plain_matrices(secret, near, data, rows, inner, columns):
+    left, right = data.draw(arrays((rows, inner))), data.draw(arrays((inner, columns)))
+    near(secret(left) @ right, left @ right)
+    near(left @ secret(right), left @ right)
+    near(secret(left) @ right[:, 0], left @ right[:, 0])
+    near(left[0] @ secret(right), left[0] @ right)
+    near(secret(left[0]) @ right, left[0] @ right)
+    near(left @ secret(right[:, 0]), left @ right[:, 0])
+    near(secret(left[0]) @ right[:, 0], left[0] @ right[:, 0])
+
+
+def test_dot_follows_numpy(secret, near):
+    vector, matrix = np.array([1.0, -2.0, 3.0]), np.arange(6.0).reshape(3, 2)
+    near(secret(vector).dot(2.0), vector.dot(2.0))
+    near(secret(vector).dot(matrix), vector.dot(matrix))
+    near(secret(vector).dot(vector), vector.dot(vector))
+    near(secret(vector).dot(secret(vector)), vector.dot(vector))
+    near(secret(vector) @ secret(vector), vector @ vector)
+    with pytest.raises(ShapeError, match=r"\[3\] and \[2\]"):
+        secret(vector).dot(secret(vector[:2]))
+
+
+@few
+@given(array=arrays(hnp.array_shapes(min_dims=1, max_dims=3, max_side=6)), data=st.data())
+def test_sums_and_means(secret, near, array, data):
+    axis = data.draw(st.none() | st.integers(-array.ndim, array.ndim - 1))
+    near(secret(array).sum(), array.sum())
+    near(secret(array).sum(axis=axis), array.sum(axis=axis))
+    near(secret(array).mean(axis), array.mean(axis))
+
+
+@few
+@given(array=arrays(st.integers(1, 40)), shift=st.integers(-90, 90))
+def test_roll(secret, near, array, shift):
+    near(secret(array).roll(shift), np.roll(array, shift))
+
+
+@few
+@given(data=st.data(), shift=st.integers(-9, 9))
+def test_roll_along_an_axis_and_transpose(secret, near, data, shift):
+    array = data.draw(arrays(hnp.array_shapes(min_dims=1, max_dims=3, max_side=5)))
+    axis = data.draw(st.none() | st.integers(-array.ndim, array.ndim - 1))
+    near(secret(array).roll(shift, axis), np.roll(array, shift, axis))
+    near(secret(array).T, array.T)
+    near(secret(array).T + array.T, 2 * array.T)
+
+
+@pytest.mark.parametrize("degree", [0, 1, 2, 3, 5, 8, 15])
+def test_polynomials(secret, near, degree):
+    rng = np.random.default_rng(degree)
+    array, coefficients = rng.uniform(-1, 1, 20), rng.uniform(-1, 1, degree + 1)
+    near(secret(array).polynomial(coefficients), Polynomial(coefficients)(array))
+    near(secret(array).polynomial(Polynomial(coefficients)), Polynomial(coefficients)(array))
+    near(secret(array).polynomial(Chebyshev(coefficients)), Chebyshev(coefficients)(array))
+    near(hippocrene.polyval(coefficients, secret(array)), np.polyval(coefficients, array))
+
+
+def test_polynomials_honour_the_domain(secret, near):
+    array = np.linspace(-2, 6, 50)
+    series = Chebyshev.interpolate(np.tanh, 7, domain=[-2, 6])
+    near(secret(array).polynomial(series), series(array))
+    shifted = Polynomial([1.0, 2.0, 3.0], domain=[0, 8])
+    near(secret(array).polynomial(shifted), shifted(array))
+
+
+def test_series_are_refused_beyond_their_domain_unless_told_better(secret, near):
+    array = np.array([0.5, -0.5])
+    series = Chebyshev([0.0, 1.0, 2.0])
+    large = secret(array) * 100.0
+    with pytest.raises(hippocrene.ArgumentError, match="interval"):
+        large.polynomial(series)
+    near((large * 0.01).with_bound(0.5).polynomial(series), series(array))
+    with pytest.raises(hippocrene.ArgumentError):
+        large.with_bound(-1.0)
+
+
+def test_arrays_larger_than_the_slots_span_ciphertexts(client, secret, near):
+    array = np.random.default_rng(1).uniform(-1, 1, (3, client.slots - 5))
+    encrypted = secret(array)
+    near(encrypted * encrypted + array, array * array + array)
+    near(encrypted.sum(), array.sum())
+    near(encrypted.sum(axis=0), array.sum(axis=0))
+
+
+def test_precision_and_capacity_can_be_read_and_fall(secret):
+    encrypted = secret([1.0, 2.0])
+    product = encrypted * encrypted
+    assert encrypted.precision_bits > 20
+    assert product.capacity_bits < encrypted.capacity_bits
+    assert f"capacity_bits={product.capacity_bits:.1f}" in repr(product)
+
+
+def test_what_an_encrypted_array_cannot_be(secret):
+    encrypted = secret([1.0, 2.0])
+    with pytest.raises(TypeError, match="true nor false"):
+        bool(encrypted)
+    with pytest.raises(TypeError, match="=="):
+        encrypted == 1.0  # noqa: B015
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(encrypted)
+    with pytest.raises(TypeError, match="decrypt"):
+        np.asarray(encrypted)
+    with pytest.raises(TypeError):
+        iter(encrypted)
+    with pytest.raises(TypeError):
+        encrypted + "a"
+    with pytest.raises(TypeError):
+        np.sin(encrypted)

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import hippocrene
+
+COMMAND = Path(sys.executable).with_name("hippocrene")
+ROWS = np.array([[1.0, -2.5, 3.25], [0.5, 4.0, -1.0]])
+
+
+def run(*arguments, status=0):
+    result = subprocess.run([COMMAND, *map(str, arguments)], capture_output=True, text=True)
+    assert result.returncode == status, result.stderr
+    return result
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with keys, and numbers in both formats."""
+    folder = tmp_path_factory.mktemp("command")
+    run("keygen", "--preset", "n13", "-o", folder / "keys", "--rotations", "1,-2")
+    np.save(folder / "rows.npy", ROWS)
+    lines = [",".join(map(str, row)) for row in ROWS]
+    (folder / "rows.csv").write_text("\n".join(["age,pressure,rate", *lines, ""]))
+    return folder
+
+
+def test_the_command_and_the_module_are_one():
+    as_module = subprocess.run(
+        [sys.executable, "-m", "hippocrene", "presets", "--json"], capture_output=True, text=True, check=True
+    )
+    assert as_module.stdout == run("presets", "--json").stdout
+    assert run("--version").stdout == f"hippocrene {hippocrene.__version__}\n"
+
+
+def test_presets_are_those_of_the_package():
+    listed = json.loads(run("presets", "--json").stdout)["presets"]
+    names = [preset.name for preset in hippocrene.presets()]
+    assert [preset["name"] for preset in listed] == names
+    words = run("presets").stdout
+    assert all(name in words for name in names)
+
+
+@pytest.mark.parametrize("key", ["client.key", "public.key"])
+@pytest.mark.parametrize("source", ["rows.csv", "rows.npy"])
+@pytest.mark.parametrize("target", ["out.csv", "out.npy", None])
+def test_numbers_go_in_and_come_out(folder, tmp_path, key, source, target):
+    run("encrypt", "-k", folder / "keys" / key, folder / source, "-o", tmp_path / "rows.enc")
+    if target is None:
+        out = run("decrypt", "-k", folder / "keys/client.key", tmp_path / "rows.enc").stdout.splitlines()
+        result = np.loadtxt(out, delimiter=",")
+    else:
+        path = tmp_path / target
+        run("decrypt", "-k", folder / "keys/client.key", tmp_path / "rows.enc", "-o", path)
+        result = np.load(path) if target.endswith("npy") else np.loadtxt(path, delimiter=",")
+    np.testing.assert_allclose(result, ROWS, atol=1e-4)
+
+
+def test_files_are_those_of_the_package(folder, tmp_path):
+    client = hippocrene.Client.load(folder / "keys/client.key")
+    server = hippocrene.Server(hippocrene.EvaluationKeys.load(folder / "keys/evaluation.keys"))
+    run("encrypt", "-k", folder / "keys/public.key", folder / "rows.csv", "-o", tmp_path / "rows.enc")
+    result = server.load(tmp_path / "rows.enc") * 2.0
+    np.testing.assert_allclose(client.decrypt(result), 2.0 * ROWS, atol=1e-4)
+    result.save(tmp_path / "result.enc")
+    decrypt = ["decrypt", "-k", folder / "keys/client.key", tmp_path / "result.enc", "-o", tmp_path / "r.npy"]
+    run(*decrypt, "--for-sharing=12")
+    np.testing.assert_allclose(np.load(tmp_path / "r.npy"), 2.0 * ROWS, atol=1e-1)
+    assert "precision" in run(*decrypt, "--for-sharing=40", status=1).stderr
+
+
+def test_inspect_tells_what_a_file_is(folder, tmp_path):
+    client = hippocrene.Client.load(folder / "keys/client.key")
+    path = tmp_path / "rows.enc"
+    client.encrypt(ROWS).save(path)
+    files = [folder / "keys" / name for name in ("client.key", "public.key", "evaluation.keys")] + [path]
+    described = json.loads(run("inspect", *files, "--json").stdout)["files"]
+    assert [one["kind"] for one in described] == ["secret_key", "public_key", "evaluation_keys", "array"]
+    for one, file in zip(described, files, strict=True):
+        assert one["key"] == client.fingerprint
+        assert one["bytes"] == file.stat().st_size
+        assert one["preset"] == "n13"
+    array = client.encrypt(ROWS)
+    assert described[2]["keys"]["rotations"] == [-2, 1]
+    assert described[3]["array"]["shape"] == [2, 3]
+    assert described[3]["array"]["capacity_bits"] == pytest.approx(array.capacity_bits, abs=1)
+    assert described[3]["array"]["precision_bits"] == pytest.approx(array.precision_bits, abs=1)
+    words = run("inspect", path).stdout
+    assert "encrypted array" in words
+    assert client.fingerprint in words
+
+
+def test_keys_are_never_replaced_unless_told_to(folder, tmp_path):
+    before = (folder / "keys/client.key").read_bytes()
+    assert "--force" in run("keygen", "-o", folder / "keys", status=2).stderr
+    assert (folder / "keys/client.key").read_bytes() == before
+    run("keygen", "-p", "n13", "--rotations=1", "-o", tmp_path / "keys")
+    first = (tmp_path / "keys/client.key").read_bytes()
+    run("keygen", "-p", "n13", "--rotations=1", "-o", tmp_path / "keys", "--force")
+    assert (tmp_path / "keys/client.key").read_bytes() != first
+    assert stat.S_IMODE((tmp_path / "keys/client.key").stat().st_mode) == 0o600
+
+
+def test_errors_have_a_kind_and_a_status(folder, tmp_path):
+    def error(status, *arguments):
+        return json.loads(run(*arguments, "--json", status=status).stderr)["error"]
+
+    key = folder / "keys/client.key"
+    assert error(1, "keygen", "-p", "n1", "-o", tmp_path / "k")["kind"] == "ParameterError"
+    assert error(2, "encrypt")["kind"] == "UsageError"
+    assert error(2, "encrypt", "-k", key, folder / "keys", "-o", tmp_path / "x")["kind"] == "UsageError"
+    assert error(3, "encrypt", "-k", key, tmp_path / "none.csv", "-o", tmp_path / "x")["kind"] == "FileError"
+    assert error(4, "encrypt", "-k", folder / "rows.csv", folder / "rows.csv", "-o", tmp_path / "x")["kind"] == (
+        "FormatError"
+    )
+    assert error(4, "decrypt", "-k", key, folder / "rows.csv")["kind"] == "FormatError"
+    assert error(4, "inspect", folder / "rows.csv")["kind"] == "FormatError"
+    (tmp_path / "bad.csv").write_text("a,b\n1,2\n3,x\n")
+    bad = error(4, "encrypt", "-k", key, tmp_path / "bad.csv", "-o", tmp_path / "x")
+    assert bad["kind"] == "DataError"
+    assert "line 3, column 2" in bad["message"]
+    stranger = hippocrene.Client.generate("n13").encrypt(ROWS)
+    stranger.save(tmp_path / "theirs.enc")
+    assert error(1, "decrypt", "-k", key, tmp_path / "theirs.enc")["kind"] == "KeyMismatchError"
+    assert not (tmp_path / "x").exists()

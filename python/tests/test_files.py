@@ -1,0 +1,134 @@
+from __future__ import annotations
+
+import pickle
+import stat
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from hippocrene import (
+    Client,
+    EncryptedArray,
+    EvaluationKeys,
+    FormatError,
+    PublicKey,
+    SecretPickleError,
+    Server,
+)
+
+ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
+
+
+@pytest.fixture(scope="module")
+def files(client):
+    """Bytes of each kind of file, and the class that reads them."""
+    return {
+        Client: client.to_bytes(),
+        PublicKey: client.public_key().to_bytes(),
+        EvaluationKeys: client.evaluation_keys(rotations=[1]).to_bytes(),
+        EncryptedArray: client.encrypt(ARRAY).to_bytes(),
+    }
+
+
+KINDS = [Client, PublicKey, EvaluationKeys, EncryptedArray]
+
+
+def close(array):
+    np.testing.assert_allclose(array, ARRAY, atol=1e-4)
+
+
+def test_arrays_travel_as_bytes_files_and_pickles(client, server, tmp_path):
+    encrypted = client.encrypt(ARRAY)
+    encrypted.save(tmp_path / "array.enc")
+    for copy in (
+        EncryptedArray.from_bytes(encrypted.to_bytes()),
+        EncryptedArray.load(tmp_path / "array.enc"),
+        EncryptedArray.load(str(tmp_path / "array.enc")),
+        pickle.loads(pickle.dumps(encrypted)),
+        server.load(tmp_path / "array.enc"),
+        server.load(str(tmp_path / "array.enc")),
+        server.load(encrypted.to_bytes()),
+        server.load(bytearray(encrypted.to_bytes())),
+        server.load(memoryview(encrypted.to_bytes())),
+    ):
+        close(client.decrypt(copy))
+    assert server.load(encrypted).server is server
+    assert pickle.loads(pickle.dumps(server.load(encrypted))).server is None
+
+
+def test_results_travel_too(client, server):
+    result = server.load(client.encrypt(ARRAY)) * 2.0
+    close(client.decrypt(EncryptedArray.from_bytes(result.to_bytes())) / 2.0)
+
+
+def test_public_keys_encrypt(client, tmp_path):
+    key = client.public_key()
+    key.save(tmp_path / "public.key")
+    for copy in (key, PublicKey.load(tmp_path / "public.key"), pickle.loads(pickle.dumps(key))):
+        assert copy.fingerprint == client.fingerprint
+        close(client.decrypt(copy.encrypt(ARRAY)))
+
+
+def test_evaluation_keys_travel(client, keys, tmp_path):
+    keys.save(tmp_path / "evaluation.keys")
+    for copy in (EvaluationKeys.load(tmp_path / "evaluation.keys"), pickle.loads(pickle.dumps(keys))):
+        assert copy.fingerprint == client.fingerprint
+        total = Server(copy).load(client.encrypt(ARRAY)).sum(axis=0)
+        np.testing.assert_allclose(client.decrypt(total), ARRAY.sum(axis=0), atol=1e-4)
+
+
+def test_clients_are_saved_for_their_owner_only(client, tmp_path):
+    path = tmp_path / "client.key"
+    client.save(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    close(Client.load(path).decrypt(client.encrypt(ARRAY)))
+    with pytest.raises(FileExistsError):
+        client.save(path)
+
+
+def test_clients_pickle_only_when_asked_to(client):
+    with pytest.raises(SecretPickleError, match="allow_pickle"):
+        pickle.dumps(client)
+    with client.allow_pickle() as allowed:
+        data = pickle.dumps(allowed)
+    with pytest.raises(SecretPickleError):
+        pickle.dumps(client)
+    close(pickle.loads(data).decrypt(client.encrypt(ARRAY)))
+
+
+def test_nothing_printed_holds_the_secret(client, keys, server):
+    for thing in (client, keys, server, client.public_key()):
+        assert client.fingerprint in repr(thing)
+        assert len(repr(thing)) < 120
+
+
+@pytest.mark.parametrize("wanted", KINDS)
+def test_files_of_another_kind_are_refused(files, wanted):
+    for kind, data in files.items():
+        if kind is not wanted:
+            with pytest.raises(FormatError):
+                wanted.from_bytes(data)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_truncated_files_are_refused(files, kind):
+    data = files[kind]
+    for length in [*range(200), len(data) // 2, len(data) - 1]:
+        if length < len(data):
+            with pytest.raises(FormatError):
+                kind.from_bytes(data[:length])
+    with pytest.raises(FormatError):
+        kind.from_bytes(data + b"\0")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_altered_files_are_refused(files, kind, data):
+    altered = bytearray(files[kind])
+    place = data.draw(st.integers(0, 199) | st.integers(0, len(altered) - 1)) % len(altered)
+    altered[place] ^= 1 << data.draw(st.integers(0, 7))
+    with pytest.raises(FormatError):
+        kind.from_bytes(bytes(altered))

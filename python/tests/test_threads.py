@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+
+import hippocrene
+
+
+def test_long_calls_let_other_threads_run(client):
+    """While evaluation keys are made in one thread, the others must go on."""
+    done = threading.Event()
+
+    def work():
+        client.evaluation_keys()
+        done.set()
+
+    worker = threading.Thread(target=work)
+    ticks, longest, last = 0, 0.0, time.perf_counter()
+    worker.start()
+    start = last
+    while not done.is_set():
+        time.sleep(0.001)
+        now = time.perf_counter()
+        longest, last, ticks = max(longest, now - last), now, ticks + 1
+    worker.join()
+    assert ticks > 10
+    assert longest < 0.5 * (last - start)
+
+
+def test_one_server_serves_many_threads(client, server):
+    arrays = [np.linspace(-1, 1, 50) * k for k in range(6)]
+    encrypted = [server.load(client.encrypt(array)) for array in arrays]
+    results: dict[int, hippocrene.EncryptedArray] = {}
+
+    def square(k):
+        results[k] = encrypted[k] * encrypted[k]
+
+    threads = [threading.Thread(target=square, args=(k,)) for k in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, array in enumerate(arrays):
+        np.testing.assert_allclose(client.decrypt(results[k]), array * array, atol=1e-4)
+
+
+def test_more_threads_give_the_same_result(client, keys, server):
+    encrypted = client.encrypt(np.arange(20.0))
+    both = [s.load(encrypted) for s in (server, hippocrene.Server(keys, threads=2))]
+    first, second = ((x * x).sum().to_bytes() for x in both)
+    assert first == second
