@@ -124,7 +124,8 @@ pub(crate) fn madd52hi(c: V, a: V, b: V) -> V {
 #[inline(always)]
 pub(crate) fn shl_by(x: V, bits: u32) -> V {
     // SAFETY: module contract.
-    unsafe { _mm512_sll_epi64(x, _mm_cvtsi32_si128(bits as i32)) }
+    // A vector of counts: one instruction where a common count takes two on some CPUs.
+    unsafe { _mm512_sllv_epi64(x, set1(u64::from(bits))) }
 }
 
 /// Eight 6-byte little-endian words, from 48 bytes at `p` on. Needs `avx512vbmi`.
