@@ -238,6 +238,29 @@ fn even_moduli_are_centred_downwards() {
     }
 }
 
+/// Barrett quotients fall shortest for moduli just above a power of two, where few products show it: many are tried.
+#[test]
+fn products_where_quotients_fall_short() {
+    let mut words = Words(1);
+    for bits in [47, 48, 49, 50, 60] {
+        for q in ntt_primes_above(bits, 16).take(12) {
+            let mut large = || -> Vec<u64> { (0..2048).map(|_| q - 1 - words.next() % (q / 16)).collect() };
+            let (a, b, c, d) = (large(), large(), large(), large());
+            for kernel in Kernel::supported() {
+                let e = Elementwise::new(q, kernel);
+                let mut out: [Vec<u64>; 3] = std::array::from_fn(|_| vec![0; a.len()]);
+                let [c0, c1, c2] = &mut out;
+                e.tensor(c0, c1, c2, &a, &b, &c, &d);
+                let q = u128::from(q);
+                assert_eq!(c0, &expected([&a, &c], |[a, c]| a * c % q));
+                assert_eq!(c1, &expected([&a, &b, &c, &d], |[a, b, c, d]| (a * d + b * c) % q));
+                e.mul_add_assign(c2, &a, &c);
+                assert_eq!(c2, &expected([&a, &b, &c, &d], |[a, b, c, d]| (b * d + a * c) % q));
+            }
+        }
+    }
+}
+
 /// A gathered key gives what its limbs gave apart, whichever end of the memory they come to lie at.
 #[test]
 fn gathered_keys_give_the_same() {
