@@ -2,12 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use hippocrene::{PRESETS, Preset, Settings};
+use hippocrene::{PRESETS, Preset};
 use hippocrene_ckks::{
-    Ciphertext, Context, Evaluator, Values,
+    Ciphertext, Evaluator, Values,
     circuits::{LinearTransform, Polynomial},
 };
-use hippocrene_ring::Threads;
 use hippocrene_rlwe::{EvaluationKeys, PublicKey, SecretKey};
 
 use super::{Table, key_switch};
@@ -48,19 +47,20 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 
 /// A preset with its keys.
 struct Bench {
-    settings: Settings,
-    context: Arc<Context>,
+    session: hippocrene::Session,
     secret: SecretKey,
     public: PublicKey,
     evaluator: Evaluator,
+    /// Bytes of the relinearisation key as it is stored.
+    stored: usize,
     /// A band matrix of [`MATRIX`] diagonals.
     matrix: LinearTransform,
 }
 
 impl Bench {
     fn new(preset: Preset) -> Result<Self> {
-        let settings = preset.settings()?;
-        let context = Arc::new(Context::new(settings.parameters().clone(), Threads::single())?);
+        let session = hippocrene::Session::new(preset.settings()?, 1)?;
+        let context = session.context();
         let rlwe = context.rlwe();
         let secret = SecretKey::generate(rlwe)?;
         let public = PublicKey::generate(rlwe, &secret)?;
@@ -70,19 +70,30 @@ impl Bench {
         let matrix = LinearTransform::from_real(slots, diagonals)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
         keys.add_relinearisation(rlwe, &secret)?;
+        let stored = hippocrene::EvaluationKeys::new(session.clone(), keys.clone()).to_bytes().len();
         keys.add_conjugation(rlwe, &secret)?;
         keys.add_rotations(rlwe, &secret, 1..=HOISTED as i64)?;
         keys.add_rotations(rlwe, &secret, (0..SUMMED.ilog2()).map(|k| 1 << k))?;
         keys.add_rotations(rlwe, &secret, matrix.rotations())?;
-        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(rlwe)?));
-        Ok(Bench { settings, context, secret, public, evaluator, matrix })
+        let evaluator = Evaluator::new(Arc::clone(context), Arc::new(keys.prepare(rlwe)?));
+        Ok(Bench { session, secret, public, evaluator, stored, matrix })
+    }
+
+    /// Megabytes of the relinearisation key with both halves written out, each residue in as many bits as its prime has.
+    fn unseeded(&self) -> f64 {
+        let parameters = self.session.settings().parameters();
+        let primes = parameters.primes(parameters.full());
+        let bits: u32 = primes.iter().map(|q| u64::BITS - q.leading_zeros()).sum();
+        let digits = parameters.digits(parameters.top()).count();
+        (2 * digits * parameters.degree()) as f64 * f64::from(bits) / 8e6
     }
 }
 
 /// Every operation at one preset.
 fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let bench = Bench::new(preset)?;
-    let Bench { settings, context, secret, public, evaluator, matrix } = &bench;
+    let Bench { session: library, secret, public, evaluator, stored, matrix } = &bench;
+    let (settings, context) = (library.settings(), library.context());
     let (top, scale, slots) = (context.parameters().top(), settings.scale(), context.max_slots());
     let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
     let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
@@ -98,6 +109,10 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let mut hoisted: Vec<Ciphertext> = steps.iter().map(|_| out()).collect();
 
     let mut works = NamedWorks::default();
+    works.add("make a relinearisation key", || {
+        let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+        Ok(keys.add_relinearisation(context.rlwe(), secret)?)
+    });
     works.add("encode", || Ok(context.encode(Values::from(&values[..]), slots, scale, top).map(drop)?));
     works.add("decode", || Ok(context.decode_real(&decrypted).map(drop)?));
     works.add("encrypt, secret key", || Ok(context.encrypt(secret, &plain).map(drop)?));
@@ -138,7 +153,12 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
         .map(|(operation, seconds)| Row::new(named(&operation), 1e3 * seconds, "ms"))
         .collect();
     let key = evaluator.keys().relinearisation("measure")?.bytes() as f64 / 1e6;
-    rows.push(Row::new(named("relinearisation key"), key, "MB"));
+    rows.push(Row::new(named("relinearisation key in memory"), key, "MB"));
+    rows.push(
+        Row::new(named("relinearisation key as stored"), *stored as f64 / 1e6, "MB")
+            .against("both halves written out", bench.unseeded())
+            .target(Some(1.99)),
+    );
     rows.push(Row::new(named("fresh ciphertext"), megabytes(a.inner()), "MB"));
     Ok(rows)
 }
