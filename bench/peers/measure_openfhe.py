@@ -3,7 +3,6 @@
 import importlib.metadata
 
 import openfhe as fhe
-
 from measure import check, inputs, median_ms, report
 from shapes import SHAPES, Shape
 

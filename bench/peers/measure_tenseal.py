@@ -3,7 +3,6 @@
 import importlib.metadata
 
 import tenseal.sealapi as seal
-
 from measure import check, inputs, median_ms, report
 from shapes import SHAPES, Shape
 

@@ -97,7 +97,9 @@ def main() -> None:
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
-    json.dump([measure(arguments.environments, package) for package in arguments.package or PEERS], sys.stdout, indent=1)
+    json.dump(
+        [measure(arguments.environments, package) for package in arguments.package or PEERS], sys.stdout, indent=1
+    )
     print()
 
 
