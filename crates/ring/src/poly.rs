@@ -15,17 +15,27 @@ pub enum Domain {
 
 /// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`, limb-major, 64-byte aligned.
 /// Which modulus a limb belongs to is known by the modulus that the polynomial goes with, not by the polynomial.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Poly {
     degree: usize,
     domain: Domain,
+    limbs: usize,
+    /// At least `limbs` limbs; what is behind them is unspecified.
     data: AVec<u64, ConstAlign<64>>,
 }
+
+impl PartialEq for Poly {
+    fn eq(&self, other: &Self) -> bool {
+        (self.degree, self.domain) == (other.degree, other.domain) && self.as_slice() == other.as_slice()
+    }
+}
+
+impl Eq for Poly {}
 
 impl Poly {
     /// The zero polynomial with `limbs` limbs of ring degree `degree`.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
-        Poly { degree, domain, data: AVec::from_iter(64, std::iter::repeat_n(0, degree * limbs)) }
+        Poly { degree, domain, limbs, data: AVec::from_iter(64, std::iter::repeat_n(0, degree * limbs)) }
     }
 
     /// The ring degree `N`.
@@ -35,7 +45,7 @@ impl Poly {
 
     /// How many limbs it has.
     pub fn limb_count(&self) -> usize {
-        self.data.len() / self.degree
+        self.limbs
     }
 
     /// The domain of its residues.
@@ -50,27 +60,29 @@ impl Poly {
 
     /// Limb `i`.
     pub fn limb(&self, i: usize) -> &[u64] {
+        debug_assert!(i < self.limbs);
         &self.data[i * self.degree..(i + 1) * self.degree]
     }
 
     /// Limb `i`, to be changed.
     pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
+        debug_assert!(i < self.limbs);
         &mut self.data[i * self.degree..(i + 1) * self.degree]
     }
 
     /// The limbs in order.
     pub fn limbs(&self) -> std::slice::ChunksExact<'_, u64> {
-        self.data.chunks_exact(self.degree)
+        self.as_slice().chunks_exact(self.degree)
     }
 
     /// The limbs in order, to be changed.
     pub fn limbs_mut(&mut self) -> std::slice::ChunksExactMut<'_, u64> {
-        self.data.chunks_exact_mut(self.degree)
+        self.data[..self.limbs * self.degree].chunks_exact_mut(self.degree)
     }
 
     /// Calls `f(i, limb i)` for every limb, shared out to `threads`.
     pub fn for_each_limb(&mut self, threads: &Threads, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
-        threads.for_each_chunk(&mut self.data, self.degree, f);
+        threads.for_each_chunk(&mut self.data[..self.limbs * self.degree], self.degree, f);
     }
 
     /// Calls `f(i, limb i of self, limb i of other)` for every limb, shared out to `threads`.
@@ -80,41 +92,45 @@ impl Poly {
         threads: &Threads,
         f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync + Send,
     ) {
-        threads.for_each_chunk_pair(&mut self.data, &mut other.data, self.degree, f);
+        let degree = self.degree;
+        threads.for_each_chunk_pair(self.as_mut_slice(), other.as_mut_slice(), degree, f);
     }
 
     /// All residues, limb after limb.
     pub fn as_slice(&self) -> &[u64] {
-        &self.data
+        &self.data[..self.limbs * self.degree]
     }
 
     /// All residues, limb after limb, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
-        &mut self.data
+        &mut self.data[..self.limbs * self.degree]
     }
 
-    /// Changes the number of limbs: new limbs are zero, surplus ones are dropped. Memory is kept, so that growing back within
-    /// what was once held allocates nothing.
+    /// Changes the number of limbs; the residues of new limbs are unspecified. Memory is kept, so that growing back within what was
+    /// once held allocates nothing.
     pub fn resize_limbs(&mut self, limbs: usize) {
-        self.data.resize(limbs * self.degree, 0);
+        self.limbs = limbs;
+        if self.data.len() < limbs * self.degree {
+            self.data.resize(limbs * self.degree, 0);
+        }
     }
 
     /// How many limbs the memory already held has room for.
     pub fn capacity_limbs(&self) -> usize {
-        self.data.capacity() / self.degree
+        self.data.len() / self.degree
     }
 
     /// Makes this a copy of `other`, in the memory already held where that is enough.
     pub fn copy_from(&mut self, other: &Poly) {
         self.degree = other.degree;
         self.domain = other.domain;
-        self.data.resize(other.data.len(), 0);
-        self.data.copy_from_slice(&other.data);
+        self.resize_limbs(other.limbs);
+        self.as_mut_slice().copy_from_slice(other.as_slice());
     }
 
     /// Overwrites every residue with zero.
     pub fn clear(&mut self) {
-        self.data.fill(0);
+        self.as_mut_slice().fill(0);
     }
 }
 

@@ -54,19 +54,17 @@ impl Threads {
         }
     }
 
-    /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`.
+    /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`; the last may be shorter.
     pub fn for_each_chunk(&self, data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
         match &self.pool {
-            None => data.chunks_exact_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)),
+            None => data.chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)),
             Some(pool) => {
-                pool.install(|| {
-                    data.par_chunks_exact_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk))
-                });
+                pool.install(|| data.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
             }
         }
     }
 
-    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one length.
+    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one length; the last may be shorter.
     pub fn for_each_chunk_pair(
         &self,
         a: &mut [u64],
@@ -76,17 +74,17 @@ impl Threads {
     ) {
         match &self.pool {
             None => {
-                let pairs = a.chunks_exact_mut(size).zip(b.chunks_exact_mut(size));
+                let pairs = a.chunks_mut(size).zip(b.chunks_mut(size));
                 pairs.enumerate().for_each(|(i, (a, b))| f(i, a, b));
             }
             Some(pool) => pool.install(|| {
-                let pairs = a.par_chunks_exact_mut(size).zip(b.par_chunks_exact_mut(size));
+                let pairs = a.par_chunks_mut(size).zip(b.par_chunks_mut(size));
                 pairs.enumerate().for_each(|(i, (a, b))| f(i, a, b));
             }),
         }
     }
 
-    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length.
+    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length; the last may be shorter.
     pub fn for_each_chunk_triple(
         &self,
         slices: [&mut [u64]; 3],
@@ -96,13 +94,12 @@ impl Threads {
         let [a, b, c] = slices;
         match &self.pool {
             None => {
-                let triples =
-                    a.chunks_exact_mut(size).zip(b.chunks_exact_mut(size)).zip(c.chunks_exact_mut(size));
+                let triples = a.chunks_mut(size).zip(b.chunks_mut(size)).zip(c.chunks_mut(size));
                 triples.enumerate().for_each(|(i, ((a, b), c))| f(i, [a, b, c]));
             }
             Some(pool) => pool.install(|| {
-                let pairs = a.par_chunks_exact_mut(size).zip(b.par_chunks_exact_mut(size));
-                let triples = pairs.zip(c.par_chunks_exact_mut(size));
+                let pairs = a.par_chunks_mut(size).zip(b.par_chunks_mut(size));
+                let triples = pairs.zip(c.par_chunks_mut(size));
                 triples.enumerate().for_each(|(i, ((a, b), c))| f(i, [a, b, c]));
             }),
         }

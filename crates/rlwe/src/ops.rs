@@ -1,7 +1,7 @@
 //! Arithmetic on ciphertexts that all schemes share. Noise is followed where it does not depend on the messages; who multiplies
 //! sets it.
 
-use hippocrene_ring::{Domain, Poly, automorphism::Automorphism};
+use hippocrene_ring::{Domain, Poly};
 
 use crate::{
     Ciphertext, Context, Decomposed, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey, RlweError, noise,
@@ -288,7 +288,7 @@ impl Context {
         let decomposed = self.decompose(c, from)?;
         out.reshape(2, to, self.key_switch_noise(from, to, t), fingerprint);
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        self.switch_keys_into([out0, out1], &decomposed, key, added, to, t)
+        self.switch_keys_into([out0, out1], &decomposed, key, added, to, t, None)
     }
 
     /// Applies `X -> X^element` to the message.
@@ -307,8 +307,9 @@ impl Context {
             out.copy_from(a);
             return Ok(());
         }
-        let hoisted = self.hoist(a)?;
-        self.apply_galois_hoisted_into(out, a, &hoisted, element, keys, t)
+        self.check_two_parts(a, "rotate")?;
+        let decomposed = self.decompose(a.part(1), a.modulus())?;
+        self.apply_galois_hoisted_into(out, a, &decomposed, element, keys, t)
     }
 
     /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`].
@@ -317,7 +318,7 @@ impl Context {
     /// When the ciphertext has more than two parts.
     pub fn hoist<'a>(&'a self, a: &'a Ciphertext) -> Result<Decomposed<'a>, RlweError> {
         self.check_two_parts(a, "rotate")?;
-        self.decompose(a.part(1), a.modulus())
+        self.decompose_hoisted(a.part(1), a.modulus())
     }
 
     /// [`Context::apply_galois_into`] of the ciphertext `a` that has been decomposed as `hoisted`.
@@ -342,18 +343,17 @@ impl Context {
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
         let key = keys.galois(element)?;
-        let mut switched = [0, 1].map(|_| self.scratch(modulus, Domain::Evaluation));
-        let [s0, s1] = &mut switched;
-        self.switch_keys_into([s0, s1], hoisted, key, [Some(a.part(0)), None], modulus, t)?;
         out.reshape(2, modulus, a.noise().plus(self.key_switch_noise(modulus, modulus, t)), a.key());
-        for (out, switched) in out.parts_mut().iter_mut().zip(&switched) {
-            self.permute(out, switched, &automorphism);
-        }
-        Ok(())
-    }
-
-    fn permute(&self, out: &mut Poly, a: &Poly, automorphism: &Automorphism) {
-        out.for_each_limb(self.threads(), |k, out| automorphism.apply_evaluation(out, a.limb(k)));
+        let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
+        self.switch_keys_into(
+            [out0, out1],
+            hoisted,
+            key,
+            [Some(a.part(0)), None],
+            modulus,
+            t,
+            Some(&automorphism),
+        )
     }
 
     /// Brings a ciphertext from modulus `Q` to `to = Q'`, scaling message and noise by `Q'/Q`.

@@ -4,28 +4,34 @@
 //! `(R x - delta)/S`, where `delta = R x mod S` and `delta = 0 mod t`. It is the rescale of CKKS, the rational rescale of
 //! GRAFT (Def. 3.1), the ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
 
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
 use hippocrene_ring::{
     Domain, Poly,
     arith::{add_mod, inv_mod, mul_mod},
+    automorphism::Automorphism,
     convert::BaseConverter,
     elementwise::Scalar,
     ntt::InverseFactor,
 };
 
-use crate::{
-    Context, Modulus, RlweError,
-    context::{LimbMuts, LimbRefs},
-};
+use crate::{Context, Modulus, RlweError, context::LimbRefs};
+
+/// How many limbs are worked on together, so that they stay in the cache: as many as base conversion makes at a time.
+pub(crate) const GROUP: usize = 4;
 
 /// The constants of one switch.
 #[derive(Debug)]
 pub(crate) struct SwitchPlan {
+    from: Modulus,
+    to: Modulus,
     /// The factors of `S`, which are divided away.
-    dropped: Modulus,
+    pub(crate) dropped: Modulus,
     /// From the factors of `S` to those of `Q'` (and `t`, last, when it is not 1).
     converter: BaseConverter,
     /// For each factor of `S`: `R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
-    inputs: Vec<(InverseFactor, Scalar)>,
+    pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
     /// For each factor of `Q'`: `R`, unless it is 1.
     raise: Option<Vec<Scalar>>,
     /// For each factor of `Q'`: `S^{-1}`.
@@ -71,6 +77,8 @@ impl SwitchPlan {
             },
         };
         Ok(SwitchPlan {
+            from,
+            to,
             dropped,
             inputs,
             raise: (!added.is_one())
@@ -116,75 +124,131 @@ impl Context {
                 need: "the limbs of the source modulus are needed",
             });
         }
-        let plan = self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))?;
-        let evaluation = x.domain() == Domain::Evaluation;
-        out.resize_limbs(to.limb_count());
-        out.set_domain(x.domain());
-
-        let mut delta = self.scratch_limbs(to.limb_count() + usize::from(t > 1), Domain::Coefficient);
-        if plan.dropped.is_one() {
-            delta.clear();
-        } else {
-            let mut remainder = self.scratch(plan.dropped, Domain::Coefficient);
-            remainder.for_each_limb(self.threads(), |k, y| {
-                let factor = plan.dropped.factors().nth(k).expect("a limb of this modulus");
-                let limb = x.limb(from.limb_of(factor));
-                if evaluation {
+        let plan = self.switch_plan(from, to, t)?;
+        let mut remainder = self.scratch(plan.dropped, Domain::Coefficient);
+        remainder.for_each_limb(self.threads(), |k, y| {
+            let factor = plan.dropped.factors().nth(k).expect("a limb of this modulus");
+            let limb = x.limb(from.limb_of(factor));
+            match x.domain() {
+                Domain::Evaluation => {
                     y.copy_from_slice(limb);
                     self.ring(factor).ntt().inverse_scaled(y, &plan.inputs[k].0);
-                } else {
-                    self.ring(factor).elementwise().mul_scalar(y, limb, &plan.inputs[k].1);
                 }
-            });
-            let y: LimbRefs = remainder.limbs().collect();
-            let mut outputs: LimbMuts = delta.limbs_mut().collect();
-            plan.converter.convert_exact(&mut outputs, &y);
-            drop(outputs);
-            if let Some((t, factor)) = plan.exact {
-                self.make_divisible(&mut delta, &plan, to, t, factor);
-            }
-        }
-
-        let (delta, _) = delta.as_mut_slice().split_at_mut(to.limb_count() * self.degree());
-        self.threads().for_each_chunk_pair(out.as_mut_slice(), delta, self.degree(), |k, out, delta| {
-            let factor = to.factors().nth(k).expect("a limb of this modulus");
-            let ring = self.ring(factor);
-            if evaluation {
-                ring.ntt().forward_lazy(delta);
-            }
-            let elementwise = ring.elementwise();
-            match (&plan.raise, from.contains(factor)) {
-                (None, _) => {
-                    elementwise.sub_mul_scalar(out, x.limb(from.limb_of(factor)), delta, &plan.lower[k]);
-                }
-                (Some(raise), true) => {
-                    let mut raised = self.scratch_limbs(1, Domain::Evaluation);
-                    elementwise.mul_scalar(raised.limb_mut(0), x.limb(from.limb_of(factor)), &raise[k]);
-                    elementwise.sub_mul_scalar(out, raised.limb(0), delta, &plan.lower[k]);
-                }
-                (Some(_), false) => {
-                    let mut zero = self.scratch_limbs(1, Domain::Evaluation);
-                    zero.clear();
-                    elementwise.sub_mul_scalar(out, zero.limb(0), delta, &plan.lower[k]);
-                }
+                Domain::Coefficient => self.ring(factor).elementwise().mul_scalar(y, limb, &plan.inputs[k].1),
             }
         });
+        let remainder: LimbRefs = remainder.limbs().collect();
+        self.finish_switch(out, x, &plan, &remainder, None);
         Ok(())
     }
 
-    /// Adds to `delta`, whose last limb is `delta mod t`, the multiple `S v` of least absolute value that makes it 0 modulo `t`.
-    fn make_divisible(&self, delta: &mut Poly, plan: &SwitchPlan, to: Modulus, t: u64, factor: u64) {
-        let degree = self.degree();
-        let (limbs, last) = delta.as_mut_slice().split_at_mut(to.limb_count() * degree);
-        last.iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
-        let last = &*last;
-        self.threads().for_each_chunk(limbs, degree, |k, limb| {
-            let q = self.limb_ring(to, k).modulus();
-            let s = plan.dropped_product[k];
-            for (x, &v) in limb.iter_mut().zip(last) {
-                let v = if v > t / 2 { q - (t - v) % q } else { v % q };
-                *x = add_mod(*x % q, mul_mod(v % q, s, q), q);
+    /// The constants of the switch from `from` to `to`.
+    pub(crate) fn switch_plan(
+        &self,
+        from: Modulus,
+        to: Modulus,
+        t: u64,
+    ) -> Result<Arc<SwitchPlan>, RlweError> {
+        self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))
+    }
+
+    /// The second half of a switch: `remainder` holds, for each factor `s` of what is divided away, the residues of
+    /// `R (S/s)^{-1} x` modulo `s` as coefficients; of `x` only the limbs that stay are read. The result goes through
+    /// `automorphism`, in the evaluation domain.
+    ///
+    /// Outputs are made a few limbs at a time, so that they stay in the cache from the conversion to the end.
+    pub(crate) fn finish_switch(
+        &self,
+        out: &mut Poly,
+        x: &Poly,
+        plan: &SwitchPlan,
+        remainder: &LimbRefs<'_>,
+        automorphism: Option<&Automorphism>,
+    ) {
+        let (degree, to) = (self.degree(), plan.to);
+        out.resize_limbs(to.limb_count());
+        out.set_domain(x.domain());
+        let mut last = self.scratch_limbs(usize::from(plan.exact.is_some()), Domain::Coefficient);
+        if let Some((t, factor)) = plan.exact {
+            match plan.dropped.is_one() {
+                true => last.clear(),
+                false => {
+                    plan.converter.convert_exact_into(&mut [(to.limb_count(), last.limb_mut(0))], remainder)
+                }
+            }
+            last.limb_mut(0).iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
+        }
+        let last = plan.exact.map(|(t, _)| (t, last.limb(0)));
+        self.threads().for_each_chunk(out.as_mut_slice(), GROUP * degree, |group, out| {
+            let first = group * GROUP;
+            let count = out.len() / degree;
+            let mut scratch = self.scratch_limbs(count + 1, x.domain());
+            let (delta, spare) = scratch.as_mut_slice().split_at_mut(count * degree);
+            if plan.dropped.is_one() {
+                delta.fill(0);
+            } else {
+                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
+                    (first..).zip(delta.chunks_exact_mut(degree)).collect();
+                plan.converter.convert_exact_into(&mut outputs, remainder);
+            }
+            for (k, (out, delta)) in
+                out.chunks_exact_mut(degree).zip(delta.chunks_exact_mut(degree)).enumerate()
+            {
+                self.finish_limb(out, x, plan, first + k, delta, last, spare, automorphism);
             }
         });
+    }
+
+    /// Limb `k` of the result, from `delta` modulo its factor.
+    #[allow(clippy::too_many_arguments)]
+    fn finish_limb(
+        &self,
+        out: &mut [u64],
+        x: &Poly,
+        plan: &SwitchPlan,
+        k: usize,
+        delta: &mut [u64],
+        last: Option<(u64, &[u64])>,
+        spare: &mut [u64],
+        automorphism: Option<&Automorphism>,
+    ) {
+        let factor = plan.to.factors().nth(k).expect("a limb of this modulus");
+        let ring = self.ring(factor);
+        let elementwise = ring.elementwise();
+        if let Some((t, last)) = last {
+            make_divisible(delta, ring.modulus(), plan.dropped_product[k], t, last);
+        }
+        if x.domain() == Domain::Evaluation {
+            ring.ntt().forward_lazy(delta);
+        }
+        match (&plan.raise, plan.from.contains(factor), automorphism) {
+            (None, _, None) => {
+                elementwise.sub_mul_scalar(out, x.limb(plan.from.limb_of(factor)), delta, &plan.lower[k]);
+            }
+            (None, _, Some(automorphism)) => {
+                elementwise.sub_mul_scalar(spare, x.limb(plan.from.limb_of(factor)), delta, &plan.lower[k]);
+                automorphism.apply_evaluation(out, spare);
+            }
+            (Some(raise), common, automorphism) => {
+                match common {
+                    true => elementwise.mul_scalar(spare, x.limb(plan.from.limb_of(factor)), &raise[k]),
+                    false => spare.fill(0),
+                }
+                elementwise.sub_mul_scalar(out, spare, delta, &plan.lower[k]);
+                if let Some(automorphism) = automorphism {
+                    spare.copy_from_slice(out);
+                    automorphism.apply_evaluation(out, spare);
+                }
+            }
+        }
+    }
+}
+
+/// Adds to `delta` modulo `q` the multiple `S v` of least absolute value that makes it 0 modulo `t`: `v` in `[0, t)` stands for its
+/// representative in `(-t/2, t/2]`.
+fn make_divisible(delta: &mut [u64], q: u64, s: u64, t: u64, v: &[u64]) {
+    for (x, &v) in delta.iter_mut().zip(v) {
+        let v = if v > t / 2 { q - (t - v) % q } else { v % q };
+        *x = add_mod(*x % q, mul_mod(v % q, s, q), q);
     }
 }

@@ -1,6 +1,6 @@
 //! The gadget: how a polynomial is decomposed into digits at one modulus.
 
-use hippocrene_ring::{convert::BaseConverter, ntt::InverseFactor};
+use hippocrene_ring::{arith::mul_mod, convert::BaseConverter, elementwise::Scalar, ntt::InverseFactor};
 
 use crate::{Context, Modulus};
 
@@ -11,6 +11,8 @@ pub(crate) struct Decomposition {
     pub(crate) digits: Vec<Digit>,
     /// For each limb of `Q`: the factor `(D/q)^{-1}` for its inverse transform, `D` the digit it belongs to.
     pub(crate) inputs: Vec<InverseFactor>,
+    /// For each limb of `Q`: the product `P` of the specials.
+    pub(crate) specials: Vec<Scalar>,
 }
 
 /// One digit: the residues modulo a divisor `D` of `Q`, extended to the other factors of `PQ`.
@@ -50,6 +52,14 @@ impl Decomposition {
                 context.ring(i).ntt().inverse_factor(factor)
             })
             .collect();
-        Decomposition { digits, inputs }
+        let specials = context
+            .rings(modulus)
+            .map(|ring| {
+                let q = ring.modulus();
+                let factors = parameters.specials().factors();
+                ring.scalar(factors.fold(1, |p, i| mul_mod(p, parameters.factor(i) % q, q)))
+            })
+            .collect();
+        Decomposition { digits, inputs, specials }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, sample::SIGMA, scratch::Scratch};
+use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, sample::SIGMA, scratch::Scratch};
 
 use super::gadget::Decomposition;
 use crate::{
@@ -11,22 +11,28 @@ use crate::{
     context::{LimbMuts, LimbRefs},
     modulus::MAX_FACTORS,
     noise::{self, Noise},
+    switch::{GROUP, SwitchPlan},
 };
 
-/// A polynomial modulo `Q` decomposed into digits, each modulo `PQ` in the evaluation domain: what rotations of one ciphertext
-/// share (hoisting, Halevi and Shoup, ePrint 2018/244).
+/// A polynomial modulo `Q` decomposed into digits, each to be known modulo `PQ` in the evaluation domain.
+///
+/// From [`Context::decompose`] the digits are extended to `PQ` as a key switch goes along, a few limbs at a time; from
+/// [`Context::decompose_hoisted`] they are extended at once, to be shared by the rotations of one ciphertext (hoisting, Halevi and
+/// Shoup, ePrint 2018/244).
 #[derive(Debug)]
 pub struct Decomposed<'a> {
     plan: Arc<Decomposition>,
     modulus: Modulus,
-    /// For each digit its limbs modulo the other factors of `PQ`.
-    extended: ArrayVec<Scratch<'a>, MAX_FACTORS>,
     /// The polynomial itself: the limbs of each digit modulo its own factors.
     original: &'a Poly,
+    /// The coefficients of the digits: what base conversion extends.
+    coefficients: Scratch<'a>,
+    /// For each digit its limbs modulo the other factors of `PQ`, if they were extended at once.
+    extended: Option<ArrayVec<Scratch<'a>, MAX_FACTORS>>,
 }
 
 impl Context {
-    /// Decomposes `poly`, modulo `modulus` (a product of units) in the evaluation domain, into digits.
+    /// Decomposes `poly`, modulo `modulus` (a product of units) in the evaluation domain, for one key switch.
     ///
     /// # Errors
     /// When the polynomial does not fit, or the parameters have no key switching.
@@ -43,58 +49,41 @@ impl Context {
             limb.copy_from_slice(poly.limb(k));
             self.limb_ring(modulus, k).ntt().inverse_scaled(limb, &plan.inputs[k]);
         });
+        Ok(Decomposed { plan, modulus, original: poly, coefficients, extended: None })
+    }
+
+    /// Decomposes `poly` for several key switches.
+    ///
+    /// # Errors
+    /// As [`Context::decompose`].
+    pub fn decompose_hoisted<'a>(
+        &'a self,
+        poly: &'a Poly,
+        modulus: Modulus,
+    ) -> Result<Decomposed<'a>, RlweError> {
+        let mut decomposed = self.decompose(poly, modulus)?;
         let mut extended = ArrayVec::new();
-        for digit in &plan.digits {
+        for digit in &decomposed.plan.digits {
             let mut limbs = self.scratch(digit.others, Domain::Evaluation);
-            let inputs: LimbRefs =
-                digit.factors.factors().map(|i| coefficients.limb(modulus.limb_of(i))).collect();
             let mut outputs: LimbMuts = limbs.limbs_mut().collect();
-            digit.converter.convert(&mut outputs, &inputs);
+            digit.converter.convert(&mut outputs, &decomposed.digit_coefficients(digit.factors));
             drop(outputs);
             limbs.for_each_limb(self.threads(), |k, limb| {
                 self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
             });
             extended.push(limbs);
         }
-        Ok(Decomposed { plan, modulus, extended, original: poly })
-    }
-
-    /// The inner product of the digits of `decomposed` with a switching key: `acc0 + acc1 s = P c s' + e`, modulo `P Q`, for the
-    /// decomposed `c` and a key from `s'` to `s`.
-    fn inner_product(
-        &self,
-        acc0: &mut Poly,
-        acc1: &mut Poly,
-        decomposed: &Decomposed<'_>,
-        key: &PreparedSwitchingKey,
-    ) {
-        let extended_modulus = decomposed.modulus.lcm(self.parameters().specials());
-        acc0.for_each_limb_pair(acc1, self.threads(), |k, acc0, acc1| {
-            let factor = extended_modulus.factors().nth(k).expect("a limb of this modulus");
-            let digits: ArrayVec<(usize, &[u64]), MAX_FACTORS> = decomposed
-                .plan
-                .digits
-                .iter()
-                .zip(&decomposed.extended)
-                .map(|(digit, limbs)| {
-                    let limb = if digit.factors.contains(factor) {
-                        decomposed.original.limb(decomposed.modulus.limb_of(factor))
-                    } else {
-                        limbs.limb(digit.others.limb_of(factor))
-                    };
-                    (digit.index, limb)
-                })
-                .collect();
-            self.ring(factor).elementwise().inner_product(acc0, acc1, &digits, key.limb(factor));
-        });
+        decomposed.extended = Some(extended);
+        Ok(decomposed)
     }
 
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added` (polynomials modulo `Q`),
-    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `to = Q'`, in one modulus switch from `PQ`.
-    /// Everything is in the evaluation domain.
+    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `to = Q'`, in one modulus switch from `PQ`. The result goes
+    /// through `automorphism`. Everything is in the evaluation domain.
     ///
     /// # Errors
     /// When moduli or parameters do not fit.
+    #[allow(clippy::too_many_arguments)]
     pub fn switch_keys_into(
         &self,
         out: [&mut Poly; 2],
@@ -103,39 +92,100 @@ impl Context {
         added: [Option<&Poly>; 2],
         to: Modulus,
         t: u64,
+        automorphism: Option<&Automorphism>,
     ) -> Result<(), RlweError> {
         self.check_digest(key.parameters(), "switch keys")?;
-        let parameters = self.parameters();
         let from = decomposed.modulus;
-        let extended = from.lcm(parameters.specials());
+        for added in added.iter().flatten() {
+            self.check_message(added, from, "switch keys")?;
+        }
+        let extended = from.lcm(self.parameters().specials());
+        let plan = self.switch_plan(extended, to, t)?;
         let mut acc0 = self.scratch(extended, Domain::Evaluation);
         let mut acc1 = self.scratch(extended, Domain::Evaluation);
-        self.inner_product(&mut acc0, &mut acc1, decomposed, key);
-        for ((acc, added), out) in [&mut acc0, &mut acc1].into_iter().zip(added).zip(out) {
-            if let Some(added) = added {
-                self.check_message(added, from, "switch keys")?;
-                self.add_times_specials(acc, added, from);
-            }
-            self.switch_modulus(out, acc, extended, to, t)?;
+        let degree = self.degree();
+        self.threads().for_each_chunk_pair(
+            acc0.as_mut_slice(),
+            acc1.as_mut_slice(),
+            GROUP * degree,
+            |group, acc0, acc1| {
+                self.accumulate(group * GROUP, [acc0, acc1], decomposed, key, added, &plan);
+            },
+        );
+        for (acc, out) in [&acc0, &acc1].into_iter().zip(out) {
+            let remainder: LimbRefs = plan.dropped.factors().map(|i| acc.limb(extended.limb_of(i))).collect();
+            self.finish_switch(out, acc, &plan, &remainder, automorphism);
         }
         Ok(())
     }
 
-    /// `acc += P added` for `acc` modulo `PQ` and `added` modulo `Q`.
-    fn add_times_specials(&self, acc: &mut Poly, added: &Poly, from: Modulus) {
-        let parameters = self.parameters();
-        acc.for_each_limb(self.threads(), |k, acc| {
-            // Units come before specials, so that limb k of PQ is limb k of Q as long as there is one.
-            if k < from.limb_count() {
-                let ring = self.limb_ring(from, k);
-                let q = ring.modulus();
-                let p = parameters
-                    .specials()
-                    .factors()
-                    .fold(1, |p, i| hippocrene_ring::arith::mul_mod(p, parameters.factor(i) % q, q));
-                ring.elementwise().mul_scalar_add_assign(acc, added.limb(k), &ring.scalar(p));
+    /// The limbs of `PQ` from `first` on, as many as `acc` has room for, of the inner product of the digits with the key, plus `P`
+    /// times `added`. Limbs that the modulus switch divides away are left as it wants them: as scaled coefficients.
+    fn accumulate(
+        &self,
+        first: usize,
+        acc: [&mut [u64]; 2],
+        decomposed: &Decomposed<'_>,
+        key: &PreparedSwitchingKey,
+        added: [Option<&Poly>; 2],
+        plan: &SwitchPlan,
+    ) {
+        let degree = self.degree();
+        let gadget = &*decomposed.plan;
+        let extended = decomposed.modulus.lcm(self.parameters().specials());
+        let targets: ArrayVec<usize, GROUP> =
+            extended.factors().skip(first).take(acc[0].len() / degree).collect();
+
+        // The digits modulo these factors: limb `GROUP d + i` is digit `d` modulo target `i`.
+        let fresh = if decomposed.extended.is_none() { gadget.digits.len() * GROUP } else { 0 };
+        let mut limbs = self.scratch_limbs(fresh, Domain::Evaluation);
+        for (digit, limbs) in gadget.digits.iter().zip(limbs.as_mut_slice().chunks_exact_mut(GROUP * degree))
+        {
+            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = targets
+                .iter()
+                .zip(limbs.chunks_exact_mut(degree))
+                .filter(|(factor, _)| digit.others.contains(**factor))
+                .map(|(factor, limb)| (digit.others.limb_of(*factor), limb))
+                .collect();
+            if !outputs.is_empty() {
+                digit.converter.convert_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
             }
-        });
+            for (k, limb) in outputs {
+                self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
+            }
+        }
+
+        let [acc0, acc1] = acc;
+        for (i, (acc0, acc1)) in acc0.chunks_exact_mut(degree).zip(acc1.chunks_exact_mut(degree)).enumerate()
+        {
+            let factor = targets[i];
+            let digits: ArrayVec<(usize, &[u64]), MAX_FACTORS> = gadget
+                .digits
+                .iter()
+                .enumerate()
+                .map(|(d, digit)| {
+                    let limb = match &decomposed.extended {
+                        _ if digit.factors.contains(factor) => {
+                            decomposed.original.limb(decomposed.modulus.limb_of(factor))
+                        }
+                        Some(extended) => extended[d].limb(digit.others.limb_of(factor)),
+                        None => limbs.limb(GROUP * d + i),
+                    };
+                    (digit.index, limb)
+                })
+                .collect();
+            let ring = self.ring(factor);
+            ring.elementwise().inner_product(acc0, acc1, &digits, key.limb(factor));
+            for (acc, added) in [acc0, acc1].into_iter().zip(added) {
+                if let Some(added) = added.filter(|_| decomposed.modulus.contains(factor)) {
+                    let limb = decomposed.modulus.limb_of(factor);
+                    ring.elementwise().mul_scalar_add_assign(acc, added.limb(limb), &gadget.specials[limb]);
+                }
+                if plan.dropped.contains(factor) {
+                    ring.ntt().inverse_scaled(acc, &plan.inputs[plan.dropped.limb_of(factor)].0);
+                }
+            }
+        }
     }
 
     /// The noise that a key switch of a polynomial modulo `from` adds when it ends modulo `to`: that of the inner product,
@@ -147,5 +197,12 @@ impl Context {
         noise::inner_product(self.degree(), SIGMA * t as f64, digits)
             .scaled(down)
             .plus(noise::rounding(parameters.secret_weight(), t))
+    }
+}
+
+impl Decomposed<'_> {
+    /// The coefficients of the digit modulo `factors`.
+    fn digit_coefficients(&self, factors: Modulus) -> LimbRefs<'_> {
+        factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
     }
 }
