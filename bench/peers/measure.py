@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 
 def median_ms(work: Callable[[], object], seconds: float = 0.6, least: int = 5) -> float:
-    """The median time of `work` in milliseconds, over `seconds` but at least `least` runs, after one to warm up."""
+    """The median time of `work` in ms over `seconds`, but at least `least` runs, after one to warm up."""
     work()
     samples: list[float] = []
     start = time.perf_counter()

@@ -1,8 +1,8 @@
 """Measures the peers that come as Python wheels, live, and prints JSON.
 
-Each wheel is installed into a virtual environment of its own, made on first use under the folder given, for the first
-Python on this machine that the wheel works with. Where none does, the output says why. Only the standard library is used
-here, so that any Python >= 3.9 can run it.
+Each wheel is installed into a virtual environment of its own, made on first use under the folder given,
+for the first Python on this machine that the wheel works with. Where none does, the output says why. Only
+the standard library is used here, so that any Python >= 3.9 can run it.
 """
 
 import argparse
@@ -15,14 +15,15 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# What to install, what to run, and the Pythons to try first: the openfhe wheel holds a module for one version of Python only.
+# What to install, what to run, and the Pythons to try first: the openfhe wheel holds a module for one
+# version of Python only.
 PEERS = {
     "openfhe": ("openfhe==1.6.1.*", "measure_openfhe.py", ("3.10", "3.12")),
     "tenseal": ("tenseal==0.3.*", "measure_tenseal.py", ()),
 }
 
 
-class Failed(Exception):
+class StepError(Exception):
     """A step that did not work, in words."""
 
 
@@ -32,15 +33,15 @@ def run(what: str, command: list[str], timeout: int) -> str:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise Failed(f"{what}: {error}") from error
+        raise StepError(f"{what}: {error}") from error
     if done.returncode != 0:
         lines = (done.stderr or done.stdout).strip().splitlines()
-        raise Failed(f"{what}: {lines[-1].strip() if lines else f'exit status {done.returncode}'}")
+        raise StepError(f"{what}: {lines[-1].strip() if lines else f'exit status {done.returncode}'}")
     return done.stdout
 
 
 def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The Pythons of this machine as pairs of version ("3.11") and path, one per version, the preferred ones first."""
+    """The Pythons of this machine, each as version ("3.11") and path, the preferred versions first."""
     names = [*(f"python{version}" for version in preferred), *(f"python3.{minor}" for minor in range(14, 8, -1))]
     candidates = [Path(sys.executable), *(Path(path) for name in names if (path := shutil.which(name)))]
     managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
@@ -49,7 +50,7 @@ def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
     for path in candidates:
         try:
             version = run(str(path), [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], 30).strip()
-        except Failed:
+        except StepError:
             continue  # a shim for a version that is not there
         found.setdefault(version, str(path))
     order = [version for version in preferred if version in found]
@@ -64,7 +65,7 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
         run("make a virtual environment", [python, "-m", "venv", str(home)], 120)
     try:
         run("import it", [str(inside), "-c", f"import {package}"], 60)
-    except Failed:
+    except StepError:
         install = [str(inside), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", requirement]
         run("install it", install, 600)
         run("import it", [str(inside), "-c", f"import {package}"], 60)
@@ -78,12 +79,12 @@ def measure(folder: Path, package: str) -> dict:
     for version, python in pythons(preferred):
         try:
             inside = environment(folder, package, requirement, version, python)
-        except Failed as error:
+        except StepError as error:
             reasons.append(f"Python {version}: {error}")
             continue
         try:
             return json.loads(run(program, [inside, str(HERE / program)], 900))
-        except (Failed, ValueError) as error:
+        except (StepError, ValueError) as error:
             reasons.append(f"Python {version}: {error}")
     return {"peer": f"{package} wheel", "missing": "; ".join(reasons) or "there is no Python"}
 
