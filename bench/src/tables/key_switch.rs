@@ -53,7 +53,15 @@ fn key_switch(
         log_n,
         [&mut || {
             let decomposed = context.decompose(&message, top)?;
-            Ok(context.switch_keys_into([&mut out0, &mut out1], &decomposed, key, [None, None], top, 1)?)
+            Ok(context.switch_keys_into(
+                [&mut out0, &mut out1],
+                &decomposed,
+                key,
+                [None, None],
+                top,
+                1,
+                None,
+            )?)
         }],
     )?;
     let shape = format!("N = 2^{log_n}, {units} + {specials}");
