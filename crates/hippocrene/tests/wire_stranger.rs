@@ -1,0 +1,350 @@
+//! A reader written from `docs/wire-format.md` alone: it uses nothing of the library that wrote the files, down to ChaCha20 and CRC-32.
+
+mod wire_common;
+
+use num_complex::Complex64;
+use wire_common::things;
+
+fn number(bytes: &mut &[u8], length: usize) -> u128 {
+    let (now, rest) = bytes.split_at(length);
+    *bytes = rest;
+    now.iter().rev().fold(0, |x, b| x << 8 | u128::from(*b))
+}
+
+fn float(bytes: &mut &[u8]) -> f64 {
+    f64::from_bits(number(bytes, 8) as u64)
+}
+
+fn take<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
+    let (now, rest) = bytes.split_at(length);
+    *bytes = rest;
+    now
+}
+
+fn crc32(bytes: impl Iterator<Item = u8>) -> u32 {
+    !bytes.fold(!0u32, |crc, b| {
+        (0..8).fold(crc ^ u32::from(b), |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
+    })
+}
+
+fn fingerprint(context: &str, data: &[u8]) -> Vec<u8> {
+    blake3::derive_key(context, data)[..16].to_vec()
+}
+
+/// The keystream as 64-bit words.
+fn chacha20(seed: &[u8], nonce: u64) -> impl Iterator<Item = u64> {
+    let mut start = [0u32; 16];
+    for (i, c) in b"expand 32-byte k".chunks(4).chain(seed.chunks(4)).enumerate() {
+        start[i] = u32::from_le_bytes(c.try_into().unwrap());
+    }
+    (start[14], start[15]) = (nonce as u32, (nonce >> 32) as u32);
+    (0u64..).flat_map(move |block| {
+        (start[12], start[13]) = (block as u32, (block >> 32) as u32);
+        let mut x = start;
+        for _ in 0..10 {
+            let columns = (0..4).map(|i| [i, i + 4, i + 8, i + 12]);
+            let diagonals = (0..4).map(|i| [i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4]);
+            for [a, b, c, d] in columns.chain(diagonals) {
+                for (to, from, turned, by) in [(a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)] {
+                    x[to] = x[to].wrapping_add(x[from]);
+                    x[turned] = (x[turned] ^ x[to]).rotate_left(by);
+                }
+            }
+        }
+        let words: Vec<u32> = x.iter().zip(start).map(|(x, s)| x.wrapping_add(s)).collect();
+        words.chunks(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect::<Vec<_>>()
+    })
+}
+
+fn mul(a: u64, b: u64, q: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(q)) as u64
+}
+
+fn pow(mut base: u64, mut exponent: u64, q: u64) -> u64 {
+    let mut result = 1;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = mul(result, base, q);
+        }
+        base = mul(base, base, q);
+        exponent >>= 1;
+    }
+    result
+}
+
+fn bit_length(q: u64) -> usize {
+    64 - q.leading_zeros() as usize
+}
+
+/// A polynomial: one limb of values for each factor it is taken modulo.
+type Limbs = Vec<Vec<u64>>;
+
+struct Set {
+    degree: u64,
+    units: usize,
+    factors: Vec<u64>,
+    rank: usize,
+    scale: f64,
+}
+
+impl Set {
+    fn read(bytes: &mut &[u8]) -> (Self, Vec<u8>) {
+        let [log_degree, units, specials, rank, secret] = [(); 5].map(|()| number(bytes, 4) as u64);
+        let exponent = number(bytes, 4) as u32 as i32;
+        let scale = number(bytes, 16) as f64 * f64::from(exponent).exp2();
+        let factors: Vec<u64> = (0..units + specials).map(|_| number(bytes, 8) as u64).collect();
+        let named = [log_degree, units, specials, rank, secret];
+        let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
+        assert_eq!(secret, 0);
+        let set = Set { degree: 1 << log_degree, units: units as usize, factors, rank: rank as usize, scale };
+        (set, fingerprint("hippocrene 2026-11 parameter set", &named))
+    }
+
+    /// The power of psi at position `t`.
+    fn exponent(&self, t: u64) -> u64 {
+        let k = if self.degree < 64 { t } else { t / 64 * 64 + t % 8 * 8 + t / 8 % 8 };
+        2 * (k.reverse_bits() >> (64 - self.degree.trailing_zeros())) + 1
+    }
+
+    fn psi(&self, q: u64) -> u64 {
+        let candidates = (2..).map(|g| pow(g, (q - 1) / (2 * self.degree), q));
+        candidates.into_iter().find(|psi| pow(*psi, self.degree, q) == q - 1).unwrap()
+    }
+
+    fn values(&self, coefficients: &[i64], factor: usize) -> Vec<u64> {
+        let q = self.factors[factor];
+        let psi = self.psi(q);
+        let value = |t| {
+            let x = pow(psi, self.exponent(t), q);
+            let residues = coefficients.iter().map(|c| c.rem_euclid(q as i64) as u64);
+            residues.rev().fold(0, |y, c| (mul(y, x, q) + c) % q)
+        };
+        (0..self.degree).map(value).collect()
+    }
+
+    /// Coefficients around zero.
+    fn coefficients(&self, values: &[u64], factor: usize) -> Vec<i64> {
+        let q = self.factors[factor];
+        let psi = self.psi(q);
+        let inverse = pow(self.degree, q - 2, q);
+        let coefficient = |j| {
+            let sum = values.iter().zip(0..).fold(0, |sum, (v, t)| {
+                let power = self.exponent(t) * j % (2 * self.degree);
+                (sum + mul(*v, pow(psi, 2 * self.degree - power, q), q)) % q
+            });
+            let c = mul(sum, inverse, q);
+            if c > q / 2 { c as i64 - q as i64 } else { c as i64 }
+        };
+        (0..self.degree).map(coefficient).collect()
+    }
+
+    fn unpack(&self, bytes: &mut &[u8], width: usize, factor: usize) -> Vec<u64> {
+        let limb = take(bytes, self.degree as usize * width / 8);
+        let bit = |k: usize| u64::from(limb[k / 8] >> (k % 8) & 1);
+        let residue = |i| (0..width).map(|k| bit(i * width + k) << k).sum();
+        let limb: Vec<u64> = (0..self.degree as usize).map(residue).collect();
+        assert!(limb.iter().all(|x| *x < self.factors[factor]));
+        limb
+    }
+
+    /// A polynomial of a key file, modulo the first `count` factors.
+    fn polynomial(&self, bytes: &mut &[u8], count: usize) -> Limbs {
+        (0..count).map(|i| self.unpack(bytes, bit_length(self.factors[i]), i)).collect()
+    }
+
+    fn expand(&self, seed: &[u8], stream: u64, factor: usize) -> Vec<u64> {
+        let q = self.factors[factor];
+        let candidates = chacha20(seed, 256 * stream + factor as u64).map(|w| w % (1 << bit_length(q)));
+        candidates.filter(|c| *c < q).take(self.degree as usize).collect()
+    }
+
+    /// `x + y z`, modulo one factor.
+    fn multiply_add(&self, x: &[u64], y: &[u64], z: &[u64], factor: usize) -> Vec<u64> {
+        let q = self.factors[factor];
+        x.iter().zip(y).zip(z).map(|((x, y), z)| (x + mul(*y, *z, q)) % q).collect()
+    }
+
+    fn secret(&self, seed: &[u8]) -> Vec<i64> {
+        let (degree, mut s) = (self.degree as usize, Vec::new());
+        for mut word in chacha20(seed, 0) {
+            for _ in 0..32.min(degree - s.len()) {
+                match word & 3 {
+                    3 => {}
+                    pair => s.push(pair as i64 - 1),
+                }
+                word >>= 2;
+            }
+            if s.len() == degree {
+                break;
+            }
+        }
+        s
+    }
+}
+
+/// Kind, digest, key and payload of a file whose checksum is right.
+fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
+    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x01\x00");
+    assert_eq!(file[11], u8::from(file[10] == 2));
+    let all = file[..12].iter().chain(&file[16..]).copied();
+    assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
+    assert_eq!(number(&mut &file[48..56], 8) as usize, file.len() - 56);
+    (file[10], &file[16..32], &file[32..48], &file[56..])
+}
+
+/// Settings and secret coefficients, from the file of a secret key.
+fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
+    let (kind, digest, key, mut payload) = open(file);
+    let (set, computed) = Set::read(&mut payload);
+    assert_eq!((kind, digest, payload.len()), (2, &computed[..], 32));
+    assert_eq!(key, fingerprint("hippocrene 2026-11 secret key fingerprint", payload));
+    let s = set.secret(payload);
+    (set, s)
+}
+
+/// Shape and elements, from the file of an array.
+fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
+    let (kind, _, _, mut rest) = open(file);
+    let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
+    let (slots, count) = (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize);
+    assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
+    let axes: Vec<(usize, usize)> =
+        (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
+    let heads: Vec<_> = (0..count)
+        .map(|_| {
+            let (modulus, mantissa) = (number(&mut rest, 16), number(&mut rest, 16));
+            let exponent = number(&mut rest, 4) as u32 as i32;
+            let parts = number(&mut rest, 4);
+            let (bound, noise) = (float(&mut rest), float(&mut rest));
+            assert!(bound > 0.0 && noise.abs() < 40.0);
+            (modulus, mantissa as f64 * f64::from(exponent).exp2(), parts)
+        })
+        .collect();
+    let all = heads.iter().fold(0, |all, head| all | head.0);
+    let widths: Vec<usize> =
+        (0..128).map(|i| if all >> i & 1 == 1 { number(&mut rest, 1) as usize } else { 0 }).collect();
+    let mut plain = Vec::new();
+    for (modulus, scale, parts) in heads {
+        let factors: Vec<usize> = (0..128).filter(|i| modulus >> i & 1 == 1).collect();
+        let seed = (parts == 1).then(|| take(&mut rest, 32));
+        let mut read =
+            || -> Limbs { factors.iter().map(|i| set.unpack(&mut rest, widths[*i], *i)).collect() };
+        let mut c: Vec<Limbs> = (0..parts).map(|_| read()).collect();
+        if let Some(seed) = seed {
+            c.push(factors.iter().map(|i| set.expand(seed, 0, *i)).collect());
+        }
+        // Every limb must say the same, since the message is small.
+        let messages: Vec<Vec<i64>> = (0..factors.len())
+            .map(|k| {
+                let s = set.values(s, factors[k]);
+                let zero = vec![0; s.len()];
+                let m = c.iter().rev().fold(zero, |m, part| set.multiply_add(&part[k], &m, &s, factors[k]));
+                set.coefficients(&m, factors[k])
+            })
+            .collect();
+        // The first unit has 48 bits and the message fewer; modulo the others it may not fit.
+        let m = &messages[0];
+        for (other, factor) in messages.iter().zip(&factors) {
+            let q = set.factors[*factor] as i64;
+            assert!(m.iter().zip(other).all(|(a, b)| (a - b) % q == 0));
+        }
+        for j in 0..slots as u64 {
+            let power = (0..j).fold(1, |p, _| p * 5 % (2 * set.degree));
+            let x = Complex64::cis(std::f64::consts::PI * power as f64 / set.degree as f64);
+            let value = m.iter().rev().fold(Complex64::ZERO, |y, c| y * x + *c as f64);
+            plain.push(value.re / scale);
+        }
+    }
+    assert!(rest.is_empty());
+    let shape: Vec<usize> = axes.iter().map(|a| a.0).collect();
+    let elements = (0..shape.iter().product()).map(|mut index: usize| {
+        let position = axes.iter().rev().fold(0, |p, (length, stride)| {
+            let i = index % length;
+            index /= length;
+            p + i * stride
+        });
+        plain[position]
+    });
+    let elements = elements.collect();
+    (shape, elements)
+}
+
+#[test]
+fn a_stranger_decrypts_arrays() {
+    for log_degree in [4, 6, 7] {
+        let things = things(log_degree);
+        let (set, s) = read_secret(&things.client.to_bytes());
+        assert_eq!((set.degree, set.scale), (1 << log_degree, 40f64.exp2()));
+        for array in [&things.fresh, &things.product] {
+            let (shape, elements) = decrypt(&array.to_bytes(), &set, &s);
+            assert_eq!(shape, array.shape());
+            let expected = things.client.decrypt(array).unwrap();
+            assert_eq!(elements.len(), expected.len());
+            for (have, need) in elements.iter().zip(&expected) {
+                assert!((have - need).abs() < 1e-10, "{have} {need}");
+            }
+        }
+        assert!((decrypt(&things.fresh.to_bytes(), &set, &s).1[3] + 0.625).abs() < 1e-6);
+        assert!((decrypt(&things.product.to_bytes(), &set, &s).1[3] - 9.0).abs() < 1e-6);
+    }
+}
+
+#[test]
+fn a_stranger_finds_that_keys_belong_to_the_secret() {
+    let things = things(6);
+    let (set, s) = read_secret(&things.client.to_bytes());
+    let small = |values: &[u64], factor| set.coefficients(values, factor).iter().all(|e| e.abs() < 40);
+
+    let bytes = things.public.to_bytes();
+    let (kind, digest, _, mut payload) = open(&bytes);
+    let (read, computed) = Set::read(&mut payload);
+    assert_eq!((kind, digest), (3, &computed[..]));
+    assert_eq!(read.factors, set.factors);
+    let seed = take(&mut payload, 32);
+    let b = set.polynomial(&mut payload, set.units);
+    for (i, b) in b.iter().enumerate() {
+        let sample = set.multiply_add(b, &set.expand(seed, 0, i), &set.values(&s, i), i);
+        assert!(small(&sample, i) && !small(b, i), "limb {i}");
+    }
+    assert!(payload.is_empty());
+
+    let bytes = things.keys.to_bytes();
+    let (kind, _, _, mut payload) = open(&bytes);
+    Set::read(&mut payload);
+    let (flags, count) = (number(&mut payload, 4), number(&mut payload, 4));
+    let elements: Vec<u64> = (0..count).map(|_| number(&mut payload, 4) as u64).collect();
+    // Rotations by 1 and by -2 = 30, and conjugation.
+    assert_eq!((kind, flags), (4, 1));
+    let mut expected = [5, (0..30).fold(1, |p, _| p * 5 % 128), 127];
+    expected.sort_unstable();
+    assert_eq!(elements, expected);
+    let group = set.units.div_ceil(set.rank);
+    // No Galois element is 1: it stands for the relinearisation key.
+    for element in std::iter::once(1).chain(elements) {
+        let seed = take(&mut payload, 32);
+        let inverse = (1..2 * set.degree).find(|i| i * element % (2 * set.degree) == 1).unwrap();
+        let mut target = vec![0; set.degree as usize];
+        for (j, s) in s.iter().enumerate() {
+            let power = j as u64 * inverse % (2 * set.degree);
+            target[(power % set.degree) as usize] = if power < set.degree { *s } else { -s };
+        }
+        for d in 0..set.units.div_ceil(group) {
+            let b = set.polynomial(&mut payload, set.factors.len());
+            for (i, b) in b.iter().enumerate() {
+                let (q, secret) = (set.factors[i], set.values(&s, i));
+                let a = set.expand(seed, d as u64, i);
+                let mut sample = set.multiply_add(b, &a, &set.values(&target, i), i);
+                if i < set.units && i / group == d {
+                    let p = set.factors[set.units..].iter().fold(1, |p, f| mul(p, f % q, q));
+                    let from = match element {
+                        1 => set.multiply_add(&vec![0; secret.len()], &secret, &secret, i),
+                        _ => secret,
+                    };
+                    sample = set.multiply_add(&sample, &from, &vec![q - p; from.len()], i);
+                }
+                assert!(small(&sample, i), "element {element}, group {d}, limb {i}");
+            }
+        }
+    }
+    assert!(payload.is_empty());
+}
