@@ -139,6 +139,15 @@ pub(crate) fn from_integers(x: I, offset: f64) -> V {
     sub(as_doubles(x), set1(UNSIGNED + offset))
 }
 
+/// `a - b` as doubles, for `a` and `b` in `[0, 2^52)`.
+#[inline(always)]
+pub(crate) fn difference(a: I, b: I) -> V {
+    let bias = as_integers(set1(UNSIGNED));
+    // SAFETY: module contract.
+    let (a, b) = unsafe { (_mm256_or_si256(a, bias), _mm256_or_si256(b, bias)) };
+    sub(as_doubles(a), as_doubles(b))
+}
+
 /// The integer `x + offset`, for an integer `|x| <= 2^51`.
 #[inline(always)]
 pub(crate) fn to_integers(x: V, offset: u64) -> I {

@@ -134,11 +134,9 @@ impl Lanes for F64 {
         self.modulus.to_canonical(self.modulus.mul_factor(from_integers(x, 0.0), f))
     }
 
-    /// `b` is first brought below half of the lazy multiple, so that the difference is in `[0, 2^52)`.
     #[inline(always)]
-    fn lazy_difference(&self, a: I, b: I) -> I {
-        let half = set1_integer(self.half());
-        sub_integers(add_integers(a, half), Self::subtract_if_above(b, half))
+    fn mul_difference(&self, a: I, b: I, f: Factor) -> I {
+        self.modulus.to_canonical(self.modulus.mul_factor(difference(a, b), f))
     }
 
     #[inline(always)]

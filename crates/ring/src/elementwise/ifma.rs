@@ -180,9 +180,9 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
     /// `b` is first brought below `h q`, with `h` half of the lazy multiple, rounded up: `(h + 2) q` is below `2^52` where
     /// `lazy_multiple q` plus `2q` need not be.
     #[inline(always)]
-    fn lazy_difference(&self, a: V, b: V) -> V {
+    fn mul_difference(&self, a: V, b: V, f: (V, V)) -> V {
         let half = set1(self.lazy_multiple.div_ceil(2) * self.q);
-        sub(add(a, half), Self::subtract_if_above(b, half))
+        self.mul_factor(sub(add(a, half), Self::subtract_if_above(b, half)), f)
     }
 
     #[inline(always)]

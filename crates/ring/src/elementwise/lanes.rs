@@ -72,11 +72,11 @@ pub(super) trait Lanes: Copy {
     /// Spreads the part of `s` that this arithmetic uses over the lanes.
     fn factor(&self, s: &Scalar) -> Self::Factor;
 
-    /// `x f`, for `x` lazily reduced or a [`Lanes::lazy_difference`].
+    /// `x f`, for `x` lazily reduced.
     fn mul_factor(&self, x: Self::V, f: Self::Factor) -> Self::V;
 
-    /// Congruent to `a - b`, for `a` in `[0, 2q)` and `b` lazily reduced: good for [`Lanes::mul_factor`].
-    fn lazy_difference(&self, a: Self::V, b: Self::V) -> Self::V;
+    /// `(a - b) f`, for `a` in `[0, 2q)` and `b` lazily reduced.
+    fn mul_difference(&self, a: Self::V, b: Self::V, f: Self::Factor) -> Self::V;
 
     /// The word that stands for a key residue, already times its Montgomery factor: the residue itself if nothing else is said.
     #[inline(always)]

@@ -106,7 +106,7 @@ pub(super) fn add_mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u6
 #[inline(always)]
 pub(super) fn sub_mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
     let f = l.factor(s);
-    each!(L, (a, b) -> (out), [l.mul_factor(l.lazy_difference(a, b), f)]);
+    each!(L, (a, b) -> (out), [l.mul_difference(a, b, f)]);
 }
 
 #[inline(always)]
@@ -184,8 +184,25 @@ pub(super) fn inner_product<L: Lanes>(
         acc1.fill(0);
         return;
     }
-    // A vector at a time leaves the multiplier idle while each sum waits for its last product: four go together.
-    const WIDE: usize = 4;
+    // A vector at a time leaves the multiplier idle while each sum waits for its last product: as many go together as there are
+    // registers for.
+    match L::LANES {
+        8 => inner_product_wide::<L, 4>(l, acc0, acc1, digits, key),
+        4 => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key),
+        _ => inner_product_wide::<L, 1>(l, acc0, acc1, digits, key),
+    }
+}
+
+/// [`inner_product`] by `WIDE` vectors at a time, after its checks.
+#[inline(always)]
+fn inner_product_wide<L: Lanes, const WIDE: usize>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+) {
+    let length = key.length();
     let wide = length - length % (WIDE * L::LANES);
     let mut at = 0;
     while at < wide {

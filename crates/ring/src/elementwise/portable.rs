@@ -153,8 +153,8 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
-    fn lazy_difference(&self, a: u64, b: u64) -> u64 {
-        a + self.lazy_multiple * self.q - b
+    fn mul_difference(&self, a: u64, b: u64, f: (u64, u64)) -> u64 {
+        self.mul_factor(a + self.lazy_multiple * self.q - b, f)
     }
 
     #[inline(always)]

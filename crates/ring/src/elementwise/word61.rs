@@ -168,8 +168,8 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn lazy_difference(&self, a: V, b: V) -> V {
-        sub(add(a, set1(self.lazy_multiple * self.q)), b)
+    fn mul_difference(&self, a: V, b: V, f: (V, V)) -> V {
+        self.mul_factor(sub(add(a, set1(self.lazy_multiple * self.q)), b), f)
     }
 
     #[inline(always)]
