@@ -2,7 +2,7 @@
 
 use aligned_vec::{AVec, ConstAlign};
 
-use crate::Threads;
+use crate::{Threads, memory};
 
 /// What the residues of a polynomial are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -35,7 +35,9 @@ impl Eq for Poly {}
 impl Poly {
     /// The zero polynomial with `limbs` limbs of ring degree `degree`.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
-        Poly { degree, domain, limbs, data: AVec::from_iter(64, std::iter::repeat_n(0, degree * limbs)) }
+        let mut poly = Poly { degree, domain, limbs: 0, data: AVec::new(64) };
+        poly.resize_limbs(limbs);
+        poly
     }
 
     /// The ring degree `N`.
@@ -110,8 +112,13 @@ impl Poly {
     /// once held allocates nothing.
     pub fn resize_limbs(&mut self, limbs: usize) {
         self.limbs = limbs;
-        if self.data.len() < limbs * self.degree {
-            self.data.resize(limbs * self.degree, 0);
+        let words = limbs * self.degree;
+        if self.data.len() < words {
+            if self.data.capacity() < words {
+                self.data.reserve_exact(words - self.data.len());
+                memory::advise_huge_pages(&self.data);
+            }
+            self.data.resize(words, 0);
         }
     }
 

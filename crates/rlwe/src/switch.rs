@@ -18,8 +18,8 @@ use hippocrene_ring::{
 
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
 
-/// How many limbs are worked on together, so that they stay in the cache: as many as base conversion makes at a time.
-pub(crate) const GROUP: usize = 4;
+/// The most limbs that are worked on together: base conversion reads its inputs once for all of them.
+pub(crate) const GROUP: usize = 16;
 
 /// The constants of one switch.
 #[derive(Debug)]
@@ -142,6 +142,11 @@ impl Context {
         Ok(())
     }
 
+    /// How many of `limbs` limbs are worked on together: as many as there are for each thread, up to [`GROUP`].
+    pub(crate) fn group(&self, limbs: usize) -> usize {
+        limbs.div_ceil(self.threads().count()).clamp(1, GROUP)
+    }
+
     /// The constants of the switch from `from` to `to`.
     pub(crate) fn switch_plan(
         &self,
@@ -179,8 +184,9 @@ impl Context {
             last.limb_mut(0).iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
         }
         let last = plan.exact.map(|(t, _)| (t, last.limb(0)));
-        self.threads().for_each_chunk(out.as_mut_slice(), GROUP * degree, |group, out| {
-            let first = group * GROUP;
+        let size = self.group(to.limb_count());
+        self.threads().for_each_chunk(out.as_mut_slice(), size * degree, |group, out| {
+            let first = group * size;
             let count = out.len() / degree;
             let mut scratch = self.scratch_limbs(count + 1, x.domain());
             let (delta, spare) = scratch.as_mut_slice().split_at_mut(count * degree);

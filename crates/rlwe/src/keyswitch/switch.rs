@@ -103,13 +103,13 @@ impl Context {
         let plan = self.switch_plan(extended, to, t)?;
         let mut acc0 = self.scratch(extended, Domain::Evaluation);
         let mut acc1 = self.scratch(extended, Domain::Evaluation);
-        let degree = self.degree();
+        let (degree, size) = (self.degree(), self.group(extended.limb_count()));
         self.threads().for_each_chunk_pair(
             acc0.as_mut_slice(),
             acc1.as_mut_slice(),
-            GROUP * degree,
+            size * degree,
             |group, acc0, acc1| {
-                self.accumulate(group * GROUP, [acc0, acc1], decomposed, key, added, &plan);
+                self.accumulate(group * size, [acc0, acc1], decomposed, key, added, &plan);
             },
         );
         for (acc, out) in [&acc0, &acc1].into_iter().zip(out) {
@@ -136,10 +136,11 @@ impl Context {
         let targets: ArrayVec<usize, GROUP> =
             extended.factors().skip(first).take(acc[0].len() / degree).collect();
 
-        // The digits modulo these factors: limb `GROUP d + i` is digit `d` modulo target `i`.
-        let fresh = if decomposed.extended.is_none() { gadget.digits.len() * GROUP } else { 0 };
+        // The digits modulo these factors: limb `d |targets| + i` is digit `d` modulo target `i`.
+        let fresh = if decomposed.extended.is_none() { gadget.digits.len() * targets.len() } else { 0 };
         let mut limbs = self.scratch_limbs(fresh, Domain::Evaluation);
-        for (digit, limbs) in gadget.digits.iter().zip(limbs.as_mut_slice().chunks_exact_mut(GROUP * degree))
+        for (digit, limbs) in
+            gadget.digits.iter().zip(limbs.as_mut_slice().chunks_exact_mut(targets.len() * degree))
         {
             let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = targets
                 .iter()
@@ -169,7 +170,7 @@ impl Context {
                             decomposed.original.limb(decomposed.modulus.limb_of(factor))
                         }
                         Some(extended) => extended[d].limb(digit.others.limb_of(factor)),
-                        None => limbs.limb(GROUP * d + i),
+                        None => limbs.limb(targets.len() * d + i),
                     };
                     (digit.index, limb)
                 })
