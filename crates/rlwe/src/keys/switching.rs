@@ -77,19 +77,20 @@ impl SwitchingKey {
     /// Expands the seed and lays the key out for the inner product.
     pub fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
         let full = context.parameters().full();
-        let mut limbs: Vec<Option<KeyLimb>> = vec![None; full.limb_count()];
         let a: Vec<Poly> =
             (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u64, full)).collect();
-        for (i, limb) in limbs.iter_mut().enumerate() {
-            let pairs: Vec<(&[u64], &[u64])> =
-                self.b.iter().zip(&a).map(|(b, a)| (b.limb(i), a.limb(i))).collect();
-            *limb = Some(context.ring(i).elementwise().prepare_key(&pairs));
-        }
+        let mut limbs: Vec<KeyLimb> = context
+            .rings(full)
+            .enumerate()
+            .map(|(i, ring)| {
+                let pairs: Vec<(&[u64], &[u64])> =
+                    self.b.iter().zip(&a).map(|(b, a)| (b.limb(i), a.limb(i))).collect();
+                ring.elementwise().prepare_key(&pairs)
+            })
+            .collect();
+        KeyLimb::gather(&mut limbs);
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
-        PreparedSwitchingKey {
-            limbs: limbs.into_iter().flatten().collect(),
-            parameters: context.parameters().digest(),
-        }
+        PreparedSwitchingKey { limbs, parameters: context.parameters().digest() }
     }
 }
 
