@@ -8,25 +8,29 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
+import numpy as np
+
 from hippocrene import _native
 from hippocrene.array import EncryptedArray, Values, numbers
-from hippocrene.errors import SecretPickleError
+from hippocrene.errors import EncodeError, SecretPickleError
 from hippocrene.server import EvaluationKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    import numpy as np
     import numpy.typing as npt
 
 
-def encrypt(key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike) -> EncryptedArray:
+def encrypt(key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike, bound: float | None) -> EncryptedArray:
     """Encrypt under either key."""
     array = numbers(values, "encrypt")
+    largest = np.abs(array).max(initial=0.0)
+    if bound is not None and largest > bound:
+        raise EncodeError(f"encrypt: a value of {largest} exceeds the declared bound {bound}")
     if array.dtype.kind == "c":
-        return EncryptedArray(key.encrypt_complex(cast("npt.NDArray[np.complex128]", array)))
-    return EncryptedArray(key.encrypt(cast("npt.NDArray[np.float64]", array)))
+        return EncryptedArray(key.encrypt_complex(cast("npt.NDArray[np.complex128]", array), bound))
+    return EncryptedArray(key.encrypt(cast("npt.NDArray[np.float64]", array), bound))
 
 
 class PublicKey:
@@ -43,9 +47,14 @@ class PublicKey:
         """Which secret key this belongs to."""
         return self._raw.fingerprint
 
-    def encrypt(self, values: npt.ArrayLike) -> EncryptedArray:
-        """Encrypt real or complex numbers of any shape; finite ones only."""
-        return encrypt(self._raw, values)
+    def encrypt(self, values: npt.ArrayLike, *, bound: float | None = None) -> EncryptedArray:
+        """Encrypt real or complex numbers of any shape; finite ones only.
+
+        The shape is no secret, nor is the bound that goes with the array: no absolute value is larger. By default it
+        is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
+        nothing of them.
+        """
+        return encrypt(self._raw, values, bound)
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
@@ -107,9 +116,14 @@ class Client:
         """How many numbers one ciphertext holds; larger arrays span several."""
         return self._raw.slots
 
-    def encrypt(self, values: npt.ArrayLike) -> EncryptedArray:
-        """Encrypt real or complex numbers of any shape; finite ones only."""
-        return encrypt(self._raw, values)
+    def encrypt(self, values: npt.ArrayLike, *, bound: float | None = None) -> EncryptedArray:
+        """Encrypt real or complex numbers of any shape; finite ones only.
+
+        The shape is no secret, nor is the bound that goes with the array: no absolute value is larger. By default it
+        is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
+        nothing of them.
+        """
+        return encrypt(self._raw, values, bound)
 
     def decrypt(self, array: EncryptedArray) -> Values:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.

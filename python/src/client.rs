@@ -2,7 +2,7 @@
 
 use crate::array::{EncryptedArray, from_numpy, to_numpy};
 use crate::errors::detached;
-use hippocrene::{KeyRequest, Preset, Session};
+use hippocrene::{Error, KeyRequest, Preset, Session};
 use numpy::{Complex64, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -13,6 +13,17 @@ fn preset_name(session: &Session) -> Option<&'static str> {
     let is_session =
         |preset: &&Preset| preset.settings().is_ok_and(|settings| settings == *session.settings());
     hippocrene::PRESETS.iter().find(is_session).map(|preset| preset.name)
+}
+
+/// A fresh array with the bound that was declared, if one was.
+fn declare(
+    array: hippocrene::EncryptedArray,
+    bound: Option<f64>,
+) -> Result<hippocrene::EncryptedArray, Error> {
+    match bound {
+        Some(bound) => array.with_bound(bound),
+        None => Ok(array),
+    }
 }
 
 /// The secret key of a client.
@@ -63,19 +74,27 @@ impl ClientKey {
         self.0.session().slots()
     }
 
-    fn encrypt(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, f64>) -> PyResult<EncryptedArray> {
+    #[pyo3(signature = (values, bound))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, f64>,
+        bound: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
         let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || self.0.encrypt(values, shape))?;
+        let array = detached(py, || declare(self.0.encrypt(values, shape)?, bound))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
 
+    #[pyo3(signature = (values, bound))]
     fn encrypt_complex(
         &self,
         py: Python<'_>,
         values: PyReadonlyArrayDyn<'_, Complex64>,
+        bound: Option<f64>,
     ) -> PyResult<EncryptedArray> {
         let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || self.0.encrypt_complex(values, shape))?;
+        let array = detached(py, || declare(self.0.encrypt_complex(values, shape)?, bound))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
 
@@ -148,19 +167,27 @@ impl PublicKey {
         self.0.key().to_string()
     }
 
-    fn encrypt(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, f64>) -> PyResult<EncryptedArray> {
+    #[pyo3(signature = (values, bound))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: PyReadonlyArrayDyn<'_, f64>,
+        bound: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
         let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || self.0.encrypt(values, shape))?;
+        let array = detached(py, || declare(self.0.encrypt(values, shape)?, bound))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
 
+    #[pyo3(signature = (values, bound))]
     fn encrypt_complex(
         &self,
         py: Python<'_>,
         values: PyReadonlyArrayDyn<'_, Complex64>,
+        bound: Option<f64>,
     ) -> PyResult<EncryptedArray> {
         let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || self.0.encrypt_complex(values, shape))?;
+        let array = detached(py, || declare(self.0.encrypt_complex(values, shape)?, bound))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
 }

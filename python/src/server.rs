@@ -57,7 +57,7 @@ impl Server {
     }
 
     fn with_bound(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| array.clone().with_bound(server.session(), bound))
+        self.compute(py, array, |_, array| array.clone().with_bound(bound))
     }
 
     fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {

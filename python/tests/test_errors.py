@@ -50,6 +50,17 @@ def test_values_too_large(client):
         client.encrypt([1e300])
 
 
+def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
+    assert client.encrypt([0.1, -5.0]).bound == 8.0
+    assert client.encrypt([0.1]).bound == 1.0
+    assert client.encrypt([0.1, -5.0], bound=100.0).bound == 100.0
+    assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
+    with pytest.raises(EncodeError, match=r"5\.0 exceeds the declared bound 4\.0"):
+        client.encrypt([0.1, -5.0], bound=4.0)
+    with pytest.raises(ArgumentError):
+        client.encrypt([0.0], bound=np.inf)
+
+
 def test_shapes_that_do_not_fit(client, server):
     encrypted = server.load(client.encrypt(np.ones((2, 3))))
     with pytest.raises(ShapeError, match=r"2, 3"):

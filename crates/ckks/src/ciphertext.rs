@@ -163,6 +163,11 @@ impl SeededCiphertext {
         self.bound
     }
 
+    /// Declares another bound.
+    pub fn set_bound(&mut self, bound: f64) {
+        self.bound = bound;
+    }
+
     /// The whole ciphertext.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let mut inner = self.inner.expand(context.rlwe());

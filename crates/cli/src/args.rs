@@ -75,6 +75,10 @@ pub struct Encrypt {
     /// Where to write the encrypted array.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
+    /// What no number exceeds in absolute value. It goes with the encrypted array for all to see; by default it is the largest number,
+    /// rounded up to a power of two.
+    #[arg(long, value_name = "NUMBER")]
+    pub bound: Option<f64>,
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,

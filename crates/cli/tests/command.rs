@@ -74,6 +74,18 @@ fn failures_leave_no_output_and_have_a_status() {
     assert_eq!(run(&encrypt).0, 3, "there is no key");
     fs::write(&key, "something else").expect("a file");
     assert_eq!(run(&encrypt).0, 4, "the key is none");
+    fs::write(folder.path("fine.csv"), "1,-7\n").expect("a file");
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("fine")]);
+    let beyond = run(&[
+        "encrypt",
+        "-k",
+        &folder.path("fine/client.key"),
+        &folder.path("fine.csv"),
+        "-o",
+        &out,
+        "--bound=5",
+    ]);
+    assert_eq!((beyond.0, beyond.2.contains("it holds -7, beyond the bound 5")), (4, true), "{}", beyond.2);
     assert_eq!(run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0, 2, "an unknown format");
     assert_eq!(run(&["keygen", "-p", "n99", "-o", &folder.path("keys")]).0, 1, "no such preset");
     let (status, _, err) = run(&["inspect", &csv, "--json"]);

@@ -138,22 +138,29 @@ impl EncryptedArray {
         self.bodies.iter().map(CiphertextBody::bound).fold(0.0, f64::max)
     }
 
-    /// Declares that no element is larger than `bound` in absolute value. The bound that operations follow is that of the worst case, which a sum of
-    /// many products is far from; who knows better says so, for a Chebyshev series refuses an array whose bound exceeds its interval.
-    /// Where the declaration is wrong, results may be.
+    /// Declares that no element is larger than `bound` in absolute value.
+    ///
+    /// The bound that operations follow is that of the worst case, which a sum of many products is far from; who knows better says so,
+    /// where a Chebyshev series refuses an array whose bound exceeds its interval. For a fresh array it replaces the bound that
+    /// encryption took from the values, and so hides how large they are. Where the declaration is wrong, results may be.
     ///
     /// # Errors
     /// [`Error::Argument`] when `bound` is negative or not finite.
-    pub fn with_bound(mut self, session: &Session, bound: f64) -> Result<Self, Error> {
+    pub fn with_bound(mut self, bound: f64) -> Result<Self, Error> {
         if !(bound.is_finite() && bound >= 0.0) {
             return Err(Error::argument("declare a bound", format!("{bound} is not a finite number from 0")));
         }
-        for body in &mut self.bodies {
-            let mut ciphertext = body.expand(session.context()).into_owned();
-            ciphertext.set_bound(bound);
-            *body = CiphertextBody::Full(ciphertext);
-        }
+        self.set_bound(bound);
         Ok(self)
+    }
+
+    pub(crate) fn set_bound(&mut self, bound: f64) {
+        for body in &mut self.bodies {
+            match body {
+                CiphertextBody::Full(c) => c.set_bound(bound),
+                CiphertextBody::Seeded(c) => c.set_bound(bound),
+            }
+        }
     }
 
     /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.

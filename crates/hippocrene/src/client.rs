@@ -103,6 +103,9 @@ impl ClientKey {
 
     /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order.
     ///
+    /// Shape and magnitude are no secret: with the array goes a bound on its elements, the largest absolute value rounded up to a power of
+    /// two from 1. [`EncryptedArray::with_bound`] replaces it by one that does not come from the values.
+    ///
     /// # Errors
     /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
     pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
@@ -194,13 +197,16 @@ impl ClientKey {
 /// Freshly encrypted ciphertexts with their layout.
 pub(crate) struct Encrypted {
     layout: Layout,
+    bound: f64,
     bodies: Vec<CiphertextBody>,
 }
 
 impl Encrypted {
     pub(crate) fn into_array(self, complex: bool) -> EncryptedArray {
-        EncryptedArray::from_parts(self.layout, complex, true, self.bodies)
-            .expect("one body for each ciphertext of the layout, all of one key")
+        let mut array = EncryptedArray::from_parts(self.layout, complex, true, self.bodies)
+            .expect("one body for each ciphertext of the layout, all of one key");
+        array.set_bound(self.bound);
+        array
     }
 }
 
@@ -230,5 +236,33 @@ pub(crate) fn encrypt_slots<T: Copy + Default>(
             encrypt(&plaintext)
         })
         .collect::<Result<Vec<_>, Error>>()?;
-    Ok(Encrypted { layout, bodies })
+    Ok(Encrypted { layout, bound: public_bound(wrap(values).bound()), bodies })
+}
+
+/// The bound that goes with an array for all to see: the largest absolute value rounded up to a power of two from 1, so that it tells
+/// no more than the magnitude of the whole array.
+fn public_bound(largest: f64) -> f64 {
+    let power = largest.max(1.0).log2().ceil().exp2();
+    if power < largest { 2.0 * power } else { power }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_for_all_to_see_tell_only_the_magnitude() {
+        for (largest, bound) in
+            [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0 + f64::EPSILON, 2.0), (5.0, 8.0), (8.0, 8.0)]
+        {
+            assert_eq!(public_bound(largest), bound, "{largest}");
+        }
+        for exponent in 1..1000 {
+            let power = f64::from(exponent).exp2();
+            assert!(
+                public_bound(power.next_up()) >= power.next_up()
+                    && public_bound(power.next_down()) <= 2.0 * power
+            );
+        }
+    }
 }

@@ -34,7 +34,8 @@ impl PublicKey {
         self.inner.key()
     }
 
-    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order.
+    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order. What is said of the bound at
+    /// [`ClientKey::encrypt`](crate::ClientKey::encrypt) holds here too.
     ///
     /// # Errors
     /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.

@@ -48,7 +48,19 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
-    let array = console.step("encrypt", || Ok(key.encrypt(&numbers)?))?;
+    if let Some(bound) = encrypt.bound
+        && let Some(value) = numbers.values.iter().find(|value| value.abs() > bound)
+    {
+        let reason = format!("it holds {value}, beyond the bound {bound}");
+        return Err(CliError::Data { path: encrypt.input.clone(), reason });
+    }
+    let array = console.step("encrypt", || {
+        let array = key.encrypt(&numbers)?;
+        Ok(match encrypt.bound {
+            Some(bound) => array.with_bound(bound)?,
+            None => array,
+        })
+    })?;
     array.save(&encrypt.output)?;
 
     let path = encrypt.output.as_path();
