@@ -4,7 +4,11 @@ use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SecretKey};
 use num_complex::Complex64;
 
-use crate::{Ciphertext, CkksError, Plaintext, Scale, ciphertext::SeededCiphertext, encoder::Encoder};
+use crate::{
+    Ciphertext, CkksError, Plaintext, Scale,
+    ciphertext::SeededCiphertext,
+    encoder::{Encoder, IntegerPolynomial},
+};
 
 /// The standard deviation of a coefficient that was rounded to an integer.
 const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
@@ -102,13 +106,17 @@ impl Context {
         scale: Scale,
         modulus: Modulus,
     ) -> Result<Plaintext, CkksError> {
-        let mut poly = self.rlwe.zero(modulus, Domain::Evaluation);
-        let rings: arrayvec::ArrayVec<&ResidueRing, { rlwe::MAX_FACTORS }> =
-            self.rlwe.rings(modulus).collect();
+        let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
+        let mut integers = IntegerPolynomial::zero(self.rlwe.degree());
         match values {
-            Values::Real(v) => self.encoder.encode_real(v, slots, scale.to_f64(), &rings, &mut poly)?,
-            Values::Complex(v) => self.encoder.encode_complex(v, slots, scale.to_f64(), &rings, &mut poly)?,
+            Values::Real(v) => encoder.quantise_real(v, slots, scale.to_f64(), bits, &mut integers)?,
+            Values::Complex(v) => encoder.quantise_complex(v, slots, scale.to_f64(), bits, &mut integers)?,
         }
+        let mut poly = self.rlwe.zero(modulus, Domain::Evaluation);
+        poly.for_each_limb(self.rlwe.threads(), |k, limb| {
+            let ring = self.rlwe.limb_ring(modulus, k);
+            encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
+        });
         Ok(Plaintext::new(poly, modulus, scale, slots, values.bound()))
     }
 

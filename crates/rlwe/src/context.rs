@@ -20,8 +20,6 @@ use crate::{
 
 /// The limbs of a polynomial as slices, without an allocation.
 pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_FACTORS>;
-/// The limbs of a polynomial as slices to be changed, without an allocation.
-pub(crate) type LimbMuts<'a> = ArrayVec<&'a mut [u64], MAX_FACTORS>;
 
 /// A parameter set with the residue rings of its factors, scratch memory, threads, and the tables that computing needs, made on
 /// first use and kept. Nothing in it is secret.

@@ -8,7 +8,7 @@ use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, sample::SIGMA, s
 use super::gadget::Decomposition;
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
-    context::{LimbMuts, LimbRefs},
+    context::LimbRefs,
     modulus::MAX_FACTORS,
     noise::{self, Noise},
     switch::{GROUP, SwitchPlan},
@@ -64,12 +64,17 @@ impl Context {
         let mut decomposed = self.decompose(poly, modulus)?;
         let mut extended = ArrayVec::new();
         for digit in &decomposed.plan.digits {
+            let inputs = decomposed.digit_coefficients(digit.factors);
             let mut limbs = self.scratch(digit.others, Domain::Evaluation);
-            let mut outputs: LimbMuts = limbs.limbs_mut().collect();
-            digit.converter.convert(&mut outputs, &decomposed.digit_coefficients(digit.factors));
-            drop(outputs);
-            limbs.for_each_limb(self.threads(), |k, limb| {
-                self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
+            let (degree, size) = (self.degree(), self.group(digit.others.limb_count()));
+            self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
+                let first = group * size;
+                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
+                    (first..).zip(limbs.chunks_exact_mut(degree)).collect();
+                digit.converter.convert_into(&mut outputs, &inputs);
+                for (k, limb) in outputs {
+                    self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
+                }
             });
             extended.push(limbs);
         }
