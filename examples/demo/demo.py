@@ -63,6 +63,8 @@ def main() -> None:
     """Train, ask, score, read, report."""
     folder = Path(sys.argv[1])
     if folder.exists():
+        if not (folder / "shared").is_dir():
+            sys.exit(f"{folder} exists and is not from an earlier run: name another folder")
         shutil.rmtree(folder)
     run("train.py", folder)
     run("client.py", "ask", folder / "client", folder / "shared")
