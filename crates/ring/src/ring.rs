@@ -25,7 +25,9 @@ impl ResidueRing {
     /// When the degree or the modulus is not supported, or there is no transform.
     pub fn prime(q: u64, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         let ntt = NttPlan::new(q, degree, kernel)?;
-        Ok(ResidueRing { ntt, elementwise: Elementwise::new(q, kernel), modulus: q, degree })
+        let elementwise = Elementwise::new(q, kernel);
+        assert!(ntt.lazy_bound() <= elementwise.lazy_multiple(), "products take what transforms leave");
+        Ok(ResidueRing { ntt, elementwise, modulus: q, degree })
     }
 
     /// The modulus `q`.

@@ -19,10 +19,6 @@ pub struct Setup {
 
 /// A base prime of 50 bits, `depth` primes of 40, and keys for `rotations` and conjugation. Insecure.
 pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
-    insecure_with_threads(log_degree, depth, rotations, Threads::single())
-}
-
-pub fn insecure_with_threads(log_degree: u32, depth: usize, rotations: &[i64], threads: Threads) -> Setup {
     let degree = 1 << log_degree;
     let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
     units.extend(primes::ntt_primes(40, degree, depth, &[]).unwrap());
@@ -34,7 +30,7 @@ pub fn insecure_with_threads(log_degree: u32, depth: usize, rotations: &[i64], t
         secret: SecretDistribution::Ternary,
     })
     .unwrap();
-    setup(parameters, rotations, threads, Scale::power_of_two(40))
+    setup(parameters, rotations, Threads::single(), Scale::power_of_two(40))
 }
 
 pub fn setup(parameters: Parameters, rotations: &[i64], threads: Threads, scale: Scale) -> Setup {
