@@ -252,6 +252,47 @@ pub(crate) fn transpose(r: [V; 8]) -> [V; 8] {
     }
 }
 
+/// Keeps the order of work: what is computed of `x` and `y`, and loads through `t`, stay on their side of this in the program. Left to
+/// itself, the compiler takes kernels that run two blocks side by side, to hide latencies, apart again.
+#[inline(always)]
+pub(crate) fn in_step<'a, T>(x: &mut [V; 8], y: &mut [V; 8], t: &'a T) -> &'a T {
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    #[expect(clippy::pointers_in_nomem_asm_block, reason = "the pointer is not followed")]
+    fn pass_through<'a, T>(x: &mut [V; 8], y: &mut [V; 8], t: &'a T) -> &'a T {
+        let ([x0, x1, x2, x3, x4, x5, x6, x7], [y0, y1, y2, y3, y4, y5, y6, y7]) = (x, y);
+        let mut p = std::ptr::from_ref(t);
+        // SAFETY: no instruction at all.
+        unsafe {
+            std::arch::asm!(
+                "/* {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} */",
+                inout(zmm_reg) *x0,
+                inout(zmm_reg) *x1,
+                inout(zmm_reg) *x2,
+                inout(zmm_reg) *x3,
+                inout(zmm_reg) *x4,
+                inout(zmm_reg) *x5,
+                inout(zmm_reg) *x6,
+                inout(zmm_reg) *x7,
+                inout(zmm_reg) *y0,
+                inout(zmm_reg) *y1,
+                inout(zmm_reg) *y2,
+                inout(zmm_reg) *y3,
+                inout(zmm_reg) *y4,
+                inout(zmm_reg) *y5,
+                inout(zmm_reg) *y6,
+                inout(zmm_reg) *y7,
+                inout(reg) p,
+                options(pure, nomem, nostack, preserves_flags)
+            );
+        }
+        // SAFETY: `p` is `t`, unchanged.
+        unsafe { &*p }
+    }
+    // SAFETY: module contract.
+    unsafe { pass_through(x, y, t) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

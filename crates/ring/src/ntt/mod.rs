@@ -39,7 +39,9 @@ enum Inner {
     #[cfg(target_arch = "x86_64")]
     Avx2(avx2::Plan),
     #[cfg(target_arch = "x86_64")]
-    Avx512(avx512::Plan<avx512::Word61>),
+    Avx512(avx512::Plan<avx512::Word61<false>>),
+    #[cfg(target_arch = "x86_64")]
+    Ifma61(avx512::Plan<avx512::Word61<true>>),
     #[cfg(target_arch = "x86_64")]
     Ifma50(avx512::Plan<avx512::Ifma50>),
     #[cfg(target_arch = "x86_64")]
@@ -55,6 +57,8 @@ macro_rules! dispatch {
             Inner::Avx2($inner) => $call,
             #[cfg(target_arch = "x86_64")]
             Inner::Avx512($inner) => $call,
+            #[cfg(target_arch = "x86_64")]
+            Inner::Ifma61($inner) => $call,
             #[cfg(target_arch = "x86_64")]
             Inner::Ifma50($inner) => $call,
             #[cfg(target_arch = "x86_64")]
@@ -93,7 +97,11 @@ impl NttPlan {
                 Inner::Ifma50(avx512::Plan::new(q, degree, root))
             }
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 | Kernel::Avx512Ifma if degree >= avx512::LEAST_DEGREE => {
+            Kernel::Avx512Ifma if degree >= avx512::LEAST_DEGREE => {
+                Inner::Ifma61(avx512::Plan::new(q, degree, root))
+            }
+            #[cfg(target_arch = "x86_64")]
+            Kernel::Avx512 if degree >= avx512::LEAST_DEGREE => {
                 Inner::Avx512(avx512::Plan::new(q, degree, root))
             }
             _ => Inner::Portable(portable::Plan::new(q, degree, root)),

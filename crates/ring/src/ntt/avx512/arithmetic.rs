@@ -70,16 +70,13 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// From forward-loose to what a later pass of `layers` layers takes. Only register 0 ever needs it.
     fn enter(self, r0: V, layers: u32) -> V;
 
-    /// As [`Arithmetic::enter`] with three layers, when [`Arithmetic::leave_canonical`] follows.
-    fn enter_canonical(self, r0: V) -> V;
-
     /// `(x + w y, x - w y)`.
     fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V);
 
     /// From forward-loose to `[0, LAZY_BOUND q)`.
     fn leave_lazy(self, x: V) -> V;
 
-    /// After three layers from [`Arithmetic::enter_canonical`], to `[0, q)`.
+    /// From forward-loose to `[0, q)`.
     fn leave_canonical(self, x: V) -> V;
 
     /// The first two layers of an inverse pass on four registers (inverse-loose), by the tree below `root` of `t`. Lower and

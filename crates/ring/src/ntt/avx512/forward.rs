@@ -4,7 +4,7 @@ use super::{
     arithmetic::{Arithmetic, Tree},
     tables::Tables,
 };
-use crate::simd512::{V, load, store, transpose, zero};
+use crate::simd512::{V, in_step, load, store, transpose, zero};
 
 /// Layer 0, 1 or 2 of three, in registers.
 #[inline(always)]
@@ -20,15 +20,6 @@ fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
         1 => butterflies! { 1: (0, 2) (1, 3); 2: (4, 6) (5, 7); },
         _ => butterflies! { 3: (0, 1); 4: (2, 3); 5: (4, 5); 6: (6, 7); },
     }
-}
-
-/// Eight results, to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
-#[inline(always)]
-fn leave<A: Arithmetic, const CANONICAL: bool>(a: A, mut r: [V; 8]) -> [V; 8] {
-    for x in &mut r {
-        *x = if CANONICAL { a.leave_canonical(*x) } else { a.leave_lazy(*x) };
-    }
-    r
 }
 
 /// Eight vectors `stride` words apart.
@@ -113,55 +104,66 @@ pub(super) unsafe fn pass<A: Arithmetic, const FIRST: bool>(
     }
 }
 
-/// The last six layers (`WIDE`: seven) on the 64-blocks `2 pair` and `2 pair + 1`, interleaved to hide latencies, and the transpose of each;
-/// to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
+/// The last six layers of 64-blocks (`WIDE`: seven of 128-blocks), and their transposes, in `count` blocks of 128 words from `first` on; from
+/// forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
+///
+/// Two 64-blocks go through side by side, because the butterflies of one layer of a single one do not hide each other's
+/// latencies.
 ///
 /// # Safety
-/// `p` has 128 words.
+/// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn end<A: Arithmetic, const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
     a: A,
     t: &Tables,
     p: *mut u64,
-    pair: usize,
-    degree: usize,
+    first: usize,
+    count: usize,
 ) {
-    // SAFETY: 64 words each.
-    let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
-    if WIDE {
-        x[0] = a.enter(x[0], 4);
-        let w = t.node(degree / 128 + pair);
-        for (x, y) in x.iter_mut().zip(&mut y) {
-            (*x, *y) = a.butterfly(*x, *y, w);
+    for i in 0..count {
+        // SAFETY: there are 128 words for each block.
+        let p = unsafe { p.add(128 * i) };
+        // SAFETY: 64 words each.
+        let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
+        let mut t = t;
+        if WIDE {
+            x[0] = a.enter(x[0], 4);
+            let w = t.node(t.degree() / 128 + first + i);
+            for (x, y) in x.iter_mut().zip(&mut y) {
+                (*x, *y) = a.butterfly(*x, *y, w);
+            }
+            t = in_step(&mut x, &mut y, t);
+        } else {
+            t = in_step(&mut x, &mut y, t);
+            (x[0], y[0]) = (a.enter(x[0], 3), a.enter(y[0], 3));
         }
-    } else {
-        x[0] = a.enter(x[0], 3);
-        y[0] = a.enter(y[0], 3);
-    }
-    let node = degree / 64 + 2 * pair;
-    let (tx, ty) = (t.tree(node), t.tree(node + 1));
-    layer(a, &mut x, tx, 0);
-    layer(a, &mut y, ty, 0);
-    layer(a, &mut x, tx, 1);
-    layer(a, &mut y, ty, 1);
-    layer(a, &mut x, tx, 2);
-    layer(a, &mut y, ty, 2);
-    (x, y) = (transpose(x), transpose(y));
-    if CANONICAL {
-        (x[0], y[0]) = (a.enter_canonical(x[0]), a.enter_canonical(y[0]));
-    } else {
+        let block = 2 * (first + i);
+        let root = t.degree() / 64 + block;
+        for l in 0..3 {
+            layer(a, &mut x, t.tree(root), l);
+            layer(a, &mut y, t.tree(root + 1), l);
+            t = in_step(&mut x, &mut y, t);
+        }
+        (x, y) = (transpose(x), transpose(y));
+        t = in_step(&mut x, &mut y, t);
         (x[0], y[0]) = (a.enter(x[0], 3), a.enter(y[0], 3));
+        for l in 0..3 {
+            layer(a, &mut x, t.lanes::<FACTORED>(block), l);
+            layer(a, &mut y, t.lanes::<FACTORED>(block + 1), l);
+            t = in_step(&mut x, &mut y, t);
+        }
+        // SAFETY: 64 words each.
+        unsafe {
+            store8(p, 8, leave::<_, CANONICAL>(a, x));
+            store8(p.add(64), 8, leave::<_, CANONICAL>(a, y));
+        }
     }
-    let (tx, ty) = (t.lanes::<FACTORED>(2 * pair), t.lanes::<FACTORED>(2 * pair + 1));
-    layer(a, &mut x, tx, 0);
-    layer(a, &mut y, ty, 0);
-    layer(a, &mut x, tx, 1);
-    layer(a, &mut y, ty, 1);
-    layer(a, &mut x, tx, 2);
-    layer(a, &mut y, ty, 2);
-    // SAFETY: 64 words each.
-    unsafe {
-        store8(p, 8, leave::<_, CANONICAL>(a, x));
-        store8(p.add(64), 8, leave::<_, CANONICAL>(a, y));
+}
+
+#[inline(always)]
+fn leave<A: Arithmetic, const CANONICAL: bool>(a: A, mut r: [V; 8]) -> [V; 8] {
+    for x in &mut r {
+        *x = if CANONICAL { a.leave_canonical(*x) } else { a.leave_lazy(*x) };
     }
+    r
 }

@@ -13,9 +13,9 @@ use crate::{
 ///
 /// three multiplications and no mask, and the first term is added to another operand at no cost.
 ///
-/// *Forward-loose* is `[3q, 13q)`. All results of a pass come from register 0, widened by `q` on both sides in each layer. The other
-/// registers are widened (1 twice, or three times in a pass of four layers, 2 and 3 once less) before they are
-/// multiplied, and stay in `[0, 16q)`. So only register 0 is reduced, once in a pass.
+/// *Forward-loose* is `[3q, 11q)`. All results of a pass come from register 0, widened by `q` on both sides in each layer: it is reduced,
+/// to `[6q, 8q)` (`[7q, 9q)` before four layers). The other registers are widened three times at most before they are
+/// multiplied, and stay in `[0, 14q)`.
 ///
 /// *Inverse-loose* is `[0, 4q)`. Differences must not be negative, and where the multiples of `q` that ensure this go is chosen
 /// so that most cost nothing: they are the initial value of an accumulator, or are in `x + (y - c)` and `x - (y - c)` alike.
@@ -23,11 +23,13 @@ use crate::{
 pub(in crate::ntt) struct Ifma48 {
     q: V,
     q_inverse: V,
+    v: V,
     q2: V,
-    q3: V,
     q4: V,
     q6: V,
     q8: V,
+    minus_q6: V,
+    minus_q7: V,
 }
 
 impl Ifma48 {
@@ -37,11 +39,19 @@ impl Ifma48 {
         let m = madd52lo(zero(), y, w.companion);
         sub(madd52hi(offset, y, w.multiplier), madd52hi(zero(), m, self.q))
     }
+
+    /// `x - minus_offset mod q` in `[0, 2q) - minus_offset`, for `x` in `[0, 2^52)` and a multiple `minus_offset` of `q`. The quotient
+    /// `k = floor(v x / 2^52)` by `v = floor(2^52 / q) >= 16` is less than `1 + x / (16 q) < 2` below `x / q`.
+    #[inline(always)]
+    fn remainder(self, x: V, minus_offset: V) -> V {
+        let k = madd52hi(zero(), x, self.v);
+        sub(x, madd52lo(minus_offset, k, self.q))
+    }
 }
 
 impl Arithmetic for Ifma48 {
     const MODULUS_BOUND: u64 = 1 << 48;
-    const LAZY_BOUND: u64 = 13;
+    const LAZY_BOUND: u64 = 11;
     const FACTORED_FROM: usize = 1 << 15;
 
     #[inline(always)]
@@ -49,11 +59,13 @@ impl Arithmetic for Ifma48 {
         Ifma48 {
             q: set1(q),
             q_inverse: set1(inv52(q)),
+            v: set1((1 << 52) / q),
             q2: set1(2 * q),
-            q3: set1(3 * q),
             q4: set1(4 * q),
             q6: set1(6 * q),
             q8: set1(8 * q),
+            minus_q6: set1((6 * q).wrapping_neg()),
+            minus_q7: set1((7 * q).wrapping_neg()),
         }
     }
 
@@ -62,9 +74,9 @@ impl Arithmetic for Ifma48 {
         [multiplier, multiplier.wrapping_mul(inv52(q)) & ((1 << 52) - 1)]
     }
 
-    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`. That is as good as `(0, q)`: what it multiplies is below `15q` in the last
-    /// layers of a forward transform, so that products stay below `17/16 15/16 q < q`; and an inverse one leaves them
-    /// as they are.
+    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`. That is as good as `(0, q)`: in a forward transform, what it multiplies is below
+    /// `14q`, so that products stay below `17/16 14/16 q < q`; in an inverse one it matters only for the products of
+    /// [`Arithmetic::inverse_join`], which may reach `4q`.
     #[inline(always)]
     fn derive(self, p: V, t: Twiddle) -> Twiddle {
         let multiplier = self.product(p, t, self.q);
@@ -86,17 +98,7 @@ impl Arithmetic for Ifma48 {
 
     #[inline(always)]
     fn enter(self, r0: V, layers: u32) -> V {
-        let r0 = red(red(sub(r0, self.q3), self.q8), self.q4);
-        if layers == 4 {
-            add(red(r0, self.q2), add(self.q3, self.q4)) // to [7q, 9q)
-        } else {
-            add(r0, self.q6) // to [6q, 10q)
-        }
-    }
-
-    #[inline(always)]
-    fn enter_canonical(self, r0: V) -> V {
-        add(red(red(red(sub(r0, self.q3), self.q8), self.q4), self.q2), self.q3) // to [3q, 5q)
+        self.remainder(r0, if layers == 4 { self.minus_q7 } else { self.minus_q6 })
     }
 
     #[inline(always)]
@@ -112,7 +114,7 @@ impl Arithmetic for Ifma48 {
 
     #[inline(always)]
     fn leave_canonical(self, x: V) -> V {
-        red(red(red(x, self.q4), self.q2), self.q)
+        red(self.remainder(x, zero()), self.q)
     }
 
     #[inline(always)]

@@ -71,11 +71,6 @@ impl Arithmetic for Ifma50 {
     }
 
     #[inline(always)]
-    fn enter_canonical(self, r0: V) -> V {
-        r0
-    }
-
-    #[inline(always)]
     fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
         let x = add(red(x, self.q2), self.q);
         let sum = self.product(y, w, x);

@@ -5,52 +5,102 @@ use super::{
     forward::{load8, store8},
     tables::Tables,
 };
-use crate::simd512::{V, load, store, transpose};
+use crate::simd512::{V, in_step, load, store, transpose};
 
-/// Three layers in registers, with the multiplier `w` in the third: from inverse-loose to inverse-loose, sums first.
+/// The first two layers of three, on registers 0 to 3.
 #[inline(always)]
-fn layers<A: Arithmetic, T: Tree>(a: A, r: [V; 8], t: T, w: Twiddle) -> [V; 8] {
-    let [x0, x1, x2, x3] = a.inverse_half([r[0], r[1], r[2], r[3]], t, 1, Half::Lower);
-    let [y0, y1, y2, y3] = a.inverse_half([r[4], r[5], r[6], r[7]], t, 2, Half::Upper);
-    let (s0, p0) = a.inverse_join(0, x0, y0, w);
-    let (s1, p1) = a.inverse_join(1, x1, y1, w);
-    let (s2, p2) = a.inverse_join(2, x2, y2, w);
-    let (s3, p3) = a.inverse_join(3, x3, y3, w);
-    [s0, s1, s2, s3, p0, p1, p2, p3]
+fn lower<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
+    [r[0], r[1], r[2], r[3]] = a.inverse_half([r[0], r[1], r[2], r[3]], t, 1, Half::Lower);
 }
 
-/// The first six layers (`WIDE`: seven) on the 64-blocks `2 pair` and `2 pair + 1`, each transposed before; from `[0, 2q)` to
-/// inverse-loose.
+/// The first two layers of three, on registers 4 to 7.
+#[inline(always)]
+fn upper<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
+    [r[4], r[5], r[6], r[7]] = a.inverse_half([r[4], r[5], r[6], r[7]], t, 2, Half::Upper);
+}
+
+/// The third layer.
+#[inline(always)]
+fn join<A: Arithmetic>(a: A, r: &mut [V; 8], w: Twiddle) {
+    (r[0], r[4]) = a.inverse_join(0, r[0], r[4], w);
+    (r[1], r[5]) = a.inverse_join(1, r[1], r[5], w);
+    (r[2], r[6]) = a.inverse_join(2, r[2], r[6], w);
+    (r[3], r[7]) = a.inverse_join(3, r[3], r[7], w);
+}
+
+/// Three layers of two blocks, side by side.
+#[inline(always)]
+fn pair<'a, A: Arithmetic, T: Tree>(
+    a: A,
+    x: &mut [V; 8],
+    y: &mut [V; 8],
+    mut t: &'a Tables,
+    trees: impl Fn(&'a Tables) -> (T, T),
+) -> &'a Tables {
+    let (wx, wy) = trees(t);
+    lower(a, x, wx);
+    lower(a, y, wy);
+    t = in_step(x, y, t);
+    let (wx, wy) = trees(t);
+    upper(a, x, wx);
+    upper(a, y, wy);
+    t = in_step(x, y, t);
+    let (wx, wy) = trees(t);
+    join(a, x, wx.twiddle(a, 0));
+    join(a, y, wy.twiddle(a, 0));
+    in_step(x, y, t)
+}
+
+/// The transposes and the first six layers of 64-blocks, in `count` blocks of 128 words from `first` on, from `[0, 2q)` to
+/// inverse-loose. Two 64-blocks go through side by side, as in [`super::forward::ends`].
 ///
 /// # Safety
-/// `p` has 128 words.
+/// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn end<A: Arithmetic, const WIDE: bool, const FACTORED: bool>(
+pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
     a: A,
     t: &Tables,
     p: *mut u64,
-    pair: usize,
-    degree: usize,
+    first: usize,
+    count: usize,
 ) {
-    // SAFETY: 64 words each.
-    let (x, y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
-    let (tx, ty) = (t.lanes::<FACTORED>(2 * pair), t.lanes::<FACTORED>(2 * pair + 1));
-    let x = layers(a, x, tx, tx.twiddle(a, 0));
-    let y = layers(a, y, ty, ty.twiddle(a, 0));
-    let (x, y) = (transpose(x), transpose(y));
-    let node = degree / 64 + 2 * pair;
-    let mut x = layers(a, x, t.tree(node), t.node(node));
-    let mut y = layers(a, y, t.tree(node + 1), t.node(node + 1));
-    if WIDE {
-        let w = t.node(degree / 128 + pair);
-        for (x, y) in x.iter_mut().zip(&mut y) {
-            (*x, *y) = a.inverse_single(*x, *y, w);
+    for i in 0..count {
+        // SAFETY: there are 128 words for each block.
+        let p = unsafe { p.add(128 * i) };
+        // SAFETY: 64 words each.
+        let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
+        let t = in_step(&mut x, &mut y, t);
+        let block = 2 * (first + i);
+        let t = pair(a, &mut x, &mut y, t, |t| (t.lanes::<FACTORED>(block), t.lanes::<FACTORED>(block + 1)));
+        (x, y) = (transpose(x), transpose(y));
+        let t = in_step(&mut x, &mut y, t);
+        let root = t.degree() / 64 + block;
+        pair(a, &mut x, &mut y, t, |t| (t.tree(root), t.tree(root + 1)));
+        // SAFETY: 64 words each.
+        unsafe {
+            store8(p, 8, x);
+            store8(p.add(64), 8, y);
         }
     }
-    // SAFETY: 64 words each.
-    unsafe {
-        store8(p, 8, x);
-        store8(p.add(64), 8, y);
+}
+
+/// The seventh layer: joins the 64-blocks within each of the 128-blocks from `first` on.
+///
+/// # Safety
+/// `p` has `128 count` words.
+#[inline(always)]
+pub(super) unsafe fn joins<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
+    for i in 0..count {
+        let w = t.node(t.degree() / 128 + first + i);
+        for j in (0..64).step_by(8) {
+            // SAFETY: there are 128 words for each block.
+            unsafe {
+                let p = p.add(128 * i + j);
+                let (x, y) = a.inverse_single(load(p), load(p.add(64)), w);
+                store(p, x);
+                store(p.add(64), y);
+            }
+        }
     }
 }
 
@@ -64,8 +114,11 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
     for j in (0..stride).step_by(8) {
         // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
         unsafe {
-            let r = load8(p.add(j), stride);
-            store8(p.add(j), stride, layers(a, r, w, w[0]));
+            let mut r = load8(p.add(j), stride);
+            lower(a, &mut r, w);
+            upper(a, &mut r, w);
+            join(a, &mut r, w[0]);
+            store8(p.add(j), stride, r);
         }
     }
 }
@@ -88,12 +141,17 @@ pub(super) unsafe fn last<A: Arithmetic>(
     for j in (0..stride).step_by(8) {
         // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
         unsafe {
-            let r = load8(p.add(j), stride);
-            let [s0, s1, s2, s3, p0, p1, p2, p3] = layers(a, r, w, products);
-            let s = [a.scale(s0, sums), a.scale(s1, sums), a.scale(s2, sums), a.scale(s3, sums)];
-            let (p0, p1) = (a.inverse_canonical(p0), a.inverse_canonical(p1));
-            let (p2, p3) = (a.inverse_canonical(p2), a.inverse_canonical(p3));
-            store8(p.add(j), stride, [s[0], s[1], s[2], s[3], p0, p1, p2, p3]);
+            let mut r = load8(p.add(j), stride);
+            lower(a, &mut r, w);
+            upper(a, &mut r, w);
+            join(a, &mut r, products);
+            for x in &mut r[..4] {
+                *x = a.scale(*x, sums);
+            }
+            for x in &mut r[4..] {
+                *x = a.inverse_canonical(*x);
+            }
+            store8(p.add(j), stride, r);
         }
     }
 }

@@ -47,24 +47,21 @@ pub(super) struct Plan<A> {
 /// The outermost functions of the kernels, where the instruction sets are enabled.
 ///
 /// # Safety
-/// For all of them: the CPU has the features, and `p` points to the words of the block in question, as for the
-/// functions of the same names in [`forward`] and [`inverse`].
+/// For all of them: the CPU has the features, and `p` points to the words in question: the whole limb (`first`, `last`), the block of `8 stride`
+/// words with node `k` (`pass`), or `count` blocks of 128 words, of which `first` is the first (`ends`).
 pub(super) trait Outermost: Arithmetic {
     /// The kernel that has the features.
     const KERNEL: Kernel;
 
     unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64);
     unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
-    unsafe fn forward_ends<const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+    unsafe fn forward_ends<const FACTORED: bool, const CANONICAL: bool>(
         plan: &Plan<Self>,
         p: *mut u64,
-        pairs: std::ops::Range<usize>,
+        first: usize,
+        count: usize,
     );
-    unsafe fn inverse_ends<const WIDE: bool, const FACTORED: bool>(
-        plan: &Plan<Self>,
-        p: *mut u64,
-        pairs: std::ops::Range<usize>,
-    );
+    unsafe fn inverse_ends<const FACTORED: bool>(plan: &Plan<Self>, p: *mut u64, first: usize, count: usize);
     unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
     unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor);
 }
@@ -94,35 +91,36 @@ macro_rules! outermost {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn forward_ends<const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+            unsafe fn forward_ends<const FACTORED: bool, const CANONICAL: bool>(
                 plan: &Plan<Self>,
                 p: *mut u64,
-                pairs: std::ops::Range<usize>,
+                first: usize,
+                count: usize,
             ) {
-                let a = Self::new(plan.q);
-                let first = pairs.start;
-                for pair in pairs {
-                    // SAFETY: `p` has 128 words for each pair.
-                    unsafe {
-                        let p = p.add(128 * (pair - first));
-                        forward::end::<_, WIDE, FACTORED, CANONICAL>(a, &plan.forward, p, pair, plan.degree);
+                let (a, t) = (Self::new(plan.q), &plan.forward);
+                // SAFETY: by the caller.
+                unsafe {
+                    if plan.ends_are_wide() {
+                        forward::ends::<_, true, FACTORED, CANONICAL>(a, t, p, first, count);
+                    } else {
+                        forward::ends::<_, false, FACTORED, CANONICAL>(a, t, p, first, count);
                     }
                 }
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn inverse_ends<const WIDE: bool, const FACTORED: bool>(
+            unsafe fn inverse_ends<const FACTORED: bool>(
                 plan: &Plan<Self>,
                 p: *mut u64,
-                pairs: std::ops::Range<usize>,
+                first: usize,
+                count: usize,
             ) {
-                let a = Self::new(plan.q);
-                let first = pairs.start;
-                for pair in pairs {
-                    // SAFETY: `p` has 128 words for each pair.
-                    unsafe {
-                        let p = p.add(128 * (pair - first));
-                        inverse::end::<_, WIDE, FACTORED>(a, &plan.inverse, p, pair, plan.degree);
+                let (a, t) = (Self::new(plan.q), &plan.inverse);
+                // SAFETY: by the caller.
+                unsafe {
+                    inverse::ends::<_, FACTORED>(a, t, p, first, count);
+                    if plan.ends_are_wide() {
+                        inverse::joins(a, t, p, first, count);
                     }
                 }
             }
@@ -154,7 +152,8 @@ macro_rules! outermost {
 
 outermost!(Ifma48, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
 outermost!(Ifma50, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
-outermost!(Word61, Kernel::Avx512, "avx512f,avx512dq,avx512vl,avx512bw");
+outermost!(Word61<true>, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw,avx512ifma,avx512vbmi");
+outermost!(Word61<false>, Kernel::Avx512, "avx512f,avx512dq,avx512vl,avx512bw");
 
 impl<A: Outermost> Plan<A> {
     /// For the primitive `2 degree`-th root of unity `root` modulo the prime `q`.
@@ -200,7 +199,7 @@ impl<A: Outermost> Plan<A> {
         unsafe { A::forward_first(self, p) };
         if bits < 9 {
             // SAFETY: as above.
-            return unsafe { self.forward_ends::<CANONICAL>(p, 0..self.degree / 128) };
+            return unsafe { self.forward_ends::<CANONICAL>(p, 0, self.degree / 128) };
         }
         for i in 0..parts {
             // SAFETY: as above; the parts are within `a`.
@@ -225,7 +224,7 @@ impl<A: Outermost> Plan<A> {
             A::forward_pass(self, p, 1 << eighth, k);
             if bits < 12 {
                 let first = ((k << bits) - self.degree) / 128;
-                self.forward_ends::<CANONICAL>(p, first..first + (1 << bits) / 128);
+                self.forward_ends::<CANONICAL>(p, first, (1 << bits) / 128);
             } else {
                 for i in 0..8 {
                     self.forward_block::<CANONICAL>(p.add(i << eighth), eighth, 8 * k + i);
@@ -234,16 +233,17 @@ impl<A: Outermost> Plan<A> {
         }
     }
 
+    /// The ends of `count` 128-blocks from `first` on.
+    ///
     /// # Safety
-    /// `p` has 128 words for each pair.
-    unsafe fn forward_ends<const CANONICAL: bool>(&self, p: *mut u64, pairs: std::ops::Range<usize>) {
+    /// `p` has their words.
+    unsafe fn forward_ends<const CANONICAL: bool>(&self, p: *mut u64, first: usize, count: usize) {
         // SAFETY: by the caller.
         unsafe {
-            match (self.ends_are_wide(), self.forward.is_factored()) {
-                (false, false) => A::forward_ends::<false, false, CANONICAL>(self, p, pairs),
-                (false, true) => A::forward_ends::<false, true, CANONICAL>(self, p, pairs),
-                (true, false) => A::forward_ends::<true, false, CANONICAL>(self, p, pairs),
-                (true, true) => A::forward_ends::<true, true, CANONICAL>(self, p, pairs),
+            if self.forward.is_factored() {
+                A::forward_ends::<true, CANONICAL>(self, p, first, count);
+            } else {
+                A::forward_ends::<false, CANONICAL>(self, p, first, count);
             }
         }
     }
@@ -270,7 +270,7 @@ impl<A: Outermost> Plan<A> {
         // SAFETY: `new` has seen to the CPU; all of `a` is there, and the parts are within it.
         unsafe {
             if bits < 9 {
-                self.inverse_ends(p, 0..self.degree / 128);
+                self.inverse_ends(p, 0, self.degree / 128);
             } else {
                 for i in 0..parts {
                     self.inverse_block(p.add(i << bits), bits, parts + i);
@@ -290,7 +290,7 @@ impl<A: Outermost> Plan<A> {
         unsafe {
             if bits < 12 {
                 let first = ((k << bits) - self.degree) / 128;
-                self.inverse_ends(p, first..first + (1 << bits) / 128);
+                self.inverse_ends(p, first, (1 << bits) / 128);
             } else {
                 for i in 0..8 {
                     self.inverse_block(p.add(i << eighth), eighth, 8 * k + i);
@@ -300,16 +300,17 @@ impl<A: Outermost> Plan<A> {
         }
     }
 
+    /// The ends of `count` 128-blocks from `first` on.
+    ///
     /// # Safety
-    /// `p` has 128 words for each pair.
-    unsafe fn inverse_ends(&self, p: *mut u64, pairs: std::ops::Range<usize>) {
+    /// `p` has their words.
+    unsafe fn inverse_ends(&self, p: *mut u64, first: usize, count: usize) {
         // SAFETY: by the caller.
         unsafe {
-            match (self.ends_are_wide(), self.inverse.is_factored()) {
-                (false, false) => A::inverse_ends::<false, false>(self, p, pairs),
-                (false, true) => A::inverse_ends::<false, true>(self, p, pairs),
-                (true, false) => A::inverse_ends::<true, false>(self, p, pairs),
-                (true, true) => A::inverse_ends::<true, true>(self, p, pairs),
+            if self.inverse.is_factored() {
+                A::inverse_ends::<true>(self, p, first, count);
+            } else {
+                A::inverse_ends::<false>(self, p, first, count);
             }
         }
     }

@@ -58,6 +58,11 @@ impl Tables {
         tables
     }
 
+    /// The degree `N`.
+    pub(super) fn degree(&self) -> usize {
+        self.degree
+    }
+
     /// Whether the multipliers of the last layers are to be derived.
     pub(super) fn is_factored(&self) -> bool {
         !self.scalars.is_empty()

@@ -1,32 +1,39 @@
 //! Residues modulo any `q < 2^61` in words of 64 bits: eight multiples of `q` fit.
 
 use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
-use crate::simd512::{V, add, maxu, minu, mul32, mullo64, red, set1, shr, sub};
+use crate::simd512::{V, add, and, madd52hi, maxu, minu, mul32, mullo64, red, set1, shl, shr, sub};
 
-/// Shoup's product: the constant `w` is stored as itself and `w' = floor(2^64 w / q)`. The quotient `floor(w y / q)` is estimated as
-/// `h`, the high half of `w' y` from three of its four partial products and without carries, so that
+/// Shoup's product: the constant `w` is stored as itself and `w' = floor(2^64 w / q)`. With an estimate `h` of `w' y / 2^64`,
 ///
 /// `t = w y - h q mod 2^64` is `w y mod q`, in `[0, 4q)`, for any `0 <= y < 2^64`:
 ///
-/// `w y / q - h` is below 4, one for each of the two partial products that are cut to their high halves, for the one left out, and for
-/// `w'` being rounded down.
+/// `h` is less than 4 below `w y / q`, less than 1 because `w'` is rounded down, and less than 3 by the estimate. That
+/// adds up the high halves of partial products without carries. With `y = 2^32 y1 + y0` and `w' = 2^32 w1 + w0` they are
+/// `y1 w1`, `y1 w0 / 2^32` and `y0 w1 / 2^32`; and `y0 w0 / 2^64 < 1` is left out. With `IFMA` the latter two are one instruction each, shifts
+/// and additions included.
 ///
 /// *Forward-loose* is `[0, 8q)`. *Inverse-loose* is `[0, 4q)`; within an inverse pass, sums that will be subtracted are kept in `[-4q, 0)`,
 /// so that differences are in `(0, 8q)`.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ntt) struct Word61 {
+pub(in crate::ntt) struct Word61<const IFMA: bool> {
     q: V,
     q2: V,
     q4: V,
 }
 
-impl Word61 {
+impl<const IFMA: bool> Word61<IFMA> {
     /// `w y` in `[0, 4q)`.
     #[inline(always)]
     fn product(self, y: V, w: Twiddle) -> V {
         let (y1, w1) = (shr::<32>(y), shr::<32>(w.companion));
-        let middle = add(shr::<32>(mul32(y, w1)), shr::<32>(mul32(y1, w.companion)));
-        let h = add(mul32(y1, w1), middle);
+        let h = if IFMA {
+            // The 52 bits that are multiplied are w0 2^20, and w' / 2^12 = w1 2^20 + w0 / 2^12.
+            let h = madd52hi(mul32(y1, w1), y1, shl::<20>(w.companion));
+            madd52hi(h, and(y, set1(u64::from(u32::MAX))), shr::<12>(w.companion))
+        } else {
+            let middle = add(shr::<32>(mul32(y, w1)), shr::<32>(mul32(y1, w.companion)));
+            add(mul32(y1, w1), middle)
+        };
         sub(mullo64(y, w.multiplier), mullo64(h, self.q))
     }
 
@@ -43,7 +50,7 @@ impl Word61 {
     }
 }
 
-impl Arithmetic for Word61 {
+impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     const MODULUS_BOUND: u64 = 1 << 61;
     const LAZY_BOUND: u64 = 4;
     /// Never: making a companion takes a division.
@@ -69,11 +76,6 @@ impl Arithmetic for Word61 {
 
     #[inline(always)]
     fn enter(self, r0: V, _: u32) -> V {
-        r0
-    }
-
-    #[inline(always)]
-    fn enter_canonical(self, r0: V) -> V {
         r0
     }
 
