@@ -71,11 +71,7 @@ impl EncryptedArray {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || {
-            let bytes =
-                fs::read(&path).map_err(|source| Error::Io { path: path.display().to_string(), source })?;
-            Self::of_bytes(bytes)
-        })
+        detached(py, || Self::of_bytes(wire::read(&path, Some(wire::Kind::Array))?.to_vec()))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

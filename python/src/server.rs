@@ -193,6 +193,10 @@ impl Server {
         self.compute(py, array, |server, array| server.transpose(array))
     }
 
+    fn insert_axis(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| server.insert_axis(array, axis))
+    }
+
     fn broadcast_to(
         &self,
         py: Python<'_>,

@@ -19,7 +19,7 @@ pub struct Arguments {
     #[arg(long, global = true)]
     pub json: bool,
     /// Threads to compute on.
-    #[arg(long, global = true, default_value_t = 1, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, global = true, default_value_t = 1, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub threads: u16,
     /// Show no progress.
     #[arg(long, short, global = true)]
@@ -139,7 +139,8 @@ mod tests {
     }
 
     #[test]
-    fn threads_start_at_one() {
+    fn threads_are_1_to_1024() {
+        assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "60000"]).is_err());
         assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "0"]).is_err());
         assert!(Arguments::try_parse_from(["hippocrene", "presets", "--threads", "2"]).is_ok());
     }

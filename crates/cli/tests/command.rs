@@ -93,3 +93,45 @@ fn failures_leave_no_output_and_have_a_status() {
     assert_eq!((status, err["error"]["kind"].as_str()), (4, Some("FormatError")));
     assert!(!Path::new(&out).exists() && !Path::new(&folder.path("keys")).exists());
 }
+
+#[test]
+fn nothing_that_is_needed_is_written_over() {
+    let folder = Folder::new("output");
+    let (key, csv, enc) = (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("in.enc"));
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
+    fs::write(&csv, "1,2\n").expect("a file");
+    succeed(&["encrypt", "-k", &key, &csv, "-o", &enc]);
+    let secret = fs::read(&key).expect("the key");
+    let public = folder.path("keys/public.key");
+    assert_eq!(run(&["encrypt", "-k", &public, &csv, "-o", &key]).0, 3, "another's secret key");
+    assert_eq!(run(&["encrypt", "-k", &key, &csv, "-o", &key]).0, 3, "the key itself");
+    assert_eq!(run(&["decrypt", "-k", &key, &enc, "--format", "csv", "-o", &key]).0, 3, "numbers");
+    assert_eq!(fs::read(&key).expect("the key"), secret);
+    for (command, key, input) in
+        [("encrypt", &public, &csv), ("encrypt", &public, &public), ("decrypt", &key, &enc)]
+    {
+        let (status, _, err) = run(&[command, "-k", key, input, "--format", "csv", "-o", input]);
+        assert_eq!(status, 2, "{err}");
+        assert!(err.contains("which is read"), "{err}");
+    }
+    assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
+
+    // A result that does not fit the format leaves alone what was there.
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }";
+    let mut cube =
+        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+    cube.extend(1f64.to_le_bytes());
+    fs::write(folder.path("cube.npy"), cube).expect("a file");
+    succeed(&["encrypt", "-k", &key, &folder.path("cube.npy"), "-o", &enc]);
+    let (status, _, err) = run(&["decrypt", "-k", &key, &enc, "-o", &csv]);
+    assert!(status == 2 && err.contains("3 axes"), "{err}");
+    assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
+}
+
+#[test]
+fn a_file_without_end_is_not_read_to_its_end() {
+    if Path::new("/dev/zero").exists() {
+        let (status, _, err) = run(&["inspect", "/dev/zero"]);
+        assert!(status == 4 && err.contains("not a Hippocrene file"), "{err}");
+    }
+}

@@ -159,10 +159,14 @@ impl ClientKey {
     /// more about the secret key than fresh encryptions do (ePrint 2022/816). It costs `bits` bits of precision.
     ///
     /// # Errors
-    /// [`Error::Argument`] when nothing of the values would be left, [`Error::Capacity`] when the noise does not fit the modulus that
+    /// [`Error::Argument`] when the elements are complex or nothing of the values would be left, [`Error::Capacity`] when the noise does not fit the modulus that
     /// is left.
     pub fn decrypt_for_sharing(&self, array: &EncryptedArray, bits: u32) -> Result<Vec<f64>, Error> {
         let context = self.session.context();
+        if array.is_complex() {
+            let what = "the elements are complex, and only real ones can be decrypted for sharing";
+            return Err(Error::argument("decrypt for sharing", what));
+        }
         let precision = array.precision_bits(&self.session);
         if precision + array.bound().max(1.0).log2() < f64::from(bits) {
             return Err(Error::argument(

@@ -167,6 +167,13 @@ fn dot_products_and_moves() {
     // A full vector rolls without using up a level.
     let full = client.encrypt(&numbers(128, 1), &[128]).unwrap();
     assert_eq!(server.roll(&full, 5, None).unwrap().depth(), full.depth());
+    let around = server.roll(&full, i64::MIN, None).unwrap();
+    assert_close(&client.decrypt(&around).unwrap(), &numbers(128, 1), "rolled by a multiple of the length");
+    // Axes of length 1 come in for nothing.
+    let column = server.insert_axis(&sums, 1).unwrap();
+    assert_eq!((column.shape(), column.depth()), (&[10, 1][..], sums.depth()));
+    assert_eq!(client.decrypt(&column).unwrap(), client.decrypt(&sums).unwrap());
+    assert!(matches!(server.insert_axis(&sums, 2), Err(Error::Shape { .. })));
 }
 
 #[test]
@@ -230,6 +237,10 @@ fn what_does_not_fit_is_named() {
     says(server.add_plain(&a, &[1.0; 5][..]), &["5 numbers", "[2, 3]"]);
     says(server.sum(&a, Some(2)), &["no axis 2"]);
     says(server.pow(&a, 0), &["exponent is 0"]);
+    says(server.dot(&a, &a), &["[2, 3]", "vectors"]);
+    let complex = client.encrypt_complex(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
+    let shared = client.decrypt_for_sharing(&complex, 5).unwrap_err().to_string();
+    assert!(shared.contains("complex"), "{shared}");
     let used = server.square(&a).unwrap();
     says(server.square(&used), &["bits of capacity", "bootstrap first"]);
     says(server.mul_plain(&used, &x[..]), &["bits of capacity"]);

@@ -120,6 +120,48 @@ fn insecure_sets_are_refused() {
 }
 
 #[test]
+fn nothing_but_another_secret_key_replaces_a_secret_key() {
+    let folder = std::env::temp_dir().join(format!("hippocrene-replace-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let array = client.encrypt(&[1.0], &[]).unwrap();
+    let path = folder.join("client.key");
+    client.save(&path).unwrap();
+    let refused = [array.save(&path), client.public_key().unwrap().save(&path)];
+    for error in refused {
+        assert!(error.unwrap_err().to_string().contains("secret key"));
+    }
+    assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), client.fingerprint());
+    client.save(&path).unwrap();
+
+    #[cfg(unix)]
+    {
+        // A link stays a link, and what it points to is written.
+        std::fs::write(folder.join("array"), "old").unwrap();
+        std::os::unix::fs::symlink(folder.join("array"), folder.join("link")).unwrap();
+        array.save(folder.join("link")).unwrap();
+        assert!(std::fs::symlink_metadata(folder.join("link")).unwrap().is_symlink());
+        assert_eq!(std::fs::read(folder.join("array")).unwrap(), array.to_bytes());
+        // What is no file stays what it is: here a pipe.
+        use std::io::Read;
+        use std::os::fd::AsRawFd;
+        let (mut reader, writer) = std::io::pipe().unwrap();
+        let pipe = format!("/dev/fd/{}", writer.as_raw_fd());
+        if std::path::Path::new(&pipe).exists() {
+            let bytes = array.to_bytes();
+            let read = std::thread::spawn(move || {
+                let mut all = Vec::new();
+                reader.read_to_end(&mut all).map(|_| all)
+            });
+            array.save(&pipe).unwrap();
+            drop(writer);
+            assert_eq!(read.join().unwrap().unwrap(), bytes);
+        }
+    }
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
 fn files_are_replaced_whole_and_secrets_are_private() {
     let folder = std::env::temp_dir().join(format!("hippocrene-wire-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

@@ -12,6 +12,9 @@ pub struct Threads {
     pool: Option<Arc<rayon::ThreadPool>>,
 }
 
+/// The most threads of a pool: more than that is a slip of the hand, which the operating system takes minutes to refuse.
+const MAX_THREADS: usize = 1024;
+
 impl Threads {
     /// The calling thread alone.
     pub fn single() -> Self {
@@ -21,10 +24,14 @@ impl Threads {
     /// A pool of `count` threads; one or zero is [`Threads::single`].
     ///
     /// # Errors
-    /// [`RingError::Threads`] when the operating system refuses.
+    /// [`RingError::Threads`] for more than 1024, or when the operating system refuses.
     pub fn new(count: usize) -> Result<Self, RingError> {
         if count <= 1 {
             return Ok(Threads::single());
+        }
+        if count > MAX_THREADS {
+            let reason = format!("at most {MAX_THREADS} are possible");
+            return Err(RingError::Threads { threads: count, reason });
         }
         let pool = rayon::ThreadPoolBuilder::new()
             .num_threads(count)
@@ -109,6 +116,13 @@ impl Threads {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn absurd_numbers_are_refused_at_once() {
+        let refused = Threads::new(MAX_THREADS + 1);
+        assert!(matches!(refused, Err(RingError::Threads { threads: 1025, .. })));
+        assert!(matches!(Threads::new(usize::MAX), Err(RingError::Threads { .. })));
+    }
 
     #[test]
     fn every_chunk_is_visited_once() {

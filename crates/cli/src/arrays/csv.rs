@@ -4,6 +4,9 @@ use super::{Array, Header};
 use std::io::{self, Write};
 
 /// Reads rows of numbers. Blank lines are skipped, spaces around a number too.
+///
+/// A first line where some cells are numbers and others are not is an error unless `header` says what it is: taken for names, a row with
+/// a value missing would be lost without a word.
 pub(super) fn parse(bytes: &[u8], header: Header) -> Result<Array, String> {
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -22,7 +25,16 @@ pub(super) fn parse(bytes: &[u8], header: Header) -> Result<Array, String> {
             && match header {
                 Header::Yes => true,
                 Header::No => false,
-                Header::Auto => record.iter().any(|cell| cell.parse::<f64>().is_err()),
+                Header::Auto => {
+                    let numbers = record.iter().filter(|cell| cell.parse::<f64>().is_ok()).count();
+                    if numbers > 0 && numbers < record.len() {
+                        return Err(format!(
+                            "line {line} has {numbers} numbers and {} other cells: say whether it holds names (--header yes or no)",
+                            record.len() - numbers
+                        ));
+                    }
+                    numbers == 0
+                }
             };
         let expected = *columns.get_or_insert(record.len());
         if record.len() != expected {
@@ -92,6 +104,16 @@ mod tests {
         assert_eq!(error("1,2\n3\n", Header::Auto), "line 2 has 1 columns, the first line has 2");
         assert_eq!(error("", Header::Auto), "it holds no numbers");
         assert_eq!(error("a,b\n", Header::Auto), "it holds no numbers");
+    }
+
+    #[test]
+    fn a_first_line_that_is_half_names_is_asked_about() {
+        for text in ["1,,3\n4,5,6\n", "1.0,N/A\n4,5\n", "id,2020\n4,5\n"] {
+            assert!(parse(text.as_bytes(), Header::Auto).unwrap_err().contains("--header"), "{text}");
+        }
+        let want = Array { shape: vec![1, 2], values: vec![4.0, 5.0] };
+        assert_eq!(parse(b"id,2020\n4,5\n", Header::Yes), Ok(want.clone()));
+        assert_eq!(parse(b",age\n4,5\n", Header::Auto), Ok(want));
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub enum Format {
 /// Whether the first line of comma-separated values holds the names of the columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Header {
-    /// It does when one of its cells is not a number.
+    /// It does when none of its cells is a number; where only some are, that is an error.
     #[default]
     Auto,
     /// It does.
@@ -70,18 +70,26 @@ impl Array {
         array.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 
+    /// Checks that a format can hold arrays of this shape.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] when it cannot: comma-separated values have at most two axes.
+    pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
+        if format == Format::Csv && shape.len() > 2 {
+            return Err(CliError::Usage(format!(
+                "an array of {} axes does not fit into rows and columns: write it as .npy",
+                shape.len()
+            )));
+        }
+        Ok(())
+    }
+
     /// Writes the array to a stream.
     ///
     /// # Errors
-    /// [`CliError::Usage`] when the format cannot hold the shape (comma-separated values have at most two axes),
-    /// [`CliError::Io`] when writing fails; `path` is what the message calls the stream.
+    /// As [`Array::check_format`], and [`CliError::Io`] when writing fails; `path` is what the message calls the stream.
     pub fn write(&self, stream: &mut dyn Write, path: &Path, format: Format) -> Result<(), CliError> {
-        if format == Format::Csv && self.shape.len() > 2 {
-            return Err(CliError::Usage(format!(
-                "an array of {} axes does not fit into rows and columns: write it as .npy",
-                self.shape.len()
-            )));
-        }
+        Self::check_format(&self.shape, format)?;
         let written = match format {
             Format::Csv => csv::write(self, stream),
             Format::Npy => npy::write(self, stream),

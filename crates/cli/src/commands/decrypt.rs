@@ -1,5 +1,6 @@
 //! `hippocrene decrypt`.
 
+use super::check_output;
 use crate::args::Decrypt;
 use crate::arrays::{Array, Format};
 use crate::console::Console;
@@ -27,6 +28,9 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
         (Some(path), None) => Format::of(path)?,
         (None, None) => Format::Csv,
     };
+    if let Some(path) = &decrypt.output {
+        check_output(path, &[&decrypt.key, &decrypt.input])?;
+    }
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
@@ -37,6 +41,9 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
             "{} holds complex numbers, which neither format here can: read it from Rust or Python",
             decrypt.input.display()
         )));
+    }
+    if !console.is_json() || decrypt.output.is_some() {
+        Array::check_format(encrypted.shape(), format)?;
     }
     let values = console.step("decrypt", || {
         Ok(match decrypt.for_sharing {

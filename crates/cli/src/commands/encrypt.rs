@@ -1,5 +1,6 @@
 //! `hippocrene encrypt`.
 
+use super::check_output;
 use crate::args::Encrypt;
 use crate::arrays::{Array, Format};
 use crate::console::{Console, size};
@@ -46,6 +47,7 @@ impl Key {
 
 pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
+    check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
     if let Some(bound) = encrypt.bound

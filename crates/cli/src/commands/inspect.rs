@@ -6,7 +6,6 @@ use crate::error::CliError;
 use hippocrene::wire::{self, ArrayInspection, Inspection, KeysInspection, SettingsInspection};
 use serde::Serialize;
 use std::fmt::{self, Display};
-use std::fs;
 use std::path::Path;
 
 #[derive(Debug, Serialize)]
@@ -24,7 +23,7 @@ struct One<'a> {
 
 impl<'a> One<'a> {
     fn of(path: &'a Path) -> Result<Self, CliError> {
-        let bytes = fs::read(path).map_err(|source| CliError::io("read", path, source))?;
+        let bytes = wire::read(path, None).map_err(CliError::of(path))?;
         let is = wire::inspect(&bytes).map_err(CliError::of(path))?;
         Ok(Self { path, is })
     }

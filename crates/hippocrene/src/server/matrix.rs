@@ -113,7 +113,14 @@ impl Server {
     /// [`Error::Shape`] when they are not vectors of one length.
     pub fn dot(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
         if a.shape().len() != 1 || a.shape() != b.shape() {
-            return Err(Error::shape("dot product", format!("shapes {:?} and {:?}", a.shape(), b.shape())));
+            return Err(Error::shape(
+                "dot product",
+                format!(
+                    "shapes {:?} and {:?}, where two encrypted vectors of one length are needed",
+                    a.shape(),
+                    b.shape()
+                ),
+            ));
         }
         self.sum(&self.mul(a, b)?, None)
     }
@@ -138,7 +145,8 @@ impl Server {
             && (axis.is_none() || a.shape().len() == 1)
             && is_row_major(layout)
         {
-            return self.map(a, OPERATION, true, |x| Ok(self.evaluator.rotate(x, -shift)?));
+            let left = shift.rem_euclid(layout.slots() as i64);
+            return self.map(a, OPERATION, true, |x| Ok(self.evaluator.rotate(x, -left)?));
         }
         // Elements of the axis, and how far apart they are in row-major order.
         let (length, inner) = match axis {
@@ -163,6 +171,23 @@ impl Server {
         let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
         let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
         Ok(a.clone().with_layout(layout))
+    }
+
+    /// The array with another axis, of length 1, before axis `axis`, as numpy's `expand_dims`: nothing is computed.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when `axis` is larger than the number of axes.
+    pub fn insert_axis(&self, a: &EncryptedArray, axis: usize) -> Result<EncryptedArray, Error> {
+        let (mut shape, mut strides) = (a.shape().to_vec(), a.layout().strides().to_vec());
+        if axis > shape.len() {
+            return Err(Error::shape(
+                "insert an axis",
+                format!("there is no place {axis} in shape {shape:?}"),
+            ));
+        }
+        shape.insert(axis, 1);
+        strides.insert(axis, 1);
+        Ok(a.clone().with_layout(a.layout().with_shape(shape, strides)?))
     }
 
     /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep.

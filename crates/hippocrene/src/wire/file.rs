@@ -16,10 +16,18 @@ use super::{
 use crate::Error;
 
 /// Writes `bytes` to a new file beside `path` and renames it to `path`, so that no reader ever sees half of it. Secret files can be
-/// read by their owner only.
+/// read by their owner only. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
 pub(super) fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     let fail = |source| Error::Io { path: path.display().to_string(), source };
-    let temporary = temporary_beside(path).map_err(fail)?;
+    if !kind.is_secret() {
+        check_replaceable(path)?;
+    }
+    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        let written = OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
+        return written.map_err(fail);
+    }
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let temporary = temporary_beside(&target).map_err(fail)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
@@ -29,13 +37,34 @@ pub(super) fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     let written = options.open(&temporary).and_then(|mut file| {
         file.write_all(bytes)?;
         file.sync_all()?;
-        fs::rename(&temporary, path)
+        fs::rename(&temporary, &target)
     });
     written.map_err(|source| {
         // The failure itself is what counts; there may be nothing to remove.
         let _ = fs::remove_file(&temporary);
         fail(source)
     })
+}
+
+/// Checks that `path` does not hold a secret key: only another secret key is written over one, for what was encrypted with it could never
+/// be read again.
+///
+/// # Errors
+/// [`Error::Io`] when it does.
+pub fn check_replaceable(path: &Path) -> Result<(), Error> {
+    let mut start = Vec::with_capacity(HEADER_BYTES);
+    let is_file = fs::metadata(path).is_ok_and(|there| there.is_file());
+    // What cannot be read is not known to hold one: whether it can be written is for who writes it to find out.
+    let read = is_file
+        && File::open(path).is_ok_and(|f| f.take(HEADER_BYTES as u64).read_to_end(&mut start).is_ok());
+    if read && Header::read(&start).is_ok_and(|header| header.kind.is_secret()) {
+        let source = io::Error::new(
+            io::ErrorKind::AlreadyExists,
+            "it holds a secret key, which nothing else is written over",
+        );
+        return Err(Error::Io { path: path.display().to_string(), source });
+    }
+    Ok(())
 }
 
 /// A name in the same folder that no one else uses.
@@ -50,14 +79,23 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(temporary))
 }
 
-/// Reads a file of the kind expected: the header first, and the rest only when it is as long as the header says.
+/// Reads a file of the kind expected, as [`read`] does.
 pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error> {
+    read(path, Some(kind))
+}
+
+/// The bytes of a file that this library wrote: the header first, and the rest only when it is of the kind expected (if one is) and as
+/// long as the header says.
+///
+/// # Errors
+/// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read.
+pub fn read(path: &Path, kind: Option<Kind>) -> Result<Zeroizing<Vec<u8>>, Error> {
     let fail = |source| Error::Io { path: path.display().to_string(), source };
     let file = File::open(path).map_err(fail)?;
     let mut start = Vec::with_capacity(HEADER_BYTES);
     (&file).take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
     let header = Header::read(&start)?;
-    header.expect(kind)?;
+    kind.map_or(Ok(()), |kind| header.expect(kind))?;
     let metadata = file.metadata().map_err(fail)?;
     let mut bytes = Zeroizing::new(Vec::new());
     if metadata.is_file() {
