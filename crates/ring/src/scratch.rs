@@ -24,13 +24,14 @@ impl ScratchPool {
     /// A polynomial of `limbs` limbs with unspecified residues.
     pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        // The smallest one that is large enough, else the largest, to be grown.
-        let best = (0..free.len()).min_by_key(|&i| {
+        // The smallest one that is large enough, else the largest, to be grown; of equals the one that came back last, which is
+        // most likely in the cache.
+        let best = (0..free.len()).rev().min_by_key(|&i| {
             let have = free[i].capacity_limbs();
             if have >= limbs { (0, have) } else { (1, usize::MAX - have) }
         });
         let mut poly = match best {
-            Some(i) => free.swap_remove(i),
+            Some(i) => free.remove(i),
             None => Poly::zero(self.degree, 0, domain),
         };
         drop(free);
