@@ -63,7 +63,7 @@ def main() -> None:
     """Train, ask, score, read, report."""
     folder = Path(sys.argv[1])
     if folder.exists():
-        if not (folder / "shared").is_dir():
+        if not folder.is_dir() or {path.name for path in folder.iterdir()} - {"client", "server", "shared"}:
             sys.exit(f"{folder} exists and is not from an earlier run: name another folder")
         shutil.rmtree(folder)
     run("train.py", folder)

@@ -14,6 +14,8 @@ from hippocrene import _native
 from hippocrene.errors import MissingServerError, ShapeError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from hippocrene.server import Server
 
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
@@ -21,7 +23,9 @@ Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 
 def numbers(values: npt.ArrayLike, operation: str) -> Values:
     """Return `values` as a C-ordered array of doubles or of pairs of them; what is not numbers is a `TypeError`."""
-    array = np.asarray(values)
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
+    array = np.asarray(float(values) if isinstance(values, int) else values)
     if array.dtype.kind not in "biufc":
         raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
     if array.dtype.kind == "c":
@@ -35,6 +39,13 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
     if array.dtype.kind == "c":
         raise TypeError(f"{operation} takes real numbers, not values of type {array.dtype}")
     return cast("npt.NDArray[np.float64]", array)
+
+
+def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
+    """Return what a file held as `bytes`; what is not bytes is a `TypeError`."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"bytes are needed, not {type(data).__name__}")
+    return bytes(data)
 
 
 class EncryptedArray:
@@ -56,6 +67,8 @@ class EncryptedArray:
 
     def __init__(self, raw: _native.EncryptedArray, server: Server | None = None) -> None:
         """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
+        if not isinstance(raw, _native.EncryptedArray):
+            raise TypeError("encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load")
         self._raw = raw
         self._server = server
 
@@ -115,6 +128,13 @@ class EncryptedArray:
 
     def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
         raise TypeError("an encrypted array cannot become a plain one: only Client.decrypt reads it")
+
+    def __array_function__(
+        self, function: Callable[..., object], types: object, args: tuple[object, ...], kwargs: object
+    ) -> object:
+        if function in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
+            return getattr(self, function.__name__)
+        raise TypeError(f"numpy.{function.__name__} takes no encrypted arrays: use their operators and methods")
 
     # Arithmetic
 
@@ -230,8 +250,8 @@ class EncryptedArray:
         return server._wrap(server._raw.rmatmul_plain(matrix, self._raw))
 
     def dot(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Compute what `numpy.dot` does: the inner product of vectors, the product with a plain matrix or number."""
-        if not isinstance(other, EncryptedArray) and np.ndim(other) == 0:
+        """Compute what `numpy.dot` does: the inner product of vectors, the product with a plain matrix or a number."""
+        if self.ndim == 0 or (other.ndim if isinstance(other, EncryptedArray) else np.ndim(other)) == 0:
             return self * other
         return self @ other
 
@@ -241,24 +261,46 @@ class EncryptedArray:
         server = self._bound_server("transpose")
         return server._wrap(server._raw.transpose(self._raw))
 
-    def sum(self, axis: SupportsIndex | None = None) -> EncryptedArray:
-        """Sum over one axis, or over all of them."""
+    def sum(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
         server = self._bound_server("sum")
-        return server._wrap(server._raw.sum(self._raw, self._axis(axis)))
+        axes = self._axes(axis)
+        raw = self._raw
+        if len(axes) == self.ndim:
+            raw = server._raw.sum(raw, None)
+        else:
+            for index in reversed(axes):
+                raw = server._raw.sum(raw, index)
+        for index in axes if keepdims else []:
+            raw = server._raw.insert_axis(raw, index)
+        return server._wrap(raw)
 
-    def mean(self, axis: SupportsIndex | None = None) -> EncryptedArray:
-        """Average over one axis, or over all of them."""
-        server = self._bound_server("mean")
-        return server._wrap(server._raw.mean(self._raw, self._axis(axis)))
+    def mean(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        total = self.sum(axis, keepdims=keepdims)
+        return total * (total.size / self.size)
 
     def roll(self, shift: SupportsIndex, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Move every value `shift` places on, in row-major order or along one axis, as `numpy.roll` does."""
         server = self._bound_server("roll")
-        return server._wrap(server._raw.roll(self._raw, operator.index(shift), self._axis(axis)))
+        index = None if axis is None else self._axis(axis)
+        places = operator.index(shift) % (self.size if index is None else self.shape[index])
+        return server._wrap(server._raw.roll(self._raw, places, index))
 
-    def _axis(self, axis: SupportsIndex | None) -> int | None:
+    def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None) -> list[int]:
+        """Return the axes that are meant, in ascending order."""
         if axis is None:
-            return None
+            return list(range(self.ndim))
+        axes = sorted(self._axis(one) for one in (axis if isinstance(axis, tuple) else (axis,)))
+        if len(set(axes)) < len(axes):
+            raise ShapeError(f"axes {axis} name one axis of shape {self.shape} twice")
+        return axes
+
+    def _axis(self, axis: SupportsIndex) -> int:
         index = operator.index(axis)
         if not -self.ndim <= index < self.ndim:
             raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
@@ -275,6 +317,8 @@ class EncryptedArray:
         other than ``[-1, 1]`` costs one multiplication more.
         """
         server = self._bound_server("polynomial")
+        if not isinstance(polynomial, (Chebyshev, Polynomial)) and np.ndim(polynomial) != 1:
+            raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {np.shape(polynomial)}")
         if isinstance(polynomial, Chebyshev):
             offset, slope = polynomial.mapparms()
             ends = sorted(((-1.0 - offset) / slope, (1.0 - offset) / slope))
@@ -310,7 +354,7 @@ class EncryptedArray:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> EncryptedArray:
         """Read what `to_bytes` returned; the array has no server."""
-        return cls(_native.EncryptedArray.from_bytes(bytes(data)))
+        return cls(_native.EncryptedArray.from_bytes(raw_bytes(data)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the array to a file."""
@@ -320,6 +364,13 @@ class EncryptedArray:
     def load(cls, path: str | PathLike[str]) -> EncryptedArray:
         """Read a file that `save` wrote; the array has no server."""
         return cls(_native.EncryptedArray.load(path))
+
+    def __copy__(self) -> EncryptedArray:
+        return EncryptedArray(self._raw, self._server)
+
+    def __deepcopy__(self, memo: object) -> EncryptedArray:
+        # Nothing alters an encrypted array or a server, so that both can be shared.
+        return EncryptedArray(self._raw, self._server)
 
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedArray.from_bytes, (self.to_bytes(),)

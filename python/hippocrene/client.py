@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, SupportsIndex, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray, Values, numbers
+from hippocrene.array import EncryptedArray, Values, numbers, raw_bytes
 from hippocrene.errors import EncodeError, SecretPickleError
 from hippocrene.server import EvaluationKeys
 
@@ -33,6 +33,12 @@ def encrypt(key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike, b
     return EncryptedArray(key.encrypt(cast("npt.NDArray[np.float64]", array), bound))
 
 
+def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
+    if not isinstance(array, EncryptedArray):
+        raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files")
+    return array._raw
+
+
 class PublicKey:
     """Encrypts for the client it is from, and can do nothing else: give it to whoever sends data."""
 
@@ -40,6 +46,8 @@ class PublicKey:
 
     def __init__(self, raw: _native.PublicKey) -> None:
         """Wrap what the extension module made; `Client.public_key` is the way in."""
+        if not isinstance(raw, _native.PublicKey):
+            raise TypeError("public keys are made by Client.public_key, PublicKey.load and PublicKey.from_bytes")
         self._raw = raw
 
     @property
@@ -63,7 +71,7 @@ class PublicKey:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
         """Read what `to_bytes` returned, to encrypt on so many threads."""
-        return cls(_native.PublicKey.from_bytes(bytes(data), threads))
+        return cls(_native.PublicKey.from_bytes(raw_bytes(data), threads))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the key to a file."""
@@ -90,6 +98,8 @@ class Client:
 
     def __init__(self, raw: _native.ClientKey) -> None:
         """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
+        if not isinstance(raw, _native.ClientKey):
+            raise TypeError("clients are made by Client.generate, Client.load and Client.from_bytes")
         self._raw = raw
         self._may_pickle = False
 
@@ -131,7 +141,7 @@ class Client:
         The last bits of the result are noise that depends on the secret key: whoever sees many results together with
         their encryptions can compute the key (ePrint 2020/1533). Publish only what `decrypt_for_sharing` returns.
         """
-        return self._raw.decrypt(array._raw)
+        return self._raw.decrypt(_raw_array(array))
 
     def decrypt_for_sharing(self, array: EncryptedArray, bits: int = 30) -> npt.NDArray[np.float64]:
         """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
@@ -139,7 +149,7 @@ class Client:
         It is ``2**bits`` times as large as the estimated error, and so costs that many bits of precision
         (ePrint 2022/816).
         """
-        return self._raw.decrypt_for_sharing(array._raw, bits)
+        return self._raw.decrypt_for_sharing(_raw_array(array), bits)
 
     def evaluation_keys(
         self, rotations: Iterable[SupportsIndex] | None = None, *, conjugation: bool = False
@@ -165,7 +175,7 @@ class Client:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> Client:
         """Read what `to_bytes` returned, to work on so many threads."""
-        return cls(_native.ClientKey.from_bytes(bytes(data), threads))
+        return cls(_native.ClientKey.from_bytes(raw_bytes(data), threads))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from os import PathLike
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray
+from hippocrene.array import EncryptedArray, raw_bytes
 from hippocrene.errors import KeyMismatchError
 
 
@@ -16,6 +16,8 @@ class EvaluationKeys:
 
     def __init__(self, raw: _native.EvaluationKeys) -> None:
         """Wrap what the extension module made; `Client.evaluation_keys` is the way in."""
+        if not isinstance(raw, _native.EvaluationKeys):
+            raise TypeError("evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes")
         self._raw = raw
 
     @property
@@ -30,7 +32,7 @@ class EvaluationKeys:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> EvaluationKeys:
         """Read what `to_bytes` returned."""
-        return cls(_native.EvaluationKeys.from_bytes(bytes(data), 1))
+        return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the keys to a file."""
@@ -54,6 +56,8 @@ class Server:
     __slots__ = ("_raw",)
 
     def __init__(self, keys: EvaluationKeys, *, threads: int = 1) -> None:
+        if not isinstance(keys, EvaluationKeys):
+            raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
         self._raw = _native.Server(keys._raw, threads)
 
     @property

@@ -7,7 +7,6 @@ use numpy::{Element, IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedA
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
-use std::fs;
 use std::path::PathBuf;
 
 /// The values of a C-ordered numpy array, and its shape.
@@ -85,8 +84,7 @@ impl EncryptedArray {
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         detached(py, || match &self.0 {
             State::Read { array, .. } => array.save(&path),
-            State::Bytes { bytes, .. } => fs::write(&path, bytes)
-                .map_err(|source| Error::Io { path: path.display().to_string(), source }),
+            State::Bytes { bytes, .. } => wire::save(&path, bytes, wire::Kind::Array),
         })
     }
 

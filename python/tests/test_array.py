@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 import operator
 
 import numpy as np
@@ -286,3 +287,73 @@ def test_what_an_encrypted_array_cannot_be(secret):
         encrypted + "a"
     with pytest.raises(TypeError):
         np.sin(encrypted)
+
+
+def test_copies_keep_their_server(secret, near):
+    array = np.array([1.0, 2.0])
+    encrypted = secret(array)
+    near(copy.copy(encrypted) + 1, array + 1)
+    near(copy.deepcopy({"a": encrypted})["a"] * encrypted, array * array)
+    assert copy.deepcopy(encrypted).server is encrypted.server
+
+
+@pytest.mark.parametrize("axis", [None, 0, 1, -1, (), (0,), (0, 2), (-1, 0), (2, 1, 0)])
+@pytest.mark.parametrize("keepdims", [False, True])
+def test_sums_over_several_axes_that_may_stay(secret, near, axis, keepdims):
+    array = np.arange(12.0).reshape(2, 3, 2) / 4
+    near(secret(array).sum(axis=axis, keepdims=keepdims), array.sum(axis=axis, keepdims=keepdims))
+    near(secret(array).mean(axis, keepdims=keepdims), array.mean(axis, keepdims=keepdims))
+
+
+def test_axes_that_stay_broadcast(secret, near):
+    array = np.arange(6.0).reshape(2, 3)
+    encrypted = secret(array)
+    near(encrypted - encrypted.mean(axis=0, keepdims=True), array - array.mean(axis=0, keepdims=True))
+    near(encrypted - encrypted.mean(axis=1, keepdims=True), array - array.mean(axis=1, keepdims=True))
+
+
+def test_axes_named_twice_are_refused(secret):
+    with pytest.raises(ShapeError, match="twice"):
+        secret(np.ones((2, 3))).sum(axis=(1, -1))
+
+
+def test_whole_numbers_of_any_size_are_numbers(secret, near):
+    near(secret([1.0, 2.0]) * 10**20, [1e20, 2e20])
+    near(secret([1.0, 2.0]).roll(10**30 + 1), [2.0, 1.0])
+
+
+def test_numbers_and_arrays_without_axes_have_dot_products(secret, near):
+    array = np.array([1.0, -2.0])
+    near(secret(2.5).dot(array), 2.5 * array)
+    near(secret(array).dot(secret(2.5)), 2.5 * array)
+
+
+def test_masked_arrays_are_refused(client, secret):
+    masked = np.ma.array([1.0, 2.0], mask=[False, True])
+    with pytest.raises(TypeError, match="masked"):
+        client.encrypt(masked)
+    for compute in (operator.add, operator.mul, operator.matmul):
+        with pytest.raises(TypeError, match="masked"):
+            compute(secret([1.0, 2.0]), masked)
+        with pytest.raises(TypeError, match="masked"):
+            compute(masked, secret([1.0, 2.0]))
+
+
+@pytest.mark.parametrize("function", [np.sum, np.mean, np.roll, np.dot, np.concatenate, np.stack, np.where])
+def test_functions_of_numpy_say_that_they_take_no_encrypted_arrays(secret, function):
+    encrypted = secret([1.0, 2.0])
+    arguments = {
+        np.roll: (encrypted, 1),
+        np.dot: (np.ones(2), encrypted),
+        np.where: ([True, False], encrypted, 0.0),
+        np.concatenate: ([encrypted, encrypted],),
+        np.stack: ([encrypted, encrypted],),
+    }.get(function, (encrypted,))
+    with pytest.raises(TypeError, match=f"numpy.{function.__name__} takes no encrypted arrays"):
+        function(*arguments)
+    assert (np.shape(encrypted), np.ndim(encrypted), np.size(encrypted)) == ((2,), 1, 2)
+
+
+def test_coefficients_have_one_axis(secret):
+    with pytest.raises(ShapeError, match=r"\(2, 2\)"):
+        secret([0.5]).polynomial([[1.0, 2.0], [3.0, 4.0]])

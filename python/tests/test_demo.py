@@ -23,6 +23,15 @@ def test_the_demo_scores_every_row_as_the_plaintext_model_does(tmp_path):
     assert all(secret[-64:] not in path.read_bytes() for path in (folder / "shared").iterdir())
 
 
+def test_the_demo_removes_no_folder_but_its_own(tmp_path):
+    (tmp_path / "shared").mkdir()
+    (tmp_path / "thesis.txt").write_text("years of work")
+    result = subprocess.run([sys.executable, DEMO, tmp_path], capture_output=True, text=True)
+    assert result.returncode != 0
+    assert "name another folder" in result.stderr
+    assert (tmp_path / "thesis.txt").exists()
+
+
 def test_steps_show_a_bar_on_a_terminal():
     program = (
         "import time; from steps import Steps\nwith Steps('client', 1) as s:\n with s.step('work'): time.sleep(0.5)"

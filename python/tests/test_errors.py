@@ -138,3 +138,35 @@ def test_computing_without_a_server(client):
     ):
         with pytest.raises(MissingServerError, match=r"server\.load"):
             compute()
+
+
+def test_what_is_not_made_by_the_package_is_a_type_error(client, server, tmp_path):
+    data = client.encrypt([1.0]).to_bytes()
+    for misuse, word in (
+        (lambda: hippocrene.Client("n14"), "generate"),
+        (lambda: hippocrene.EncryptedArray(np.ones(2)), "encrypt"),
+        (lambda: hippocrene.PublicKey(client), "public_key"),
+        (lambda: hippocrene.EvaluationKeys(client), "evaluation_keys"),
+        (lambda: hippocrene.Server(client), "EvaluationKeys"),
+        (lambda: hippocrene.Server(tmp_path), "EvaluationKeys"),
+        (lambda: client.decrypt(np.ones(2)), "EncryptedArray"),
+        (lambda: client.decrypt(data), "EncryptedArray"),
+        (lambda: client.decrypt_for_sharing(data), "EncryptedArray"),
+        (lambda: server.load(123), "int"),
+        (lambda: server.load(np.ones(2)), "ndarray"),
+        (lambda: hippocrene.EncryptedArray.from_bytes(10**10), "int"),
+        (lambda: hippocrene.Client.from_bytes("text"), "str"),
+        (lambda: hippocrene.EvaluationKeys.from_bytes([1, 2]), "list"),
+    ):
+        with pytest.raises(TypeError, match=word):
+            misuse()
+
+
+def test_complex_values_are_not_shared_by_half(client):
+    with pytest.raises(ArgumentError, match="complex"):
+        client.decrypt_for_sharing(client.encrypt([1 + 2j]), bits=5)
+
+
+def test_absurd_numbers_of_threads():
+    with pytest.raises(hippocrene.MachineError, match="1024"):
+        hippocrene.Client.generate("n13", threads=100_000)

@@ -12,6 +12,7 @@ from hippocrene import (
     Client,
     EncryptedArray,
     EvaluationKeys,
+    FileError,
     FormatError,
     PublicKey,
     SecretPickleError,
@@ -132,3 +133,14 @@ def test_altered_files_are_refused(files, kind, data):
     altered[place] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(FormatError):
         kind.from_bytes(bytes(altered))
+
+
+def test_nothing_is_saved_over_a_secret_key(client, tmp_path):
+    path = tmp_path / "client.key"
+    client.save(path)
+    before = path.read_bytes()
+    encrypted = client.encrypt(ARRAY)
+    for other in (client.public_key(), encrypted, EncryptedArray.from_bytes(encrypted.to_bytes())):
+        with pytest.raises(FileError, match="secret key"):
+            other.save(path)
+    assert path.read_bytes() == before

@@ -17,7 +17,10 @@ use crate::Error;
 
 /// Writes `bytes` to a new file beside `path` and renames it to `path`, so that no reader ever sees half of it. Secret files can be
 /// read by their owner only. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
-pub(super) fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be written, or when `path` holds a secret key and `kind` is not one.
+pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     let fail = |source| Error::Io { path: path.display().to_string(), source };
     if !kind.is_secret() {
         check_replaceable(path)?;

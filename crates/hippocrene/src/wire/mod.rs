@@ -20,6 +20,6 @@ mod poly;
 mod settings;
 
 pub use error::FormatError;
-pub use file::{check_replaceable, read};
+pub use file::{check_replaceable, read, save};
 pub use header::{Kind, VERSION};
 pub use inspect::{ArrayInspection, Inspection, KeysInspection, SettingsInspection, inspect};
