@@ -146,8 +146,10 @@ class Client:
     def decrypt_for_sharing(self, array: EncryptedArray, bits: int = 30) -> npt.NDArray[np.float64]:
         """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
 
-        It is ``2**bits`` times as large as the estimated error, and so costs that many bits of precision
-        (ePrint 2022/816).
+        It is ``2**bits`` times as large as the estimated error, or up to four times that, and costs as many bits of
+        precision (ePrint 2022/816). Whoever sees ``d`` ciphertexts decrypted so has an advantage of at most
+        ``sqrt(d * N) * 2**-(bits + 1)``, ``N`` the ring degree, where the estimate is right: it takes errors as
+        independent, which sums of an array with itself are not. SECURITY.md says more.
         """
         return self._raw.decrypt_for_sharing(_raw_array(array), bits)
 

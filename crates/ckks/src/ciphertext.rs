@@ -5,8 +5,8 @@ use hippocrene_rlwe::{self as rlwe, Modulus};
 
 use crate::{Context, Scale, context::encoding_noise};
 
-/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding.
-#[derive(Debug, Clone)]
+/// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is wiped when dropped.
+#[derive(Clone)]
 pub struct Plaintext {
     poly: Poly,
     modulus: Modulus,
@@ -48,6 +48,20 @@ impl Plaintext {
     /// A bound on the absolute values in the slots.
     pub fn bound(&self) -> f64 {
         self.bound
+    }
+}
+
+/// Without the bound, which is as secret as the values.
+impl std::fmt::Debug for Plaintext {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Plaintext {{ scale: {}, slots: {}, .. }}", self.scale, self.slots)
+    }
+}
+
+/// It may hold what a client encrypts or has decrypted.
+impl Drop for Plaintext {
+    fn drop(&mut self) {
+        self.poly.wipe();
     }
 }
 

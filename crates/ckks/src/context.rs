@@ -1,13 +1,15 @@
 //! A parameter set made ready for CKKS.
 
 use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SecretKey};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise};
 use num_complex::Complex64;
+use zeroize::Zeroize;
 
 use crate::{
     Ciphertext, CkksError, Plaintext, Scale,
     ciphertext::SeededCiphertext,
     encoder::{Encoder, IntegerPolynomial},
+    flood::{self, MAX_LOG2_STD},
 };
 
 /// The standard deviation of a coefficient that was rounded to an integer.
@@ -47,7 +49,7 @@ impl Values<'_> {
     pub fn bound(&self) -> f64 {
         match self {
             Values::Real(v) => v.iter().fold(0.0, |b, x| b.max(x.abs())),
-            Values::Complex(v) => v.iter().map(|x| x.norm_sqr()).fold(0.0, f64::max).sqrt(),
+            Values::Complex(v) => v.iter().map(|x| x.norm()).fold(0.0, f64::max),
         }
     }
 }
@@ -73,6 +75,12 @@ impl Context {
         let rlwe = rlwe::Context::new(parameters, threads)?;
         let encoder = Encoder::new(rlwe.degree(), rlwe.kernel())?;
         Ok(Context { rlwe, encoder })
+    }
+
+    /// Wipes the memory that operations have worked in and keep for the next, which may hold what was encrypted or decrypted.
+    pub fn forget(&self) {
+        self.rlwe.forget();
+        self.encoder.forget();
     }
 
     /// The RLWE context.
@@ -184,12 +192,25 @@ impl Context {
         ))
     }
 
-    /// Decrypts for the eyes of others: adds Gaussian noise so that what is published says no more about the secret key than a
-    /// fresh encryption does.
+    /// Decrypts for the eyes of others: adds Gaussian noise to every coefficient, of a standard deviation of `2^bits` times (or up to four
+    /// times that) the estimated one of the error, and so hides the error, which depends on the secret key.
     ///
-    /// The noise has a standard deviation of `2^bits` times the estimated error of the ciphertext. With `bits = 30` the
-    /// statistical distance after `d` such decryptions is about `d 2^-30`: the bound of Li, Micciancio, Schultz and Sorrell
-    /// (ePrint 2022/816, Theorem 1: Kullback-Leibler divergence `d 2^(-2 bits) / 2` for Gaussian noise).
+    /// # What it gives
+    /// With `e` the error, a polynomial of `N` coefficients of standard deviation `sigma_e`, what is published differs from what could be made
+    /// without the key by a Kullback-Leibler divergence of `|e|^2 / (2 sigma^2) = N 2^(-2 bits) / 2`, and divergences add up over `d`
+    /// decryptions: by Pinsker's inequality whoever sees them all has an advantage of at most `sqrt(d N) 2^(-bits) / 2`. For an advantage
+    /// of `2^-lambda`, `bits = lambda - 1 + log2(d N) / 2`: 30 bits hide 1000 decryptions at `N = 2^14` to an advantage of `2^-19`.
+    /// Li, Micciancio, Schultz and Sorrell (CRYPTO 2022, ePrint 2022/816) make IND-CPA-D security of this argument, for statistical
+    /// security of `s` bits with `sigma = sqrt(12 d) 2^(s/2) t`, `t` a bound on the error, and show that hardly less will do.
+    ///
+    /// # What it rests on
+    /// Their proof asks for a bound `t` on the error *in the worst case*; the estimate here is one of the average case, which takes errors as
+    /// independent. It is doubled, and never taken below that of a fresh encryption, but a computation whose errors are
+    /// correlated has more: `x + x` has twice the error of `x` where the estimate says `sqrt(2)` times, and after `k` doublings of that
+    /// kind it is short by `k/2` bits. Flooding by too small an estimate is broken in practice (Guo, Nabokov, Suvanto and Johansson, USENIX
+    /// Security 2024). Add what a computation can be short by to `bits`. The estimate also comes with the ciphertext: who does not trust
+    /// the server to compute what was agreed has no protection here, nor in CKKS at all. Decryptions of one
+    /// ciphertext count one by one, for their noise averages out.
     ///
     /// # Errors
     /// When the ciphertext belongs to another key, or [`CkksError::Capacity`] when the noise does not fit the modulus.
@@ -199,22 +220,28 @@ impl Context {
         ciphertext: &Ciphertext,
         bits: u32,
     ) -> Result<Plaintext, CkksError> {
-        let mut plaintext = self.decrypt(key, ciphertext)?;
-        let log2_std = ciphertext.inner().noise().log2_std().max(0.0) + f64::from(bits);
-        let have = self.parameters().log2(ciphertext.modulus()) - 4.0;
-        if log2_std > have.min(58.0) {
-            return Err(CkksError::Capacity {
-                operation: "decrypt for sharing",
-                need: log2_std,
-                have: have.min(58.0),
-            });
+        let log2_std = self.flooding_log2_std(ciphertext, bits);
+        // Eight standard deviations on either side, of noise that is up to twice as wide.
+        let have = (self.parameters().log2(ciphertext.modulus()) - 5.0).min(MAX_LOG2_STD);
+        if log2_std.is_nan() || log2_std > have {
+            return Err(CkksError::Capacity { operation: "decrypt for sharing", need: log2_std, have });
         }
-        let flood = crate::flood::gaussian(&Seed::random()?, log2_std.exp2(), self.rlwe.degree());
+        let mut plaintext = self.decrypt(key, ciphertext)?;
+        let flood = flood::gaussian(&Seed::random()?, log2_std, self.rlwe.degree());
         let modulus = plaintext.modulus();
         let mut noise = self.rlwe.from_signed(&flood, modulus);
         self.rlwe.to_coefficient(&mut noise, modulus);
         plaintext.add_poly(&self.rlwe, &noise);
+        noise.as_mut_slice().zeroize();
         Ok(plaintext)
+    }
+
+    /// log2 of the standard deviation that [`Context::decrypt_for_sharing`] adds to a coefficient, or of half of it.
+    pub fn flooding_log2_std(&self, ciphertext: &Ciphertext, bits: u32) -> f64 {
+        let fresh = noise::secret_key_encryption(SIGMA).log2_std();
+        let estimate = ciphertext.inner().noise().log2_std();
+        // Not `f64::max`, which would hide a NaN.
+        (if estimate < fresh { fresh } else { estimate }) + 1.0 + f64::from(bits)
     }
 }
 

@@ -110,7 +110,9 @@ fn shared_decryptions_carry_the_noise_asked_for() {
     let got = s.context.decode_complex(&shared).unwrap();
     let sum: f64 = got.iter().zip(&x).map(|(g, e)| (g - e).norm_sqr()).sum();
     let measured = (sum / (2 * got.len()) as f64).sqrt().log2();
-    assert!((measured - (20.0 - a.precision_bits())).abs() < 0.2, "{measured}");
+    // Twice to four times as wide as the estimate times 2^20.
+    let wider = measured - (20.0 - a.precision_bits());
+    assert!((0.9..2.1).contains(&wider), "{wider}");
     let low = s.encrypt_at(&x, x.len(), Scale::power_of_two(30), Modulus::of_range(0..1));
     assert!(s.context.decrypt_for_sharing(&s.secret, &low, 60).is_err());
 }

@@ -11,10 +11,19 @@ use crate::{
 };
 
 /// The secret key of a client: it encrypts, decrypts, and makes the keys of others.
+///
+/// When it is dropped, the key and all memory that held what it encrypted or decrypted are wiped. What [`ClientKey::decrypt`] returned is its
+/// receiver's.
 #[derive(Debug)]
 pub struct ClientKey {
     session: Session,
     secret: SecretKey,
+}
+
+impl Drop for ClientKey {
+    fn drop(&mut self) {
+        self.session.context().forget();
+    }
 }
 
 impl ClientKey {
@@ -155,8 +164,12 @@ impl ClientKey {
         self.decrypt_with(array, |c| Ok(context.decode_complex(&context.decrypt(&self.secret, c)?)?))
     }
 
-    /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the error of the computation, so that what is published says no
-    /// more about the secret key than fresh encryptions do (ePrint 2022/816). It costs `bits` bits of precision.
+    /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the estimated error of the computation, or a little more, which
+    /// hides the error (ePrint 2022/816). It costs `bits + 1` to `bits + 2` bits of precision.
+    ///
+    /// Over `d` ciphertexts decrypted so, whoever sees the results has an advantage of at most `sqrt(d N) 2^(-bits) / 2` over who
+    /// sees results without any error, **where the estimate is right**: [`hippocrene_ckks::Context::decrypt_for_sharing`] says what that
+    /// rests on, and what has to be added to `bits` where it is not.
     ///
     /// # Errors
     /// [`Error::Argument`] when the elements are complex or nothing of the values would be left, [`Error::Capacity`] when the noise does not fit the modulus that
@@ -168,7 +181,7 @@ impl ClientKey {
             return Err(Error::argument("decrypt for sharing", what));
         }
         let precision = array.precision_bits(&self.session);
-        if precision + array.bound().max(1.0).log2() < f64::from(bits) {
+        if precision + array.bound().max(1.0).log2() < f64::from(bits) + 2.0 {
             return Err(Error::argument(
                 "decrypt for sharing",
                 format!(
@@ -182,7 +195,7 @@ impl ClientKey {
         })
     }
 
-    fn decrypt_with<T: Copy>(
+    fn decrypt_with<T: Copy + Default>(
         &self,
         array: &EncryptedArray,
         decrypt: impl Fn(&hippocrene_ckks::Ciphertext) -> Result<Vec<T>, Error>,
@@ -192,9 +205,11 @@ impl ClientKey {
             let (have, need) = (array.key(), self.fingerprint());
             return Err(RlweError::KeyMismatch { operation: "decrypt", have, need }.into());
         }
-        let slots =
+        let mut slots =
             array.expanded(&self.session).iter().map(|c| decrypt(c)).collect::<Result<Vec<_>, _>>()?;
-        Ok(array.layout().gather(&slots))
+        let values = array.layout().gather(&slots);
+        wipe(&mut slots);
+        Ok(values)
     }
 }
 
@@ -227,8 +242,8 @@ pub(crate) fn encrypt_slots<T: Copy + Default>(
         return Err(Error::shape("encrypt", format!("{} values do not fill shape {shape:?}", values.len())));
     }
     let modulus = session.settings().parameters().top();
-    let bodies = layout
-        .scatter(values)
+    let mut slots = layout.scatter(values);
+    let bodies = slots
         .iter()
         .map(|slots| {
             let plaintext = session.context().encode(
@@ -239,8 +254,17 @@ pub(crate) fn encrypt_slots<T: Copy + Default>(
             )?;
             encrypt(&plaintext)
         })
-        .collect::<Result<Vec<_>, Error>>()?;
-    Ok(Encrypted { layout, bound: public_bound(wrap(values).bound()), bodies })
+        .collect::<Result<Vec<_>, Error>>();
+    wipe(&mut slots);
+    Ok(Encrypted { layout, bound: public_bound(wrap(values).bound()), bodies: bodies? })
+}
+
+/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out.
+fn wipe<T: Copy + Default>(slots: &mut [Vec<T>]) {
+    for slots in slots {
+        slots.fill(T::default());
+        std::hint::black_box(slots);
+    }
 }
 
 /// The bound that goes with an array for all to see: the largest absolute value rounded up to a power of two from 1, so that it tells

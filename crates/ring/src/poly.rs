@@ -1,6 +1,7 @@
 //! Polynomials: limbs of residues, one after the other in aligned memory.
 
 use aligned_vec::{AVec, ConstAlign};
+use zeroize::Zeroize;
 
 use crate::{Threads, memory};
 
@@ -133,6 +134,11 @@ impl Poly {
         self.domain = other.domain;
         self.resize_limbs(other.limbs);
         self.as_mut_slice().copy_from_slice(other.as_slice());
+    }
+
+    /// Overwrites all memory that it holds with zeros, which the compiler does not leave out: for secrets.
+    pub fn wipe(&mut self) {
+        self.data.as_mut_slice().zeroize();
     }
 
     /// Overwrites every residue with zero.

@@ -21,6 +21,12 @@ impl ScratchPool {
         ScratchPool { degree, free: Mutex::new(Vec::new()) }
     }
 
+    /// Wipes the polynomials that nobody holds, and gives their memory back. Dropping the pool does the same.
+    pub fn forget(&self) {
+        let mut free = std::mem::take(&mut *self.free.lock().unwrap_or_else(PoisonError::into_inner));
+        free.iter_mut().for_each(Poly::wipe);
+    }
+
     /// A polynomial of `limbs` limbs with unspecified residues.
     pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -38,6 +44,13 @@ impl ScratchPool {
         poly.resize_limbs(limbs);
         poly.set_domain(domain);
         Scratch { poly: Some(poly), pool: self }
+    }
+}
+
+/// What a pool lent may have held secrets.
+impl Drop for ScratchPool {
+    fn drop(&mut self) {
+        self.forget();
     }
 }
 
@@ -83,5 +96,7 @@ mod tests {
         assert_eq!(pool.take(1, Domain::Evaluation).as_slice().as_ptr(), at_small);
         assert_eq!(pool.take(3, Domain::Evaluation).as_slice().as_ptr(), at_large);
         assert_eq!(pool.take(3, Domain::Evaluation).limb_count(), 3);
+        pool.forget();
+        assert_eq!(pool.free.lock().unwrap().len(), 0);
     }
 }

@@ -114,6 +114,11 @@ impl Context {
         self.scratch.take(limbs, domain)
     }
 
+    /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
+    pub fn forget(&self) {
+        self.scratch.forget();
+    }
+
     /// The zero polynomial modulo `modulus`.
     pub fn zero(&self, modulus: Modulus, domain: Domain) -> Poly {
         Poly::zero(self.degree(), modulus.limb_count(), domain)

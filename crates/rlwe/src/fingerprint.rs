@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use zeroize::Zeroize;
+
 /// Sixteen bytes that name a parameter set or a secret key: a truncated BLAKE3 hash. It says nothing about what it names.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; 16]);
@@ -19,9 +21,11 @@ impl Fingerprint {
 
     /// The hash of `data` in the given context (a fixed, unique string).
     pub(crate) fn of(context: &str, data: &[u8]) -> Self {
-        let hash = blake3::derive_key(context, data);
+        let mut hasher = blake3::Hasher::new_derive_key(context);
         let mut bytes = [0; 16];
-        bytes.copy_from_slice(&hash[..16]);
+        bytes.copy_from_slice(&hasher.update(data).finalize().as_bytes()[..16]);
+        // It holds what was hashed, which may be a secret.
+        hasher.zeroize();
         Fingerprint(bytes)
     }
 }

@@ -372,7 +372,7 @@ impl Context {
         let parameters = self.parameters();
         let mut noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
         if !from.divides(to) {
-            noise = noise.plus(noise::rounding(parameters.secret_weight(), t));
+            noise = noise.plus(noise::rounding(parameters.secret_weight(), t, a.parts().len()));
         }
         out.reshape(a.parts().len(), to, noise, a.key());
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {

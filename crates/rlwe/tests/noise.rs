@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{coefficients, insecure, insecure_with, log2_std, polynomial};
+use common::{coefficients, insecure, insecure_sizes, insecure_with, log2_std, polynomial};
 use hippocrene_ring::{
     Poly,
     automorphism::{Automorphism, galois_element_of_conjugation, galois_element_of_rotation},
@@ -137,6 +137,52 @@ fn rotations_at_every_gadget_rank_and_modulus() {
                 );
             }
         }
+    }
+}
+
+/// Sparse secrets, one digit for everything, units and specials of many sizes up to 60 bits, special moduli far larger and somewhat smaller
+/// than the digits.
+#[test]
+fn key_switches_with_any_secret_and_any_primes() {
+    use SecretDistribution::{SparseTernary, Ternary};
+    for (units, specials, rank, secret) in [
+        (&[50, 40, 40, 40][..], &[60, 60][..], 2, SparseTernary { weight: 64 }),
+        (&[60, 35, 45, 30], &[60, 60, 60], 1, Ternary),
+        (&[60, 45, 45], &[60], 3, SparseTernary { weight: 192 }),
+        (&[40, 30, 30, 30], &[60, 55], 4, Ternary),
+        (&[45, 45, 45, 45], &[45, 36], 2, Ternary),
+        (&[59, 59, 59, 59], &[58, 58], 2, SparseTernary { weight: 1 }),
+    ] {
+        let context = insecure_sizes(10, units, specials, rank, secret);
+        let key = SecretKey::generate(&context).unwrap();
+        let keys = keys(&context, &key, &[5]);
+        let element = galois_element_of_rotation(context.degree(), 5);
+        for limbs in 1..=units.len() {
+            let modulus = Modulus::of_range(0..limbs);
+            let x = message(&context, 20, 5);
+            let a = key.encrypt(&context, &encoded(&context, &x, modulus), modulus).unwrap().expand(&context);
+            let mut out = Ciphertext::empty(&context);
+            context.apply_galois_into(&mut out, &a, element, &keys, 1).unwrap();
+            let expected = substitute(&context, &x, element);
+            check(&context, &key, &out, &expected, &format!("{units:?} {specials:?} {secret} {limbs}"));
+        }
+    }
+}
+
+/// Three parts: the rounding of the third is multiplied by `s^2`.
+#[test]
+fn modulus_switch_of_a_product() {
+    for secret in [SecretDistribution::Ternary, SecretDistribution::SparseTernary { weight: 64 }] {
+        let context = insecure_with(10, 4, 1, 4, secret);
+        let key = SecretKey::generate(&context).unwrap();
+        let (top, low) = (context.parameters().top(), Modulus::of_range(0..2));
+        let zero = vec![BigInt::from(0); context.degree()];
+        let encrypt = || key.encrypt(&context, &encoded(&context, &zero, top), top).unwrap().expand(&context);
+        let mut product = Ciphertext::empty(&context);
+        context.tensor_into(&mut product, &encrypt(), &encrypt()).unwrap();
+        let mut out = Ciphertext::empty(&context);
+        context.switch_ciphertext_into(&mut out, &product, low, 1).unwrap();
+        check(&context, &key, &out, &zero, "switch modulus, three parts");
     }
 }
 

@@ -9,6 +9,10 @@
 //! The special FFT has a relative error of about 2^-52 (of the root mean square), so plaintexts are accurate to the unit for
 //! scaled values up to about 2^50; above, scales still work (up to the modulus), but values keep the 53 bits of `f64`.
 //!
+//! # Time
+//! How long an encoding or a decoding takes depends on the magnitude of the largest value (its size decides whether coefficients take one
+//! word or more, and how many limbs are read back), and on nothing else of the values.
+//!
 //! # The same plaintext everywhere
 //! Everything here is a fixed sequence of correctly rounded additions and multiplications, never fused and with tables that
 //! rest on no library function: the same vector gives the same plaintext, and the same plaintext the same vector, bit by
@@ -107,6 +111,13 @@ impl Encoder {
     /// The largest slot count, `N/2`.
     pub fn max_slots(&self) -> usize {
         self.degree / 2
+    }
+
+    /// Wipes the memory that calls have worked in and keep for the next, which may hold what they encoded or decoded, and gives it back.
+    /// Dropping the encoder does the same.
+    pub fn forget(&self) {
+        self.pool.forget();
+        self.limbs.forget();
     }
 
     fn check_slots(&self, slots: usize) -> Result<(), EncodeError> {

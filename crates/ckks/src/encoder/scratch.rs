@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use aligned_vec::{AVec, ConstAlign};
+use zeroize::Zeroize;
 
 use super::{IntegerPolynomial, fft::Split};
 
@@ -17,6 +18,17 @@ pub(super) struct Scratch {
     pub weights: Vec<f64>,
 }
 
+/// It may hold what a client has encrypted or decrypted.
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        for split in [&mut self.slots, &mut self.coefficients] {
+            split.re.zeroize();
+            split.im.zeroize();
+        }
+        self.blocks.zeroize();
+    }
+}
+
 /// Scratch memory that nobody is using; as many pieces as were ever in use at once.
 #[derive(Debug)]
 pub(super) struct Pool {
@@ -28,6 +40,11 @@ impl Pool {
     /// For ring degree `degree`.
     pub(super) fn new(degree: usize) -> Self {
         Pool { degree, free: Mutex::new(Vec::new()) }
+    }
+
+    /// Gives the memory back, wiped.
+    pub(super) fn forget(&self) {
+        self.free.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// Lends a piece to `work`.

@@ -73,13 +73,14 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `m_a e_b + m_b e_a + e_a e_b`; in a square the first two are one and the same.
+    /// `m_a e_b + m_b e_a + e_a e_b`; in a square the first two are one and the same, and `e^2` has every product of two
+    /// coefficients twice.
     fn product_noise(&self, a: &Ciphertext, b: &Ciphertext) -> Noise {
         let (e_a, e_b) = (a.inner().noise(), b.inner().noise());
         let left = Self::message_times(a.scale().log2(), a.bound(), e_b);
         let right = Self::message_times(b.scale().log2(), b.bound(), e_a);
         let both = e_a.times_polynomial(self.context().rlwe().degree(), e_b.log2_std());
-        if std::ptr::eq(a, b) { left.scaled(1.0).plus(both) } else { left.plus(right).plus(both) }
+        if std::ptr::eq(a, b) { left.scaled(1.0).plus(both.scaled(0.5)) } else { left.plus(right).plus(both) }
     }
 
     /// Divides message and modulus by the last prime of the modulus: the scale shrinks by it, the values stay.

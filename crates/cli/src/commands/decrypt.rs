@@ -53,7 +53,7 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
     })?;
     let array = Array { shape: encrypted.shape().to_vec(), values };
     // The noise that makes a result safe to share is most of its error.
-    let lost = f64::from(decrypt.for_sharing.unwrap_or(0));
+    let lost = decrypt.for_sharing.map_or(0.0, |bits| f64::from(bits) + 2.0);
     let mut decrypted = Decrypted {
         shape: &array.shape,
         precision_bits: encrypted.precision_bits(client.session()) - lost,

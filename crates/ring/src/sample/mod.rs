@@ -6,8 +6,10 @@
 //! first) starts at 0. The keystream bytes are read as consecutive little-endian 64-bit words `w_0, w_1, ...`. Every draw
 //! goes on at the first word that no draw before it has used.
 //!
-//! The wire format rests on [`Sampler::uniform`], whose documentation says which words become which residues: who holds a
-//! seed can expand it without this library. How the other distributions use the keystream may change between versions.
+//! The wire format rests on three of the distributions: files hold the seeds of uniform polynomials and of secret keys, so that how
+//! [`Sampler::uniform`], [`Sampler::ternary`] and [`Sampler::sparse_ternary`] use the keystream never changes (known answers
+//! hold it), and who has a seed can expand it without this library. Errors are never stored: how [`Sampler::gaussian`] uses
+//! the keystream may change between versions.
 //!
 //! # Secrets
 //! Seeds and keystreams are wiped when dropped. [`Sampler::ternary`], [`Sampler::sparse_ternary`] and [`Sampler::gaussian`]

@@ -101,6 +101,30 @@ mod tests {
         Sampler::new(&Seed::from_bytes([0x5a; 32]), stream)
     }
 
+    /// Files of secret keys hold seeds: these values are part of the wire format and must never change.
+    #[test]
+    fn known_answers() {
+        let seed = Seed::from_bytes(std::array::from_fn(|i| i as u8));
+        let mut out = [0; 40];
+        Sampler::new(&seed, 0).ternary(&mut out);
+        assert_eq!(
+            out,
+            [
+                0, 1, -1, 0, 1, 1, -1, 0, 0, 0, 1, 0, 0, 0, -1, 0, 1, 0, -1, 1, 1, 1, 0, 0, -1, 1, 0, 1, -1,
+                -1, -1, 0, 0, -1, 1, 1, -1, 1, 0, 0
+            ]
+        );
+        let mut out = [0; 40];
+        Sampler::new(&seed, 0).sparse_ternary(12, &mut out).unwrap();
+        assert_eq!(
+            out,
+            [
+                0, -1, 0, 0, 1, 0, 1, 0, 0, 0, 0, 1, -1, -1, 0, 1, 0, 1, 0, 0, 0, 0, -1, 0, 0, 0, 1, 0, 0, 0,
+                0, -1, 0, 0, -1, 0, 0, 0, 0, 0
+            ]
+        );
+    }
+
     #[test]
     fn ternary_is_uniform_and_uncorrelated() {
         let n = 1 << 18;

@@ -123,12 +123,13 @@ pub(crate) fn error_seed() -> Result<Seed, RlweError> {
 }
 
 /// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`, of factor `i`, is the stream
-/// `256 stream + i`.
-pub fn expand_uniform(context: &Context, seed: &Seed, stream: u64, modulus: Modulus) -> Poly {
+/// `256 stream + i`. There are at most 128 factors, so that no two polynomials of one seed share a stream.
+pub fn expand_uniform(context: &Context, seed: &Seed, stream: u32, modulus: Modulus) -> Poly {
     let mut a = context.zero(modulus, Domain::Evaluation);
     a.for_each_limb(context.threads(), |k, limb| {
         let factor = modulus.factors().nth(k).expect("a limb of this modulus");
-        Sampler::new(seed, 256 * stream + factor as u64).uniform(context.ring(factor).modulus(), limb);
+        Sampler::new(seed, 256 * u64::from(stream) + factor as u64)
+            .uniform(context.ring(factor).modulus(), limb);
     });
     a
 }

@@ -24,7 +24,7 @@ impl SwitchingKey {
         let b = parameters
             .digits(parameters.top())
             .map(|(d, units)| {
-                let a = expand_uniform(context, &seed, d as u64, full);
+                let a = expand_uniform(context, &seed, d as u32, full);
                 let mut b = rlwe_sample(context, to, &a, full, &errors, d as u64);
                 for i in units.factors() {
                     let ring = context.ring(i);
@@ -78,7 +78,7 @@ impl SwitchingKey {
     pub fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
         let full = context.parameters().full();
         let a: Vec<Poly> =
-            (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u64, full)).collect();
+            (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u32, full)).collect();
         let mut limbs: Vec<KeyLimb> = context
             .rings(full)
             .enumerate()

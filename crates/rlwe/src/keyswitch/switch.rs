@@ -200,9 +200,11 @@ impl Context {
         let parameters = self.parameters();
         let digits = parameters.digits(from).map(|(_, digit)| (parameters.log2(digit), digit.limb_count()));
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(parameters.specials());
-        noise::inner_product(self.degree(), SIGMA * t as f64, digits)
-            .scaled(down)
-            .plus(noise::rounding(parameters.secret_weight(), t))
+        noise::inner_product(self.degree(), SIGMA * t as f64, digits).scaled(down).plus(noise::rounding(
+            parameters.secret_weight(),
+            t,
+            2,
+        ))
     }
 }
 

@@ -29,6 +29,29 @@ pub fn insecure_with(
     Context::new(parameters, Threads::single()).unwrap()
 }
 
+/// Primes of any sizes, given by their bits.
+pub fn insecure_sizes(
+    log_degree: u32,
+    units: &[u32],
+    specials: &[u32],
+    gadget_rank: usize,
+    secret: SecretDistribution,
+) -> Context {
+    let mut used = Vec::new();
+    let mut primes = |sizes: &[u32]| -> Vec<u64> {
+        sizes
+            .iter()
+            .map(|bits| {
+                used.push(ntt_primes(*bits, 1 << log_degree, 1, &used).unwrap()[0]);
+                used[used.len() - 1]
+            })
+            .collect()
+    };
+    let (units, specials) = (primes(units), primes(specials));
+    let literal = ParametersLiteral { log_degree, units, specials, gadget_rank, secret };
+    Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
+}
+
 /// The coefficients in `[-Q/2, Q/2)`.
 pub fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt> {
     let mut poly = poly.clone();
