@@ -140,6 +140,11 @@ fn scaling_primes(
 }
 
 /// A parameter set with the scale that values are encrypted at, and the scales that arise from it by multiplication.
+///
+/// The digest names the parameter set, not the scale: settings that differ only in the scale can work on each other's arrays. Every
+/// ciphertext carries its exact scale, so that results are right all the same: the server's scales are only what it brings products with
+/// plain numbers and polynomials to, and operands are adjusted to each other. What differs is capacity and precision. Key files hold
+/// the client's settings, so that a server made from them has the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     parameters: Parameters,
