@@ -19,7 +19,7 @@ use hippocrene_ring::{
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
 
 /// The most limbs that are worked on together: base conversion reads its inputs once for all of them.
-pub(crate) const GROUP: usize = 16;
+pub(crate) const GROUP: usize = 8;
 
 /// The constants of one switch.
 #[derive(Debug)]
