@@ -242,8 +242,13 @@ fn what_does_not_fit_is_named() {
     let shared = client.decrypt_for_sharing(&complex, 5).unwrap_err().to_string();
     assert!(shared.contains("complex"), "{shared}");
     let used = server.square(&a).unwrap();
-    says(server.square(&used), &["bits of capacity", "bootstrap first"]);
-    says(server.mul_plain(&used, &x[..]), &["bits of capacity"]);
+    // What is left is what `capacity_bits` says.
+    let left = format!("{:.1} are left", used.capacity_bits(server.session()));
+    says(server.square(&used), &["needs 40.0 bits of capacity", &left, "bootstrap first"]);
+    says(server.mul_plain(&used, &x[..]), &["needs 40.0 bits of capacity", &left]);
+    says(server.mul_number(&used, 0.5), &["needs 40.0 bits of capacity", &left]);
+    says(server.roll(&used, 1, None), &["needs 40.0 bits of capacity", &left]);
+    says(server.mul_number(&used, 1024.0), &["integer", "bits of capacity", &left]);
     assert!(matches!(other.decrypt(&a), Err(Error::KeyMismatch(_))));
     let (different, _) = insecure(8, 2);
     assert!(matches!(different.decrypt(&a), Err(Error::ParameterMismatch(_))));

@@ -38,7 +38,7 @@ impl Evaluator {
         };
         let mut raised = self.reduce_modulus(a, between)?;
         let log2_constant = (constant as f64).log2();
-        self.check_capacity(between, a.scale().log2() + log2_constant, a.bound(), OPERATION)?;
+        self.check_capacity(a, between, a.scale().log2() + log2_constant, a.bound(), OPERATION)?;
         let integer = Integer::positive(constant);
         self.context().rlwe().mul_constant_assign(raised.inner_mut(), |q| integer.residue(q));
         let noise =
@@ -65,7 +65,9 @@ impl Evaluator {
             let pair = match self.raise_scale(small, large.scale())? {
                 Some(raised) => (large.clone(), raised),
                 None => {
-                    let to = self.rescaled_modulus(a.modulus(), "align two operands")?;
+                    const OPERATION: &str = "align two operands";
+                    self.check_prime_left(a, OPERATION)?;
+                    let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
                     (self.adjust(large, to, large.scale())?, self.adjust(small, to, large.scale())?)
                 }
             };
@@ -92,7 +94,7 @@ impl Evaluator {
         else {
             return Ok(None);
         };
-        self.check_capacity(a.modulus(), scale.log2(), a.bound(), "raise the scale")?;
+        self.check_capacity(a, a.modulus(), scale.log2(), a.bound(), "raise the scale")?;
         let mut out = a.clone();
         let integer = Integer::positive(constant.into());
         self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q));

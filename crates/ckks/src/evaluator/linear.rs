@@ -91,7 +91,7 @@ impl Evaluator {
         self.check_slots(a, b, operation)?;
         self.context().rlwe().check_pair(a.inner(), b.inner(), operation)?;
         self.check_scales(a.scale(), b.scale(), operation)?;
-        self.check_capacity(a.modulus(), a.scale().log2(), a.bound() + b.bound(), operation)
+        self.check_capacity(a, a.modulus(), a.scale().log2(), a.bound() + b.bound(), operation)
     }
 
     /// `-a`.
@@ -109,7 +109,7 @@ impl Evaluator {
         const OPERATION: &str = "add a plaintext";
         self.check_plain_slots(a, p, OPERATION)?;
         self.check_scales(a.scale(), p.scale(), OPERATION)?;
-        self.check_capacity(a.modulus(), a.scale().log2(), a.bound() + p.bound(), OPERATION)?;
+        self.check_capacity(a, a.modulus(), a.scale().log2(), a.bound() + p.bound(), OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().add_plain_assign(out.inner_mut(), p.poly())?;
         out.inner_mut().set_noise(a.inner().noise().plus(encoding_noise()));
@@ -126,7 +126,7 @@ impl Evaluator {
         self.check_plain_slots(a, p, OPERATION)?;
         let scale = a.scale().times(p.scale());
         let bound = a.bound() * p.bound();
-        self.check_capacity(a.modulus(), scale.log2(), bound, OPERATION)?;
+        self.check_capacity(a, a.modulus(), scale.log2(), bound, OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().mul_plain_assign(out.inner_mut(), p.poly())?;
         out.inner_mut().set_noise(self.plain_product_noise(a, p));
@@ -149,7 +149,7 @@ impl Evaluator {
         self.check_slots(acc, a, OPERATION)?;
         self.check_scales(acc.scale(), a.scale().times(p.scale()), OPERATION)?;
         let bound = acc.bound() + a.bound() * p.bound();
-        self.check_capacity(a.modulus(), acc.scale().log2(), bound, OPERATION)?;
+        self.check_capacity(acc, a.modulus(), acc.scale().log2(), bound, OPERATION)?;
         self.context().rlwe().mul_plain_add_assign(acc.inner_mut(), a.inner(), p.poly())?;
         let noise = acc.inner().noise().plus(self.plain_product_noise(a, p));
         acc.inner_mut().set_noise(noise);
@@ -187,7 +187,7 @@ impl Evaluator {
         const OPERATION: &str = "add a number";
         let integer = self.integer(c, a.scale(), OPERATION)?;
         let bound = a.bound() + c.abs();
-        self.check_capacity(a.modulus(), a.scale().log2(), bound, OPERATION)?;
+        self.check_capacity(a, a.modulus(), a.scale().log2(), bound, OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().add_constant_assign(out.inner_mut(), |q| integer.residue(q));
         out.set_bound(bound);
@@ -202,7 +202,7 @@ impl Evaluator {
         const OPERATION: &str = "multiply by a number";
         let integer = self.integer(c, scale, OPERATION)?;
         let bound = a.bound() * c.abs();
-        self.check_capacity(a.modulus(), a.scale().log2() + scale.log2(), bound, OPERATION)?;
+        self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q));
         let noise = Self::message_times(scale.log2(), c.abs(), a.inner().noise())
@@ -218,7 +218,7 @@ impl Evaluator {
     /// When the product does not fit the modulus.
     pub fn mul_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, CkksError> {
         let bound = a.bound() * c.unsigned_abs() as f64;
-        self.check_capacity(a.modulus(), a.scale().log2(), bound, "multiply by an integer")?;
+        self.check_capacity(a, a.modulus(), a.scale().log2(), bound, "multiply by an integer")?;
         let mut out = a.clone();
         self.context()
             .rlwe()

@@ -62,17 +62,31 @@ impl Evaluator {
         }
     }
 
-    /// Checks that values up to `bound` at `scale` (as log2) fit the modulus.
+    /// Checks that values up to `bound` at a scale (as log2), computed from `a`, fit `modulus`. The error counts as
+    /// [`Ciphertext::capacity_bits`] of `a` does: what the operation takes of it, and what is left.
     fn check_capacity(
         &self,
+        a: &Ciphertext,
         modulus: Modulus,
         log2_scale: f64,
         bound: f64,
         operation: &'static str,
     ) -> Result<(), CkksError> {
-        let need = log2_scale + bound.max(1.0).log2() + 1.0;
-        let have = self.log2(modulus);
-        if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation, need, have }) }
+        let taken = log2_scale + bound.max(1.0).log2() + 1.0;
+        if taken <= self.log2(modulus) {
+            return Ok(());
+        }
+        let have = a.capacity_bits(self.context());
+        Err(CkksError::Capacity { operation, need: have + taken - self.log2(modulus), have })
+    }
+
+    /// Checks that the modulus of `a` has a prime to be divided by, and one that stays.
+    fn check_prime_left(&self, a: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+        if a.modulus().limb_count() > 1 {
+            return Ok(());
+        }
+        let have = a.capacity_bits(self.context());
+        Err(CkksError::Capacity { operation, need: a.scale().log2().max(have + 1.0), have })
     }
 
     /// The noise of a product of a message (bound times scale) with an error: `N` coefficients of a message of root mean square

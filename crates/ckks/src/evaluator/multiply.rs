@@ -37,7 +37,9 @@ impl Evaluator {
         a: &Ciphertext,
         b: &Ciphertext,
     ) -> Result<(), CkksError> {
-        let to = self.rescaled_modulus(a.modulus(), "multiply and rescale")?;
+        const OPERATION: &str = "multiply and rescale";
+        self.check_prime_left(a, OPERATION)?;
+        let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
         self.mul_to_into(out, a, b, to)
     }
 
@@ -64,7 +66,7 @@ impl Evaluator {
         self.check_slots(a, b, OPERATION)?;
         let (from, log2_a, log2_b) = (a.modulus(), a.scale().log2(), b.scale().log2());
         let bound = a.bound() * b.bound();
-        self.check_capacity(from, log2_a + log2_b, bound, OPERATION)?;
+        self.check_capacity(a, from, log2_a + log2_b, bound, OPERATION)?;
         self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), self.keys(), to, 1)?;
         let noise =
             self.product_noise(a, b).scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());
@@ -98,7 +100,9 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::rescale`].
     pub fn rescale_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), CkksError> {
-        let to = self.rescaled_modulus(a.modulus(), "rescale")?;
+        const OPERATION: &str = "rescale";
+        self.check_prime_left(a, OPERATION)?;
+        let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
         self.rescale_to_into(out, a, to)
     }
 
@@ -123,7 +127,7 @@ impl Evaluator {
     /// # Errors
     /// When `to` does not divide the modulus, or the values do not fit it.
     pub fn reduce_modulus(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
-        self.check_capacity(to, a.scale().log2(), a.bound(), "reduce the modulus")?;
+        self.check_capacity(a, to, a.scale().log2(), a.bound(), "reduce the modulus")?;
         let mut out = Ciphertext::empty(self.context());
         self.context().rlwe().reduce_modulus_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(a.scale(), a.slots(), a.bound());

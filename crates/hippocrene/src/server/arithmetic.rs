@@ -210,7 +210,7 @@ impl Server {
     /// The scale of a plain factor that makes the rescaled product of `x` with it have the scale that its modulus is to have.
     fn plain_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<Scale, Error> {
         let from = x.modulus();
-        let to = self.rescaled(from, operation)?;
+        let to = self.rescaled(x, operation)?;
         let parameters = self.session.settings().parameters();
         let raised = from
             .without(to)

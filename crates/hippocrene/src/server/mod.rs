@@ -125,16 +125,16 @@ impl Server {
         Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
     }
 
-    /// The modulus that a product modulo `modulus` is rescaled to.
-    fn rescaled(&self, modulus: Modulus, operation: &'static str) -> Result<Modulus, Error> {
+    /// The modulus that a product with `x` is rescaled to.
+    fn rescaled(&self, x: &Ciphertext, operation: &'static str) -> Result<Modulus, Error> {
+        let modulus = x.modulus();
         match modulus.factors().next_back() {
             Some(last) if modulus.limb_count() > 1 => Ok(modulus.without(Modulus::of_factor(last))),
-            _ => Err(hippocrene_ckks::CkksError::Capacity {
-                operation,
-                need: self.session.settings().scale().log2(),
-                have: 0.0,
+            _ => {
+                let have = x.capacity_bits(self.session.context());
+                let need = self.session.settings().scale().log2().max(have + 1.0);
+                Err(hippocrene_ckks::CkksError::Capacity { operation, need, have }.into())
             }
-            .into()),
         }
     }
 

@@ -1,0 +1,24 @@
+"""What a user writes, for the type checker: `make test` runs mypy on it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from hippocrene import Client, EncryptedArray, Server
+
+
+def score(client: Client, values: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:
+    server = Server(client.evaluation_keys(rotations=[1, 2]), threads=2)
+    encrypted: EncryptedArray = server.load(client.encrypt(values).to_bytes())
+    results: list[EncryptedArray] = [
+        encrypted @ values + 1.0,
+        values @ encrypted,
+        values + encrypted,
+        values - encrypted,
+        values * encrypted,
+        2 - encrypted,
+        np.float64(2.0) * encrypted,
+        (encrypted**2).mean(axis=(0, 1), keepdims=True).T,
+        encrypted.polynomial(np.polynomial.Chebyshev([0.0, 1.0])),
+    ]
+    return float(client.decrypt(sum(results[1:], start=results[0])).real.max())
