@@ -120,10 +120,7 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     works.add("decrypt", || Ok(context.decrypt(secret, &a).map(drop)?));
     works.add("add", || Ok(evaluator.add(&a, &b).map(drop)?));
     works.add("subtract", || Ok(evaluator.sub(&a, &b).map(drop)?));
-    works.add("negate", || {
-        evaluator.negate(&a);
-        Ok(())
-    });
+    works.add("negate", || Ok(evaluator.negate(&a).map(drop)?));
     works.add("add a plaintext", || Ok(evaluator.add_plain(&a, &plain).map(drop)?));
     works.add("multiply by a plaintext", || Ok(evaluator.mul_plain(&a, &plain).map(drop)?));
     works.add("multiply by a number", || Ok(evaluator.mul_number(&a, 0.7, scale).map(drop)?));

@@ -3,7 +3,7 @@
 use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Modulus};
 
-use crate::{Context, Scale, context::encoding_noise};
+use crate::{CkksError, Context, Scale, context::encoding_noise};
 
 /// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is wiped when dropped.
 #[derive(Clone)]
@@ -17,7 +17,7 @@ pub struct Plaintext {
 
 impl Plaintext {
     /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
-    pub fn new(poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Self {
+    pub(crate) fn new(poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Self {
         Plaintext { poly, modulus, scale, slots, bound }
     }
 
@@ -76,7 +76,21 @@ pub struct Ciphertext {
 
 impl Ciphertext {
     /// Puts a ciphertext together.
-    pub fn new(inner: rlwe::Ciphertext, scale: Scale, slots: usize, bound: f64) -> Self {
+    ///
+    /// # Errors
+    /// When it was made with other parameters, or the slots or the bound are impossible.
+    pub fn from_parts(
+        context: &Context,
+        inner: rlwe::Ciphertext,
+        scale: Scale,
+        slots: usize,
+        bound: f64,
+    ) -> Result<Self, CkksError> {
+        check_parts(context, inner.parameters(), slots, bound)?;
+        Ok(Self::new(inner, scale, slots, bound))
+    }
+
+    pub(crate) fn new(inner: rlwe::Ciphertext, scale: Scale, slots: usize, bound: f64) -> Self {
         Ciphertext { inner, scale, slots, bound }
     }
 
@@ -121,11 +135,11 @@ impl Ciphertext {
 
     /// Declares a bound that is known to be tighter (or wider) than the one that was followed.
     pub fn set_bound(&mut self, bound: f64) {
-        self.bound = bound;
+        self.bound = known(bound);
     }
 
     pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {
-        (self.scale, self.slots, self.bound) = (scale, slots, bound);
+        (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
     }
 
     /// How precise the values are: `-log2` of the estimated standard deviation of the error in the real part of a slot. An error in the
@@ -142,6 +156,29 @@ impl Ciphertext {
     }
 }
 
+fn check_parts(
+    context: &Context,
+    parameters: rlwe::Fingerprint,
+    slots: usize,
+    bound: f64,
+) -> Result<(), CkksError> {
+    const OPERATION: &str = "put a ciphertext together";
+    context.rlwe().check_digest(parameters, OPERATION)?;
+    let what = if !slots.is_power_of_two() || slots > context.max_slots() {
+        format!("{slots} slots: a power of two up to {} is possible", context.max_slots())
+    } else if bound.is_nan() || bound < 0.0 {
+        format!("a bound of {bound}")
+    } else {
+        return Ok(());
+    };
+    Err(CkksError::Argument { operation: OPERATION, what })
+}
+
+/// A bound that is not a number says nothing: there is none.
+fn known(bound: f64) -> f64 {
+    if bound.is_nan() { f64::INFINITY } else { bound.abs() }
+}
+
 /// A fresh ciphertext of the secret key, half of it a seed.
 #[derive(Debug, Clone)]
 pub struct SeededCiphertext {
@@ -153,8 +190,18 @@ pub struct SeededCiphertext {
 
 impl SeededCiphertext {
     /// Puts a seeded ciphertext together.
-    pub fn new(inner: rlwe::SeededCiphertext, scale: Scale, slots: usize, bound: f64) -> Self {
-        SeededCiphertext { inner, scale, slots, bound }
+    ///
+    /// # Errors
+    /// As [`Ciphertext::from_parts`].
+    pub fn from_parts(
+        context: &Context,
+        inner: rlwe::SeededCiphertext,
+        scale: Scale,
+        slots: usize,
+        bound: f64,
+    ) -> Result<Self, CkksError> {
+        check_parts(context, inner.parameters(), slots, bound)?;
+        Ok(SeededCiphertext { inner, scale, slots, bound })
     }
 
     /// The RLWE ciphertext.
@@ -179,7 +226,7 @@ impl SeededCiphertext {
 
     /// Declares another bound.
     pub fn set_bound(&mut self, bound: f64) {
-        self.bound = bound;
+        self.bound = known(bound);
     }
 
     /// The whole ciphertext.

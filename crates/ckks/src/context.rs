@@ -114,6 +114,7 @@ impl Context {
         scale: Scale,
         modulus: Modulus,
     ) -> Result<Plaintext, CkksError> {
+        self.rlwe.check_modulus(modulus, "encode")?;
         let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
         let mut integers = IntegerPolynomial::zero(self.rlwe.degree());
         match values {

@@ -6,7 +6,8 @@ use std::{cmp::Ordering, fmt};
 ///
 /// It is held as `mantissa 2^exponent` with a mantissa of 128 bits (its top bit set). A power of two, an integer below `2^128`
 /// and their products are exact; every other operation has a relative error below `2^-127`, so that scales agree with the moduli
-/// they come from to far more bits than any message has.
+/// they come from to far more bits than any message has. Exponents saturate: scales beyond `2^(2^31)` fit no modulus, and none is reached
+/// from those that do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scale {
     mantissa: u128,
@@ -16,7 +17,7 @@ pub struct Scale {
 impl Scale {
     /// `2^bits`.
     pub fn power_of_two(bits: i32) -> Self {
-        Scale { mantissa: 1 << 127, exponent: bits - 127 }
+        Scale { mantissa: 1 << 127, exponent: bits.saturating_sub(127) }
     }
 
     /// The integer `value`, or `None` for zero.
@@ -51,7 +52,7 @@ impl Scale {
     pub fn to_f64(self) -> f64 {
         // 64 bits first, with a sticky bit, so that the only rounding is the conversion's.
         let high = (self.mantissa >> 64) as u64 | u64::from(self.mantissa as u64 != 0);
-        high as f64 * f64::from(self.exponent + 64).exp2()
+        high as f64 * (f64::from(self.exponent) + 64.0).exp2()
     }
 
     /// `log2` of the scale, in bits.
@@ -68,11 +69,11 @@ impl Scale {
         let middle = (low >> 64) + ((a1 * b0) & u128::from(u64::MAX)) + ((a0 * b1) & u128::from(u64::MAX));
         let high = a1 * b1 + ((a1 * b0) >> 64) + ((a0 * b1) >> 64) + (middle >> 64);
         // The product has 255 or 256 bits, and `high` its upper 127 or 128: one more bit is in `middle`.
-        let exponent = self.exponent + other.exponent + 128;
+        let exponent = self.exponent.saturating_add(other.exponent).saturating_add(128);
         if high >> 127 == 1 {
             Scale { mantissa: high, exponent }
         } else {
-            Scale { mantissa: high << 1 | (middle >> 63 & 1), exponent: exponent - 1 }
+            Scale { mantissa: high << 1 | (middle >> 63 & 1), exponent: exponent.saturating_sub(1) }
         }
     }
 
@@ -92,10 +93,11 @@ impl Scale {
         // quotient = q1 2^64 + q0, of 128 to 192 bits.
         let shift = q1.leading_zeros();
         let (mantissa, exponent) = match shift {
-            0..64 => {
-                ((q1 << shift) | ((q0 >> (64 - shift)) * u128::from(shift > 0)), self.exponent - shift as i32)
-            }
-            _ => (q1 << 64 | q0, self.exponent - 64),
+            0..64 => (
+                (q1 << shift) | ((q0 >> (64 - shift)) * u128::from(shift > 0)),
+                self.exponent.saturating_sub(shift as i32),
+            ),
+            _ => (q1 << 64 | q0, self.exponent.saturating_sub(64)),
         };
         Scale { mantissa, exponent }
     }
@@ -116,18 +118,21 @@ impl Scale {
                 quotient |= 1;
             }
         }
-        Scale { mantissa: quotient, exponent: self.exponent - other.exponent - if carry { 127 } else { 128 } }
+        let exponent =
+            self.exponent.saturating_sub(other.exponent).saturating_sub(if carry { 127 } else { 128 });
+        Scale { mantissa: quotient, exponent }
     }
 
     /// `self / other` as a number: good to `2^-52`.
     pub fn ratio(self, other: Scale) -> f64 {
-        (self.mantissa as f64 / other.mantissa as f64) * f64::from(self.exponent - other.exponent).exp2()
+        (self.mantissa as f64 / other.mantissa as f64)
+            * (f64::from(self.exponent) - f64::from(other.exponent)).exp2()
     }
 
     /// The integer nearest to `self / other`, when it is below `2^126`.
     pub fn ratio_rounded(self, other: Scale) -> Option<u128> {
         // A quotient of 128 bits or more by binary long division: 128 steps, on numbers that stay below 2^129.
-        let shift = self.exponent - other.exponent;
+        let shift = self.exponent.saturating_sub(other.exponent);
         let mut integer = u128::from(self.mantissa >= other.mantissa);
         let mut remainder = if integer == 1 { self.mantissa - other.mantissa } else { self.mantissa };
         if shift >= 126 {
@@ -157,7 +162,7 @@ impl Scale {
         } else {
             (other, self)
         };
-        match a.exponent - b.exponent {
+        match a.exponent.saturating_sub(b.exponent) {
             0 => a.mantissa - b.mantissa < 1 << 27,
             // a just above a power of two, b just below it.
             1 => (a.mantissa - (1 << 127)) * 2 + (u128::MAX - b.mantissa) < 1 << 27,
@@ -167,7 +172,7 @@ impl Scale {
 
     fn normalised(value: u128, exponent: i32) -> Self {
         let shift = value.leading_zeros();
-        Scale { mantissa: value << shift, exponent: exponent - shift as i32 }
+        Scale { mantissa: value << shift, exponent: exponent.saturating_sub(shift as i32) }
     }
 }
 
@@ -232,6 +237,22 @@ mod tests {
             prop_assert_eq!(Scale::from_f64(x).unwrap().to_f64(), x);
             prop_assert_eq!(Scale::from_integer(n).unwrap().to_f64(), n as f64);
         }
+    }
+
+    #[test]
+    fn absurd_exponents_do_not_overflow() {
+        for a in [i32::MIN, -1, i32::MAX].map(|e| Scale { mantissa: u128::MAX, exponent: e }) {
+            for b in [i32::MIN, 1, i32::MAX].map(|e| Scale { mantissa: 1 << 127, exponent: e }) {
+                let all = [a.times(b), a.over(b), a.divided_by(3), a.times_integer(3)];
+                assert!(
+                    all.iter().all(|s| s.mantissa >> 127 == 1 && !s.to_f64().is_nan() && !s.log2().is_nan())
+                );
+                assert!(
+                    !a.is_close(b) && a.ratio(b) >= 0.0 && a.ratio_rounded(b).is_none_or(|r| r >> 126 == 0)
+                );
+            }
+        }
+        assert!(Scale::power_of_two(i32::MIN).to_f64() == 0.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{circle, insecure};
-use hippocrene_ckks::{CkksError, Scale, Values};
+use hippocrene_ckks::{Ciphertext, CkksError, Scale, Values};
 use hippocrene_rlwe::Modulus;
 use num_complex::Complex64;
 
@@ -20,7 +20,7 @@ fn every_operation_has_its_value_and_noise() {
     s.check(&a, &x, "encrypt");
     s.check(&e.add(&a, &b).unwrap(), &zip(&x, &y, |x, y| x + y), "add");
     s.check(&e.sub(&a, &b).unwrap(), &zip(&x, &y, |x, y| x - y), "sub");
-    s.check(&e.negate(&a), &zip(&x, &x, |x, _| -x), "negate");
+    s.check(&e.negate(&a).unwrap(), &zip(&x, &x, |x, _| -x), "negate");
 
     let p = s.context.encode(Values::Complex(&y), n, s.scale, s.top()).unwrap();
     s.check(&e.add_plain(&a, &p).unwrap(), &zip(&x, &y, |x, y| x + y), "add plain");
@@ -99,6 +99,28 @@ fn what_does_not_fit_is_named() {
     assert!(e.mul_number(&a, f64::NAN, s.scale).unwrap_err().to_string().contains("NaN"));
     assert!(matches!(e.mul_number(&a, 1e30, s.scale), Err(CkksError::Capacity { .. })));
     assert!(e.adjust(&a, s.top(), s.scale).is_err());
+}
+
+#[test]
+fn impossible_parts_are_refused() {
+    let s = insecure(8, 2, &[1]);
+    let a = s.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
+    for (slots, bound) in [(0, 1.0), (3, 1.0), (256, 1.0), (128, f64::NAN), (128, -1.0)] {
+        let parts = Ciphertext::from_parts(&s.context, a.inner().clone(), a.scale(), slots, bound);
+        assert!(matches!(parts, Err(CkksError::Argument { .. })), "{slots} {bound}");
+    }
+    let foreign = insecure(9, 2, &[]);
+    assert!(Ciphertext::from_parts(&foreign.context, a.inner().clone(), a.scale(), 128, 1.0).is_err());
+    assert!(foreign.evaluator.negate(&a).is_err() && foreign.evaluator.add_number(&a, 1.0).is_err());
+    for modulus in [Modulus::ONE, Modulus::of_range(0..9)] {
+        assert!(s.context.encode(Values::Real(&[1.0]), 128, s.scale, modulus).is_err());
+    }
+    // A bound that is not known fits nothing.
+    let mut unknown = a.clone();
+    unknown.set_bound(f64::NAN);
+    assert!(matches!(s.evaluator.mul(&unknown, &a), Err(CkksError::Capacity { .. })));
+    let mut out = [Ciphertext::empty(&s.context)];
+    assert!(s.evaluator.rotate_many_into(&mut out, &a, &[1, 2]).is_err());
 }
 
 #[test]

@@ -176,7 +176,7 @@ impl EncryptedArray {
 
     /// How many more multiplications in a row are possible without bootstrapping.
     pub fn depth(&self) -> usize {
-        self.bodies.iter().map(|b| b.modulus().limb_count() - 1).min().unwrap_or(0)
+        self.bodies.iter().map(|b| b.modulus().limb_count().saturating_sub(1)).min().unwrap_or(0)
     }
 
     /// The same ciphertexts seen with another layout of the same ciphertext count.

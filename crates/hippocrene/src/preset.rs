@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::Scale;
 use hippocrene_ring::{RingError, primes};
-use hippocrene_rlwe::{Modulus, Parameters, ParametersLiteral, SecretDistribution};
+use hippocrene_rlwe::{MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution};
 
 use crate::Error;
 
@@ -88,8 +88,19 @@ impl Preset {
     /// The parameter set with its primes.
     ///
     /// # Errors
-    /// Never for the presets of this crate, which a test checks.
+    /// Never for the presets of this crate, which a test checks; [`Error::Parameters`] or [`Error::Security`] for others that make no sense
+    /// or are not secure.
     pub fn settings(&self) -> Result<Settings, Error> {
+        let bits = [self.base_bits, self.scale_bits, self.special_bits];
+        let counts = [self.depth, self.specials];
+        if !(4..=17).contains(&self.log_degree)
+            || bits.iter().any(|b| !(2..=60).contains(b))
+            || counts.iter().any(|c| *c > MAX_FACTORS)
+        {
+            return Err(Error::Parameters(format!(
+                "{self:?}: ring degrees from 2^4 to 2^17, primes of 2 to 60 bits and up to {MAX_FACTORS} of them are possible"
+            )));
+        }
         let degree = 1usize << self.log_degree;
         let specials = primes::ntt_primes(self.special_bits, degree, self.specials, &[])?;
         let base = primes::ntt_primes(self.base_bits, degree, 1, &specials)?[0];
@@ -219,6 +230,16 @@ mod tests {
             // The limit is made use of.
             let limit = f64::from(parameters.security().unwrap().log2_pq);
             assert!(parameters.log2(parameters.full()) > limit - 45.0, "{}", preset.name);
+        }
+        for wrong in [
+            Preset { log_degree: 64, ..PRESETS[0] },
+            Preset { scale_bits: 0, ..PRESETS[0] },
+            Preset { base_bits: 64, ..PRESETS[0] },
+            Preset { depth: usize::MAX, ..PRESETS[0] },
+            Preset { depth: 4, ..PRESETS[0] },
+            Preset { gadget_rank: 0, ..PRESETS[0] },
+        ] {
+            assert!(matches!(wrong.settings(), Err(Error::Parameters(_) | Error::Security(_))), "{wrong:?}");
         }
         assert!(Preset::by_name("n99").unwrap_err().to_string().contains("n13, n14, n15, n16"));
     }

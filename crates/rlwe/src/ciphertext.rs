@@ -23,21 +23,23 @@ pub struct Ciphertext {
 }
 
 impl Ciphertext {
-    /// Puts a ciphertext together: the parts have the limbs of `modulus` and are in the evaluation domain.
+    /// Puts a ciphertext together from its two or three parts, modulo `modulus` in the evaluation domain.
     ///
-    /// # Panics
-    /// When they do not; loaders check before.
-    pub fn new(
+    /// # Errors
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not that.
+    pub fn from_parts(
+        context: &Context,
         parts: Vec<Poly>,
         modulus: Modulus,
         noise: Noise,
         key: Fingerprint,
-        parameters: Fingerprint,
-    ) -> Self {
-        assert!(
-            parts.iter().all(|p| p.limb_count() == modulus.limb_count() && p.domain() == Domain::Evaluation)
-        );
-        Ciphertext { parts, modulus, noise, key, parameters }
+    ) -> Result<Self, RlweError> {
+        const OPERATION: &str = "put a ciphertext together";
+        if !(2..=3).contains(&parts.len()) {
+            return Err(RlweError::Parts { operation: OPERATION, have: parts.len(), need: 2 });
+        }
+        parts.iter().try_for_each(|part| context.check_message(part, modulus, OPERATION))?;
+        Ok(Ciphertext { parts, modulus, noise, key, parameters: context.parameters().digest() })
     }
 
     /// An empty ciphertext of two parts, for an operation to write its result to.
@@ -58,7 +60,7 @@ impl Ciphertext {
     }
 
     /// The parts, to be changed by who keeps the rest true.
-    pub fn parts_mut(&mut self) -> &mut [Poly] {
+    pub(crate) fn parts_mut(&mut self) -> &mut [Poly] {
         &mut self.parts
     }
 
@@ -93,23 +95,34 @@ impl Ciphertext {
     }
 
     /// Makes this a ciphertext of `parts` parts modulo `modulus` with unspecified residues, in the memory it holds.
-    pub fn reshape(&mut self, parts: usize, modulus: Modulus, noise: Noise, key: Fingerprint) {
-        let degree = self.parts[0].degree();
+    pub(crate) fn reshape(
+        &mut self,
+        context: &Context,
+        parts: usize,
+        modulus: Modulus,
+        noise: Noise,
+        key: Fingerprint,
+    ) {
+        let degree = context.degree();
+        self.parts.retain(|part| part.degree() == degree);
         self.parts.resize_with(parts, || Poly::zero(degree, 0, Domain::Evaluation));
         for part in &mut self.parts {
             part.resize_limbs(modulus.limb_count());
             part.set_domain(Domain::Evaluation);
         }
         (self.modulus, self.noise, self.key) = (modulus, noise, key);
+        self.parameters = context.parameters().digest();
     }
 
     /// Makes this a copy of `other`, in the memory it holds.
     pub fn copy_from(&mut self, other: &Ciphertext) {
-        self.reshape(other.parts.len(), other.modulus, other.noise, other.key);
-        self.parameters = other.parameters;
+        let degree = other.parts[0].degree();
+        self.parts.resize_with(other.parts.len(), || Poly::zero(degree, 0, Domain::Evaluation));
         for (to, from) in self.parts.iter_mut().zip(&other.parts) {
             to.copy_from(from);
         }
+        (self.modulus, self.noise, self.key) = (other.modulus, other.noise, other.key);
+        self.parameters = other.parameters;
     }
 }
 
@@ -168,7 +181,13 @@ impl SeededCiphertext {
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let c1 = expand_uniform(context, &self.seed, 0, self.modulus);
         let noise = noise::secret_key_encryption(SIGMA);
-        Ciphertext::new(vec![self.c0.clone(), c1], self.modulus, noise, self.key, self.parameters)
+        Ciphertext {
+            parts: vec![self.c0.clone(), c1],
+            modulus: self.modulus,
+            noise,
+            key: self.key,
+            parameters: self.parameters,
+        }
     }
 }
 
@@ -241,9 +260,8 @@ impl Context {
         modulus: Modulus,
         operation: &'static str,
     ) -> Result<(), RlweError> {
-        let need = if !modulus.divides(self.parameters().top()) || modulus.is_one() {
-            "a product of units is needed"
-        } else if poly.limb_count() != modulus.limb_count() {
+        self.check_modulus(modulus, operation)?;
+        let need = if poly.limb_count() != modulus.limb_count() {
             "the polynomial has another number of limbs"
         } else if poly.domain() != Domain::Evaluation || poly.degree() != self.degree() {
             "a polynomial of the ring degree in the evaluation domain is needed"

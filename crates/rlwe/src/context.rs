@@ -159,6 +159,18 @@ impl Context {
         self.automorphisms.get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
     }
 
+    /// Checks that a modulus is a product of units.
+    ///
+    /// # Errors
+    /// [`RlweError::Modulus`] when it is not.
+    pub fn check_modulus(&self, modulus: Modulus, operation: &'static str) -> Result<(), RlweError> {
+        if modulus.is_one() || !modulus.divides(self.parameters.top()) {
+            let (have, need) = (modulus.limb_count(), "a product of units is needed");
+            return Err(RlweError::Modulus { operation, have, need });
+        }
+        Ok(())
+    }
+
     /// Checks that something was made with these parameters.
     ///
     /// # Errors

@@ -87,11 +87,16 @@ impl Context {
     }
 
     /// `a = -a`.
-    pub fn negate_assign(&self, a: &mut Ciphertext) {
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn negate_assign(&self, a: &mut Ciphertext) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "negate")?;
         let modulus = a.modulus();
         for part in a.parts_mut() {
             part.for_each_limb(self.threads(), |k, a| self.limb_ring(modulus, k).elementwise().neg_assign(a));
         }
+        Ok(())
     }
 
     /// `a += m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
@@ -99,6 +104,7 @@ impl Context {
     /// # Errors
     /// When the moduli differ.
     pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "add a plaintext")?;
         let modulus = a.modulus();
         self.check_message(m, modulus, "add a plaintext")?;
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
@@ -112,6 +118,7 @@ impl Context {
     /// # Errors
     /// When the moduli differ.
     pub fn sub_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "subtract a plaintext")?;
         let modulus = a.modulus();
         self.check_message(m, modulus, "subtract a plaintext")?;
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
@@ -125,6 +132,7 @@ impl Context {
     /// # Errors
     /// When the moduli differ.
     pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "multiply by a plaintext")?;
         let modulus = a.modulus();
         self.check_message(m, modulus, "multiply by a plaintext")?;
         for part in a.parts_mut() {
@@ -165,7 +173,15 @@ impl Context {
     }
 
     /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
-    pub fn mul_constant_assign(&self, a: &mut Ciphertext, residue: impl Fn(u64) -> u64 + Sync + Send) {
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn mul_constant_assign(
+        &self,
+        a: &mut Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "multiply by a constant")?;
         let modulus = a.modulus();
         for part in a.parts_mut() {
             part.for_each_limb(self.threads(), |k, a| {
@@ -173,15 +189,25 @@ impl Context {
                 ring.elementwise().mul_scalar_assign(a, &ring.scalar(residue(ring.modulus())));
             });
         }
+        Ok(())
     }
 
     /// `a += c` for an integer constant (the polynomial `c`) given by its residues.
-    pub fn add_constant_assign(&self, a: &mut Ciphertext, residue: impl Fn(u64) -> u64 + Sync + Send) {
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn add_constant_assign(
+        &self,
+        a: &mut Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "add a constant")?;
         let modulus = a.modulus();
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
             let ring = self.limb_ring(modulus, k);
             ring.elementwise().add_scalar_assign(a, residue(ring.modulus()));
         });
+        Ok(())
     }
 
     /// `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`: the product, decrypted by `(1, s, s^2)`. The noise is left to the caller.
@@ -194,7 +220,7 @@ impl Context {
         self.check_two_parts(a, OPERATION)?;
         self.check_two_parts(b, OPERATION)?;
         let modulus = a.modulus();
-        out.reshape(3, modulus, a.noise(), a.key());
+        out.reshape(self, 3, modulus, a.noise(), a.key());
         let [c0, c1, c2] = out.parts_mut() else { unreachable!("reshaped to three parts") };
         self.tensor_parts([c0, c1, c2], a, b);
         Ok(())
@@ -286,7 +312,7 @@ impl Context {
         fingerprint: crate::Fingerprint,
     ) -> Result<(), RlweError> {
         let decomposed = self.decompose(c, from)?;
-        out.reshape(2, to, self.key_switch_noise(from, to, t), fingerprint);
+        out.reshape(self, 2, to, self.key_switch_noise(from, to, t), fingerprint);
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         self.switch_keys_into([out0, out1], &decomposed, key, added, to, t, None)
     }
@@ -343,7 +369,7 @@ impl Context {
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
         let key = keys.galois(element)?;
-        out.reshape(2, modulus, a.noise().plus(self.key_switch_noise(modulus, modulus, t)), a.key());
+        out.reshape(self, 2, modulus, a.noise().plus(self.key_switch_noise(modulus, modulus, t)), a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         self.switch_keys_into(
             [out0, out1],
@@ -374,7 +400,7 @@ impl Context {
         if !from.divides(to) {
             noise = noise.plus(noise::rounding(parameters.secret_weight(), t, a.parts().len()));
         }
-        out.reshape(a.parts().len(), to, noise, a.key());
+        out.reshape(self, a.parts().len(), to, noise, a.key());
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
             self.switch_modulus(out, part, from, to, t)?;
         }
@@ -391,6 +417,7 @@ impl Context {
         a: &Ciphertext,
         to: Modulus,
     ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "reduce modulus")?;
         let from = a.modulus();
         if !to.divides(from) {
             return Err(RlweError::Modulus {
@@ -399,7 +426,7 @@ impl Context {
                 need: "a multiple of the target modulus is needed",
             });
         }
-        out.reshape(a.parts().len(), to, a.noise(), a.key());
+        out.reshape(self, a.parts().len(), to, a.noise(), a.key());
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
             for (k, factor) in to.factors().enumerate() {
                 out.limb_mut(k).copy_from_slice(part.limb(from.limb_of(factor)));

@@ -65,7 +65,7 @@ fn encryption_and_linear_operations() {
         let mut sum = a.clone();
         context.add_assign(&mut sum, &b).unwrap();
         check(&context, &secret, &sum, &x.iter().zip(&y).map(|(x, y)| x + y).collect::<Vec<_>>(), "add");
-        context.negate_assign(&mut sum);
+        context.negate_assign(&mut sum).unwrap();
         context.sub_assign(&mut sum, &b).unwrap();
         // b's error stands in it twice, so the estimate for independent errors does not apply: only the message is checked.
         sum.set_noise(b.noise().scaled(1.0));
@@ -88,7 +88,7 @@ fn encryption_and_linear_operations() {
         );
 
         let mut tripled = a.clone();
-        context.mul_constant_assign(&mut tripled, |_| 3);
+        context.mul_constant_assign(&mut tripled, |_| 3).unwrap();
         tripled.set_noise(a.noise().scaled(3f64.log2()));
         check(&context, &secret, &tripled, &x.iter().map(|x| x * 3).collect::<Vec<_>>(), "constant");
 
@@ -263,4 +263,42 @@ fn what_does_not_fit_is_named() {
     context.reduce_modulus_into(&mut low, &a, Modulus::of_range(0..1)).unwrap();
     assert!(message(context.add_assign(&mut low, &a)).contains("40.0 and 120.0 bits"));
     assert!(!format!("{secret:?}").contains("seed"));
+}
+
+#[test]
+fn things_of_other_parameters_are_errors_not_panics() {
+    let (context, other) = (insecure(8, 3, 1, 3), insecure(9, 5, 2, 5));
+    let secret = SecretKey::generate(&other).unwrap();
+    let top = other.parameters().top();
+    let zero = encoded(&other, &vec![BigInt::from(0); other.degree()], top);
+    let mut foreign = secret.encrypt(&other, &zero, top).unwrap().expand(&other);
+    let m = context.zero(context.parameters().top(), hippocrene_ring::Domain::Evaluation);
+    let mut out = Ciphertext::empty(&other);
+    let two = Modulus::of_range(0..2);
+    assert!(context.negate_assign(&mut foreign).is_err());
+    assert!(context.mul_constant_assign(&mut foreign, |_| 3).is_err());
+    assert!(context.add_constant_assign(&mut foreign, |_| 3).is_err());
+    assert!(context.add_plain_assign(&mut foreign, &m).is_err());
+    assert!(context.sub_plain_assign(&mut foreign, &m).is_err());
+    assert!(context.mul_plain_assign(&mut foreign, &m).is_err());
+    assert!(context.reduce_modulus_into(&mut out, &foreign, two).is_err());
+    assert!(context.switch_ciphertext_into(&mut out, &foreign, two, 1).is_err());
+    assert!(context.tensor_into(&mut out, &foreign, &foreign).is_err());
+    assert!(context.hoist(&foreign).is_err());
+    assert!(secret.decrypt(&context, &foreign).is_err());
+    let mut keys = EvaluationKeys::empty(&other, secret.fingerprint());
+    keys.add_relinearisation(&other, &secret).unwrap();
+    assert!(keys.add_galois(&other, &secret, 2 * other.degree() + 5).is_err());
+    assert!(keys.prepare(&context).is_err());
+    let stolen = keys.relinearisation().cloned();
+    assert!(EvaluationKeys::from_parts(&context, secret.fingerprint(), stolen, Default::default()).is_err());
+    let (noise, key) = (Noise::NONE, secret.fingerprint());
+    for parts in [vec![], vec![m.clone()], vec![zero.clone(), zero.clone()]] {
+        assert!(Ciphertext::from_parts(&context, parts, two, noise, key).is_err());
+    }
+    // What is written to need not be of the same parameters: it becomes so.
+    let mine = SecretKey::generate(&context).unwrap();
+    let a = mine.encrypt(&context, &m, context.parameters().top()).unwrap().expand(&context);
+    context.reduce_modulus_into(&mut out, &a, two).unwrap();
+    assert_eq!((out.parameters(), out.part(0).degree()), (context.parameters().digest(), 256));
 }

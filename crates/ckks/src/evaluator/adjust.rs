@@ -40,7 +40,7 @@ impl Evaluator {
         let log2_constant = (constant as f64).log2();
         self.check_capacity(a, between, a.scale().log2() + log2_constant, a.bound(), OPERATION)?;
         let integer = Integer::positive(constant);
-        self.context().rlwe().mul_constant_assign(raised.inner_mut(), |q| integer.residue(q));
+        self.context().rlwe().mul_constant_assign(raised.inner_mut(), |q| integer.residue(q))?;
         let noise =
             a.inner().noise().scaled(log2_constant).plus(Self::constant_noise(a, exact.ratio(a.scale())));
         raised.inner_mut().set_noise(noise);
@@ -97,7 +97,7 @@ impl Evaluator {
         self.check_capacity(a, a.modulus(), scale.log2(), a.bound(), "raise the scale")?;
         let mut out = a.clone();
         let integer = Integer::positive(constant.into());
-        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q));
+        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
         let ratio = scale.ratio(a.scale());
         let noise = a.inner().noise().scaled(ratio.log2()).plus(Self::constant_noise(a, ratio));
         out.inner_mut().set_noise(noise);

@@ -95,10 +95,13 @@ impl Evaluator {
     }
 
     /// `-a`.
-    pub fn negate(&self, a: &Ciphertext) -> Ciphertext {
+    ///
+    /// # Errors
+    /// When it was made with other parameters.
+    pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = a.clone();
-        self.context().rlwe().negate_assign(out.inner_mut());
-        out
+        self.context().rlwe().negate_assign(out.inner_mut())?;
+        Ok(out)
     }
 
     /// `a + p` for an encoded vector of `a`'s modulus, scale and slots.
@@ -189,7 +192,7 @@ impl Evaluator {
         let bound = a.bound() + c.abs();
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, OPERATION)?;
         let mut out = a.clone();
-        self.context().rlwe().add_constant_assign(out.inner_mut(), |q| integer.residue(q));
+        self.context().rlwe().add_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
         out.set_bound(bound);
         Ok(out)
     }
@@ -204,7 +207,7 @@ impl Evaluator {
         let bound = a.bound() * c.abs();
         self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, OPERATION)?;
         let mut out = a.clone();
-        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q));
+        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
         let noise = Self::message_times(scale.log2(), c.abs(), a.inner().noise())
             .plus(Self::constant_noise(a, c.abs() * scale.to_f64()));
         out.inner_mut().set_noise(noise);
@@ -222,7 +225,7 @@ impl Evaluator {
         let mut out = a.clone();
         self.context()
             .rlwe()
-            .mul_constant_assign(out.inner_mut(), |q| hippocrene_ring::arith::signed_mod(c, q));
+            .mul_constant_assign(out.inner_mut(), |q| hippocrene_ring::arith::signed_mod(c, q))?;
         let noise =
             if c == 0 { Noise::NONE } else { a.inner().noise().scaled((c.unsigned_abs() as f64).log2()) };
         out.inner_mut().set_noise(noise);

@@ -73,7 +73,7 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(), CkksError> {
         let taken = log2_scale + bound.max(1.0).log2() + 1.0;
-        if taken <= self.log2(modulus) {
+        if taken <= self.log2(modulus) && !bound.is_nan() {
             return Ok(());
         }
         let have = a.capacity_bits(self.context());

@@ -81,6 +81,10 @@ impl Evaluator {
         a: &Ciphertext,
         steps: &[i64],
     ) -> Result<(), CkksError> {
+        if out.len() != steps.len() {
+            let what = format!("{} results for {} rotations", out.len(), steps.len());
+            return Err(CkksError::Argument { operation: "rotate", what });
+        }
         let rlwe = self.context().rlwe();
         let hoisted = rlwe.hoist(a.inner())?;
         for (out, &steps) in out.iter_mut().zip(steps) {

@@ -38,7 +38,7 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.map(a, "negate", a.is_clean(), |x| Ok(self.evaluator.negate(x)))
+        self.map(a, "negate", a.is_clean(), |x| Ok(self.evaluator.negate(x)?))
     }
 
     /// `a b`, element by element.

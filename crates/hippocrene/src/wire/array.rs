@@ -167,13 +167,15 @@ impl CiphertextHead {
             let seed = Seed::from_bytes(cursor.array()?);
             let c0 = widths.read_poly(cursor, context, modulus, WHAT)?;
             let inner = rlwe::SeededCiphertext::from_parts(context, seed, c0, modulus, key)?;
-            return Ok(CiphertextBody::Seeded(SeededCiphertext::new(inner, scale, slots, bound)));
+            let seeded = SeededCiphertext::from_parts(session.context(), inner, scale, slots, bound)?;
+            return Ok(CiphertextBody::Seeded(seeded));
         }
         let parts = (0..self.parts)
             .map(|_| widths.read_poly(cursor, context, modulus, WHAT))
             .collect::<Result<Vec<_>, _>>()?;
-        let inner = rlwe::Ciphertext::new(parts, modulus, self.noise, key, context.parameters().digest());
-        Ok(CiphertextBody::Full(Ciphertext::new(inner, scale, slots, bound)))
+        let inner = rlwe::Ciphertext::from_parts(context, parts, modulus, self.noise, key)?;
+        let full = Ciphertext::from_parts(session.context(), inner, scale, slots, bound)?;
+        Ok(CiphertextBody::Full(full))
     }
 }
 

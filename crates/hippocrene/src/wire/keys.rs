@@ -209,7 +209,7 @@ impl EvaluationKeys {
         for element in contents.galois {
             galois.insert(element as usize, read_switching_key(&mut cursor, context, "Galois key")?);
         }
-        let inner = rlwe::EvaluationKeys::from_parts(context, header.key, relinearisation, galois);
+        let inner = rlwe::EvaluationKeys::from_parts(context, header.key, relinearisation, galois)?;
         Ok(EvaluationKeys::new(session, inner))
     }
 

@@ -70,6 +70,10 @@ impl EvaluationKeys {
         let full = context.parameters().full();
         let inverse = inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
         let automorphism = context.automorphism(inverse)?;
+        if element >= 2 * context.degree() {
+            // Names the element: it fails as the inverse would not.
+            context.automorphism(element)?;
+        }
         let mut target = context.zero(full, Domain::Evaluation);
         target.for_each_limb(context.threads(), |k, out| {
             automorphism.apply_evaluation(out, secret.poly().limb(k))
@@ -104,13 +108,20 @@ impl EvaluationKeys {
     }
 
     /// Puts keys together from their stored parts.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when one was made with other parameters.
     pub fn from_parts(
         context: &Context,
         key: Fingerprint,
         relinearisation: Option<SwitchingKey>,
         galois: BTreeMap<usize, SwitchingKey>,
-    ) -> Self {
-        EvaluationKeys { parameters: context.parameters().digest(), key, relinearisation, galois }
+    ) -> Result<Self, RlweError> {
+        relinearisation
+            .iter()
+            .chain(galois.values())
+            .try_for_each(|k| context.check_digest(k.parameters(), "load evaluation keys"))?;
+        Ok(EvaluationKeys { parameters: context.parameters().digest(), key, relinearisation, galois })
     }
 
     /// The digest of the parameters they were made with.

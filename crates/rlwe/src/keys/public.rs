@@ -36,16 +36,10 @@ impl PublicKey {
     /// Puts a public key together from its stored parts: the seed of `a`, and `b` modulo all units in the evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Modulus`] when `b` has the wrong number of limbs.
+    /// [`RlweError::Modulus`] when `b` is not that.
     pub fn from_parts(context: &Context, key: Fingerprint, seed: Seed, b: Poly) -> Result<Self, RlweError> {
         let modulus = context.parameters().top();
-        if b.limb_count() != modulus.limb_count() {
-            return Err(RlweError::Modulus {
-                operation: "load a public key",
-                have: b.limb_count(),
-                need: "one limb for every unit is needed",
-            });
-        }
+        context.check_message(&b, modulus, "load a public key")?;
         let a = expand_uniform(context, &seed, 0, modulus);
         Ok(PublicKey { parameters: context.parameters().digest(), key, seed, b, a })
     }
@@ -106,6 +100,6 @@ impl PublicKey {
         debug_assert_eq!(c0.domain(), Domain::Evaluation);
         let noise =
             noise::public_key_encryption(context.degree(), SIGMA, context.parameters().secret_weight());
-        Ok(Ciphertext::new(vec![c0, c1], modulus, noise, self.key, self.parameters))
+        Ciphertext::from_parts(context, vec![c0, c1], modulus, noise, self.key)
     }
 }

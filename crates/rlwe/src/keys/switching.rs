@@ -10,6 +10,7 @@ use crate::{Context, Fingerprint, RlweError};
 /// half of the size.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
+    parameters: Fingerprint,
     seed: Seed,
     b: Vec<Poly>,
 }
@@ -40,7 +41,7 @@ impl SwitchingKey {
                 b
             })
             .collect();
-        Ok(SwitchingKey { seed, b })
+        Ok(SwitchingKey { parameters: parameters.digest(), seed, b })
     }
 
     /// Puts a key together from its stored parts: the seed of the `a_d`, and the `b_d` modulo `PQ_max` in the evaluation domain.
@@ -54,14 +55,22 @@ impl SwitchingKey {
             return Err(RlweError::Parts { operation: "load a switching key", have: b.len(), need });
         }
         let limbs = parameters.full().limb_count();
-        match b.iter().find(|p| p.limb_count() != limbs) {
+        let fits = |p: &Poly| {
+            (p.limb_count(), p.degree(), p.domain()) == (limbs, context.degree(), Domain::Evaluation)
+        };
+        match b.iter().find(|p| !fits(p)) {
             Some(p) => Err(RlweError::Modulus {
                 operation: "load a switching key",
                 have: p.limb_count(),
-                need: "one limb for every factor is needed",
+                need: "one limb for every factor is needed, of the ring degree, in the evaluation domain",
             }),
-            None => Ok(SwitchingKey { seed, b }),
+            None => Ok(SwitchingKey { parameters: parameters.digest(), seed, b }),
         }
+    }
+
+    /// The digest of the parameters it was made with.
+    pub fn parameters(&self) -> Fingerprint {
+        self.parameters
     }
 
     /// The seed of the `a_d`: digit `d` is the uniform polynomial of stream `d` ([`super::super::expand_uniform`]).
@@ -74,8 +83,8 @@ impl SwitchingKey {
         &self.b
     }
 
-    /// Expands the seed and lays the key out for the inner product.
-    pub fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
+    /// Expands the seed and lays the key out for the inner product; the parameters are those it was made with.
+    pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
         let full = context.parameters().full();
         let a: Vec<Poly> =
             (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u32, full)).collect();
