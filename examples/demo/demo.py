@@ -61,6 +61,8 @@ def report(folder: Path) -> bool:
 
 def main() -> None:
     """Train, ask, score, read, report."""
+    if len(sys.argv) != 2:
+        sys.exit("usage: python demo.py FOLDER, where FOLDER is made, and takes what the two sides write")
     folder = Path(sys.argv[1])
     if folder.exists():
         if not folder.is_dir() or {path.name for path in folder.iterdir()} - {"client", "server", "shared"}:

@@ -32,6 +32,12 @@ def test_the_demo_removes_no_folder_but_its_own(tmp_path):
     assert (tmp_path / "thesis.txt").exists()
 
 
+def test_the_demo_says_what_it_needs():
+    result = subprocess.run([sys.executable, DEMO], capture_output=True, text=True)
+    assert result.returncode != 0
+    assert result.stderr.startswith("usage")
+
+
 def test_steps_show_a_bar_on_a_terminal():
     program = (
         "import time; from steps import Steps\nwith Steps('client', 1) as s:\n with s.step('work'): time.sleep(0.5)"
