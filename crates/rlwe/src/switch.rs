@@ -14,6 +14,7 @@ use hippocrene_ring::{
     convert::BaseConverter,
     elementwise::Scalar,
     ntt::InverseFactor,
+    scratch::Scratch,
 };
 
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
@@ -24,7 +25,6 @@ pub(crate) const GROUP: usize = 8;
 /// The constants of one switch.
 #[derive(Debug)]
 pub(crate) struct SwitchPlan {
-    from: Modulus,
     to: Modulus,
     /// The factors of `S`, which are divided away.
     pub(crate) dropped: Modulus,
@@ -77,7 +77,6 @@ impl SwitchPlan {
             },
         };
         Ok(SwitchPlan {
-            from,
             to,
             dropped,
             inputs,
@@ -137,8 +136,21 @@ impl Context {
                 Domain::Coefficient => self.ring(factor).elementwise().mul_scalar(y, limb, &plan.inputs[k].1),
             }
         });
-        let remainder: LimbRefs = remainder.limbs().collect();
-        self.finish_switch(out, x, &plan, &remainder, None);
+        let remainder = Remainder::new(self, &plan, &remainder);
+        let (degree, size) = (self.degree(), self.group(to.limb_count()));
+        out.resize_limbs(to.limb_count());
+        out.set_domain(x.domain());
+        self.threads().for_each_chunk(out.as_mut_slice(), size * degree, |group, out| {
+            let (first, count) = (group * size, out.len() / degree);
+            let mut scratch = self.scratch_limbs(count + 1, x.domain());
+            let (deltas, spare) = scratch.as_mut_slice().split_at_mut(count * degree);
+            remainder.modulo(first, deltas);
+            let limbs = out.chunks_exact_mut(degree).zip(deltas.chunks_exact_mut(degree));
+            for ((k, factor), (out, delta)) in to.factors().enumerate().skip(first).zip(limbs) {
+                let limb = from.contains(factor).then(|| x.limb(from.limb_of(factor)));
+                self.finish_limb(&plan, k, out, limb, delta, x.domain(), spare, None);
+            }
+        });
         Ok(())
     }
 
@@ -157,94 +169,86 @@ impl Context {
         self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))
     }
 
-    /// The second half of a switch: `remainder` holds, for each factor `s` of what is divided away, the residues of
-    /// `R (S/s)^{-1} x` modulo `s` as coefficients; of `x` only the limbs that stay are read. The result goes through
-    /// `automorphism`, in the evaluation domain.
-    ///
-    /// Outputs are made a few limbs at a time, so that they stay in the cache from the conversion to the end.
-    pub(crate) fn finish_switch(
-        &self,
-        out: &mut Poly,
-        x: &Poly,
-        plan: &SwitchPlan,
-        remainder: &LimbRefs<'_>,
-        automorphism: Option<&Automorphism>,
-    ) {
-        let (degree, to) = (self.degree(), plan.to);
-        out.resize_limbs(to.limb_count());
-        out.set_domain(x.domain());
-        let mut last = self.scratch_limbs(usize::from(plan.exact.is_some()), Domain::Coefficient);
-        if let Some((t, factor)) = plan.exact {
-            match plan.dropped.is_one() {
-                true => last.clear(),
-                false => {
-                    plan.converter.convert_exact_into(&mut [(to.limb_count(), last.limb_mut(0))], remainder)
-                }
-            }
-            last.limb_mut(0).iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
-        }
-        let last = plan.exact.map(|(t, _)| (t, last.limb(0)));
-        let size = self.group(to.limb_count());
-        self.threads().for_each_chunk(out.as_mut_slice(), size * degree, |group, out| {
-            let first = group * size;
-            let count = out.len() / degree;
-            let mut scratch = self.scratch_limbs(count + 1, x.domain());
-            let (delta, spare) = scratch.as_mut_slice().split_at_mut(count * degree);
-            if plan.dropped.is_one() {
-                delta.fill(0);
-            } else {
-                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
-                    (first..).zip(delta.chunks_exact_mut(degree)).collect();
-                plan.converter.convert_exact_into(&mut outputs, remainder);
-            }
-            for (k, (out, delta)) in
-                out.chunks_exact_mut(degree).zip(delta.chunks_exact_mut(degree)).enumerate()
-            {
-                self.finish_limb(out, x, plan, first + k, delta, last, spare, automorphism);
-            }
-        });
-    }
-
-    /// Limb `k` of the result, from `delta` modulo its factor.
+    /// Limb `k` of the result, `(R x - delta)/S` modulo the `k`-th factor of `Q'`: from `x` modulo it (0 if that is no factor of `Q`) in
+    /// `domain`, and `delta` in coefficients. The result goes through `automorphism`, in the evaluation domain.
     #[allow(clippy::too_many_arguments)]
-    fn finish_limb(
+    pub(crate) fn finish_limb(
         &self,
-        out: &mut [u64],
-        x: &Poly,
         plan: &SwitchPlan,
         k: usize,
+        out: &mut [u64],
+        x: Option<&[u64]>,
         delta: &mut [u64],
-        last: Option<(u64, &[u64])>,
+        domain: Domain,
         spare: &mut [u64],
         automorphism: Option<&Automorphism>,
     ) {
-        let factor = plan.to.factors().nth(k).expect("a limb of this modulus");
-        let ring = self.ring(factor);
+        let ring = self.limb_ring(plan.to, k);
         let elementwise = ring.elementwise();
-        if let Some((t, last)) = last {
-            make_divisible(delta, ring.modulus(), plan.dropped_product[k], t, last);
-        }
-        if x.domain() == Domain::Evaluation {
+        if domain == Domain::Evaluation {
             ring.ntt().forward_lazy(delta);
         }
-        match (&plan.raise, plan.from.contains(factor), automorphism) {
-            (None, _, None) => {
-                elementwise.sub_mul_scalar(out, x.limb(plan.from.limb_of(factor)), delta, &plan.lower[k]);
-            }
-            (None, _, Some(automorphism)) => {
-                elementwise.sub_mul_scalar(spare, x.limb(plan.from.limb_of(factor)), delta, &plan.lower[k]);
+        match (&plan.raise, x, automorphism) {
+            (None, Some(x), None) => elementwise.sub_mul_scalar(out, x, delta, &plan.lower[k]),
+            (None, Some(x), Some(automorphism)) => {
+                elementwise.sub_mul_scalar(spare, x, delta, &plan.lower[k]);
                 automorphism.apply_evaluation(out, spare);
             }
-            (Some(raise), common, automorphism) => {
-                match common {
-                    true => elementwise.mul_scalar(spare, x.limb(plan.from.limb_of(factor)), &raise[k]),
-                    false => spare.fill(0),
+            (raise, x, automorphism) => {
+                match (raise, x) {
+                    (Some(raise), Some(x)) => elementwise.mul_scalar(spare, x, &raise[k]),
+                    _ => spare.fill(0),
                 }
                 elementwise.sub_mul_scalar(out, spare, delta, &plan.lower[k]);
                 if let Some(automorphism) = automorphism {
                     spare.copy_from_slice(out);
                     automorphism.apply_evaluation(out, spare);
                 }
+            }
+        }
+    }
+}
+
+/// What a switch subtracts before it divides: `delta`, known modulo the factors of `S`, to be had modulo those of `Q'`.
+pub(crate) struct Remainder<'a> {
+    context: &'a Context,
+    plan: &'a SwitchPlan,
+    limbs: LimbRefs<'a>,
+    /// For `t` other than 1: `t`, and the `v` modulo `t` for which `delta + S v = 0 mod t`.
+    multiple: Option<(u64, Scratch<'a>)>,
+}
+
+impl<'a> Remainder<'a> {
+    /// From the residues of `R (S/s)^{-1} x` modulo each factor `s` of `S`, as coefficients.
+    pub(crate) fn new(context: &'a Context, plan: &'a SwitchPlan, limbs: &'a Poly) -> Self {
+        let limbs: LimbRefs = limbs.limbs().collect();
+        let multiple = plan.exact.map(|(t, factor)| {
+            let mut v = context.scratch_limbs(1, Domain::Coefficient);
+            match plan.dropped.is_one() {
+                true => v.clear(),
+                false => {
+                    plan.converter.convert_exact_into(&mut [(plan.to.limb_count(), v.limb_mut(0))], &limbs)
+                }
+            }
+            v.limb_mut(0).iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
+            (t, v)
+        });
+        Remainder { context, plan, limbs, multiple }
+    }
+
+    /// `delta` modulo the factors of `Q'` from the `first` on, as many as `out` has limbs, as coefficients, lazily reduced.
+    pub(crate) fn modulo(&self, first: usize, out: &mut [u64]) {
+        if self.plan.dropped.is_one() {
+            return out.fill(0);
+        }
+        let degree = self.context.degree();
+        let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
+            (first..).zip(out.chunks_exact_mut(degree)).collect();
+        self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
+        if let Some((t, v)) = &self.multiple {
+            for (k, delta) in outputs {
+                let q = self.context.limb_ring(self.plan.to, k).modulus();
+                make_divisible(delta, q, self.plan.dropped_product[k], *t, v.limb(0));
             }
         }
     }

@@ -11,7 +11,7 @@ use crate::{
     context::LimbRefs,
     modulus::MAX_FACTORS,
     noise::{self, Noise},
-    switch::{GROUP, SwitchPlan},
+    switch::{GROUP, Remainder},
 };
 
 /// A polynomial modulo `Q` decomposed into digits, each to be known modulo `PQ` in the evaluation domain.
@@ -105,47 +105,92 @@ impl Context {
             self.check_message(added, from, "switch keys")?;
         }
         let extended = from.lcm(self.parameters().specials());
+        if !to.divides(extended) {
+            return Err(RlweError::Modulus {
+                operation: "switch keys",
+                have: to.limb_count(),
+                need: "a divisor of the modulus times the specials is needed",
+            });
+        }
         let plan = self.switch_plan(extended, to, t)?;
-        let mut acc0 = self.scratch(extended, Domain::Evaluation);
-        let mut acc1 = self.scratch(extended, Domain::Evaluation);
-        let (degree, size) = (self.degree(), self.group(extended.limb_count()));
+        let degree = self.degree();
+
+        // First what the modulus switch divides away, as the scaled coefficients that it wants.
+        let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
+        let [r0, r1] = &mut remainders;
+        let size = self.group(plan.dropped.limb_count());
         self.threads().for_each_chunk_pair(
-            acc0.as_mut_slice(),
-            acc1.as_mut_slice(),
+            r0.as_mut_slice(),
+            r1.as_mut_slice(),
             size * degree,
-            |group, acc0, acc1| {
-                self.accumulate(group * size, [acc0, acc1], decomposed, key, added, &plan);
+            |group, r0, r1| {
+                let targets = targets(plan.dropped, group * size, r0.len() / degree);
+                let extended = self.extend_digits(decomposed, &targets);
+                let limbs = r0.chunks_exact_mut(degree).zip(r1.chunks_exact_mut(degree));
+                for (i, (r0, r1)) in limbs.enumerate() {
+                    self.inner_product([r0, r1], &targets, i, &extended, decomposed, key, added);
+                    let (ntt, factor) = (self.ring(targets[i]).ntt(), &plan.inputs[group * size + i].0);
+                    ntt.inverse_scaled(r0, factor);
+                    ntt.inverse_scaled(r1, factor);
+                }
             },
         );
-        for (acc, out) in [&acc0, &acc1].into_iter().zip(out) {
-            let remainder: LimbRefs = plan.dropped.factors().map(|i| acc.limb(extended.limb_of(i))).collect();
-            self.finish_switch(out, acc, &plan, &remainder, automorphism);
+
+        // Then what stays, limb by limb from the digits to the end.
+        let [r0, r1] = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i]));
+        let [out0, out1] = out;
+        for out in [&mut *out0, &mut *out1] {
+            out.resize_limbs(to.limb_count());
+            out.set_domain(Domain::Evaluation);
         }
+        let size = self.group(to.limb_count());
+        self.threads().for_each_chunk_pair(
+            out0.as_mut_slice(),
+            out1.as_mut_slice(),
+            size * degree,
+            |group, out0, out1| {
+                let (first, count) = (group * size, out0.len() / degree);
+                let targets = targets(to, first, count);
+                let extended = self.extend_digits(decomposed, &targets);
+                let mut scratch = self.scratch_limbs(2 * count + 3, Domain::Coefficient);
+                let (delta0, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
+                let (delta1, rest) = rest.split_at_mut(count * degree);
+                let (acc0, rest) = rest.split_at_mut(degree);
+                let (acc1, spare) = rest.split_at_mut(degree);
+                r0.modulo(first, delta0);
+                r1.modulo(first, delta1);
+                for i in 0..count {
+                    self.inner_product([acc0, acc1], &targets, i, &extended, decomposed, key, added);
+                    let range = i * degree..(i + 1) * degree;
+                    for (out, acc, delta) in
+                        [(&mut *out0, &*acc0, &mut *delta0), (&mut *out1, &*acc1, &mut *delta1)]
+                    {
+                        let (out, delta) = (&mut out[range.clone()], &mut delta[range.clone()]);
+                        self.finish_limb(
+                            &plan,
+                            first + i,
+                            out,
+                            Some(acc),
+                            delta,
+                            Domain::Evaluation,
+                            spare,
+                            automorphism,
+                        );
+                    }
+                }
+            },
+        );
         Ok(())
     }
 
-    /// The limbs of `PQ` from `first` on, as many as `acc` has room for, of the inner product of the digits with the key, plus `P`
-    /// times `added`. Limbs that the modulus switch divides away are left as it wants them: as scaled coefficients.
-    fn accumulate(
-        &self,
-        first: usize,
-        acc: [&mut [u64]; 2],
-        decomposed: &Decomposed<'_>,
-        key: &PreparedSwitchingKey,
-        added: [Option<&Poly>; 2],
-        plan: &SwitchPlan,
-    ) {
-        let degree = self.degree();
-        let gadget = &*decomposed.plan;
-        let extended = decomposed.modulus.lcm(self.parameters().specials());
-        let targets: ArrayVec<usize, GROUP> =
-            extended.factors().skip(first).take(acc[0].len() / degree).collect();
-
-        // The digits modulo these factors: limb `d |targets| + i` is digit `d` modulo target `i`.
-        let fresh = if decomposed.extended.is_none() { gadget.digits.len() * targets.len() } else { 0 };
-        let mut limbs = self.scratch_limbs(fresh, Domain::Evaluation);
+    /// The digits modulo the factors `targets` of `PQ`, unless they were extended at once: limb `d |targets| + i` is digit `d` modulo target
+    /// `i`, where that is not a factor of the digit.
+    fn extend_digits<'a>(&'a self, decomposed: &Decomposed<'_>, targets: &[usize]) -> Scratch<'a> {
+        let (degree, digits) = (self.degree(), &decomposed.plan.digits);
+        let count = if decomposed.extended.is_none() { digits.len() * targets.len() } else { 0 };
+        let mut extended = self.scratch_limbs(count, Domain::Evaluation);
         for (digit, limbs) in
-            gadget.digits.iter().zip(limbs.as_mut_slice().chunks_exact_mut(targets.len() * degree))
+            digits.iter().zip(extended.as_mut_slice().chunks_exact_mut(targets.len() * degree))
         {
             let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = targets
                 .iter()
@@ -160,35 +205,44 @@ impl Context {
                 self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
             }
         }
+        extended
+    }
 
-        let [acc0, acc1] = acc;
-        for (i, (acc0, acc1)) in acc0.chunks_exact_mut(degree).zip(acc1.chunks_exact_mut(degree)).enumerate()
-        {
-            let factor = targets[i];
-            let digits: ArrayVec<(usize, &[u64]), MAX_FACTORS> = gadget
-                .digits
-                .iter()
-                .enumerate()
-                .map(|(d, digit)| {
-                    let limb = match &decomposed.extended {
-                        _ if digit.factors.contains(factor) => {
-                            decomposed.original.limb(decomposed.modulus.limb_of(factor))
-                        }
-                        Some(extended) => extended[d].limb(digit.others.limb_of(factor)),
-                        None => limbs.limb(targets.len() * d + i),
-                    };
-                    (digit.index, limb)
-                })
-                .collect();
-            let ring = self.ring(factor);
-            ring.elementwise().inner_product(acc0, acc1, &digits, key.limb(factor));
+    /// The inner product of the digits with the key modulo target `i`, plus `P` times `added`.
+    #[allow(clippy::too_many_arguments)]
+    fn inner_product(
+        &self,
+        [acc0, acc1]: [&mut [u64]; 2],
+        targets: &[usize],
+        i: usize,
+        fresh: &Poly,
+        decomposed: &Decomposed<'_>,
+        key: &PreparedSwitchingKey,
+        added: [Option<&Poly>; 2],
+    ) {
+        let (factor, gadget) = (targets[i], &*decomposed.plan);
+        let digits: ArrayVec<(usize, &[u64]), MAX_FACTORS> = gadget
+            .digits
+            .iter()
+            .enumerate()
+            .map(|(d, digit)| {
+                let limb = match &decomposed.extended {
+                    _ if digit.factors.contains(factor) => {
+                        decomposed.original.limb(decomposed.modulus.limb_of(factor))
+                    }
+                    Some(extended) => extended[d].limb(digit.others.limb_of(factor)),
+                    None => fresh.limb(targets.len() * d + i),
+                };
+                (digit.index, limb)
+            })
+            .collect();
+        let elementwise = self.ring(factor).elementwise();
+        elementwise.inner_product(acc0, acc1, &digits, key.limb(factor));
+        if decomposed.modulus.contains(factor) {
+            let limb = decomposed.modulus.limb_of(factor);
             for (acc, added) in [acc0, acc1].into_iter().zip(added) {
-                if let Some(added) = added.filter(|_| decomposed.modulus.contains(factor)) {
-                    let limb = decomposed.modulus.limb_of(factor);
-                    ring.elementwise().mul_scalar_add_assign(acc, added.limb(limb), &gadget.specials[limb]);
-                }
-                if plan.dropped.contains(factor) {
-                    ring.ntt().inverse_scaled(acc, &plan.inputs[plan.dropped.limb_of(factor)].0);
+                if let Some(added) = added {
+                    elementwise.mul_scalar_add_assign(acc, added.limb(limb), &gadget.specials[limb]);
                 }
             }
         }
@@ -213,4 +267,9 @@ impl Decomposed<'_> {
     fn digit_coefficients(&self, factors: Modulus) -> LimbRefs<'_> {
         factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
     }
+}
+
+/// The factors of `modulus` from the `first` on, `count` of them.
+fn targets(modulus: Modulus, first: usize, count: usize) -> ArrayVec<usize, GROUP> {
+    modulus.factors().skip(first).take(count).collect()
 }
