@@ -36,6 +36,13 @@ pub(crate) unsafe fn store(p: *mut u64, x: V) {
     unsafe { _mm512_storeu_si512(p.cast(), x) }
 }
 
+/// Starts loading the cache line at `p`, which may be any address.
+#[inline(always)]
+pub(crate) fn prefetch(p: *const u64) {
+    // SAFETY: prefetching never faults.
+    unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+}
+
 /// `x` in every lane.
 #[inline(always)]
 pub(crate) fn set1(x: u64) -> V {

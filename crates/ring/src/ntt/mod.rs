@@ -48,6 +48,31 @@ enum Inner {
     Ifma48(avx512::Plan<avx512::Ifma48>),
 }
 
+impl Inner {
+    /// The fastest that `kernel` allows for this modulus and degree.
+    #[cfg(target_arch = "x86_64")]
+    fn new(q: u64, degree: usize, root: u64, kernel: Kernel) -> Self {
+        if kernel >= Kernel::Avx512 && degree >= avx512::LEAST_DEGREE {
+            return match kernel {
+                Kernel::Avx512Ifma if q < 1 << 48 => Inner::Ifma48(avx512::Plan::new(q, degree, root)),
+                Kernel::Avx512Ifma if q < 1 << 50 => Inner::Ifma50(avx512::Plan::new(q, degree, root)),
+                Kernel::Avx512Ifma => Inner::Ifma61(avx512::Plan::new(q, degree, root)),
+                _ => Inner::Avx512(avx512::Plan::new(q, degree, root)),
+            };
+        }
+        if kernel >= Kernel::Avx2 && q < 1 << 50 && degree >= avx2::Plan::LEAST_DEGREE {
+            return Inner::Avx2(avx2::Plan::new(q, degree, root));
+        }
+        Inner::Portable(portable::Plan::new(q, degree, root))
+    }
+
+    /// The fastest for this modulus and degree.
+    #[cfg(not(target_arch = "x86_64"))]
+    fn new(q: u64, degree: usize, root: u64, _: Kernel) -> Self {
+        Inner::Portable(portable::Plan::new(q, degree, root))
+    }
+}
+
 /// Calls the same method on whichever kernel the plan has.
 macro_rules! dispatch {
     ($plan:expr, $inner:ident => $call:expr) => {
@@ -83,29 +108,7 @@ impl NttPlan {
             return Err(RingError::NotPrime { modulus: q });
         }
         let root = primes::primitive_root_2n(q, degree)?;
-        Ok(NttPlan(Box::new(match kernel {
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 if q < 1 << 50 && degree >= avx2::Plan::LEAST_DEGREE => {
-                Inner::Avx2(avx2::Plan::new(q, degree, root))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512Ifma if q < 1 << 48 && degree >= avx512::LEAST_DEGREE => {
-                Inner::Ifma48(avx512::Plan::new(q, degree, root))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512Ifma if q < 1 << 50 && degree >= avx512::LEAST_DEGREE => {
-                Inner::Ifma50(avx512::Plan::new(q, degree, root))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512Ifma if degree >= avx512::LEAST_DEGREE => {
-                Inner::Ifma61(avx512::Plan::new(q, degree, root))
-            }
-            #[cfg(target_arch = "x86_64")]
-            Kernel::Avx512 if degree >= avx512::LEAST_DEGREE => {
-                Inner::Avx512(avx512::Plan::new(q, degree, root))
-            }
-            _ => Inner::Portable(portable::Plan::new(q, degree, root)),
-        })))
+        Ok(NttPlan(Box::new(Inner::new(q, degree, root, kernel))))
     }
 
     /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.

@@ -6,6 +6,9 @@ use super::{
 };
 use crate::simd512::{V, in_step, load, store, transpose, zero};
 
+/// How many blocks of 128 words ahead the tables of the last layers are prefetched.
+pub(super) const PREFETCH_PAIRS: usize = 6;
+
 /// Layer 0, 1 or 2 of three, in registers.
 #[inline(always)]
 fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
@@ -48,31 +51,6 @@ pub(super) unsafe fn store8(p: *mut u64, stride: usize, r: [V; 8]) {
     }
 }
 
-/// Two layers at the root, on coefficients in `[0, 2q)`.
-///
-/// # Safety
-/// `p` has `4 stride` words; `stride` is a multiple of 8.
-#[inline(always)]
-pub(super) unsafe fn first4<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: usize) {
-    let (w0, w1, w2) = (t.node(1), t.node(2), t.node(3));
-    for j in (0..stride).step_by(8) {
-        // SAFETY: `j + 3 stride + 8` is at most `4 stride`.
-        unsafe {
-            let p = p.add(j);
-            let r = [load(p), load(p.add(stride)), load(p.add(2 * stride)), load(p.add(3 * stride))];
-            let [r0, r1, r2, r3] = a.enter_first(r);
-            let (r0, r2) = a.butterfly(r0, r2, w0);
-            let (r1, r3) = a.butterfly(r1, r3, w0);
-            let (r0, r1) = a.butterfly(r0, r1, w1);
-            let (r2, r3) = a.butterfly(r2, r3, w2);
-            store(p, r0);
-            store(p.add(stride), r1);
-            store(p.add(2 * stride), r2);
-            store(p.add(3 * stride), r3);
-        }
-    }
-}
-
 /// Three layers on the block of `8 stride` words with node `k`. At the root (`FIRST`) from `[0, 2q)`, else from forward-loose;
 /// to forward-loose.
 ///
@@ -100,6 +78,34 @@ pub(super) unsafe fn pass<A: Arithmetic, const FIRST: bool>(
             layer(a, &mut r, w, 1);
             layer(a, &mut r, w, 2);
             store8(p.add(j), stride, r);
+        }
+    }
+}
+
+/// Two layers on each of the 256-blocks that `count` blocks of 128 words from `first` on make up; from forward-loose to
+/// forward-loose.
+///
+/// # Safety
+/// `p` has `128 count` words.
+#[inline(always)]
+pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
+    for i in 0..count / 2 {
+        let k = t.degree() / 256 + first / 2 + i;
+        let (w0, w1, w2) = (t.node(k), t.node(2 * k), t.node(2 * k + 1));
+        for j in (0..64).step_by(8) {
+            // SAFETY: there are 256 words for each block.
+            unsafe {
+                let p = p.add(256 * i + j);
+                let (r0, r1, r2, r3) = (load(p), load(p.add(64)), load(p.add(128)), load(p.add(192)));
+                let (r0, r2) = a.butterfly(a.enter(r0, 2), r2, w0);
+                let (r1, r3) = a.butterfly(r1, r3, w0);
+                let (r0, r1) = a.butterfly(r0, r1, w1);
+                let (r2, r3) = a.butterfly(r2, r3, w2);
+                store(p, r0);
+                store(p.add(64), r1);
+                store(p.add(128), r2);
+                store(p.add(192), r3);
+            }
         }
     }
 }
@@ -138,6 +144,9 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
             (x[0], y[0]) = (a.enter(x[0], 3), a.enter(y[0], 3));
         }
         let block = 2 * (first + i);
+        if !FACTORED {
+            t.prefetch_lanes(block + 2 * PREFETCH_PAIRS);
+        }
         let root = t.degree() / 64 + block;
         for l in 0..3 {
             layer(a, &mut x, t.tree(root), l);

@@ -52,7 +52,7 @@ impl Ifma48 {
 impl Arithmetic for Ifma48 {
     const MODULUS_BOUND: u64 = 1 << 48;
     const LAZY_BOUND: u64 = 11;
-    const FACTORED_FROM: usize = 1 << 15;
+    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 15];
 
     #[inline(always)]
     fn new(q: u64) -> Self {
@@ -84,15 +84,11 @@ impl Arithmetic for Ifma48 {
     }
 
     #[inline(always)]
-    fn enter_first<const REGISTERS: usize>(self, mut r: [V; REGISTERS]) -> [V; REGISTERS] {
-        r[0] = add(r[0], self.q6); // to [6q, 8q): after at most three layers [3q, 11q)
-        if REGISTERS == 8 {
-            r[1] = add(r[1], self.q2);
-            r[2] = add(r[2], self.q);
-            r[3] = add(r[3], self.q);
-        } else {
-            r[1] = add(r[1], self.q);
-        }
+    fn enter_first(self, mut r: [V; 8]) -> [V; 8] {
+        r[0] = add(r[0], self.q6);
+        r[1] = add(r[1], self.q2);
+        r[2] = add(r[2], self.q);
+        r[3] = add(r[3], self.q);
         r
     }
 
@@ -144,7 +140,11 @@ impl Arithmetic for Ifma48 {
             Half::Upper => zero(),
             Half::Whole => self.q,
         };
-        [add(s0, s1), add(p0, p1), self.product(sub(s0, s1), w, offset), self.product(sub(p0, p1), w, offset)]
+        let mut s = add(s0, s1);
+        if half == Half::Whole {
+            s = self.remainder(s, zero());
+        }
+        [s, add(p0, p1), self.product(sub(s0, s1), w, offset), self.product(sub(p0, p1), w, offset)]
     }
 
     #[inline(always)]

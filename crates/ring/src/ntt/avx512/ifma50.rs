@@ -42,7 +42,7 @@ impl Ifma50 {
 impl Arithmetic for Ifma50 {
     const MODULUS_BOUND: u64 = 1 << 50;
     const LAZY_BOUND: u64 = 4;
-    const FACTORED_FROM: usize = 1 << 15;
+    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 15];
 
     #[inline(always)]
     fn new(q: u64) -> Self {
@@ -61,7 +61,7 @@ impl Arithmetic for Ifma50 {
     }
 
     #[inline(always)]
-    fn enter_first<const REGISTERS: usize>(self, r: [V; REGISTERS]) -> [V; REGISTERS] {
+    fn enter_first(self, r: [V; 8]) -> [V; 8] {
         r
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     arithmetic::{Arithmetic, Half, Tree, Twiddle},
-    forward::{load8, store8},
+    forward::{PREFETCH_PAIRS, load8, store8},
     tables::Tables,
 };
 use crate::simd512::{V, in_step, load, store, transpose};
@@ -71,6 +71,9 @@ pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
         let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
         let t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
+        if !FACTORED {
+            t.prefetch_lanes(block + 2 * PREFETCH_PAIRS);
+        }
         let t = pair(a, &mut x, &mut y, t, |t| (t.lanes::<FACTORED>(block), t.lanes::<FACTORED>(block + 1)));
         (x, y) = (transpose(x), transpose(y));
         let t = in_step(&mut x, &mut y, t);
@@ -84,12 +87,12 @@ pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
     }
 }
 
-/// The seventh layer: joins the 64-blocks within each of the 128-blocks from `first` on.
+/// One layer, which joins the 64-blocks within each of `count` blocks of 128 words from `first` on.
 ///
 /// # Safety
 /// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn joins<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
+pub(super) unsafe fn halves<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
     for i in 0..count {
         let w = t.node(t.degree() / 128 + first + i);
         for j in (0..64).step_by(8) {
@@ -99,6 +102,30 @@ pub(super) unsafe fn joins<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: 
                 let (x, y) = a.inverse_single(load(p), load(p.add(64)), w);
                 store(p, x);
                 store(p.add(64), y);
+            }
+        }
+    }
+}
+
+/// Two layers, which join the 64-blocks within each of the 256-blocks that `count` blocks of 128 words from `first` on make up.
+///
+/// # Safety
+/// `p` has `128 count` words.
+#[inline(always)]
+pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
+    for i in 0..count / 2 {
+        let k = t.degree() / 256 + first / 2 + i;
+        let w = [t.node(k), t.node(2 * k), t.node(2 * k + 1)];
+        for j in (0..64).step_by(8) {
+            // SAFETY: there are 256 words for each block.
+            unsafe {
+                let p = p.add(256 * i + j);
+                let r = [load(p), load(p.add(64)), load(p.add(128)), load(p.add(192))];
+                let r = a.inverse_half(r, w, 0, Half::Whole);
+                store(p, r[0]);
+                store(p.add(64), r[1]);
+                store(p.add(128), r[2]);
+                store(p.add(192), r[3]);
             }
         }
     }
@@ -152,34 +179,6 @@ pub(super) unsafe fn last<A: Arithmetic>(
                 *x = a.inverse_canonical(*x);
             }
             store8(p.add(j), stride, r);
-        }
-    }
-}
-
-/// As [`last`], with two layers.
-///
-/// # Safety
-/// `p` has `4 stride` words; `stride` is a multiple of 8.
-#[inline(always)]
-pub(super) unsafe fn last4<A: Arithmetic>(
-    a: A,
-    t: &Tables,
-    p: *mut u64,
-    stride: usize,
-    sums: Twiddle,
-    products: Twiddle,
-) {
-    let w = [products, t.node(2), t.node(3)];
-    for j in (0..stride).step_by(8) {
-        // SAFETY: `j + 3 stride + 8` is at most `4 stride`.
-        unsafe {
-            let p = p.add(j);
-            let r = [load(p), load(p.add(stride)), load(p.add(2 * stride)), load(p.add(3 * stride))];
-            let r = a.inverse_half(r, w, 0, Half::Whole);
-            store(p, a.scale(r[0], sums));
-            store(p.add(stride), a.scale(r[1], sums));
-            store(p.add(2 * stride), a.inverse_canonical(r[2]));
-            store(p.add(3 * stride), a.inverse_canonical(r[3]));
         }
     }
 }

@@ -1,10 +1,9 @@
-//! The transform with AVX-512, for degrees from 2^8.
+//! The transform with AVX-512, for degrees from 2^9.
 //!
-//! Three arithmetics share one driver. Butterflies are taken three layers at a time, eight vectors in registers: passes over ever
-//! smaller blocks, depth first so that a block stays in cache, down to blocks of 512 (or 1024), whose last nine (ten) layers
-//! are a pass and the *ends*. An end takes two 64-blocks through their last six layers (or a 128-block through seven), the
-//! last three across lanes by means of a transpose, which is left in place: hence the evaluation order. A degree whose logarithm is
-//! `2 mod 3` starts with a pass of two layers. The inverse takes the same way back.
+//! Three arithmetics share one driver. Passes take three layers at a time, with eight vectors in registers, over ever smaller blocks,
+//! depth first so that a block stays in cache until it is done. The last six, seven or eight layers (as many as leave a
+//! multiple of three) are the *ends*. The last three of them run across the lanes of vectors by means of a transpose of each
+//! 64-block, which is left in place: hence the evaluation order. The inverse takes the same way back.
 
 mod arithmetic;
 mod forward;
@@ -29,7 +28,7 @@ use crate::{
 };
 
 /// The least degree that these kernels take.
-pub(super) const LEAST_DEGREE: usize = 1 << 8;
+pub(super) const LEAST_DEGREE: usize = 1 << 9;
 
 /// The transform in one arithmetic.
 #[derive(Debug, Clone)]
@@ -73,15 +72,9 @@ macro_rules! outermost {
 
             #[target_feature(enable = $features)]
             unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64) {
-                let a = Self::new(plan.q);
+                let (a, t) = (Self::new(plan.q), &plan.forward);
                 // SAFETY: `p` has `degree` words.
-                unsafe {
-                    if plan.starts_with_two() {
-                        forward::first4(a, &plan.forward, p, plan.degree / 4);
-                    } else {
-                        forward::pass::<_, true>(a, &plan.forward, p, plan.degree / 8, 1);
-                    }
-                }
+                unsafe { forward::pass::<_, true>(a, t, p, plan.degree / 8, 1) };
             }
 
             #[target_feature(enable = $features)]
@@ -100,10 +93,14 @@ macro_rules! outermost {
                 let (a, t) = (Self::new(plan.q), &plan.forward);
                 // SAFETY: by the caller.
                 unsafe {
-                    if plan.ends_are_wide() {
-                        forward::ends::<_, true, FACTORED, CANONICAL>(a, t, p, first, count);
-                    } else {
-                        forward::ends::<_, false, FACTORED, CANONICAL>(a, t, p, first, count);
+                    match plan.end_layers() {
+                        7 => forward::ends::<_, true, FACTORED, CANONICAL>(a, t, p, first, count),
+                        layers => {
+                            if layers == 8 {
+                                forward::quarters(a, t, p, first, count);
+                            }
+                            forward::ends::<_, false, FACTORED, CANONICAL>(a, t, p, first, count);
+                        }
                     }
                 }
             }
@@ -119,8 +116,10 @@ macro_rules! outermost {
                 // SAFETY: by the caller.
                 unsafe {
                     inverse::ends::<_, FACTORED>(a, t, p, first, count);
-                    if plan.ends_are_wide() {
-                        inverse::joins(a, t, p, first, count);
+                    match plan.end_layers() {
+                        7 => inverse::halves(a, t, p, first, count),
+                        8 => inverse::quarters(a, t, p, first, count),
+                        _ => {}
                     }
                 }
             }
@@ -133,18 +132,12 @@ macro_rules! outermost {
 
             #[target_feature(enable = $features)]
             unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor) {
-                let a = Self::new(plan.q);
+                let (a, t) = (Self::new(plan.q), &plan.inverse);
                 let [s, s1, d, d1] = factor.0;
                 let sums = Twiddle { multiplier: set1(s), companion: set1(s1) };
                 let products = Twiddle { multiplier: set1(d), companion: set1(d1) };
                 // SAFETY: `p` has `degree` words.
-                unsafe {
-                    if plan.starts_with_two() {
-                        inverse::last4(a, &plan.inverse, p, plan.degree / 4, sums, products);
-                    } else {
-                        inverse::last(a, &plan.inverse, p, plan.degree / 8, sums, products);
-                    }
-                }
+                unsafe { inverse::last(a, t, p, plan.degree / 8, sums, products) };
             }
         }
     };
@@ -169,14 +162,15 @@ impl<A: Outermost> Plan<A> {
             degree,
             degree_inverse: inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd"),
             root_inverse: pow_mod(inverse, degree as u64 / 2, q),
-            forward: Tables::new::<A>(q, degree, root),
-            inverse: Tables::new::<A>(q, degree, inverse),
+            forward: Tables::new::<A>(q, degree, root, A::FACTORED_FROM[0]),
+            inverse: Tables::new::<A>(q, degree, inverse, A::FACTORED_FROM[1]),
             arithmetic: PhantomData,
         }
     }
 
-    fn starts_with_two(&self) -> bool {
-        self.degree.trailing_zeros() % 3 == 2
+    /// The number of layers in the ends: 6, 7 or 8.
+    fn end_layers(&self) -> u32 {
+        6 + self.degree.trailing_zeros() % 3
     }
 
     pub(super) fn lazy_bound(&self) -> u64 {
@@ -194,23 +188,18 @@ impl<A: Outermost> Plan<A> {
     fn forward_to<const CANONICAL: bool>(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.degree);
         let p = a.as_mut_ptr();
-        let (parts, bits) = self.split();
         // SAFETY: `new` has seen to the CPU, and all of `a` is there.
-        unsafe { A::forward_first(self, p) };
-        if bits < 9 {
-            // SAFETY: as above.
-            return unsafe { self.forward_ends::<CANONICAL>(p, 0, self.degree / 128) };
+        unsafe {
+            A::forward_first(self, p);
+            let bits = self.degree.trailing_zeros() - 3;
+            if bits < 9 {
+                self.forward_ends::<CANONICAL>(p, 0, self.degree / 128);
+            } else {
+                for i in 0..8 {
+                    self.forward_block::<CANONICAL>(p.add(i << bits), bits, 8 + i);
+                }
+            }
         }
-        for i in 0..parts {
-            // SAFETY: as above; the parts are within `a`.
-            unsafe { self.forward_block::<CANONICAL>(p.add(i << bits), bits, parts + i) };
-        }
-    }
-
-    /// Into how many blocks the first pass divides, and the logarithm of their size.
-    fn split(&self) -> (usize, u32) {
-        let first = if self.starts_with_two() { 2 } else { 3 };
-        (1 << first, self.degree.trailing_zeros() - first)
     }
 
     /// All layers of the block of `2^bits` words (from 2^9) with node `k`.
@@ -248,10 +237,6 @@ impl<A: Outermost> Plan<A> {
         }
     }
 
-    fn ends_are_wide(&self) -> bool {
-        self.degree.trailing_zeros() % 3 == 1
-    }
-
     pub(super) fn inverse(&self, a: &mut [u64]) {
         self.inverse_scaled(a, &self.inverse_factor(1));
     }
@@ -266,14 +251,14 @@ impl<A: Outermost> Plan<A> {
     pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
         assert_eq!(a.len(), self.degree);
         let p = a.as_mut_ptr();
-        let (parts, bits) = self.split();
-        // SAFETY: `new` has seen to the CPU; all of `a` is there, and the parts are within it.
+        // SAFETY: `new` has seen to the CPU, and all of `a` is there.
         unsafe {
+            let bits = self.degree.trailing_zeros() - 3;
             if bits < 9 {
                 self.inverse_ends(p, 0, self.degree / 128);
             } else {
-                for i in 0..parts {
-                    self.inverse_block(p.add(i << bits), bits, parts + i);
+                for i in 0..8 {
+                    self.inverse_block(p.add(i << bits), bits, 8 + i);
                 }
             }
             A::inverse_last(self, p, factor);

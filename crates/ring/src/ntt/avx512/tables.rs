@@ -5,7 +5,7 @@ use aligned_vec::{AVec, ConstAlign};
 use super::arithmetic::{Arithmetic, Tree, Twiddle};
 use crate::{
     ntt::portable::powers,
-    simd512::{V, load, set1},
+    simd512::{V, load, prefetch, set1},
 };
 
 /// The multipliers of one direction. With `psi` the root of that direction, the butterfly block `k` of the layer with `m` blocks
@@ -28,8 +28,8 @@ pub(super) struct Tables {
 const TREE_WORDS: usize = 7 * 16;
 
 impl Tables {
-    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`.
-    pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64) -> Self {
+    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`; in rank-one form from degree `factored_from`.
+    pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64, factored_from: usize) -> Self {
         let roots = powers(psi, q, degree);
         let at = |node: usize| A::prepare(q, roots[node]);
         let tree = |lanes: &mut AVec<u64, ConstAlign<64>>, first: usize| {
@@ -46,7 +46,7 @@ impl Tables {
         for node in 0..degree / 8 {
             tables.nodes.extend_from_slice(&at(node));
         }
-        if degree >= A::FACTORED_FROM {
+        if degree >= factored_from {
             tree(&mut tables.lanes, 0);
             for block in blocks {
                 let [a, b, c] = [8, 16, 32].map(|m| at(m * block)[0]);
@@ -88,6 +88,17 @@ impl Tables {
     pub(super) fn lanes<const FACTORED: bool>(&self, block: usize) -> Lanes<'_, FACTORED> {
         debug_assert!(block < self.degree / 64 && FACTORED == self.is_factored());
         Lanes { tables: self, block }
+    }
+}
+
+impl Tables {
+    /// Starts loading what [`Tables::lanes`] will give for the 64-blocks `block` and `block + 1`, if there are such.
+    #[inline(always)]
+    pub(super) fn prefetch_lanes(&self, block: usize) {
+        let p = self.lanes.as_ptr().wrapping_add(block * TREE_WORDS);
+        for line in 0..2 * TREE_WORDS / 8 {
+            prefetch(p.wrapping_add(8 * line));
+        }
     }
 }
 

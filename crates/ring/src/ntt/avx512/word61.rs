@@ -54,7 +54,7 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     const MODULUS_BOUND: u64 = 1 << 61;
     const LAZY_BOUND: u64 = 4;
     /// Never: making a companion takes a division.
-    const FACTORED_FROM: usize = usize::MAX;
+    const FACTORED_FROM: [usize; 2] = [usize::MAX; 2];
 
     #[inline(always)]
     fn new(q: u64) -> Self {
@@ -70,7 +70,7 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn enter_first<const REGISTERS: usize>(self, r: [V; REGISTERS]) -> [V; REGISTERS] {
+    fn enter_first(self, r: [V; 8]) -> [V; 8] {
         r
     }
 
