@@ -7,8 +7,6 @@
 //! that say so), which is entered only when [`crate::Kernel::is_supported`] has said yes. Nothing here may run otherwise:
 //! that is what every `SAFETY` line below rests on.
 
-#![allow(dead_code)] // the kernels that use these follow
-
 use std::arch::x86_64::*;
 
 pub(crate) use crate::arith::{inv52, inv64};
