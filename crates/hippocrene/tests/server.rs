@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_close, insecure, numbers};
-use hippocrene::{Basis, ClientKey, Error, KeyRequest, Polynomial, Server};
+use hippocrene::{Basis, ClientKey, EncryptedArray, Error, KeyRequest, Polynomial, Preset, Server};
 use num_complex::Complex64;
 use proptest::prelude::*;
 
@@ -258,4 +258,33 @@ fn what_does_not_fit_is_named() {
     let same: ClientKey =
         ClientKey::from_seed(client.session().settings().clone(), client.seed().clone(), 2).unwrap();
     assert_close(&same.decrypt(&a).unwrap(), &x, "the key of the same seed");
+}
+
+/// The real parameters of a preset: measured errors within a factor 1.5 of the estimates, for values that are as large as their bound says.
+#[test]
+fn noise_at_a_preset_is_as_estimated() {
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([1])).unwrap()).unwrap();
+    let n = client.session().slots();
+    let x: Vec<Complex64> =
+        (0..n).map(|i| Complex64::from_polar(1.0 - 1e-9, (i * i) as f64 * 0.37)).collect();
+    let check = |array: &EncryptedArray, expected: &dyn Fn(usize) -> Complex64, what: &str| {
+        let got = client.decrypt_complex(array).unwrap();
+        let sum: f64 = got.iter().enumerate().map(|(i, g)| (g - expected(i)).norm_sqr()).sum();
+        let measured = -(sum / (2 * n) as f64).sqrt().log2();
+        let estimated = array.precision_bits(client.session());
+        assert!(
+            (measured - estimated).abs() < 1.5f64.log2(),
+            "{what}: measured {measured:.2} bits, estimated {estimated:.2}"
+        );
+    };
+    let secret = client.encrypt_complex(&x, &[n]).unwrap();
+    let public = client.public_key().unwrap().encrypt_complex(&x, &[n]).unwrap();
+    for (a, what) in [(secret, "secret key"), (public, "public key")] {
+        check(&a, &|i| x[i], what);
+        let square = server.square(&a).unwrap();
+        check(&square, &|i| x[i] * x[i], what);
+        check(&server.mul(&square, &square).unwrap(), &|i| x[i].powi(4), what);
+        check(&server.roll(&a, -1, Some(0)).unwrap(), &|i| x[(i + 1) % n], what);
+    }
 }

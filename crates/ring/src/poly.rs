@@ -88,17 +88,6 @@ impl Poly {
         threads.for_each_chunk(&mut self.data[..self.limbs * self.degree], self.degree, f);
     }
 
-    /// Calls `f(i, limb i of self, limb i of other)` for every limb, shared out to `threads`.
-    pub fn for_each_limb_pair(
-        &mut self,
-        other: &mut Poly,
-        threads: &Threads,
-        f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync + Send,
-    ) {
-        let degree = self.degree;
-        threads.for_each_chunk_pair(self.as_mut_slice(), other.as_mut_slice(), degree, f);
-    }
-
     /// All residues, limb after limb.
     pub fn as_slice(&self) -> &[u64] {
         &self.data[..self.limbs * self.degree]

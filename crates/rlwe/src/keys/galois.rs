@@ -212,11 +212,6 @@ impl PreparedEvaluationKeys {
         element == 1 || self.galois.contains_key(&element)
     }
 
-    /// The Galois elements that there are keys for.
-    pub fn galois_elements(&self) -> impl Iterator<Item = usize> {
-        self.galois.keys().copied()
-    }
-
     /// Bytes of memory they take.
     pub fn bytes(&self) -> usize {
         self.relinearisation.iter().chain(self.galois.values()).map(PreparedSwitchingKey::bytes).sum()
