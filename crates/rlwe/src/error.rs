@@ -96,6 +96,12 @@ pub enum RlweError {
         /// Parts needed.
         need: usize,
     },
+    /// A decomposition that is not of the ciphertext it was given with.
+    #[error("{operation}: the decomposition is of another ciphertext")]
+    Decomposed {
+        /// The operation.
+        operation: &'static str,
+    },
     /// The relinearisation key is not there.
     #[error("{operation} needs the relinearisation key, which these evaluation keys do not hold")]
     MissingRelinearisationKey {

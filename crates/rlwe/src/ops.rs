@@ -350,7 +350,7 @@ impl Context {
     /// [`Context::apply_galois_into`] of the ciphertext `a` that has been decomposed as `hoisted`.
     ///
     /// # Errors
-    /// When the key of the automorphism is missing.
+    /// When the key of the automorphism is missing, or `hoisted` is not of `a`.
     pub fn apply_galois_hoisted_into(
         &self,
         out: &mut Ciphertext,
@@ -365,6 +365,9 @@ impl Context {
         if element == 1 {
             out.copy_from(a);
             return Ok(());
+        }
+        if !hoisted.is_of(a.part(1)) {
+            return Err(RlweError::Decomposed { operation: "rotate" });
         }
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;

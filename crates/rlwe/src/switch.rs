@@ -116,11 +116,11 @@ impl Context {
         to: Modulus,
         t: u64,
     ) -> Result<(), RlweError> {
-        if x.limb_count() != from.limb_count() {
+        if x.limb_count() != from.limb_count() || [x.degree(), out.degree()] != [self.degree(); 2] {
             return Err(RlweError::Modulus {
                 operation: "switch modulus",
                 have: x.limb_count(),
-                need: "the limbs of the source modulus are needed",
+                need: "the limbs of the source modulus are needed, of the ring degree",
             });
         }
         let plan = self.switch_plan(from, to, t)?;
@@ -166,6 +166,17 @@ impl Context {
         to: Modulus,
         t: u64,
     ) -> Result<Arc<SwitchPlan>, RlweError> {
+        let full = self.parameters().full();
+        if let Some(outside) = [from, to].into_iter().find(|m| m.is_one() || !m.divides(full)) {
+            return Err(RlweError::Modulus {
+                operation: "switch modulus",
+                have: outside.limb_count(),
+                need: "a product of units and specials is needed",
+            });
+        }
+        if t == 0 {
+            return Err(RlweError::Parameters { what: "the plaintext modulus is 0".into() });
+        }
         self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))
     }
 

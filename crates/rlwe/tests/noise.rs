@@ -263,6 +263,11 @@ fn what_does_not_fit_is_named() {
     context.reduce_modulus_into(&mut low, &a, Modulus::of_range(0..1)).unwrap();
     assert!(message(context.add_assign(&mut low, &a)).contains("40.0 and 120.0 bits"));
     assert!(!format!("{secret:?}").contains("seed"));
+    // A decomposition of one ciphertext does not rotate another.
+    let (element, c) = (galois_element_of_rotation(context.degree(), 1), a.clone());
+    let hoisted = context.hoist(&a).unwrap();
+    let refused = message(context.apply_galois_hoisted_into(&mut low, &c, &hoisted, element, &keys, 1));
+    assert!(refused.contains("of another ciphertext"), "{refused}");
 }
 
 #[test]
@@ -295,6 +300,12 @@ fn things_of_other_parameters_are_errors_not_panics() {
     let (noise, key) = (Noise::NONE, secret.fingerprint());
     for parts in [vec![], vec![m.clone()], vec![zero.clone(), zero.clone()]] {
         assert!(Ciphertext::from_parts(&context, parts, two, noise, key).is_err());
+    }
+    // Moduli that these parameters do not have.
+    let (mut poly, high) = (m.clone(), Modulus::of_range(0..9));
+    for (from, to, t) in [(context.parameters().top(), high, 1), (two, Modulus::ONE, 1), (two, two, 0)] {
+        let x = context.zero(from, hippocrene_ring::Domain::Evaluation);
+        assert!(context.switch_modulus(&mut poly, &x, from, to, t).is_err());
     }
     // What is written to need not be of the same parameters: it becomes so.
     let mine = SecretKey::generate(&context).unwrap();

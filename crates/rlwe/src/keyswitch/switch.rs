@@ -104,6 +104,13 @@ impl Context {
         for added in added.iter().flatten() {
             self.check_message(added, from, "switch keys")?;
         }
+        if out.iter().any(|out| out.degree() != self.degree()) {
+            return Err(RlweError::Modulus {
+                operation: "switch keys",
+                have: from.limb_count(),
+                need: "the results are polynomials of another ring degree",
+            });
+        }
         let extended = from.lcm(self.parameters().specials());
         if !to.divides(extended) {
             return Err(RlweError::Modulus {
@@ -263,6 +270,11 @@ impl Context {
 }
 
 impl Decomposed<'_> {
+    /// Whether it is the decomposition of this very polynomial.
+    pub(crate) fn is_of(&self, poly: &Poly) -> bool {
+        std::ptr::eq(self.original, poly)
+    }
+
     /// The coefficients of the digit modulo `factors`.
     fn digit_coefficients(&self, factors: Modulus) -> LimbRefs<'_> {
         factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
