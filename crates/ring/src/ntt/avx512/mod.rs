@@ -11,6 +11,8 @@ mod ifma48;
 mod ifma50;
 mod inverse;
 mod tables;
+#[cfg(test)]
+mod tests;
 mod word61;
 
 use std::marker::PhantomData;

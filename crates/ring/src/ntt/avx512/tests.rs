@@ -1,0 +1,208 @@
+//! Passes at the ends of their intervals: inputs that whole transforms meet too rarely for a test.
+
+use super::{Ifma48, Ifma50, Outermost, Plan, Word61, tables::Tables};
+use crate::{
+    arith::{add_mod, inv_mod, mul_mod, sub_mod},
+    ntt::portable::powers,
+    primes::{ntt_primes_above, ntt_primes_below, primitive_root_2n},
+};
+
+/// Multiples of `q` that bound the intervals: forward-loose from and to, inverse-loose to.
+trait Intervals: Outermost {
+    const FORWARD: (u64, u64);
+    const INVERSE: u64;
+}
+
+impl Intervals for Ifma48 {
+    const FORWARD: (u64, u64) = (3, 11);
+    const INVERSE: u64 = 4;
+}
+
+impl Intervals for Ifma50 {
+    const FORWARD: (u64, u64) = (0, 4);
+    const INVERSE: u64 = 2;
+}
+
+impl<const IFMA: bool> Intervals for Word61<IFMA>
+where
+    Word61<IFMA>: Outermost,
+{
+    const FORWARD: (u64, u64) = (0, 8);
+    const INVERSE: u64 = 4;
+}
+
+/// A plan, and its roots for plain butterflies.
+struct Setting<A> {
+    plan: Plan<A>,
+    roots: [Vec<u64>; 2],
+}
+
+impl<A: Intervals> Setting<A> {
+    fn new(q: u64, degree: usize, factored: bool) -> Self {
+        let root = primitive_root_2n(q, degree).unwrap();
+        let both = [root, inv_mod(root, q).unwrap()];
+        let mut plan = Plan::new(q, degree, root);
+        let from = if factored { 0 } else { usize::MAX };
+        [plan.forward, plan.inverse] = both.map(|psi| Tables::new::<A>(q, degree, psi, from));
+        Setting { plan, roots: both.map(|psi| powers(psi, q, degree)) }
+    }
+
+    /// Plain butterflies through `layers` layers of the block `a` with node `k`.
+    fn forward(&self, a: &mut [u64], k: usize, layers: u32) {
+        if layers == 0 {
+            return;
+        }
+        let (x, y) = a.split_at_mut(a.len() / 2);
+        for (x, y) in x.iter_mut().zip(&mut *y) {
+            let t = mul_mod(*y, self.roots[0][k], self.plan.q);
+            (*x, *y) = (add_mod(*x, t, self.plan.q), sub_mod(*x, t, self.plan.q));
+        }
+        self.forward(x, 2 * k, layers - 1);
+        self.forward(y, 2 * k + 1, layers - 1);
+    }
+
+    /// The way back, without the division by `2^layers`.
+    fn inverse(&self, a: &mut [u64], k: usize, layers: u32) {
+        if layers == 0 {
+            return;
+        }
+        let (x, y) = a.split_at_mut(a.len() / 2);
+        self.inverse(x, 2 * k, layers - 1);
+        self.inverse(y, 2 * k + 1, layers - 1);
+        for (x, y) in x.iter_mut().zip(y) {
+            let d = sub_mod(*x, *y, self.plan.q);
+            (*x, *y) = (add_mod(*x, *y, self.plan.q), mul_mod(d, self.roots[1][k], self.plan.q));
+        }
+    }
+
+    /// Runs `pass` on `length` words that are all `0` or all `1` below the ends of the interval `from` (multiples of `q`): in 64
+    /// rounds, each of eight lanes has a combination of its own of these for the eighths of the words, and then at random.
+    /// Results are to be in the interval `to`, and congruent to those of `plain`.
+    fn check(
+        &self,
+        length: usize,
+        from: (u64, u64),
+        to: (u64, u64),
+        pass: impl Fn(&mut [u64]),
+        plain: impl Fn(&mut [u64]),
+    ) {
+        let q = self.plan.q;
+        let mut random = 1u64;
+        for round in 0..64 {
+            let word = |i: usize| {
+                random =
+                    random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                let combination = 8 * round + i % 8;
+                let bit = if round < 32 { combination >> (8 * i / length) } else { (random >> 40) as usize };
+                if bit & 1 == 1 { from.1 * q - 1 } else { from.0 * q }
+            };
+            let inputs: Vec<u64> = (0..length).map(word).collect();
+            let mut results = inputs.clone();
+            pass(&mut results);
+            let mut expected: Vec<u64> = inputs.iter().map(|x| x % q).collect();
+            plain(&mut expected);
+            for (i, (&r, e)) in results.iter().zip(expected).enumerate() {
+                assert!((to.0 * q..to.1 * q).contains(&r), "word {i} = {r}, q = {q}, round {round}");
+                assert_eq!(r % q, e, "word {i}, q = {q}, round {round}");
+            }
+        }
+    }
+}
+
+fn transpose(a: &mut [u64]) {
+    for block in a.chunks_exact_mut(64) {
+        for r in 0..8 {
+            for c in r + 1..8 {
+                block.swap(8 * r + c, 8 * c + r);
+            }
+        }
+    }
+}
+
+fn passes<A: Intervals>(q: u64) {
+    let s = Setting::<A>::new(q, 1 << 9, false);
+    let (back, p) = ((0, A::INVERSE), &s.plan);
+    for k in 8..16 {
+        // SAFETY: `check` passes 64 words, and `Plan::new` has seen to the CPU.
+        let pass = |x: &mut [u64]| unsafe { A::forward_pass(p, x.as_mut_ptr(), 8, k) };
+        s.check(64, A::FORWARD, A::FORWARD, pass, |x| s.forward(x, k, 3));
+        // SAFETY: as above.
+        let pass = |x: &mut [u64]| unsafe { A::inverse_pass(p, x.as_mut_ptr(), 8, k) };
+        s.check(64, back, back, pass, |x| s.inverse(x, k, 3));
+    }
+    // SAFETY: `check` passes 2^9 words.
+    let pass = |x: &mut [u64]| unsafe { A::forward_first(p, x.as_mut_ptr()) };
+    s.check(1 << 9, (0, 2), A::FORWARD, pass, |x| s.forward(x, 1, 3));
+    for c in [1, q - 1, q / 5] {
+        let factor = p.inverse_factor(c);
+        // SAFETY: as above.
+        let pass = |x: &mut [u64]| unsafe { A::inverse_last(p, x.as_mut_ptr(), &factor) };
+        s.check(1 << 9, back, (0, 1), pass, |x| {
+            s.inverse(x, 1, 3);
+            x.iter_mut().for_each(|x| *x = mul_mod(*x, mul_mod(p.degree_inverse, c, q), q));
+        });
+    }
+}
+
+fn ends<A: Intervals, const FACTORED: bool>(q: u64) {
+    for log in [9, 10, 11] {
+        let s = Setting::<A>::new(q, 1 << log, FACTORED);
+        let p = &s.plan;
+        // The blocks of the ends have 64, 128 or 256 words, and there are eight of them.
+        let (size, layers) = ((1 << log) / 8, p.end_layers());
+        let forward = |x: &mut [u64]| {
+            x.chunks_exact_mut(size).enumerate().for_each(|(i, x)| s.forward(x, 8 + i, layers));
+            transpose(x);
+        };
+        let inverse = |x: &mut [u64]| {
+            transpose(x);
+            x.chunks_exact_mut(size).enumerate().for_each(|(i, x)| s.inverse(x, 8 + i, layers));
+        };
+        let (length, count) = (p.degree, p.degree / 128);
+        // SAFETY: `check` passes `degree` words, and `Plan::new` has seen to the CPU.
+        let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, false>(p, x.as_mut_ptr(), 0, count) };
+        s.check(length, A::FORWARD, (0, A::LAZY_BOUND), pass, forward);
+        // SAFETY: as above.
+        let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, true>(p, x.as_mut_ptr(), 0, count) };
+        s.check(length, A::FORWARD, (0, 1), pass, forward);
+        // SAFETY: as above.
+        let pass = |x: &mut [u64]| unsafe { A::inverse_ends::<FACTORED>(p, x.as_mut_ptr(), 0, count) };
+        s.check(length, (0, 2), (0, A::INVERSE), pass, inverse);
+    }
+}
+
+/// The largest prime for the arithmetic and one of the smallest.
+fn primes<A: Intervals>() -> impl Iterator<Item = u64> {
+    let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 11).next();
+    largest.into_iter().chain(ntt_primes_above(19, 1 << 11).next()).filter(|_| A::KERNEL.is_supported())
+}
+
+#[test]
+fn ifma48_stays_in_its_intervals() {
+    for q in primes::<Ifma48>() {
+        passes::<Ifma48>(q);
+        ends::<Ifma48, false>(q);
+        ends::<Ifma48, true>(q);
+    }
+}
+
+#[test]
+fn ifma50_stays_in_its_intervals() {
+    for q in primes::<Ifma50>() {
+        passes::<Ifma50>(q);
+        ends::<Ifma50, false>(q);
+        ends::<Ifma50, true>(q);
+    }
+}
+
+#[test]
+fn word61_stays_in_its_intervals() {
+    for q in primes::<Word61<true>>() {
+        passes::<Word61<true>>(q);
+        ends::<Word61<true>, false>(q);
+    }
+    for q in primes::<Word61<false>>() {
+        passes::<Word61<false>>(q);
+        ends::<Word61<false>, false>(q);
+    }
+}
