@@ -13,9 +13,9 @@ use crate::{
 ///
 /// three multiplications and no mask, and the first term is added to another operand at no cost.
 ///
-/// *Forward-loose* is `[3q, 11q)`. All results of a pass come from register 0, widened by `q` on both sides in each layer: it is reduced,
-/// to `[6q, 8q)` (`[7q, 9q)` before four layers). The other registers are widened three times at most before they are
-/// multiplied, and stay in `[0, 14q)`.
+/// *Forward-loose* is `[3q, 11q)`, after four layers `[3q, 13q)`. All results of a pass come from register 0, widened by `q` on both
+/// sides in each layer: it is reduced, to `[6q, 8q)` (to `[7q, 9q)` before four layers). The others are widened before they are
+/// multiplied, register 1 once less than register 0, and stay in `[0, 15q)`.
 ///
 /// *Inverse-loose* is `[0, 4q)`. Differences must not be negative, and where the multiples of `q` that ensure this go is chosen
 /// so that most cost nothing: they are the initial value of an accumulator, or are in `x + (y - c)` and `x - (y - c)` alike.
@@ -74,8 +74,8 @@ impl Arithmetic for Ifma48 {
         [multiplier, multiplier.wrapping_mul(inv52(q)) & ((1 << 52) - 1)]
     }
 
-    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`. That is as good as `(0, q)`: in a forward transform, what it multiplies is below
-    /// `14q`, so that products stay below `17/16 14/16 q < q`; in an inverse one it matters only for the products of
+    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`. That is as good as `(0, q)`: in a forward transform, what it multiplies
+    /// is below `15q`, so that products stay below `17/16 15/16 q < q`; in an inverse one it matters only for the products of
     /// [`Arithmetic::inverse_join`], which may reach `4q`.
     #[inline(always)]
     fn derive(self, p: V, t: Twiddle) -> Twiddle {
