@@ -13,7 +13,7 @@ pub enum Kernel {
     Portable,
     /// AVX2 with FMA on `f64` for moduli below 2^50, portable above.
     Avx2,
-    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for every modulus.
+    /// AVX-512 (F, DQ, VL, BW) on 64-bit integers for moduli from 2^50 on, [`Kernel::Avx2`] where that is faster below.
     Avx512,
     /// AVX-512 IFMA (and VBMI) for moduli below 2^50, [`Kernel::Avx512`] above.
     Avx512Ifma,
@@ -31,7 +31,8 @@ impl Kernel {
             Kernel::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512 => {
-                is_x86_feature_detected!("avx512f")
+                Kernel::Avx2.is_supported()
+                    && is_x86_feature_detected!("avx512f")
                     && is_x86_feature_detected!("avx512dq")
                     && is_x86_feature_detected!("avx512vl")
                     && is_x86_feature_detected!("avx512bw")

@@ -72,7 +72,7 @@ impl Arithmetic {
     fn new(q: u64, kernel: Kernel) -> Self {
         match kernel {
             #[cfg(target_arch = "x86_64")]
-            Kernel::Avx2 if F64::supports(q) => Arithmetic::Avx2(F64::new(q)),
+            Kernel::Avx2 | Kernel::Avx512 if F64::supports(q) => Arithmetic::Avx2(F64::new(q)),
             #[cfg(target_arch = "x86_64")]
             Kernel::Avx512Ifma if Ifma::<true>::supports(q) => Arithmetic::IfmaBelow48(Ifma::new(q)),
             #[cfg(target_arch = "x86_64")]

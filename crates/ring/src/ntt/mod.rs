@@ -52,18 +52,20 @@ impl Inner {
     /// The fastest that `kernel` allows for this modulus and degree.
     #[cfg(target_arch = "x86_64")]
     fn new(q: u64, degree: usize, root: u64, kernel: Kernel) -> Self {
-        if kernel >= Kernel::Avx512 && degree >= avx512::LEAST_DEGREE {
-            return match kernel {
-                Kernel::Avx512Ifma if q < 1 << 48 => Inner::Ifma48(avx512::Plan::new(q, degree, root)),
-                Kernel::Avx512Ifma if q < 1 << 50 => Inner::Ifma50(avx512::Plan::new(q, degree, root)),
-                Kernel::Avx512Ifma => Inner::Ifma61(avx512::Plan::new(q, degree, root)),
-                _ => Inner::Avx512(avx512::Plan::new(q, degree, root)),
-            };
+        let wide = degree >= avx512::LEAST_DEGREE;
+        match kernel {
+            Kernel::Avx512Ifma if wide && q < 1 << 48 => Inner::Ifma48(avx512::Plan::new(q, degree, root)),
+            Kernel::Avx512Ifma if wide && q < 1 << 50 => Inner::Ifma50(avx512::Plan::new(q, degree, root)),
+            Kernel::Avx512Ifma if wide => Inner::Ifma61(avx512::Plan::new(q, degree, root)),
+            // Without IFMA, four lanes of f64 are faster than eight of 64-bit integers.
+            Kernel::Avx2 | Kernel::Avx512 | Kernel::Avx512Ifma
+                if q < 1 << 50 && degree >= avx2::Plan::LEAST_DEGREE =>
+            {
+                Inner::Avx2(avx2::Plan::new(q, degree, root))
+            }
+            Kernel::Avx512 if wide => Inner::Avx512(avx512::Plan::new(q, degree, root)),
+            _ => Inner::Portable(portable::Plan::new(q, degree, root)),
         }
-        if kernel >= Kernel::Avx2 && q < 1 << 50 && degree >= avx2::Plan::LEAST_DEGREE {
-            return Inner::Avx2(avx2::Plan::new(q, degree, root));
-        }
-        Inner::Portable(portable::Plan::new(q, degree, root))
     }
 
     /// The fastest for this modulus and degree.
