@@ -64,11 +64,6 @@ impl Server {
         self.key
     }
 
-    /// Bytes of memory that the keys take.
-    pub fn key_bytes(&self) -> usize {
-        self.evaluator.keys().bytes()
-    }
-
     fn check(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
         self.session.context().rlwe().check_digest(a.parameters(), operation)?;
         if a.key() == self.key {
