@@ -39,6 +39,7 @@ fn element_by_element() {
             assert_eq!(array.shape(), shape);
         };
         check(server.add(&a, &b), &|x, y| x + y, "add");
+        check(server.add(&a, &a), &|x, _| x + x, "twice");
         check(server.sub(&a, &b), &|x, y| x - y, "sub");
         check(server.negate(&a), &|x, _| -x, "negate");
         check(server.mul(&a, &b), &|x, y| x * y, "mul");

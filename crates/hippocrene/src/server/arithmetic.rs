@@ -14,6 +14,10 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do.
     pub fn add(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if std::ptr::eq(a, b) {
+            // The errors are one and the same, not independent: twice the array says so.
+            return self.mul_number(a, 2.0);
+        }
         self.zip(a, b, "add", a.is_clean() && b.is_clean(), |x, y| {
             let (mut x, y) = self.evaluator.align(x, y)?;
             self.evaluator.add_assign(&mut x, &y)?;
