@@ -52,7 +52,7 @@ impl Ifma48 {
 impl Arithmetic for Ifma48 {
     const MODULUS_BOUND: u64 = 1 << 48;
     const LAZY_BOUND: u64 = 11;
-    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 15];
+    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 14];
 
     #[inline(always)]
     fn new(q: u64) -> Self {

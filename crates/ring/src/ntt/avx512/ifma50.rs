@@ -42,7 +42,7 @@ impl Ifma50 {
 impl Arithmetic for Ifma50 {
     const MODULUS_BOUND: u64 = 1 << 50;
     const LAZY_BOUND: u64 = 4;
-    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 15];
+    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 14];
 
     #[inline(always)]
     fn new(q: u64) -> Self {
