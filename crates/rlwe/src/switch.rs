@@ -20,7 +20,7 @@ use hippocrene_ring::{
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
 
 /// The most limbs that are worked on together: base conversion reads its inputs once for all of them.
-pub(crate) const GROUP: usize = 8;
+pub(crate) const GROUP: usize = 4;
 
 /// The constants of one switch.
 #[derive(Debug)]
