@@ -118,7 +118,7 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
     pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, false, |v| Values::Real(v))
+        self.encrypt_with(values, shape, |v| Values::Real(v))
     }
 
     /// [`ClientKey::encrypt`] for complex numbers.
@@ -126,21 +126,19 @@ impl ClientKey {
     /// # Errors
     /// As [`ClientKey::encrypt`].
     pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, true, |v| Values::Complex(v))
+        self.encrypt_with(values, shape, |v| Values::Complex(v))
     }
 
     fn encrypt_with<T: Copy + Default>(
         &self,
         values: &[T],
         shape: &[usize],
-        complex: bool,
         wrap: impl Fn(&[T]) -> Values<'_>,
     ) -> Result<EncryptedArray, Error> {
         let context = self.session.context();
-        let encrypted = encrypt_slots(&self.session, values, shape, wrap, |plaintext| {
+        encrypt_elements(&self.session, values, shape, wrap, |plaintext| {
             Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
-        })?;
-        Ok(encrypted.into_array(complex))
+        })
     }
 
     /// Decrypts to the real parts of the elements, in row-major order.
@@ -213,30 +211,14 @@ impl ClientKey {
     }
 }
 
-/// Freshly encrypted ciphertexts with their layout.
-pub(crate) struct Encrypted {
-    layout: Layout,
-    bound: f64,
-    bodies: Vec<CiphertextBody>,
-}
-
-impl Encrypted {
-    pub(crate) fn into_array(self, complex: bool) -> EncryptedArray {
-        let mut array = EncryptedArray::from_parts(self.layout, complex, true, self.bodies)
-            .expect("one body for each ciphertext of the layout, all of one key");
-        array.set_bound(self.bound);
-        array
-    }
-}
-
-/// Encodes `values` in the layout of `shape` and encrypts each plaintext with `encrypt`.
-pub(crate) fn encrypt_slots<T: Copy + Default>(
+/// The array of shape `shape` with these elements: encodes them in its layout and encrypts each plaintext with `encrypt`.
+pub(crate) fn encrypt_elements<T: Copy + Default>(
     session: &Session,
     values: &[T],
     shape: &[usize],
     wrap: impl Fn(&[T]) -> Values<'_>,
     encrypt: impl Fn(&hippocrene_ckks::Plaintext) -> Result<CiphertextBody, Error>,
-) -> Result<Encrypted, Error> {
+) -> Result<EncryptedArray, Error> {
     let layout = Layout::packed(shape, session.slots())?;
     if layout.size() != values.len() {
         return Err(Error::shape("encrypt", format!("{} values do not fill shape {shape:?}", values.len())));
@@ -256,7 +238,11 @@ pub(crate) fn encrypt_slots<T: Copy + Default>(
         })
         .collect::<Result<Vec<_>, Error>>();
     wipe(&mut slots);
-    Ok(Encrypted { layout, bound: public_bound(wrap(values).bound()), bodies: bodies? })
+    let values = wrap(values);
+    let mut array = EncryptedArray::from_parts(layout, matches!(values, Values::Complex(_)), true, bodies?)
+        .expect("one body for each ciphertext of the layout, all of one key");
+    array.set_bound(public_bound(values.bound()));
+    Ok(array)
 }
 
 /// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out.

@@ -4,7 +4,7 @@ use hippocrene_ckks::Values;
 use hippocrene_rlwe::Fingerprint;
 use num_complex::Complex64;
 
-use crate::{CiphertextBody, EncryptedArray, Error, Session, client::encrypt_slots};
+use crate::{CiphertextBody, EncryptedArray, Error, Session, client::encrypt_elements};
 
 /// A public key: encrypts arrays that only the client can read.
 #[derive(Debug, Clone)]
@@ -40,7 +40,7 @@ impl PublicKey {
     /// # Errors
     /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
     pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, false, |v| Values::Real(v))
+        self.encrypt_with(values, shape, |v| Values::Real(v))
     }
 
     /// [`PublicKey::encrypt`] for complex numbers.
@@ -48,21 +48,19 @@ impl PublicKey {
     /// # Errors
     /// As [`PublicKey::encrypt`].
     pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, true, |v| Values::Complex(v))
+        self.encrypt_with(values, shape, |v| Values::Complex(v))
     }
 
     fn encrypt_with<T: Copy + Default>(
         &self,
         values: &[T],
         shape: &[usize],
-        complex: bool,
         wrap: impl Fn(&[T]) -> Values<'_>,
     ) -> Result<EncryptedArray, Error> {
         let context = self.session.context();
-        let encrypted = encrypt_slots(&self.session, values, shape, wrap, |plaintext| {
+        encrypt_elements(&self.session, values, shape, wrap, |plaintext| {
             Ok(CiphertextBody::Full(context.encrypt_public(&self.inner, plaintext)?))
-        })?;
-        Ok(encrypted.into_array(complex))
+        })
     }
 }
 

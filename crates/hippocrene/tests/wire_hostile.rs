@@ -272,34 +272,6 @@ fn the_corpus_is_replayed() {
     }
 }
 
-#[test]
-#[ignore = "writes the corpus anew, after a change of the format's version"]
-fn write_corpus() {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
-    let write = |name: &str, bytes: &[u8]| std::fs::write(format!("{folder}/{name}.hpc"), bytes).unwrap();
-    let things = things(4);
-    let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
-    for (name, bytes) in &files {
-        write(name, bytes);
-    }
-    let bad = |name: &str, what: &str, at: usize, new: &[u8]| {
-        let mut bytes = files[name].clone();
-        bytes[at..at + new.len()].copy_from_slice(new);
-        if what != "length" {
-            seal(&mut bytes);
-        }
-        write(&format!("bad-{name}-{what}"), &bytes);
-    };
-    bad("fresh", "length", 48, &[0xff; 8]);
-    bad("fresh", "count", 72, &[0xff; 8]);
-    bad("fresh", "shape", 80, &[0xff; 8]);
-    bad("product", "noise", HEADS + 16 + 48, &f64::NAN.to_le_bytes());
-    bad("public", "residue", files["public"].len() - 5, &[0xff; 5]);
-    bad("evaluation", "galois", 132, &[0xff; 4]);
-    bad("settings", "primes", 60, &[0xff; 8]);
-    bad("secret", "version", 8, &[0xff; 2]);
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
