@@ -11,6 +11,7 @@ mod layout;
 mod preset;
 mod server;
 mod session;
+mod settings;
 pub mod wire;
 
 pub use array::{CiphertextBody, EncryptedArray};
@@ -20,6 +21,7 @@ pub use hippocrene_ckks::circuits::{Basis, Polynomial};
 pub use hippocrene_rlwe::Fingerprint;
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey};
 pub use layout::Layout;
-pub use preset::{PRESETS, Preset, Settings};
+pub use preset::{PRESETS, Preset};
 pub use server::Server;
 pub use session::Session;
+pub use settings::Settings;
