@@ -8,8 +8,7 @@ use crate::{
 
 /// The ring of one limb, `Z_q[X]/(X^N + 1)`, with its kernels.
 ///
-/// It is a prime field's ring now; composite moduli and powers of two answer to the same operations, and who calls does not
-/// ask which it is.
+/// Its modulus is a prime or a product of primes; both answer to the same operations, and who calls does not ask which it is.
 #[derive(Debug, Clone)]
 pub struct ResidueRing {
     ntt: NttPlan,
@@ -24,7 +23,17 @@ impl ResidueRing {
     /// # Errors
     /// When the degree or the modulus is not supported, or there is no transform.
     pub fn prime(q: u64, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
-        let ntt = NttPlan::new(q, degree, kernel)?;
+        Self::composite(&[q], degree, kernel)
+    }
+
+    /// The ring of the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`, with one transform for all of them. Limbs of it
+    /// reduced modulo some of the primes are limbs of the ring of those, in either domain (GRAFT C.6).
+    ///
+    /// # Errors
+    /// When the degree or the product is not supported, two primes are equal, or there is no transform.
+    pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
+        let ntt = NttPlan::composite(primes, degree, kernel)?;
+        let q = primes.iter().product();
         let elementwise = Elementwise::new(q, kernel);
         assert!(ntt.lazy_bound() <= elementwise.lazy_multiple(), "products take what transforms leave");
         Ok(ResidueRing { ntt, elementwise, modulus: q, degree })

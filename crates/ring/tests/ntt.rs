@@ -7,7 +7,7 @@ use hippocrene_ring::{
     primes::{ntt_primes_above, ntt_primes_below, primitive_root_2n},
 };
 
-const BITS: [u32; 12] = [20, 30, 45, 46, 47, 48, 49, 50, 51, 59, 60, 61];
+const BITS: [u32; 13] = [17, 20, 30, 45, 46, 47, 48, 49, 50, 51, 59, 60, 61];
 
 /// The largest and the smallest prime of `bits` bits that has a transform of this degree, where there are any.
 fn extreme_primes(bits: u32, degree: usize) -> impl Iterator<Item = u64> {

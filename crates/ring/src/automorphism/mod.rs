@@ -72,9 +72,7 @@ impl Automorphism {
     }
 
     fn with_kernel(degree: usize, galois_element: usize, kernel: Kernel) -> Result<Self, RingError> {
-        if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
-            return Err(RingError::RingDegree { degree });
-        }
+        ntt::check_degree(degree)?;
         let g = galois_element;
         if g.is_multiple_of(2) || g >= 2 * degree {
             return Err(RingError::GaloisElement { element: g, degree });

@@ -191,7 +191,7 @@ impl Plan {
     /// The least degree that this kernel takes.
     pub(super) const LEAST_DEGREE: usize = 256;
 
-    /// For a prime `q < 2^50` and a degree of at least [`Plan::LEAST_DEGREE`].
+    /// For `q < 2^50`, a product of primes that are 1 modulo `2 degree`, and a degree of at least [`Plan::LEAST_DEGREE`].
     ///
     /// # Panics
     /// When the CPU has no AVX2 or no FMA.

@@ -1,6 +1,7 @@
 //! The negacyclic number-theoretic transform of `Z_q[X]/(X^N + 1)`.
 //!
-//! With `psi` the primitive `2N`-th root of unity of [`crate::primes::primitive_root_2n`], the forward transform takes the
+//! With `psi` the primitive `2N`-th root of unity of [`crate::primes::primitive_root_2n`] (of a product of primes: the number that is
+//! this root modulo each), the forward transform takes the
 //! coefficients of `a` to its values `a(psi^e)` at the odd powers of `psi`. They are stored in **evaluation order**:
 //! standard index `k` holds `e = 2 brv(k) + 1` (`brv` reverses `log2 N` bits), and for `N >= 64` each block of 64
 //! indices is stored as the transpose of an 8 x 8 matrix, index `64 b + 8 r + c` at position `64 b + 8 c + r`. The order
@@ -12,7 +13,11 @@ mod avx2;
 mod avx512;
 mod portable;
 
-use crate::{Kernel, RingError, arith::bit_reverse, primes};
+use crate::{
+    Kernel, RingError,
+    arith::{bit_reverse, inv_mod, mul_mod, sub_mod},
+    primes,
+};
 
 /// The standard (bit-reversed) index that is stored at `position`.
 pub fn standard_index(degree: usize, position: usize) -> usize {
@@ -24,11 +29,20 @@ pub fn exponent(degree: usize, position: usize) -> usize {
     2 * bit_reverse(standard_index(degree, position), degree.trailing_zeros()) + 1
 }
 
+/// Checks that a ring degree is supported: a power of two from `2^4` to `2^17`.
+pub(crate) fn check_degree(degree: usize) -> Result<(), RingError> {
+    if degree.is_power_of_two() && (16..=1 << 17).contains(&degree) {
+        Ok(())
+    } else {
+        Err(RingError::RingDegree { degree })
+    }
+}
+
 /// A constant prepared for the last pass of an inverse transform, by [`NttPlan::inverse_factor`], for that plan only.
 #[derive(Debug, Clone, Copy)]
 pub struct InverseFactor([u64; 4]);
 
-/// The transform for one prime, one ring degree and one kernel.
+/// The transform for one modulus, one ring degree and one kernel.
 #[derive(Debug, Clone)]
 pub struct NttPlan(Box<Inner>);
 
@@ -100,16 +114,43 @@ impl NttPlan {
     /// # Errors
     /// When the degree or the modulus is not supported, or there is no root of unity.
     pub fn new(q: u64, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
-        if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
-            return Err(RingError::RingDegree { degree });
+        Self::composite(&[q], degree, kernel)
+    }
+
+    /// A plan for the product `q < 2^61` of distinct `primes`, each `1 mod 2 degree`.
+    ///
+    /// Its `psi` is, modulo each prime, the root of [`crate::primes::primitive_root_2n`], put together by the Chinese remainder
+    /// theorem. So the transform modulo `q`, reduced modulo a divisor, is the transform modulo that divisor of what has been reduced:
+    /// reduction and its inverse, the embedding, commute with transforms (GRAFT C.6).
+    ///
+    /// # Errors
+    /// When the degree or the product is not supported, two primes are equal, or there is no root of unity.
+    pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
+        check_degree(degree)?;
+        let mut q = 1u64;
+        let mut root = 0;
+        for (i, &p) in primes.iter().enumerate() {
+            if !(3..1 << 61).contains(&p) {
+                return Err(RingError::ModulusRange { modulus: p });
+            }
+            if !primes::is_prime(p) {
+                return Err(RingError::NotPrime { modulus: p });
+            }
+            if primes[..i].contains(&p) {
+                return Err(RingError::NotCoprime { first: p, second: p });
+            }
+            let product = q.saturating_mul(p);
+            if product >= 1 << 61 {
+                return Err(RingError::ModulusRange { modulus: product });
+            }
+            let inverse = inv_mod(q, p).expect("distinct primes are coprime");
+            let difference = sub_mod(primes::primitive_root_2n(p, degree)?, root % p, p);
+            root += q * mul_mod(difference, inverse, p);
+            q = product;
         }
-        if !(3..1 << 61).contains(&q) {
+        if q == 1 {
             return Err(RingError::ModulusRange { modulus: q });
         }
-        if !primes::is_prime(q) {
-            return Err(RingError::NotPrime { modulus: q });
-        }
-        let root = primes::primitive_root_2n(q, degree)?;
         Ok(NttPlan(Box::new(Inner::new(q, degree, root, kernel))))
     }
 

@@ -151,7 +151,7 @@ outermost!(Word61<true>, Kernel::Avx512Ifma, "avx512f,avx512dq,avx512vl,avx512bw
 outermost!(Word61<false>, Kernel::Avx512, "avx512f,avx512dq,avx512vl,avx512bw");
 
 impl<A: Outermost> Plan<A> {
-    /// For the primitive `2 degree`-th root of unity `root` modulo the prime `q`.
+    /// For the primitive `2 degree`-th root of unity `root` modulo `q`.
     ///
     /// # Panics
     /// When this CPU cannot run the kernel, the degree is below [`LEAST_DEGREE`] or `q` is not below the bound of the arithmetic.
