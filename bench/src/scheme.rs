@@ -3,7 +3,7 @@
 use hippocrene_ring::{Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
     Ciphertext, Context, EvaluationKeys, Modulus, Parameters, ParametersLiteral, PreparedEvaluationKeys,
-    PublicKey, SecretDistribution, SecretKey,
+    PublicKey, SecretDistribution, SecretKey, Sprout,
 };
 
 use crate::Result;
@@ -44,6 +44,7 @@ impl Sizes {
             log_degree: self.log_n,
             units: find(&self.units)?,
             specials: find(&self.specials)?,
+            sprout: Sprout::default(),
             gadget_rank: self.dnum,
             secret: self.secret,
         })?)
@@ -129,7 +130,7 @@ mod tests {
         };
         let parameters = sizes.parameters().unwrap();
         let bits = |m: Modulus| -> Vec<u32> {
-            parameters.primes(m).iter().map(|q| 64 - q.leading_zeros()).collect()
+            parameters.limb_moduli(m).iter().map(|q| 64 - q.leading_zeros()).collect()
         };
         assert_eq!(bits(parameters.top()), [40, 38, 38, 38]);
         assert_eq!(bits(parameters.specials()), [40, 40]);

@@ -82,7 +82,7 @@ impl Bench {
     /// Megabytes of the relinearisation key with both halves written out, each residue in as many bits as its prime has.
     fn unseeded(&self) -> f64 {
         let parameters = self.session.settings().parameters();
-        let primes = parameters.primes(parameters.full());
+        let primes = parameters.limb_moduli(parameters.full());
         let bits: u32 = primes.iter().map(|q| u64::BITS - q.leading_zeros()).sum();
         let digits = parameters.digits(parameters.top()).count();
         (2 * digits * parameters.degree()) as f64 * f64::from(bits) / 8e6

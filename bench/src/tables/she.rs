@@ -260,7 +260,7 @@ mod tests {
         }
         for shape in shapes().iter().filter(|s| s.paper.is_none()) {
             let parameters = shape.sizes.parameters().unwrap();
-            assert!(parameters.primes(parameters.full()).iter().all(|q| *q < 1 << 50));
+            assert!(parameters.limb_moduli(parameters.full()).iter().all(|q| *q < 1 << 50));
             let widest = parameters.digits(parameters.top()).map(|(_, digit)| parameters.log2(digit));
             assert!(widest.fold(0.0, f64::max) < parameters.log2(parameters.specials()));
         }

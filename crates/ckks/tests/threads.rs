@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::circle;
 use hippocrene_ckks::{Context, Evaluator, Scale, Values};
 use hippocrene_ring::{Threads, primes};
-use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey};
+use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
 
 #[test]
 fn results_are_the_same_with_any_number_of_threads() {
@@ -18,6 +18,7 @@ fn results_are_the_same_with_any_number_of_threads() {
         log_degree: 10,
         units: primes[..19].to_vec(),
         specials: primes[19..].to_vec(),
+        sprout: Sprout::default(),
         gadget_rank: 4,
         secret: SecretDistribution::Ternary,
     })

@@ -33,9 +33,9 @@ fn main() {
     bad("fresh", "length", 48, &[0xff; 8]);
     bad("fresh", "count", 72, &[0xff; 8]);
     bad("fresh", "shape", 80, &[0xff; 8]);
-    bad("product", "noise", HEADS + 16 + 48, &f64::NAN.to_le_bytes());
+    bad("product", "noise", HEADS + 16 + 50, &f64::NAN.to_le_bytes());
     bad("public", "residue", files["public"].len() - 5, &[0xff; 5]);
-    bad("evaluation", "galois", 132, &[0xff; 4]);
+    bad("evaluation", "galois", 140, &[0xff; 4]);
     bad("settings", "primes", 60, &[0xff; 8]);
     bad("secret", "version", 8, &[0xff; 2]);
 }

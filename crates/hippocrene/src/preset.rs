@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::Scale;
 use hippocrene_ring::{RingError, primes};
-use hippocrene_rlwe::{MAX_FACTORS, Parameters, ParametersLiteral, SecretDistribution};
+use hippocrene_rlwe::{MAX_FACTORS, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
 use crate::{Error, Settings};
 
@@ -110,6 +110,7 @@ impl Preset {
             log_degree: self.log_degree,
             units,
             specials,
+            sprout: Sprout::default(),
             gadget_rank: self.gadget_rank,
             secret: SecretDistribution::Ternary,
         };

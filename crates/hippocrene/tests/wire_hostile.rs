@@ -134,7 +134,7 @@ fn errors_name_what_is_wrong() {
     let mut wrong = Vec::new();
     for (name, at, new, message) in [
         ("secret", 0, &b"PK"[..], "not a Hippocrene file"),
-        ("secret", 8, &[2, 0], "format version 2; this library reads version 1"),
+        ("secret", 8, &[3, 0], "format version 3; this library reads version 2"),
         ("secret", 10, &[9], "kind 9, which does not exist"),
         ("secret", 10, &[3], "flags is 1; it must be 0"),
         ("public", 10, &[4], "evaluation keys, where a public key was expected"),
@@ -146,20 +146,20 @@ fn errors_name_what_is_wrong() {
         ("fresh", 48, &absurd, "18446744073709551615 are needed"),
         ("settings", 56, &[18, 0, 0, 0], "2^18"),
         ("settings", 56, &absurd[..4], "2^4294967295"),
-        ("settings", 60, &absurd[..4], "number of primes is 4294967296; it must be at most 128"),
-        ("settings", 60, &[128, 0, 0, 0], "at most 128"),
+        ("settings", 60, &absurd[..4], "number of primes is 4294967296; it must be at most 126"),
+        ("settings", 60, &[126, 0, 0, 0], "at most 126"),
         ("settings", 68, &[4, 0, 0, 0], "gadget rank 4"),
         ("settings", 72, &[17, 0, 0, 0], "Hamming weight 17"),
-        ("settings", 76, &i32::MAX.to_le_bytes(), "exponent of a scale is 2147483647"),
-        ("settings", 76, &i32::MIN.to_le_bytes(), "exponent of a scale is -2147483648"),
-        ("settings", 80, &[0; 16], "mantissa of a scale is 0x0"),
-        ("settings", 96, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
-        ("settings", 96, &99u64.to_le_bytes(), "99 is not a prime"),
-        ("evaluation", 128, &[2], "flags of evaluation keys is 2"),
-        ("evaluation", 132, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
-        ("evaluation", 132, &[2], "evaluation keys: "),
-        ("evaluation", 136, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
-        ("evaluation", 140, &[3], "a Galois element is 3; it must be an odd number from "),
+        ("settings", 84, &i32::MAX.to_le_bytes(), "exponent of a scale is 2147483647"),
+        ("settings", 84, &i32::MIN.to_le_bytes(), "exponent of a scale is -2147483648"),
+        ("settings", 88, &[0; 16], "mantissa of a scale is 0x0"),
+        ("settings", 104, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
+        ("settings", 104, &99u64.to_le_bytes(), "99 is not a prime"),
+        ("evaluation", 136, &[2], "flags of evaluation keys is 2"),
+        ("evaluation", 140, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
+        ("evaluation", 140, &[2], "evaluation keys: "),
+        ("evaluation", 144, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
+        ("evaluation", 148, &[3], "a Galois element is 3; it must be an odd number from "),
         ("fresh", 56, &[4], "flags of an array is 4"),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),
@@ -171,24 +171,43 @@ fn errors_name_what_is_wrong() {
         ("fresh", 80, &[0], "no elements"),
         ("fresh", 88, &[3], "not all powers of two"),
         ("fresh", 88, &absurd, "a stride is 18446744073709551615"),
+        ("settings", 76, &[61], "the sprout 2^61"),
+        ("settings", 80, &[5], "number of odd primes of the sprout is 5; it must be at most 4"),
         ("fresh", HEADS, &[0; 16], "modulus of a ciphertext is 1"),
-        ("product", HEADS + 16, &[9], "the product of factors [0, 3]; it must be a product of the 3 units"),
-        ("fresh", HEADS + 31, &[0], "mantissa of a scale"),
         (
             "fresh",
-            HEADS + 32,
+            HEADS + 16,
+            &[1],
+            "modulus of a ciphertext is 0x7 with sprout 1 and 2^0; it must be bits 126",
+        ),
+        (
+            "product",
+            HEADS + 16,
+            &[0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xc0, 1, 9],
+            "at positions [126, 127], of the sprout 0b1 and 2^9; it must be a divisor of",
+        ),
+        (
+            "product",
+            HEADS + 16,
+            &[9],
+            "at positions [0, 3], of the sprout 0b0 and 2^0; it must be a divisor of the 3 units",
+        ),
+        ("fresh", HEADS + 33, &[0], "mantissa of a scale"),
+        (
+            "fresh",
+            HEADS + 34,
             &(-1128i32).to_le_bytes(),
             "exponent of a scale is -1128; it must be -1127 to 873",
         ),
-        ("fresh", HEADS + 36, &[4], "parts of a ciphertext is 4"),
-        ("fresh", HEADS + 40, &f64::NAN.to_le_bytes(), "bound of a ciphertext is NaN"),
-        ("fresh", HEADS + 40, &(-1f64).to_le_bytes(), "bound of a ciphertext is -1"),
-        ("fresh", HEADS + 40, &f64::INFINITY.to_le_bytes(), "bound of a ciphertext is inf"),
-        ("fresh", HEADS + 48, &1f64.to_le_bytes(), "noise of a seeded ciphertext is 1"),
-        ("fresh", HEADS + 2 * 56, &[49], "the bits of a residue is 49; it must be at most 48 for "),
-        ("fresh", HEADS + 2 * 56, &[62], "the bits of a residue is 62; it must be 1 to 61"),
-        ("product", HEADS + 16 + 48, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
-        ("product", HEADS + 16 + 48, &5000f64.to_le_bytes(), "noise of a ciphertext is 5000"),
+        ("fresh", HEADS + 38, &[4], "parts of a ciphertext is 4"),
+        ("fresh", HEADS + 42, &f64::NAN.to_le_bytes(), "bound of a ciphertext is NaN"),
+        ("fresh", HEADS + 42, &(-1f64).to_le_bytes(), "bound of a ciphertext is -1"),
+        ("fresh", HEADS + 42, &f64::INFINITY.to_le_bytes(), "bound of a ciphertext is inf"),
+        ("fresh", HEADS + 50, &1f64.to_le_bytes(), "noise of a seeded ciphertext is 1"),
+        ("fresh", HEADS + 2 * 58, &[49], "the bits of a residue is 49; it must be at most 48 for "),
+        ("fresh", HEADS + 2 * 58, &[62], "the bits of a residue is 62; it must be 1 to 61"),
+        ("product", HEADS + 16 + 50, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
+        ("product", HEADS + 16 + 50, &5000f64.to_le_bytes(), "noise of a ciphertext is 5000"),
     ] {
         let error = refused(name, &files[name], at, new, session);
         if !error.contains(message) {
@@ -202,7 +221,10 @@ fn errors_name_what_is_wrong() {
     long[72..80].copy_from_slice(&(1u64 << 29).to_le_bytes());
     seal(&mut long);
     let error = format_error(load("fresh", &long, session)).to_string();
-    assert!(error.starts_with("heads of ciphertexts: ") && error.contains("30064771072"), "{error}");
+    assert!(
+        error.starts_with("heads of ciphertexts: ") && error.contains(&(58u64 << 29).to_string()),
+        "{error}"
+    );
 }
 
 #[test]
@@ -211,12 +233,12 @@ fn residues_out_of_range_are_named() {
     let session = things.client.session();
     let parameters = session.settings().parameters();
     // The second limb of b, modulo a prime of 40 bits: 16 residues of 5 bytes.
-    let limb = 56 + 40 + 4 * 8 + 32 + 16 * 6;
+    let limb = 56 + 48 + 4 * 8 + 32 + 16 * 6;
     let q = parameters.factor(1);
     for value in [q, (1 << 40) - 1] {
         let at = limb + 5 * 5;
         let error = refused("public", &things.public.to_bytes(), at, &value.to_le_bytes()[..5], session);
-        let expected = format!("public key: residue 5 of limb 1 is {value}, not below its prime {q}");
+        let expected = format!("public key: residue 5 of limb 1 is {value}, not below its modulus {q}");
         assert_eq!(error, expected);
     }
     // The largest residue that is in range.

@@ -89,13 +89,13 @@ struct Set {
 
 impl Set {
     fn read(bytes: &mut &[u8]) -> (Self, Vec<u8>) {
-        let [log_degree, units, specials, rank, secret] = [(); 5].map(|()| number(bytes, 4) as u64);
+        let named = [(); 7].map(|()| number(bytes, 4) as u64);
+        let [log_degree, units, specials, rank, secret, two, odd] = named;
         let exponent = number(bytes, 4) as u32 as i32;
         let scale = number(bytes, 16) as f64 * f64::from(exponent).exp2();
         let factors: Vec<u64> = (0..units + specials).map(|_| number(bytes, 8) as u64).collect();
-        let named = [log_degree, units, specials, rank, secret];
         let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
-        assert_eq!(secret, 0);
+        assert_eq!((secret, two, odd), (0, 0, 0));
         let set = Set { degree: 1 << log_degree, units: units as usize, factors, rank: rank as usize, scale };
         (set, fingerprint("hippocrene 2026-11 parameter set", &named))
     }
@@ -184,7 +184,7 @@ impl Set {
 
 /// Kind, digest, key and payload of a file whose checksum is right.
 fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
-    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x01\x00");
+    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x02\x00");
     assert_eq!(file[11], u8::from(file[10] == 2));
     let all = file[..12].iter().chain(&file[16..]).copied();
     assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
@@ -212,7 +212,9 @@ fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
         (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
     let heads: Vec<_> = (0..count)
         .map(|_| {
-            let (modulus, mantissa) = (number(&mut rest, 16), number(&mut rest, 16));
+            let (modulus, sprout) = (number(&mut rest, 16), number(&mut rest, 2));
+            assert_eq!((modulus >> 126, sprout), (0, 0));
+            let mantissa = number(&mut rest, 16);
             let exponent = number(&mut rest, 4) as u32 as i32;
             let parts = number(&mut rest, 4);
             let (bound, noise) = (float(&mut rest), float(&mut rest));

@@ -14,12 +14,11 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Modulus, Parameters, RlweError, keyswitch::gadget::Decomposition, modulus::MAX_FACTORS,
-    switch::SwitchPlan,
+    Modulus, Parameters, RlweError, keyswitch::gadget::Decomposition, modulus::MAX_LIMBS, switch::SwitchPlan,
 };
 
 /// The limbs of a polynomial as slices, without an allocation.
-pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_FACTORS>;
+pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
 
 /// A parameter set with the residue rings of its factors, scratch memory, threads, and the tables that computing needs, made on
 /// first use and kept. Nothing in it is secret.
@@ -50,9 +49,14 @@ impl Context {
     /// # Errors
     /// When a residue ring cannot be made.
     pub fn with_kernel(parameters: Parameters, threads: Threads, kernel: Kernel) -> Result<Self, RlweError> {
+        if !parameters.literal().sprout.is_one() {
+            return Err(RlweError::Parameters {
+                what: "moduli with a sprout cannot be computed with yet".into(),
+            });
+        }
         let degree = parameters.degree();
         let rings = parameters
-            .primes(parameters.full())
+            .limb_moduli(parameters.full())
             .into_iter()
             .map(|q| ResidueRing::prime(q, degree, kernel))
             .collect::<Result<_, _>>()?;

@@ -15,6 +15,7 @@ pub mod noise;
 mod ops;
 mod parameters;
 pub mod security;
+mod sprout;
 mod switch;
 
 pub use ciphertext::{Ciphertext, SeededCiphertext};
@@ -30,3 +31,4 @@ pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};
 pub use security::SecretDistribution;
+pub use sprout::{MAX_SPROUT_PRIMES, Sprout};

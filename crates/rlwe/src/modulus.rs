@@ -1,91 +1,145 @@
 //! Moduli as divisors of `PQ_max`.
 
-/// The most factors that `PQ_max` may have.
-pub const MAX_FACTORS: usize = 128;
+/// The most units and specials that `PQ_max` may have.
+pub const MAX_FACTORS: usize = 126;
 
-/// A modulus: a divisor of `PQ_max = (units) (specials)`, named by the set of its factors.
+/// The most limbs that a polynomial may have: one for each unit and special, and two for the sprout.
+pub(crate) const MAX_LIMBS: usize = 128;
+
+/// A modulus: a divisor of `PQ_max = (units) (sprout) (specials)`.
 ///
-/// Factor `i` is unit `q_i` for `i` below the number of units, else a special. Limb `k` of a polynomial modulo this divisor
-/// belongs to its `k`-th factor in ascending order. What the factors are is known by [`crate::Parameters`].
+/// The limbs of a polynomial belong to *positions*. Position `i` is unit `q_i` for `i` below the number of units, else a special; both
+/// are in a modulus or they are not. Two positions belong to the sprout `2^a r_1 .. r_s` ([`crate::Sprout`], GRAFT 3.2):
+/// [`Modulus::ODD`], whose one limb is modulo the product of those `r_j` that divide, and [`Modulus::TWO`], whose one limb is modulo `2^e`.
+/// Limb `k` of a polynomial belongs to the `k`-th position of its modulus in ascending order, so that the sprout's limbs come last.
+/// Which numbers these are is known by [`crate::Parameters`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Modulus(u128);
+pub struct Modulus {
+    /// Bit `i` for position `i`; those of `ODD` and `TWO` are set exactly when the fields below are not 0.
+    words: u128,
+    /// Bit `j` for the odd sprout prime `r_{j+1}`.
+    odd: u8,
+    /// The exponent of two.
+    two: u8,
+}
 
 impl Modulus {
     /// The divisor 1.
-    pub const ONE: Modulus = Modulus(0);
+    pub const ONE: Modulus = Modulus { words: 0, odd: 0, two: 0 };
 
-    /// The product of the factors `range`, which end below [`MAX_FACTORS`].
+    /// The position of the odd part of the sprout.
+    pub const ODD: usize = 126;
+
+    /// The position of the power of two.
+    pub const TWO: usize = 127;
+
+    /// The positions of units and specials among all.
+    const WORDS: u128 = (1 << MAX_FACTORS) - 1;
+
+    fn new(words: u128, odd: u8, two: u8) -> Self {
+        let sprout = u128::from(odd != 0) << Self::ODD | u128::from(two != 0) << Self::TWO;
+        Modulus { words: words & Self::WORDS | sprout, odd, two }
+    }
+
+    /// The product of the units and specials at the positions `range`, which end at [`MAX_FACTORS`] or below.
     pub fn of_range(range: std::ops::Range<usize>) -> Self {
         range.map(Modulus::of_factor).fold(Modulus::ONE, Modulus::lcm)
     }
 
-    /// The single factor `i < MAX_FACTORS`.
+    /// The single unit or special at position `i < MAX_FACTORS`.
     pub fn of_factor(i: usize) -> Self {
-        assert!(i < MAX_FACTORS, "a factor index is below {MAX_FACTORS}");
-        Modulus(1 << i)
+        assert!(i < MAX_FACTORS, "the position of a unit or special is below {MAX_FACTORS}");
+        Modulus::new(1 << i, 0, 0)
     }
 
-    /// How many factors, and so limbs, it has.
+    /// The sprout divisor `2^two` times the `r_{j+1}` for the bits `j` of `odd`.
+    pub fn of_sprout(odd: u8, two: u8) -> Self {
+        Modulus::new(0, odd, two)
+    }
+
+    /// The odd sprout primes in it: bit `j` for `r_{j+1}`.
+    pub fn odd(self) -> u8 {
+        self.odd
+    }
+
+    /// The exponent of two in it.
+    pub fn two(self) -> u8 {
+        self.two
+    }
+
+    /// Its part that divides the sprout.
+    pub fn sprout(self) -> Modulus {
+        Modulus::of_sprout(self.odd, self.two)
+    }
+
+    /// Its part that is a product of units and specials.
+    pub fn words(self) -> Modulus {
+        Modulus::new(self.words, 0, 0)
+    }
+
+    /// How many positions, and so limbs, it has.
     pub fn limb_count(self) -> usize {
-        self.0.count_ones() as usize
+        self.words.count_ones() as usize
     }
 
-    /// Whether factor `i` divides it.
+    /// Whether it has a limb at position `i`.
     pub fn contains(self, i: usize) -> bool {
-        i < MAX_FACTORS && self.0 >> i & 1 == 1
+        i < MAX_LIMBS && self.words >> i & 1 == 1
     }
 
-    /// Its factors in ascending order: the `k`-th belongs to limb `k`.
+    /// Its positions in ascending order: the `k`-th belongs to limb `k`.
     pub fn factors(self) -> impl DoubleEndedIterator<Item = usize> + ExactSizeIterator + Clone {
-        Factors(self.0)
+        Positions(self.words)
     }
 
-    /// The limb that belongs to factor `i`, which divides it.
+    /// The limb that belongs to position `i`, which it has.
     pub fn limb_of(self, i: usize) -> usize {
         debug_assert!(self.contains(i));
-        (self.0 & ((1 << i) - 1)).count_ones() as usize
+        (self.words & ((1 << i) - 1)).count_ones() as usize
     }
 
     /// The greatest common divisor.
     pub fn gcd(self, other: Modulus) -> Modulus {
-        Modulus(self.0 & other.0)
+        Modulus::new(self.words & other.words, self.odd & other.odd, self.two.min(other.two))
     }
 
     /// The least common multiple.
     pub fn lcm(self, other: Modulus) -> Modulus {
-        Modulus(self.0 | other.0)
+        Modulus::new(self.words | other.words, self.odd | other.odd, self.two.max(other.two))
     }
 
-    /// `self / gcd(self, other)`.
+    /// `self / gcd(self, other)`. Of powers of two it is the quotient: `2^5` without `2^3` is `2^2`.
     pub fn without(self, other: Modulus) -> Modulus {
-        Modulus(self.0 & !other.0)
+        let two = self.two.saturating_sub(other.two);
+        Modulus::new(self.words & !other.words, self.odd & !other.odd, two)
     }
 
     /// Whether it divides `other`.
     pub fn divides(self, other: Modulus) -> bool {
-        self.0 & !other.0 == 0
+        self.gcd(other) == self
     }
 
     /// Whether it is the divisor 1.
     pub fn is_one(self) -> bool {
-        self.0 == 0
+        self == Modulus::ONE
     }
 
-    /// The set of factors as bits: bit `i` for factor `i`.
-    pub fn to_bits(self) -> u128 {
-        self.0
+    /// Its parts, to be stored: the positions as bits (bit `i` for position `i`), the odd sprout primes as bits, and the exponent of two.
+    pub fn to_parts(self) -> (u128, u8, u8) {
+        (self.words, self.odd, self.two)
     }
 
-    /// The divisor whose factors are the bits set.
-    pub fn from_bits(bits: u128) -> Self {
-        Modulus(bits)
+    /// The divisor of these parts ([`Modulus::to_parts`]); `None` when the bits of `ODD` and `TWO` are not as the other two parts say.
+    pub fn from_parts(words: u128, odd: u8, two: u8) -> Option<Self> {
+        let modulus = Modulus::new(words, odd, two);
+        (modulus.words == words).then_some(modulus)
     }
 }
 
 #[derive(Clone)]
-struct Factors(u128);
+struct Positions(u128);
 
-impl Iterator for Factors {
+impl Iterator for Positions {
     type Item = usize;
 
     fn next(&mut self) -> Option<usize> {
@@ -102,7 +156,7 @@ impl Iterator for Factors {
     }
 }
 
-impl DoubleEndedIterator for Factors {
+impl DoubleEndedIterator for Positions {
     fn next_back(&mut self) -> Option<usize> {
         (self.0 != 0).then(|| {
             let i = 127 - self.0.leading_zeros();
@@ -112,7 +166,7 @@ impl DoubleEndedIterator for Factors {
     }
 }
 
-impl ExactSizeIterator for Factors {}
+impl ExactSizeIterator for Positions {}
 
 #[cfg(test)]
 mod tests {
@@ -120,11 +174,45 @@ mod tests {
 
     #[test]
     fn set_operations_are_divisor_operations() {
-        let (a, b) = (Modulus::of_range(0..5), Modulus::of_range(3..7).lcm(Modulus::of_factor(127)));
+        let (a, b) = (Modulus::of_range(0..5), Modulus::of_range(3..7).lcm(Modulus::of_factor(125)));
         assert_eq!(a.gcd(b).factors().collect::<Vec<_>>(), [3, 4]);
-        assert_eq!(b.without(a).factors().rev().collect::<Vec<_>>(), [127, 6, 5]);
-        assert_eq!((b.limb_of(127), b.limb_of(3), b.limb_count()), (4, 0, 5));
+        assert_eq!(b.without(a).factors().rev().collect::<Vec<_>>(), [125, 6, 5]);
+        assert_eq!((b.limb_of(125), b.limb_of(3), b.limb_count()), (4, 0, 5));
         assert!(a.gcd(b).divides(a) && !a.divides(b) && Modulus::ONE.divides(a) && Modulus::ONE.is_one());
-        assert_eq!(Modulus::from_bits(b.to_bits()), b);
+    }
+
+    /// Against the divisors of `2^3 3 5 7` as numbers: 7 is a unit, 3 and 5 are odd sprout primes.
+    #[test]
+    fn sprout_divisors_are_divisors() {
+        let all: Vec<(Modulus, u32)> = (0..32u32)
+            .map(|i| {
+                let (odd, two, unit) = (i & 3, i >> 2 & 3, i >> 4);
+                let number = (1 << two) * [1, 3, 5, 15][odd as usize] * [1, 7][unit as usize];
+                let word = if unit == 1 { Modulus::of_factor(0) } else { Modulus::ONE };
+                (word.lcm(Modulus::of_sprout(odd as u8, two as u8)), number)
+            })
+            .collect();
+        let named = |m: Modulus| all.iter().find(|(other, _)| *other == m).map(|(_, number)| *number);
+        let gcd =
+            |a: u32, b: u32| (1..=a).rev().find(|d| a.is_multiple_of(*d) && b.is_multiple_of(*d)).unwrap();
+        for (m, a) in &all {
+            assert_eq!(m.limb_count(), [7, 15, 2].iter().filter(|p| gcd(*a, **p) > 1).count());
+            assert_eq!(
+                m.factors().map(|i| m.limb_of(i)).collect::<Vec<_>>(),
+                Vec::from_iter(0..m.limb_count())
+            );
+            assert_eq!((m.contains(Modulus::ODD), m.contains(Modulus::TWO)), (gcd(*a, 15) > 1, a % 2 == 0));
+            assert_eq!(m.words().lcm(m.sprout()), *m);
+            for (n, b) in &all {
+                assert_eq!(named(m.gcd(*n)), Some(gcd(*a, *b)));
+                assert_eq!(named(m.lcm(*n)), Some(a * b / gcd(*a, *b)));
+                assert_eq!(named(m.without(*n)), Some(a / gcd(*a, *b)));
+                assert_eq!(m.divides(*n), b % a == 0);
+            }
+            let (words, odd, two) = m.to_parts();
+            assert_eq!(Modulus::from_parts(words, odd, two), Some(*m));
+            assert_eq!(Modulus::from_parts(words ^ 1 << Modulus::ODD, odd, two), None);
+            assert_eq!(Modulus::from_parts(words ^ 1 << Modulus::TWO, odd, two), None);
+        }
     }
 }

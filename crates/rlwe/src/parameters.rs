@@ -3,9 +3,10 @@
 use hippocrene_ring::primes;
 
 use crate::{
-    Fingerprint, Modulus, RlweError,
+    Fingerprint, Modulus, RlweError, Sprout,
     modulus::MAX_FACTORS,
     security::{self, SecretDistribution, SecurityLimit},
+    sprout::MAX_SPROUT_PRIMES,
 };
 
 /// The standard deviation of fresh errors.
@@ -20,19 +21,41 @@ pub struct ParametersLiteral {
     pub units: Vec<u64>,
     /// The specials `p_0 .. p_{K-1}`: the temporary modulus of key switching.
     pub specials: Vec<u64>,
-    /// The gadget rank `dnum` (HK20): into how many digits a polynomial modulo all units is decomposed.
+    /// The sprout `r_top`: small factors that let ciphertexts have moduli of any number of bits. [`Sprout::default`] for a simple chain.
+    pub sprout: Sprout,
+    /// The gadget rank `dnum` (HK20): into how many digits, at most, a polynomial modulo `Q_max` is decomposed.
     pub gadget_rank: usize,
     /// The distribution of the secret.
     pub secret: SecretDistribution,
 }
 
 /// A checked parameter set.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Parameters {
     literal: ParametersLiteral,
     digest: Fingerprint,
     security: Option<SecurityLimit>,
+    /// The digits of `Q_max`.
+    blocks: Vec<Modulus>,
+    /// `log2(q_0 .. q_{l-1})` for `l` in `0..=L`.
+    unit_bits: Vec<f64>,
+    /// The divisors of the sprout with their log2.
+    sprout_divisors: Vec<(Modulus, f64)>,
 }
+
+impl PartialEq for Parameters {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.literal, self.security) == (&other.literal, other.security)
+    }
+}
+
+impl Eq for Parameters {}
+
+/// By how many bits a digit may exceed the least size that the gadget rank allows: so much may primes of one size differ.
+const DIGIT_SLACK: f64 = 0.5;
+
+/// [`Parameters::grafted_modulus`] takes moduli for equally near that differ by so many bits.
+const NEAR: f64 = 1.0 / 64.0;
 
 impl Parameters {
     /// Checks a parameter set: sizes, primality, and 128-bit security of `log2(PQ)`.
@@ -54,7 +77,7 @@ impl Parameters {
     /// [`RlweError::Parameters`] where the set makes no sense.
     pub fn new_insecure(literal: ParametersLiteral) -> Result<Self, RlweError> {
         let fail = |what: String| Err(RlweError::Parameters { what });
-        let ParametersLiteral { log_degree, units, specials, gadget_rank, secret } = &literal;
+        let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } = &literal;
         if !(4..=17).contains(log_degree) {
             return fail(format!("the ring degree is 2^{log_degree}, 2^4 to 2^17 are supported"));
         }
@@ -66,15 +89,26 @@ impl Parameters {
                 specials.len()
             ));
         }
-        if specials.is_empty() != (*gadget_rank == 0) || *gadget_rank > units.len() {
+        let most = units.len() + usize::from(!sprout.is_one());
+        if specials.is_empty() != (*gadget_rank == 0) || *gadget_rank > most {
             return fail(format!(
-                "gadget rank {gadget_rank} with {} units and {} specials; 1 to the number of units is possible, and 0 with no \
-                 specials (no key switching)",
+                "gadget rank {gadget_rank} with {} units{} and {} specials; 1 to {most} is possible, and 0 with no specials (no key \
+                 switching)",
                 units.len(),
+                if sprout.is_one() { "" } else { ", a sprout" },
                 specials.len()
             ));
         }
-        let mut sorted: Vec<u64> = units.iter().chain(specials).copied().collect();
+        if sprout.two > 60
+            || sprout.primes.len() > MAX_SPROUT_PRIMES
+            || sprout.odd_product(u8::MAX) >= 1 << 61
+        {
+            return fail(format!(
+                "the sprout 2^{} times {:?}; at most 2^60 and {MAX_SPROUT_PRIMES} odd primes with a product below 2^61 are supported",
+                sprout.two, sprout.primes
+            ));
+        }
+        let mut sorted: Vec<u64> = units.iter().chain(specials).chain(&sprout.primes).copied().collect();
         sorted.sort_unstable();
         if let Some(pair) = sorted.windows(2).find(|w| w[0] == w[1]) {
             return fail(format!("the prime {} stands there twice", pair[0]));
@@ -90,7 +124,21 @@ impl Parameters {
             return fail(format!("a secret of Hamming weight {weight} at ring degree {degree}"));
         }
         let digest = digest(&literal);
-        Ok(Parameters { literal, digest, security: None })
+        let bits = |prime: &u64| (*prime as f64).log2();
+        let divisors = (0..=sprout.all_odd()).flat_map(|odd| (0..=sprout.two).map(move |two| (odd, two)));
+        let sprout_divisors: Vec<_> = divisors
+            .map(|(odd, two)| {
+                let log2 = bits(&sprout.odd_product(odd)) + f64::from(two);
+                (Modulus::of_sprout(odd, two as u8), log2)
+            })
+            .collect();
+        let mut unit_bits = vec![0.0];
+        unit_bits.extend(units.iter().scan(0.0, |sum, q| {
+            *sum += bits(q);
+            Some(*sum)
+        }));
+        let blocks = blocks(sprout, units, *gadget_rank);
+        Ok(Parameters { literal, digest, security: None, blocks, unit_bits, sprout_divisors })
     }
 
     /// The set as it was written down.
@@ -133,20 +181,31 @@ impl Parameters {
         self.literal.units.len()
     }
 
-    /// The prime that is factor `i`.
+    /// The prime of the unit or special at position `i`.
     pub fn factor(&self, i: usize) -> u64 {
         let units = &self.literal.units;
         if i < units.len() { units[i] } else { self.literal.specials[i - units.len()] }
     }
 
-    /// The primes of a modulus, limb by limb.
-    pub fn primes(&self, modulus: Modulus) -> Vec<u64> {
-        modulus.factors().map(|i| self.factor(i)).collect()
+    /// What the limb of `modulus` at `position` is modulo: the prime of a unit or special, the product of those odd sprout primes that
+    /// divide `modulus`, or `2^e`. The modulus divides `PQ_max` and has the position.
+    pub fn limb_modulus(&self, modulus: Modulus, position: usize) -> u64 {
+        match position {
+            Modulus::ODD => self.literal.sprout.odd_product(modulus.odd()),
+            Modulus::TWO => 1 << modulus.two(),
+            _ => self.factor(position),
+        }
     }
 
-    /// The largest modulus of ciphertexts: all units.
+    /// What the limbs of a polynomial modulo `modulus` are modulo, limb by limb. They are pairwise coprime, and `modulus` is their product.
+    pub fn limb_moduli(&self, modulus: Modulus) -> Vec<u64> {
+        modulus.factors().map(|i| self.limb_modulus(modulus, i)).collect()
+    }
+
+    /// The largest modulus of ciphertexts, `Q_max`: all units and the sprout.
     pub fn top(&self) -> Modulus {
-        Modulus::of_range(0..self.unit_count())
+        let sprout = &self.literal.sprout;
+        Modulus::of_range(0..self.unit_count()).lcm(Modulus::of_sprout(sprout.all_odd(), sprout.two as u8))
     }
 
     /// The product of all specials, `P`.
@@ -161,30 +220,99 @@ impl Parameters {
 
     /// log2 of a modulus, in bits.
     pub fn log2(&self, modulus: Modulus) -> f64 {
-        modulus.factors().map(|i| (self.factor(i) as f64).log2()).sum()
+        modulus.factors().map(|i| (self.limb_modulus(modulus, i) as f64).log2()).sum()
     }
 
-    /// The digits of the gadget at `modulus`: for each digit its index in switching keys and the units it is made of. The
-    /// units are grouped by `ceil(L / dnum)`; digits with no unit left in `modulus` are left out.
+    /// The digits of the gadget at `modulus`: for each digit its index in switching keys, and the part of `modulus` that it is modulo.
+    ///
+    /// `Q_max` is cut into at most `dnum` blocks of consecutive factors out of `[sprout, q_0, q_1, ..]`; each block takes factors up to the least
+    /// number of bits for which `dnum` blocks are enough (and half a bit, since primes of one size differ). The sprout is in block 0, which
+    /// ciphertexts of the smallest modulus have too (GRAFT 3.2). A digit is the greatest common divisor of a block and `modulus`; where that is 1
+    /// it is left out. (For a divisor of the sprout this is the shortcut at the end of GRAFT 3.3, for all of it: the digit is taken modulo what
+    /// divides `modulus`.)
     pub fn digits(&self, modulus: Modulus) -> impl Iterator<Item = (usize, Modulus)> {
-        let size = self.unit_count().div_ceil(self.literal.gadget_rank.max(1));
-        (0..self.literal.gadget_rank).filter_map(move |d| {
-            let group = Modulus::of_range(d * size..((d + 1) * size).min(self.unit_count()).max(d * size));
-            let digit = group.gcd(modulus);
-            (!digit.is_one()).then_some((d, digit))
+        let digits = self.blocks.iter().map(move |block| block.gcd(modulus)).enumerate();
+        digits.filter(|(_, digit)| !digit.is_one())
+    }
+
+    /// The modulus `q_0 .. q_{l-1} r`, `r` a divisor of the sprout, that is nearest to `bits` bits (GRAFT Alg. 3); among those that are farther
+    /// by no more than `2^-6` bits the one that is cheapest to compute with: the fewest limbs, that of the power of two counted twice. It is not 1.
+    ///
+    /// On a simple chain it is the product of the first units that is nearest.
+    pub fn grafted_modulus(&self, bits: f64) -> Modulus {
+        let candidates = || {
+            self.sprout_divisors.iter().flat_map(move |(divisor, log2)| {
+                // The numbers of units around what is missing.
+                let more = self.unit_bits.partition_point(|sum| sum + log2 < bits).min(self.unit_count());
+                let sums =
+                    [more.saturating_sub(1), more].map(|l| (l, (self.unit_bits[l] + log2 - bits).abs()));
+                let sums = sums.into_iter().filter(|(l, _)| *l > 0 || !divisor.is_one());
+                sums.map(|(l, distance)| (distance, l, *divisor))
+            })
+        };
+        let nearest = candidates().map(|(distance, ..)| distance).fold(f64::INFINITY, f64::min);
+        let cost = |l: usize, divisor: Modulus| {
+            l + divisor.limb_count() + usize::from(divisor.contains(Modulus::TWO))
+        };
+        let near = candidates().filter(|(distance, ..)| *distance <= nearest + NEAR);
+        let best = near.min_by(|(a, l, r), (b, m, s)| cost(*l, *r).cmp(&cost(*m, *s)).then(a.total_cmp(b)));
+        best.map_or(Modulus::of_factor(0), |(_, l, divisor)| Modulus::of_range(0..l).lcm(divisor))
+    }
+}
+
+/// The digits of `Q_max`, see [`Parameters::digits`].
+fn blocks(sprout: &Sprout, units: &[u64], gadget_rank: usize) -> Vec<Modulus> {
+    let whole = Modulus::of_sprout(sprout.all_odd(), sprout.two as u8);
+    let sprout_bits = (sprout.odd_product(u8::MAX) as f64).log2() + f64::from(sprout.two);
+    let items: Vec<(Modulus, f64)> = std::iter::once((whole, sprout_bits))
+        .filter(|(sprout, _)| !sprout.is_one())
+        .chain(units.iter().enumerate().map(|(i, q)| (Modulus::of_factor(i), (*q as f64).log2())))
+        .collect();
+    let fill = |cap: f64| {
+        let mut blocks: Vec<(Modulus, f64)> = Vec::new();
+        for (item, bits) in &items {
+            match blocks.last_mut() {
+                Some((block, sum)) if *sum + bits <= cap => {
+                    *block = block.lcm(*item);
+                    *sum += bits;
+                }
+                _ => blocks.push((*item, *bits)),
+            }
+        }
+        blocks.into_iter().map(|(block, _)| block).collect::<Vec<_>>()
+    };
+    // The least cap is the size of some run of factors, and of no run smaller than the largest factor.
+    let largest = items.iter().map(|(_, bits)| *bits).fold(0.0, f64::max);
+    let runs = (0..items.len()).flat_map(|first| {
+        items[first..].iter().scan(0.0, |sum, (_, bits)| {
+            *sum += bits;
+            Some(*sum)
         })
+    });
+    let enough = runs.filter(|cap| *cap >= largest && fill(*cap).len() <= gadget_rank);
+    match gadget_rank {
+        0 => Vec::new(),
+        _ => fill(enough.fold(f64::INFINITY, f64::min) + DIGIT_SLACK),
     }
 }
 
 fn digest(literal: &ParametersLiteral) -> Fingerprint {
-    let ParametersLiteral { log_degree, units, specials, gadget_rank, secret } = literal;
+    let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } = literal;
     let weight = match secret {
         SecretDistribution::Ternary => 0,
         SecretDistribution::SparseTernary { weight } => *weight as u64,
     };
-    let head =
-        [u64::from(*log_degree), units.len() as u64, specials.len() as u64, *gadget_rank as u64, weight];
-    let bytes: Vec<u8> = head.iter().chain(units).chain(specials).flat_map(|x| x.to_le_bytes()).collect();
+    let head = [
+        u64::from(*log_degree),
+        units.len() as u64,
+        specials.len() as u64,
+        *gadget_rank as u64,
+        weight,
+        u64::from(sprout.two),
+        sprout.primes.len() as u64,
+    ];
+    let numbers = head.iter().chain(units).chain(specials).chain(&sprout.primes);
+    let bytes: Vec<u8> = numbers.flat_map(|x| x.to_le_bytes()).collect();
     Fingerprint::of("hippocrene 2026-11 parameter set", &bytes)
 }
 
@@ -198,9 +326,23 @@ mod tests {
             log_degree: 10,
             units: primes[..5].to_vec(),
             specials: primes[5..].to_vec(),
+            sprout: Sprout::default(),
             gadget_rank: 3,
             secret: SecretDistribution::Ternary,
         }
+    }
+
+    fn grafted(gadget_rank: usize) -> Parameters {
+        let primes = primes::ntt_primes(43, 1 << 13, 8, &[]).unwrap();
+        let literal = ParametersLiteral {
+            log_degree: 13,
+            units: primes[..6].to_vec(),
+            specials: primes[6..].to_vec(),
+            sprout: Sprout::named("sprout-15-16-30").unwrap(),
+            gadget_rank,
+            secret: SecretDistribution::Ternary,
+        };
+        Parameters::new_insecure(literal).unwrap()
     }
 
     #[test]
@@ -209,13 +351,18 @@ mod tests {
         let good = Parameters::new_insecure(literal()).unwrap();
         assert!(good.security().is_none());
         type Change = fn(&mut ParametersLiteral);
-        let changes: [(Change, &str); 6] = [
+        let changes: [(Change, &str); 11] = [
             (|l| l.log_degree = 18, "2^18"),
             (|l| l.units[1] = l.units[0], "twice"),
             (|l| l.units[1] = 12301, "not a prime below"),
             (|l| l.gadget_rank = 6, "gadget rank 6"),
             (|l| l.units.clear(), "0 units"),
             (|l| l.secret = SecretDistribution::SparseTernary { weight: 5000 }, "weight 5000"),
+            (|l| l.sprout.two = 61, "the sprout 2^61"),
+            (|l| l.sprout.primes = vec![12289; 5], "4 odd primes"),
+            (|l| l.sprout.primes = vec![12289; 2], "12289 stands there twice"),
+            (|l| l.sprout.primes = vec![12289 << 20, 40961 << 20], "below 2^61"),
+            (|l| l.sprout.primes = vec![12301], "12301 is not a prime below"),
         ];
         for (change, message) in changes {
             let mut bad = literal();
@@ -226,6 +373,69 @@ mod tests {
         let mut other = literal();
         other.gadget_rank = 2;
         assert_ne!(Parameters::new_insecure(other).unwrap().digest(), good.digest());
+        for sprout in [Sprout { two: 1, primes: vec![] }, Sprout { two: 0, primes: vec![12289] }] {
+            let other = ParametersLiteral { sprout, ..literal() };
+            assert_ne!(Parameters::new_insecure(other).unwrap().digest(), good.digest());
+        }
+        let sprouted = ParametersLiteral { gadget_rank: 6, ..grafted(3).literal };
+        assert!(Parameters::new_insecure(sprouted.clone()).is_ok());
+        let error = Parameters::new_insecure(ParametersLiteral { gadget_rank: 8, ..sprouted }).unwrap_err();
+        assert!(error.to_string().contains("a sprout and 2 specials; 1 to 7"), "{error}");
+    }
+
+    #[test]
+    fn limbs_of_the_sprout_are_its_divisors() {
+        let p = grafted(3);
+        let modulus = Modulus::of_range(2..3).lcm(Modulus::of_sprout(0b10, 3));
+        assert_eq!(p.limb_moduli(modulus), [p.factor(2), 1_073_479_681, 8]);
+        assert_eq!(p.limb_modulus(p.top(), Modulus::ODD), 65_537 * 1_073_479_681);
+        assert_eq!(p.limb_moduli(p.full()).len(), 10);
+        let log2: f64 = p.limb_moduli(modulus).iter().map(|q| (*q as f64).log2()).sum();
+        assert!((p.log2(modulus) - log2).abs() < 1e-9);
+    }
+
+    /// Against all moduli.
+    #[test]
+    fn grafted_moduli_are_the_nearest() {
+        let (grafted, simple) = (grafted(3), Parameters::new_insecure(literal()).unwrap());
+        for p in [&grafted, &simple] {
+            let sprout = p.top().sprout();
+            let divisors = (0..=sprout.odd()).flat_map(|odd| (0..=sprout.two()).map(move |two| (odd, two)));
+            let moduli: Vec<Modulus> = divisors
+                .flat_map(|(odd, two)| {
+                    (0..=p.unit_count())
+                        .map(move |l| Modulus::of_range(0..l).lcm(Modulus::of_sprout(odd, two)))
+                })
+                .filter(|m| !m.is_one())
+                .collect();
+            for bits in (-10..4000).map(|i| f64::from(i) / 10.0) {
+                let distance = |m: Modulus| (p.log2(m) - bits).abs();
+                let nearest = moduli.iter().map(|m| distance(*m)).fold(f64::INFINITY, f64::min);
+                let cost = |m: Modulus| m.limb_count() + usize::from(m.contains(Modulus::TWO));
+                let near = moduli.iter().filter(|m| distance(**m) <= nearest + NEAR);
+                let (got, least) = (p.grafted_modulus(bits), near.map(|m| cost(*m)).min().unwrap());
+                assert!(distance(got) <= nearest + NEAR && cost(got) == least, "{bits} {got:?}");
+            }
+        }
+        assert_eq!(grafted.grafted_modulus(16.0), Modulus::of_sprout(1, 0));
+    }
+
+    #[test]
+    fn digits_are_balanced_by_bits() {
+        // 61, 43, 43, 43, 43, 43, 43 bits.
+        for (rank, counts) in
+            [(1, vec![8]), (2, vec![4, 4]), (3, vec![3, 3, 2]), (4, vec![2, 2, 2, 2]), (5, vec![2, 2, 2, 2])]
+        {
+            let p = grafted(rank);
+            let digits: Vec<_> = p.digits(p.top()).map(|(_, d)| d).collect();
+            assert_eq!(digits.iter().map(|d| d.limb_count()).collect::<Vec<_>>(), counts, "rank {rank}");
+            assert_eq!(digits.iter().fold(Modulus::ONE, |m, d| m.lcm(*d)), p.top());
+        }
+        let p = grafted(4);
+        let modulus = Modulus::of_range(0..2).lcm(Modulus::of_sprout(1, 4));
+        let parts = [Modulus::of_sprout(1, 4), Modulus::of_range(0..2)];
+        assert_eq!(p.digits(modulus).collect::<Vec<_>>(), parts.into_iter().enumerate().collect::<Vec<_>>());
+        assert_eq!(p.digits(Modulus::of_factor(5)).collect::<Vec<_>>(), [(3, Modulus::of_factor(5))]);
     }
 
     #[test]

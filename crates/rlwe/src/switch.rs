@@ -49,11 +49,11 @@ impl SwitchPlan {
         let product =
             |m: Modulus, p: u64| m.factors().fold(1 % p, |acc, i| mul_mod(acc, parameters.factor(i) % p, p));
         let inverse = |m: Modulus, p: u64| inv_mod(product(m, p), p);
-        let mut targets = parameters.primes(to);
+        let mut targets = parameters.limb_moduli(to);
         if t > 1 {
             targets.push(t);
         }
-        let converter = BaseConverter::new(&parameters.primes(dropped), &targets, context.kernel());
+        let converter = BaseConverter::new(&parameters.limb_moduli(dropped), &targets, context.kernel());
         let inputs = context
             .rings(dropped)
             .enumerate()

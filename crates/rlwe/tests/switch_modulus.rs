@@ -13,7 +13,7 @@ use rand_chacha::{
 };
 
 fn product(context: &hippocrene_rlwe::Context, modulus: Modulus) -> BigInt {
-    context.parameters().primes(modulus).into_iter().map(BigInt::from).product()
+    context.parameters().limb_moduli(modulus).into_iter().map(BigInt::from).product()
 }
 
 proptest! {
@@ -24,7 +24,7 @@ proptest! {
         from in 1u128..1 << 8, to in 1u128..1 << 8, t in prop_oneof![Just(1u64), Just(65537), Just(257), Just(2)], seed: u64, evaluation: bool,
     ) {
         let context = insecure(5, 6, 2, 3);
-        let (from, to) = (Modulus::from_bits(from), Modulus::from_bits(to));
+        let (from, to) = (Modulus::from_parts(from, 0, 0).unwrap(), Modulus::from_parts(to, 0, 0).unwrap());
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
         let (q, q_new) = (product(&context, from), product(&context, to));
         let mut values: Vec<BigInt> = (0..context.degree()).map(|_| { let mut bytes = [0; 64]; rng.fill_bytes(&mut bytes); BigInt::from_signed_bytes_le(&bytes) % (&q / 2) }).collect();

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    EvaluationKeys, Modulus, Parameters, ParametersLiteral, SecretDistribution, SecretKey,
+    EvaluationKeys, Modulus, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
 };
 use num_complex::Complex64;
 
@@ -26,6 +26,7 @@ pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
         log_degree,
         units,
         specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
+        sprout: Sprout::default(),
         gadget_rank: (depth + 1).div_ceil(2),
         secret: SecretDistribution::Ternary,
     })

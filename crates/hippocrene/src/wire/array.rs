@@ -22,7 +22,7 @@ const FIXED_BYTES: usize = 24;
 /// Bytes of an axis: length and stride.
 const AXIS_BYTES: usize = 16;
 /// Bytes of the head of a ciphertext.
-const HEAD_BYTES: usize = 56;
+const HEAD_BYTES: usize = 58;
 
 /// Flags of an array.
 const COMPLEX: u32 = 1;
@@ -111,7 +111,9 @@ impl CiphertextHead {
 
     fn write(&self, out: &mut Vec<u8>) {
         let (mantissa, exponent) = self.scale.to_parts();
-        out.extend(self.modulus.to_bits().to_le_bytes());
+        let (words, odd, two) = self.modulus.to_parts();
+        out.extend(words.to_le_bytes());
+        out.extend([odd, two]);
         out.extend(mantissa.to_le_bytes());
         out.extend(exponent.to_le_bytes());
         out.extend(self.parts.to_le_bytes());
@@ -120,9 +122,16 @@ impl CiphertextHead {
     }
 
     fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
-        let modulus = Modulus::from_bits(cursor.u128()?);
+        let words = cursor.u128()?;
+        let [odd, two] = cursor.array()?;
+        let modulus = Modulus::from_parts(words, odd, two).ok_or_else(|| {
+            let (have, need) =
+                (format!("{words:#x} with sprout {odd} and 2^{two}"), "bits 126 and 127 as the sprout says");
+            FormatError::field("the modulus of a ciphertext", have, need)
+        })?;
         if modulus.is_one() {
-            return Err(FormatError::field("the modulus of a ciphertext", 1, "a product of units"));
+            let need = "a product of units and sprout divisors";
+            return Err(FormatError::field("the modulus of a ciphertext", 1, need));
         }
         let mantissa = cursor.u128()?;
         let scale = checked_scale(mantissa, cursor.i32()?)?;
@@ -282,9 +291,10 @@ impl ArrayHead {
         }
         for ciphertext in &self.ciphertexts {
             if !ciphertext.modulus.divides(parameters.top()) {
-                let need = format!("a product of the {} units", parameters.unit_count());
+                let need = format!("a divisor of the {} units and the sprout", parameters.unit_count());
                 let factors: Vec<usize> = ciphertext.modulus.factors().collect();
-                let have = format!("the product of factors {factors:?}");
+                let (_, odd, two) = ciphertext.modulus.to_parts();
+                let have = format!("at positions {factors:?}, of the sprout {odd:#b} and 2^{two}");
                 return Err(FormatError::field("the modulus of a ciphertext", have, need));
             }
         }

@@ -95,8 +95,8 @@ pub enum FormatError {
         /// What it may hold.
         need: String,
     },
-    /// A residue that is not below its prime.
-    #[error("{what}: residue {position} of limb {limb} is {value}, not below its prime {prime}")]
+    /// A residue that is not below its modulus.
+    #[error("{what}: residue {position} of limb {limb} is {value}, not below its modulus {modulus}")]
     Residue {
         /// The polynomial.
         what: &'static str,
@@ -106,8 +106,8 @@ pub enum FormatError {
         position: usize,
         /// The residue.
         value: u64,
-        /// The prime of the limb.
-        prime: u64,
+        /// The modulus of the limb.
+        modulus: u64,
     },
 }
 

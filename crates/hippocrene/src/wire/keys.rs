@@ -97,7 +97,7 @@ impl PublicKey {
         let mut out = header::begin(Kind::PublicKey, parameters.digest(), Some(self.key()), payload);
         write_settings(&mut out, settings);
         out.extend(self.inner().seed().as_bytes());
-        Widths::of_primes(parameters).write_poly(&mut out, self.inner().b(), parameters.top());
+        Widths::of_moduli(parameters).write_poly(&mut out, self.inner().b(), parameters.top());
         header::finish(&mut out);
         out
     }
@@ -127,7 +127,7 @@ impl PublicKey {
         let session = Session::new(settings, threads)?;
         let context = session.context().rlwe();
         let seed = Seed::from_bytes(cursor.array()?);
-        let (widths, top) = (Widths::of_primes(context.parameters()), context.parameters().top());
+        let (widths, top) = (Widths::of_moduli(context.parameters()), context.parameters().top());
         let b = widths.read_poly(&mut cursor, context, top, "public key")?;
         let inner = rlwe::PublicKey::from_parts(context, header.key, seed, b)?;
         Ok(PublicKey::new(session, inner))
@@ -165,7 +165,7 @@ impl EvaluationKeys {
         let mut out = header::begin(Kind::EvaluationKeys, parameters.digest(), Some(self.key()), payload);
         write_settings(&mut out, settings);
         contents.write(&mut out);
-        let widths = Widths::of_primes(parameters);
+        let widths = Widths::of_moduli(parameters);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
             out.extend(key.seed().as_bytes());
             for b in key.b() {
@@ -232,14 +232,14 @@ impl EvaluationKeys {
 
 /// What a public key takes after the settings.
 pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
-    SEED_BYTES as u64 + Widths::of_primes(parameters).poly_bytes(parameters.degree(), parameters.top())
+    SEED_BYTES as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
 }
 
 /// What a switching key takes.
 fn switching_key_bytes(parameters: &Parameters) -> u64 {
     let digits = parameters.digits(parameters.top()).count() as u64;
     SEED_BYTES as u64
-        + digits * Widths::of_primes(parameters).poly_bytes(parameters.degree(), parameters.full())
+        + digits * Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.full())
 }
 
 fn read_switching_key(
@@ -248,7 +248,7 @@ fn read_switching_key(
     what: &'static str,
 ) -> Result<SwitchingKey, Error> {
     let parameters = context.parameters();
-    let widths = Widths::of_primes(parameters);
+    let widths = Widths::of_moduli(parameters);
     cursor.enter(what);
     let seed = Seed::from_bytes(cursor.array()?);
     let b = parameters

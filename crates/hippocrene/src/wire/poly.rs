@@ -11,22 +11,23 @@ use super::{
     packing::{pack, packed_bytes, unpack, width},
 };
 
-/// For each factor, the bits that a residue takes.
+/// For each position, the bits that a residue takes.
 #[derive(Debug, Clone)]
 pub(super) struct Widths {
     factors: Modulus,
-    /// In ascending order of the factors.
+    /// In ascending order of the positions.
     widths: Vec<u8>,
 }
 
 impl Widths {
-    /// The bit lengths of all primes.
-    pub(super) fn of_primes(parameters: &Parameters) -> Self {
+    /// What the largest residues at each position of `PQ_max` need.
+    pub(super) fn of_moduli(parameters: &Parameters) -> Self {
         let factors = parameters.full();
-        Widths { factors, widths: parameters.primes(factors).into_iter().map(|q| width(q) as u8).collect() }
+        let widths = parameters.limb_moduli(factors).into_iter().map(|q| width(q - 1) as u8);
+        Widths { factors, widths: widths.collect() }
     }
 
-    /// The widths of the given polynomials, which is to say of their largest residue modulo each factor.
+    /// The widths of the given polynomials, which is to say of their largest residue at each position.
     pub(super) fn of_polys<'a>(polys: impl Iterator<Item = (Modulus, &'a Poly)> + Clone) -> Self {
         let factors = polys.clone().fold(Modulus::ONE, |all, (modulus, _)| all.lcm(modulus));
         let mut widths = vec![1u8; factors.limb_count()];
@@ -40,7 +41,7 @@ impl Widths {
         Widths { factors, widths }
     }
 
-    /// Reads the widths of the factors of `factors`, a byte each.
+    /// Reads the widths of the positions of `factors`, a byte each.
     pub(super) fn read(cursor: &mut Cursor<'_>, factors: Modulus) -> Result<Self, FormatError> {
         let widths = cursor.take(factors.limb_count())?.to_vec();
         match widths.iter().find(|w| !(1..=61).contains(*w)) {
@@ -54,10 +55,10 @@ impl Widths {
         &self.widths
     }
 
-    /// Checks that no width is larger than the prime needs; the factors are factors of these parameters.
+    /// Checks that no width is larger than the modulus of the position needs; the positions are positions of these parameters.
     pub(super) fn check(&self, parameters: &Parameters) -> Result<(), FormatError> {
-        for (have, q) in self.widths.iter().zip(parameters.primes(self.factors)) {
-            let need = width(q);
+        for (have, q) in self.widths.iter().zip(parameters.limb_moduli(self.factors)) {
+            let need = width(q - 1);
             if u32::from(*have) > need {
                 return Err(FormatError::field(
                     "the bits of a residue",
@@ -86,7 +87,7 @@ impl Widths {
         }
     }
 
-    /// Reads a polynomial modulo `modulus` and checks that every residue is below its prime.
+    /// Reads a polynomial modulo `modulus` and checks that every residue is below the modulus of its limb.
     pub(super) fn read_poly(
         &self,
         cursor: &mut Cursor<'_>,
@@ -94,9 +95,9 @@ impl Widths {
         modulus: Modulus,
         what: &'static str,
     ) -> Result<Poly, FormatError> {
-        let primes = context.parameters().primes(modulus);
+        let moduli = context.parameters().limb_moduli(modulus);
         cursor.enter(what);
-        let mut limbs = Vec::with_capacity(primes.len());
+        let mut limbs = Vec::with_capacity(moduli.len());
         for factor in modulus.factors() {
             let width = self.of(factor);
             limbs.push((width, cursor.take(packed_bytes(width, context.degree()))?));
@@ -104,18 +105,18 @@ impl Widths {
         let mut poly = context.zero(modulus, Domain::Evaluation);
         let bad = OnceLock::new();
         poly.for_each_limb(context.threads(), |limb, out| {
-            let (prime, (width, packed)) = (primes[limb], limbs[limb]);
+            let (bound, (width, packed)) = (moduli[limb], limbs[limb]);
             unpack(out, packed, width);
             // The largest first: it is quick, and only a wrong file needs the position.
-            if out.iter().fold(0, |max, x| max.max(*x)) >= prime
-                && let Some(position) = out.iter().position(|x| *x >= prime)
+            if out.iter().fold(0, |max, x| max.max(*x)) >= bound
+                && let Some(position) = out.iter().position(|x| *x >= bound)
             {
                 bad.get_or_init(|| FormatError::Residue {
                     what,
                     limb,
                     position,
                     value: out[position],
-                    prime,
+                    modulus: bound,
                 });
             }
         });

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use hippocrene_ckks::Scale;
-use hippocrene_rlwe::{MAX_FACTORS, Parameters, ParametersLiteral, RlweError, SecretDistribution};
+use hippocrene_rlwe::{
+    MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution, Sprout,
+};
 
 use super::{
     FormatError, Kind,
@@ -14,7 +16,7 @@ use super::{
 use crate::{Error, Settings};
 
 /// Bytes of the fields before the primes.
-const FIXED_BYTES: usize = 40;
+const FIXED_BYTES: usize = 48;
 
 /// The largest absolute value of `floor(log2(scale))`.
 const MAX_SCALE_BITS: i32 = 1000;
@@ -30,25 +32,26 @@ pub(super) enum Security {
 
 /// Bytes that settings take.
 pub(super) fn settings_bytes(settings: &Settings) -> usize {
-    FIXED_BYTES + 8 * settings.parameters().full().limb_count()
+    let ParametersLiteral { units, specials, sprout, .. } = settings.parameters().literal();
+    FIXED_BYTES + 8 * (units.len() + specials.len() + sprout.primes.len())
 }
 
 /// Appends settings.
 pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
-    let ParametersLiteral { log_degree, units, specials, gadget_rank, secret } =
+    let ParametersLiteral { log_degree, units, specials, sprout, gadget_rank, secret } =
         settings.parameters().literal();
     let weight = match secret {
         SecretDistribution::Ternary => 0,
         SecretDistribution::SparseTernary { weight } => *weight,
     };
-    for field in [*log_degree, units.len() as u32, specials.len() as u32, *gadget_rank as u32, weight as u32]
-    {
+    let counts = [units.len() as u32, specials.len() as u32, *gadget_rank as u32, weight as u32];
+    for field in [*log_degree].into_iter().chain(counts).chain([sprout.two, sprout.primes.len() as u32]) {
         out.extend(field.to_le_bytes());
     }
     let (mantissa, exponent) = settings.scale().to_parts();
     out.extend(exponent.to_le_bytes());
     out.extend(mantissa.to_le_bytes());
-    for prime in units.iter().chain(specials) {
+    for prime in units.iter().chain(specials).chain(&sprout.primes) {
         out.extend(prime.to_le_bytes());
     }
 }
@@ -64,6 +67,7 @@ pub(super) fn read_settings(
     let (units, specials) = (cursor.u32()? as usize, cursor.u32()? as usize);
     let gadget_rank = cursor.u32()? as usize;
     let weight = cursor.u32()? as usize;
+    let (two, odd) = (cursor.u32()?, cursor.u32()? as usize);
     let exponent = cursor.i32()?;
     let scale = checked_scale(cursor.u128()?, exponent)?;
     let count = units.saturating_add(specials);
@@ -72,16 +76,21 @@ pub(super) fn read_settings(
             FormatError::field("the number of primes", count, format!("at most {MAX_FACTORS}")).into()
         );
     }
-    let mut primes = Vec::with_capacity(count);
-    for _ in 0..count {
+    if odd > MAX_SPROUT_PRIMES {
+        let need = format!("at most {MAX_SPROUT_PRIMES}");
+        return Err(FormatError::field("the number of odd primes of the sprout", odd, need).into());
+    }
+    let mut primes = Vec::with_capacity(count + odd);
+    for _ in 0..count + odd {
         primes.push(cursor.u64()?);
     }
+    let sprout = Sprout { two, primes: primes.split_off(count) };
     let specials = primes.split_off(units);
     let secret = match weight {
         0 => SecretDistribution::Ternary,
         weight => SecretDistribution::SparseTernary { weight },
     };
-    let literal = ParametersLiteral { log_degree, units: primes, specials, gadget_rank, secret };
+    let literal = ParametersLiteral { log_degree, units: primes, specials, sprout, gadget_rank, secret };
     let parameters = match (Parameters::new(literal.clone()), security) {
         (Err(RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. }), Security::Waived) => {
             Parameters::new_insecure(literal)

@@ -4,7 +4,7 @@
 use hippocrene::{ClientKey, KeyRequest, Server, Settings};
 use hippocrene_ckks::Scale;
 use hippocrene_ring::primes;
-use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution};
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
 /// Ring degree `2^log_degree`, a base prime of 50 bits, `depth` primes of 40, scale 2^40. Insecure.
 pub fn insecure_settings(log_degree: u32, depth: usize) -> Settings {
@@ -15,6 +15,7 @@ pub fn insecure_settings(log_degree: u32, depth: usize) -> Settings {
         log_degree,
         units,
         specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
+        sprout: Sprout::default(),
         gadget_rank: (depth + 1).div_ceil(2),
         secret: SecretDistribution::Ternary,
     })

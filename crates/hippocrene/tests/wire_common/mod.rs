@@ -4,7 +4,7 @@
 use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, PublicKey, Server, Settings};
 use hippocrene_ckks::Scale;
 use hippocrene_ring::{primes, sample::Seed};
-use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution};
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
 /// A base prime of 48 bits, two primes of 40, one special of 48. Insecure.
 pub fn settings(log_degree: u32) -> Settings {
@@ -17,6 +17,7 @@ pub fn settings(log_degree: u32) -> Settings {
         log_degree,
         units,
         specials: vec![large[1]],
+        sprout: Sprout::default(),
         gadget_rank: 3,
         secret: SecretDistribution::Ternary,
     };

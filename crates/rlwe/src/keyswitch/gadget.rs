@@ -37,8 +37,8 @@ impl Decomposition {
             .map(|(index, factors)| {
                 let others = extended.without(factors);
                 let converter = BaseConverter::new(
-                    &parameters.primes(factors),
-                    &parameters.primes(others),
+                    &parameters.limb_moduli(factors),
+                    &parameters.limb_moduli(others),
                     context.kernel(),
                 );
                 Digit { index, factors, others, converter }

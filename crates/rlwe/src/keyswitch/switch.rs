@@ -9,7 +9,7 @@ use super::gadget::Decomposition;
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     context::LimbRefs,
-    modulus::MAX_FACTORS,
+    modulus::MAX_LIMBS,
     noise::{self, Noise},
     switch::{GROUP, Remainder},
 };
@@ -28,7 +28,7 @@ pub struct Decomposed<'a> {
     /// The coefficients of the digits: what base conversion extends.
     coefficients: Scratch<'a>,
     /// For each digit its limbs modulo the other factors of `PQ`, if they were extended at once.
-    extended: Option<ArrayVec<Scratch<'a>, MAX_FACTORS>>,
+    extended: Option<ArrayVec<Scratch<'a>, MAX_LIMBS>>,
 }
 
 impl Context {
@@ -228,7 +228,7 @@ impl Context {
         added: [Option<&Poly>; 2],
     ) {
         let (factor, gadget) = (targets[i], &*decomposed.plan);
-        let digits: ArrayVec<(usize, &[u64]), MAX_FACTORS> = gadget
+        let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = gadget
             .digits
             .iter()
             .enumerate()

@@ -2,7 +2,7 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene_ring::{Domain, Poly, RnsBasis, Threads, primes::ntt_primes};
-use hippocrene_rlwe::{Context, Modulus, Parameters, ParametersLiteral, SecretDistribution};
+use hippocrene_rlwe::{Context, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use num_bigint::BigInt;
 
 /// Units of 40, specials of 41 bits, at ring degree `2^log_degree`.
@@ -22,6 +22,7 @@ pub fn insecure_with(
         log_degree,
         units: ntt_primes(40, degree, units, &[]).unwrap(),
         specials: ntt_primes(41, degree, specials, &[]).unwrap(),
+        sprout: Sprout::default(),
         gadget_rank,
         secret,
     })
@@ -48,7 +49,8 @@ pub fn insecure_sizes(
             .collect()
     };
     let (units, specials) = (primes(units), primes(specials));
-    let literal = ParametersLiteral { log_degree, units, specials, gadget_rank, secret };
+    let literal =
+        ParametersLiteral { log_degree, units, specials, sprout: Sprout::default(), gadget_rank, secret };
     Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
 }
 
@@ -56,14 +58,14 @@ pub fn insecure_sizes(
 pub fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt> {
     let mut poly = poly.clone();
     context.to_coefficient(&mut poly, modulus);
-    let basis = RnsBasis::new(&context.parameters().primes(modulus)).unwrap();
+    let basis = RnsBasis::new(&context.parameters().limb_moduli(modulus)).unwrap();
     let limbs: Vec<&[u64]> = poly.limbs().collect();
     basis.compose_limbs(&limbs)
 }
 
 /// The polynomial with these coefficients, in the coefficient domain.
 pub fn polynomial(context: &Context, values: &[BigInt], modulus: Modulus) -> Poly {
-    let basis = RnsBasis::new(&context.parameters().primes(modulus)).unwrap();
+    let basis = RnsBasis::new(&context.parameters().limb_moduli(modulus)).unwrap();
     let mut poly = context.zero(modulus, Domain::Coefficient);
     let mut residues = vec![0; modulus.limb_count()];
     for (i, value) in values.iter().enumerate() {
