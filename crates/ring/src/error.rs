@@ -18,6 +18,12 @@ pub enum RingError {
         /// The offending modulus.
         modulus: u64,
     },
+    /// A power of two is out of range.
+    #[error("modulus 2^{exponent} is not supported: an exponent from 1 to 60 is needed")]
+    Exponent {
+        /// The offending exponent.
+        exponent: u32,
+    },
     /// A modulus is not prime.
     #[error("modulus {modulus} is not prime")]
     NotPrime {

@@ -13,6 +13,7 @@ mod kernel;
 mod memory;
 pub mod ntt;
 pub mod poly;
+mod power_of_two;
 pub mod primes;
 mod ring;
 pub mod sample;

@@ -1,14 +1,20 @@
 //! Residue rings: what a limb is computed in.
 
 use crate::{
-    Kernel, RingError,
+    Automorphism, Domain, Kernel, RingError,
     elementwise::{Elementwise, Scalar},
     ntt::NttPlan,
+    power_of_two::PowerOfTwo,
 };
 
 /// The ring of one limb, `Z_q[X]/(X^N + 1)`, with its kernels.
 ///
-/// Its modulus is a prime or a product of primes; both answer to the same operations, and who calls does not ask which it is.
+/// Its modulus is a prime, a product of primes or a power of two. All answer to the same operations, and who calls does not ask which
+/// it is:
+/// - [`ResidueRing::ntt`] goes between the two domains. Modulo a power of two there is no transform; a limb holds its coefficients in
+///   both domains.
+/// - The operations of [`ResidueRing::elementwise`], on limbs in the evaluation domain, are those of the ring: products are products of
+///   polynomials. The linear ones are so in the coefficient domain too.
 #[derive(Debug, Clone)]
 pub struct ResidueRing {
     ntt: NttPlan,
@@ -33,10 +39,40 @@ impl ResidueRing {
     /// When the degree or the product is not supported, two primes are equal, or there is no transform.
     pub fn composite(primes: &[u64], degree: usize, kernel: Kernel) -> Result<Self, RingError> {
         let ntt = NttPlan::composite(primes, degree, kernel)?;
-        let q = primes.iter().product();
-        let elementwise = Elementwise::new(q, kernel);
+        let elementwise = Elementwise::new(primes.iter().product(), kernel);
+        Ok(Self::new(ntt, elementwise, degree))
+    }
+
+    /// The ring of `2^exponent`, `1 <= exponent <= 60`.
+    ///
+    /// Products are computed over the integers, modulo primes that are the ring's own choice (GRAFT C.6): `p` of them, with
+    /// `2 N 2^(2 exponent - 2) < g_1 .. g_p / 2`. A product costs `3p` transforms, a tensor product `7p` (a square `5p`), an inner product of `d`
+    /// digits `(d + 2) p` (and `2p` for every 32 digits, or fewer where the bound says so). They take and return their memory by a lock.
+    ///
+    /// # Errors
+    /// When the degree or the exponent is not supported.
+    pub fn power_of_two(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
+        let arithmetic = PowerOfTwo::new(exponent, degree, kernel)?;
+        Ok(Self::of_power(arithmetic, degree))
+    }
+
+    /// The rings of `2^1 .. 2^largest`, in this order, which share their tables.
+    ///
+    /// # Errors
+    /// As [`ResidueRing::power_of_two`].
+    pub fn powers_of_two(largest: u32, degree: usize, kernel: Kernel) -> Result<Vec<Self>, RingError> {
+        let all = PowerOfTwo::all(largest, degree, kernel)?;
+        Ok(all.into_iter().map(|arithmetic| Self::of_power(arithmetic, degree)).collect())
+    }
+
+    fn of_power(arithmetic: PowerOfTwo, degree: usize) -> Self {
+        let ntt = NttPlan::identity(arithmetic.words, degree);
+        Self::new(ntt, Elementwise::power_of_two(arithmetic), degree)
+    }
+
+    fn new(ntt: NttPlan, elementwise: Elementwise, degree: usize) -> Self {
         assert!(ntt.lazy_bound() <= elementwise.lazy_multiple(), "products take what transforms leave");
-        Ok(ResidueRing { ntt, elementwise, modulus: q, degree })
+        ResidueRing { ntt, modulus: elementwise.modulus(), elementwise, degree }
     }
 
     /// The modulus `q`.
@@ -67,5 +103,28 @@ impl ResidueRing {
     /// A constant of this ring, prepared for multiplications.
     pub fn scalar(&self, c: u64) -> Scalar {
         self.elementwise.scalar(c)
+    }
+
+    /// Sets `out` to the image of `a`, one limb each in `domain`, of residues in `[0, q)`.
+    ///
+    /// # Panics
+    /// When a limb or the automorphism is not of the ring degree.
+    pub fn apply_automorphism(
+        &self,
+        automorphism: &Automorphism,
+        domain: Domain,
+        out: &mut [u64],
+        a: &[u64],
+    ) {
+        if domain == Domain::Coefficient || self.ntt.is_identity() {
+            automorphism.apply_coefficient(self.modulus, out, a);
+        } else {
+            automorphism.apply_evaluation(out, a);
+        }
+    }
+
+    /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
+    pub fn forget(&self) {
+        self.elementwise.forget();
     }
 }

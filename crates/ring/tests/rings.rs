@@ -1,9 +1,11 @@
 //! One suite for every kind of ring and every kernel, against schoolbook multiplication.
 
 use hippocrene_ring::{
-    Kernel, ResidueRing, RingError,
+    Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed,
+    arith::{add_mod, centred, mul_mod, neg_mod, signed_mod, sub_mod},
     primes::{is_prime, ntt_primes, ntt_primes_below},
 };
+use proptest::prelude::*;
 
 /// Splitmix64: reproducible residues.
 fn random(seed: u64, bound: u64, n: usize) -> Vec<u64> {
@@ -69,6 +71,355 @@ fn reducing_commutes_with_transforms_of_composite_rings() {
     }
 }
 
+/// The rings of all kinds, of one kernel.
+fn rings(degree: usize, kernel: Kernel) -> Vec<ResidueRing> {
+    let primes = [20, 48, 50, 61].map(|bits| ntt_primes(bits, degree, 1, &[]).unwrap()[0]);
+    let primes = primes.iter().map(|&q| ResidueRing::prime(q, degree, kernel).unwrap());
+    let composites =
+        composites(degree).into_iter().map(|q| ResidueRing::composite(&q, degree, kernel).unwrap());
+    let exponents = [1, 2, 3, 15, 16, 19, 20, 31, 32, 33, 47, 48, 49, 59, 60];
+    let powers = exponents.map(|e| ResidueRing::power_of_two(e, degree, kernel).unwrap());
+    let shared = ResidueRing::powers_of_two(60, degree, kernel).unwrap();
+    let shared = [1, 15, 19, 59].map(|e| shared[e - 1].clone());
+    primes.chain(composites).chain(powers).chain(shared).collect()
+}
+
+/// The product in `Z_q[X]/(X^N + 1)`, by its definition.
+fn schoolbook(a: &[u64], b: &[u64], q: u64) -> Vec<u64> {
+    let n = a.len();
+    let mut product = vec![0; n];
+    for (i, &x) in a.iter().enumerate() {
+        for (j, &y) in b.iter().enumerate() {
+            let (k, term) = ((i + j) % n, mul_mod(x, y, q));
+            product[k] = if i + j < n { add_mod(product[k], term, q) } else { sub_mod(product[k], term, q) };
+        }
+    }
+    product
+}
+
+/// `f` at every position.
+fn each(a: &[u64], b: &[u64], f: impl Fn(u64, u64) -> u64) -> Vec<u64> {
+    a.iter().zip(b).map(|(a, b)| f(*a, *b)).collect()
+}
+
+/// Random polynomials of one ring, in both domains.
+struct Case<'a> {
+    ring: &'a ResidueRing,
+    seed: u64,
+}
+
+impl Case<'_> {
+    /// Coefficients, of which some, in one polynomial of four, are extreme.
+    fn coefficients(&mut self) -> Vec<u64> {
+        self.seed += 1;
+        let (q, n) = (self.ring.modulus(), self.ring.degree());
+        let mut a = random(self.seed, q, n);
+        if self.seed % 4 == 0 {
+            let extremes = [0, 1 % q, q - 1, q / 2, q / 2 - 1];
+            a.iter_mut().step_by(3).for_each(|x| *x = extremes[(*x % 5) as usize]);
+        }
+        a
+    }
+
+    fn values(&self, a: &[u64]) -> Vec<u64> {
+        let mut a = a.to_vec();
+        self.ring.ntt().forward(&mut a);
+        assert!(a.iter().all(|&x| x < self.ring.modulus()));
+        a
+    }
+
+    fn zeros(&self) -> Vec<u64> {
+        vec![0; self.ring.degree()]
+    }
+
+    /// Checks that `values`, in the evaluation domain, are those of `coefficients`.
+    fn check(&self, values: &[u64], coefficients: &[u64], what: &str) {
+        let (q, mut a) = (self.ring.modulus(), values.to_vec());
+        assert!(a.iter().all(|&x| x < q), "{what} modulo {q}");
+        self.ring.ntt().inverse(&mut a);
+        assert!(a == coefficients, "{what} modulo {q}");
+    }
+}
+
+fn transforms(case: &mut Case) {
+    let (q, ntt) = (case.ring.modulus(), case.ring.ntt());
+    let a = case.coefficients();
+    let lazy: Vec<u64> = a.iter().enumerate().map(|(i, x)| x + q * (i as u64 % 2)).collect();
+    let values = case.values(&a);
+    case.check(&values, &a, "there and back");
+    let mut out = lazy.clone();
+    ntt.forward_lazy(&mut out);
+    assert!(out.iter().all(|&x| x < ntt.lazy_bound() * q));
+    assert_eq!(each(&out, &out, |x, _| x % q), values);
+    out = each(&values, &lazy, |x, lazy| if lazy < q { x } else { x + q });
+    ntt.inverse(&mut out);
+    assert_eq!(out, a);
+    for c in [0, 1, q / 2, q - 1] {
+        let mut out = each(&values, &lazy, |x, lazy| if lazy < q { x } else { x + q });
+        ntt.inverse_scaled(&mut out, &ntt.inverse_factor(c));
+        assert_eq!(out, each(&a, &a, |a, _| mul_mod(a, c, q)));
+    }
+}
+
+fn linear(case: &mut Case) {
+    let (q, e) = (case.ring.modulus(), case.ring.elementwise());
+    let (a, b, mut out) = (case.coefficients(), case.coefficients(), case.zeros());
+    let sum = each(&a, &b, |a, b| add_mod(a, b, q));
+    let difference = each(&a, &b, |a, b| sub_mod(a, b, q));
+    e.add(&mut out, &a, &b);
+    assert_eq!(out, sum);
+    out.copy_from_slice(&a);
+    e.add_assign(&mut out, &b);
+    assert_eq!(out, sum);
+    e.sub(&mut out, &a, &b);
+    assert_eq!(out, difference);
+    out.copy_from_slice(&a);
+    e.sub_assign(&mut out, &b);
+    assert_eq!(out, difference);
+    out.copy_from_slice(&b);
+    e.sub_from_assign(&mut out, &a);
+    assert_eq!(out, difference);
+    out.copy_from_slice(&a);
+    e.neg_assign(&mut out);
+    assert_eq!(out, each(&a, &a, |a, _| neg_mod(a, q)));
+    out.copy_from_slice(&a);
+    e.add_scalar_assign(&mut out, b[0]);
+    assert_eq!(out, each(&a, &a, |a, _| add_mod(a, b[0], q)));
+
+    let lazy = each(&b, &a, |b, a| b + a % e.lazy_multiple() * q);
+    let twice = each(&a, &b, |a, b| a + b % 2 * q);
+    for c in [0, 1, q / 2, q - 1, b[1]] {
+        let s = case.ring.scalar(c);
+        assert_eq!(s.value(), c % q);
+        let product = each(&b, &b, |b, _| mul_mod(b, c, q));
+        let sum = each(&a, &product, |a, b| add_mod(a, b, q));
+        e.mul_scalar(&mut out, &lazy, &s);
+        assert_eq!(out, product);
+        out.copy_from_slice(&lazy);
+        e.mul_scalar_assign(&mut out, &s);
+        assert_eq!(out, product);
+        out.copy_from_slice(&a);
+        e.mul_scalar_add_assign(&mut out, &lazy, &s);
+        assert_eq!(out, sum);
+        e.add_mul_scalar(&mut out, &a, &lazy, &s);
+        assert_eq!(out, sum);
+        e.sub_mul_scalar(&mut out, &twice, &lazy, &s);
+        assert_eq!(out, each(&a, &b, |a, b| mul_mod(sub_mod(a, b, q), c, q)));
+    }
+}
+
+fn reductions(case: &mut Case) {
+    let (q, e, mut out) = (case.ring.modulus(), case.ring.elementwise(), case.zeros());
+    let mut words = random(case.seed, u64::MAX, out.len());
+    words[..4].copy_from_slice(&[0, u64::MAX, 1 << 63, (1 << 63) - 1]);
+    e.reduce(&mut out, &words);
+    assert_eq!(out, each(&words, &words, |x, _| x % q));
+    let signed: Vec<i64> = words.iter().map(|&x| x as i64).collect();
+    e.from_signed(&mut out, &signed);
+    assert_eq!(out, each(&words, &words, |x, _| signed_mod(x as i64, q)));
+    for from in [2, 3, 1 << 15, 65537, (1 << 48) - 59, (1 << 62) - 1] {
+        let mut residues = each(&words, &words, |x, _| x % from);
+        residues[..4].copy_from_slice(&[0, from - 1, from / 2, from - from / 2]);
+        e.reduce_centred(&mut out, &residues, from);
+        // Of the two that are half of an even modulus, the negative one.
+        let of = |x| if 2 * x == from { -(x as i64) } else { centred(x, from) };
+        assert_eq!(out, each(&residues, &residues, |x, _| signed_mod(of(x), q)), "from {from} to {q}");
+    }
+}
+
+fn products(case: &mut Case) {
+    let (q, e) = (case.ring.modulus(), case.ring.elementwise());
+    let [a0, a1, b0, b1] = [(); 4].map(|()| case.coefficients());
+    let [v0, v1, w0, w1] = [&a0, &a1, &b0, &b1].map(|a| case.values(a));
+    let sum = |a: &[u64], b: &[u64]| each(a, b, |a, b| add_mod(a, b, q));
+    let [c00, c01, c10, c11] =
+        [(&a0, &b0), (&a0, &b1), (&a1, &b0), (&a1, &b1)].map(|(a, b)| schoolbook(a, b, q));
+    let mut out = [(); 3].map(|()| case.zeros());
+    let [x, y, z] = &mut out;
+    e.mul(x, &v0, &w0);
+    case.check(x, &c00, "mul");
+    x.copy_from_slice(&v1);
+    e.mul_assign(x, &w0);
+    case.check(x, &c10, "mul_assign");
+    e.mul_add_assign(x, &v0, &w1);
+    case.check(x, &sum(&c01, &c10), "mul_add_assign");
+    e.tensor(x, y, z, &v0, &v1, &w0, &w1);
+    case.check(x, &c00, "tensor, 0");
+    case.check(y, &sum(&c01, &c10), "tensor, 1");
+    case.check(z, &c11, "tensor, 2");
+    e.square(x, y, z, &v0, &w1);
+    case.check(x, &schoolbook(&a0, &a0, q), "square, 0");
+    case.check(y, &sum(&c01, &c01), "square, 1");
+    case.check(z, &schoolbook(&b1, &b1, q), "square, 2");
+}
+
+fn inner_products(case: &mut Case) {
+    let (q, e) = (case.ring.modulus(), case.ring.elementwise());
+    let key: Vec<[Vec<u64>; 2]> = (0..3).map(|_| [case.coefficients(), case.coefficients()]).collect();
+    let values: Vec<_> = key.iter().map(|pair| [case.values(&pair[0]), case.values(&pair[1])]).collect();
+    let pairs: Vec<(&[u64], &[u64])> = values.iter().map(|[b, a]| (&b[..], &a[..])).collect();
+    let prepared = e.prepare_key(&pairs);
+    assert_eq!((prepared.digits(), prepared.length()), (3, case.ring.degree()));
+    for which in [vec![], vec![1], vec![2, 0]] {
+        let x: Vec<Vec<u64>> = which.iter().map(|_| case.coefficients()).collect();
+        let mut lazy = x.clone();
+        lazy.iter_mut().for_each(|x| case.ring.ntt().forward_lazy(x));
+        let digits: Vec<(usize, &[u64])> = which.iter().zip(&lazy).map(|(&d, x)| (d, &x[..])).collect();
+        let mut out = [case.coefficients(), case.coefficients()];
+        let [acc0, acc1] = &mut out;
+        e.inner_product(acc0, acc1, &digits, &prepared);
+        for (part, acc) in out.iter().enumerate() {
+            let expected = which.iter().zip(&x).fold(case.zeros(), |sum, (&d, x)| {
+                each(&sum, &schoolbook(x, &key[d][part], q), |a, b| add_mod(a, b, q))
+            });
+            case.check(acc, &expected, "inner product");
+        }
+    }
+}
+
+fn automorphisms(case: &mut Case) {
+    let (q, n) = (case.ring.modulus(), case.ring.degree());
+    for element in [1, 5, 2 * n - 1, n + 1] {
+        let automorphism = Automorphism::new(n, element).unwrap();
+        let (a, mut out) = (case.coefficients(), case.zeros());
+        let mut expected = case.zeros();
+        for (k, &x) in a.iter().enumerate() {
+            let k = k * element % (2 * n);
+            expected[k % n] = if k < n { x } else { neg_mod(x, q) };
+        }
+        case.ring.apply_automorphism(&automorphism, Domain::Coefficient, &mut out, &a);
+        assert_eq!(out, expected);
+        case.ring.apply_automorphism(&automorphism, Domain::Evaluation, &mut out, &case.values(&a));
+        case.check(&out, &expected, "automorphism");
+    }
+}
+
+fn samples(case: &mut Case) {
+    let (q, mut out) = (case.ring.modulus(), case.zeros());
+    Sampler::new(&Seed::from_bytes([1; 32]), case.seed).uniform(q, &mut out);
+    assert!(out.iter().all(|&x| x < q));
+    assert!(q < 8 || out.iter().any(|&x| x >= q / 2) && out.iter().any(|&x| x < q / 2));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(4))]
+
+    #[test]
+    fn every_operation_of_every_ring(seed in any::<u32>()) {
+        for kernel in Kernel::supported() {
+            for degree in [16, 64, 512] {
+                for ring in rings(degree, kernel) {
+                    let mut case = Case { ring: &ring, seed: u64::from(seed) };
+                    transforms(&mut case);
+                    linear(&mut case);
+                    reductions(&mut case);
+                    if degree < 512 || seed % 2 == 0 {
+                        products(&mut case);
+                        inner_products(&mut case);
+                    }
+                    automorphisms(&mut case);
+                    samples(&mut case);
+                    ring.forget();
+                }
+            }
+        }
+    }
+}
+
+/// Products of polynomials all of whose coefficients are `-2^(e-1)`, and of those with the largest positive ones, summed beyond what one
+/// transform takes.
+#[test]
+fn powers_of_two_at_the_bound() {
+    for (log, exponents) in [(4, 1..=60), (9, 1..=60), (15, 14..=20), (16, 15..=19), (17, 60..=60)] {
+        let n = 1usize << log;
+        for kernel in Kernel::supported() {
+            let rings = ResidueRing::powers_of_two(*exponents.end(), n, kernel).unwrap();
+            for exponent in exponents.clone().step_by(if log == 9 { 5 } else { 1 }) {
+                let (ring, q) = (&rings[exponent as usize - 1], 1u64 << exponent);
+                let e = ring.elementwise();
+                let (least, greatest) = (vec![q / 2; n], vec![q / 2 - 1; n]);
+                // Coefficient k is a sum of k + 1 products minus one of N - 1 - k.
+                let expected = |terms: u64, a: u64, b: u64| -> Vec<u64> {
+                    let product = mul_mod(mul_mod(a, b, q), terms % q, q);
+                    (0..n as i64).map(|k| mul_mod(product, signed_mod(2 * k + 2 - n as i64, q), q)).collect()
+                };
+                let mut out = [(); 3].map(|()| vec![0; n]);
+                let [x, y, z] = &mut out;
+                e.mul(x, &least, &least);
+                assert!(*x == expected(1, q / 2, q / 2), "{kernel}, N = {n}, e = {exponent}");
+                e.tensor(x, y, z, &least, &greatest, &greatest, &least);
+                let [low, mixed] = [(q / 2, q / 2), (q / 2, q / 2 - 1)].map(|(a, b)| expected(1, a, b));
+                let sum = each(&low, &expected(1, q / 2 - 1, q / 2 - 1), |a, b| add_mod(a, b, q));
+                assert!(*x == mixed && *y == sum && *z == mixed, "{kernel}, N = {n}, e = {exponent}");
+                e.square(x, y, z, &least, &greatest);
+                assert!(*y == expected(2, q / 2, q / 2 - 1), "{kernel}, N = {n}, e = {exponent}");
+
+                let key = e.prepare_key(&[(&least, &greatest)]);
+                let digits = [(0, &least[..]); 65];
+                e.inner_product(x, y, &digits, &key);
+                let [low, mixed] = [(q / 2, q / 2), (q / 2, q / 2 - 1)].map(|(a, b)| expected(65, a, b));
+                assert!(*x == low && *y == mixed, "{kernel}, N = {n}, e = {exponent}");
+            }
+        }
+    }
+}
+
+/// A key modulo `2^15`, and digits modulo smaller powers: right modulo those.
+#[test]
+fn one_key_serves_smaller_powers() {
+    let n = 512;
+    for kernel in Kernel::supported() {
+        let rings = ResidueRing::powers_of_two(15, n, kernel).unwrap();
+        let (b, a) = (random(1, 1 << 15, n), random(2, 1 << 15, n));
+        let key = rings[14].elementwise().prepare_key(&[(&b, &a)]);
+        for (e, ring) in (1..).zip(&rings) {
+            let (q, x) = (1u64 << e, random(3, 1 << e, n));
+            let [mut acc0, mut acc1, mut out] = [(); 3].map(|()| vec![0; n]);
+            rings[14].elementwise().inner_product(&mut acc0, &mut acc1, &[(0, &x)], &key);
+            for (acc, key) in [(acc0, &b), (acc1, &a)] {
+                ring.elementwise().reduce(&mut out, &acc);
+                let key: Vec<u64> = key.iter().map(|k| k % q).collect();
+                assert_eq!(out, schoolbook(&x, &key, q));
+            }
+        }
+    }
+}
+
+#[test]
+fn shifts_end_a_switch() {
+    let n = 64;
+    for kernel in Kernel::supported() {
+        for (to, shift) in [(1, 1), (3, 12), (15, 0), (10, 9), (33, 7), (20, 40), (4, 60)] {
+            let ring = ResidueRing::power_of_two(to, n, kernel).unwrap();
+            let (a, b, mut out) = (random(1, u64::MAX, n), random(2, u64::MAX, n), vec![0; n]);
+            for c in [0, 1, 3, (1 << to) - 1] {
+                ring.elementwise().sub_shift_mul_scalar(&mut out, &a, &b, shift, &ring.scalar(c));
+                let from = u128::from(to + shift);
+                let expected = |a: u64, b: u64| {
+                    let difference = (u128::from(a) + (1 << 64) - u128::from(b)) % (1 << from);
+                    ((difference >> shift) * u128::from(c) % (1 << to)) as u64
+                };
+                assert_eq!(out, each(&a, &b, expected));
+            }
+        }
+    }
+}
+
+#[test]
+#[should_panic(expected = "it is no power of two")]
+fn other_residues_are_not_shifted() {
+    let ring = ResidueRing::prime(97, 16, Kernel::Portable).unwrap();
+    ring.elementwise().sub_shift_mul_scalar(&mut [0; 16], &[0; 16], &[0; 16], 1, &ring.scalar(1));
+}
+
+#[test]
+#[should_panic(expected = "digits are among the 1")]
+fn a_digit_that_the_key_lacks_is_refused() {
+    let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
+    let key = ring.elementwise().prepare_key(&[(&[3; 16], &[4; 16])]);
+    ring.elementwise().inner_product(&mut [0; 16], &mut [0; 16], &[(1, &[0; 16])], &key);
+}
+
 #[test]
 fn impossible_rings_are_refused() {
     let n = 64;
@@ -81,4 +432,10 @@ fn impossible_rings_are_refused() {
     assert_eq!(refused(&[257, 97]), RingError::NoRootOfUnity { modulus: 97, degree: n });
     let near = ntt_primes_below(53, n).next().unwrap();
     assert!(matches!(refused(&[257, near]), RingError::ModulusRange { .. }));
+    for exponent in [0, 61, u32::MAX] {
+        let refused = ResidueRing::power_of_two(exponent, n, Kernel::Portable).unwrap_err();
+        assert_eq!(refused, RingError::Exponent { exponent });
+    }
+    let refused = ResidueRing::powers_of_two(15, 24, Kernel::Portable).unwrap_err();
+    assert_eq!(refused, RingError::RingDegree { degree: 24 });
 }

@@ -34,8 +34,8 @@ macro_rules! entries {
                 );
                 square(c0: &mut [u64], c1: &mut [u64], c2: &mut [u64], a0: &[u64], a1: &[u64]);
                 reduce(out: &mut [u64], a: &[u64]);
-                from_signed(out: &mut [u64], a: &[i64], offset: u64);
-                reduce_centred(out: &mut [u64], a: &[u64], from: u64, offset: u64);
+                from_signed(out: &mut [u64], a: &[i64]);
+                reduce_centred(out: &mut [u64], a: &[u64], from: u64);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
             );
         }

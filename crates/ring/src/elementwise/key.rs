@@ -14,6 +14,8 @@ use crate::memory::advise_huge_pages;
 #[derive(Debug, Clone)]
 pub struct KeyLimb {
     digits: usize,
+    /// Keys of rings of powers of two are stored modulo several primes, each with all digits: these are the parts.
+    parts: usize,
     length: usize,
     lanes: usize,
     word: KeyWord,
@@ -48,7 +50,14 @@ impl KeyLimb {
             }
         }
         let memory = Arc::new(memory);
-        KeyLimb { digits, length, lanes: L::LANES, word: L::KEY_WORD, start: 0, stride, memory }
+        KeyLimb { digits, parts: 1, length, lanes: L::LANES, word: L::KEY_WORD, start: 0, stride, memory }
+    }
+
+    /// The key whose parts, one after the other, are these, which have one shape.
+    pub(crate) fn of_parts(mut parts: Vec<KeyLimb>) -> Self {
+        let count = parts.len();
+        KeyLimb::gather(&mut parts);
+        KeyLimb { parts: count, ..parts.swap_remove(0) }
     }
 
     /// Moves the limbs of a whole key into one piece of memory, on huge pages where the operating system has them: inner
@@ -83,7 +92,23 @@ impl KeyLimb {
 
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
-        self.digits * self.stride
+        self.parts * self.digits * self.stride
+    }
+
+    /// How many parts it has.
+    pub(crate) fn parts(&self) -> usize {
+        self.parts
+    }
+
+    /// The number that digit `d` of a part has among those of all parts.
+    pub(crate) fn digit_of_part(&self, part: usize, d: usize) -> usize {
+        assert!(d < self.digits, "an inner product's digits are among the {} of its key", self.digits);
+        part * self.digits + d
+    }
+
+    /// How many digits there are in all parts.
+    pub(super) fn stored_digits(&self) -> usize {
+        self.parts * self.digits
     }
 
     /// # Panics
@@ -98,7 +123,7 @@ impl KeyLimb {
     /// The first byte of digit `d`.
     ///
     /// # Safety
-    /// `d < self.digits()`.
+    /// `d < self.stored_digits()`.
     #[inline(always)]
     pub(super) unsafe fn digit(&self, d: usize) -> *const u8 {
         // SAFETY: the caller vouches for `d`.

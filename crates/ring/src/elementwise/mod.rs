@@ -1,10 +1,13 @@
-//! Operations on one limb: vectors of residues modulo one odd `q < 2^61`.
+//! Operations on one limb: vectors of residues modulo one `q < 2^61`, odd or a power of two.
 //!
 //! Inputs and outputs are canonical, in `[0, q)`, unless an operation says otherwise. Slices of one call have one length,
 //! a multiple of 8; an operation panics when they have not. **Lazily reduced** inputs are those that
 //! [`crate::ntt::NttPlan::forward_lazy`] leaves: below `16q`, and below `2^52` (IFMA, AVX2) or `2^63` (else).
 //!
-//! Each operation is written once, in [`ops`], over the few things that an arithmetic offers, [`lanes::Lanes`]:
+//! For odd `q`, products are taken position by position: of limbs in the evaluation domain, they are products of polynomials. For
+//! powers of two, whose limbs hold coefficients in both domains, they are products of polynomials themselves, of whole limbs.
+//!
+//! For odd `q`, each operation is written once, in [`ops`], over the few things that an arithmetic offers, [`lanes::Lanes`]:
 //!
 //! | kernel | `q` | arithmetic | a product, per 8 residues |
 //! |---|---|---|---|
@@ -13,7 +16,8 @@
 //! | AVX-512 | below `2^61` | [`word61`]: 32 x 32 bits | 8 |
 //! | AVX-512 IFMA | `2^13` to `2^50` | [`ifma`]: 52 x 52 bits | 4 |
 //!
-//! What an operation costs stands with it, in vector instructions per 8 residues beyond loads and stores, as IFMA / 61 bits.
+//! What an operation costs stands with it, in vector instructions per 8 residues beyond loads and stores, as IFMA / 61 bits. Modulo
+//! powers of two, linear operations cost 2 to 4, and products the transforms that [`crate::power_of_two`] tells of.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -32,6 +36,7 @@ mod word61;
 use crate::{
     Kernel,
     arith::{inv64, pow_mod},
+    power_of_two::PowerOfTwo,
 };
 #[cfg(target_arch = "x86_64")]
 use {avx2::F64, ifma::Ifma, word61::Word61};
@@ -46,15 +51,15 @@ pub use scalar::Scalar;
 #[derive(Debug, Clone)]
 pub struct Elementwise {
     q: u64,
+    /// `q^-1 mod 2^64`, of odd `q`.
     q_inverse: u64,
-    /// `2^63 mod q`.
-    sign_offset: u64,
     arithmetic: Arithmetic,
 }
 
 /// Variants with vectors exist only where the CPU has been found to have their instructions.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 enum Arithmetic {
+    PowerOfTwo(PowerOfTwo),
     Portable(Portable),
     #[cfg(target_arch = "x86_64")]
     Avx2(F64),
@@ -86,10 +91,11 @@ impl Arithmetic {
     }
 }
 
-/// Calls an operation of [`ops`] on the arithmetic at hand.
+/// Calls an operation of [`ops`] on the arithmetic at hand. Of powers of two, `words` have the linear ones, `products` the others.
 macro_rules! run {
-    ($elementwise:expr, $operation:ident($($argument:expr),*)) => {
+    ($elementwise:expr, $part:ident, $operation:ident($($argument:expr),*)) => {
         match &$elementwise.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.$part.$operation($($argument),*),
             Arithmetic::Portable(l) => ops::$operation(*l, $($argument),*),
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the variant exists only where the CPU has AVX2 and FMA.
@@ -115,12 +121,13 @@ impl Elementwise {
     pub fn new(q: u64, kernel: Kernel) -> Self {
         debug_assert!(q % 2 == 1 && (3..1 << 61).contains(&q));
         let kernel = if kernel.is_supported() { kernel } else { Kernel::Portable };
-        Elementwise {
-            q,
-            q_inverse: inv64(q),
-            sign_offset: (1 << 63) % q,
-            arithmetic: Arithmetic::new(q, kernel),
-        }
+        Elementwise { q, q_inverse: inv64(q), arithmetic: Arithmetic::new(q, kernel) }
+    }
+
+    /// For a power of two.
+    pub(crate) fn power_of_two(arithmetic: PowerOfTwo) -> Self {
+        let q = 1 << arithmetic.words.exponent();
+        Elementwise { q, q_inverse: 0, arithmetic: Arithmetic::PowerOfTwo(arithmetic) }
     }
 
     /// The modulus.
@@ -132,6 +139,7 @@ impl Elementwise {
     /// `floor(2^63 / q)` (else) where that is less.
     pub fn lazy_multiple(&self) -> u64 {
         match &self.arithmetic {
+            Arithmetic::PowerOfTwo(_) => ((1 << 63) / self.q).min(16),
             Arithmetic::Portable(l) => l.lazy_multiple(),
             #[cfg(target_arch = "x86_64")]
             Arithmetic::Avx2(l) => l.lazy_multiple(),
@@ -153,78 +161,90 @@ impl Elementwise {
 
     /// `a = a + b`. 3 / 3.
     pub fn add_assign(&self, a: &mut [u64], b: &[u64]) {
-        run!(self, add_assign(a, b));
+        run!(self, words, add_assign(a, b));
     }
 
     /// `a = a - b`. 3 / 3.
     pub fn sub_assign(&self, a: &mut [u64], b: &[u64]) {
-        run!(self, sub_assign(a, b));
+        run!(self, words, sub_assign(a, b));
     }
 
     /// `a = b - a`. 3 / 3.
     pub fn sub_from_assign(&self, a: &mut [u64], b: &[u64]) {
-        run!(self, sub_from_assign(a, b));
+        run!(self, words, sub_from_assign(a, b));
     }
 
     /// `a = -a`. 3 / 3.
     pub fn neg_assign(&self, a: &mut [u64]) {
-        run!(self, neg_assign(a));
+        run!(self, words, neg_assign(a));
     }
 
     /// `out = a + b`. 3 / 3.
     pub fn add(&self, out: &mut [u64], a: &[u64], b: &[u64]) {
-        run!(self, add(out, a, b));
+        run!(self, words, add(out, a, b));
     }
 
     /// `out = a - b`. 3 / 3.
     pub fn sub(&self, out: &mut [u64], a: &[u64], b: &[u64]) {
-        run!(self, sub(out, a, b));
+        run!(self, words, sub(out, a, b));
     }
 
     /// `out = a b`. 10 (12 from `2^48` on) / 34.
     pub fn mul(&self, out: &mut [u64], a: &[u64], b: &[u64]) {
-        run!(self, mul(out, a, b));
+        run!(self, products, mul(out, a, b));
     }
 
     /// `a = a b`. As [`Elementwise::mul`].
     pub fn mul_assign(&self, a: &mut [u64], b: &[u64]) {
-        run!(self, mul_assign(a, b));
+        run!(self, products, mul_assign(a, b));
     }
 
     /// `acc = acc + a b`. 12 / 35.
     pub fn mul_add_assign(&self, acc: &mut [u64], a: &[u64], b: &[u64]) {
-        run!(self, mul_add_assign(acc, a, b));
+        run!(self, products, mul_add_assign(acc, a, b));
     }
 
     /// `a = a s`, for `a` canonical or lazily reduced. 6 / 19.
     pub fn mul_scalar_assign(&self, a: &mut [u64], s: &Scalar) {
-        run!(self, mul_scalar_assign(a, s));
+        run!(self, words, mul_scalar_assign(a, s));
     }
 
     /// `out = a s`, for `a` canonical or lazily reduced. 6 / 19.
     pub fn mul_scalar(&self, out: &mut [u64], a: &[u64], s: &Scalar) {
-        run!(self, mul_scalar(out, a, s));
+        run!(self, words, mul_scalar(out, a, s));
     }
 
     /// `acc = acc + a s`, for `a` canonical or lazily reduced. 9 / 22.
     pub fn mul_scalar_add_assign(&self, acc: &mut [u64], a: &[u64], s: &Scalar) {
-        run!(self, mul_scalar_add_assign(acc, a, s));
+        run!(self, words, mul_scalar_add_assign(acc, a, s));
     }
 
     /// `out = a + b s`, for `b` canonical or lazily reduced. 9 / 22.
     pub fn add_mul_scalar(&self, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
-        run!(self, add_mul_scalar(out, a, b, s));
+        run!(self, words, add_mul_scalar(out, a, b, s));
     }
 
     /// `out = (a - b) s` for `a` in `[0, 2q)` and `b` lazily reduced. 10 / 21.
     pub fn sub_mul_scalar(&self, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
-        run!(self, sub_mul_scalar(out, a, b, s));
+        run!(self, words, sub_mul_scalar(out, a, b, s));
+    }
+
+    /// `out = floor((a - b mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`; `e + shift <= 64`. It is the exact
+    /// quotient where `2^shift` divides `a - b`: what ends the switch from a modulus with `2^(e + shift)` to one with `2^e`.
+    ///
+    /// # Panics
+    /// When `q` is not a power of two, or `shift` is too large.
+    pub fn sub_shift_mul_scalar(&self, out: &mut [u64], a: &[u64], b: &[u64], shift: u32, s: &Scalar) {
+        match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.words.sub_shift_mul_scalar(out, a, b, shift, s),
+            _ => panic!("residues modulo {} are not shifted: it is no power of two", self.q),
+        }
     }
 
     /// `a = a + c` in every position, for `c` in `[0, q)`. 3 / 3.
     pub fn add_scalar_assign(&self, a: &mut [u64], c: u64) {
         debug_assert!(c < self.q);
-        run!(self, add_scalar_assign(a, c));
+        run!(self, words, add_scalar_assign(a, c));
     }
 
     /// The product of two ciphertexts `(a0, a1)` and `(b0, b1)`: `c0 = a0 b0`, `c1 = a0 b1 + a1 b0`, `c2 = a1 b1`. 34 / 122.
@@ -239,29 +259,36 @@ impl Elementwise {
         b0: &[u64],
         b1: &[u64],
     ) {
-        run!(self, tensor(c0, c1, c2, a0, a1, b0, b1));
+        run!(self, products, tensor(c0, c1, c2, a0, a1, b0, b1));
     }
 
     /// [`Elementwise::tensor`] of `(a0, a1)` with itself. 31 / 105.
     pub fn square(&self, c0: &mut [u64], c1: &mut [u64], c2: &mut [u64], a0: &[u64], a1: &[u64]) {
-        run!(self, square(c0, c1, c2, a0, a1));
+        run!(self, products, square(c0, c1, c2, a0, a1));
     }
 
     /// `out = a mod q` for any 64-bit integers `a`. 9 / 16.
     pub fn reduce(&self, out: &mut [u64], a: &[u64]) {
-        run!(self, reduce(out, a));
+        run!(self, words, reduce(out, a));
     }
 
     /// `out = a mod q` for any signed 64-bit integers `a`. 13 / 20.
     pub fn from_signed(&self, out: &mut [u64], a: &[i64]) {
-        run!(self, from_signed(out, a, self.sign_offset));
+        run!(self, words, from_signed(out, a));
     }
 
     /// `out = v mod q` for `a` in `[0, from)` a residue of another modulus `from < 2^63` and `v` its representative in
     /// `[-from/2, from/2)`. 15 / 22.
     pub fn reduce_centred(&self, out: &mut [u64], a: &[u64], from: u64) {
         debug_assert!(from < 1 << 63);
-        run!(self, reduce_centred(out, a, from, (from / 2) % self.q));
+        run!(self, words, reduce_centred(out, a, from));
+    }
+
+    /// Wipes the scratch memory of products, and gives it back.
+    pub(crate) fn forget(&self) {
+        if let Arithmetic::PowerOfTwo(l) = &self.arithmetic {
+            l.products.forget();
+        }
     }
 
     /// Prepares the pairs `(b_d, a_d)`, in the evaluation domain, for [`Elementwise::inner_product`] with the same kernel.
@@ -270,6 +297,7 @@ impl Elementwise {
     /// When the polynomials differ in length.
     pub fn prepare_key(&self, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.products.prepare_key(pairs),
             Arithmetic::Portable(l) => self.prepare_key_for(l, pairs),
             #[cfg(target_arch = "x86_64")]
             Arithmetic::Avx2(l) => self.prepare_key_for(l, pairs),
@@ -311,6 +339,6 @@ impl Elementwise {
         digits: &[(usize, &[u64])],
         key: &KeyLimb,
     ) {
-        run!(self, inner_product(acc0, acc1, digits, key));
+        run!(self, products, inner_product(acc0, acc1, digits, key));
     }
 }

@@ -140,19 +140,21 @@ pub(super) fn reduce<L: Lanes>(l: L, out: &mut [u64], a: &[u64]) {
     each!(L, (a) -> (out), [l.reduce(a)]);
 }
 
-/// The signed `a` plus `2^63` is unsigned; `offset` is `2^63 mod q`.
+/// The signed `a` plus `2^63` is unsigned.
 #[inline(always)]
-pub(super) fn from_signed<L: Lanes>(l: L, out: &mut [u64], a: &[i64], offset: u64) {
-    let (bias, offset) = (L::splat(1 << 63), L::splat(offset));
+pub(super) fn from_signed<L: Lanes>(l: L, out: &mut [u64], a: &[i64]) {
+    let bias = L::splat(1 << 63);
+    let offset = l.reduce(bias);
     // SAFETY: u64 and i64 have one layout, and every bit pattern is valid for both.
     let a: &[u64] = unsafe { std::slice::from_raw_parts(a.as_ptr().cast(), a.len()) };
     each!(L, (a) -> (out), [l.sub(l.reduce(L::wrapping_add(a, bias)), offset)]);
 }
 
-/// `a` centred plus `half = floor(from / 2)` is `a + half` modulo `from`, in `[0, from)`; `offset` is `half mod q`.
+/// `a` centred plus `half = floor(from / 2)` is `a + half` modulo `from`, in `[0, from)`.
 #[inline(always)]
-pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u64, offset: u64) {
-    let (from, half, offset) = (L::splat(from), L::splat(from / 2), L::splat(offset));
+pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u64) {
+    let (from, half) = (L::splat(from), L::splat(from / 2));
+    let offset = l.reduce(half);
     each!(L, (a) -> (out), {
         let shifted = L::subtract_if_above(L::wrapping_add(a, half), from);
         [l.sub(l.reduce(shifted), offset)]
@@ -174,9 +176,9 @@ pub(super) fn inner_product<L: Lanes>(
         "an inner product's slices have the length of its key, {length}"
     );
     assert!(
-        digits.iter().all(|&(d, _)| d < key.digits()),
+        digits.iter().all(|&(d, _)| d < key.stored_digits()),
         "an inner product's digits are among the {} of its key",
-        key.digits()
+        key.stored_digits()
     );
     key.assert_stored_for::<L>();
     if digits.is_empty() {

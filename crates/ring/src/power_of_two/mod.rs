@@ -1,0 +1,47 @@
+//! The ring `Z[X]/(2^e, X^N + 1)`, `1 <= e <= 60`.
+//!
+//! Two has no `2N`-th root of unity, so there is no transform: a limb holds coefficients in `[0, 2^e)`, in both domains. Sums
+//! and products by constants are those of words modulo `2^64`, of which the low `e` bits count ([`words`]); products of polynomials are
+//! computed over the integers, modulo primes that have transforms ([`products`]; GRAFT Ex. 3.1, C.6).
+
+mod products;
+mod words;
+
+use std::sync::Arc;
+
+pub(crate) use products::{EmulationPrimes, Products};
+pub(crate) use words::Words;
+
+use crate::{Kernel, RingError};
+
+/// The arithmetic of one ring.
+#[derive(Debug, Clone)]
+pub(crate) struct PowerOfTwo {
+    pub(crate) words: Words,
+    pub(crate) products: Products,
+}
+
+impl PowerOfTwo {
+    /// The ring of `2^exponent`.
+    ///
+    /// # Errors
+    /// When the exponent or the degree is not supported.
+    pub(crate) fn new(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
+        let primes = EmulationPrimes::new(exponent, degree, kernel)?;
+        Ok(Self::of_primes(&Arc::new(primes), exponent, kernel))
+    }
+
+    /// The rings of `2^1 .. 2^largest`, which share their tables.
+    ///
+    /// # Errors
+    /// As [`PowerOfTwo::new`].
+    pub(crate) fn all(largest: u32, degree: usize, kernel: Kernel) -> Result<Vec<Self>, RingError> {
+        let primes = Arc::new(EmulationPrimes::new(largest, degree, kernel)?);
+        Ok((1..=largest).map(|exponent| Self::of_primes(&primes, exponent, kernel)).collect())
+    }
+
+    fn of_primes(primes: &Arc<EmulationPrimes>, exponent: u32, kernel: Kernel) -> Self {
+        let products = Products::new(Arc::clone(primes), exponent, kernel);
+        PowerOfTwo { words: Words::new(exponent, kernel), products }
+    }
+}
