@@ -18,9 +18,17 @@ pub struct Row {
     name: String,
     value: f64,
     unit: &'static str,
+    better: Better,
     against: Option<Against>,
     paper: Option<PaperFigure>,
     target: Option<f64>,
+}
+
+/// Which of two figures is the better one.
+#[derive(Debug, Clone, Copy)]
+enum Better {
+    Less,
+    More,
 }
 
 /// What a measurement is compared with.
@@ -33,9 +41,14 @@ enum Against {
 }
 
 impl Row {
-    /// A measurement in which less is better: `unit` is one of `us`, `ms`, `s`, `MB`.
+    /// A measurement in which less is better, such as a time (`us`, `ms`, `s`) or a size (`MB`).
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
-        Row { name: name.into(), value, unit, against: None, paper: None, target: None }
+        Row { name: name.into(), value, unit, better: Better::Less, against: None, paper: None, target: None }
+    }
+
+    /// A measurement in which more is better, such as a precision (`bits`) or a speed-up (`x`).
+    pub fn more(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Row { better: Better::More, ..Row::new(name, value, unit) }
     }
 
     /// A row without a figure: it says why there is none.
@@ -80,7 +93,10 @@ impl Row {
             Against::Here(other) => other,
             Against::Peer(figure) => figure.compared(self.unit, yardstick),
         });
-        let ratio = against.as_ref().map(|other| other.value / self.value);
+        let ratio = against.as_ref().map(|other| match self.better {
+            Better::Less => other.value / self.value,
+            Better::More => self.value / other.value,
+        });
         let met = self.target.zip(ratio).map(|(target, ratio)| ratio >= target);
         Line {
             row: self.name,
@@ -264,6 +280,7 @@ mod tests {
             Row::new("relinearisation key", 5.25, "MB").against_peer(lattigo("relinearisation key")),
             Row::new("transform", 20.0, "us").against("tfhe-ntt 0.7.1", 34.0).target(Some(1.75)),
             Row::new("something new", 0.1234567, "s"),
+            Row::more("precision", 24.0, "bits").against("simple", 20.0).target(Some(1.0)),
             Row::missing("the wheel is not there"),
         ];
         Report::new("she", "a CPU".into(), "avx512ifma".into(), 1, slow_machine(), rows)
@@ -280,7 +297,8 @@ mod tests {
         assert_eq!((&rows[1]["ratio"], &rows[1]["met"]), (&2.0.into(), &serde_json::Value::Null));
         assert_eq!((&rows[2]["ratio"], &rows[2]["met"]), (&1.7.into(), &false.into()));
         assert!(rows[3]["against"].is_null() && rows[3]["ratio"].is_null());
-        assert!(rows[4]["value"].is_null());
+        assert_eq!((&rows[4]["ratio"], &rows[4]["met"]), (&1.2.into(), &true.into()));
+        assert!(rows[5]["value"].is_null());
     }
 
     #[test]
@@ -306,7 +324,7 @@ mod tests {
             assert!(line[..at].ends_with(ratio), "{line}");
         }
         assert!(words.starts_with("kernel avx512ifma; yardstick tfhe-ntt 0.7.1"));
-        assert!(words.ends_with("\n\nthe wheel is not there\n\n1 of 2 targets met\n"), "{words}");
+        assert!(words.ends_with("\n\nthe wheel is not there\n\n2 of 3 targets met\n"), "{words}");
     }
 
     #[test]

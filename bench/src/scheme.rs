@@ -17,6 +17,8 @@ pub struct Sizes {
     pub units: Vec<(u32, usize)>,
     /// The special primes.
     pub specials: Vec<(u32, usize)>,
+    /// The sprout; the default for a simple chain.
+    pub sprout: Sprout,
     /// The gadget rank.
     pub dnum: usize,
     /// The secret.
@@ -30,7 +32,7 @@ impl Sizes {
     /// # Errors
     /// When there are not enough primes, or the set makes no sense.
     pub fn parameters(&self) -> Result<Parameters> {
-        let mut taken = Vec::new();
+        let mut taken = self.sprout.primes.clone();
         let mut find = |sizes: &[(u32, usize)]| -> Result<Vec<u64>> {
             let mut found = Vec::new();
             for &(bits, count) in sizes {
@@ -44,7 +46,7 @@ impl Sizes {
             log_degree: self.log_n,
             units: find(&self.units)?,
             specials: find(&self.specials)?,
-            sprout: Sprout::default(),
+            sprout: self.sprout.clone(),
             gadget_rank: self.dnum,
             secret: self.secret,
         })?)
@@ -69,7 +71,15 @@ impl Scheme {
     /// # Errors
     /// When the parameters make no sense, or the system has no entropy.
     pub fn new(sizes: &Sizes, kernel: Kernel, rotations: i64) -> Result<Self> {
-        let context = Context::with_kernel(sizes.parameters()?, Threads::single(), kernel)?;
+        Scheme::of(sizes.parameters()?, kernel, rotations)
+    }
+
+    /// [`Scheme::new`] for a parameter set with its primes.
+    ///
+    /// # Errors
+    /// Those of [`Scheme::new`].
+    pub fn of(parameters: Parameters, kernel: Kernel, rotations: i64) -> Result<Self> {
+        let context = Context::with_kernel(parameters, Threads::single(), kernel)?;
         let secret = SecretKey::generate(&context)?;
         let public = PublicKey::generate(&context, &secret)?;
         let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
@@ -89,18 +99,18 @@ impl Scheme {
         Modulus::of_range(0..self.context.parameters().unit_count() - limbs)
     }
 
-    /// A message modulo the top modulus: small coefficients, in the evaluation domain.
-    pub fn message(&self) -> Poly {
+    /// A message modulo `modulus`: small coefficients, in the evaluation domain.
+    pub fn message(&self, modulus: Modulus) -> Poly {
         let small: Vec<i64> = (0..self.context.degree() as i64).map(|i| i * i % 1009 - 504).collect();
-        self.context.from_signed(&small, self.top())
+        self.context.from_signed(&small, modulus)
     }
 
-    /// A fresh ciphertext under the public key.
+    /// A fresh ciphertext of a message modulo `modulus` under the public key.
     ///
     /// # Errors
     /// When the system has no entropy.
-    pub fn encrypt(&self, message: &Poly) -> Result<Ciphertext> {
-        Ok(self.public.encrypt(&self.context, message, self.top())?)
+    pub fn encrypt(&self, message: &Poly, modulus: Modulus) -> Result<Ciphertext> {
+        Ok(self.public.encrypt(&self.context, message, modulus)?)
     }
 
     /// A ciphertext to write results into.
@@ -125,6 +135,7 @@ mod tests {
             log_n: 12,
             units: vec![(40, 1), (38, 3)],
             specials: vec![(40, 2)],
+            sprout: Sprout::default(),
             dnum: 2,
             secret: SecretDistribution::Ternary,
         };
@@ -136,7 +147,7 @@ mod tests {
         assert_eq!(bits(parameters.specials()), [40, 40]);
 
         let scheme = Scheme::new(&sizes, Kernel::Portable, 1).unwrap();
-        let ciphertext = scheme.encrypt(&scheme.message()).unwrap();
+        let ciphertext = scheme.encrypt(&scheme.message(scheme.top()), scheme.top()).unwrap();
         assert_eq!(megabytes(&ciphertext), (2 * 4 * 8 * 4096) as f64 / 1e6);
         assert_eq!(scheme.below_top(1).limb_count(), 3);
         let mut product = scheme.empty();

@@ -1,6 +1,6 @@
 //! `hk20-5`: multiplication by gadget rank, as in Table 5 of HK20.
 
-use hippocrene_rlwe::SecretDistribution;
+use hippocrene_rlwe::{SecretDistribution, Sprout};
 
 use super::Table;
 use crate::{
@@ -31,6 +31,7 @@ fn sizes(dnum: usize) -> Sizes {
         log_n: LOG_N,
         units: vec![(45, UNITS)],
         specials: vec![(46, UNITS / dnum)],
+        sprout: Sprout::default(),
         dnum,
         secret: SecretDistribution::Ternary,
     }
@@ -41,8 +42,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     for dnum in RANKS {
         let scheme = Scheme::new(&sizes(dnum), session.kernel, 0)?;
         let top = scheme.top();
-        let message = scheme.message();
-        let (a, b) = (scheme.encrypt(&message)?, scheme.encrypt(&message)?);
+        let message = scheme.message(top);
+        let (a, b) = (scheme.encrypt(&message, top)?, scheme.encrypt(&message, top)?);
         let (mut product, mut lower) = (scheme.empty(), scheme.empty());
         let context = &scheme.context;
         let [multiply, rescale, encrypt, decrypt] = session.time(
@@ -50,7 +51,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             [
                 &mut || Ok(context.multiply_into(&mut product, &a, &b, &scheme.keys, top, 1)?),
                 &mut || Ok(context.switch_ciphertext_into(&mut lower, &a, scheme.below_top(1), 1)?),
-                &mut || scheme.encrypt(&message).map(drop),
+                &mut || scheme.encrypt(&message, top).map(drop),
                 &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
             ],
         )?;

@@ -1,7 +1,7 @@
 //! Key switches with 48-bit primes, against the prototypes of their data flow; a part of the table `ops`.
 
 use hippocrene_ring::{Domain, Poly};
-use hippocrene_rlwe::SecretDistribution;
+use hippocrene_rlwe::{SecretDistribution, Sprout};
 
 use crate::{
     Result,
@@ -41,13 +41,14 @@ fn key_switch(
         log_n,
         units: vec![(48, units)],
         specials: vec![(48, specials)],
+        sprout: Sprout::default(),
         dnum,
         secret: SecretDistribution::Ternary,
     };
     let scheme = Scheme::new(&sizes, session.kernel, 0)?;
     let (context, top) = (&scheme.context, scheme.top());
     let key = scheme.keys.relinearisation("measure")?;
-    let message = scheme.message();
+    let message = scheme.message(top);
     let [mut out0, mut out1]: [Poly; 2] = [(); 2].map(|()| context.zero(top, Domain::Evaluation));
     let [seconds] = session.time(
         log_n,

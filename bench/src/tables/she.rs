@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::encoder::Encoder;
 use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, automorphism::galois_element_of_rotation};
-use hippocrene_rlwe::SecretDistribution;
+use hippocrene_rlwe::{SecretDistribution, Sprout};
 use num_complex::Complex64;
 
 use super::Table;
@@ -54,6 +54,7 @@ fn shapes() -> Vec<Shape> {
         log_n,
         units: units.to_vec(),
         specials: vec![specials],
+        sprout: Sprout::default(),
         dnum: 4,
         secret: SecretDistribution::Ternary,
     };
@@ -101,6 +102,7 @@ fn shapes() -> Vec<Shape> {
                 log_n: 15,
                 units: vec![(52, 1), (53, 1), (45, 10)],
                 specials: vec![(60, 2)],
+                sprout: Sprout::default(),
                 dnum: 6,
                 secret: SecretDistribution::SparseTernary { weight: 192 },
             },
@@ -167,7 +169,7 @@ impl Shape {
                 Ok(decode(&message)?)
             }],
         )?;
-        let (a, b) = (scheme.encrypt(&message)?, scheme.encrypt(&message)?);
+        let (a, b) = (scheme.encrypt(&message, top)?, scheme.encrypt(&message, top)?);
         let mut tensor = scheme.empty();
         context.tensor_into(&mut tensor, &a, &b)?;
         let mut out = [(); 7].map(|()| scheme.empty());
@@ -187,7 +189,7 @@ impl Shape {
         ] = session.time(
             self.sizes.log_n,
             [
-                &mut || scheme.encrypt(&message).map(drop),
+                &mut || scheme.encrypt(&message, top).map(drop),
                 &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
                 &mut || Ok(decode(&scheme.secret.decrypt(context, &a)?)?),
                 &mut || Ok(context.tensor_into(o0, &a, &b)?),
