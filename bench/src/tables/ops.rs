@@ -99,10 +99,9 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
     let (a, b) = (context.encrypt_public(public, &plain)?, context.encrypt_public(public, &plain)?);
     let unscaled = evaluator.mul(&a, &b)?;
-    let lower = evaluator.mul_rescale(&a, &b)?;
+    let lower = evaluator.mul_rescale(&a, &b, scale)?;
     let decrypted = context.decrypt(secret, &a)?;
     let sigmoid = Polynomial::approximate(|x| 1.0 / (1.0 + (-x).exp()), -1.0, 1.0, DEGREE)?;
-    let scales = |modulus| settings.scale_at(modulus);
     let steps: Vec<i64> = (1..=HOISTED as i64).collect();
     let out = || Ciphertext::empty(context);
     let (mut product, mut rescaled, mut rotated) = (out(), out(), out());
@@ -125,9 +124,9 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     works.add("multiply by a plaintext", || Ok(evaluator.mul_plain(&a, &plain).map(drop)?));
     works.add("multiply by a number", || Ok(evaluator.mul_number(&a, 0.7, scale).map(drop)?));
     works.add("multiply", || Ok(evaluator.mul(&a, &b).map(drop)?));
-    works.add("multiply and rescale", || Ok(evaluator.mul_rescale_into(&mut product, &a, &b)?));
-    works.add("square and rescale", || Ok(evaluator.square_rescale(&a).map(drop)?));
-    works.add("rescale", || Ok(evaluator.rescale_into(&mut rescaled, &unscaled)?));
+    works.add("multiply and rescale", || Ok(evaluator.mul_rescale_into(&mut product, &a, &b, scale)?));
+    works.add("square and rescale", || Ok(evaluator.square_rescale(&a, scale).map(drop)?));
+    works.add("rescale", || Ok(evaluator.rescale_into(&mut rescaled, &unscaled, scale)?));
     works.add("adjust modulus and scale", || {
         Ok(evaluator.adjust(&a, lower.modulus(), lower.scale()).map(drop)?)
     });
@@ -138,10 +137,10 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     works.add("conjugate", || Ok(evaluator.conjugate(&a).map(drop)?));
     works.add(format!("sum of {SUMMED} slots"), || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?));
     works.add(format!("polynomial of degree {DEGREE}"), || {
-        Ok(evaluator.polynomial(&a, &sigmoid, &scales).map(drop)?)
+        Ok(evaluator.polynomial(&a, &sigmoid, scale).map(drop)?)
     });
     works.add(format!("matrix of {MATRIX} diagonals"), || {
-        Ok(evaluator.linear_transform(&a, matrix, lower.scale()).map(drop)?)
+        Ok(evaluator.linear_transform(&a, matrix, scale).map(drop)?)
     });
     let named = |what: &str| format!("{}: {what}", preset.name);
     let mut rows: Vec<Row> = session

@@ -47,10 +47,10 @@ fn steady_state_operations_allocate_nothing() {
     let (a, b) = (s.encrypt(&x), s.encrypt(&x));
     let mut out = Ciphertext::empty(&s.context);
     let e = &s.evaluator;
-    allocations("multiply", || e.mul_rescale_into(&mut out, &a, &b));
-    allocations("square", || e.mul_rescale_into(&mut out, &a, &a));
+    allocations("multiply", || e.mul_rescale_into(&mut out, &a, &b, s.scale));
+    allocations("square", || e.mul_rescale_into(&mut out, &a, &a, s.scale));
     allocations("rotate", || e.rotate_into(&mut out, &a, 1));
-    allocations("rescale", || e.rescale_into(&mut out, &a));
+    allocations("rescale", || e.rescale_into(&mut out, &a, hippocrene_ckks::Scale::power_of_two(0)));
     let mut many = [1, 2, 3].map(|_| Ciphertext::empty(&s.context));
     allocations("rotate, hoisted", || e.rotate_many_into(&mut many, &a, &[1, 2, 3]));
     let mut sum = a.clone();

@@ -26,22 +26,22 @@ fn every_operation_has_its_value_and_noise() {
     s.check(&e.add_plain(&a, &p).unwrap(), &zip(&x, &y, |x, y| x + y), "add plain");
     let product = e.mul_plain(&a, &p).unwrap();
     s.check(&product, &zip(&x, &y, |x, y| x * y), "mul plain");
-    s.check(&e.rescale(&product).unwrap(), &zip(&x, &y, |x, y| x * y), "mul plain, rescale");
+    s.check(&e.rescale(&product, s.scale).unwrap(), &zip(&x, &y, |x, y| x * y), "mul plain, rescale");
     let mut sum = product.clone();
     e.mul_plain_add_assign(&mut sum, &b, &p).unwrap();
     s.check(&sum, &zip(&x, &y, |x, y| (x + y) * y), "mul plain add");
 
     s.check(&e.add_number(&a, -2.5).unwrap(), &zip(&x, &x, |x, _| x - 2.5), "add number");
     let scaled = e.mul_number(&a, -0.3, Scale::power_of_two(40)).unwrap();
-    s.check(&e.rescale(&scaled).unwrap(), &zip(&x, &x, |x, _| x * -0.3), "mul number");
+    s.check(&e.rescale(&scaled, s.scale).unwrap(), &zip(&x, &x, |x, _| x * -0.3), "mul number");
     s.check(&e.mul_integer(&a, -7).unwrap(), &zip(&x, &x, |x, _| x * -7.0), "mul integer");
 
     let product = e.mul(&a, &b).unwrap();
     s.check(&product, &zip(&x, &y, |x, y| x * y), "mul");
-    s.check(&e.rescale(&product).unwrap(), &zip(&x, &y, |x, y| x * y), "mul, rescale");
-    let product = e.mul_rescale(&a, &b).unwrap();
+    s.check(&e.rescale(&product, s.scale).unwrap(), &zip(&x, &y, |x, y| x * y), "mul, rescale");
+    let product = e.mul_rescale(&a, &b, s.scale).unwrap();
     s.check(&product, &zip(&x, &y, |x, y| x * y), "mul_rescale");
-    let square = e.square_rescale(&a).unwrap();
+    let square = e.square_rescale(&a, s.scale).unwrap();
     s.check(&square, &zip(&x, &x, |x, _| x * x), "square");
 
     for steps in [1i64, 5, -2] {
@@ -72,7 +72,7 @@ fn few_slots_repeat() {
     for slots in [1usize, 2, 8, 128] {
         let (x, y) = (circle(slots, 1.0, 0.2), circle(slots, 2.0, 0.9));
         let (a, b) = (s.encrypt_at(&x, slots, s.scale, s.top()), s.encrypt_at(&y, slots, s.scale, s.top()));
-        let product = s.decrypt(&s.evaluator.mul_rescale(&a, &b).unwrap());
+        let product = s.decrypt(&s.evaluator.mul_rescale(&a, &b, s.scale).unwrap());
         let rotated = s.decrypt(&s.evaluator.rotate(&a, 3).unwrap());
         for i in 0..slots {
             assert!((product[i] - x[i] * y[i]).norm() < 1e-6);
@@ -86,8 +86,8 @@ fn what_does_not_fit_is_named() {
     let s = insecure(9, 1, &[]);
     let (e, n) = (&s.evaluator, s.context.max_slots());
     let a = s.encrypt(&circle(n, 1.0, 0.0));
-    let low = e.mul_rescale(&a, &a).unwrap();
-    let error = e.mul_rescale(&low, &low).unwrap_err();
+    let low = e.mul_rescale(&a, &a, s.scale).unwrap();
+    let error = e.mul_rescale(&low, &low, s.scale).unwrap_err();
     assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
     assert!(error.to_string().contains("bootstrap first"));
     assert!(e.add(&a, &low).unwrap_err().to_string().contains("bits; bring them to one modulus first"));
@@ -98,7 +98,8 @@ fn what_does_not_fit_is_named() {
     assert!(e.rotate(&a, 8).unwrap_err().to_string().contains("rotation by 8 needs a key"));
     assert!(e.mul_number(&a, f64::NAN, s.scale).unwrap_err().to_string().contains("NaN"));
     assert!(matches!(e.mul_number(&a, 1e30, s.scale), Err(CkksError::Capacity { .. })));
-    assert!(e.adjust(&a, s.top(), s.scale).is_err());
+    assert!(matches!(e.adjust(&low, s.top(), s.scale), Err(CkksError::Capacity { .. })));
+    assert!(e.adjust(&a, s.context.parameters().full(), s.scale).is_err());
 }
 
 #[test]

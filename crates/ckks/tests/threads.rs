@@ -38,11 +38,11 @@ fn results_are_the_same_with_any_number_of_threads() {
         let encoded = context.encode(values, x.len(), Scale::power_of_two(45), parameters.top()).unwrap();
         let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
         let e = Evaluator::new(context, keys);
-        let product = e.mul_rescale(&a, &a).unwrap();
+        let product = e.mul_rescale(&a, &a, Scale::power_of_two(45)).unwrap();
         let rotated = e.rotate(&product, 1).unwrap();
         let mut all = e.rotate_many(&product, &[1, 2]).unwrap();
         assert_eq!(all[0], rotated);
-        all.push(e.rescale(&rotated).unwrap());
+        all.push(e.rescale(&rotated, Scale::power_of_two(10)).unwrap());
         (encoded.poly().clone(), all)
     };
     let expected = compute(single);

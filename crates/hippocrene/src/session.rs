@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use hippocrene_ckks::{Context, Scale};
+use hippocrene_ckks::Context;
 use hippocrene_ring::Threads;
-use hippocrene_rlwe::Modulus;
 
 use crate::{Error, Settings};
 
@@ -38,10 +37,5 @@ impl Session {
     /// Slots of one ciphertext: half of the ring degree.
     pub fn slots(&self) -> usize {
         self.context.max_slots()
-    }
-
-    /// The scale that a ciphertext modulo `modulus` is brought to.
-    pub(crate) fn scale_at(&self, modulus: Modulus) -> Scale {
-        self.settings.scale_at(modulus)
     }
 }

@@ -101,24 +101,31 @@ fn cost(diagonals: &BTreeMap<usize, Vec<Complex64>>, baby: usize) -> f64 {
 }
 
 impl Evaluator {
-    /// The map `t` of the slots of `a`, at the modulus of `a` less its last prime and exactly at `scale`.
+    /// The map `t` of the slots of `a`, rescaled to `target`: modulus and exact scale are those of a square, [`Evaluator::after_product`], of
+    /// `a`, which is rescaled to the target first if its scale is larger. The diagonals are encoded at the scale of `a`.
+    ///
+    /// Products of polynomials modulo a power of two cost transforms. Where the modulus has such a limb, the map is had modulo the next larger one
+    /// that has none, to which `a` is brought by a rational rescale; near the top, where there is none, modulo one that is smaller by at most 4 bits;
+    /// failing that, where it stands.
     ///
     /// # Errors
-    /// When a rotation key is missing, the slots differ, or no prime is left to rescale by.
+    /// When a rotation key is missing, the slots differ, or the result does not fit the modulus.
     pub fn linear_transform(
         &self,
         a: &Ciphertext,
         t: &LinearTransform,
-        scale: Scale,
+        target: Scale,
     ) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "linear transform";
         if a.slots() != t.slots {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
         }
-        let modulus = a.modulus();
-        let to = self.rescaled_modulus(modulus, OPERATION)?;
+        let a = &*self.at_most(a, target)?;
+        let (to, scale) = self.after_product(a, target);
+        let modulus = self.without_two(a.modulus());
+        let a = &*self.brought(a, modulus)?;
         let encoded =
-            t.encode(self.context(), modulus, self.multiplied(scale, modulus, to).over(a.scale()))?;
+            t.encode(self.context(), modulus, self.switched_scale(scale, to, modulus).over(a.scale()))?;
 
         let (baby, _) = steps(&t.diagonals, t.baby);
         let baby: Vec<usize> = baby.into_iter().collect();
@@ -141,7 +148,8 @@ impl Evaluator {
             }
         }
         let total = total.expect("a transform has at least one diagonal");
-        let mut out = self.rescale(&total)?;
+        let mut out = Ciphertext::empty(self.context());
+        self.rescale_to_into(&mut out, &total, to)?;
         out.set_meta(scale, a.slots(), t.norm * a.bound());
         Ok(out)
     }

@@ -1,4 +1,4 @@
-//! Polynomials of ciphertexts, with the fewest levels: baby steps and giant steps (Paterson and Stockmeyer), in the Chebyshev basis as
+//! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and Stockmeyer), in the Chebyshev basis as
 //! HK20 does. Every product's scale is chosen beforehand, so that all sums meet exactly.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,28 +11,14 @@ use crate::{Ciphertext, CkksError, Evaluator, Scale};
 const OPERATION: &str = "evaluate a polynomial";
 
 impl Evaluator {
-    /// `p(a)`, slot by slot, [`Polynomial::depth`] primes below the modulus of `a` and exactly at the scale that `scales` gives for the
-    /// modulus it ends at.
+    /// `p(a)`, slot by slot. The scales of all products are near `target`; modulus and exact scale of the result are those of `a` squared
+    /// [`Polynomial::depth`] times and rescaled to `target` each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the
+    /// target first.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when too few primes are left; [`CkksError::Argument`] when the bound of `a` exceeds the interval of a
+    /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound of `a` exceeds the interval of a
     /// Chebyshev polynomial, outside of which its values explode.
-    pub fn polynomial(
-        &self,
-        a: &Ciphertext,
-        p: &Polynomial,
-        scales: &dyn Fn(Modulus) -> Scale,
-    ) -> Result<Ciphertext, CkksError> {
-        let levels = a.modulus().limb_count() - 1;
-        if levels < p.depth() {
-            let per_level = self.context().parameters().log2(a.modulus()) / (levels + 1) as f64;
-            let bits = |depth: usize| depth as f64 * per_level;
-            return Err(CkksError::Capacity {
-                operation: OPERATION,
-                need: bits(p.depth()),
-                have: bits(levels),
-            });
-        }
+    pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
         if let Basis::Chebyshev { low, high } = p.basis() {
             let reach = low.abs().max(high.abs());
             if a.bound() > reach * (1.0 + 1e-9) {
@@ -47,21 +33,23 @@ impl Evaluator {
             return self.add_number(&zero, p.coefficients()[0]);
         }
         let bound = p.bound(a.bound());
-        let argument = self.argument(a, p, scales)?;
-        let mut moduli = vec![argument.modulus()];
-        for _ in 0..depth_of(p.degree() + 1) {
-            let next = self.rescaled_modulus(moduli[moduli.len() - 1], OPERATION)?;
-            moduli.push(next);
+        let a = &*self.at_most(a, target)?;
+        self.check_depth(a, p.depth(), target)?;
+        let argument = self.argument(a, p, target)?;
+        let depth = depth_of(p.degree() + 1);
+        let mut chain = vec![(argument.modulus(), argument.scale())];
+        for d in 0..depth {
+            chain.push(self.after_square(chain[d].0, chain[d].1, target));
         }
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
-        let depth = moduli.len() - 1;
         let baby = (0..=depth)
             .map(|k| 1 << k)
             .min_by_key(|&baby| products(p.coefficients(), depth, baby, chebyshev))
             .unwrap_or(1);
-        let scale = scales(moduli[depth]);
+        let scale = chain[depth].1;
         let powers = BTreeMap::from([(1, argument)]);
-        let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, moduli, powers };
+        let lowered = BTreeMap::new();
+        let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, chain, powers, lowered };
         let mut out = match evaluation.evaluate(p.coefficients(), depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
@@ -70,19 +58,23 @@ impl Evaluator {
         Ok(out)
     }
 
+    /// Checks that `a` has the capacity for so many products rescaled to `target`: each takes as many bits as the scale of its factors has.
+    fn check_depth(&self, a: &Ciphertext, depth: usize, target: Scale) -> Result<(), CkksError> {
+        let have = a.capacity_bits(self.context());
+        let (mut need, mut at) = (0.0, (a.modulus(), a.scale()));
+        for _ in 0..depth {
+            need += at.1.log2();
+            at = self.after_square(at.0, at.1, target);
+        }
+        if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation: OPERATION, need, have }) }
+    }
+
     /// The argument that the basis is of: for a Chebyshev interval, taken to `[-1, 1]`.
-    fn argument(
-        &self,
-        a: &Ciphertext,
-        p: &Polynomial,
-        scales: &dyn Fn(Modulus) -> Scale,
-    ) -> Result<Ciphertext, CkksError> {
+    fn argument(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
         let mut argument = match p.affine() {
             None => a.clone(),
             Some((factor, shift)) => {
-                let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
-                let scale = self.multiplied(scales(to), a.modulus(), to).over(a.scale());
-                let scaled = self.rescale(&self.mul_number(a, factor, scale)?)?;
+                let scaled = self.rescale(&self.mul_number(a, factor, a.scale())?, target)?;
                 if shift == 0.0 { scaled } else { self.add_number(&scaled, shift)? }
             }
         };
@@ -171,14 +163,16 @@ struct Evaluation<'a> {
     chebyshev: bool,
     /// Leaves have fewer coefficients than this.
     baby: usize,
-    /// The modulus after so many rescales.
-    moduli: Vec<Modulus>,
+    /// Modulus and scale of the argument squared so many times.
+    chain: Vec<(Modulus, Scale)>,
     /// The powers (or Chebyshev polynomials) of the argument that were needed.
     powers: BTreeMap<usize, Ciphertext>,
+    /// The powers brought to a modulus of the chain, by its place.
+    lowered: BTreeMap<(usize, usize), Ciphertext>,
 }
 
 impl Evaluation<'_> {
-    /// The polynomial at modulus `moduli[depth]` and exactly at `scale`.
+    /// The polynomial at modulus `chain[depth]` and exactly at `scale`.
     fn evaluate(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Value, CkksError> {
         if coefficients.len() == 1 {
             return Ok(Value::Constant(coefficients[0]));
@@ -187,14 +181,18 @@ impl Evaluation<'_> {
             return self.leaf(coefficients, depth, scale).map(Value::Encrypted);
         }
         let (m, q, r) = split(coefficients, self.chebyshev);
-        self.power(m)?;
-        let e = self.evaluator;
-        let power = e.reduce_modulus(&self.powers[&m], self.moduli[depth - 1])?;
-        let factor_scale = self.raised(scale, depth).over(power.scale());
-        let mut product = match self.evaluate(&q, depth - 1, factor_scale)? {
-            Value::Encrypted(q) => e.mul_rescale(&q, &power)?,
-            Value::Constant(q) => e.rescale(&e.mul_number(&power, q, factor_scale)?)?,
-        };
+        let (e, (to, _)) = (self.evaluator, self.chain[depth]);
+        let power_scale = self.lowered(m, depth - 1)?.scale();
+        let factor_scale = e.switched_scale(scale, to, self.chain[depth - 1].0).over(power_scale);
+        let factor = self.evaluate(&q, depth - 1, factor_scale)?;
+        let power = self.lowered(m, depth - 1)?;
+        let mut product = Ciphertext::empty(e.context());
+        match factor {
+            Value::Encrypted(q) => e.mul_to_into(&mut product, &q, power, to)?,
+            Value::Constant(q) => {
+                e.rescale_to_into(&mut product, &e.mul_number(power, q, factor_scale)?, to)?;
+            }
+        }
         product.set_meta(scale, product.slots(), product.bound());
         match self.evaluate(&r, depth, scale)? {
             Value::Encrypted(r) => e.add_assign(&mut product, &r)?,
@@ -204,15 +202,26 @@ impl Evaluation<'_> {
         Ok(Value::Encrypted(product))
     }
 
-    /// A sum of powers times numbers, rescaled once.
+    /// A sum of powers times numbers, rescaled once: modulo a divisor, as small as will do, of the moduli of all these powers, or where that is
+    /// too small modulo the chain's modulus of the last.
     fn leaf(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Ciphertext, CkksError> {
         let e = self.evaluator;
-        let raised = self.raised(scale, depth);
+        let indices: Vec<usize> = (1..coefficients.len()).filter(|i| coefficients[*i] != 0.0).collect();
+        let (to, enough) = (self.chain[depth].0, e.log2(self.chain[depth - 1].0));
+        let mut common = e.context().parameters().top();
+        let mut last = 0;
+        for &i in &indices {
+            common = common.gcd(self.power(i)?.modulus());
+            last = last.max(depth_of(i));
+        }
+        let shared = !common.is_one() && e.log2(common) + 1e-9 >= enough;
+        let from = e.divisor_at_least(if shared { common } else { self.chain[last].0 }, enough);
+        let raised = e.switched_scale(scale, to, from);
         let mut sum: Option<Ciphertext> = None;
-        for (i, &c) in coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
-            self.power(i)?;
-            let power = e.reduce_modulus(&self.powers[&i], self.moduli[depth - 1])?;
-            let mut term = e.mul_number(&power, c, raised.over(power.scale()))?;
+        for &i in &indices {
+            let power = if shared { self.power(i)? } else { self.lowered(i, last)? };
+            let power = e.reduce_modulus(power, from)?;
+            let mut term = e.mul_number(&power, coefficients[i], raised.over(power.scale()))?;
             term.set_meta(raised, term.slots(), term.bound());
             match &mut sum {
                 None => sum = Some(term),
@@ -221,43 +230,61 @@ impl Evaluation<'_> {
         }
         let sum = sum.expect("a leaf has a coefficient that is not 0 beside the constant");
         let sum = if coefficients[0] == 0.0 { sum } else { e.add_number(&sum, coefficients[0])? };
-        let mut out = e.rescale(&sum)?;
+        let mut out = Ciphertext::empty(e.context());
+        e.rescale_to_into(&mut out, &sum, to)?;
         out.set_meta(scale, out.slots(), out.bound());
         Ok(out)
     }
 
-    /// The scale at `moduli[depth - 1]` that rescales to `scale`.
-    fn raised(&self, scale: Scale, depth: usize) -> Scale {
-        self.evaluator.multiplied(scale, self.moduli[depth - 1], self.moduli[depth])
+    /// Power `n` at the modulus `chain[place]`, which is no larger than where it stands.
+    fn lowered(&mut self, n: usize, place: usize) -> Result<&Ciphertext, CkksError> {
+        let (e, to) = (self.evaluator, self.chain[place].0);
+        let power = self.power(n)?;
+        if power.modulus() != to && !self.lowered.contains_key(&(n, place)) {
+            let lowered = e.bring_to(&self.powers[&n], to)?;
+            self.lowered.insert((n, place), lowered);
+        }
+        Ok(self.at(n, place))
     }
 
-    /// Makes sure that power `n` is there.
-    fn power(&mut self, n: usize) -> Result<(), CkksError> {
-        if self.powers.contains_key(&n) {
-            return Ok(());
+    /// What [`Evaluation::lowered`] has made.
+    fn at(&self, n: usize, place: usize) -> &Ciphertext {
+        self.lowered.get(&(n, place)).unwrap_or_else(|| &self.powers[&n])
+    }
+
+    /// Power `n`, at the modulus `chain[ceil(log2 n)]`.
+    fn power(&mut self, n: usize) -> Result<&Ciphertext, CkksError> {
+        if !self.powers.contains_key(&n) {
+            let power = self.make_power(n)?;
+            self.powers.insert(n, power);
         }
+        Ok(&self.powers[&n])
+    }
+
+    fn make_power(&mut self, n: usize) -> Result<Ciphertext, CkksError> {
         let (a, b) = split_power(n, self.chebyshev);
-        self.power(a)?;
-        self.power(b)?;
-        let e = self.evaluator;
-        let mut power = if a == b {
-            e.square_rescale(&self.powers[&a])?
+        let (e, place) = (self.evaluator, depth_of(n));
+        let to = self.chain[place].0;
+        let mut power = Ciphertext::empty(e.context());
+        if a == b {
+            let half = self.power(a)?;
+            e.mul_to_into(&mut power, half, half, to)?;
         } else {
-            let (x, y) = e.align(&self.powers[&a], &self.powers[&b])?;
-            e.mul_rescale(&x, &y)?
-        };
+            self.lowered(a, place - 1)?;
+            self.lowered(b, place - 1)?;
+            e.mul_to_into(&mut power, self.at(a, place - 1), self.at(b, place - 1), to)?;
+        }
         if self.chebyshev {
+            // T_n = 2 T_a T_b - T_{a-b}.
             power = e.mul_integer(&power, 2)?;
-            power = if a == b {
-                e.add_number(&power, -1.0)?
+            if a == b {
+                power = e.add_number(&power, -1.0)?;
             } else {
-                let (mut left, right) = e.align(&power, &self.powers[&1])?;
-                e.sub_assign(&mut left, &right)?;
-                left
-            };
+                let first = e.adjust(self.power(1)?, to, power.scale())?;
+                e.sub_assign(&mut power, &first)?;
+            }
             power.set_bound(1.0);
         }
-        self.powers.insert(n, power);
-        Ok(())
+        Ok(power)
     }
 }

@@ -1,107 +1,213 @@
-//! Bringing operands to one modulus and one scale (Kim, Papadimitriou, Polyakov, ePrint 2020/1118, "KPP22").
+//! Bringing operands to one modulus and one scale (GRAFT Alg. 2; on simple chains Kim, Papadimitriou, Polyakov, ePrint 2020/1118).
 
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Modulus, Noise};
 
-use super::{Evaluator, linear::Integer};
+use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
+/// Integer constants stay below this many bits, their rounding then being `2^-111` of the message.
+const LARGEST_CONSTANT: f64 = 110.0;
+
+/// An integer that is to take the scale of a ciphertext modulo `middle` to a wanted one modulo `to`.
+struct Constant {
+    middle: Modulus,
+    /// The integer nearest to `scale' middle/(scale to)`.
+    value: u128,
+    /// log2 of the number before rounding.
+    log2: f64,
+    /// What rounding it adds to the result.
+    rounding: Noise,
+    /// What is in the result besides.
+    noise: Noise,
+}
+
+impl Constant {
+    /// Whether the rounding stays below the noise that is there besides, so that no precision is lost to speak of (half a bit at most).
+    fn is_fine(&self) -> bool {
+        self.value > 0 && self.rounding.log2_std() <= self.noise.log2_std()
+    }
+}
+
 impl Evaluator {
-    /// Brings `a` to the modulus `to`, a proper divisor of its own, and to `scale`: it is multiplied by the integer `c` nearest to
-    /// `scale S / scale(a)` and divided by `S`, the last prime above `to`; other primes are dropped. The relative error of the
-    /// scale, `1/2c`, counts as noise.
+    /// Brings `a`, of modulus `Q` and scale `Delta`, to the modulus `to = Q'` and to `scale = Delta'` (GRAFT Alg. 2, C.3): it is reduced to a divisor
+    /// `Q_mid` of `Q`, multiplied by the integer `c` nearest to `Q_mid Delta'/(Q' Delta)`, and brought to `Q'` by a rational rescale. Beside the
+    /// error that was there, scaled by `Delta'/Delta`, and that of the rescale, the result has
+    /// `(Q'/Q_mid) delta (Delta m + e)`, `delta` what rounding took from `c`: at most `Delta m/2c`, which counts as noise.
+    ///
+    /// `Q_mid` is the divisor of the fewest limbs with `Q_mid >= Q' Delta`, if `Q` is so large, else `Q`. Where `Q'` divides `Q` and an integer takes one
+    /// scale to the other, nothing is rescaled.
     ///
     /// # Errors
-    /// When `to` is not a proper divisor, or the constant would be below 2^10 and the scale not met well.
+    /// [`CkksError::Capacity`] when `Q` is too small for a `c` whose rounding stays below the noise, so that precision would be lost, or when
+    /// the values at the new scale do not fit `Q'`.
     pub fn adjust(&self, a: &Ciphertext, to: Modulus, scale: Scale) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "adjust modulus and scale";
-        let surplus = a.modulus().without(to);
-        let Some(last) = surplus.factors().next().filter(|_| to.divides(a.modulus())) else {
-            return Err(CkksError::Argument {
-                operation: OPERATION,
-                what: format!(
-                    "the target modulus of {:.1} bits does not divide the {:.1} bits at hand",
-                    self.log2(to),
-                    self.log2(a.modulus())
-                ),
-            });
+        let (from, bits) = (a.modulus(), self.log2(to));
+        self.context().rlwe().check_modulus(to, OPERATION)?;
+        self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
+        let enough = self.divisor_at_least(from, bits + a.scale().log2().min(LARGEST_CONSTANT));
+        let candidates = [to.divides(from).then_some(to), Some(enough), Some(from)];
+        let mut last = None;
+        for middle in candidates.into_iter().flatten() {
+            let constant = self.constant(a, middle, to, scale);
+            if constant.is_fine() {
+                return self.adjust_by(a, &constant, to, scale);
+            }
+            last = Some(constant);
+        }
+        // The bits of the last constant that could be had, and those that would have done.
+        let (have, short) = last.map_or((0.0, 0.0), |c| {
+            let short = if c.value == 0 { 1.0 - c.log2 } else { c.rounding.log2_std() - c.noise.log2_std() };
+            (c.log2.max(0.0), short)
+        });
+        Err(CkksError::Capacity { operation: OPERATION, need: have + short.max(0.1), have })
+    }
+
+    fn constant(&self, a: &Ciphertext, middle: Modulus, to: Modulus, scale: Scale) -> Constant {
+        let exact = self.switched_scale(scale, to, middle);
+        let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
+        let value = if log2 < LARGEST_CONSTANT + 8.0 { exact.ratio_rounded(a.scale()) } else { None };
+        let value = value.unwrap_or(0);
+        // Exact where it matters: whether scales agree to an integer is known to 100 bits, the rest to the 53 of a float.
+        let is_integer = Scale::from_integer(value).is_some_and(|c| a.scale().times(c).is_close(exact));
+        let rounding = match is_integer {
+            true => Noise::NONE,
+            false if log2 < 40.0 => Self::constant_noise(a, exact.ratio(a.scale())),
+            false => Self::message(a).scaled(-1.0),
         };
-        let between = to.lcm(Modulus::of_factor(last));
-        let prime = self.context().parameters().factor(last);
-        let exact = scale.times_integer(prime);
-        let constant = exact.ratio_rounded(a.scale()).filter(|c| *c >= 1 << 10);
-        let Some(constant) = constant else {
-            return Err(CkksError::ScaleMismatch {
-                operation: OPERATION,
-                left: a.scale().log2(),
-                right: scale.log2(),
-            });
+        let scaled = a.inner().noise().scaled(log2 + down);
+        let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
+        Constant { middle, value, log2, rounding: rounding.scaled(down), noise }
+    }
+
+    fn adjust_by(
+        &self,
+        a: &Ciphertext,
+        constant: &Constant,
+        to: Modulus,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let mut raised = self.reduce_modulus(a, constant.middle)?;
+        self.multiply_constant(&mut raised, constant.value)?;
+        let mut out = if constant.middle == to {
+            raised
+        } else {
+            let mut out = Ciphertext::empty(self.context());
+            self.rescale_to_into(&mut out, &raised, to)?;
+            out
         };
-        let mut raised = self.reduce_modulus(a, between)?;
-        let log2_constant = (constant as f64).log2();
-        self.check_capacity(a, between, a.scale().log2() + log2_constant, a.bound(), OPERATION)?;
-        let integer = Integer::positive(constant);
-        self.context().rlwe().mul_constant_assign(raised.inner_mut(), |q| integer.residue(q))?;
-        let noise =
-            a.inner().noise().scaled(log2_constant).plus(Self::constant_noise(a, exact.ratio(a.scale())));
-        raised.inner_mut().set_noise(noise);
-        let mut out = Ciphertext::empty(self.context());
-        self.rescale_to_into(&mut out, &raised, to)?;
+        let noise = out.inner().noise().plus(constant.rounding);
+        out.inner_mut().set_noise(noise);
         out.set_meta(scale, a.slots(), a.bound());
         Ok(out)
     }
 
-    /// Brings two ciphertexts to one modulus and one scale: the one with the larger modulus to that of the other. Where the
-    /// moduli are equal but not the scales, both lose one prime.
+    /// The rounding of a modulus switch.
+    fn switch_noise(&self) -> Noise {
+        hippocrene_rlwe::noise::rounding(self.context().parameters().secret_weight(), 1, 2)
+    }
+
+    /// Brings two ciphertexts to one modulus and one scale.
+    ///
+    /// The one with the larger modulus is adjusted to modulus and scale of the other ([`Evaluator::adjust`]), which stays as it is; of one
+    /// modulus, the one with the smaller scale is. Where the moduli are too near for that, both are multiplied by an integer and rescaled: with
+    /// `rho = (Q_a Delta_b)/(Q_b Delta_a)`, `a` by `c_a` and `b` by `c_b`, `c_a/c_b` a convergent of the continued fraction of `rho`. This takes as
+    /// many bits of capacity as `c_b` has, about half of what the precision asks for.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when no prime is left to adjust with.
+    /// [`CkksError::Capacity`] when too few bits are left to adjust with.
     pub fn align(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
         let close = a.scale().is_close(b.scale());
-        if a.modulus() == b.modulus() {
-            if close {
-                return Ok((a.clone(), b.clone()));
-            }
-            let (large, small, swapped) = if a.scale() > b.scale() { (a, b, false) } else { (b, a, true) };
-            let pair = match self.raise_scale(small, large.scale())? {
-                Some(raised) => (large.clone(), raised),
-                None => {
-                    const OPERATION: &str = "align two operands";
-                    self.check_prime_left(a, OPERATION)?;
-                    let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
-                    (self.adjust(large, to, large.scale())?, self.adjust(small, to, large.scale())?)
-                }
-            };
-            return Ok(if swapped { (pair.1, pair.0) } else { pair });
+        let (log2_a, log2_b) = (self.log2(a.modulus()), self.log2(b.modulus()));
+        if a.modulus() == b.modulus() && close {
+            return Ok((a.clone(), b.clone()));
         }
-        if b.modulus().divides(a.modulus()) {
-            let a = if close {
-                self.reduce_modulus(a, b.modulus())?
-            } else {
-                self.adjust(a, b.modulus(), b.scale())?
-            };
-            Ok((a, b.clone()))
-        } else {
+        let a_is_higher = if a.modulus() == b.modulus() { a.scale() < b.scale() } else { log2_a >= log2_b };
+        if !a_is_higher {
             let (b, a) = self.align(b, a)?;
-            Ok((a, b))
+            return Ok((a, b));
+        }
+        if close && b.modulus().divides(a.modulus()) {
+            return Ok((self.reduce_modulus(a, b.modulus())?, b.clone()));
+        }
+        match self.adjust(a, b.modulus(), b.scale()) {
+            Ok(a) => Ok((a, b.clone())),
+            Err(CkksError::Capacity { .. }) => self.align_both(a, b),
+            Err(error) => Err(error),
         }
     }
 
-    /// Brings `a` to a larger scale at the same modulus, by an integer constant: where the ratio of the scales is an integer, or so
-    /// large (2^30) that rounding it does not matter.
-    fn raise_scale(&self, a: &Ciphertext, scale: Scale) -> Result<Option<Ciphertext>, CkksError> {
-        let constant = scale.ratio_rounded(a.scale()).and_then(|c| u64::try_from(c).ok());
-        let Some(constant) = constant.filter(|&c| c >= 1 << 30 || a.scale().times_integer(c).is_close(scale))
-        else {
-            return Ok(None);
+    /// [`Evaluator::align`] by a constant for each.
+    fn align_both(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+        const OPERATION: &str = "align two operands";
+        let (from_a, from_b) = (a.modulus(), b.modulus());
+        // rho = Q_a Delta_b/(Q_b Delta_a); where it is below 1 the roles change.
+        let rho = self.switched_scale(b.scale(), from_b, from_a).over(a.scale());
+        if rho < Scale::power_of_two(0) {
+            let (b, a) = self.align_both(b, a)?;
+            return Ok((a, b));
+        }
+        // How well the ratio has to be met: off by no more than the noise of that operand whose precision is lower.
+        let precise = |c: &Ciphertext| Self::message(c).log2_std() - c.inner().noise().log2_std();
+        let need = precise(a).min(precise(b)).clamp(0.0, LARGEST_CONSTANT);
+        let Some(Convergent { numerator: of_a, denominator: of_b, bits: met }) = convergent(rho, need) else {
+            let have = a.capacity_bits(self.context());
+            return Err(CkksError::Capacity { operation: OPERATION, need: need.max(have + 1.0), have });
         };
-        self.check_capacity(a, a.modulus(), scale.log2(), a.bound(), "raise the scale")?;
-        let mut out = a.clone();
-        let integer = Integer::positive(constant.into());
-        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
-        let ratio = scale.ratio(a.scale());
-        let noise = a.inner().noise().scaled(ratio.log2()).plus(Self::constant_noise(a, ratio));
-        out.inner_mut().set_noise(noise);
-        out.set_meta(scale, a.slots(), a.bound());
-        Ok(Some(out))
+        let bits = (of_b as f64).log2();
+        let to = self.modulus_at_most(self.log2(from_b) - bits, b, OPERATION)?;
+        // What is left of the quotient of the moduli goes into both constants.
+        let rest = (self.log2(from_b) - self.log2(to) - bits).exp2().round().max(1.0) as u128;
+        let mut out = [Ciphertext::empty(self.context()), Ciphertext::empty(self.context())];
+        for (out, (c, constant)) in out.iter_mut().zip([(a, of_a), (b, of_b)]) {
+            let constant = constant.saturating_mul(rest);
+            let mut raised = c.clone();
+            self.multiply_constant(&mut raised, constant)?;
+            let scale = self.switched_scale(raised.scale(), c.modulus(), to);
+            self.check_capacity(c, to, scale.log2(), c.bound(), OPERATION)?;
+            self.rescale_to_into(out, &raised, to)?;
+        }
+        let [mut a, mut b] = out;
+        let off = if precise(&a) <= precise(&b) { &mut a } else { &mut b };
+        let noise = off.inner().noise().plus(Self::message(off).scaled(-met));
+        off.inner_mut().set_noise(noise);
+        a.set_meta(b.scale(), a.slots(), a.bound());
+        Ok((a, b))
+    }
+}
+
+/// `numerator/denominator`, near some number by a relative error of at most `2^-bits`.
+struct Convergent {
+    numerator: u128,
+    denominator: u128,
+    bits: f64,
+}
+
+/// The first convergent `p/q` of the continued fraction of `rho >= 1` with a relative error of at most `2^-bits`; `None` when its terms
+/// are beyond 110 bits.
+fn convergent(rho: Scale, bits: f64) -> Option<Convergent> {
+    let (mantissa, exponent) = rho.to_parts();
+    if exponent >= 0 {
+        return None;
+    }
+    let (mut n, mut d) = (mantissa, 1u128.checked_shl(exponent.unsigned_abs())?);
+    let ((mut p, mut q), (mut p0, mut q0)) = ((1u128, 0u128), (0u128, 1u128));
+    loop {
+        let whole = n / d;
+        let next = |x: u128, x0: u128| whole.checked_mul(x).and_then(|x| x.checked_add(x0));
+        let (p1, q1) = (next(p, p0)?, next(q, q0)?);
+        // |rho - p/q| < 1/(q q1).
+        let met = (p as f64).log2() + (q1 as f64).log2();
+        if q > 0 && met >= bits {
+            return Some(Convergent { numerator: p, denominator: q, bits: met });
+        }
+        if p1 as f64 > LARGEST_CONSTANT.exp2() {
+            return None;
+        }
+        ((p0, q0), (p, q)) = ((p, q), (p1, q1));
+        (n, d) = (d, n % d);
+        if d == 0 {
+            return Some(Convergent { numerator: p, denominator: q, bits: f64::INFINITY });
+        }
     }
 }

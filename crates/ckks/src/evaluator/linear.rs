@@ -233,12 +233,15 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// What the rounding of `constant` to an integer adds: the coefficients of the message, of root mean square
-    /// `scale bound/sqrt(N)`, times what the rounding took away.
-    pub(super) fn constant_noise(a: &Ciphertext, constant: f64) -> Noise {
+    /// The coefficients of the message, as if they were noise: of root mean square `scale bound/sqrt(N)`.
+    pub(super) fn message(a: &Ciphertext) -> Noise {
         let degree = a.inner().part(0).degree() as f64;
-        let rounded = Noise::from_std((constant - constant.round()).abs());
-        Self::message_times(a.scale().log2() - 0.5 * degree.log2(), a.bound(), rounded)
+        Self::message_times(a.scale().log2() - 0.5 * degree.log2(), a.bound(), Noise::from_std(1.0))
+    }
+
+    /// What the rounding of `constant` to an integer adds: the message times what the rounding took away.
+    pub(super) fn constant_noise(a: &Ciphertext, constant: f64) -> Noise {
+        Self::message(a).scaled((constant - constant.round()).abs().log2())
     }
 
     fn integer(&self, c: f64, scale: Scale, operation: &'static str) -> Result<Integer, CkksError> {

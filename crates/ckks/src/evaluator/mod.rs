@@ -5,7 +5,9 @@
 
 mod adjust;
 mod linear;
+mod modulus;
 mod multiply;
+mod rescale;
 mod rotate;
 
 use std::sync::Arc;
@@ -37,7 +39,7 @@ impl Evaluator {
         &self.keys
     }
 
-    fn log2(&self, modulus: Modulus) -> f64 {
+    pub(crate) fn log2(&self, modulus: Modulus) -> f64 {
         self.context.parameters().log2(modulus)
     }
 
@@ -78,15 +80,6 @@ impl Evaluator {
         }
         let have = a.capacity_bits(self.context());
         Err(CkksError::Capacity { operation, need: have + taken - self.log2(modulus), have })
-    }
-
-    /// Checks that the modulus of `a` has a prime to be divided by, and one that stays.
-    fn check_prime_left(&self, a: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
-        if a.modulus().limb_count() > 1 {
-            return Ok(());
-        }
-        let have = a.capacity_bits(self.context());
-        Err(CkksError::Capacity { operation, need: a.scale().log2().max(have + 1.0), have })
     }
 
     /// The noise of a product of a message (bound times scale) with an error: `N` coefficients of a message of root mean square

@@ -1,4 +1,4 @@
-//! Products of ciphertexts, and rescaling.
+//! Products of ciphertexts (GRAFT Alg. 1).
 
 use hippocrene_rlwe::{Modulus, Noise};
 
@@ -17,13 +17,19 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a b`, relinearised and rescaled by the last prime of the modulus, in one modulus switch.
+    /// `a b`, relinearised and rescaled to the scale nearest to `target`, in one modulus switch (GRAFT Alg. 1): at the modulus
+    /// [`Evaluator::rescaled_modulus`], with the exact scale that this gives.
     ///
     /// # Errors
-    /// As [`Evaluator::mul`], and [`CkksError::Capacity`] when there is no prime left to divide by.
-    pub fn mul_rescale(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    /// As [`Evaluator::mul`].
+    pub fn mul_rescale(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
-        self.mul_rescale_into(&mut out, a, b)?;
+        self.mul_rescale_into(&mut out, a, b, target)?;
         Ok(out)
     }
 
@@ -36,22 +42,22 @@ impl Evaluator {
         out: &mut Ciphertext,
         a: &Ciphertext,
         b: &Ciphertext,
+        target: Scale,
     ) -> Result<(), CkksError> {
-        const OPERATION: &str = "multiply and rescale";
-        self.check_prime_left(a, OPERATION)?;
-        let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
+        let to = self.rescaled_modulus(a.modulus(), a.scale().times(b.scale()), target);
         self.mul_to_into(out, a, b, to)
     }
 
-    /// `a^2`, relinearised and rescaled.
+    /// `a^2`, relinearised and rescaled to the scale nearest to `target`.
     ///
     /// # Errors
     /// As [`Evaluator::mul_rescale`].
-    pub fn square_rescale(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.mul_rescale(a, a)
+    pub fn square_rescale(&self, a: &Ciphertext, target: Scale) -> Result<Ciphertext, CkksError> {
+        self.mul_rescale(a, a, target)
     }
 
-    /// `a b`, relinearised and brought to the modulus `to`, which divides that of the operands, in one modulus switch.
+    /// `a b`, relinearised and brought from the modulus `Q` of the operands to `to = Q'`, any other divisor of `PQ_max`, in one modulus
+    /// switch: message and scale are multiplied by `Q'/Q`.
     ///
     /// # Errors
     /// As [`Evaluator::mul`].
@@ -71,7 +77,7 @@ impl Evaluator {
         let noise =
             self.product_noise(a, b).scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());
         out.inner_mut().set_noise(noise);
-        out.set_meta(self.divided(a.scale().times(b.scale()), from, to), a.slots(), bound);
+        out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
         Ok(())
     }
 
@@ -83,82 +89,5 @@ impl Evaluator {
         let right = Self::message_times(b.scale().log2(), b.bound(), e_a);
         let both = e_a.times_polynomial(self.context().rlwe().degree(), e_b.log2_std());
         if std::ptr::eq(a, b) { left.scaled(1.0).plus(both.scaled(0.5)) } else { left.plus(right).plus(both) }
-    }
-
-    /// Divides message and modulus by the last prime of the modulus: the scale shrinks by it, the values stay.
-    ///
-    /// # Errors
-    /// [`CkksError::Capacity`] when there is no prime left to divide by.
-    pub fn rescale(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let mut out = Ciphertext::empty(self.context());
-        self.rescale_into(&mut out, a)?;
-        Ok(out)
-    }
-
-    /// [`Evaluator::rescale`] into a ciphertext that is there.
-    ///
-    /// # Errors
-    /// As [`Evaluator::rescale`].
-    pub fn rescale_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), CkksError> {
-        const OPERATION: &str = "rescale";
-        self.check_prime_left(a, OPERATION)?;
-        let to = self.rescaled_modulus(a.modulus(), OPERATION)?;
-        self.rescale_to_into(out, a, to)
-    }
-
-    /// Brings `a` to the divisor `to` of its modulus `Q`, dividing message and scale by `Q/to`.
-    ///
-    /// # Errors
-    /// When `to` does not divide `Q`.
-    pub fn rescale_to_into(
-        &self,
-        out: &mut Ciphertext,
-        a: &Ciphertext,
-        to: Modulus,
-    ) -> Result<(), CkksError> {
-        let from = a.modulus();
-        self.context().rlwe().switch_ciphertext_into(out.inner_mut(), a.inner(), to, 1)?;
-        out.set_meta(self.divided(a.scale(), from, to), a.slots(), a.bound());
-        Ok(())
-    }
-
-    /// Reduces `a` to the divisor `to` of its modulus; message and scale stay.
-    ///
-    /// # Errors
-    /// When `to` does not divide the modulus, or the values do not fit it.
-    pub fn reduce_modulus(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
-        self.check_capacity(a, to, a.scale().log2(), a.bound(), "reduce the modulus")?;
-        let mut out = Ciphertext::empty(self.context());
-        self.context().rlwe().reduce_modulus_into(out.inner_mut(), a.inner(), to)?;
-        out.set_meta(a.scale(), a.slots(), a.bound());
-        Ok(out)
-    }
-
-    /// The modulus without its last unit.
-    pub(crate) fn rescaled_modulus(
-        &self,
-        modulus: Modulus,
-        operation: &'static str,
-    ) -> Result<Modulus, CkksError> {
-        match modulus.factors().next_back() {
-            Some(last) if modulus.limb_count() > 1 => Ok(modulus.without(Modulus::of_factor(last))),
-            _ => Err(CkksError::Capacity {
-                operation,
-                need: self.log2(modulus) + 1.0,
-                have: self.log2(modulus),
-            }),
-        }
-    }
-
-    /// `scale from/to` for a divisor `to` of `from`.
-    pub(crate) fn multiplied(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
-        let parameters = self.context().parameters();
-        from.without(to).factors().fold(scale, |scale, i| scale.times_integer(parameters.factor(i)))
-    }
-
-    /// `scale to/from` for a divisor `to` of `from`.
-    pub(crate) fn divided(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
-        let parameters = self.context().parameters();
-        from.without(to).factors().fold(scale, |scale, i| scale.divided_by(parameters.factor(i)))
     }
 }

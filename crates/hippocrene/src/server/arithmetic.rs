@@ -56,10 +56,10 @@ impl Server {
         }
         self.zip(a, b, "multiply", a.is_clean() || b.is_clean(), |x, y| {
             if x.modulus() == y.modulus() {
-                return Ok(self.evaluator.mul_rescale(x, y)?);
+                return Ok(self.evaluator.mul_rescale(x, y, self.scale())?);
             }
             let (x, y) = self.evaluator.align(x, y)?;
-            Ok(self.evaluator.mul_rescale(&x, &y)?)
+            Ok(self.evaluator.mul_rescale(&x, &y, self.scale())?)
         })
     }
 
@@ -68,7 +68,7 @@ impl Server {
     /// # Errors
     /// [`Error::Capacity`] when no multiplication is left.
     pub fn square(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.map(a, "square", a.is_clean(), |x| Ok(self.evaluator.square_rescale(x)?))
+        self.map(a, "square", a.is_clean(), |x| Ok(self.evaluator.square_rescale(x, self.scale())?))
     }
 
     /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
@@ -125,7 +125,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "multiply by plain numbers";
         self.with_plain(a, p.into(), OPERATION, true, |x, slots| {
-            let plaintext = self.encode(slots, self.plain_scale(x, OPERATION)?, x)?;
+            let plaintext = self.encode(slots, x.scale(), x)?;
             self.rescale(&self.evaluator.mul_plain(x, &plaintext)?)
         })
     }
@@ -151,7 +151,7 @@ impl Server {
             if c.fract() == 0.0 && c.abs() <= LARGEST_EXACT {
                 return Ok(self.evaluator.mul_integer(x, c as i64)?);
             }
-            self.rescale(&self.evaluator.mul_number(x, c, self.plain_scale(x, OPERATION)?)?)
+            self.rescale(&self.evaluator.mul_number(x, c, x.scale())?)
         })
     }
 
@@ -211,19 +211,7 @@ impl Server {
         Ok(self.session.context().encode(slots, self.session.slots(), scale, x.modulus())?)
     }
 
-    /// The scale of a plain factor that makes the rescaled product of `x` with it have the scale that its modulus is to have.
-    fn plain_scale(&self, x: &Ciphertext, operation: &'static str) -> Result<Scale, Error> {
-        let from = x.modulus();
-        let to = self.rescaled(x, operation)?;
-        let parameters = self.session.settings().parameters();
-        let raised = from
-            .without(to)
-            .factors()
-            .fold(self.session.scale_at(to), |s, i| s.times_integer(parameters.factor(i)));
-        Ok(raised.over(x.scale()))
-    }
-
     fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(self.evaluator.rescale(x)?)
+        Ok(self.evaluator.rescale(x, self.scale())?)
     }
 }

@@ -49,8 +49,7 @@ impl Server {
                 }
             };
             let input = &inputs[from];
-            let scale = self.session.scale_at(self.rescaled(input, operation)?);
-            let term = self.evaluator.linear_transform(input, &transforms[index].1, scale)?;
+            let term = self.evaluator.linear_transform(input, &transforms[index].1, self.scale())?;
             results[to] = Some(match results[to].take() {
                 None => term,
                 Some(sum) => {

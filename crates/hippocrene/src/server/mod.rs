@@ -11,8 +11,8 @@ mod reduce;
 
 use std::{borrow::Borrow, sync::Arc};
 
-use hippocrene_ckks::{Ciphertext, Evaluator};
-use hippocrene_rlwe::{Fingerprint, Modulus, RlweError};
+use hippocrene_ckks::{Ciphertext, Evaluator, Scale};
+use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use crate::{EncryptedArray, Error, EvaluationKeys, Layout, Session};
 
@@ -120,17 +120,9 @@ impl Server {
         Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
     }
 
-    /// The modulus that a product with `x` is rescaled to.
-    fn rescaled(&self, x: &Ciphertext, operation: &'static str) -> Result<Modulus, Error> {
-        let modulus = x.modulus();
-        match modulus.factors().next_back() {
-            Some(last) if modulus.limb_count() > 1 => Ok(modulus.without(Modulus::of_factor(last))),
-            _ => {
-                let have = x.capacity_bits(self.session.context());
-                let need = self.session.settings().scale().log2().max(have + 1.0);
-                Err(hippocrene_ckks::CkksError::Capacity { operation, need, have }.into())
-            }
-        }
+    /// The scale that products are rescaled to.
+    fn scale(&self) -> Scale {
+        self.session.settings().scale()
     }
 
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.

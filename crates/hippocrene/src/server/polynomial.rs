@@ -13,8 +13,6 @@ impl Server {
     /// Chebyshev polynomial.
     pub fn polynomial(&self, a: &EncryptedArray, p: &Polynomial) -> Result<EncryptedArray, Error> {
         let clean = a.is_clean() && (a.layout().is_full() || p.evaluate(0.0) == 0.0);
-        self.map(a, "evaluate a polynomial", clean, |x| {
-            Ok(self.evaluator.polynomial(x, p, &|modulus| self.session.scale_at(modulus))?)
-        })
+        self.map(a, "evaluate a polynomial", clean, |x| Ok(self.evaluator.polynomial(x, p, self.scale())?))
     }
 }

@@ -1,0 +1,132 @@
+//! Which modulus comes next (GRAFT Alg. 2 and 3). Moduli are chosen by their bits: how many limbs they have is nobody's business.
+
+use hippocrene_rlwe::Modulus;
+
+use super::Evaluator;
+use crate::{Ciphertext, CkksError, Scale};
+
+/// A scale that would end this many bits below the wanted one is not rescaled so far. Only simple chains whose primes do not match the scale
+/// come to this; a universal sprout is always nearer.
+const LARGEST_LOSS: f64 = 2.0;
+
+/// How many bits of capacity a sum of plain products may cost for being had without the limb modulo a power of two.
+const DEAR_LIMB: f64 = 4.0;
+
+impl Evaluator {
+    /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the grafted modulus nearest to
+    /// `from target/scale`, and `from` itself where the scale is no larger than the target.
+    pub fn rescaled_modulus(&self, from: Modulus, scale: Scale, target: Scale) -> Modulus {
+        let (bits, surplus) = (self.log2(from), scale.log2() - target.log2());
+        if surplus < 0.5 {
+            return from;
+        }
+        let mut wanted = bits - surplus;
+        loop {
+            let to = self.context().parameters().grafted_modulus(wanted);
+            let have = self.log2(to);
+            if have >= bits {
+                return from;
+            }
+            if have >= bits - surplus - LARGEST_LOSS {
+                return to;
+            }
+            wanted += 1.0;
+        }
+    }
+
+    /// Where `a^2` lands when it is rescaled to `target`: modulus and exact scale. Every operation that is one multiplication deep lands
+    /// there, so that results of operations of one depth can be added as they are.
+    pub fn after_product(&self, a: &Ciphertext, target: Scale) -> (Modulus, Scale) {
+        self.after_square(a.modulus(), a.scale(), target)
+    }
+
+    pub(crate) fn after_square(&self, from: Modulus, scale: Scale, target: Scale) -> (Modulus, Scale) {
+        let square = scale.times(scale);
+        let to = self.rescaled_modulus(from, square, target);
+        (to, self.switched_scale(square, from, to))
+    }
+
+    /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.
+    pub fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
+        let parameters = self.context().parameters();
+        let (added, dropped) = (to.without(from), from.without(to));
+        let raised = added.factors().fold(scale, |s, i| s.times_integer(parameters.limb_modulus(added, i)));
+        dropped.factors().fold(raised, |s, i| s.divided_by(parameters.limb_modulus(dropped, i)))
+    }
+
+    /// The largest grafted modulus of at most `bits` bits, give or take half a bit.
+    ///
+    /// # Errors
+    /// [`CkksError::Capacity`] when there is none so small.
+    pub(super) fn modulus_at_most(
+        &self,
+        bits: f64,
+        a: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<Modulus, CkksError> {
+        let mut wanted = bits;
+        while wanted > 0.0 {
+            let to = self.context().parameters().grafted_modulus(wanted);
+            if self.log2(to) <= bits + 0.5 {
+                return Ok(to);
+            }
+            wanted -= 1.0;
+        }
+        let have = a.capacity_bits(self.context());
+        Err(CkksError::Capacity { operation, need: have + 1.0 - bits.min(0.0), have })
+    }
+
+    /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the smallest; `modulus` itself if it has fewer bits.
+    pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
+        let mut best = (modulus.limb_count(), self.log2(modulus), modulus);
+        let exponents = [0, modulus.two()];
+        for two in &exponents[..if modulus.two() == 0 { 1 } else { 2 }] {
+            for odd in (0..=modulus.odd()).filter(|odd| odd & !modulus.odd() == 0) {
+                let mut divisor = Modulus::of_sprout(odd, *two);
+                let mut have = if divisor.is_one() { 0.0 } else { self.log2(divisor) };
+                for i in modulus.words().factors() {
+                    if have + 1e-9 >= bits {
+                        break;
+                    }
+                    divisor = divisor.lcm(Modulus::of_factor(i));
+                    have += (self.context().parameters().factor(i) as f64).log2();
+                }
+                let candidate = (divisor.limb_count(), have, divisor);
+                if have + 1e-9 >= bits && !divisor.is_one() && (candidate.0, candidate.1) < (best.0, best.1) {
+                    best = candidate;
+                }
+            }
+        }
+        best.2
+    }
+
+    /// Where sums of many products with plaintexts are best had instead of modulo `modulus`: every product in the ring modulo `2^e` costs
+    /// transforms. The smallest grafted modulus without a power of two that is no smaller (going up costs no capacity); failing that, near
+    /// the top, the largest below it if that costs few bits; else `modulus` itself.
+    pub(crate) fn without_two(&self, modulus: Modulus) -> Modulus {
+        if modulus.two() == 0 {
+            return modulus;
+        }
+        let (top, have) = (self.context().parameters().top(), self.log2(modulus));
+        let mut best: Option<(f64, Modulus)> = None;
+        for units in 0..=self.context().parameters().unit_count() {
+            for odd in (0..=top.odd()).filter(|odd| odd & !top.odd() == 0) {
+                let candidate = Modulus::of_range(0..units).lcm(Modulus::of_sprout(odd, 0));
+                if candidate.is_one() {
+                    continue;
+                }
+                let bits = self.log2(candidate) - have;
+                let better = match best {
+                    _ if bits < -DEAR_LIMB => false,
+                    None => true,
+                    Some((known, _)) if known < 0.0 => bits > known,
+                    Some((known, _)) => (0.0..known).contains(&bits),
+                };
+                if better {
+                    best = Some((bits, candidate));
+                }
+            }
+        }
+        best.map_or(modulus, |(_, modulus)| modulus)
+    }
+}
