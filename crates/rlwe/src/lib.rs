@@ -6,6 +6,7 @@
 
 mod ciphertext;
 mod context;
+pub mod design;
 mod error;
 mod fingerprint;
 mod keys;
@@ -23,8 +24,8 @@ pub use context::Context;
 pub use error::RlweError;
 pub use fingerprint::Fingerprint;
 pub use keys::{
-    EvaluationKeys, PreparedEvaluationKeys, PreparedSwitchingKey, PublicKey, SecretKey, SwitchingKey,
-    expand_uniform,
+    EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PublicKey, SecretKey,
+    SwitchingKey, expand_uniform,
 };
 pub use keyswitch::Decomposed;
 pub use modulus::{MAX_FACTORS, Modulus};

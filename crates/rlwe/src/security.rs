@@ -2,7 +2,7 @@
 //!
 //! Ternary secrets: Table 5.2 of "Security Guidelines for Implementing Homomorphic Encryption" (ePrint 2024/463), error
 //! standard deviation 3.19, classical attacks. Sparse secrets are outside that standard; their limits are the field's
-//! practice, as stated at [`limit`].
+//! practice, as stated at [`limit_at`].
 
 use crate::RlweError;
 
@@ -42,6 +42,8 @@ impl std::fmt::Display for SecretDistribution {
 /// A limit of `log2(PQ)` and where it is from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SecurityLimit {
+    /// The security that it gives, in bits.
+    pub bits: u32,
     /// The largest `log2(PQ)` in bits.
     pub log2_pq: u32,
     /// The source, in words.
@@ -51,26 +53,54 @@ pub struct SecurityLimit {
 const GUIDELINES: &str = "Table 5.2 of ePrint 2024/463";
 const PRACTICE: &str =
     "practice for Hamming weight 192 or more, as in Lattigo 6.2's bootstrapping parameters";
+const DOUBLED: &str =
+    "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
 
-/// The largest `log2(PQ)` for 128-bit security, or `None` where no limit is known.
+/// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192 and 256 bits.
+const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
+    (10, [Some(26), None, None]),
+    (11, [Some(53), Some(36), Some(27)]),
+    (12, [Some(106), Some(73), Some(56)]),
+    (13, [Some(214), Some(147), Some(114)]),
+    (14, [Some(430), Some(297), Some(230)]),
+    (15, [Some(868), Some(597), Some(462)]),
+    (16, [Some(1747), Some(1199), Some(929)]),
+    (17, [Some(3523), Some(2411), Some(1866)]),
+];
+
+/// The levels of security that limits are stated for, in bits.
+pub const LEVELS: [u32; 3] = [128, 192, 256];
+
+/// The largest `log2(PQ)` for a security of `bits` bits, one of [`LEVELS`]; `None` where no limit is known.
 ///
-/// Ternary: ePrint 2024/463. Sparse with `h >= 192`: 1550 bits at `N = 2^16` and 768 bits at `N = 2^15`, the field's
-/// practice (Lattigo 6.2's parameter sets N16QP1546H192H32 and N15QP768H192H32).
+/// Ternary: ePrint 2024/463. Sparse with `h >= 192`, 128 bits only: 1550 at `N = 2^16` and 768 at `N = 2^15`, the field's practice (Lattigo
+/// 6.2's parameter sets N16QP1546H192H32 and N15QP768H192H32). At `N = 2^17` there is no practice; 3100 is twice the limit of `2^16`: the
+/// known attacks on sparse secrets go by `h` and `N / log2(PQ)` alone. HElib's fit to the lwe-estimator of 2020 (`lweEstimateSecurity`, which has
+/// `2.9 N / log2(PQ / sigma) + 8.4` bits at `h = 192`) allows a little more than each of the three.
+pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
+    let level = LEVELS.iter().position(|level| *level == bits)?;
+    let (log2_pq, source) = match (secret, log_degree, bits) {
+        (SecretDistribution::Ternary, ..) => {
+            let (_, limits) = TERNARY.iter().find(|(n, _)| *n == log_degree)?;
+            (limits[level]?, GUIDELINES)
+        }
+        (SecretDistribution::SparseTernary { weight: 192.. }, 15, 128) => (768, PRACTICE),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 16, 128) => (1550, PRACTICE),
+        (SecretDistribution::SparseTernary { weight: 192.. }, 17, 128) => (3100, DOUBLED),
+        _ => return None,
+    };
+    Some(SecurityLimit { bits, log2_pq, source })
+}
+
+/// The largest `log2(PQ)` for 128-bit security, or `None` where no limit is known: [`limit_at`] 128 bits.
 pub fn limit(log_degree: u32, secret: SecretDistribution) -> Option<SecurityLimit> {
-    let limit = |log2_pq, source| Some(SecurityLimit { log2_pq, source });
-    match (secret, log_degree) {
-        (SecretDistribution::Ternary, 10) => limit(26, GUIDELINES),
-        (SecretDistribution::Ternary, 11) => limit(53, GUIDELINES),
-        (SecretDistribution::Ternary, 12) => limit(106, GUIDELINES),
-        (SecretDistribution::Ternary, 13) => limit(214, GUIDELINES),
-        (SecretDistribution::Ternary, 14) => limit(430, GUIDELINES),
-        (SecretDistribution::Ternary, 15) => limit(868, GUIDELINES),
-        (SecretDistribution::Ternary, 16) => limit(1747, GUIDELINES),
-        (SecretDistribution::Ternary, 17) => limit(3523, GUIDELINES),
-        (SecretDistribution::SparseTernary { weight: 192.. }, 15) => limit(768, PRACTICE),
-        (SecretDistribution::SparseTernary { weight: 192.. }, 16) => limit(1550, PRACTICE),
-        _ => None,
-    }
+    limit_at(128, log_degree, secret)
+}
+
+/// The limit of the highest level of security that `log2_pq` keeps to, or `None` when that is less than 128 bits or not known.
+pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Option<SecurityLimit> {
+    let limits = LEVELS.iter().rev().filter_map(|bits| limit_at(*bits, log_degree, secret));
+    limits.into_iter().find(|limit| log2_pq <= f64::from(limit.log2_pq))
 }
 
 /// Checks `log2(PQ)` against [`limit`].
@@ -107,5 +137,27 @@ mod tests {
             Err(RlweError::NoSecurityLimit { .. })
         ));
         assert!(check(16, SparseTernary { weight: 192 }, 1546.0).is_ok());
+        for (log_degree, limit) in [(15, 768.0), (16, 1550.0), (17, 3100.0)] {
+            assert!(check(log_degree, SparseTernary { weight: 192 }, limit).is_ok());
+            assert!(check(log_degree, SparseTernary { weight: 192 }, limit + 0.1).is_err());
+            assert!(check(log_degree, SparseTernary { weight: 191 }, 10.0).is_err());
+            // HElib's estimate, interpolated between its lines for 180 and 210 (sigma 3.19).
+            let x = f64::from(1 << log_degree) / (limit - 3.19f64.log2());
+            assert!((2.83 + 0.4 * 0.17) * x + 10.0 - 0.4 * 4.0 > 128.0);
+        }
+        for other in [10, 12, 14, 18] {
+            assert!(check(other, SparseTernary { weight: 192 }, 10.0).is_err());
+        }
+    }
+
+    #[test]
+    fn levels_are_the_highest_that_hold() {
+        use SecretDistribution::*;
+        for (log2_pq, bits) in [(462.0, Some(256)), (462.1, Some(192)), (597.1, Some(128)), (868.1, None)] {
+            assert_eq!(level(15, Ternary, log2_pq).map(|limit| limit.bits), bits);
+        }
+        assert_eq!(level(10, Ternary, 1.0).map(|limit| limit.bits), Some(128));
+        assert_eq!(level(15, SparseTernary { weight: 192 }, 1.0).map(|limit| limit.bits), Some(128));
+        assert_eq!(limit_at(129, 15, Ternary), None);
     }
 }

@@ -18,7 +18,8 @@ pub struct Sprout {
 }
 
 /// The sprouts that have names.
-const NAMED: [(&str, u32, &[u64]); 7] = [
+const NAMED: [(&str, u32, &[u64]); 8] = [
+    ("sprout-17-16", 17, &[65_537]),
     ("sprout-15-16-17", 15, &[65_537, 114_689]),
     ("sprout-15-16-30", 15, &[65_537, 1_073_479_681]),
     ("sprout-15-16-32", 15, &[65_537, 4_293_918_721]),
@@ -34,16 +35,18 @@ impl Sprout {
     ///
     /// | name | `r_top` | bits | `w` | epsilon | `N` | from |
     /// |---|---|---|---|---|---|---|
+    /// | `sprout-17-16` | `2^17 65537` | 33.0 | 33 | 0.00003 | 2^15 | |
     /// | `sprout-15-16-17` | `2^15 65537 114689` | 47.8 | 48 | 0.193 | 2^13 | |
     /// | `sprout-15-16-30` | `2^15 65537 1073479681` | 61.0 | 61 | 0.0004 | 2^15 | GRAFT Ex. 3.2 |
     /// | `sprout-15-16-32` | `2^15 65537 4293918721` | 63.0 | 63 | 0.0004 | 2^15 | |
     /// | `sprout-19-20-23` | `2^19 1179649 8519681` | 62.2 | 62 | 0.193 | 2^16 | GRAFT Ex. C.1 |
     /// | `sprout-19-21-23` | `2^19 1179649 8257537` | 62.1 | 62 | 0.170 | 2^16 | |
-    /// | `sprout-19-20-24` | `2^19 786433 8650753` | 61.6 | 61 | 0.415 | 2^17 | |
+    /// | `sprout-19-20-24` | `2^19 786433 8650753` | 61.6 | 62 | 0.416 | 2^17 | |
     /// | `sprout-60` | `2^60` | 60 | 60 | 0 | 2^17 | GRAFT Ex. 3.1 |
     ///
     /// (GRAFT gives `N <= 2^17` for `sprout-19-20-23`; its `r_1` is 1 modulo `2^17` only, so that `X^N + 1` does not split fully beyond
-    /// `N = 2^16`.)
+    /// `N = 2^16`. And it gives `|r / 2^b - 1| < 2^-13` for Examples 3.1 and 3.2: it is 0 for the first, but `2^-12` for the second, whose
+    /// `r_2 = 2^30 - 2^18 + 1` alone is off by so much.)
     pub fn named(name: &str) -> Option<Self> {
         let (_, two, primes) = NAMED.iter().find(|(own, ..)| *own == name)?;
         Some(Sprout { two: *two, primes: primes.to_vec() })
@@ -63,7 +66,7 @@ impl Sprout {
     }
 
     /// The sprout for words of 48 bits at ring degree `2^log_degree <= 2^17`: `sprout-15-16-32` up to `2^15` (epsilon 0.0004),
-    /// `sprout-19-21-23` at `2^16` (0.170), `sprout-19-20-24` at `2^17` (0.415). `None` beyond.
+    /// `sprout-19-21-23` at `2^16` (0.170), `sprout-19-20-24` at `2^17` (0.416). `None` beyond.
     pub fn for_degree(log_degree: u32) -> Option<Self> {
         Self::named(match log_degree {
             ..=15 => "sprout-15-16-32",
@@ -71,6 +74,26 @@ impl Sprout {
             17 => "sprout-19-20-24",
             _ => return None,
         })
+    }
+
+    /// The error with which it is universal for words of `word` bits, in bits: `max_b min_r |log2 r - b|` over `b` in `1..=word` and
+    /// the divisors `r`. GRAFT's Theorem 3.3 states it as `|r / 2^b - 1|`, which is `ln 2` times as much for small errors.
+    ///
+    /// From that theorem (its proof in C.4 gives it without the remainder when it is written in bits): if the units are `2^w` within `eta`
+    /// bits, then a ciphertext modulo `q_0 .. q_{l-1} r`, `r` the divisor nearest to a whole number of bits, can be scaled down by any whole number
+    /// `delta` of bits to within `ceil(delta / w) eta + 2 epsilon` bits.
+    pub fn epsilon(&self, word: u32) -> f64 {
+        let divisors: Vec<f64> = (0..=self.all_odd())
+            .flat_map(|odd| {
+                let odd = (self.odd_product(odd) as f64).log2();
+                (0..=self.two).map(move |two| odd + f64::from(two))
+            })
+            .collect();
+        let nearest = |bits: u32| {
+            let distances = divisors.iter().map(|r| (r - f64::from(bits)).abs());
+            distances.fold(f64::INFINITY, f64::min)
+        };
+        (1..=word).map(nearest).fold(0.0, f64::max)
     }
 
     /// Whether it is 1: a simple chain.
@@ -87,5 +110,99 @@ impl Sprout {
     /// The mask of all odd primes.
     pub(crate) fn all_odd(&self) -> u8 {
         (1u8 << self.primes.len()) - 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hippocrene_ring::primes;
+
+    use super::*;
+    use crate::{Modulus, Parameters, ParametersLiteral, SecretDistribution};
+
+    /// For each named sprout: the word, the error in bits as [`Sprout::named`] states it, and the largest ring degree.
+    const STATED: [(&str, u32, f64, u32); 8] = [
+        ("sprout-17-16", 33, 0.00003, 15),
+        ("sprout-15-16-17", 48, 0.193, 13),
+        ("sprout-15-16-30", 61, 0.0004, 15),
+        ("sprout-15-16-32", 63, 0.0004, 15),
+        ("sprout-19-20-23", 62, 0.193, 16),
+        ("sprout-19-21-23", 62, 0.170, 16),
+        ("sprout-19-20-24", 62, 0.416, 17),
+        ("sprout-60", 60, 0.0, 17),
+    ];
+
+    #[test]
+    fn named_sprouts_are_universal() {
+        assert!(Sprout::names().eq(STATED.map(|(name, ..)| name)));
+        for (name, word, stated, log_degree) in STATED {
+            let sprout = Sprout::named(name).unwrap();
+            assert_eq!(sprout.name(), Some(name));
+            let epsilon = sprout.epsilon(word);
+            assert!(epsilon <= stated && epsilon >= 0.7 * stated, "{name}: {epsilon}, stated {stated}");
+            assert!(sprout.epsilon(word + 1) > stated.max(0.49), "{name}: larger words than {word}");
+            let splits = |n: u32| sprout.primes.iter().all(|r| r % (2 << n) == 1);
+            assert!(sprout.primes.iter().all(|r| primes::is_prime(*r)));
+            assert!(splits(log_degree) && (log_degree == 17 || !splits(log_degree + 1)), "{name}");
+        }
+        for log_degree in 4..=17 {
+            let sprout = Sprout::for_degree(log_degree).unwrap();
+            assert!(sprout.epsilon(48) < 0.4151 && sprout.primes.iter().all(|r| r % (2 << log_degree) == 1));
+        }
+        assert_eq!(Sprout::for_degree(18), None);
+    }
+
+    /// GRAFT C.4 says that Examples 3.1 and 3.2 satisfy Theorem 3.3 with epsilon below 2^-13.
+    #[test]
+    fn the_papers_epsilon_is_two_to_the_minus_twelve() {
+        assert_eq!(Sprout::named("sprout-60").unwrap().epsilon(60), 0.0);
+        let sprout = Sprout::named("sprout-15-16-30").unwrap();
+        let relative = -(-sprout.epsilon(61) * std::f64::consts::LN_2).exp_m1();
+        assert!((relative.log2() + 12.0).abs() < 1e-3, "2^{}", relative.log2());
+        let r_2 = sprout.primes[1] as f64 / 30f64.exp2();
+        assert!((1.0 - r_2 - relative).abs() < 1e-8, "{r_2}");
+    }
+
+    /// Theorem 3.3, for the primes that units really are: from every modulus, by every number of bits.
+    #[test]
+    fn rescaling_by_any_number_of_bits_is_within_the_theorem() {
+        for (name, word, _, log_degree) in STATED {
+            let word = word.min(61);
+            let sprout = Sprout::named(name).unwrap();
+            let units = primes::ntt_primes(word, 1 << log_degree, 3, &[]).unwrap();
+            let eta = units.iter().map(|q| (f64::from(word) - (*q as f64).log2()).abs()).fold(0.0, f64::max);
+            let epsilon = sprout.epsilon(word);
+            let literal = ParametersLiteral {
+                log_degree,
+                units,
+                specials: Vec::new(),
+                sprout,
+                gadget_rank: 0,
+                secret: SecretDistribution::Ternary,
+            };
+            let parameters = Parameters::new_insecure(literal).unwrap();
+            for bits in 2..=4 * word {
+                // The modulus of so many bits that the proof takes: whole words and the divisor nearest to the rest.
+                let (l, gamma) = ((bits / word).min(3), bits - (bits / word).min(3) * word);
+                let from = Modulus::of_range(0..l as usize).lcm(nearest_divisor(&parameters, gamma));
+                let log2_from = parameters.log2(from);
+                for delta in 1..bits {
+                    let to = parameters.grafted_modulus(log2_from - f64::from(delta));
+                    let error = (log2_from - parameters.log2(to) - f64::from(delta)).abs();
+                    // Choosing the cheapest among the nearest may cost 2^-6 bits.
+                    let bound = f64::from(delta.div_ceil(word)) * eta + 2.0 * epsilon + 1.0 / 64.0;
+                    assert!(error <= bound + 1e-9, "{name}: {bits} by {delta}: {error}, bound {bound}");
+                }
+            }
+        }
+    }
+
+    /// The divisor of the sprout nearest to `bits` bits, 1 for 0.
+    fn nearest_divisor(parameters: &Parameters, bits: u32) -> Modulus {
+        let sprout = parameters.top().sprout();
+        let divisors = (0..=sprout.odd()).flat_map(|odd| (0..=sprout.two()).map(move |two| (odd, two)));
+        let distance = |m: Modulus| (parameters.log2(m) - f64::from(bits)).abs();
+        let divisors = divisors.map(|(odd, two)| Modulus::of_sprout(odd, two));
+        divisors.min_by(|a, b| distance(*a).total_cmp(&distance(*b))).unwrap()
     }
 }

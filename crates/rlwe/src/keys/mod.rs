@@ -3,9 +3,11 @@
 mod galois;
 mod public;
 pub(crate) mod secret;
+mod size;
 mod switching;
 
 pub use galois::{EvaluationKeys, PreparedEvaluationKeys};
 pub use public::PublicKey;
 pub use secret::{SecretKey, expand_uniform};
+pub use size::KeySize;
 pub use switching::{PreparedSwitchingKey, SwitchingKey};
