@@ -168,6 +168,36 @@ fn composite_and_even_moduli() {
     check(&[7, 9, 1 << 60], &[1 << 12, 6, 3, 1 << 15, 32769, (1 << 61) - 1], 48, 5);
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// What the modulus switches of sprouts need: from and to powers of two, composites and primes.
+    #[test]
+    fn powers_of_two_among_others(
+        bits in prop::collection::vec(20u32..=61, 0..5),
+        l in 0usize..=8,
+        composite: bool,
+        source in 0u32..=60,
+        targets in prop::collection::vec(1u32..=60, 1..4),
+        blocks in 1usize..=9,
+        seed in any::<u64>(),
+    ) {
+        let l = if bits.is_empty() { 0 } else { l };
+        let mut from = moduli(&bits, l, &[257, 641]);
+        if composite {
+            from.push(257 * 641);
+        }
+        if source > 0 {
+            from.insert(seed as usize % (from.len() + 1), 1 << source);
+        }
+        if !from.is_empty() {
+            let mut to: Vec<u64> = targets.iter().map(|e| 1 << e).collect();
+            to.extend([65537 * 769, 65537, (1 << 61) - 1]);
+            check(&from, &to, 16 * blocks, seed);
+        }
+    }
+}
+
 #[test]
 fn factors_make_residues_into_digits() {
     for kernel in Kernel::supported() {

@@ -114,7 +114,7 @@ impl Case<'_> {
         self.seed += 1;
         let (q, n) = (self.ring.modulus(), self.ring.degree());
         let mut a = random(self.seed, q, n);
-        if self.seed % 4 == 0 {
+        if self.seed.is_multiple_of(4) {
             let extremes = [0, 1 % q, q - 1, q / 2, q / 2 - 1];
             a.iter_mut().step_by(3).for_each(|x| *x = extremes[(*x % 5) as usize]);
         }

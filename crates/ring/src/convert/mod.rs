@@ -12,6 +12,7 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod ifma;
 mod portable;
+mod power_of_two;
 mod shift;
 mod source;
 mod target;
@@ -42,7 +43,7 @@ pub struct BaseConverter {
 
 impl BaseConverter {
     /// The moduli of `from` are pairwise coprime, at most [`MAX_INPUTS`]; all are in `[2, 2^61)`. Neither they nor the targets need
-    /// be prime; even targets are served slowly. From no moduli at all (`D = 1`) everything converts to zero.
+    /// be prime; even targets other than powers of two are served slowly. From no moduli at all (`D = 1`) everything converts to zero.
     ///
     /// # Panics
     /// When `from` is too long, when two of its moduli share a factor, when a modulus is out of range, or when the CPU
@@ -64,6 +65,7 @@ impl BaseConverter {
                 match family {
                     Family::Shift => shift::target(p),
                     Family::Portable => portable::target(&source, p),
+                    Family::PowerOfTwo => power_of_two::target(&source, p),
                     #[cfg(target_arch = "x86_64")]
                     Family::F64 => avx2::target(&source, p),
                     #[cfg(target_arch = "x86_64")]
@@ -182,6 +184,7 @@ impl BaseConverter {
             match group[0].target.family {
                 Family::Shift => shift::run(&self.source, self.kernel, y, group),
                 Family::Portable => portable::run(&self.source, exact, y, group),
+                Family::PowerOfTwo => power_of_two::run(&self.source, self.kernel, exact, y, group),
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: the CPU was checked in `new`, the lengths in `run`.
                 Family::F64 => unsafe { avx2::run(&self.source, exact, y, group) },

@@ -8,6 +8,8 @@ use crate::Kernel;
 pub(super) enum Family {
     /// One addition: a single source modulus `q <= 2p`, whose centred residues are already in `[-p, p)`.
     Shift,
+    /// Sums modulo 2^64 ([`super::power_of_two`]); `p` a power of two.
+    PowerOfTwo,
     /// 128-bit sums, by plain Rust ([`super::portable`]).
     Portable,
     /// Exact sums of doubles, by AVX2 ([`super::avx2`]); `p` odd, below 2^50.
@@ -28,6 +30,7 @@ impl Family {
     /// The fastest that `kernel` allows for converting `source` to `p`.
     pub fn choose(source: &Source, p: u64, kernel: Kernel) -> Self {
         match (source.inputs.as_slice(), kernel) {
+            _ if p.is_power_of_two() => Family::PowerOfTwo,
             ([one], _) if one.q <= 2 * p => Family::Shift,
             #[cfg(target_arch = "x86_64")]
             (_, Kernel::Avx2) if p % 2 == 1 && p < 1 << 50 => Family::F64,
