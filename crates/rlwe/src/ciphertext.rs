@@ -5,6 +5,8 @@ use hippocrene_ring::{
     sample::{SIGMA, Seed},
 };
 
+use zeroize::Zeroize;
+
 use crate::{
     Context, Fingerprint, Modulus, RlweError, SecretKey,
     keys::secret::{error_seed, expand_uniform, rlwe_sample},
@@ -192,7 +194,7 @@ impl SeededCiphertext {
 }
 
 impl SecretKey {
-    /// Encrypts `message`, a polynomial modulo `modulus` (a product of units) in the evaluation domain: `(-a s + e + m, a)`.
+    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation domain: `(-a s + e + m, a)`.
     ///
     /// # Errors
     /// When the moduli or parameters do not fit, or the operating system has no entropy.
@@ -236,9 +238,16 @@ impl SecretKey {
         let modulus = ciphertext.modulus();
         let mut message = context.zero(modulus, Domain::Evaluation);
         message.for_each_limb(context.threads(), |k, m| {
-            let factor = modulus.factors().nth(k).expect("a limb of this modulus");
-            let ring = context.ring(factor);
-            let s = self.poly().limb(factor);
+            let position = modulus.factors().nth(k).expect("a limb of this modulus");
+            let ring = context.ring_at(modulus, position);
+            let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+            let s = context.reduced_limb(
+                self.poly(),
+                context.parameters().full(),
+                modulus,
+                position,
+                spare.limb_mut(0),
+            );
             // Horner's rule in s, from the last part down.
             m.copy_from_slice(parts[parts.len() - 1].limb(k));
             for part in parts[..parts.len() - 1].iter().rev() {
@@ -246,6 +255,7 @@ impl SecretKey {
                 ring.elementwise().add_assign(m, part.limb(k));
             }
             ring.ntt().inverse(m);
+            spare.as_mut_slice().zeroize();
         });
         message.set_domain(Domain::Coefficient);
         Ok(message)
@@ -253,7 +263,7 @@ impl SecretKey {
 }
 
 impl Context {
-    /// Checks that a polynomial has the limbs of a product of units, in the evaluation domain.
+    /// Checks that a polynomial has the limbs of a modulus of ciphertexts, in the evaluation domain.
     pub(crate) fn check_message(
         &self,
         poly: &Poly,

@@ -20,13 +20,41 @@ use crate::{
 /// The limbs of a polynomial as slices, without an allocation.
 pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
 
-/// A parameter set with the residue rings of its factors, scratch memory, threads, and the tables that computing needs, made on
+/// The residue rings of all limbs that moduli of one parameter set have.
+#[derive(Debug)]
+struct Rings {
+    /// Of units and specials, by position.
+    words: Vec<ResidueRing>,
+    /// Of products of odd sprout primes: of those in `mask` at `mask - 1`.
+    odd: Vec<ResidueRing>,
+    /// Of powers of two: of `2^e` at `e - 1`.
+    two: Vec<ResidueRing>,
+}
+
+impl Rings {
+    fn new(parameters: &Parameters, kernel: Kernel) -> Result<Self, RlweError> {
+        let (degree, sprout) = (parameters.degree(), &parameters.literal().sprout);
+        let words = parameters.full().words().factors();
+        let words = words.map(|i| ResidueRing::prime(parameters.factor(i), degree, kernel));
+        let odd = (1..=sprout.all_odd()).map(|mask| {
+            let primes: Vec<u64> = sprout.chosen(mask).collect();
+            ResidueRing::composite(&primes, degree, kernel)
+        });
+        let two = match sprout.two {
+            0 => Vec::new(),
+            largest => ResidueRing::powers_of_two(largest, degree, kernel)?,
+        };
+        Ok(Rings { words: words.collect::<Result<_, _>>()?, odd: odd.collect::<Result<_, _>>()?, two })
+    }
+}
+
+/// A parameter set with the residue rings of its limbs, scratch memory, threads, and the tables that computing needs, made on
 /// first use and kept. Nothing in it is secret.
 #[derive(Debug)]
 pub struct Context {
     parameters: Parameters,
     kernel: Kernel,
-    rings: Vec<ResidueRing>,
+    rings: Rings,
     threads: Threads,
     scratch: ScratchPool,
     pub(crate) switches: Cache<(Modulus, Modulus, u64), SwitchPlan>,
@@ -49,23 +77,14 @@ impl Context {
     /// # Errors
     /// When a residue ring cannot be made.
     pub fn with_kernel(parameters: Parameters, threads: Threads, kernel: Kernel) -> Result<Self, RlweError> {
-        if !parameters.literal().sprout.is_one() {
-            return Err(RlweError::Parameters {
-                what: "moduli with a sprout cannot be computed with yet".into(),
-            });
-        }
-        let degree = parameters.degree();
-        let rings = parameters
-            .limb_moduli(parameters.full())
-            .into_iter()
-            .map(|q| ResidueRing::prime(q, degree, kernel))
-            .collect::<Result<_, _>>()?;
+        let rings = Rings::new(&parameters, kernel)?;
+        let scratch = ScratchPool::new(parameters.degree());
         Ok(Context {
             parameters,
             kernel,
             rings,
             threads,
-            scratch: ScratchPool::new(degree),
+            scratch,
             switches: Cache::default(),
             decompositions: Cache::default(),
             automorphisms: Cache::default(),
@@ -92,20 +111,43 @@ impl Context {
         self.parameters.degree()
     }
 
-    /// The residue ring of factor `i`.
-    pub fn ring(&self, i: usize) -> &ResidueRing {
-        &self.rings[i]
+    /// The residue ring of the limb that a polynomial modulo `modulus`, a divisor of `PQ_max`, has at `position`.
+    pub fn ring_at(&self, modulus: Modulus, position: usize) -> &ResidueRing {
+        debug_assert!(modulus.contains(position));
+        match position {
+            Modulus::ODD => &self.rings.odd[usize::from(modulus.odd()) - 1],
+            Modulus::TWO => &self.rings.two[usize::from(modulus.two()) - 1],
+            _ => &self.rings.words[position],
+        }
     }
 
     /// The residue rings of a modulus, limb by limb.
     pub fn rings(&self, modulus: Modulus) -> impl ExactSizeIterator<Item = &ResidueRing> + Clone {
-        modulus.factors().map(|i| &self.rings[i])
+        modulus.factors().map(move |position| self.ring_at(modulus, position))
     }
 
     /// The residue ring of limb `k` of a polynomial modulo `modulus`.
     pub fn limb_ring(&self, modulus: Modulus, k: usize) -> &ResidueRing {
-        let factor = modulus.factors().nth(k).expect("a limb of this modulus");
-        &self.rings[factor]
+        let position = modulus.factors().nth(k).expect("a limb of this modulus");
+        self.ring_at(modulus, position)
+    }
+
+    /// The limb at `position` of `poly`, modulo `from`, reduced modulo what `to` has there: with `spare` where that is less. It is right in
+    /// both domains (GRAFT C.6).
+    pub(crate) fn reduced_limb<'a>(
+        &self,
+        poly: &'a Poly,
+        from: Modulus,
+        to: Modulus,
+        position: usize,
+        spare: &'a mut [u64],
+    ) -> &'a [u64] {
+        let limb = poly.limb(from.limb_of(position));
+        if from.agrees(to, position) {
+            return limb;
+        }
+        self.ring_at(to, position).elementwise().reduce(spare, limb);
+        spare
     }
 
     /// A polynomial modulo `modulus` on loan, with unspecified residues.
@@ -121,6 +163,7 @@ impl Context {
     /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
     pub fn forget(&self) {
         self.scratch.forget();
+        self.rings.two.iter().for_each(ResidueRing::forget);
     }
 
     /// The zero polynomial modulo `modulus`.
@@ -163,13 +206,13 @@ impl Context {
         self.automorphisms.get_or_try_insert(element, || Ok(Automorphism::new(self.degree(), element)?))
     }
 
-    /// Checks that a modulus is a product of units.
+    /// Checks that a modulus is one of ciphertexts: a divisor of all units and the sprout, not 1.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when it is not.
     pub fn check_modulus(&self, modulus: Modulus, operation: &'static str) -> Result<(), RlweError> {
         if modulus.is_one() || !modulus.divides(self.parameters.top()) {
-            let (have, need) = (modulus.limb_count(), "a product of units is needed");
+            let (have, need) = (modulus.limb_count(), "a divisor of the units and the sprout is needed");
             return Err(RlweError::Modulus { operation, have, need });
         }
         Ok(())

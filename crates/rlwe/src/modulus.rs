@@ -119,6 +119,15 @@ impl Modulus {
         self.gcd(other) == self
     }
 
+    /// Whether the limbs of both at `position`, which both have, are modulo the same number.
+    pub(crate) fn agrees(self, other: Modulus, position: usize) -> bool {
+        match position {
+            Self::ODD => self.odd == other.odd,
+            Self::TWO => self.two == other.two,
+            _ => true,
+        }
+    }
+
     /// Whether it is the divisor 1.
     pub fn is_one(self) -> bool {
         self == Modulus::ONE

@@ -410,7 +410,8 @@ impl Context {
         Ok(())
     }
 
-    /// Reduces a ciphertext to a divisor `to` of its modulus, message and noise as they are: limbs are dropped.
+    /// Reduces a ciphertext to a divisor `to` of its modulus, message and noise as they are: limbs are dropped (and those of
+    /// the sprout reduced).
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `to` does not divide the modulus.
@@ -431,8 +432,12 @@ impl Context {
         }
         out.reshape(self, a.parts().len(), to, a.noise(), a.key());
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
-            for (k, factor) in to.factors().enumerate() {
-                out.limb_mut(k).copy_from_slice(part.limb(from.limb_of(factor)));
+            for (k, position) in to.factors().enumerate() {
+                let limb = part.limb(from.limb_of(position));
+                match from.agrees(to, position) {
+                    true => out.limb_mut(k).copy_from_slice(limb),
+                    false => self.ring_at(to, position).elementwise().reduce(out.limb_mut(k), limb),
+                }
             }
         }
         Ok(())

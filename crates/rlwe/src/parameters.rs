@@ -1,6 +1,6 @@
 //! Parameter sets.
 
-use hippocrene_ring::primes;
+use hippocrene_ring::{arith::mul_mod, primes};
 
 use crate::{
     Fingerprint, Modulus, RlweError, Sprout,
@@ -200,6 +200,11 @@ impl Parameters {
     /// What the limbs of a polynomial modulo `modulus` are modulo, limb by limb. They are pairwise coprime, and `modulus` is their product.
     pub fn limb_moduli(&self, modulus: Modulus) -> Vec<u64> {
         modulus.factors().map(|i| self.limb_modulus(modulus, i)).collect()
+    }
+
+    /// `modulus` as a number, modulo `q`.
+    pub(crate) fn residue(&self, modulus: Modulus, q: u64) -> u64 {
+        modulus.factors().fold(1 % q, |acc, i| mul_mod(acc, self.limb_modulus(modulus, i) % q, q))
     }
 
     /// The largest modulus of ciphertexts, `Q_max`: all units and the sprout.

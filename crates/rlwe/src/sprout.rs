@@ -101,10 +101,14 @@ impl Sprout {
         self.two == 0 && self.primes.is_empty()
     }
 
-    /// The product of those odd primes whose bits are set in `mask`.
+    /// Those odd primes whose bits are set in `mask`.
+    pub(crate) fn chosen(&self, mask: u8) -> impl Iterator<Item = u64> {
+        self.primes.iter().enumerate().filter(move |(j, _)| u32::from(mask) >> j & 1 == 1).map(|(_, r)| *r)
+    }
+
+    /// The product of those odd primes whose bits are set in `mask`, at most `2^64 - 1`.
     pub fn odd_product(&self, mask: u8) -> u64 {
-        let chosen = self.primes.iter().enumerate().filter(|(j, _)| mask >> j & 1 == 1);
-        chosen.fold(1, |product, (_, r)| product.saturating_mul(*r))
+        self.chosen(mask).fold(1, u64::saturating_mul)
     }
 
     /// The mask of all odd primes.

@@ -2,13 +2,20 @@
 //!
 //! `switch_modulus(x, Q -> Q', t)` is `round_t((Q'/Q) x)` in `R_Q'`. With `R = Q'/gcd(Q, Q')` and `S = Q/gcd(Q, Q')` it is
 //! `(R x - delta)/S`, where `delta = R x mod S` and `delta = 0 mod t`. It is the rescale of CKKS, the rational rescale of
-//! GRAFT (Def. 3.1), the ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
+//! GRAFT (Def. 3.1; its Algorithms 5 and 6), the ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
+//!
+//! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b' < b`, `S = 2^(b-b') S~` has no inverse modulo
+//! `2^b'`. The limb at [`Modulus::TWO`] is then computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: times `S~^{-1}`, and shifted
+//! right by `b - b'` bits. `S` has one limb modulo `2^(b-b')` like any other.
+//!
+//! **Odd sprout primes.** The limb at [`Modulus::ODD`] goes from modulo `c` to modulo `c'`, products of sprout primes. `R` is 0 modulo the primes of
+//! `c'` that are not in `c`, so that `R x mod c'` is `R` times the residue modulo `c`, taken as a number.
 
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::{
-    Domain, Poly,
+    Domain, Poly, ResidueRing,
     arith::{add_mod, inv_mod, mul_mod},
     automorphism::Automorphism,
     convert::BaseConverter,
@@ -25,31 +32,46 @@ pub(crate) const GROUP: usize = 4;
 /// The constants of one switch.
 #[derive(Debug)]
 pub(crate) struct SwitchPlan {
-    to: Modulus,
-    /// The factors of `S`, which are divided away.
+    from: Modulus,
+    /// What the result is computed modulo: `Q'`, but with the larger power of two of `Q` and `Q'` if `Q'` has one.
+    work: Modulus,
+    /// `S`, which is divided away.
     pub(crate) dropped: Modulus,
-    /// From the factors of `S` to those of `Q'` (and `t`, last, when it is not 1).
+    /// From the limbs of `S` to those of `work` (and `t`, last, when it is not 1).
     converter: BaseConverter,
-    /// For each factor of `S`: `R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
-    pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
-    /// For each factor of `Q'`: `R`, unless it is 1.
+    /// For each limb of `S`, modulo `s`: `R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
+    inputs: Vec<(InverseFactor, Scalar)>,
+    /// For each limb of the result.
+    targets: Vec<Target>,
+    /// `R S~^{-1}` modulo each limb of the result, where `R` is not 1.
     raise: Option<Vec<Scalar>>,
-    /// For each factor of `Q'`: `S^{-1}`.
-    lower: Vec<Scalar>,
-    /// For each factor of `Q'`: `S`; only when `t` is not 1.
-    dropped_product: Vec<u64>,
     /// `t` and `-S^{-1} mod t`.
     exact: Option<(u64, u64)>,
+}
+
+/// The constants of one limb of the result.
+#[derive(Debug)]
+struct Target {
+    position: usize,
+    /// `S~^{-1}`: `S` without its power of two at [`Modulus::TWO`], and all of it elsewhere.
+    lower: Scalar,
+    /// `-S~^{-1}`.
+    negative: Scalar,
+    /// `S`.
+    dropped: u64,
+    /// By how many bits the limb is shifted right at last.
+    shift: u32,
 }
 
 impl SwitchPlan {
     fn new(context: &Context, from: Modulus, to: Modulus, t: u64) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let (dropped, added) = (from.without(to), to.without(from));
-        let product =
-            |m: Modulus, p: u64| m.factors().fold(1 % p, |acc, i| mul_mod(acc, parameters.factor(i) % p, p));
-        let inverse = |m: Modulus, p: u64| inv_mod(product(m, p), p);
-        let mut targets = parameters.limb_moduli(to);
+        let work = match to.two() {
+            0 => to,
+            _ => to.lcm(Modulus::of_sprout(0, from.two())),
+        };
+        let mut targets = parameters.limb_moduli(work);
         if t > 1 {
             targets.push(t);
         }
@@ -59,13 +81,13 @@ impl SwitchPlan {
             .enumerate()
             .map(|(k, ring)| {
                 let q = ring.modulus();
-                let factor = mul_mod(converter.input_factor(k), product(added, q), q);
+                let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
                 (ring.ntt().inverse_factor(factor), ring.scalar(factor))
             })
             .collect();
         let exact = match t {
             1 => None,
-            _ => match inverse(dropped, t) {
+            _ => match inv_mod(parameters.residue(dropped, t), t) {
                 Some(s) => Some((t, (t - s) % t)),
                 None => {
                     return Err(RlweError::Parameters {
@@ -76,38 +98,44 @@ impl SwitchPlan {
                 }
             },
         };
-        Ok(SwitchPlan {
-            to,
-            dropped,
-            inputs,
-            raise: (!added.is_one())
-                .then(|| context.rings(to).map(|ring| ring.scalar(product(added, ring.modulus()))).collect()),
-            lower: context
-                .rings(to)
-                .map(|ring| {
-                    ring.scalar(inverse(dropped, ring.modulus()).expect("distinct primes are coprime"))
-                })
-                .collect(),
-            dropped_product: match exact {
-                Some(_) => context.rings(to).map(|ring| product(dropped, ring.modulus())).collect(),
-                None => Vec::new(),
-            },
-            exact,
-            converter,
-        })
+        let lower = |position: usize, q: u64| {
+            let power = if position == Modulus::TWO { dropped.two() } else { 0 };
+            let odd = dropped.without(Modulus::of_sprout(0, power));
+            inv_mod(parameters.residue(odd, q), q).expect("S shares no prime but 2 with the target")
+        };
+        let limbs = || work.factors().map(|position| (position, context.ring_at(work, position)));
+        let targets = limbs()
+            .map(|(position, ring)| {
+                let q = ring.modulus();
+                let lower = lower(position, q);
+                Target {
+                    position,
+                    lower: ring.scalar(lower),
+                    negative: ring.scalar(q - lower),
+                    dropped: parameters.residue(dropped, q),
+                    shift: if position == Modulus::TWO { u32::from(dropped.two()) } else { 0 },
+                }
+            })
+            .collect();
+        let raise = limbs().map(|(position, ring)| {
+            let q = ring.modulus();
+            ring.scalar(mul_mod(parameters.residue(added, q), lower(position, q), q))
+        });
+        let raise = (!added.is_one()).then(|| raise.collect());
+        Ok(SwitchPlan { from, work, dropped, inputs, targets, raise, exact, converter })
     }
 }
 
 impl Context {
-    /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, in the domain of `x`. `out` gets the limbs
-    /// of `to`, whatever it had.
+    /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two divisors of `PQ_max`, in the domain of `x`. `out`
+    /// gets the limbs of `to`, whatever it had.
     ///
     /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient (`(t + 1)/2` for even `t`), and
     /// `R x - S out = 0 mod t`. Where the remainder is within a fraction `2^-45` of one half, either neighbour may come out.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `x` does not have the limbs of `from`; [`RlweError::Parameters`] when `t` shares a factor with
-    /// what is divided away.
+    /// what is divided away, as an even `t` does when the power of two becomes smaller.
     pub fn switch_modulus(
         &self,
         out: &mut Poly,
@@ -126,14 +154,15 @@ impl Context {
         let plan = self.switch_plan(from, to, t)?;
         let mut remainder = self.scratch(plan.dropped, Domain::Coefficient);
         remainder.for_each_limb(self.threads(), |k, y| {
-            let factor = plan.dropped.factors().nth(k).expect("a limb of this modulus");
-            let limb = x.limb(from.limb_of(factor));
+            let position = plan.dropped.factors().nth(k).expect("a limb of this modulus");
+            let limb = x.limb(from.limb_of(position));
+            self.load_remainder(&plan, position, y, limb);
             match x.domain() {
-                Domain::Evaluation => {
-                    y.copy_from_slice(limb);
-                    self.ring(factor).ntt().inverse_scaled(y, &plan.inputs[k].0);
+                Domain::Evaluation => self.invert_remainder(&plan, position, y),
+                Domain::Coefficient => {
+                    let ring = self.ring_at(plan.dropped, position);
+                    ring.elementwise().mul_scalar_assign(y, &plan.inputs[k].1);
                 }
-                Domain::Coefficient => self.ring(factor).elementwise().mul_scalar(y, limb, &plan.inputs[k].1),
             }
         });
         let remainder = Remainder::new(self, &plan, &remainder);
@@ -146,8 +175,8 @@ impl Context {
             let (deltas, spare) = scratch.as_mut_slice().split_at_mut(count * degree);
             remainder.modulo(first, deltas);
             let limbs = out.chunks_exact_mut(degree).zip(deltas.chunks_exact_mut(degree));
-            for ((k, factor), (out, delta)) in to.factors().enumerate().skip(first).zip(limbs) {
-                let limb = from.contains(factor).then(|| x.limb(from.limb_of(factor)));
+            for ((k, position), (out, delta)) in to.factors().enumerate().skip(first).zip(limbs) {
+                let limb = from.contains(position).then(|| x.limb(from.limb_of(position)));
                 self.finish_limb(&plan, k, out, limb, delta, x.domain(), spare, None);
             }
         });
@@ -171,7 +200,7 @@ impl Context {
             return Err(RlweError::Modulus {
                 operation: "switch modulus",
                 have: outside.limb_count(),
-                need: "a product of units and specials is needed",
+                need: "a divisor of all units, the sprout and all specials is needed, not 1",
             });
         }
         if t == 0 {
@@ -180,8 +209,22 @@ impl Context {
         self.switches.get_or_try_insert((from, to, t), || SwitchPlan::new(self, from, to, t))
     }
 
-    /// Limb `k` of the result, `(R x - delta)/S` modulo the `k`-th factor of `Q'`: from `x` modulo it (0 if that is no factor of `Q`) in
-    /// `domain`, and `delta` in coefficients. The result goes through `automorphism`, in the evaluation domain.
+    /// Sets `y` to the residues of `x` modulo the limb of `S` at `position`, from its limb modulo `Q` there, in either domain.
+    pub(crate) fn load_remainder(&self, plan: &SwitchPlan, position: usize, y: &mut [u64], x: &[u64]) {
+        match plan.from.agrees(plan.dropped, position) {
+            true => y.copy_from_slice(x),
+            false => self.ring_at(plan.dropped, position).elementwise().reduce(y, x),
+        }
+    }
+
+    /// From `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the coefficients of `R (S/s)^{-1} x`.
+    pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
+        let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
+        self.ring_at(plan.dropped, position).ntt().inverse_scaled(x, factor);
+    }
+
+    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`, and `delta` in
+    /// coefficients. The result goes through `automorphism`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn finish_limb(
         &self,
@@ -194,33 +237,54 @@ impl Context {
         spare: &mut [u64],
         automorphism: Option<&Automorphism>,
     ) {
-        let ring = self.limb_ring(plan.to, k);
-        let elementwise = ring.elementwise();
-        if domain == Domain::Evaluation {
+        let target = &plan.targets[k];
+        let ring = self.ring_at(plan.work, target.position);
+        if domain == Domain::Evaluation && !plan.dropped.is_one() {
             ring.ntt().forward_lazy(delta);
         }
-        match (&plan.raise, x, automorphism) {
-            (None, Some(x), None) => elementwise.sub_mul_scalar(out, x, delta, &plan.lower[k]),
-            (None, Some(x), Some(automorphism)) => {
-                elementwise.sub_mul_scalar(spare, x, delta, &plan.lower[k]);
-                automorphism.apply_evaluation(out, spare);
+        let odd = target.position == Modulus::ODD && !plan.from.agrees(plan.work, Modulus::ODD);
+        match (x, automorphism) {
+            (Some(x), None) if odd => {
+                ring.elementwise().reduce(spare, x);
+                plan.combine(ring, k, out, Some(spare), delta);
             }
-            (raise, x, automorphism) => {
-                match (raise, x) {
-                    (Some(raise), Some(x)) => elementwise.mul_scalar(spare, x, &raise[k]),
-                    _ => spare.fill(0),
-                }
-                elementwise.sub_mul_scalar(out, spare, delta, &plan.lower[k]);
-                if let Some(automorphism) = automorphism {
-                    spare.copy_from_slice(out);
-                    automorphism.apply_evaluation(out, spare);
-                }
+            (x, None) => plan.combine(ring, k, out, x, delta),
+            (Some(x), Some(automorphism)) if odd => {
+                ring.elementwise().reduce(spare, x);
+                plan.combine(ring, k, out, Some(spare), delta);
+                spare.copy_from_slice(out);
+                ring.apply_automorphism(automorphism, domain, out, spare);
+            }
+            (x, Some(automorphism)) => {
+                plan.combine(ring, k, spare, x, delta);
+                ring.apply_automorphism(automorphism, domain, out, spare);
             }
         }
     }
 }
 
-/// What a switch subtracts before it divides: `delta`, known modulo the factors of `S`, to be had modulo those of `Q'`.
+impl SwitchPlan {
+    /// `out = (R x - delta)/S` for limb `k`, with `x` in the ring of that limb and `delta` lazily reduced in the domain of `x`.
+    fn combine(&self, ring: &ResidueRing, k: usize, out: &mut [u64], x: Option<&[u64]>, delta: &[u64]) {
+        let (target, elementwise) = (&self.targets[k], ring.elementwise());
+        match (x, &self.raise, self.dropped.is_one()) {
+            (Some(x), Some(raise), true) => elementwise.mul_scalar(out, x, &raise[k]),
+            (Some(x), None, true) => out.copy_from_slice(x),
+            (None, _, true) => out.fill(0),
+            (Some(x), Some(raise), false) => {
+                elementwise.mul_scalar(out, x, &raise[k]);
+                elementwise.mul_scalar_add_assign(out, delta, &target.negative);
+            }
+            (Some(x), None, false) => elementwise.sub_mul_scalar(out, x, delta, &target.lower),
+            (None, _, false) => elementwise.mul_scalar(out, delta, &target.negative),
+        }
+        if target.shift > 0 {
+            out.iter_mut().for_each(|x| *x >>= target.shift);
+        }
+    }
+}
+
+/// What a switch subtracts before it divides: `delta`, known modulo the limbs of `S`, to be had modulo those of `Q'`.
 pub(crate) struct Remainder<'a> {
     context: &'a Context,
     plan: &'a SwitchPlan,
@@ -230,7 +294,7 @@ pub(crate) struct Remainder<'a> {
 }
 
 impl<'a> Remainder<'a> {
-    /// From the residues of `R (S/s)^{-1} x` modulo each factor `s` of `S`, as coefficients.
+    /// From the residues of `R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients.
     pub(crate) fn new(context: &'a Context, plan: &'a SwitchPlan, limbs: &'a Poly) -> Self {
         let limbs: LimbRefs = limbs.limbs().collect();
         let multiple = plan.exact.map(|(t, factor)| {
@@ -238,7 +302,7 @@ impl<'a> Remainder<'a> {
             match plan.dropped.is_one() {
                 true => v.clear(),
                 false => {
-                    plan.converter.convert_exact_into(&mut [(plan.to.limb_count(), v.limb_mut(0))], &limbs)
+                    plan.converter.convert_exact_into(&mut [(plan.targets.len(), v.limb_mut(0))], &limbs)
                 }
             }
             v.limb_mut(0).iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
@@ -247,10 +311,11 @@ impl<'a> Remainder<'a> {
         Remainder { context, plan, limbs, multiple }
     }
 
-    /// `delta` modulo the factors of `Q'` from the `first` on, as many as `out` has limbs, as coefficients, lazily reduced.
+    /// `delta` modulo the limbs of the result from the `first` on, as many as `out` has limbs, as coefficients, lazily reduced. Where `S` is 1
+    /// it is 0, and `out` is left alone.
     pub(crate) fn modulo(&self, first: usize, out: &mut [u64]) {
         if self.plan.dropped.is_one() {
-            return out.fill(0);
+            return;
         }
         let degree = self.context.degree();
         let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
@@ -258,8 +323,8 @@ impl<'a> Remainder<'a> {
         self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
         if let Some((t, v)) = &self.multiple {
             for (k, delta) in outputs {
-                let q = self.context.limb_ring(self.plan.to, k).modulus();
-                make_divisible(delta, q, self.plan.dropped_product[k], *t, v.limb(0));
+                let q = self.context.limb_ring(self.plan.work, k).modulus();
+                make_divisible(delta, q, self.plan.targets[k].dropped, *t, v.limb(0));
             }
         }
     }

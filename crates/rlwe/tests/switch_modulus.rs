@@ -1,57 +1,325 @@
-//! The modulus switch against big integers, for random pairs of divisors.
+//! The modulus switch against big integers and against the paper's algorithms, for random pairs of divisors of random sprouts.
 
 mod common;
 
-use common::{coefficients, insecure, polynomial};
-use hippocrene_ring::Domain;
-use hippocrene_rlwe::Modulus;
-use num_bigint::BigInt;
+use common::{centred, coefficients, insecure, insecure_grafted, number, polynomial};
+use hippocrene_ring::{Domain, primes::ntt_primes};
+use hippocrene_rlwe::{Context, Modulus, SecretKey, Sprout};
+use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 use rand_chacha::{
     ChaCha20Rng,
     rand_core::{RngCore, SeedableRng},
 };
 
-fn product(context: &hippocrene_rlwe::Context, modulus: Modulus) -> BigInt {
-    context.parameters().limb_moduli(modulus).into_iter().map(BigInt::from).product()
+const LOG_DEGREE: u32 = 5;
+
+/// A sprout of one of several kinds: none, a power of two alone, odd primes alone, both; small and as large as can be.
+fn sprout(kind: u64) -> Sprout {
+    let degree = 1 << LOG_DEGREE;
+    let primes = |sizes: &[u32]| {
+        let mut primes = Vec::new();
+        for bits in sizes {
+            primes.extend(ntt_primes(*bits, degree, 1, &primes).unwrap());
+        }
+        primes
+    };
+    match kind % 7 {
+        0 => Sprout::default(),
+        1 => Sprout::named("sprout-60").unwrap(),
+        2 => Sprout { two: 0, primes: primes(&[9, 10, 16, 16]) },
+        3 => Sprout { two: 1, primes: primes(&[31, 29]) },
+        4 => Sprout { two: 20, primes: primes(&[48]) },
+        5 => Sprout { two: 43, primes: primes(&[11, 11, 12, 13]) },
+        _ => Sprout::named("sprout-15-16-30").unwrap(),
+    }
+}
+
+/// A random divisor of `PQ_max`, not 1.
+fn divisor(context: &Context, rng: &mut ChaCha20Rng) -> Modulus {
+    let full = context.parameters().full();
+    loop {
+        let words = Modulus::from_parts(u128::from(rng.next_u64()) & 0xffff, 0, 0).unwrap();
+        // Every second divisor has one of the ends.
+        let two = match rng.next_u32() % 4 {
+            0 => 0,
+            1 => full.two(),
+            _ => (rng.next_u32() % (u32::from(full.two()) + 1)) as u8,
+        };
+        let modulus = words.lcm(Modulus::of_sprout(rng.next_u32() as u8, two)).gcd(full);
+        if !modulus.is_one() {
+            return modulus;
+        }
+    }
+}
+
+/// Values modulo `q`, and the ends of their range.
+fn values(context: &Context, q: &BigInt, rng: &mut ChaCha20Rng) -> Vec<BigInt> {
+    let mut values: Vec<BigInt> = (0..context.degree())
+        .map(|_| {
+            let mut bytes = [0; 96];
+            rng.fill_bytes(&mut bytes);
+            centred(&BigInt::from_signed_bytes_le(&bytes), q)
+        })
+        .collect();
+    values[0] = BigInt::from(0);
+    values[1] = centred(&(q >> 1u32), q);
+    values[2] = -(q >> 1u32);
+    values[3] = centred(&((q >> 1u32) - 1), q);
+    values
+}
+
+fn switched(
+    context: &Context,
+    values: &[BigInt],
+    from: Modulus,
+    to: Modulus,
+    t: u64,
+    evaluation: bool,
+) -> Vec<BigInt> {
+    let mut x = polynomial(context, values, from);
+    if evaluation {
+        context.to_evaluation(&mut x, from);
+    }
+    let mut out = context.zero(Modulus::ONE, Domain::Coefficient);
+    context.switch_modulus(&mut out, &x, from, to, t).unwrap();
+    assert_eq!(out.domain(), x.domain());
+    coefficients(context, &out, to)
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
     fn rounds_to_the_nearest(
-        from in 1u128..1 << 8, to in 1u128..1 << 8, t in prop_oneof![Just(1u64), Just(65537), Just(257), Just(2)], seed: u64, evaluation: bool,
+        kind in 0u64..7,
+        t in prop_oneof![Just(1u64), Just(65537), Just(257), Just(2), Just(1 << 16), Just(60)],
+        seed: u64,
+        evaluation: bool,
     ) {
-        let context = insecure(5, 6, 2, 3);
-        let (from, to) = (Modulus::from_parts(from, 0, 0).unwrap(), Modulus::from_parts(to, 0, 0).unwrap());
+        let context = insecure_grafted(LOG_DEGREE, 4, 2, 3, sprout(kind));
         let mut rng = ChaCha20Rng::seed_from_u64(seed);
-        let (q, q_new) = (product(&context, from), product(&context, to));
-        let mut values: Vec<BigInt> = (0..context.degree()).map(|_| { let mut bytes = [0; 64]; rng.fill_bytes(&mut bytes); BigInt::from_signed_bytes_le(&bytes) % (&q / 2) }).collect();
-        values[0] = BigInt::from(0);
-        values[1] = &q / 2;
-        values[2] = -values[1].clone();
-        let mut x = polynomial(&context, &values, from);
-        if evaluation {
-            context.to_evaluation(&mut x, from);
+        let (from, to) = (divisor(&context, &mut rng), divisor(&context, &mut rng));
+        let (q, q_new) = (number(&context, from), number(&context, to));
+        let (s, r) = (number(&context, from.without(to)), number(&context, to.without(from)));
+        let shared = (2..=t).any(|d| t.is_multiple_of(d) && (&s % d).sign() == Sign::NoSign);
+        if shared {
+            let x = context.zero(from, Domain::Coefficient);
+            let mut out = context.zero(Modulus::ONE, Domain::Coefficient);
+            let error = context.switch_modulus(&mut out, &x, from, to, t).unwrap_err();
+            prop_assert!(error.to_string().contains("shares a factor"));
+            return Ok(());
         }
-        let mut out = context.zero(Modulus::ONE, Domain::Coefficient);
-        context.switch_modulus(&mut out, &x, from, to, t).unwrap();
-        prop_assert_eq!(out.domain(), x.domain());
-        let got = coefficients(&context, &out, to);
-        let s = product(&context, from.without(to));
-        let r = product(&context, to.without(from));
+        let values = values(&context, &q, &mut rng);
+        let got = switched(&context, &values, from, to, t, evaluation);
         for (x, y) in values.iter().zip(&got) {
             // |R x - S y| <= t S/2 (for even t (t + 1) S/2) modulo S Q', and R x - S y = 0 mod t.
-            let width = t + u64::from(t % 2 == 0);
-            let modulus = &s * &q_new;
-            let mut delta = (&r * x - &s * y) % &modulus;
-            if delta > &modulus / 2 { delta -= &modulus; }
-            if -&delta > &modulus / 2 { delta += &modulus; }
-            prop_assert!(delta.magnitude() * 2u32 <= (&s * BigInt::from(width)).magnitude() + (&s >> 30u32).magnitude() + 2u32, "{delta} {s}");
-            prop_assert_eq!(&delta % t, BigInt::from(0));
+            let width = BigInt::from(t + u64::from(t.is_multiple_of(2)));
+            let delta = centred(&(&r * x - &s * y), &(&s * &q_new));
+            let bound = (&s * width).magnitude() + (&s >> 30u32).magnitude() + 2u32;
+            prop_assert!(delta.magnitude() * 2u32 <= bound, "{delta} {s}");
+            // (Where Q' is larger than t: else the multiple is not to be told from the result.)
+            if q_new > BigInt::from(t + 1) {
+                prop_assert_eq!(&delta % t, BigInt::from(0));
+            }
         }
     }
+
+    /// GRAFT Algorithms 5 and 6 as they are written, one coefficient at a time: Inv-RS is exact, and RS rounds twice.
+    #[test]
+    fn agrees_with_the_paper(kind in 0u64..7, seed: u64, evaluation: bool) {
+        let context = insecure_grafted(LOG_DEGREE, 4, 2, 3, sprout(kind));
+        let mut rng = ChaCha20Rng::seed_from_u64(seed);
+        let (from, to) = (divisor(&context, &mut rng), divisor(&context, &mut rng));
+        let all = from.lcm(to);
+        let q = number(&context, from);
+        let values = values(&context, &q, &mut rng);
+
+        let raised: Vec<Residues> =
+            values.iter().map(|x| inv_rs(&context, &Residues::of(&context, x, from), all)).collect();
+        let got = switched(&context, &values, from, all, 1, evaluation);
+        for (expected, got) in raised.iter().zip(&got) {
+            prop_assert_eq!(&Residues::of(&context, got, all), expected);
+        }
+
+        let got = switched(&context, &values, from, to, 1, evaluation);
+        let power = all.without(to).two();
+        for (i, (x, y)) in raised.iter().zip(&got).enumerate() {
+            let paper = rs(&context, x, to).value(&context);
+            let difference = centred(&(paper - y), &number(&context, to));
+            // The paper rounds once more where there is a power of two; and remainders of the first few values are about one half.
+            let most = u32::from(power > 0 || i < 4);
+            prop_assert!(*difference.magnitude() <= most.into(), "{difference}");
+        }
+    }
+}
+
+/// An integer by its residues modulo the limbs of a modulus.
+#[derive(Debug, PartialEq)]
+struct Residues {
+    modulus: Modulus,
+    residues: Vec<BigInt>,
+}
+
+impl Residues {
+    fn of(context: &Context, x: &BigInt, modulus: Modulus) -> Self {
+        let moduli = context.parameters().limb_moduli(modulus);
+        Residues { modulus, residues: moduli.into_iter().map(|q| reduced(x, &BigInt::from(q))).collect() }
+    }
+
+    /// The residue at a position, of which only the part modulo `q` counts; 0 where there is none.
+    fn at(&self, position: usize) -> BigInt {
+        match self.modulus.contains(position) {
+            true => self.residues[self.modulus.limb_of(position)].clone(),
+            false => BigInt::from(0),
+        }
+    }
+
+    /// The integer in `[-Q/2, Q/2)`.
+    fn value(&self, context: &Context) -> BigInt {
+        let q = number(context, self.modulus);
+        let moduli = context.parameters().limb_moduli(self.modulus);
+        let terms = self.residues.iter().zip(moduli).map(|(x, p)| {
+            let p = BigInt::from(p);
+            let others = &q / &p;
+            &others * reduced(&(x * inverse(&others, &p)), &p)
+        });
+        centred(&terms.sum(), &q)
+    }
+}
+
+fn reduced(x: &BigInt, q: &BigInt) -> BigInt {
+    (x % q + q) % q
+}
+
+fn inverse(x: &BigInt, q: &BigInt) -> BigInt {
+    x.modinv(q).expect("coprime")
+}
+
+/// Algorithm 5, to a multiple `QR` of the modulus: first times `2^gamma`, also modulo `2^(beta + gamma)`; then times the odd rest, with
+/// residues 0 modulo what is new.
+fn inv_rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
+    let r = to.without(a.modulus);
+    let power = BigInt::from(1) << r.two();
+    let odd = number(context, r) / &power;
+    let moduli = context.parameters().limb_moduli(to);
+    let residues = to.factors().zip(moduli).map(|(position, q)| {
+        let q = BigInt::from(q);
+        let new = match position {
+            Modulus::ODD => BigInt::from(context.parameters().literal().sprout.odd_product(r.odd())),
+            Modulus::TWO => BigInt::from(1),
+            _ if r.contains(position) => q.clone(),
+            _ => BigInt::from(1),
+        };
+        let b = reduced(&(&power * a.at(position)), &q);
+        let c = reduced(&(odd.clone() * b), &q);
+        // Modulo the new primes it is 0, modulo the old ones what it was.
+        assert!((&c % &new).sign() == Sign::NoSign);
+        c
+    });
+    Residues { modulus: to, residues: residues.collect() }
+}
+
+/// Algorithm 6, to a divisor of the modulus: ModDown by the odd part, then by the power of two, which is shifted out.
+fn rs(context: &Context, a: &Residues, to: Modulus) -> Residues {
+    let r = a.modulus.without(to);
+    let power = Modulus::of_sprout(0, r.two());
+    let odd = r.without(power);
+    let middle = a.modulus.without(odd);
+    let r = number(context, odd);
+    let remainder = if odd.is_one() { BigInt::from(0) } else { project(context, a, odd).value(context) };
+    let moduli = context.parameters().limb_moduli(middle);
+    let b: Vec<BigInt> = (middle.factors().zip(moduli))
+        .map(|(position, q)| {
+            let q = BigInt::from(q);
+            reduced(&((a.at(position) - &remainder) * inverse(&r, &q)), &q)
+        })
+        .collect();
+    let b = Residues { modulus: middle, residues: b };
+    if power.is_one() {
+        return b;
+    }
+    let gamma = number(context, power);
+    let remainder = centred(&b.at(Modulus::TWO), &gamma);
+    let moduli = context.parameters().limb_moduli(to);
+    let c = (to.factors().zip(moduli)).map(|(position, q)| {
+        let (q, difference) = (BigInt::from(q), b.at(position) - &remainder);
+        match position {
+            Modulus::TWO => reduced(&(difference / &gamma), &q),
+            _ => reduced(&(difference * inverse(&gamma, &q)), &q),
+        }
+    });
+    Residues { modulus: to, residues: c.collect() }
+}
+
+/// The same integer modulo a divisor.
+fn project(context: &Context, a: &Residues, to: Modulus) -> Residues {
+    let moduli = context.parameters().limb_moduli(to);
+    let residues = to.factors().zip(moduli).map(|(i, q)| reduced(&a.at(i), &BigInt::from(q)));
+    Residues { modulus: to, residues: residues.collect() }
+}
+
+/// GRAFT Theorem 3.2: the error of a rational rescale is at most `l/2 (|s|_1 + 1)`, with `l` limbs in `S`. Ours is exact conversion, so `l`
+/// is 1.
+#[test]
+fn rational_rescale_of_ciphertexts() {
+    for kind in 0..7 {
+        let context = insecure_grafted(8, 4, 1, 3, sprout_at_256(kind));
+        let secret = SecretKey::generate(&context).unwrap();
+        let top = context.parameters().top();
+        let norm: BigInt =
+            secret_coefficients(&context, &secret).iter().map(|s| BigInt::from(s.magnitude().clone())).sum();
+        let mut rng = ChaCha20Rng::seed_from_u64(kind);
+        for _ in 0..10 {
+            let (from, to) = (divisor(&context, &mut rng).gcd(top), divisor(&context, &mut rng).gcd(top));
+            if from.is_one() || to.is_one() {
+                continue;
+            }
+            let (q, q_new) = (number(&context, from), number(&context, to));
+            let message = values(&context, &q, &mut rng);
+            let mut message = polynomial(&context, &message, from);
+            context.to_evaluation(&mut message, from);
+            let ciphertext = secret.encrypt(&context, &message, from).unwrap().expand(&context);
+            let mut out = hippocrene_rlwe::Ciphertext::empty(&context);
+            context.switch_ciphertext_into(&mut out, &ciphertext, to, 1).unwrap();
+            let phase = |c, modulus| coefficients(&context, &secret.decrypt(&context, c).unwrap(), modulus);
+            let s = number(&context, from.without(to));
+            let r = number(&context, to.without(from));
+            for (x, y) in phase(&ciphertext, from).iter().zip(phase(&out, to)) {
+                // S (y - (Q'/Q) x) modulo S Q'.
+                let error = centred(&(&s * y - &r * x), &(&s * &q_new));
+                let bound: BigInt = &s * (&norm + 1) + (&s >> 30u32) * (&norm + 1);
+                assert!(error.magnitude() * 2u32 <= *bound.magnitude(), "{kind} {from:?} {to:?}");
+            }
+        }
+    }
+}
+
+/// [`sprout`] with primes for ring degree 256.
+fn sprout_at_256(kind: u64) -> Sprout {
+    let small = sprout(kind);
+    let mut primes = Vec::new();
+    for r in &small.primes {
+        let bits = (64 - r.leading_zeros()).max(14);
+        primes.extend(ntt_primes(bits, 256, 1, &primes).unwrap());
+    }
+    Sprout { two: small.two, primes }
+}
+
+/// The secret, from the decryption of `(0, 1)`.
+fn secret_coefficients(context: &Context, secret: &SecretKey) -> Vec<BigInt> {
+    let modulus = Modulus::of_factor(0);
+    let mut one = vec![BigInt::from(0); context.degree()];
+    one[0] = BigInt::from(1);
+    let parts = [vec![BigInt::from(0); context.degree()], one].map(|values| {
+        let mut part = polynomial(context, &values, modulus);
+        context.to_evaluation(&mut part, modulus);
+        part
+    });
+    let noise = hippocrene_rlwe::Noise::NONE;
+    let ciphertext =
+        hippocrene_rlwe::Ciphertext::from_parts(context, parts.into(), modulus, noise, secret.fingerprint());
+    coefficients(context, &secret.decrypt(context, &ciphertext.unwrap()).unwrap(), modulus)
 }
 
 #[test]

@@ -76,7 +76,8 @@ impl EvaluationKeys {
         }
         let mut target = context.zero(full, Domain::Evaluation);
         target.for_each_limb(context.threads(), |k, out| {
-            automorphism.apply_evaluation(out, secret.poly().limb(k))
+            let s = secret.poly().limb(k);
+            context.limb_ring(full, k).apply_automorphism(&automorphism, Domain::Evaluation, out, s);
         });
         let key = SwitchingKey::generate(context, secret.poly(), &target);
         target.as_mut_slice().zeroize();

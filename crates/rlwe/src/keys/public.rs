@@ -9,7 +9,7 @@ use zeroize::Zeroize;
 use super::secret::{error_seed, expand_uniform, rlwe_sample};
 use crate::{Ciphertext, Context, Fingerprint, Modulus, RlweError, SecretKey, noise};
 
-/// An encryption of zero, `(b, a)` with `b = -a s + e`, modulo all units: who has it can encrypt. `a` is kept as a seed on disk.
+/// An encryption of zero, `(b, a)` with `b = -a s + e`, modulo `Q_max`: who has it can encrypt. `a` is kept as a seed on disk.
 #[derive(Debug, Clone)]
 pub struct PublicKey {
     parameters: Fingerprint,
@@ -33,7 +33,7 @@ impl PublicKey {
         Ok(PublicKey { parameters: context.parameters().digest(), key: secret.fingerprint(), seed, b, a })
     }
 
-    /// Puts a public key together from its stored parts: the seed of `a`, and `b` modulo all units in the evaluation domain.
+    /// Puts a public key together from its stored parts: the seed of `a`, and `b` modulo `Q_max` in the evaluation domain.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] when `b` is not that.
@@ -59,12 +59,12 @@ impl PublicKey {
         &self.seed
     }
 
-    /// `b` modulo all units, in the evaluation domain.
+    /// `b` modulo `Q_max`, in the evaluation domain.
     pub fn b(&self) -> &Poly {
         &self.b
     }
 
-    /// Encrypts `message`, a polynomial modulo `modulus` (a product of units) in the evaluation domain:
+    /// Encrypts `message`, a polynomial modulo `modulus` (a divisor of `Q_max`) in the evaluation domain:
     /// `(v b + e0 + m, v a + e1)` with `v` ternary and `e0`, `e1` Gaussian.
     ///
     /// # Errors
@@ -87,10 +87,13 @@ impl PublicKey {
         let mut c0 = sample(1, Sampler::gaussian);
         let mut c1 = sample(2, Sampler::gaussian);
         small.zeroize();
+        let top = context.parameters().top();
         for (c, key) in [(&mut c0, &self.b), (&mut c1, &self.a)] {
             c.for_each_limb(context.threads(), |k, c| {
-                let factor = modulus.factors().nth(k).expect("a limb of this modulus");
-                context.ring(factor).elementwise().mul_add_assign(c, v.limb(k), key.limb(factor));
+                let position = modulus.factors().nth(k).expect("a limb of this modulus");
+                let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+                let key = context.reduced_limb(key, top, modulus, position, spare.limb_mut(0));
+                context.ring_at(modulus, position).elementwise().mul_add_assign(c, v.limb(k), key);
             });
         }
         v.as_mut_slice().zeroize();

@@ -13,7 +13,7 @@ const STREAM_SECRET: u64 = 0;
 /// What error seeds are derived for.
 const DOMAIN_ERRORS: u64 = 1;
 
-/// A secret `s`: small coefficients, kept modulo all factors in the evaluation domain. It is wiped from memory when dropped, and
+/// A secret `s`: small coefficients, kept modulo `PQ_max` in the evaluation domain. It is wiped from memory when dropped, and
 /// nothing prints it.
 ///
 /// It is made from a seed of 32 bytes, which is what is stored.
@@ -107,12 +107,14 @@ pub(crate) fn rlwe_sample(
     let mut b = context.from_signed(&error, modulus);
     error.zeroize();
     b.for_each_limb(context.threads(), |k, b| {
-        let factor = modulus.factors().nth(k).expect("a limb of this modulus");
-        let elementwise = context.ring(factor).elementwise();
-        let mut product = context.scratch_limbs(1, Domain::Evaluation);
-        elementwise.mul(product.limb_mut(0), a.limb(k), secret.limb(factor));
-        elementwise.sub_assign(b, product.limb(0));
-        product.as_mut_slice().zeroize();
+        let position = modulus.factors().nth(k).expect("a limb of this modulus");
+        let elementwise = context.ring_at(modulus, position).elementwise();
+        let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
+        let (product, spare) = scratch.as_mut_slice().split_at_mut(context.degree());
+        let full = context.parameters().full();
+        elementwise.mul(product, a.limb(k), context.reduced_limb(secret, full, modulus, position, spare));
+        elementwise.sub_assign(b, product);
+        scratch.as_mut_slice().zeroize();
     });
     b
 }
@@ -122,14 +124,14 @@ pub(crate) fn error_seed() -> Result<Seed, RlweError> {
     Ok(Seed::random()?.derive(DOMAIN_ERRORS))
 }
 
-/// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`, of factor `i`, is the stream
-/// `256 stream + i`. There are at most 128 factors, so that no two polynomials of one seed share a stream.
+/// The uniform polynomial that `seed` gives modulo `modulus`, in the evaluation domain: limb `k`, at position `i`, is the stream
+/// `256 stream + i`. There are 128 positions, so that no two polynomials of one seed share a stream.
 pub fn expand_uniform(context: &Context, seed: &Seed, stream: u32, modulus: Modulus) -> Poly {
     let mut a = context.zero(modulus, Domain::Evaluation);
     a.for_each_limb(context.threads(), |k, limb| {
-        let factor = modulus.factors().nth(k).expect("a limb of this modulus");
-        Sampler::new(seed, 256 * u64::from(stream) + factor as u64)
-            .uniform(context.ring(factor).modulus(), limb);
+        let position = modulus.factors().nth(k).expect("a limb of this modulus");
+        Sampler::new(seed, 256 * u64::from(stream) + position as u64)
+            .uniform(context.ring_at(modulus, position).modulus(), limb);
     });
     a
 }

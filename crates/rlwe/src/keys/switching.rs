@@ -3,10 +3,11 @@
 use hippocrene_ring::{Domain, Poly, elementwise::KeyLimb, sample::Seed};
 
 use super::secret::{error_seed, expand_uniform, rlwe_sample};
-use crate::{Context, Fingerprint, RlweError};
+use crate::{Context, Fingerprint, Modulus, RlweError};
 
 /// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `PQ_max`, with
-/// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo the units of digit `d` and 0 modulo the others. The `a_d` are kept as a seed:
+/// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0 modulo the others
+/// ([`crate::Parameters::digits`]). The `a_d` are kept as a seed:
 /// half of the size.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
@@ -24,19 +25,13 @@ impl SwitchingKey {
         let errors = error_seed()?;
         let b = parameters
             .digits(parameters.top())
-            .map(|(d, units)| {
+            .map(|(d, block)| {
                 let a = expand_uniform(context, &seed, d as u32, full);
                 let mut b = rlwe_sample(context, to, &a, full, &errors, d as u64);
-                for i in units.factors() {
-                    let ring = context.ring(i);
-                    let p = parameters.specials().factors().fold(1, |acc, k| {
-                        hippocrene_ring::arith::mul_mod(
-                            acc,
-                            parameters.factor(k) % ring.modulus(),
-                            ring.modulus(),
-                        )
-                    });
-                    ring.elementwise().mul_scalar_add_assign(b.limb_mut(i), from.limb(i), &ring.scalar(p));
+                for position in block.factors() {
+                    let (ring, k) = (context.ring_at(full, position), full.limb_of(position));
+                    let p = parameters.residue(parameters.specials(), ring.modulus());
+                    ring.elementwise().mul_scalar_add_assign(b.limb_mut(k), from.limb(k), &ring.scalar(p));
                 }
                 b
             })
@@ -62,7 +57,7 @@ impl SwitchingKey {
             Some(p) => Err(RlweError::Modulus {
                 operation: "load a switching key",
                 have: p.limb_count(),
-                need: "one limb for every factor is needed, of the ring degree, in the evaluation domain",
+                need: "one limb for every position is needed, of the ring degree, in the evaluation domain",
             }),
             None => Ok(SwitchingKey { parameters: parameters.digest(), seed, b }),
         }
@@ -99,21 +94,23 @@ impl SwitchingKey {
             .collect();
         KeyLimb::gather(&mut limbs);
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
-        PreparedSwitchingKey { limbs, parameters: context.parameters().digest() }
+        PreparedSwitchingKey { limbs, modulus: full, parameters: context.parameters().digest() }
     }
 }
 
-/// A switching key in memory, laid out for the inner product: for each factor of `PQ_max` the residues of all digits.
+/// A switching key in memory, laid out for the inner product: for each position of `PQ_max` the residues of all digits.
 #[derive(Debug, Clone)]
 pub struct PreparedSwitchingKey {
     limbs: Vec<KeyLimb>,
+    /// `PQ_max`.
+    modulus: Modulus,
     parameters: Fingerprint,
 }
 
 impl PreparedSwitchingKey {
-    /// The residues modulo factor `i`.
-    pub(crate) fn limb(&self, i: usize) -> &KeyLimb {
-        &self.limbs[i]
+    /// The residues at a position of `PQ_max`.
+    pub(crate) fn limb(&self, position: usize) -> &KeyLimb {
+        &self.limbs[self.modulus.limb_of(position)]
     }
 
     /// The digest of the parameters it was made with.

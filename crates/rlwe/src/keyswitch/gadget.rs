@@ -1,12 +1,14 @@
 //! The gadget: how a polynomial is decomposed into digits at one modulus.
 
-use hippocrene_ring::{arith::mul_mod, convert::BaseConverter, elementwise::Scalar, ntt::InverseFactor};
+use hippocrene_ring::{convert::BaseConverter, elementwise::Scalar, ntt::InverseFactor};
 
 use crate::{Context, Modulus};
 
 /// The constants of the decomposition of polynomials modulo one `Q`.
 #[derive(Debug)]
 pub(crate) struct Decomposition {
+    /// `PQ`.
+    pub(crate) extended: Modulus,
     /// The digits that are left at this modulus.
     pub(crate) digits: Vec<Digit>,
     /// For each limb of `Q`: the factor `(D/q)^{-1}` for its inverse transform, `D` the digit it belongs to.
@@ -15,16 +17,16 @@ pub(crate) struct Decomposition {
     pub(crate) specials: Vec<Scalar>,
 }
 
-/// One digit: the residues modulo a divisor `D` of `Q`, extended to the other factors of `PQ`.
+/// One digit: the residues modulo a divisor `D` of `Q`, extended to the other positions of `PQ`.
 #[derive(Debug)]
 pub(crate) struct Digit {
     /// Its index in switching keys.
     pub(crate) index: usize,
-    /// `D`.
+    /// `D`, which has its positions to itself.
     pub(crate) factors: Modulus,
-    /// The other factors of `PQ`.
+    /// `PQ/D`: the other positions.
     pub(crate) others: Modulus,
-    /// From the factors of `D` to the others.
+    /// From the limbs of `D` to the others.
     pub(crate) converter: BaseConverter,
 }
 
@@ -46,20 +48,17 @@ impl Decomposition {
             .collect();
         let inputs = modulus
             .factors()
-            .map(|i| {
-                let digit = digits.iter().find(|d| d.factors.contains(i)).expect("digits cover the modulus");
-                let factor = digit.converter.input_factor(digit.factors.limb_of(i));
-                context.ring(i).ntt().inverse_factor(factor)
+            .map(|position| {
+                let covers = |d: &&Digit| d.factors.contains(position);
+                let digit = digits.iter().find(covers).expect("digits cover the modulus");
+                let factor = digit.converter.input_factor(digit.factors.limb_of(position));
+                context.ring_at(modulus, position).ntt().inverse_factor(factor)
             })
             .collect();
         let specials = context
             .rings(modulus)
-            .map(|ring| {
-                let q = ring.modulus();
-                let factors = parameters.specials().factors();
-                ring.scalar(factors.fold(1, |p, i| mul_mod(p, parameters.factor(i) % q, q)))
-            })
+            .map(|ring| ring.scalar(parameters.residue(parameters.specials(), ring.modulus())))
             .collect();
-        Decomposition { digits, inputs, specials }
+        Decomposition { extended, digits, inputs, specials }
     }
 }

@@ -23,16 +23,16 @@ use crate::{
 pub struct Decomposed<'a> {
     plan: Arc<Decomposition>,
     modulus: Modulus,
-    /// The polynomial itself: the limbs of each digit modulo its own factors.
+    /// The polynomial itself: the limbs that each digit has itself.
     original: &'a Poly,
     /// The coefficients of the digits: what base conversion extends.
     coefficients: Scratch<'a>,
-    /// For each digit its limbs modulo the other factors of `PQ`, if they were extended at once.
+    /// For each digit its limbs at the other positions of `PQ`, if they were extended at once.
     extended: Option<ArrayVec<Scratch<'a>, MAX_LIMBS>>,
 }
 
 impl Context {
-    /// Decomposes `poly`, modulo `modulus` (a product of units) in the evaluation domain, for one key switch.
+    /// Decomposes `poly`, modulo `modulus` (a divisor of `Q_max`) in the evaluation domain, for one key switch.
     ///
     /// # Errors
     /// When the polynomial does not fit, or the parameters have no key switching.
@@ -83,8 +83,11 @@ impl Context {
     }
 
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added` (polynomials modulo `Q`),
-    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `to = Q'`, in one modulus switch from `PQ`. The result goes
-    /// through `automorphism`. Everything is in the evaluation domain.
+    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `to = Q'`, any divisor of `PQ_max`, in one modulus switch from `PQ`. The
+    /// result goes through `automorphism`. Everything is in the evaluation domain.
+    ///
+    /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors of the blocks that `Q` has, of the sprout
+    /// too, so that there is no `Q_inter`. What only `Q'` has costs no inner product.
     ///
     /// # Errors
     /// When moduli or parameters do not fit.
@@ -111,18 +114,25 @@ impl Context {
                 need: "the results are polynomials of another ring degree",
             });
         }
-        let extended = from.lcm(self.parameters().specials());
-        if !to.divides(extended) {
-            return Err(RlweError::Modulus {
-                operation: "switch keys",
-                have: to.limb_count(),
-                need: "a divisor of the modulus times the specials is needed",
-            });
-        }
+        let product = Product { context: self, decomposed, key, added };
+        let extended = decomposed.plan.extended;
         let plan = self.switch_plan(extended, to, t)?;
         let degree = self.degree();
 
-        // First what the modulus switch divides away, as the scaled coefficients that it wants.
+        // First where one part of a limb is divided away and another stays, which can be in the sprout only.
+        let split: ArrayVec<usize, GROUP> = plan.dropped.factors().filter(|p| to.contains(*p)).collect();
+        let mut shared = [0, 1].map(|_| self.scratch_limbs(split.len(), Domain::Evaluation));
+        let [s0, s1] = &mut shared;
+        self.threads().for_each_chunk_pair(s0.as_mut_slice(), s1.as_mut_slice(), degree, |k, s0, s1| {
+            let target = [split[k]];
+            product.at(&target, 0, &product.extend(&target), [s0, s1]);
+        });
+        let shared = |position: usize| {
+            let k = split.iter().position(|p| *p == position)?;
+            Some([shared[0].limb(k), shared[1].limb(k)])
+        };
+
+        // Then what the modulus switch divides away, as the scaled coefficients that it wants.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let [r0, r1] = &mut remainders;
         let size = self.group(plan.dropped.limb_count());
@@ -131,14 +141,21 @@ impl Context {
             r1.as_mut_slice(),
             size * degree,
             |group, r0, r1| {
-                let targets = targets(plan.dropped, group * size, r0.len() / degree);
-                let extended = self.extend_digits(decomposed, &targets);
+                let positions = positions(plan.dropped, group * size, r0.len() / degree);
+                let targets: Targets = positions.iter().copied().filter(|p| !split.contains(p)).collect();
+                let fresh = product.extend(&targets);
                 let limbs = r0.chunks_exact_mut(degree).zip(r1.chunks_exact_mut(degree));
-                for (i, (r0, r1)) in limbs.enumerate() {
-                    self.inner_product([r0, r1], &targets, i, &extended, decomposed, key, added);
-                    let (ntt, factor) = (self.ring(targets[i]).ntt(), &plan.inputs[group * size + i].0);
-                    ntt.inverse_scaled(r0, factor);
-                    ntt.inverse_scaled(r1, factor);
+                for (position, (r0, r1)) in positions.into_iter().zip(limbs) {
+                    match (targets.iter().position(|p| *p == position), shared(position)) {
+                        (Some(i), _) => product.at(&targets, i, &fresh, [&mut *r0, &mut *r1]),
+                        (None, Some([x0, x1])) => {
+                            self.load_remainder(&plan, position, r0, x0);
+                            self.load_remainder(&plan, position, r1, x1);
+                        }
+                        (None, None) => unreachable!("what is not split is a target"),
+                    }
+                    self.invert_remainder(&plan, position, r0);
+                    self.invert_remainder(&plan, position, r1);
                 }
             },
         );
@@ -157,8 +174,10 @@ impl Context {
             size * degree,
             |group, out0, out1| {
                 let (first, count) = (group * size, out0.len() / degree);
-                let targets = targets(to, first, count);
-                let extended = self.extend_digits(decomposed, &targets);
+                let positions = positions(to, first, count);
+                let wanted = |p: &usize| extended.contains(*p) && !split.contains(p);
+                let targets: Targets = positions.iter().copied().filter(wanted).collect();
+                let fresh = product.extend(&targets);
                 let mut scratch = self.scratch_limbs(2 * count + 3, Domain::Coefficient);
                 let (delta0, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
                 let (delta1, rest) = rest.split_at_mut(count * degree);
@@ -166,19 +185,24 @@ impl Context {
                 let (acc1, spare) = rest.split_at_mut(degree);
                 r0.modulo(first, delta0);
                 r1.modulo(first, delta1);
-                for i in 0..count {
-                    self.inner_product([acc0, acc1], &targets, i, &extended, decomposed, key, added);
-                    let range = i * degree..(i + 1) * degree;
-                    for (out, acc, delta) in
-                        [(&mut *out0, &*acc0, &mut *delta0), (&mut *out1, &*acc1, &mut *delta1)]
+                for (k, position) in positions.into_iter().enumerate() {
+                    let x = match targets.iter().position(|p| *p == position) {
+                        Some(i) => {
+                            product.at(&targets, i, &fresh, [&mut *acc0, &mut *acc1]);
+                            Some([&*acc0, &*acc1])
+                        }
+                        None => shared(position),
+                    };
+                    let range = k * degree..(k + 1) * degree;
+                    for (part, (out, delta)) in
+                        [(&mut *out0, &mut *delta0), (&mut *out1, &mut *delta1)].into_iter().enumerate()
                     {
-                        let (out, delta) = (&mut out[range.clone()], &mut delta[range.clone()]);
                         self.finish_limb(
                             &plan,
-                            first + i,
-                            out,
-                            Some(acc),
-                            delta,
+                            first + k,
+                            &mut out[range.clone()],
+                            x.map(|x| x[part]),
+                            &mut delta[range.clone()],
                             Domain::Evaluation,
                             spare,
                             automorphism,
@@ -190,82 +214,17 @@ impl Context {
         Ok(())
     }
 
-    /// The digits modulo the factors `targets` of `PQ`, unless they were extended at once: limb `d |targets| + i` is digit `d` modulo target
-    /// `i`, where that is not a factor of the digit.
-    fn extend_digits<'a>(&'a self, decomposed: &Decomposed<'_>, targets: &[usize]) -> Scratch<'a> {
-        let (degree, digits) = (self.degree(), &decomposed.plan.digits);
-        let count = if decomposed.extended.is_none() { digits.len() * targets.len() } else { 0 };
-        let mut extended = self.scratch_limbs(count, Domain::Evaluation);
-        for (digit, limbs) in
-            digits.iter().zip(extended.as_mut_slice().chunks_exact_mut(targets.len() * degree))
-        {
-            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = targets
-                .iter()
-                .zip(limbs.chunks_exact_mut(degree))
-                .filter(|(factor, _)| digit.others.contains(**factor))
-                .map(|(factor, limb)| (digit.others.limb_of(*factor), limb))
-                .collect();
-            if !outputs.is_empty() {
-                digit.converter.convert_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
-            }
-            for (k, limb) in outputs {
-                self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
-            }
-        }
-        extended
-    }
-
-    /// The inner product of the digits with the key modulo target `i`, plus `P` times `added`.
-    #[allow(clippy::too_many_arguments)]
-    fn inner_product(
-        &self,
-        [acc0, acc1]: [&mut [u64]; 2],
-        targets: &[usize],
-        i: usize,
-        fresh: &Poly,
-        decomposed: &Decomposed<'_>,
-        key: &PreparedSwitchingKey,
-        added: [Option<&Poly>; 2],
-    ) {
-        let (factor, gadget) = (targets[i], &*decomposed.plan);
-        let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = gadget
-            .digits
-            .iter()
-            .enumerate()
-            .map(|(d, digit)| {
-                let limb = match &decomposed.extended {
-                    _ if digit.factors.contains(factor) => {
-                        decomposed.original.limb(decomposed.modulus.limb_of(factor))
-                    }
-                    Some(extended) => extended[d].limb(digit.others.limb_of(factor)),
-                    None => fresh.limb(targets.len() * d + i),
-                };
-                (digit.index, limb)
-            })
-            .collect();
-        let elementwise = self.ring(factor).elementwise();
-        elementwise.inner_product(acc0, acc1, &digits, key.limb(factor));
-        if decomposed.modulus.contains(factor) {
-            let limb = decomposed.modulus.limb_of(factor);
-            for (acc, added) in [acc0, acc1].into_iter().zip(added) {
-                if let Some(added) = added {
-                    elementwise.mul_scalar_add_assign(acc, added.limb(limb), &gadget.specials[limb]);
-                }
-            }
-        }
-    }
-
     /// The noise that a key switch of a polynomial modulo `from` adds when it ends modulo `to`: that of the inner product,
     /// divided by `P Q/Q'`, and the rounding of the modulus switch.
     pub fn key_switch_noise(&self, from: Modulus, to: Modulus, t: u64) -> Noise {
         let parameters = self.parameters();
         let digits = parameters.digits(from).map(|(_, digit)| (parameters.log2(digit), digit.limb_count()));
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(parameters.specials());
-        noise::inner_product(self.degree(), SIGMA * t as f64, digits).scaled(down).plus(noise::rounding(
-            parameters.secret_weight(),
-            t,
-            2,
-        ))
+        let product = noise::inner_product(self.degree(), SIGMA * t as f64, digits).scaled(down);
+        match from.lcm(parameters.specials()).divides(to) {
+            true => product,
+            false => product.plus(noise::rounding(parameters.secret_weight(), t, 2)),
+        }
     }
 }
 
@@ -281,7 +240,93 @@ impl Decomposed<'_> {
     }
 }
 
-/// The factors of `modulus` from the `first` on, `count` of them.
-fn targets(modulus: Modulus, first: usize, count: usize) -> ArrayVec<usize, GROUP> {
+/// The inner product of the digits with a key, modulo `PQ`, plus `P` times what is added.
+#[derive(Clone, Copy)]
+struct Product<'a> {
+    context: &'a Context,
+    decomposed: &'a Decomposed<'a>,
+    key: &'a PreparedSwitchingKey,
+    added: [Option<&'a Poly>; 2],
+}
+
+impl<'a> Product<'a> {
+    /// The digits at the positions `targets` of `PQ`, unless they were extended at once: limb `d |targets| + i` is digit `d` at target `i`, where the
+    /// digit does not have that position itself.
+    fn extend(&self, targets: &[usize]) -> Scratch<'a> {
+        let Product { context, decomposed, .. } = *self;
+        let (degree, digits) = (context.degree(), &decomposed.plan.digits);
+        let count = if decomposed.extended.is_none() { digits.len() * targets.len() } else { 0 };
+        let mut extended = context.scratch_limbs(count, Domain::Evaluation);
+        if count == 0 {
+            return extended;
+        }
+        for (digit, limbs) in
+            digits.iter().zip(extended.as_mut_slice().chunks_exact_mut(targets.len() * degree))
+        {
+            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = targets
+                .iter()
+                .zip(limbs.chunks_exact_mut(degree))
+                .filter(|(position, _)| digit.others.contains(**position))
+                .map(|(position, limb)| (digit.others.limb_of(*position), limb))
+                .collect();
+            if !outputs.is_empty() {
+                digit.converter.convert_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
+            }
+            for (k, limb) in outputs {
+                context.limb_ring(digit.others, k).ntt().forward_lazy(limb);
+            }
+        }
+        extended
+    }
+
+    /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets.
+    ///
+    /// The key is modulo `PQ_max`; where `PQ` has a divisor of what that has, the product is reduced. (The residues of the digits modulo the
+    /// divisor stand for themselves as numbers.)
+    fn at(&self, targets: &[usize], i: usize, fresh: &Poly, [acc0, acc1]: [&mut [u64]; 2]) {
+        let Product { context, decomposed, key, added } = *self;
+        let (position, gadget) = (targets[i], &*decomposed.plan);
+        let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = gadget
+            .digits
+            .iter()
+            .enumerate()
+            .map(|(d, digit)| {
+                let limb = match &decomposed.extended {
+                    _ if digit.factors.contains(position) => {
+                        decomposed.original.limb(decomposed.modulus.limb_of(position))
+                    }
+                    Some(extended) => extended[d].limb(digit.others.limb_of(position)),
+                    None => fresh.limb(targets.len() * d + i),
+                };
+                (digit.index, limb)
+            })
+            .collect();
+        let full = context.parameters().full();
+        let wide = context.ring_at(full, position).elementwise();
+        wide.inner_product(acc0, acc1, &digits, key.limb(position));
+        let elementwise = context.ring_at(gadget.extended, position).elementwise();
+        if !full.agrees(gadget.extended, position) {
+            let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+            for acc in [&mut *acc0, &mut *acc1] {
+                elementwise.reduce(spare.limb_mut(0), acc);
+                acc.copy_from_slice(spare.limb(0));
+            }
+        }
+        if decomposed.modulus.contains(position) {
+            let limb = decomposed.modulus.limb_of(position);
+            for (acc, added) in [acc0, acc1].into_iter().zip(added) {
+                if let Some(added) = added {
+                    elementwise.mul_scalar_add_assign(acc, added.limb(limb), &gadget.specials[limb]);
+                }
+            }
+        }
+    }
+}
+
+/// Positions of one group of limbs.
+type Targets = ArrayVec<usize, GROUP>;
+
+/// The positions of `modulus` from the `first` on, `count` of them.
+fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
     modulus.factors().skip(first).take(count).collect()
 }

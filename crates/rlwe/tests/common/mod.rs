@@ -54,6 +54,37 @@ pub fn insecure_sizes(
     Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
 }
 
+/// Words of 40 bits, specials of 45, and a sprout.
+pub fn insecure_grafted(
+    log_degree: u32,
+    units: usize,
+    specials: usize,
+    gadget_rank: usize,
+    sprout: Sprout,
+) -> Context {
+    let degree = 1 << log_degree;
+    let literal = ParametersLiteral {
+        log_degree,
+        units: ntt_primes(40, degree, units, &sprout.primes).unwrap(),
+        specials: ntt_primes(45, degree, specials, &sprout.primes).unwrap(),
+        sprout,
+        gadget_rank,
+        secret: SecretDistribution::Ternary,
+    };
+    Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
+}
+
+/// A modulus as a number.
+pub fn number(context: &Context, modulus: Modulus) -> BigInt {
+    context.parameters().limb_moduli(modulus).into_iter().map(BigInt::from).product()
+}
+
+/// `x` modulo `q`, in `[-q/2, q/2)`.
+pub fn centred(x: &BigInt, q: &BigInt) -> BigInt {
+    let half: BigInt = q >> 1u32;
+    (((x + &half) % q) + q) % q - half
+}
+
 /// The coefficients in `[-Q/2, Q/2)`.
 pub fn coefficients(context: &Context, poly: &Poly, modulus: Modulus) -> Vec<BigInt> {
     let mut poly = poly.clone();
