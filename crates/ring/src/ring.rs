@@ -2,6 +2,7 @@
 
 use crate::{
     Automorphism, Domain, Kernel, RingError,
+    arith::add_mod,
     elementwise::{Elementwise, Scalar},
     ntt::NttPlan,
     power_of_two::PowerOfTwo,
@@ -15,6 +16,7 @@ use crate::{
 ///   both domains.
 /// - The operations of [`ResidueRing::elementwise`], on limbs in the evaluation domain, are those of the ring: products are products of
 ///   polynomials. The linear ones are so in the coefficient domain too.
+/// - What depends on how a polynomial lies in its limb has methods here, which are told the domain.
 #[derive(Debug, Clone)]
 pub struct ResidueRing {
     ntt: NttPlan,
@@ -120,6 +122,19 @@ impl ResidueRing {
             automorphism.apply_coefficient(self.modulus, out, a);
         } else {
             automorphism.apply_evaluation(out, a);
+        }
+    }
+
+    /// Adds the constant polynomial `c` in `[0, q)` to `a` in `domain`, of residues in `[0, q)`: to every value, or to the first coefficient.
+    ///
+    /// # Panics
+    /// When the limb is not of the ring degree.
+    pub fn add_constant_assign(&self, domain: Domain, a: &mut [u64], c: u64) {
+        assert_eq!(a.len(), self.degree, "limbs are of the ring degree");
+        if domain == Domain::Coefficient || self.ntt.is_identity() {
+            a[0] = add_mod(a[0], c, self.modulus);
+        } else {
+            self.elementwise.add_scalar_assign(a, c);
         }
     }
 

@@ -294,6 +294,19 @@ fn automorphisms(case: &mut Case) {
     }
 }
 
+fn constants(case: &mut Case) {
+    let (q, ring, mut a) = (case.ring.modulus(), case.ring, case.coefficients());
+    let mut values = case.values(&a);
+    for c in [0, 1, q / 2, q - 1] {
+        ring.add_constant_assign(Domain::Evaluation, &mut values, c);
+        a[0] = add_mod(a[0], c, q);
+        case.check(&values, &a, "a constant more");
+        let mut sum = a.clone();
+        ring.add_constant_assign(Domain::Coefficient, &mut sum, c);
+        assert!(sum[0] == add_mod(a[0], c, q) && sum[1..] == a[1..]);
+    }
+}
+
 fn samples(case: &mut Case) {
     let (q, mut out) = (case.ring.modulus(), case.zeros());
     Sampler::new(&Seed::from_bytes([1; 32]), case.seed).uniform(q, &mut out);
@@ -318,6 +331,7 @@ proptest! {
                         inner_products(&mut case);
                     }
                     automorphisms(&mut case);
+                    constants(&mut case);
                     samples(&mut case);
                     ring.forget();
                 }

@@ -203,9 +203,10 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), "add a constant")?;
         let modulus = a.modulus();
+        let domain = a.part(0).domain();
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
             let ring = self.limb_ring(modulus, k);
-            ring.elementwise().add_scalar_assign(a, residue(ring.modulus()));
+            ring.add_constant_assign(domain, a, residue(ring.modulus()));
         });
         Ok(())
     }
