@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, NoReturn, SupportsIndex, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -174,14 +174,11 @@ class EncryptedArray:
         raw = server._broadcast(self._raw, shape)
         if operation == "sub":
             values, operation = -values, "add"
-        if values.dtype.kind == "c":
-            compute = server._raw.add_complex if operation == "add" else server._raw.mul_complex
-            return server._wrap(compute(raw, np.array(np.broadcast_to(values, shape), dtype=np.complex128, order="C")))
-        if values.ndim == 0:
+        if values.ndim == 0 and values.dtype.kind != "c":
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, float(values)))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        return server._wrap(with_plain(raw, np.array(np.broadcast_to(values, shape), dtype=np.float64, order="C")))
+        return server._wrap(with_plain(raw, np.array(np.broadcast_to(values, shape), order="C")))
 
     def __add__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self._with(other, "add")
@@ -216,10 +213,15 @@ class EncryptedArray:
     def __pos__(self) -> EncryptedArray:
         return self
 
-    def __pow__(self, exponent: SupportsIndex) -> EncryptedArray:
-        """Raise to a positive integer power ``n``, in ``ceil(log2(n))`` multiplications one after the other."""
+    def __pow__(self, exponent: SupportsIndex | SupportsFloat) -> EncryptedArray:
+        """Raise to a positive integer power ``n``, in ``ceil(log2(n))`` multiplications one after the other.
+
+        As for numpy, ``2.0`` is as much of an integer as ``2``.
+        """
+        if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
+            exponent = int(exponent)
         try:
-            n = operator.index(exponent)
+            n = operator.index(cast("SupportsIndex", exponent))
         except TypeError:
             return NotImplemented
         if not 1 <= n < 2**32:

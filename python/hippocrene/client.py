@@ -6,31 +6,19 @@ import errno
 import operator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex, cast
-
-import numpy as np
+from typing import TYPE_CHECKING, SupportsIndex
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray, Values, numbers, raw_bytes
-from hippocrene.errors import EncodeError, SecretPickleError
+from hippocrene.errors import SecretPickleError
 from hippocrene.server import EvaluationKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
+    import numpy as np
     import numpy.typing as npt
-
-
-def encrypt(key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike, bound: float | None) -> EncryptedArray:
-    """Encrypt under either key."""
-    array = numbers(values, "encrypt")
-    largest = np.abs(array).max(initial=0.0)
-    if bound is not None and largest > bound:
-        raise EncodeError(f"encrypt: a value of {largest} exceeds the declared bound {bound}")
-    if array.dtype.kind == "c":
-        return EncryptedArray(key.encrypt_complex(cast("npt.NDArray[np.complex128]", array), bound))
-    return EncryptedArray(key.encrypt(cast("npt.NDArray[np.float64]", array), bound))
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
@@ -62,7 +50,7 @@ class PublicKey:
         is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
         nothing of them.
         """
-        return encrypt(self._raw, values, bound)
+        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound))
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
@@ -133,7 +121,7 @@ class Client:
         is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
         nothing of them.
         """
-        return encrypt(self._raw, values, bound)
+        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound))
 
     def decrypt(self, array: EncryptedArray) -> Values:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.
@@ -143,13 +131,17 @@ class Client:
         """
         return self._raw.decrypt(_raw_array(array))
 
-    def decrypt_for_sharing(self, array: EncryptedArray, bits: int = 30) -> npt.NDArray[np.float64]:
+    def decrypt_for_sharing(self, array: EncryptedArray, bits: int | None = None) -> npt.NDArray[np.float64]:
         """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
 
         It is ``2**bits`` times as large as the estimated error, or up to four times that, and costs as many bits of
-        precision (ePrint 2022/816). Whoever sees ``d`` ciphertexts decrypted so has an advantage of at most
-        ``sqrt(d * N) * 2**-(bits + 1)``, ``N`` the ring degree, where the estimate is right: it takes errors as
-        independent, which sums of an array with itself are not. SECURITY.md says more.
+        precision (ePrint 2022/816). By default it is as much as leaves 8 bits of precision after the binary point, at
+        most 40 bits; an array that would be left with less at 20 bits is refused.
+
+        Whoever sees ``d`` ciphertexts decrypted so has an advantage of at most ``sqrt(d * N) * 2**-(bits + 1)``, ``N``
+        the ring degree, where the estimate is right: it takes errors as independent, which sums of an array with
+        itself are not. SECURITY.md says more. Who publishes many results encrypts them with more precision, and every
+        bit of that is a bit of hiding.
         """
         return self._raw.decrypt_for_sharing(_raw_array(array), bits)
 

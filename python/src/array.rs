@@ -1,29 +1,12 @@
-//! Encrypted arrays, and what goes between numpy and the library.
+//! Encrypted arrays.
 
 use crate::errors::detached;
 use hippocrene::wire::{self, Inspection};
 use hippocrene::{Error, Session};
-use numpy::{Element, IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
 use std::path::PathBuf;
-
-/// The values of a C-ordered numpy array, and its shape.
-pub(crate) fn from_numpy<'a, T: Element>(
-    array: &'a PyReadonlyArrayDyn<'_, T>,
-) -> PyResult<(&'a [T], &'a [usize])> {
-    Ok((array.as_slice()?, array.shape()))
-}
-
-/// A numpy array of these values in row-major order.
-pub(crate) fn to_numpy<'py, T: Element>(
-    py: Python<'py>,
-    values: Vec<T>,
-    shape: &[usize],
-) -> PyResult<Bound<'py, PyAny>> {
-    Ok(values.into_pyarray(py).reshape(shape)?.into_any())
-}
 
 /// An encrypted array.
 #[pyclass(frozen, module = "hippocrene._native")]

@@ -1,9 +1,9 @@
 //! What holds or makes keys.
 
-use crate::array::{EncryptedArray, from_numpy, to_numpy};
+use crate::array::EncryptedArray;
 use crate::errors::detached;
-use hippocrene::{Error, KeyRequest, Preset, Session};
-use numpy::{Complex64, PyReadonlyArrayDyn};
+use crate::numbers::{Numbers, to_numpy};
+use hippocrene::{Encryption, KeyRequest, Preset, Session};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -13,17 +13,6 @@ fn preset_name(session: &Session) -> Option<&'static str> {
     let is_session =
         |preset: &&Preset| preset.settings().is_ok_and(|settings| settings == *session.settings());
     hippocrene::PRESETS.iter().find(is_session).map(|preset| preset.name)
-}
-
-/// A fresh array with the bound that was declared, if one was.
-fn declare(
-    array: hippocrene::EncryptedArray,
-    bound: Option<f64>,
-) -> Result<hippocrene::EncryptedArray, Error> {
-    match bound {
-        Some(bound) => array.with_bound(bound),
-        None => Ok(array),
-    }
 }
 
 /// The secret key of a client.
@@ -74,27 +63,10 @@ impl ClientKey {
         self.0.session().slots()
     }
 
-    #[pyo3(signature = (values, bound))]
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, f64>,
-        bound: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || declare(self.0.encrypt(values, shape)?, bound))?;
-        Ok(EncryptedArray::new(array, self.0.session()))
-    }
-
-    #[pyo3(signature = (values, bound))]
-    fn encrypt_complex(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, Complex64>,
-        bound: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || declare(self.0.encrypt_complex(values, shape)?, bound))?;
+    #[pyo3(signature = (values, *, bound))]
+    fn encrypt(&self, py: Python<'_>, values: Numbers<'_>, bound: Option<f64>) -> PyResult<EncryptedArray> {
+        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound });
+        let array = detached(py, || self.0.encrypt_with(numbers, shape, &how))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
 
@@ -108,14 +80,18 @@ impl ClientKey {
         to_numpy(py, values, array.shape())
     }
 
+    #[pyo3(signature = (array, bits))]
     fn decrypt_for_sharing<'py>(
         &self,
         py: Python<'py>,
         array: &EncryptedArray,
-        bits: u32,
+        bits: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
         let array = detached(py, || array.read(self.0.session()))?;
-        let values = detached(py, || self.0.decrypt_for_sharing(&array, bits))?;
+        let values = detached(py, || {
+            let bits = bits.map_or_else(|| self.0.sharing_bits(&array), Ok)?;
+            self.0.decrypt_for_sharing(&array, bits)
+        })?;
         to_numpy(py, values, array.shape())
     }
 
@@ -167,27 +143,10 @@ impl PublicKey {
         self.0.key().to_string()
     }
 
-    #[pyo3(signature = (values, bound))]
-    fn encrypt(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, f64>,
-        bound: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || declare(self.0.encrypt(values, shape)?, bound))?;
-        Ok(EncryptedArray::new(array, self.0.session()))
-    }
-
-    #[pyo3(signature = (values, bound))]
-    fn encrypt_complex(
-        &self,
-        py: Python<'_>,
-        values: PyReadonlyArrayDyn<'_, Complex64>,
-        bound: Option<f64>,
-    ) -> PyResult<EncryptedArray> {
-        let (values, shape) = from_numpy(&values)?;
-        let array = detached(py, || declare(self.0.encrypt_complex(values, shape)?, bound))?;
+    #[pyo3(signature = (values, *, bound))]
+    fn encrypt(&self, py: Python<'_>, values: Numbers<'_>, bound: Option<f64>) -> PyResult<EncryptedArray> {
+        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound });
+        let array = detached(py, || self.0.encrypt_with(numbers, shape, &how))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
 }

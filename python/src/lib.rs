@@ -4,6 +4,7 @@
 mod array;
 mod client;
 mod errors;
+mod numbers;
 mod presets;
 mod server;
 

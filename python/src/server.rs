@@ -1,12 +1,13 @@
 //! What computes.
 
 use hippocrene::{Basis, EncryptedArray as Array, Error, Polynomial};
-use numpy::{Complex64, PyReadonlyArray1, PyReadonlyArray2, PyReadonlyArrayDyn, PyUntypedArrayMethods};
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
-use crate::array::{EncryptedArray, from_numpy};
+use crate::array::EncryptedArray;
 use crate::client::EvaluationKeys;
 use crate::errors::detached;
+use crate::numbers::Numbers;
 
 /// Evaluation keys made ready to compute with.
 #[pyclass(frozen, module = "hippocrene._native")]
@@ -76,19 +77,9 @@ impl Server {
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        values: PyReadonlyArrayDyn<'_, f64>,
+        values: Numbers<'_>,
     ) -> PyResult<EncryptedArray> {
-        let (values, _) = from_numpy(&values)?;
-        self.compute(py, array, |server, array| server.add_plain(array, values))
-    }
-
-    fn add_complex(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        values: PyReadonlyArrayDyn<'_, Complex64>,
-    ) -> PyResult<EncryptedArray> {
-        let (values, _) = from_numpy(&values)?;
+        let values = values.values()?;
         self.compute(py, array, |server, array| server.add_plain(array, values))
     }
 
@@ -96,19 +87,9 @@ impl Server {
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        values: PyReadonlyArrayDyn<'_, f64>,
+        values: Numbers<'_>,
     ) -> PyResult<EncryptedArray> {
-        let (values, _) = from_numpy(&values)?;
-        self.compute(py, array, |server, array| server.mul_plain(array, values))
-    }
-
-    fn mul_complex(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-        values: PyReadonlyArrayDyn<'_, Complex64>,
-    ) -> PyResult<EncryptedArray> {
-        let (values, _) = from_numpy(&values)?;
+        let values = values.values()?;
         self.compute(py, array, |server, array| server.mul_plain(array, values))
     }
 

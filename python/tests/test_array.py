@@ -133,13 +133,13 @@ def test_signs_and_in_place_operators(secret, near):
     near(before, array)
 
 
-@pytest.mark.parametrize("exponent", [1, 2, 3, 4, 7, np.int64(5)])
+@pytest.mark.parametrize("exponent", [1, 2, 3, 4, 7, np.int64(5), 2.0, np.float32(3.0), np.array(2)])
 def test_integer_powers(secret, near, exponent):
     array = np.array([0.5, -1.25, 1.0, 0.0])
     near(secret(array) ** exponent, array**exponent)
 
 
-@pytest.mark.parametrize("exponent", [0, -1])
+@pytest.mark.parametrize("exponent", [0, -1, -2.0])
 def test_other_powers_are_refused(secret, exponent):
     with pytest.raises(ValueError, match="powers 1, 2, 3"):
         secret([1.0]) ** exponent
@@ -172,9 +172,10 @@ def test_complex_values(client):
     near(server.load(client.public_key().encrypt(array)) - server.load(client.encrypt([1.0, 2.0])), array - [1.0, 2.0])
 
 
-def test_powers_need_integers(secret):
+@pytest.mark.parametrize("exponent", [0.5, np.nan, np.inf, "2", 2j])
+def test_powers_need_integers(secret, exponent):
     with pytest.raises(TypeError):
-        secret([1.0]) ** 0.5
+        secret([1.0]) ** exponent
 
 
 @few

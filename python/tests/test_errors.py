@@ -56,7 +56,7 @@ def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
     assert client.encrypt([0.1]).bound == 1.0
     assert client.encrypt([0.1, -5.0], bound=100.0).bound == 100.0
     assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
-    with pytest.raises(EncodeError, match=r"5\.0 exceeds the declared bound 4\.0"):
+    with pytest.raises(ArgumentError, match="5 exceeds the declared bound 4"):
         client.encrypt([0.1, -5.0], bound=4.0)
     with pytest.raises(ArgumentError):
         client.encrypt([0.0], bound=np.inf)
@@ -124,6 +124,19 @@ def test_sharing_costs_precision_and_never_all_of_it(client):
     assert 2.0 ** -(encrypted.precision_bits - 9) < error < 2.0 ** -(encrypted.precision_bits - 16)
     with pytest.raises(ArgumentError, match="precision"):
         client.decrypt_for_sharing(encrypted, bits=45)
+
+
+def test_results_are_shared_with_what_precision_they_have_to_spare(client, server):
+    array = np.array([1.0, -2.0, 3.0])
+    encrypted = server.load(client.encrypt(array))
+    error = np.abs(client.decrypt_for_sharing(encrypted) - array).max()
+    assert 2.0**-16 < error < 2.0**-5
+    zero = encrypted * 0
+    assert np.isfinite(zero.precision_bits)
+    assert np.abs(client.decrypt_for_sharing(zero)).max() < 2.0**-5
+    spoilt = encrypted * 1000
+    with pytest.raises(ArgumentError, match="more precision"):
+        client.decrypt_for_sharing(spoilt)
 
 
 def test_computing_without_a_server(client):

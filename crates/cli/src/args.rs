@@ -102,9 +102,10 @@ pub struct Decrypt {
     #[arg(long, value_enum)]
     pub format: Option<Format>,
     /// Add noise that hides what the error tells about the key, so that the numbers can be published. It is 2^BITS times the
-    /// error (30 when no number is given), and costs as many bits of precision.
-    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true, default_missing_value = "30")]
-    pub for_sharing: Option<u32>,
+    /// error, and costs as many bits of precision; when no number is given, it is as much as leaves 8 bits of precision after the
+    /// binary point, 20 to 40 bits.
+    #[arg(long, value_name = "BITS", num_args = 0..=1, require_equals = true)]
+    pub for_sharing: Option<Option<u32>>,
 }
 
 /// Arguments of `inspect`.

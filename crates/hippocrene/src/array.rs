@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use hippocrene_ckks::{Ciphertext, Context, SeededCiphertext};
-use hippocrene_rlwe::{Fingerprint, Modulus};
+use hippocrene_ckks::{Ciphertext, Context, Scale, SeededCiphertext};
+use hippocrene_rlwe::{Fingerprint, Modulus, Noise};
 
 use crate::{Error, Layout, Session};
 
@@ -164,8 +164,12 @@ impl EncryptedArray {
     }
 
     /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.
+    ///
+    /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold.
     pub fn precision_bits(&self, session: &Session) -> f64 {
-        self.expanded(session).iter().map(|c| c.precision_bits()).fold(f64::INFINITY, f64::min)
+        let degree = 2 * self.layout.slots();
+        let bits = |c: &Ciphertext| precision_bits(c.scale(), c.inner().noise(), degree);
+        self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
     /// How many bits can still be computed away: each multiplication takes about as many as the scale has.
@@ -190,4 +194,11 @@ impl EncryptedArray {
     pub(crate) fn expanded(&self, session: &Session) -> Vec<Cow<'_, Ciphertext>> {
         self.bodies.iter().map(|b| b.expand(session.context())).collect()
     }
+}
+
+/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: an error in the coefficients of standard deviation `e` is
+/// one of `e sqrt(N/2)/scale` in each slot, and none is smaller than that of rounding to integers, `1/sqrt(12)`.
+pub(crate) fn precision_bits(scale: Scale, noise: Noise, degree: usize) -> f64 {
+    let rounding = 12f64.powf(-0.5).log2();
+    scale.log2() - noise.log2_std().max(rounding) - 0.5 * (degree as f64 / 2.0).log2()
 }

@@ -6,9 +6,17 @@ use hippocrene_rlwe::{Fingerprint, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
-    CiphertextBody, EncryptedArray, Error, EvaluationKeys, KeyRequest, Layout, Preset, PublicKey, Session,
-    Settings,
+    CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, KeyRequest, Preset, PublicKey,
+    Session, Settings,
+    encryption::{encrypt_elements, wipe},
 };
+
+const SHARING: &str = "decrypt for sharing";
+/// Bits of noise that [`ClientKey::sharing_bits`] gives: from, and up to.
+const LEAST_HIDDEN: u32 = 20;
+const MOST_HIDDEN: u32 = 40;
+/// Bits of precision after the binary point that it leaves.
+const LEFT_TO_SHARE: f64 = 8.0;
 
 /// The secret key of a client: it encrypts, decrypts, and makes the keys of others.
 ///
@@ -110,33 +118,36 @@ impl ClientKey {
         Ok(EvaluationKeys::new(self.session.clone(), keys))
     }
 
-    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order.
-    ///
-    /// Shape and magnitude are no secret: with the array goes a bound on its elements, the largest absolute value rounded up to a power of
-    /// two from 1. [`EncryptedArray::with_bound`] replaces it by one that does not come from the values.
+    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order, as [`ClientKey::encrypt_with`] does when
+    /// nothing is declared.
     ///
     /// # Errors
-    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
+    /// As [`ClientKey::encrypt_with`].
     pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, |v| Values::Real(v))
+        self.encrypt_with(Values::Real(values), shape, &Encryption::default())
     }
 
     /// [`ClientKey::encrypt`] for complex numbers.
     ///
     /// # Errors
-    /// As [`ClientKey::encrypt`].
+    /// As [`ClientKey::encrypt_with`].
     pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, |v| Values::Complex(v))
+        self.encrypt_with(Values::Complex(values), shape, &Encryption::default())
     }
 
-    fn encrypt_with<T: Copy + Default>(
+    /// Encrypts the elements of an array of shape `shape` in row-major order, `how` it is said.
+    ///
+    /// # Errors
+    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says;
+    /// [`Error::Argument`] when one exceeds the declared bound.
+    pub fn encrypt_with(
         &self,
-        values: &[T],
+        values: Values<'_>,
         shape: &[usize],
-        wrap: impl Fn(&[T]) -> Values<'_>,
+        how: &Encryption,
     ) -> Result<EncryptedArray, Error> {
         let context = self.session.context();
-        encrypt_elements(&self.session, values, shape, wrap, |plaintext| {
+        encrypt_elements(&self.session, values, shape, how, |plaintext| {
             Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
         })
     }
@@ -163,7 +174,8 @@ impl ClientKey {
     }
 
     /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the estimated error of the computation, or a little more, which
-    /// hides the error (ePrint 2022/816). It costs `bits + 1` to `bits + 2` bits of precision.
+    /// hides the error (ePrint 2022/816). It costs `bits + 1` to `bits + 2` bits of precision. [`ClientKey::sharing_bits`] says how many
+    /// `bits` an array allows.
     ///
     /// Over `d` ciphertexts decrypted so, whoever sees the results has an advantage of at most `sqrt(d N) 2^(-bits) / 2` over who
     /// sees results without any error, **where the estimate is right**: [`hippocrene_ckks::Context::decrypt_for_sharing`] says what that
@@ -176,12 +188,12 @@ impl ClientKey {
         let context = self.session.context();
         if array.is_complex() {
             let what = "the elements are complex, and only real ones can be decrypted for sharing";
-            return Err(Error::argument("decrypt for sharing", what));
+            return Err(Error::argument(SHARING, what));
         }
         let precision = array.precision_bits(&self.session);
         if precision + array.bound().max(1.0).log2() < f64::from(bits) + 2.0 {
             return Err(Error::argument(
-                "decrypt for sharing",
+                SHARING,
                 format!(
                     "the values have {precision:.1} bits of precision after the binary point, and hiding their error with {bits} \
                      bits of noise would leave nothing of them"
@@ -191,6 +203,29 @@ impl ClientKey {
         self.decrypt_with(array, |c| {
             Ok(context.decode_real(&context.decrypt_for_sharing(&self.secret, c, bits)?)?)
         })
+    }
+
+    /// How many bits of noise [`ClientKey::decrypt_for_sharing`] takes where nobody says: as many as leave 8 bits of precision after the binary point, at
+    /// least 20 and at most 40.
+    ///
+    /// At `N = 2^14`, 20 bits hide one ciphertext's decryption to an advantage of `2^-14`, and 40 bits a million of them to `2^-24`. Who
+    /// publishes many results encrypts with more precision, and every bit of that is a bit of hiding.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision.
+    pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
+        let precision = array.precision_bits(&self.session);
+        let need = f64::from(LEAST_HIDDEN) + 2.0 + LEFT_TO_SHARE;
+        if precision < need {
+            return Err(Error::argument(
+                SHARING,
+                format!(
+                    "the values have {precision:.1} bits of precision after the binary point, and hiding their error well while leaving \
+                     {LEFT_TO_SHARE} bits of them takes {need}: encrypt with more precision, or say how many bits of noise to add"
+                ),
+            ));
+        }
+        Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()) as u32)
     }
 
     fn decrypt_with<T: Copy + Default>(
@@ -208,75 +243,5 @@ impl ClientKey {
         let values = array.layout().gather(&slots);
         wipe(&mut slots);
         Ok(values)
-    }
-}
-
-/// The array of shape `shape` with these elements: encodes them in its layout and encrypts each plaintext with `encrypt`.
-pub(crate) fn encrypt_elements<T: Copy + Default>(
-    session: &Session,
-    values: &[T],
-    shape: &[usize],
-    wrap: impl Fn(&[T]) -> Values<'_>,
-    encrypt: impl Fn(&hippocrene_ckks::Plaintext) -> Result<CiphertextBody, Error>,
-) -> Result<EncryptedArray, Error> {
-    let layout = Layout::packed(shape, session.slots())?;
-    if layout.size() != values.len() {
-        return Err(Error::shape("encrypt", format!("{} values do not fill shape {shape:?}", values.len())));
-    }
-    let modulus = session.settings().parameters().top();
-    let mut slots = layout.scatter(values);
-    let bodies = slots
-        .iter()
-        .map(|slots| {
-            let plaintext = session.context().encode(
-                wrap(slots),
-                session.slots(),
-                session.settings().scale(),
-                modulus,
-            )?;
-            encrypt(&plaintext)
-        })
-        .collect::<Result<Vec<_>, Error>>();
-    wipe(&mut slots);
-    let values = wrap(values);
-    let mut array = EncryptedArray::from_parts(layout, matches!(values, Values::Complex(_)), true, bodies?)
-        .expect("one body for each ciphertext of the layout, all of one key");
-    array.set_bound(public_bound(values.bound()));
-    Ok(array)
-}
-
-/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out.
-fn wipe<T: Copy + Default>(slots: &mut [Vec<T>]) {
-    for slots in slots {
-        slots.fill(T::default());
-        std::hint::black_box(slots);
-    }
-}
-
-/// The bound that goes with an array for all to see: the largest absolute value rounded up to a power of two from 1, so that it tells
-/// no more than the magnitude of the whole array.
-fn public_bound(largest: f64) -> f64 {
-    let power = largest.max(1.0).log2().ceil().exp2();
-    if power < largest { 2.0 * power } else { power }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn bounds_for_all_to_see_tell_only_the_magnitude() {
-        for (largest, bound) in
-            [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0 + f64::EPSILON, 2.0), (5.0, 8.0), (8.0, 8.0)]
-        {
-            assert_eq!(public_bound(largest), bound, "{largest}");
-        }
-        for exponent in 1..1000 {
-            let power = f64::from(exponent).exp2();
-            assert!(
-                public_bound(power.next_up()) >= power.next_up()
-                    && public_bound(power.next_down()) <= 2.0 * power
-            );
-        }
     }
 }

@@ -4,7 +4,7 @@ use hippocrene_ckks::Values;
 use hippocrene_rlwe::Fingerprint;
 use num_complex::Complex64;
 
-use crate::{CiphertextBody, EncryptedArray, Error, Session, client::encrypt_elements};
+use crate::{CiphertextBody, EncryptedArray, Encryption, Error, Session, encryption::encrypt_elements};
 
 /// A public key: encrypts arrays that only the client can read.
 #[derive(Debug, Clone)]
@@ -34,13 +34,12 @@ impl PublicKey {
         self.inner.key()
     }
 
-    /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order. What is said of the bound at
-    /// [`ClientKey::encrypt`](crate::ClientKey::encrypt) holds here too.
+    /// Encrypts real numbers, as [`ClientKey::encrypt`](crate::ClientKey::encrypt) does.
     ///
     /// # Errors
-    /// [`Error::Encode`] when a value is NaN, infinite or too large; [`Error::Shape`] when there are not as many as the shape says.
+    /// As [`ClientKey::encrypt_with`](crate::ClientKey::encrypt_with).
     pub fn encrypt(&self, values: &[f64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, |v| Values::Real(v))
+        self.encrypt_with(Values::Real(values), shape, &Encryption::default())
     }
 
     /// [`PublicKey::encrypt`] for complex numbers.
@@ -48,17 +47,21 @@ impl PublicKey {
     /// # Errors
     /// As [`PublicKey::encrypt`].
     pub fn encrypt_complex(&self, values: &[Complex64], shape: &[usize]) -> Result<EncryptedArray, Error> {
-        self.encrypt_with(values, shape, |v| Values::Complex(v))
+        self.encrypt_with(Values::Complex(values), shape, &Encryption::default())
     }
 
-    fn encrypt_with<T: Copy + Default>(
+    /// Encrypts the elements of an array of shape `shape` in row-major order, `how` it is said.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_with`](crate::ClientKey::encrypt_with).
+    pub fn encrypt_with(
         &self,
-        values: &[T],
+        values: Values<'_>,
         shape: &[usize],
-        wrap: impl Fn(&[T]) -> Values<'_>,
+        how: &Encryption,
     ) -> Result<EncryptedArray, Error> {
         let context = self.session.context();
-        encrypt_elements(&self.session, values, shape, wrap, |plaintext| {
+        encrypt_elements(&self.session, values, shape, how, |plaintext| {
             Ok(CiphertextBody::Full(context.encrypt_public(&self.inner, plaintext)?))
         })
     }

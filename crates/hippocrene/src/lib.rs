@@ -4,6 +4,7 @@
 
 mod array;
 mod client;
+mod encryption;
 mod error;
 mod keys;
 mod kind;
@@ -16,8 +17,12 @@ pub mod wire;
 
 pub use array::{CiphertextBody, EncryptedArray};
 pub use client::ClientKey;
+pub use encryption::Encryption;
 pub use error::Error;
-pub use hippocrene_ckks::circuits::{Basis, Polynomial};
+pub use hippocrene_ckks::{
+    Values,
+    circuits::{Basis, Polynomial},
+};
 pub use hippocrene_rlwe::Fingerprint;
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey};
 pub use layout::Layout;

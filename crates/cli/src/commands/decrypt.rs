@@ -45,15 +45,19 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
     if !console.is_json() || decrypt.output.is_some() {
         Array::check_format(encrypted.shape(), format)?;
     }
+    let hidden = match decrypt.for_sharing {
+        Some(None) => Some(client.sharing_bits(&encrypted).map_err(CliError::of(&decrypt.input))?),
+        said => said.flatten(),
+    };
     let values = console.step("decrypt", || {
-        Ok(match decrypt.for_sharing {
+        Ok(match hidden {
             Some(bits) => client.decrypt_for_sharing(&encrypted, bits)?,
             None => client.decrypt(&encrypted)?,
         })
     })?;
     let array = Array { shape: encrypted.shape().to_vec(), values };
     // The noise that makes a result safe to share is most of its error.
-    let lost = decrypt.for_sharing.map_or(0.0, |bits| f64::from(bits) + 2.0);
+    let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
     let mut decrypted = Decrypted {
         shape: &array.shape,
         precision_bits: encrypted.precision_bits(client.session()) - lost,

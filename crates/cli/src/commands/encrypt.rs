@@ -6,7 +6,7 @@ use crate::arrays::{Array, Format};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::wire::FormatError;
-use hippocrene::{ClientKey, EncryptedArray, Error, PublicKey};
+use hippocrene::{ClientKey, EncryptedArray, Encryption, Error, PublicKey, Values};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -37,10 +37,11 @@ impl Key {
         }
     }
 
-    fn encrypt(&self, array: &Array) -> Result<EncryptedArray, Error> {
+    fn encrypt(&self, array: &Array, how: &Encryption) -> Result<EncryptedArray, Error> {
+        let values = Values::Real(&array.values);
         match self {
-            Self::Client(key) => key.encrypt(&array.values, &array.shape),
-            Self::Public(key) => key.encrypt(&array.values, &array.shape),
+            Self::Client(key) => key.encrypt_with(values, &array.shape, how),
+            Self::Public(key) => key.encrypt_with(values, &array.shape, how),
         }
     }
 }
@@ -50,19 +51,9 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
-    if let Some(bound) = encrypt.bound
-        && let Some(value) = numbers.values.iter().find(|value| value.abs() > bound)
-    {
-        let reason = format!("it holds {value}, beyond the bound {bound}");
-        return Err(CliError::Data { path: encrypt.input.clone(), reason });
-    }
-    let array = console.step("encrypt", || {
-        let array = key.encrypt(&numbers)?;
-        Ok(match encrypt.bound {
-            Some(bound) => array.with_bound(bound)?,
-            None => array,
-        })
-    })?;
+    let how = Encryption { bound: encrypt.bound };
+    let array =
+        console.step("encrypt", || key.encrypt(&numbers, &how).map_err(CliError::of(&encrypt.input)))?;
     array.save(&encrypt.output)?;
 
     let path = encrypt.output.as_path();

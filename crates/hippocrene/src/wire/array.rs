@@ -15,7 +15,7 @@ use super::{
     poly::Widths,
     settings::checked_scale,
 };
-use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session};
+use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session, array::precision_bits};
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 24;
@@ -99,9 +99,9 @@ impl CiphertextHead {
         }
     }
 
-    /// As [`Ciphertext::precision_bits`].
+    /// As [`EncryptedArray::precision_bits`].
     pub(super) fn precision_bits(&self, degree: usize) -> f64 {
-        self.scale.log2() - self.noise().log2_std() - 0.5 * (degree as f64 / 2.0).log2()
+        precision_bits(self.scale, self.noise(), degree)
     }
 
     /// As [`Ciphertext::capacity_bits`].

@@ -3,18 +3,18 @@
 use std::{collections::BTreeMap, path::Path};
 
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::{self as rlwe, Context, Parameters, SwitchingKey};
+use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Parameters, SwitchingKey};
 use zeroize::Zeroizing;
 
 use super::{
     FormatError, Kind,
     cursor::Cursor,
     file,
-    header::{self, Header},
+    key_file::{self, KeyFile, key_file},
     poly::Widths,
-    settings::{Security, read_settings, settings_bytes, write_settings},
+    settings::Security,
 };
-use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session};
+use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, Settings};
 
 /// Bytes of a seed.
 pub(super) const SEED_BYTES: usize = 32;
@@ -28,205 +28,152 @@ fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
     Ok(Seed::from_bytes(*bytes))
 }
 
+key_file!(ClientKey, "a secret key");
+key_file!(PublicKey, "a public key");
+key_file!(EvaluationKeys, "evaluation keys");
+
 impl ClientKey {
     /// The key as bytes, in the format of `docs/wire-format.md`: **the secret itself**, wiped when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        let settings = self.session().settings();
-        let payload = settings_bytes(settings) + SEED_BYTES;
-        let digest = settings.parameters().digest();
-        let mut out =
-            Zeroizing::new(header::begin(Kind::SecretKey, digest, Some(self.fingerprint()), payload));
-        write_settings(&mut out, settings);
-        out.extend(self.seed().as_bytes());
-        header::finish(&mut out);
-        out
-    }
-
-    /// The key from bytes that [`ClientKey::to_bytes`] made, with so many threads. The security of its settings is checked again.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not a secret key, [`Error::Security`] when its parameter set is not secure.
-    pub fn from_bytes(bytes: &[u8], threads: usize) -> Result<Self, Error> {
-        Self::read(bytes, threads, Security::Required)
-    }
-
-    /// [`ClientKey::from_bytes`] that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is secret.**
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not a secret key.
-    pub fn from_bytes_insecure(bytes: &[u8], threads: usize) -> Result<Self, Error> {
-        Self::read(bytes, threads, Security::Waived)
-    }
-
-    fn read(bytes: &[u8], threads: usize, security: Security) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, Kind::SecretKey)?;
-        let mut cursor = Cursor::new(payload, "settings");
-        let settings = read_settings(&mut cursor, &header, security)?;
-        cursor.enter("seed");
-        cursor.expect_left(SEED_BYTES as u64)?;
-        let key = ClientKey::from_seed(settings, secret_seed(&mut cursor)?, threads)?;
-        if key.fingerprint() != header.key {
-            return Err(FormatError::Key { have: header.key, need: key.fingerprint() }.into());
-        }
-        Ok(key)
-    }
-
-    /// Writes the key to a file that only its owner can read, all or nothing. **The file is the secret.**
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::save(path.as_ref(), &self.to_bytes(), Kind::SecretKey)
-    }
-
-    /// A key from a file.
-    ///
-    /// # Errors
-    /// As [`ClientKey::from_bytes`], and [`Error::Io`] when the file cannot be read.
-    pub fn load(path: impl AsRef<Path>, threads: usize) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), Kind::SecretKey)?, threads)
+        Zeroizing::new(key_file::write(self))
     }
 }
 
 impl PublicKey {
     /// The key as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let settings = self.session().settings();
-        let parameters = settings.parameters();
-        let payload = settings_bytes(settings) + public_key_bytes(parameters) as usize;
-        let mut out = header::begin(Kind::PublicKey, parameters.digest(), Some(self.key()), payload);
-        write_settings(&mut out, settings);
-        out.extend(self.inner().seed().as_bytes());
-        Widths::of_moduli(parameters).write_poly(&mut out, self.inner().b(), parameters.top());
-        header::finish(&mut out);
-        out
-    }
-
-    /// The key from bytes that [`PublicKey::to_bytes`] made, with so many threads. The security of its settings is checked again.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not a public key, [`Error::Security`] when its parameter set is not secure.
-    pub fn from_bytes(bytes: &[u8], threads: usize) -> Result<Self, Error> {
-        Self::read(bytes, threads, Security::Required)
-    }
-
-    /// [`PublicKey::from_bytes`] that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is secret.**
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not a public key.
-    pub fn from_bytes_insecure(bytes: &[u8], threads: usize) -> Result<Self, Error> {
-        Self::read(bytes, threads, Security::Waived)
-    }
-
-    fn read(bytes: &[u8], threads: usize, security: Security) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, Kind::PublicKey)?;
-        let mut cursor = Cursor::new(payload, "settings");
-        let settings = read_settings(&mut cursor, &header, security)?;
-        cursor.enter("public key");
-        cursor.expect_left(public_key_bytes(settings.parameters()))?;
-        let session = Session::new(settings, threads)?;
-        let context = session.context().rlwe();
-        let seed = Seed::from_bytes(cursor.array()?);
-        let (widths, top) = (Widths::of_moduli(context.parameters()), context.parameters().top());
-        let b = widths.read_poly(&mut cursor, context, top, "public key")?;
-        let inner = rlwe::PublicKey::from_parts(context, header.key, seed, b)?;
-        Ok(PublicKey::new(session, inner))
-    }
-
-    /// Writes the key to a file, all or nothing.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::save(path.as_ref(), &self.to_bytes(), Kind::PublicKey)
-    }
-
-    /// A key from a file.
-    ///
-    /// # Errors
-    /// As [`PublicKey::from_bytes`], and [`Error::Io`] when the file cannot be read.
-    pub fn load(path: impl AsRef<Path>, threads: usize) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), Kind::PublicKey)?, threads)
+        key_file::write(self)
     }
 }
 
 impl EvaluationKeys {
     /// The keys as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let settings = self.session().settings();
-        let parameters = settings.parameters();
-        let keys = self.inner();
-        let contents = KeyContents {
-            relinearisation: keys.relinearisation().is_some(),
-            galois: keys.galois().keys().map(|g| *g as u32).collect(),
-        };
-        let payload =
-            settings_bytes(settings) + contents.head_bytes() + contents.body_bytes(parameters) as usize;
-        let mut out = header::begin(Kind::EvaluationKeys, parameters.digest(), Some(self.key()), payload);
-        write_settings(&mut out, settings);
-        contents.write(&mut out);
+        key_file::write(self)
+    }
+}
+
+impl KeyFile for ClientKey {
+    const KIND: Kind = Kind::SecretKey;
+
+    fn session_of(&self) -> &Session {
+        self.session()
+    }
+
+    fn owner(&self) -> Fingerprint {
+        self.fingerprint()
+    }
+
+    fn body_bytes(&self) -> u64 {
+        SEED_BYTES as u64
+    }
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        out.extend(self.seed().as_bytes());
+    }
+
+    fn read_body(
+        cursor: &mut Cursor<'_>,
+        settings: Settings,
+        owner: Fingerprint,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        cursor.enter("seed");
+        cursor.expect_left(SEED_BYTES as u64)?;
+        let key = ClientKey::from_seed(settings, secret_seed(cursor)?, threads)?;
+        if key.fingerprint() != owner {
+            return Err(FormatError::Key { have: owner, need: key.fingerprint() }.into());
+        }
+        Ok(key)
+    }
+}
+
+impl KeyFile for PublicKey {
+    const KIND: Kind = Kind::PublicKey;
+
+    fn session_of(&self) -> &Session {
+        self.session()
+    }
+
+    fn owner(&self) -> Fingerprint {
+        self.key()
+    }
+
+    fn body_bytes(&self) -> u64 {
+        public_key_bytes(self.session().settings().parameters())
+    }
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        let parameters = self.session().settings().parameters();
+        out.extend(self.inner().seed().as_bytes());
+        Widths::of_moduli(parameters).write_poly(out, self.inner().b(), parameters.top());
+    }
+
+    fn read_body(
+        cursor: &mut Cursor<'_>,
+        settings: Settings,
+        owner: Fingerprint,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        cursor.enter("public key");
+        cursor.expect_left(public_key_bytes(settings.parameters()))?;
+        let session = Session::new(settings, threads)?;
+        let context = session.context().rlwe();
+        let seed = Seed::from_bytes(cursor.array()?);
+        let (widths, top) = (Widths::of_moduli(context.parameters()), context.parameters().top());
+        let b = widths.read_poly(cursor, context, top, "public key")?;
+        let inner = rlwe::PublicKey::from_parts(context, owner, seed, b)?;
+        Ok(PublicKey::new(session, inner))
+    }
+}
+
+impl KeyFile for EvaluationKeys {
+    const KIND: Kind = Kind::EvaluationKeys;
+
+    fn session_of(&self) -> &Session {
+        self.session()
+    }
+
+    fn owner(&self) -> Fingerprint {
+        self.key()
+    }
+
+    fn body_bytes(&self) -> u64 {
+        let contents = KeyContents::of(self.inner());
+        contents.head_bytes() + contents.keys_bytes(self.session().settings().parameters())
+    }
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        let (parameters, keys) = (self.session().settings().parameters(), self.inner());
+        KeyContents::of(keys).write(out);
         let widths = Widths::of_moduli(parameters);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
             out.extend(key.seed().as_bytes());
             for b in key.b() {
-                widths.write_poly(&mut out, b, parameters.full());
+                widths.write_poly(out, b, parameters.full());
             }
         }
-        header::finish(&mut out);
-        out
     }
 
-    /// The keys from bytes that [`EvaluationKeys::to_bytes`] made, with so many threads. The security of their settings is checked
-    /// again.
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not evaluation keys, [`Error::Security`] when their parameter set is not secure.
-    pub fn from_bytes(bytes: &[u8], threads: usize) -> Result<Self, Error> {
-        Self::read(bytes, threads, Security::Required)
-    }
-
-    /// [`EvaluationKeys::from_bytes`] that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is
-    /// secret.**
-    ///
-    /// # Errors
-    /// [`Error::Format`] when the bytes are not evaluation keys.
-    pub fn from_bytes_insecure(bytes: &[u8], threads: usize) -> Result<Self, Error> {
-        Self::read(bytes, threads, Security::Waived)
-    }
-
-    fn read(bytes: &[u8], threads: usize, security: Security) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, Kind::EvaluationKeys)?;
-        let mut cursor = Cursor::new(payload, "settings");
-        let settings = read_settings(&mut cursor, &header, security)?;
-        let contents = KeyContents::read(&mut cursor, settings.parameters())?;
+    fn read_body(
+        cursor: &mut Cursor<'_>,
+        settings: Settings,
+        owner: Fingerprint,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        let contents = KeyContents::read(cursor, settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let context = session.context().rlwe();
         let relinearisation = match contents.relinearisation {
-            true => Some(read_switching_key(&mut cursor, context, "relinearisation key")?),
+            true => Some(read_switching_key(cursor, context, "relinearisation key")?),
             false => None,
         };
         let mut galois = BTreeMap::new();
         for element in contents.galois {
-            galois.insert(element as usize, read_switching_key(&mut cursor, context, "Galois key")?);
+            galois.insert(element as usize, read_switching_key(cursor, context, "Galois key")?);
         }
-        let inner = rlwe::EvaluationKeys::from_parts(context, header.key, relinearisation, galois)?;
+        let inner = rlwe::EvaluationKeys::from_parts(context, owner, relinearisation, galois)?;
         Ok(EvaluationKeys::new(session, inner))
-    }
-
-    /// Writes the keys to a file, all or nothing.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when it cannot be written.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::save(path.as_ref(), &self.to_bytes(), Kind::EvaluationKeys)
-    }
-
-    /// Keys from a file.
-    ///
-    /// # Errors
-    /// As [`EvaluationKeys::from_bytes`], and [`Error::Io`] when the file cannot be read.
-    pub fn load(path: impl AsRef<Path>, threads: usize) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), Kind::EvaluationKeys)?, threads)
     }
 }
 
@@ -267,11 +214,19 @@ pub(super) struct KeyContents {
 }
 
 impl KeyContents {
-    fn head_bytes(&self) -> usize {
-        8 + 4 * self.galois.len()
+    fn of(keys: &rlwe::EvaluationKeys) -> Self {
+        KeyContents {
+            relinearisation: keys.relinearisation().is_some(),
+            galois: keys.galois().keys().map(|g| *g as u32).collect(),
+        }
     }
 
-    fn body_bytes(&self, parameters: &Parameters) -> u64 {
+    fn head_bytes(&self) -> u64 {
+        8 + 4 * self.galois.len() as u64
+    }
+
+    /// Bytes of the keys themselves.
+    fn keys_bytes(&self, parameters: &Parameters) -> u64 {
         let keys = self.galois.len() as u64 + u64::from(self.relinearisation);
         keys * switching_key_bytes(parameters)
     }
@@ -309,7 +264,7 @@ impl KeyContents {
             least = element + 2;
         }
         let contents = KeyContents { relinearisation: flags == RELINEARISATION, galois };
-        cursor.expect_left(contents.body_bytes(parameters))?;
+        cursor.expect_left(contents.keys_bytes(parameters))?;
         Ok(contents)
     }
 }

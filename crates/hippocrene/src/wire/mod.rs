@@ -14,6 +14,7 @@ mod error;
 mod file;
 mod header;
 mod inspect;
+mod key_file;
 mod keys;
 mod packing;
 mod poly;

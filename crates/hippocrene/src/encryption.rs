@@ -1,0 +1,98 @@
+//! From values to encrypted arrays, whichever key encrypts.
+
+use hippocrene_ckks::{Plaintext, Values};
+
+use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session};
+
+/// What is declared of values when they are encrypted.
+///
+/// Shape and magnitude are no secret: with an array goes a bound on its elements.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Encryption {
+    /// No absolute value is larger. Where none is declared, it is the largest absolute value rounded up to a power of two from 1; one that
+    /// does not come from the values tells nothing of them.
+    pub bound: Option<f64>,
+}
+
+/// The array of shape `shape` with these elements in row-major order: encodes them in its layout and encrypts each plaintext with
+/// `encrypt`.
+pub(crate) fn encrypt_elements(
+    session: &Session,
+    values: Values<'_>,
+    shape: &[usize],
+    how: &Encryption,
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody, Error>,
+) -> Result<EncryptedArray, Error> {
+    const OPERATION: &str = "encrypt";
+    let layout = Layout::packed(shape, session.slots())?;
+    if layout.size() != values.len() {
+        return Err(Error::shape(OPERATION, format!("{} values do not fill shape {shape:?}", values.len())));
+    }
+    let largest = values.bound();
+    if let Some(bound) = how.bound
+        && largest > bound
+    {
+        let what = format!("a value of {largest} exceeds the declared bound {bound}");
+        return Err(Error::argument(OPERATION, what));
+    }
+    let bodies = match values {
+        Values::Real(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Real(v), encrypt),
+        Values::Complex(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Complex(v), encrypt),
+    }?;
+    let complex = matches!(values, Values::Complex(_));
+    let array = EncryptedArray::from_parts(layout, complex, true, bodies)
+        .expect("one body for each ciphertext of the layout, all of one key");
+    array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))
+}
+
+/// One body for each ciphertext's slots, which are wiped.
+fn encrypt_slots<T: Copy + Default>(
+    session: &Session,
+    mut slots: Vec<Vec<T>>,
+    wrap: impl Fn(&[T]) -> Values<'_>,
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody, Error>,
+) -> Result<Vec<CiphertextBody>, Error> {
+    let (scale, modulus) = (session.settings().scale(), session.settings().parameters().top());
+    let bodies = slots
+        .iter()
+        .map(|slots| encrypt(&session.context().encode(wrap(slots), session.slots(), scale, modulus)?))
+        .collect();
+    wipe(&mut slots);
+    bodies
+}
+
+/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out.
+pub(crate) fn wipe<T: Copy + Default>(slots: &mut [Vec<T>]) {
+    for slots in slots {
+        slots.fill(T::default());
+        std::hint::black_box(slots);
+    }
+}
+
+/// The bound that goes with an array for all to see: the largest absolute value rounded up to a power of two from 1, so that it tells
+/// no more than the magnitude of the whole array.
+fn public_bound(largest: f64) -> f64 {
+    let power = largest.max(1.0).log2().ceil().exp2();
+    if power < largest { 2.0 * power } else { power }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_for_all_to_see_tell_only_the_magnitude() {
+        for (largest, bound) in
+            [(0.0, 1.0), (0.3, 1.0), (1.0, 1.0), (1.0 + f64::EPSILON, 2.0), (5.0, 8.0), (8.0, 8.0)]
+        {
+            assert_eq!(public_bound(largest), bound, "{largest}");
+        }
+        for exponent in 1..1000 {
+            let power = f64::from(exponent).exp2();
+            assert!(
+                public_bound(power.next_up()) >= power.next_up()
+                    && public_bound(power.next_down()) <= 2.0 * power
+            );
+        }
+    }
+}

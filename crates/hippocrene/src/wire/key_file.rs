@@ -1,0 +1,96 @@
+//! What the files of all keys have in common: settings, and then the key itself.
+
+use hippocrene_rlwe::Fingerprint;
+
+use super::{
+    Kind,
+    cursor::Cursor,
+    header::{self, Header},
+    settings::{Security, read_settings, settings_bytes, write_settings},
+};
+use crate::{Error, Session, Settings};
+
+/// A key that has files.
+pub(super) trait KeyFile: Sized {
+    /// The kind of its files.
+    const KIND: Kind;
+
+    /// The session that it belongs to.
+    fn session_of(&self) -> &Session;
+
+    /// The secret key that it belongs to.
+    fn owner(&self) -> Fingerprint;
+
+    /// Bytes of what follows the settings.
+    fn body_bytes(&self) -> u64;
+
+    /// Appends what follows the settings.
+    fn write_body(&self, out: &mut Vec<u8>);
+
+    /// Reads what follows the settings, to the end: a key of the secret key `owner`, for `threads` threads.
+    fn read_body(
+        cursor: &mut Cursor<'_>,
+        settings: Settings,
+        owner: Fingerprint,
+        threads: usize,
+    ) -> Result<Self, Error>;
+}
+
+/// The file of a key. Its memory is allocated once, so that no copy of a secret stays behind.
+pub(super) fn write<K: KeyFile>(key: &K) -> Vec<u8> {
+    let settings = key.session_of().settings();
+    let payload = settings_bytes(settings) + key.body_bytes() as usize;
+    let mut out = header::begin(K::KIND, settings.parameters().digest(), Some(key.owner()), payload);
+    write_settings(&mut out, settings);
+    key.write_body(&mut out);
+    header::finish(&mut out);
+    out
+}
+
+/// A key from its file.
+pub(super) fn read<K: KeyFile>(bytes: &[u8], threads: usize, security: Security) -> Result<K, Error> {
+    let (header, payload) = Header::open_as(bytes, K::KIND)?;
+    let mut cursor = Cursor::new(payload, "settings");
+    let settings = read_settings(&mut cursor, &header, security)?;
+    K::read_body(&mut cursor, settings, header.key, threads)
+}
+
+/// The public face of a [`KeyFile`], but for `to_bytes`: for the type, what it is called.
+macro_rules! key_file {
+    ($key:ty, $what:literal) => {
+        impl $key {
+            #[doc = concat!("Reads ", $what, " from bytes that `to_bytes` made, for so many threads. The security of its settings is checked again.")]
+            ///
+            /// # Errors
+            #[doc = concat!("[`Error::Format`] when the bytes are not ", $what, ", [`Error::Security`] when the parameter set is not secure.")]
+            pub fn from_bytes(bytes: &[u8], threads: usize) -> Result<Self, Error> {
+                key_file::read(bytes, threads, Security::Required)
+            }
+
+            /// `from_bytes` that takes parameter sets of no security: for tests. **Nothing encrypted with such a set is secret.**
+            ///
+            /// # Errors
+            #[doc = concat!("[`Error::Format`] when the bytes are not ", $what, ".")]
+            pub fn from_bytes_insecure(bytes: &[u8], threads: usize) -> Result<Self, Error> {
+                key_file::read(bytes, threads, Security::Waived)
+            }
+
+            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key.")]
+            ///
+            /// # Errors
+            /// [`Error::Io`] when it cannot be written.
+            pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+                file::save(path.as_ref(), &self.to_bytes(), <Self as KeyFile>::KIND)
+            }
+
+            #[doc = concat!("Reads ", $what, " from a file, for so many threads.")]
+            ///
+            /// # Errors
+            /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
+            pub fn load(path: impl AsRef<Path>, threads: usize) -> Result<Self, Error> {
+                Self::from_bytes(&file::load(path.as_ref(), <Self as KeyFile>::KIND)?, threads)
+            }
+        }
+    };
+}
+pub(super) use key_file;
