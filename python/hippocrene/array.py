@@ -163,9 +163,7 @@ class EncryptedArray:
         """Compute with another encrypted array, with plain numbers or with one number."""
         if isinstance(other, EncryptedArray):
             server = self._bound_server(operation, other)
-            shape = self._common_shape(other.shape, operation)
-            left, right = server._broadcast(self._raw, shape), server._broadcast(other._raw, shape)
-            return server._wrap(getattr(server._raw, operation)(left, right))
+            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
         if not isinstance(other, (int, float, complex, np.number, np.bool_, np.ndarray, list, tuple)):
             return cast("EncryptedArray", NotImplemented)
         values = numbers(other, operation)

@@ -61,6 +61,8 @@ pub struct EncryptedArray {
     complex: bool,
     /// Whether the slots that hold no element are zero.
     clean: bool,
+    /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are known to. It is not written to files.
+    period: Option<usize>,
     bodies: Vec<CiphertextBody>,
 }
 
@@ -78,6 +80,7 @@ impl EncryptedArray {
             layout,
             complex,
             clean,
+            period: None,
             bodies,
         })
     }
@@ -90,7 +93,7 @@ impl EncryptedArray {
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        EncryptedArray { layout, complex, clean, bodies }
+        EncryptedArray { layout, complex, clean, period: None, bodies }
     }
 
     /// The shape.
@@ -181,6 +184,17 @@ impl EncryptedArray {
     /// How many more multiplications in a row are possible without bootstrapping.
     pub fn depth(&self) -> usize {
         self.bodies.iter().map(|b| b.modulus().limb_count().saturating_sub(1)).min().unwrap_or(0)
+    }
+
+    /// After how many slots every ciphertext repeats, if that is known.
+    pub(crate) fn period(&self) -> Option<usize> {
+        self.period
+    }
+
+    /// The array with a period of its slots that is known.
+    pub(crate) fn with_period(mut self, period: Option<usize>) -> Self {
+        self.period = period;
+        self
     }
 
     /// The same ciphertexts seen with another layout of the same ciphertext count.

@@ -177,6 +177,58 @@ fn dot_products_and_moves() {
     assert!(matches!(server.insert_axis(&sums, 2), Err(Error::Shape { .. })));
 }
 
+/// What broadcasts without a multiplication, and that it is right; what takes one is right too.
+#[test]
+fn broadcasts_where_slots_allow_it_are_free() {
+    let (client, server) = insecure(7, 3);
+    // 64 slots. Rows and columns, shorter than a ciphertext and longer, powers of two and not.
+    for (rows, columns) in [(3, 4), (5, 7), (16, 4), (9, 8), (40, 3), (100, 1), (1, 50)] {
+        let x = numbers(rows * columns, 7);
+        let a = client.encrypt(&x, &[rows, columns]).unwrap();
+        let row = client.encrypt(&x[..columns], &[columns]).unwrap();
+        let one = client.encrypt(&x[..1], &[1, 1]).unwrap();
+        let check = |got: &EncryptedArray,
+                     expected: &dyn Fn(usize, usize) -> f64,
+                     multiplications: usize,
+                     what: &str| {
+            let expected: Vec<f64> =
+                (0..rows * columns).map(|e| expected(e / columns, e % columns)).collect();
+            assert_close(&client.decrypt(got).unwrap(), &expected, &format!("{what} of {rows} x {columns}"));
+            assert!(3 - got.depth() <= multiplications, "{what} of {rows} x {columns}");
+            // Sums meet what stands in the other slots.
+            let sum = client.decrypt(&server.sum(got, None).unwrap()).unwrap();
+            assert!(
+                (sum[0] - expected.iter().sum::<f64>()).abs() < 1e-4,
+                "sum of {what} of {rows} x {columns}"
+            );
+        };
+        let at = |i: usize, j: usize| x[i * columns + j];
+        check(&server.broadcast_to(&row, &[rows, columns]).unwrap(), &|_, j| x[j], 0, "a fresh row");
+        check(&server.broadcast_to(&one, &[rows, columns]).unwrap(), &|_, _| x[0], 0, "a fresh number");
+        check(&server.add(&a, &row).unwrap(), &|i, j| at(i, j) + x[j], 0, "a row on an array");
+        check(&server.sub(&row, &a).unwrap(), &|i, j| x[j] - at(i, j), 0, "an array from a row");
+        // Sums over all of the slots leave the sum everywhere.
+        let wraps = rows.next_power_of_two() * columns.next_power_of_two() >= 64;
+        let total: f64 = x.iter().sum();
+        let sum = server.sum(&a, None).unwrap();
+        check(&server.add(&a, &sum).unwrap(), &|i, j| at(i, j) + total, usize::from(!wraps), "the sum");
+        let sums = server.insert_axis(&server.sum(&a, Some(0)).unwrap(), 0).unwrap();
+        let below = |j: usize| (0..rows).map(|i| at(i, j)).sum::<f64>();
+        check(
+            &server.sub(&a, &sums).unwrap(),
+            &|i, j| at(i, j) - below(j),
+            usize::from(!wraps),
+            "sums of columns",
+        );
+        let sums = server.insert_axis(&server.sum(&a, Some(1)).unwrap(), 1).unwrap();
+        let across = |i: usize| (0..columns).map(|j| at(i, j)).sum::<f64>();
+        let column =
+            server.broadcast_to(&server.mul_plain(&sums, &vec![1.0; rows][..]).unwrap(), &[rows, columns]);
+        check(&column.unwrap(), &|i, _| across(i), 1, "sums of rows that were masked");
+        check(&server.mul(&sums, &a).unwrap(), &|i, j| across(i) * at(i, j), 2, "sums of rows");
+    }
+}
+
 #[test]
 fn public_keys_encrypt() {
     let (client, server) = insecure(8, 2);
@@ -217,6 +269,37 @@ fn precision_and_capacity_are_told() {
     }
 }
 
+/// Zeros are exact, and still no more precise than their scale lets them be, before and after they are written.
+#[test]
+fn precision_is_finite() {
+    let (client, server) = insecure(8, 1);
+    let a = client.encrypt(&numbers(100, 1), &[100]).unwrap();
+    let zero = server.mul_number(&a, 0.0).unwrap();
+    let precision = zero.precision_bits(server.session());
+    assert!(precision > a.precision_bits(server.session()) && precision < 40.0, "{precision}");
+    let read = EncryptedArray::from_bytes(&zero.to_bytes(), server.session()).unwrap();
+    assert_eq!(read.precision_bits(server.session()), precision);
+    assert!(client.decrypt(&zero).unwrap().iter().all(|x| *x == 0.0));
+    let inspection = hippocrene::wire::inspect(&zero.to_bytes()).unwrap();
+    assert_eq!(inspection.array.unwrap().precision_bits, precision);
+}
+
+/// What others may see is hidden by as much as the precision leaves room for.
+#[test]
+fn sharing_takes_the_precision_there_is() {
+    let (client, server) = insecure(8, 1);
+    let a = client.encrypt(&numbers(100, 1), &[100]).unwrap();
+    let bits = client.sharing_bits(&a).unwrap();
+    let left = a.precision_bits(client.session()) - f64::from(bits) - 2.0;
+    assert!((8.0..9.0).contains(&left) && bits >= 20, "{bits} bits, {left} left");
+    let shared = client.decrypt_for_sharing(&a, bits).unwrap();
+    let error = shared.iter().zip(numbers(100, 1)).map(|(s, x)| (s - x).abs()).fold(0.0, f64::max);
+    assert!(error > 2f64.powi(-12) && error < 2f64.powi(-5), "{error}");
+    let coarse = server.mul_number(&a, 1000.0).unwrap();
+    let refused = client.sharing_bits(&coarse).unwrap_err().to_string();
+    assert!(refused.contains("encrypt with more precision"), "{refused}");
+}
+
 #[test]
 fn what_does_not_fit_is_named() {
     let (client, server) = insecure(8, 1);
@@ -232,7 +315,9 @@ fn what_does_not_fit_is_named() {
     says(client.encrypt(&[f64::INFINITY], &[1]), &["value 0", "inf"]);
     says(client.encrypt(&[1e40], &[1]), &["1e40", "scale"]);
     says(client.encrypt(&[], &[0]), &["no elements"]);
-    says(server.add(&a, &client.encrypt(&x, &[6]).unwrap()), &["[2, 3]", "[6]"]);
+    says(server.add(&a, &client.encrypt(&x, &[6]).unwrap()), &["[2, 3]", "[6]", "broadcast"]);
+    says(server.broadcast_to(&a, &[3]), &["[2, 3]", "[3]"]);
+    says(server.broadcast_to(&a, &[2, 6]), &["[2, 3]", "[2, 6]"]);
     says(server.add(&a, &other.encrypt(&x, &[2, 3]).unwrap()), &["encrypted under key"]);
     says(server.matmul_plain(&a, &[1.0; 8], 2), &["[2, 3]", "8 numbers"]);
     says(server.add_plain(&a, &[1.0; 5][..]), &["5 numbers", "[2, 3]"]);

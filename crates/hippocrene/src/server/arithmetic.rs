@@ -9,32 +9,44 @@ use crate::{EncryptedArray, Error};
 const LARGEST_EXACT: f64 = 1024.0;
 
 impl Server {
-    /// `a + b`, element by element.
+    /// `a + b`, element by element; shapes broadcast as numpy's do.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do.
     pub fn add(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
         if std::ptr::eq(a, b) {
             // The errors are one and the same, not independent: twice the array says so.
             return self.mul_number(a, 2.0);
         }
-        self.zip(a, b, "add", a.is_clean() && b.is_clean(), |x, y| {
-            let (mut x, y) = self.evaluator.align(x, y)?;
-            self.evaluator.add_assign(&mut x, &y)?;
-            Ok(x)
-        })
+        self.zip(
+            a,
+            b,
+            "add",
+            |a, b| a && b,
+            |x, y| {
+                let (mut x, y) = self.evaluator.align(x, y)?;
+                self.evaluator.add_assign(&mut x, &y)?;
+                Ok(x)
+            },
+        )
     }
 
-    /// `a - b`, element by element.
+    /// `a - b`, element by element; shapes broadcast as numpy's do.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do.
     pub fn sub(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.zip(a, b, "subtract", a.is_clean() && b.is_clean(), |x, y| {
-            let (mut x, y) = self.evaluator.align(x, y)?;
-            self.evaluator.sub_assign(&mut x, &y)?;
-            Ok(x)
-        })
+        self.zip(
+            a,
+            b,
+            "subtract",
+            |a, b| a && b,
+            |x, y| {
+                let (mut x, y) = self.evaluator.align(x, y)?;
+                self.evaluator.sub_assign(&mut x, &y)?;
+                Ok(x)
+            },
+        )
     }
 
     /// `-a`.
@@ -45,22 +57,28 @@ impl Server {
         self.map(a, "negate", a.is_clean(), |x| Ok(self.evaluator.negate(x)?))
     }
 
-    /// `a b`, element by element.
+    /// `a b`, element by element; shapes broadcast as numpy's do.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Capacity`] when no multiplication is
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do, [`Error::Capacity`] when no multiplication is
     /// left.
     pub fn mul(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
         if std::ptr::eq(a, b) {
             return self.square(a);
         }
-        self.zip(a, b, "multiply", a.is_clean() || b.is_clean(), |x, y| {
-            if x.modulus() == y.modulus() {
-                return Ok(self.evaluator.mul_rescale(x, y, self.scale())?);
-            }
-            let (x, y) = self.evaluator.align(x, y)?;
-            Ok(self.evaluator.mul_rescale(&x, &y, self.scale())?)
-        })
+        self.zip(
+            a,
+            b,
+            "multiply",
+            |a, b| a || b,
+            |x, y| {
+                if x.modulus() == y.modulus() {
+                    return Ok(self.evaluator.mul_rescale(x, y, self.scale())?);
+                }
+                let (x, y) = self.evaluator.align(x, y)?;
+                Ok(self.evaluator.mul_rescale(&x, &y, self.scale())?)
+            },
+        )
     }
 
     /// `a^2`, element by element.

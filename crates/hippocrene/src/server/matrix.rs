@@ -1,4 +1,4 @@
-//! Matrix products with plain matrices, rolls and broadcasts.
+//! Matrix products with plain matrices, and rolls.
 
 use hippocrene_ckks::Values;
 
@@ -188,48 +188,6 @@ impl Server {
         shape.insert(axis, 1);
         strides.insert(axis, 1);
         Ok(a.clone().with_layout(a.layout().with_shape(shape, strides)?))
-    }
-
-    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is left.
-    pub fn broadcast_to(&self, a: &EncryptedArray, shape: &[usize]) -> Result<EncryptedArray, Error> {
-        const OPERATION: &str = "broadcast";
-        if a.shape() == shape {
-            return Ok(a.clone());
-        }
-        let missing = shape.len().checked_sub(a.shape().len());
-        let fits = missing.is_some_and(|m| {
-            a.shape().iter().zip(&shape[m..]).all(|(have, want)| have == want || *have == 1)
-        });
-        let Some(missing) = missing.filter(|_| fits) else {
-            return Err(Error::shape(
-                OPERATION,
-                format!("shape {:?} does not broadcast to {shape:?}", a.shape()),
-            ));
-        };
-        let layout = Layout::packed(shape, self.session.slots())?;
-        let mut index = vec![0usize; shape.len()];
-        let entries: Vec<(usize, usize, f64)> = layout
-            .positions()
-            .map(|to| {
-                let source: Vec<usize> = index[missing..]
-                    .iter()
-                    .zip(a.shape())
-                    .map(|(i, n)| if *n == 1 { 0 } else { *i })
-                    .collect();
-                for axis in (0..index.len()).rev() {
-                    index[axis] += 1;
-                    if index[axis] < shape[axis] {
-                        break;
-                    }
-                    index[axis] = 0;
-                }
-                (to, a.layout().position(&source), 1.0)
-            })
-            .collect();
-        self.linear_map(a, layout, entries, OPERATION)
     }
 
     /// The last axis of `a`: how many rows there are, and how long they are.

@@ -4,6 +4,7 @@
 //! one. What shapes mean follows numpy.
 
 mod arithmetic;
+mod broadcast;
 mod linear_map;
 mod matrix;
 mod polynomial;
@@ -14,7 +15,7 @@ use std::{borrow::Borrow, sync::Arc};
 use hippocrene_ckks::{Ciphertext, Evaluator, Scale};
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
-use crate::{EncryptedArray, Error, EvaluationKeys, Layout, Session};
+use crate::{EncryptedArray, Error, EvaluationKeys, Session};
 
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
@@ -73,7 +74,7 @@ impl Server {
         }
     }
 
-    /// Applies `f` to every ciphertext of `a`; the layout stays.
+    /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the layout stays.
     fn map(
         &self,
         a: &EncryptedArray,
@@ -83,64 +84,33 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         self.check(a, operation)?;
         let out = a.expanded(&self.session).iter().map(|c| f(c)).collect::<Result<Vec<_>, _>>()?;
-        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), a.is_complex(), clean, out))
+        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), a.is_complex(), clean, out);
+        Ok(out.with_period(a.period()))
     }
 
-    /// Applies `f` to the ciphertexts of two arrays of one shape, pair by pair; the second is brought to the layout of the first.
+    /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by pair. They are broadcast to one shape, and
+    /// stand where the first one's elements do that has this shape. `clean` says whether slots without an element are zero in the result, from
+    /// whether they are in the operands.
     fn zip(
         &self,
         a: &EncryptedArray,
         b: &EncryptedArray,
         operation: &'static str,
-        clean: bool,
+        clean: impl Fn(bool, bool) -> bool,
         f: impl Fn(&Ciphertext, &Ciphertext) -> Result<Ciphertext, Error>,
     ) -> Result<EncryptedArray, Error> {
         self.check(a, operation)?;
         self.check(b, operation)?;
-        if a.shape() != b.shape() {
-            return Err(Error::shape(
-                operation,
-                format!(
-                    "shapes {:?} and {:?} differ; broadcast_to brings an encrypted array to another shape",
-                    a.shape(),
-                    b.shape()
-                ),
-            ));
-        }
-        let moved;
-        let b = if a.layout() == b.layout() {
-            b
-        } else {
-            moved = self.relayout(b, a.layout().clone())?;
-            &moved
-        };
+        let (a, b) = self.broadcast(a, b, operation)?;
         let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
         let out = left.iter().zip(&right).map(|(x, y)| f(x, y)).collect::<Result<Vec<_>, _>>()?;
-        let complex = a.is_complex() || b.is_complex();
-        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
+        let (complex, clean) = (a.is_complex() || b.is_complex(), clean(a.is_clean(), b.is_clean()));
+        let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
+        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out).with_period(period))
     }
 
     /// The scale that products are rescaled to.
     fn scale(&self) -> Scale {
         self.session.settings().scale()
-    }
-
-    /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
-    ///
-    /// # Errors
-    /// [`Error::Capacity`] when no multiplication is left.
-    pub fn relayout(&self, a: &EncryptedArray, layout: Layout) -> Result<EncryptedArray, Error> {
-        if *a.layout() == layout {
-            return Ok(a.clone());
-        }
-        if layout.shape() != a.shape() {
-            return Err(Error::shape(
-                "move elements",
-                format!("shape {:?} to {:?}", a.shape(), layout.shape()),
-            ));
-        }
-        let pairs: Vec<_> =
-            layout.positions().zip(a.layout().positions()).map(|(to, from)| (to, from, 1.0)).collect();
-        self.linear_map(a, layout, pairs, "move elements")
     }
 }

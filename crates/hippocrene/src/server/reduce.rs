@@ -21,11 +21,13 @@ impl Server {
                 // Slots that hold no element are zero for all of these sums if they are for the first: the last axis first, whose
                 // padding is the innermost.
                 let mut out = self.cleaned(a)?;
+                let mut windows = Vec::new();
                 while !out.shape().is_empty() {
                     let axis = out.shape().len() - 1;
+                    windows.push(self.window(&out, axis));
                     out = self.sum_clean(&out, axis)?;
                 }
-                Ok(out)
+                Ok(out.with_period(self.period_of(windows)))
             }
         }
     }
@@ -56,7 +58,7 @@ impl Server {
         // The axis runs over `length` blocks of `stride` slots: over whole ciphertexts first, then within each.
         let step = (stride / slots).max(1);
         let spans = (length * stride).div_ceil(slots).max(1).div_ceil(step);
-        let within = if stride < slots { length.next_power_of_two().min(slots / stride) } else { 1 };
+        let (_, within) = self.window(a, axis);
         let out = (0..layout.ciphertexts())
             .map(|first| {
                 let mut sum: Ciphertext = inputs[first].as_ref().clone();
@@ -71,6 +73,25 @@ impl Server {
             })
             .collect::<Result<Vec<_>, Error>>()?;
         let clean = a.is_clean() && (within == 1 || length == 1);
-        Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, out))
+        let period = self.period_of(vec![(stride, within)]);
+        Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, out).with_period(period))
+    }
+
+    /// What a sum along `axis` adds up within a ciphertext: to every slot, the slots at so many multiples of the stride from there on,
+    /// around the end. `(stride, count)`.
+    fn window(&self, a: &EncryptedArray, axis: usize) -> (usize, usize) {
+        let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
+        let within = (self.session.slots() / stride).max(1);
+        (stride, length.next_power_of_two().min(within))
+    }
+
+    /// After how many slots the result of sums of these windows repeats: where they follow on one another up to the last slot, every slot
+    /// holds the sum over all slots that are as far from it as a multiple of the smallest stride.
+    fn period_of(&self, mut windows: Vec<(usize, usize)>) -> Option<usize> {
+        windows.retain(|(_, count)| *count > 1);
+        windows.sort_unstable();
+        let follow = windows.windows(2).all(|w| w[0].0 * w[0].1 == w[1].0);
+        let (first, last) = (windows.first()?, windows.last()?);
+        (follow && last.0 * last.1 == self.session.slots()).then_some(first.0)
     }
 }

@@ -1,0 +1,191 @@
+//! Arrays repeated to larger shapes.
+//!
+//! Copies of elements within a ciphertext are sums of rotations, which take no multiplication; they want the slots that the copies go to
+//! to be zero. That is so where the axes that are there already stand as far apart as they do in the larger array, and no sum has left other numbers
+//! in between. Sums over whole ciphertexts leave every element everywhere already, and nothing is computed at all. Elsewhere elements have to be picked
+//! out one by one, and there is no way to do that in slots but to multiply by zeros and ones.
+
+use std::borrow::Cow;
+
+use hippocrene_ckks::Ciphertext;
+
+use super::Server;
+use crate::{EncryptedArray, Error, Layout};
+
+/// How an array stands in one that it is repeated to.
+struct Repetition {
+    /// Axes that are new, or longer than 1 now: stride and length, shortest stride first.
+    axes: Vec<(usize, usize)>,
+    /// For each ciphertext of the result, which one of the array its elements come from.
+    sources: Vec<usize>,
+}
+
+impl Server {
+    /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep, except where the layout allows rotations to do
+    /// it: where the array is fresh or a product, or a sum that went over whole ciphertexts, and its axes stand as those of a fresh array of
+    /// the larger shape do.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is left.
+    pub fn broadcast_to(&self, a: &EncryptedArray, shape: &[usize]) -> Result<EncryptedArray, Error> {
+        self.check(a, "broadcast")?;
+        if a.shape() == shape {
+            return Ok(a.clone());
+        }
+        self.broadcast_as(a, Layout::packed(shape, self.session.slots())?)
+    }
+
+    /// Both arrays in one shape and one layout.
+    pub(super) fn broadcast<'a>(
+        &self,
+        a: &'a EncryptedArray,
+        b: &'a EncryptedArray,
+        operation: &'static str,
+    ) -> Result<(Cow<'a, EncryptedArray>, Cow<'a, EncryptedArray>), Error> {
+        if a.layout() == b.layout() {
+            return Ok((Cow::Borrowed(a), Cow::Borrowed(b)));
+        }
+        let shape = common_shape(a.shape(), b.shape()).ok_or_else(|| {
+            let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
+            Error::shape(operation, what)
+        })?;
+        if a.shape() == shape {
+            let b = self.broadcast_as(b, a.layout().clone())?;
+            return Ok((Cow::Borrowed(a), Cow::Owned(b)));
+        }
+        let layout = match b.shape() == shape {
+            true => b.layout().clone(),
+            false => Layout::packed(&shape, self.session.slots())?,
+        };
+        let a = self.broadcast_as(a, layout.clone())?;
+        Ok((Cow::Owned(a), Cow::Owned(self.broadcast_as(b, layout)?)))
+    }
+
+    /// The array repeated to the shape of `layout`, and its elements where that says.
+    fn broadcast_as(&self, a: &EncryptedArray, layout: Layout) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "broadcast";
+        if *a.layout() == layout {
+            return Ok(a.clone());
+        }
+        if common_shape(a.shape(), layout.shape()).as_deref() != Some(layout.shape()) {
+            let what = format!("shape {:?} does not broadcast to {:?}", a.shape(), layout.shape());
+            return Err(Error::shape(OPERATION, what));
+        }
+        if let Some(repetition) = repetition(a.layout(), &layout) {
+            let inputs = a.expanded(&self.session);
+            let pick = |copies: &dyn Fn(&Ciphertext) -> Result<Ciphertext, Error>| {
+                let copies = inputs.iter().map(|c| copies(c)).collect::<Result<Vec<_>, _>>()?;
+                Ok::<Vec<Ciphertext>, Error>(repetition.sources.iter().map(|&i| copies[i].clone()).collect())
+            };
+            if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
+                let out = pick(&|c| Ok(c.clone()))?;
+                let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), false, out);
+                return Ok(out.with_period(a.period()));
+            }
+            if a.is_clean() {
+                let out = pick(&|c| self.repeated(c, &repetition.axes))?;
+                let clean = repetition.axes.iter().all(|(_, length)| length.is_power_of_two());
+                return Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, out));
+            }
+        }
+        let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
+        let sources = sources(a.layout(), layout.shape());
+        let entries: Vec<_> = layout.positions().zip(sources).map(|(to, from)| (to, from, 1.0)).collect();
+        self.linear_map(a, layout, entries, operation)
+    }
+
+    /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the shape is another, [`Error::Capacity`] when no multiplication is left.
+    pub fn relayout(&self, a: &EncryptedArray, layout: Layout) -> Result<EncryptedArray, Error> {
+        self.check(a, "move elements")?;
+        if layout.shape() != a.shape() {
+            let what = format!("shape {:?} to {:?}", a.shape(), layout.shape());
+            return Err(Error::shape("move elements", what));
+        }
+        self.broadcast_as(a, layout)
+    }
+
+    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero.
+    fn repeated(&self, c: &Ciphertext, axes: &[(usize, usize)]) -> Result<Ciphertext, Error> {
+        let slots = self.session.slots();
+        let mut out = c.clone();
+        for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
+            let end = slots.min(stride * length.next_power_of_two());
+            let mut step = stride;
+            while step < end {
+                let copy = self.evaluator.rotate(&out, -(step as i64))?;
+                self.evaluator.add_assign(&mut out, &copy)?;
+                // No slot holds more than one of them.
+                out.set_bound(c.bound());
+                step *= 2;
+            }
+        }
+        Ok(out)
+    }
+}
+
+/// The shape that both broadcast to, as numpy's rules have it.
+fn common_shape(a: &[usize], b: &[usize]) -> Option<Vec<usize>> {
+    let axes = a.len().max(b.len());
+    let length =
+        |shape: &[usize], axis: usize| (axis + shape.len()).checked_sub(axes).map_or(1, |i| shape[i]);
+    (0..axes)
+        .map(|axis| match (length(a, axis), length(b, axis)) {
+            (x, y) if x == y || y == 1 => Some(x),
+            (1, y) => Some(y),
+            _ => None,
+        })
+        .collect()
+}
+
+/// How an array of layout `from` stands in one of layout `to`, to whose shape it broadcasts: `None` when its axes stand otherwise there.
+fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
+    let missing = to.shape().len() - from.shape().len();
+    let mut axes = Vec::new();
+    for (axis, (&length, &stride)) in to.shape().iter().zip(to.strides()).enumerate() {
+        match axis.checked_sub(missing).map(|i| (from.shape()[i], from.strides()[i])) {
+            Some((here, _)) if here == length && length == 1 => {}
+            Some((here, there)) if here == length && there == stride => {}
+            Some((here, _)) if here == length => return None,
+            _ if length > 1 => axes.push((stride, length)),
+            _ => {}
+        }
+    }
+    axes.sort_unstable();
+    let mut sources_of = vec![0; to.ciphertexts()];
+    for (position, source) in to.positions().zip(sources(from, to.shape())) {
+        sources_of[position / to.slots()] = source / from.slots();
+    }
+    Some(Repetition { axes, sources: sources_of })
+}
+
+/// The positions that the elements of an array of layout `from` have, in row-major order of the larger shape `to`.
+fn sources(from: &Layout, to: &[usize]) -> Vec<usize> {
+    let missing = to.len() - from.shape().len();
+    let mut positions = vec![0];
+    for (axis, &length) in to.iter().enumerate() {
+        let stride = match axis.checked_sub(missing) {
+            Some(i) if from.shape()[i] > 1 => from.strides()[i],
+            _ => 0,
+        };
+        positions = positions.iter().flat_map(|p| (0..length).map(move |i| p + i * stride)).collect();
+    }
+    positions
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_broadcast_as_numpys() {
+        assert_eq!(common_shape(&[3, 1], &[4]), Some(vec![3, 4]));
+        assert_eq!(common_shape(&[], &[2, 1]), Some(vec![2, 1]));
+        assert_eq!(common_shape(&[5, 2], &[2, 5, 1]), Some(vec![2, 5, 2]));
+        assert_eq!(common_shape(&[3], &[4]), None);
+        let column = Layout::new(vec![3, 1], vec![4, 1], 16).unwrap();
+        assert_eq!(sources(&column, &[2, 3, 2]), [0, 0, 4, 4, 8, 8, 0, 0, 4, 4, 8, 8]);
+    }
+}
