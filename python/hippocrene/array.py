@@ -176,7 +176,7 @@ class EncryptedArray:
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, float(values)))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        return server._wrap(with_plain(raw, np.array(np.broadcast_to(values, shape), order="C")))
+        return server._wrap(with_plain(raw, cast("Values", np.array(np.broadcast_to(values, shape), order="C"))))
 
     def __add__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self._with(other, "add")

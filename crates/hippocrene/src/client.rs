@@ -1,13 +1,14 @@
 //! The client: who holds the secret key.
 
-use hippocrene_ckks::Values;
+use hippocrene_ckks::{Ciphertext, Values};
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::{Fingerprint, RlweError, SecretKey};
+use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
     CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, KeyRequest, Preset, PublicKey,
     Session, Settings,
+    array::precision_bits,
     encryption::{encrypt_elements, wipe},
 };
 
@@ -190,7 +191,7 @@ impl ClientKey {
             let what = "the elements are complex, and only real ones can be decrypted for sharing";
             return Err(Error::argument(SHARING, what));
         }
-        let precision = array.precision_bits(&self.session);
+        let precision = self.precision_to_share(array);
         if precision + array.bound().max(1.0).log2() < f64::from(bits) + 2.0 {
             return Err(Error::argument(
                 SHARING,
@@ -214,7 +215,7 @@ impl ClientKey {
     /// # Errors
     /// [`Error::Argument`] when 20 bits would leave less than 8 bits of precision.
     pub fn sharing_bits(&self, array: &EncryptedArray) -> Result<u32, Error> {
-        let precision = array.precision_bits(&self.session);
+        let precision = self.precision_to_share(array);
         let need = f64::from(LEAST_HIDDEN) + 2.0 + LEFT_TO_SHARE;
         if precision < need {
             return Err(Error::argument(
@@ -228,10 +229,20 @@ impl ClientKey {
         Ok((precision - 2.0 - LEFT_TO_SHARE).min(MOST_HIDDEN.into()) as u32)
     }
 
+    /// The precision that flooding starts from: that of the array, but for that of a fresh encryption at most.
+    fn precision_to_share(&self, array: &EncryptedArray) -> f64 {
+        let context = self.session.context();
+        let bits = |c: &Ciphertext| {
+            let error = Noise::from_log2_std(context.flooding_log2_std(c, 0) - 1.0);
+            precision_bits(c.scale(), error, context.rlwe().degree())
+        };
+        array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
+    }
+
     fn decrypt_with<T: Copy + Default>(
         &self,
         array: &EncryptedArray,
-        decrypt: impl Fn(&hippocrene_ckks::Ciphertext) -> Result<Vec<T>, Error>,
+        decrypt: impl Fn(&Ciphertext) -> Result<Vec<T>, Error>,
     ) -> Result<Vec<T>, Error> {
         self.session.context().rlwe().check_digest(array.parameters(), "decrypt")?;
         if array.key() != self.fingerprint() {
