@@ -62,6 +62,17 @@ pub fn insecure_grafted(
     gadget_rank: usize,
     sprout: Sprout,
 ) -> Context {
+    insecure_threads(log_degree, units, specials, gadget_rank, sprout, Threads::single())
+}
+
+pub fn insecure_threads(
+    log_degree: u32,
+    units: usize,
+    specials: usize,
+    gadget_rank: usize,
+    sprout: Sprout,
+    threads: Threads,
+) -> Context {
     let degree = 1 << log_degree;
     let literal = ParametersLiteral {
         log_degree,
@@ -71,7 +82,7 @@ pub fn insecure_grafted(
         gadget_rank,
         secret: SecretDistribution::Ternary,
     };
-    Context::new(Parameters::new_insecure(literal).unwrap(), Threads::single()).unwrap()
+    Context::new(Parameters::new_insecure(literal).unwrap(), threads).unwrap()
 }
 
 /// A modulus as a number.
