@@ -232,7 +232,11 @@ impl Context {
     }
 }
 
-/// Tables made on first use.
+/// The most tables that a cache holds: more pairs of moduli than a program goes through, and tens of megabytes at most. There are millions of
+/// pairs with a sprout, so that a server must not keep whatever it was ever asked for.
+const MAX_TABLES: usize = 1024;
+
+/// Tables made on first use. When there are [`MAX_TABLES`], all are dropped and made again as they are needed.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V>(RwLock<HashMap<K, Arc<V>>>);
 
@@ -253,7 +257,11 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
             return Ok(Arc::clone(value));
         }
         let value = Arc::new(make()?);
-        Ok(Arc::clone(self.0.write().unwrap_or_else(PoisonError::into_inner).entry(key).or_insert(value)))
+        let mut tables = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if tables.len() >= MAX_TABLES {
+            tables.clear();
+        }
+        Ok(Arc::clone(tables.entry(key).or_insert(value)))
     }
 
     /// [`Cache::get_or_try_insert`] for values that can always be made.
@@ -262,5 +270,21 @@ impl<K: Eq + Hash + Copy, V> Cache<K, V> {
             Ok(value) => value,
             Err(never) => match never {},
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caches_are_bounded_and_right() {
+        let cache = Cache::<usize, usize>::default();
+        for key in 0..3 * MAX_TABLES {
+            assert_eq!(*cache.get_or_insert(key, || key + 1), key + 1);
+            assert!(cache.0.read().unwrap().len() <= MAX_TABLES);
+        }
+        let last = 3 * MAX_TABLES - 1;
+        assert_eq!(*cache.get_or_insert(last, || unreachable!("it is there")), last + 1);
     }
 }
