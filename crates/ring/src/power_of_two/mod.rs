@@ -9,7 +9,7 @@ mod words;
 
 use std::sync::Arc;
 
-pub(crate) use products::{EmulationPrimes, Products};
+pub(crate) use products::{Emulation, Products};
 pub(crate) use words::Words;
 
 use crate::{Kernel, RingError};
@@ -27,8 +27,8 @@ impl PowerOfTwo {
     /// # Errors
     /// When the exponent or the degree is not supported.
     pub(crate) fn new(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
-        let primes = EmulationPrimes::new(exponent, degree, kernel)?;
-        Ok(Self::of_primes(&Arc::new(primes), exponent, kernel))
+        let emulation = Emulation::new(exponent..=exponent, degree, kernel)?;
+        Ok(Self::of_emulation(&Arc::new(emulation), exponent, kernel))
     }
 
     /// The rings of `2^1 .. 2^largest`, which share their tables.
@@ -36,12 +36,12 @@ impl PowerOfTwo {
     /// # Errors
     /// As [`PowerOfTwo::new`].
     pub(crate) fn all(largest: u32, degree: usize, kernel: Kernel) -> Result<Vec<Self>, RingError> {
-        let primes = Arc::new(EmulationPrimes::new(largest, degree, kernel)?);
-        Ok((1..=largest).map(|exponent| Self::of_primes(&primes, exponent, kernel)).collect())
+        let emulation = Arc::new(Emulation::new(1..=largest, degree, kernel)?);
+        Ok((1..=largest).map(|exponent| Self::of_emulation(&emulation, exponent, kernel)).collect())
     }
 
-    fn of_primes(primes: &Arc<EmulationPrimes>, exponent: u32, kernel: Kernel) -> Self {
-        let products = Products::new(Arc::clone(primes), exponent, kernel);
+    fn of_emulation(emulation: &Arc<Emulation>, exponent: u32, kernel: Kernel) -> Self {
+        let products = Products::new(Arc::clone(emulation), exponent);
         PowerOfTwo { words: Words::new(exponent, kernel), products }
     }
 }

@@ -6,11 +6,12 @@
 //!
 //! `d N 2^(2e-2) < G/2`.
 //!
-//! The primes are just below `2^48`, where transforms are fastest, as many as allow for `d = 2`: one for up to about `2^15` (depending on
-//! `N`), two up to `2^39`, three for all. Results do not depend on the choice. The residues of the sum become words modulo `2^e` by an exact
-//! base conversion; to leave room for its rounding, `d` is counted for `(1 - 2^-32) G`.
+//! For the least cost that allows for `d = 2` there is one prime just below `2^48`, where transforms are fastest (up to about `2^15`, depending on
+//! `N`), else one just below `2^61` (up to about `2^21`; not for AVX2), else two or three just below `2^48` (up to about `2^39`, and all). Results do not
+//! depend on the choice. The residues of the sum become words modulo `2^e` by an exact base conversion; to leave room for its rounding,
+//! `d` is counted for `(1 - 2^-32) G`.
 
-use std::sync::Arc;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use num_bigint::BigUint;
 
@@ -24,48 +25,21 @@ use crate::{
     scratch::{Scratch, ScratchPool},
 };
 
-/// The largest exponent.
-const MAX_EXPONENT: u32 = 60;
-
-/// Bits of the primes.
-const PRIME_BITS: u32 = 48;
-
 /// Three primes of 48 bits are enough for `N 2^(2e) <= 2^137`.
 const MAX_PRIMES: usize = 3;
 
 /// The most products that are summed before an inverse transform.
 const MAX_TERMS: usize = 32;
 
-/// The primes that the rings of all exponents share, and their scratch memory.
-#[derive(Debug)]
-pub(crate) struct EmulationPrimes {
-    degree: usize,
-    rings: Vec<(NttPlan, Elementwise)>,
-    scratch: ScratchPool,
-}
-
-impl EmulationPrimes {
-    /// As many as products modulo `2^exponent` need.
-    ///
-    /// # Errors
-    /// When the exponent or the degree is not supported.
-    pub(crate) fn new(exponent: u32, degree: usize, kernel: Kernel) -> Result<Self, RingError> {
-        check_degree(degree)?;
-        if !(1..=MAX_EXPONENT).contains(&exponent) {
-            return Err(RingError::Exponent { exponent });
-        }
-        let primes = primes::ntt_primes(PRIME_BITS, degree, MAX_PRIMES, &[])?;
-        let rings = primes[..primes_needed(&primes, exponent, degree)]
-            .iter()
-            .map(|&g| Ok((NttPlan::new(g, degree, kernel)?, Elementwise::new(g, kernel))))
-            .collect::<Result<_, RingError>>()?;
-        Ok(EmulationPrimes { degree, rings, scratch: ScratchPool::new(degree) })
+/// The choices of primes for one degree, in the order of what they cost.
+fn choices(degree: usize, kernel: Kernel) -> Result<Vec<Vec<u64>>, RingError> {
+    let narrow = primes::ntt_primes(48, degree, MAX_PRIMES, &[])?;
+    let mut choices = vec![narrow[..1].to_vec(), narrow[..2].to_vec(), narrow];
+    // AVX2 has fast transforms below 2^50 only.
+    if kernel != Kernel::Avx2 {
+        choices.insert(1, primes::ntt_primes(61, degree, 1, &[])?);
     }
-
-    /// The primes.
-    fn moduli(&self) -> Vec<u64> {
-        self.rings.iter().map(|(_, elementwise)| elementwise.modulus()).collect()
-    }
+    Ok(choices)
 }
 
 /// How many products can be summed modulo `primes`: the largest `d` with `d N 2^(2e-1) <= (1 - 2^-32) G`.
@@ -76,18 +50,72 @@ fn most_terms(primes: &[u64], exponent: u32, degree: usize) -> usize {
     usize::try_from(terms).unwrap_or(usize::MAX)
 }
 
-/// The least number of `primes` modulo which two products can be summed.
-fn primes_needed(primes: &[u64], exponent: u32, degree: usize) -> usize {
-    (1..primes.len()).find(|&k| most_terms(&primes[..k], exponent, degree) >= 2).unwrap_or(primes.len())
+/// What the rings of several exponents share: transforms and scratch memory.
+#[derive(Debug)]
+pub(crate) struct Emulation {
+    degree: usize,
+    kernel: Kernel,
+    choices: Vec<Vec<u64>>,
+    rings: Vec<PrimeRing>,
+    scratch: ScratchPool,
+}
+
+/// The ring modulo a prime.
+#[derive(Debug)]
+struct PrimeRing {
+    ntt: NttPlan,
+    elementwise: Elementwise,
+}
+
+impl Emulation {
+    /// What products modulo `2^e` need, for all `e` in `exponents`.
+    ///
+    /// # Errors
+    /// When an exponent or the degree is not supported.
+    pub(crate) fn new(
+        mut exponents: RangeInclusive<u32>,
+        degree: usize,
+        kernel: Kernel,
+    ) -> Result<Self, RingError> {
+        check_degree(degree)?;
+        if let Some(exponent) =
+            [*exponents.start(), *exponents.end()].into_iter().find(|e| !(1..=60).contains(e))
+        {
+            return Err(RingError::Exponent { exponent });
+        }
+        let scratch = ScratchPool::new(degree);
+        let mut emulation =
+            Emulation { degree, kernel, choices: choices(degree, kernel)?, rings: Vec::new(), scratch };
+        exponents.try_for_each(|exponent| emulation.prepare(exponent))?;
+        Ok(emulation)
+    }
+
+    /// The primes for an exponent.
+    fn choose(&self, exponent: u32) -> &[u64] {
+        let allowed = |primes: &&Vec<u64>| most_terms(primes, exponent, self.degree) >= 2;
+        self.choices.iter().find(allowed).expect("three primes are enough for every exponent")
+    }
+
+    /// Makes the rings of the primes for an exponent, where they are not yet there.
+    fn prepare(&mut self, exponent: u32) -> Result<(), RingError> {
+        for g in self.choose(exponent).to_vec() {
+            if self.rings.iter().all(|ring| ring.elementwise.modulus() != g) {
+                let (degree, kernel) = (self.degree, self.kernel);
+                let ntt = NttPlan::new(g, degree, kernel)?;
+                self.rings.push(PrimeRing { ntt, elementwise: Elementwise::new(g, kernel) });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Products modulo one `2^e`.
 #[derive(Debug, Clone)]
 pub(crate) struct Products {
     words: Words,
-    shared: Arc<EmulationPrimes>,
-    /// How many of the primes are used.
-    count: usize,
+    shared: Arc<Emulation>,
+    /// The numbers of the rings that are used.
+    rings: Vec<usize>,
     /// How many products are summed before an inverse transform.
     terms: usize,
     /// From the primes to `2^e`, and the factors that its inputs take, in the inverse transforms.
@@ -96,28 +124,23 @@ pub(crate) struct Products {
 }
 
 impl Products {
-    /// For an exponent up to the one that `shared` was made for.
-    pub(crate) fn new(shared: Arc<EmulationPrimes>, exponent: u32, kernel: Kernel) -> Self {
-        let moduli = shared.moduli();
-        let count = primes_needed(&moduli, exponent, shared.degree);
-        let moduli = &moduli[..count];
-        let converter = BaseConverter::new(moduli, &[1 << exponent], kernel);
-        let factors = (shared.rings.iter().take(count).enumerate())
-            .map(|(i, (ntt, _))| ntt.inverse_factor(converter.input_factor(i)))
-            .collect();
-        Products {
-            words: Words::new(exponent, kernel),
-            count,
-            terms: most_terms(moduli, exponent, shared.degree).min(MAX_TERMS),
-            converter,
-            factors,
-            shared,
-        }
+    /// For one of the exponents that `shared` was made for.
+    pub(crate) fn new(shared: Arc<Emulation>, exponent: u32) -> Self {
+        let primes = shared.choose(exponent);
+        let converter = BaseConverter::new(primes, &[1 << exponent], shared.kernel);
+        let number = |g: &u64| shared.rings.iter().position(|ring| ring.elementwise.modulus() == *g);
+        let rings: Vec<usize> = primes.iter().filter_map(number).collect();
+        assert_eq!(rings.len(), primes.len(), "the exponent is among those of the emulation");
+        let factor =
+            |(i, ring): (usize, &usize)| shared.rings[*ring].ntt.inverse_factor(converter.input_factor(i));
+        let factors = rings.iter().enumerate().map(factor).collect();
+        let terms = most_terms(primes, exponent, shared.degree).min(MAX_TERMS);
+        Products { words: Words::new(exponent, shared.kernel), rings, terms, converter, factors, shared }
     }
 
-    /// The plans and the arithmetic of the primes in use.
-    fn rings(&self) -> &[(NttPlan, Elementwise)] {
-        &self.shared.rings[..self.count]
+    /// The rings in use, each with the factor for its inverse transforms.
+    fn rings(&self) -> impl Iterator<Item = (&PrimeRing, &InverseFactor)> {
+        self.rings.iter().map(|&ring| &self.shared.rings[ring]).zip(&self.factors)
     }
 
     /// Wipes the scratch memory and gives it back.
@@ -144,12 +167,11 @@ impl Products {
         evaluate: impl Fn(&Elementwise, [&[u64]; INPUTS], [&mut [u64]; OUTPUTS]),
     ) -> Scratch<'_> {
         let degree = self.shared.degree;
-        let mut sums = self.shared.scratch.take(self.count * OUTPUTS + 1, Domain::Evaluation);
+        let mut sums = self.shared.scratch.take(self.rings.len() * OUTPUTS + 1, Domain::Evaluation);
         let mut scratch = self.shared.scratch.take(INPUTS, Domain::Evaluation);
-        let (sums_of_primes, spare) = sums.as_mut_slice().split_at_mut(self.count * OUTPUTS * degree);
+        let (sums_of_primes, spare) = sums.as_mut_slice().split_at_mut(self.rings.len() * OUTPUTS * degree);
         let sums_of_primes = sums_of_primes.chunks_exact_mut(OUTPUTS * degree);
-        for (((ntt, elementwise), factor), sums) in self.rings().iter().zip(&self.factors).zip(sums_of_primes)
-        {
+        for ((PrimeRing { ntt, elementwise }, factor), sums) in self.rings().zip(sums_of_primes) {
             for (x, a) in scratch.as_mut_slice().chunks_exact_mut(degree).zip(inputs) {
                 self.embed(elementwise, x, a, spare);
                 ntt.forward(x);
@@ -169,15 +191,15 @@ impl Products {
     fn finish(&self, out: &mut [u64], sums: &[u64], outputs: usize, j: usize) {
         let degree = self.shared.degree;
         let mut residues = [&[][..]; MAX_PRIMES];
-        for (i, slot) in residues[..self.count].iter_mut().enumerate() {
+        for (i, slot) in residues[..self.rings.len()].iter_mut().enumerate() {
             *slot = &sums[(i * outputs + j) * degree..][..degree];
         }
-        self.converter.convert_exact(&mut [out], &residues[..self.count]);
+        self.converter.convert_exact(&mut [out], &residues[..self.rings.len()]);
     }
 
     /// Adds sum `j` of `outputs` modulo `2^e` to `acc`. `sums` has one limb more than there are sums, which is overwritten.
     fn finish_add(&self, acc: &mut [u64], sums: &mut [u64], outputs: usize, j: usize) {
-        let (sums, spare) = sums.split_at_mut(self.count * outputs * self.shared.degree);
+        let (sums, spare) = sums.split_at_mut(self.rings.len() * outputs * self.shared.degree);
         self.finish(spare, sums, outputs, j);
         self.words.add_assign(acc, spare);
     }
@@ -234,8 +256,7 @@ impl Products {
         let mut spare = vec![0; degree];
         let parts = self
             .rings()
-            .iter()
-            .map(|(ntt, elementwise)| {
+            .map(|(PrimeRing { ntt, elementwise }, _)| {
                 let mut transform = |a: &[u64]| {
                     let mut x = vec![0; degree];
                     self.embed(elementwise, &mut x, a, &mut spare);
@@ -259,17 +280,18 @@ impl Products {
         key: &KeyLimb,
     ) {
         let degree = self.shared.degree;
-        assert_eq!(key.parts(), self.count, "a switching key is used in the ring that prepared it");
+        assert_eq!(key.parts(), self.rings.len(), "a switching key is used in the ring that prepared it");
         if digits.is_empty() {
             acc0.fill(0);
             acc1.fill(0);
         }
         for (number, digits) in digits.chunks(self.terms).enumerate() {
-            let mut sums = self.shared.scratch.take(2 * self.count + 1, Domain::Evaluation);
+            let mut sums = self.shared.scratch.take(2 * self.rings.len() + 1, Domain::Evaluation);
             let mut scratch = self.shared.scratch.take(digits.len(), Domain::Evaluation);
-            let (sums_of_primes, spare) = sums.as_mut_slice().split_at_mut(2 * self.count * degree);
+            let (sums_of_primes, spare) = sums.as_mut_slice().split_at_mut(2 * self.rings.len() * degree);
             let sums_of_primes = sums_of_primes.chunks_exact_mut(2 * degree);
-            for (part, ((ntt, elementwise), sums)) in self.rings().iter().zip(sums_of_primes).enumerate() {
+            for (part, ((ring, factor), sums)) in self.rings().zip(sums_of_primes).enumerate() {
+                let PrimeRing { ntt, elementwise } = ring;
                 for (x, (_, digit)) in scratch.as_mut_slice().chunks_exact_mut(degree).zip(digits) {
                     self.embed(elementwise, x, digit, spare);
                     ntt.forward_lazy(x);
@@ -280,8 +302,8 @@ impl Products {
                 }
                 let (sum0, sum1) = sums.split_at_mut(degree);
                 elementwise.inner_product(sum0, sum1, &transformed[..digits.len()], key);
-                ntt.inverse_scaled(sum0, &self.factors[part]);
-                ntt.inverse_scaled(sum1, &self.factors[part]);
+                ntt.inverse_scaled(sum0, factor);
+                ntt.inverse_scaled(sum1, factor);
             }
             for (j, acc) in [&mut *acc0, &mut *acc1].into_iter().enumerate() {
                 if number == 0 {
@@ -303,13 +325,13 @@ mod tests {
     fn enough_primes_for_every_exponent_and_degree() {
         for log in 4..=17 {
             let degree = 1 << log;
-            let primes = primes::ntt_primes(PRIME_BITS, degree, MAX_PRIMES, &[]).unwrap();
-            for exponent in 1..=MAX_EXPONENT {
-                let count = primes_needed(&primes, exponent, degree);
-                let terms = most_terms(&primes[..count], exponent, degree);
+            let emulation = Emulation::new(1..=60, degree, Kernel::Portable).unwrap();
+            for exponent in 1..=60 {
+                let primes = emulation.choose(exponent);
+                let terms = most_terms(primes, exponent, degree);
                 assert!(terms >= 2);
                 let sum = (terms.min(MAX_TERMS) as f64).log2() + f64::from(log + 2 * exponent) - 2.0;
-                let room: f64 = primes[..count].iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
+                let room: f64 = primes.iter().map(|&g| (g as f64).log2()).sum::<f64>() - 1.0;
                 assert!(sum < room, "N = 2^{log}, e = {exponent}");
             }
         }
