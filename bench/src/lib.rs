@@ -10,6 +10,7 @@ pub mod number;
 pub mod report;
 pub mod scheme;
 pub mod session;
+pub mod side;
 pub mod tables;
 pub mod timing;
 pub mod yardstick;

@@ -94,9 +94,10 @@ impl Scheme {
         self.context.parameters().top()
     }
 
-    /// The top modulus without its last `limbs` units.
-    pub fn below_top(&self, limbs: usize) -> Modulus {
-        Modulus::of_range(0..self.context.parameters().unit_count() - limbs)
+    /// The top modulus without its last `count` units.
+    pub fn below_top(&self, count: usize) -> Modulus {
+        let units = self.context.parameters().unit_count();
+        self.top().without(Modulus::of_range(units - count..units))
     }
 
     /// A message modulo `modulus`: small coefficients, in the evaluation domain.
@@ -117,6 +118,29 @@ impl Scheme {
     pub fn empty(&self) -> Ciphertext {
         Ciphertext::empty(&self.context)
     }
+}
+
+/// A sprout as large as a word of `bits` bits, 48 to 61, up to `N = 2^15`: `2^15 65537 r_2` with `r_2` of `bits - 31` bits, which reaches every
+/// length (GRAFT Ex. 3.2, where `bits = 61`).
+///
+/// # Errors
+/// When there is no such prime.
+pub fn sprout_of_word(log_n: u32, bits: u32) -> Result<Sprout> {
+    const FERMAT: u64 = 65537;
+    let rest = bits.min(61).checked_sub(31).ok_or("a sprout of less than 31 bits")?;
+    let last = primes::ntt_primes(rest, 1 << log_n, 1, &[FERMAT])?[0];
+    Ok(Sprout { two: 15, primes: vec![FERMAT, last] })
+}
+
+/// The cheapest modulus within `slack` bits of `bits`, a limb modulo a power of two counted double; the nearest of equally cheap ones.
+///
+/// [`Parameters::grafted_modulus`] gives the nearest; where a ciphertext begins is free by a bit or so.
+pub fn near(parameters: &Parameters, bits: f64, slack: f64) -> Modulus {
+    let cost = |m: &Modulus| m.limb_count() + usize::from(m.two() > 0);
+    let distance = |m: &Modulus| (parameters.log2(*m) - bits).abs();
+    let steps = (-64..=64).map(|step| parameters.grafted_modulus(bits + slack * f64::from(step) / 64.0));
+    let order = |a: &Modulus, b: &Modulus| cost(a).cmp(&cost(b)).then(distance(a).total_cmp(&distance(b)));
+    steps.filter(|m| distance(m) <= slack).min_by(order).unwrap_or_else(|| parameters.grafted_modulus(bits))
 }
 
 /// Megabytes (10^6 bytes) of a ciphertext as it lies in memory.

@@ -1,9 +1,12 @@
 //! The tables, one file each.
 
+mod graft_12;
+mod graft_4;
 mod hk20;
 mod key_switch;
 mod ntt;
 mod ops;
+mod pairs;
 mod she;
 
 use serde::Serialize;
@@ -29,7 +32,7 @@ pub struct Table {
 }
 
 /// Every table there is.
-const ALL: &[Table] = &[ntt::TABLE, ops::TABLE, she::TABLE, hk20::TABLE];
+const ALL: &[Table] = &[ntt::TABLE, ops::TABLE, she::TABLE, graft_4::TABLE, graft_12::TABLE, hk20::TABLE];
 
 /// The table of that name.
 ///
