@@ -34,7 +34,7 @@ pub(in crate::ntt) enum Half {
     Whole,
 }
 
-/// A residue arithmetic modulo one prime `q`, on vectors of eight residues that are only loosely reduced.
+/// A residue arithmetic modulo one odd `q`, on vectors of eight residues that are only loosely reduced.
 ///
 /// A forward pass takes some layers of butterflies `(x, y) -> (x + w y, x - w y)` through registers, in layer `l` of `L` on the pairs
 /// `(i, i + 2^(L-1-l))`. Between passes residues are in the interval *forward-loose*, which each arithmetic chooses.
@@ -44,7 +44,10 @@ pub(in crate::ntt) enum Half {
 ///
 /// All functions but `prepare` follow the contract of [`crate::simd512`].
 pub(in crate::ntt) trait Arithmetic: Copy + 'static {
-    /// Every prime below this is served.
+    /// The constants of a modulus, as words.
+    type Constants: Clone + std::fmt::Debug + Send + Sync;
+
+    /// Every odd modulus below this is served.
     const MODULUS_BOUND: u64;
 
     /// [`Arithmetic::leave_lazy`] leaves residues in `[0, LAZY_BOUND q)`.
@@ -55,21 +58,30 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// factors cost 3 % of a forward transform and 5 % of an inverse one.
     const FACTORED_FROM: [usize; 2];
 
-    /// The constants of the prime `q`.
-    fn new(q: u64) -> Self;
+    /// The constants of the modulus `q`.
+    fn constants(q: u64) -> Self::Constants;
+
+    /// The constants, in every lane.
+    fn new(constants: &Self::Constants) -> Self;
 
     /// What stands for the constant `w` in `[0, q)`: its multiplier and companion.
     fn prepare(q: u64, w: u64) -> [u64; 2];
 
-    /// The product of two constants, `p` (its multiplier) and `t`; fit for the last three layers of a forward transform and
+    /// The same for [`Arithmetic::derive`] and [`Arithmetic::inverse_final`].
+    fn prepare_exact(q: u64, w: u64) -> [u64; 2] {
+        Self::prepare(q, w)
+    }
+
+    /// The product of two constants, `p` (its multiplier) and `t` (prepared exactly); fit for the last three layers of a forward transform and
     /// the first three of an inverse one.
     fn derive(self, p: V, t: Twiddle) -> Twiddle;
 
     /// From `[0, 2q)` to what the first pass takes, of three layers.
     fn enter_first(self, r: [V; 8]) -> [V; 8];
 
-    /// From forward-loose to what a later pass of `layers` layers (two to four) takes. Only register 0 ever needs it.
-    fn enter(self, r0: V, layers: u32) -> V;
+    /// From forward-loose to what a later pass takes in some registers: in two layers in the first of four, in three layers in the first
+    /// two of eight, in four layers in the first four of sixteen.
+    fn enter(self, x: V) -> V;
 
     /// `(x + w y, x - w y)`.
     fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V);
@@ -90,9 +102,7 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// A pass of a single layer, from inverse-loose to inverse-loose.
     fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V);
 
-    /// `w x` in `[0, q)`, for inverse-loose `x`.
-    fn scale(self, x: V, w: Twiddle) -> V;
-
-    /// A product of the last layer of an inverse pass, to `[0, q)`.
-    fn inverse_canonical(self, x: V) -> V;
+    /// The butterfly of [`Arithmetic::inverse_join`] with a multiplier (prepared exactly) for the sum and one for the difference; to
+    /// `[0, q)`.
+    fn inverse_final(self, x: V, y: V, w: [Twiddle; 2]) -> (V, V);
 }

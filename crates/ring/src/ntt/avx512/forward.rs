@@ -72,7 +72,7 @@ pub(super) unsafe fn pass<A: Arithmetic, const FIRST: bool>(
             if FIRST {
                 r = a.enter_first(r);
             } else {
-                r[0] = a.enter(r[0], 3);
+                r = enter(a, r);
             }
             layer(a, &mut r, w, 0);
             layer(a, &mut r, w, 1);
@@ -97,7 +97,7 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
             unsafe {
                 let p = p.add(256 * i + j);
                 let (r0, r1, r2, r3) = (load(p), load(p.add(64)), load(p.add(128)), load(p.add(192)));
-                let (r0, r2) = a.butterfly(a.enter(r0, 2), r2, w0);
+                let (r0, r2) = a.butterfly(a.enter(r0), r2, w0);
                 let (r1, r3) = a.butterfly(r1, r3, w0);
                 let (r0, r1) = a.butterfly(r0, r1, w1);
                 let (r2, r3) = a.butterfly(r2, r3, w2);
@@ -133,7 +133,9 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
         let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
         let mut t = t;
         if WIDE {
-            x[0] = a.enter(x[0], 4);
+            for x in &mut x[..4] {
+                *x = a.enter(*x);
+            }
             let w = t.node(t.degree() / 128 + first + i);
             for (x, y) in x.iter_mut().zip(&mut y) {
                 (*x, *y) = a.butterfly(*x, *y, w);
@@ -141,7 +143,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
             t = in_step(&mut x, &mut y, t);
         } else {
             t = in_step(&mut x, &mut y, t);
-            (x[0], y[0]) = (a.enter(x[0], 3), a.enter(y[0], 3));
+            (x, y) = (enter(a, x), enter(a, y));
         }
         let block = 2 * (first + i);
         if !FACTORED {
@@ -155,7 +157,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
         }
         (x, y) = (transpose(x), transpose(y));
         t = in_step(&mut x, &mut y, t);
-        (x[0], y[0]) = (a.enter(x[0], 3), a.enter(y[0], 3));
+        (x, y) = (enter(a, x), enter(a, y));
         for l in 0..3 {
             layer(a, &mut x, t.lanes::<FACTORED>(block), l);
             layer(a, &mut y, t.lanes::<FACTORED>(block + 1), l);
@@ -167,6 +169,13 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
             store8(p.add(64), 8, leave::<_, CANONICAL>(a, y));
         }
     }
+}
+
+/// What three layers take.
+#[inline(always)]
+fn enter<A: Arithmetic>(a: A, mut r: [V; 8]) -> [V; 8] {
+    (r[0], r[1]) = (a.enter(r[0]), a.enter(r[1]));
+    r
 }
 
 #[inline(always)]

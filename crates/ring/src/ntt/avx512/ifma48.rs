@@ -2,46 +2,106 @@
 
 use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
 use crate::{
-    arith::mul_mod,
-    simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, sub, zero},
+    arith::{inv_mod, mul_mod},
+    simd512::{V, add, inv52, madd52hi, madd52lo, red, set1, sub, zero},
 };
 
-/// Montgomery's product with a precomputed companion. The constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. For
-/// `0 <= y < 2^52`, `m = y W' mod 2^52` makes `m q = y W mod 2^52`, so that
+/// Montgomery's product with a precomputed companion, in three instructions. The constant `w` is stored as `W = 2^52 w mod q` and
+/// `W' = -W q^-1 mod 2^52`. For `0 <= y < 2^52`, `m = y W' - q^-1 mod 2^52` makes `y W + m q = -1 mod 2^52`. The low halves of the two
+/// products then add up to `2^52 - 1`, without a carry, whatever `y` is; so their high halves add up to
 ///
-/// `t = floor(y W / 2^52) - floor(m q / 2^52) = (y W - m q) / 2^52 = w y mod q`, in `(-q, y W / 2^52]`, within `(-q, q)`:
+/// `floor(y W / 2^52) + floor(m q / 2^52) = (y W + m q + 1) / 2^52 - 1 = w y + (2^-52 - 1) mod q`,
 ///
-/// three multiplications and no mask, and the first term is added to another operand at no cost.
+/// in `[0, (1 + y / 2^52) q)`: the product, off by a constant that depends on `q` only. It goes where the sum begins, as `offset`:
+/// a number that is `1 - 2^-52 mod q`. Two multiplications add to it at no cost.
 ///
-/// *Forward-loose* is `[3q, 11q)`, after four layers `[3q, 13q)`. All results of a pass come from register 0, widened by `q` on both
-/// sides in each layer: it is reduced, to `[6q, 8q)` (to `[7q, 9q)` before four layers). The others are widened before they are
-/// multiplied, register 1 once less than register 0, and stay in `[0, 15q)`.
+/// In multiples of `q`, *forward-loose* is `[1.5, 12.5)`. The offset is chosen in `(-1.4, -0.4]`, so that products of `y < 14` are in
+/// `[-1.4, 1.48)` and each layer widens residues by at most 1.48 on both sides. Those that come from registers that
+/// [`Arithmetic::enter`] has brought to `[6, 7.87)` stay in `[0.08, 13.8)` for four layers, and the others in `[0, 14)` for one.
 ///
-/// *Inverse-loose* is `[0, 4q)`. Differences must not be negative, and where the multiples of `q` that ensure this go is chosen
-/// so that most cost nothing: they are the initial value of an accumulator, or are in `x + (y - c)` and `x - (y - c)` alike.
+/// *Inverse-loose* is `[0, 4)`. Differences must not be negative. What ensures this is in `x + (y - c)` and `x - (y - c)` alike,
+/// or in the offsets of products, which begin at the fraction `g` in `[0, 1)` of the number that is `1 - 2^-52`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ntt) struct Ifma48 {
     q: V,
-    q_inverse: V,
-    v: V,
+    minus_q: V,
     q2: V,
     q4: V,
-    q6: V,
-    q8: V,
     minus_q6: V,
-    minus_q7: V,
+    negated_inverse: V,
+    v: V,
+    forward: V,
+    inverse: Offsets<V>,
+}
+
+/// The constants of [`Ifma48`], as words.
+#[derive(Debug, Clone)]
+pub(in crate::ntt) struct Constants {
+    q: u64,
+    /// `-q^-1 mod 2^52`.
+    negated_inverse: u64,
+    /// `floor(2^52 / q)`, at least 16.
+    v: u64,
+    /// The offset of products in a forward transform.
+    forward: u64,
+    inverse: Offsets<u64>,
+}
+
+/// Offsets of products in an inverse transform. In multiples of `q`:
+#[derive(Debug, Clone, Copy)]
+struct Offsets<T> {
+    /// `g`.
+    least: T,
+    /// `g + 2`.
+    lower: T,
+    /// `g - 2 - floor(2g)`: with `lower` the sum is in `[0, 1)`.
+    upper: T,
+    /// Two that differ by 2 or 3, and whose sum with `least` and `lower` is in `[0, 1)`: `g - floor(j/2)` and `g - 2 - ceil(j/2)` for
+    /// `j = floor(4g)`.
+    outer: [T; 2],
+}
+
+impl Offsets<u64> {
+    /// For `gq = 1 - 2^-52 mod q`.
+    fn new(q: u64, gq: u64) -> Self {
+        let below = |multiple: u64| gq.wrapping_sub(multiple * q);
+        let j = 4 * gq / q;
+        Offsets {
+            least: gq,
+            lower: gq + 2 * q,
+            upper: below(2 + 2 * gq / q),
+            outer: [below(j / 2), below(2 + j.div_ceil(2))],
+        }
+    }
+
+    #[inline(always)]
+    fn spread(&self) -> Offsets<V> {
+        Offsets {
+            least: set1(self.least),
+            lower: set1(self.lower),
+            upper: set1(self.upper),
+            outer: [set1(self.outer[0]), set1(self.outer[1])],
+        }
+    }
 }
 
 impl Ifma48 {
-    /// `w y + offset` in `(offset - q, offset + q)`, for `y` in `[0, 2^52)`.
+    /// `w y` plus what `offset` exceeds `1 - 2^-52 mod q` by, in `[offset, offset + (1 + y / 2^52) q)`, for `y` in `[0, 2^52)`.
     #[inline(always)]
     fn product(self, y: V, w: Twiddle, offset: V) -> V {
-        let m = madd52lo(zero(), y, w.companion);
-        sub(madd52hi(offset, y, w.multiplier), madd52hi(zero(), m, self.q))
+        let m = madd52lo(self.negated_inverse, y, w.companion);
+        madd52hi(madd52hi(offset, y, w.multiplier), m, self.q)
     }
 
-    /// `x - minus_offset mod q` in `[0, 2q) - minus_offset`, for `x` in `[0, 2^52)` and a multiple `minus_offset` of `q`. The quotient
-    /// `k = floor(v x / 2^52)` by `v = floor(2^52 / q) >= 16` is less than `1 + x / (16 q) < 2` below `x / q`.
+    /// `w y` in `(0, (1 + y / 2^52) q)`, for `y` in `[0, 2^52)` and a constant of [`Arithmetic::prepare_exact`].
+    #[inline(always)]
+    fn exact_product(self, y: V, w: Twiddle) -> V {
+        let m = madd52lo(zero(), y, w.companion);
+        sub(madd52hi(self.q, y, w.multiplier), madd52hi(zero(), m, self.q))
+    }
+
+    /// `x mod q` in `[0, (1 + x / 2^52) q) - minus_offset`, for `x` in `[0, 2^52)` and a multiple `minus_offset` of `q`. The quotient
+    /// `floor(v x / 2^52)` is less than `1 + x / 2^52` below `x / q`.
     #[inline(always)]
     fn remainder(self, x: V, minus_offset: V) -> V {
         let k = madd52hi(zero(), x, self.v);
@@ -50,57 +110,76 @@ impl Ifma48 {
 }
 
 impl Arithmetic for Ifma48 {
+    type Constants = Constants;
     const MODULUS_BOUND: u64 = 1 << 48;
-    const LAZY_BOUND: u64 = 11;
+    const LAZY_BOUND: u64 = 14;
     const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 14];
 
+    fn constants(q: u64) -> Constants {
+        let power = inv_mod((1 << 52) % q, q).expect("q is odd");
+        let gq = (q + 1 - power) % q;
+        Constants {
+            q,
+            negated_inverse: (1 << 52) - inv52(q),
+            v: (1 << 52) / q,
+            // 10 gq <= 6q is gq - q <= -0.4 q.
+            forward: gq.wrapping_sub(if 10 * gq <= 6 * q { q } else { 2 * q }),
+            inverse: Offsets::new(q, gq),
+        }
+    }
+
     #[inline(always)]
-    fn new(q: u64) -> Self {
+    fn new(c: &Constants) -> Self {
         Ifma48 {
-            q: set1(q),
-            q_inverse: set1(inv52(q)),
-            v: set1((1 << 52) / q),
-            q2: set1(2 * q),
-            q4: set1(4 * q),
-            q6: set1(6 * q),
-            q8: set1(8 * q),
-            minus_q6: set1((6 * q).wrapping_neg()),
-            minus_q7: set1((7 * q).wrapping_neg()),
+            q: set1(c.q),
+            minus_q: set1(c.q.wrapping_neg()),
+            q2: set1(2 * c.q),
+            q4: set1(4 * c.q),
+            minus_q6: set1((6 * c.q).wrapping_neg()),
+            negated_inverse: set1(c.negated_inverse),
+            v: set1(c.v),
+            forward: set1(c.forward),
+            inverse: c.inverse.spread(),
         }
     }
 
     fn prepare(q: u64, w: u64) -> [u64; 2] {
+        let [multiplier, companion] = Self::prepare_exact(q, w);
+        [multiplier, companion.wrapping_neg() & ((1 << 52) - 1)]
+    }
+
+    fn prepare_exact(q: u64, w: u64) -> [u64; 2] {
         let multiplier = mul_mod(w, (1 << 52) % q, q);
         [multiplier, multiplier.wrapping_mul(inv52(q)) & ((1 << 52) - 1)]
     }
 
-    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`. That is as good as `(0, q)`: in a forward transform, what it multiplies
-    /// is below `15q`, so that products stay below `17/16 15/16 q < q`; in an inverse one it matters only for the products of
-    /// [`Arithmetic::inverse_join`], which may reach `4q`.
+    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`: products of `y < 14 q` are below `1.93 q`, 0.06 q more than with other
+    /// multipliers, which the last layers of a forward transform have room for; and the first ones of an inverse transform have
+    /// smaller `y` than the others.
     #[inline(always)]
     fn derive(self, p: V, t: Twiddle) -> Twiddle {
-        let multiplier = self.product(p, t, self.q);
-        Twiddle { multiplier, companion: madd52lo(zero(), multiplier, self.q_inverse) }
+        let multiplier = self.exact_product(p, t);
+        Twiddle { multiplier, companion: madd52lo(zero(), multiplier, self.negated_inverse) }
     }
 
     #[inline(always)]
     fn enter_first(self, mut r: [V; 8]) -> [V; 8] {
-        r[0] = add(r[0], self.q6);
-        r[1] = add(r[1], self.q2);
-        r[2] = add(r[2], self.q);
-        r[3] = add(r[3], self.q);
+        r[0] = sub(r[0], self.minus_q6);
+        r[1] = add(r[1], self.q4);
+        r[2] = add(r[2], self.q2);
+        r[3] = add(r[3], self.q2);
         r
     }
 
     #[inline(always)]
-    fn enter(self, r0: V, layers: u32) -> V {
-        self.remainder(r0, if layers == 4 { self.minus_q7 } else { self.minus_q6 })
+    fn enter(self, x: V) -> V {
+        self.remainder(x, self.minus_q6)
     }
 
     #[inline(always)]
     fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
-        let sum = self.product(y, w, x);
-        (sum, sub(add(x, x), sum))
+        let t = self.product(y, w, self.forward);
+        (add(x, t), sub(x, t))
     }
 
     #[inline(always)]
@@ -115,68 +194,47 @@ impl Arithmetic for Ifma48 {
 
     #[inline(always)]
     fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
-        // s0 - s1 in (0, 16q), and s0 + s1 in [-8q, 8q) in the upper half, in [0, 16q) otherwise.
-        let (s0, d0, s1, d1);
-        if half == Half::Upper {
-            s0 = add(r[0], r[1]);
-            d0 = sub(add(r[0], self.q4), r[1]);
-            let y = sub(r[3], self.q8);
-            (s1, d1) = (add(r[2], y), sub(r[2], y));
-        } else {
-            let x = add(r[0], self.q4);
-            (s0, d0) = (add(x, r[1]), sub(x, r[1]));
-            let y = sub(r[3], self.q4);
-            (s1, d1) = (add(r[2], y), sub(r[2], y));
-        }
-        // p0 - p1 in (0, 4q), and p0 + p1 in (-4q, 0) in the upper half, in (0, 4q) otherwise.
-        let negative = sub(zero(), self.q2);
-        let (offset0, offset1) = if half == Half::Upper { (zero(), negative) } else { (self.q2, zero()) };
-        let p0 = self.product(d0, t.twiddle(self, 2 * root + 1), offset0);
-        let p1 = self.product(d1, t.twiddle(self, 2 * root + 2), offset1);
-        // Products for `inverse_join` in (q, 3q) below and (-q, q) above, else in (0, 2q).
-        let w = t.twiddle(self, root);
-        let offset = match half {
-            Half::Lower => self.q2,
-            Half::Upper => zero(),
-            Half::Whole => self.q,
+        let Offsets { least, lower, upper, outer } = self.inverse;
+        // Sums of products in [g', g' + 3): g' = 2g + 2 below; above, 4g + 2 - j less, so that the sum of both is in [0, 7).
+        // Differences: of products in (0.5, 4.5) or (2.5, 6.5). Their products have the fractions g + 2 and g - 2 - floor(2g).
+        let (offsets, difference) = match half {
+            Half::Lower => ([lower, least], lower),
+            Half::Upper => (outer, upper),
+            Half::Whole => ([lower, upper], least),
         };
-        let mut s = add(s0, s1);
-        if half == Half::Whole {
-            s = self.remainder(s, zero());
-        }
-        [s, add(p0, p1), self.product(sub(s0, s1), w, offset), self.product(sub(p0, p1), w, offset)]
+        // s0 in [4, 12), s1 in [-4, 4), d0 and d1 in (0, 8).
+        let (x, y) = (add(r[0], self.q4), sub(r[3], self.q4));
+        let (s0, d0) = (add(x, r[1]), sub(x, r[1]));
+        let (s1, d1) = (add(r[2], y), sub(r[2], y));
+        let p0 = self.product(d0, t.twiddle(self, 2 * root + 1), offsets[0]);
+        let p1 = self.product(d1, t.twiddle(self, 2 * root + 2), offsets[1]);
+        let w = t.twiddle(self, root);
+        let s = add(s0, s1); // [0, 16)
+        let s = match half {
+            Half::Lower => self.remainder(s, self.minus_q), // [1, 3)
+            Half::Upper => self.remainder(s, self.q),       // [-1, 1)
+            Half::Whole => self.remainder(s, zero()),
+        };
+        [s, add(p0, p1), self.product(sub(s0, s1), w, difference), self.product(sub(p0, p1), w, difference)]
     }
 
+    /// Differences are in `(0, 4)`, `(1, 10)`, `(2, 7)` and `(2, 7)`; sums in `[0, 4)`, `[0, 7)`, `[0, 5)` and `[0, 4)`.
     #[inline(always)]
     fn inverse_join(self, index: usize, x: V, y: V, w: Twiddle) -> (V, V) {
-        match index {
-            0 => {
-                let x = red(x, self.q8); // [0, 16q) to [0, 8q)
-                let y = maxu(y, sub(y, self.q8)); // [-8q, 8q) to [-8q, 0)
-                let sum = add(x, y); // [-8q, 8q)
-                let sum = minu(sum, add(sum, self.q8));
-                (red(sum, self.q4), self.product(sub(x, y), w, self.q))
-            }
-            1 => {
-                let sum = add(x, y); // (-4q, 4q)
-                (minu(sum, add(sum, self.q4)), self.product(sub(x, y), w, self.q))
-            }
-            _ => (add(x, y), self.product(sub(x, y), w, self.q)),
-        }
+        let sum = add(x, y);
+        let sum = if index == 1 || index == 2 { red(sum, self.q4) } else { sum };
+        (sum, self.product(sub(x, y), w, self.inverse.least))
     }
 
     #[inline(always)]
     fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V) {
-        (red(add(x, y), self.q4), self.product(sub(add(x, self.q4), y), w, self.q))
+        let difference = sub(add(x, self.q4), y);
+        (red(add(x, y), self.q4), self.product(difference, w, self.inverse.least))
     }
 
     #[inline(always)]
-    fn scale(self, x: V, w: Twiddle) -> V {
-        red(self.product(x, w, self.q), self.q)
-    }
-
-    #[inline(always)]
-    fn inverse_canonical(self, x: V) -> V {
-        red(x, self.q)
+    fn inverse_final(self, x: V, y: V, [sums, products]: [Twiddle; 2]) -> (V, V) {
+        let (sum, difference) = (add(x, y), sub(x, y));
+        (red(self.exact_product(sum, sums), self.q), red(self.exact_product(difference, products), self.q))
     }
 }

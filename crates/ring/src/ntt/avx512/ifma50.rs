@@ -40,17 +40,23 @@ impl Ifma50 {
 }
 
 impl Arithmetic for Ifma50 {
+    /// `q`.
+    type Constants = u64;
     const MODULUS_BOUND: u64 = 1 << 50;
     const LAZY_BOUND: u64 = 4;
     const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 14];
 
+    fn constants(q: u64) -> u64 {
+        q
+    }
+
     #[inline(always)]
-    fn new(q: u64) -> Self {
+    fn new(&q: &u64) -> Self {
         Ifma50 { q: set1(q), minus_q: set1(q.wrapping_neg()), q_inverse: set1(inv52(q)), q2: set1(2 * q) }
     }
 
     fn prepare(q: u64, w: u64) -> [u64; 2] {
-        Ifma48::prepare(q, w)
+        Ifma48::prepare_exact(q, w)
     }
 
     #[inline(always)]
@@ -66,8 +72,8 @@ impl Arithmetic for Ifma50 {
     }
 
     #[inline(always)]
-    fn enter(self, r0: V, _: u32) -> V {
-        r0
+    fn enter(self, x: V) -> V {
+        x
     }
 
     #[inline(always)]
@@ -117,12 +123,8 @@ impl Arithmetic for Ifma50 {
     }
 
     #[inline(always)]
-    fn scale(self, x: V, w: Twiddle) -> V {
-        red(self.product(x, w, self.q), self.q)
-    }
-
-    #[inline(always)]
-    fn inverse_canonical(self, x: V) -> V {
-        red(x, self.q)
+    fn inverse_final(self, x: V, y: V, [sums, products]: [Twiddle; 2]) -> (V, V) {
+        let sum = self.product(self.raise(add(x, y)), sums, self.q);
+        (red(sum, self.q), red(self.product(sub(x, y), products, self.q), self.q))
     }
 }

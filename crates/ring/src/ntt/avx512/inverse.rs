@@ -150,7 +150,7 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
     }
 }
 
-/// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `sums` is that constant, `products` the
+/// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `factors` are that constant and the
 /// constant times the multiplier of the root.
 ///
 /// # Safety
@@ -161,8 +161,7 @@ pub(super) unsafe fn last<A: Arithmetic>(
     t: &Tables,
     p: *mut u64,
     stride: usize,
-    sums: Twiddle,
-    products: Twiddle,
+    factors: [Twiddle; 2],
 ) {
     let w = t.tree(1).held();
     for j in (0..stride).step_by(8) {
@@ -171,13 +170,10 @@ pub(super) unsafe fn last<A: Arithmetic>(
             let mut r = load8(p.add(j), stride);
             lower(a, &mut r, w);
             upper(a, &mut r, w);
-            join(a, &mut r, products);
-            for x in &mut r[..4] {
-                *x = a.scale(*x, sums);
-            }
-            for x in &mut r[4..] {
-                *x = a.inverse_canonical(*x);
-            }
+            (r[0], r[4]) = a.inverse_final(r[0], r[4], factors);
+            (r[1], r[5]) = a.inverse_final(r[1], r[5], factors);
+            (r[2], r[6]) = a.inverse_final(r[2], r[6], factors);
+            (r[3], r[7]) = a.inverse_final(r[3], r[7], factors);
             store8(p.add(j), stride, r);
         }
     }

@@ -34,8 +34,9 @@ pub(super) const LEAST_DEGREE: usize = 1 << 9;
 
 /// The transform in one arithmetic.
 #[derive(Debug, Clone)]
-pub(super) struct Plan<A> {
+pub(super) struct Plan<A: Arithmetic> {
     q: u64,
+    constants: A::Constants,
     degree: usize,
     degree_inverse: u64,
     /// The inverse of the root of the first layer's multiplier.
@@ -74,7 +75,7 @@ macro_rules! outermost {
 
             #[target_feature(enable = $features)]
             unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64) {
-                let (a, t) = (Self::new(plan.q), &plan.forward);
+                let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: `p` has `degree` words.
                 unsafe { forward::pass::<_, true>(a, t, p, plan.degree / 8, 1) };
             }
@@ -82,7 +83,7 @@ macro_rules! outermost {
             #[target_feature(enable = $features)]
             unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
                 // SAFETY: by the caller.
-                unsafe { forward::pass::<_, false>(Self::new(plan.q), &plan.forward, p, stride, k) };
+                unsafe { forward::pass::<_, false>(Self::new(&plan.constants), &plan.forward, p, stride, k) };
             }
 
             #[target_feature(enable = $features)]
@@ -92,7 +93,7 @@ macro_rules! outermost {
                 first: usize,
                 count: usize,
             ) {
-                let (a, t) = (Self::new(plan.q), &plan.forward);
+                let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: by the caller.
                 unsafe {
                     match plan.end_layers() {
@@ -114,7 +115,7 @@ macro_rules! outermost {
                 first: usize,
                 count: usize,
             ) {
-                let (a, t) = (Self::new(plan.q), &plan.inverse);
+                let (a, t) = (Self::new(&plan.constants), &plan.inverse);
                 // SAFETY: by the caller.
                 unsafe {
                     inverse::ends::<_, FACTORED>(a, t, p, first, count);
@@ -129,17 +130,17 @@ macro_rules! outermost {
             #[target_feature(enable = $features)]
             unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
                 // SAFETY: by the caller.
-                unsafe { inverse::pass(Self::new(plan.q), &plan.inverse, p, stride, k) };
+                unsafe { inverse::pass(Self::new(&plan.constants), &plan.inverse, p, stride, k) };
             }
 
             #[target_feature(enable = $features)]
             unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor) {
-                let (a, t) = (Self::new(plan.q), &plan.inverse);
+                let (a, t) = (Self::new(&plan.constants), &plan.inverse);
                 let [s, s1, d, d1] = factor.0;
                 let sums = Twiddle { multiplier: set1(s), companion: set1(s1) };
-                let products = Twiddle { multiplier: set1(d), companion: set1(d1) };
+                let differences = Twiddle { multiplier: set1(d), companion: set1(d1) };
                 // SAFETY: `p` has `degree` words.
-                unsafe { inverse::last(a, t, p, plan.degree / 8, sums, products) };
+                unsafe { inverse::last(a, t, p, plan.degree / 8, [sums, differences]) };
             }
         }
     };
@@ -161,6 +162,7 @@ impl<A: Outermost> Plan<A> {
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
         Plan {
             q,
+            constants: A::constants(q),
             degree,
             degree_inverse: inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd"),
             root_inverse: pow_mod(inverse, degree as u64 / 2, q),
@@ -246,7 +248,7 @@ impl<A: Outermost> Plan<A> {
     pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
         let sums = mul_mod(self.degree_inverse, c, self.q);
         let products = mul_mod(sums, self.root_inverse, self.q);
-        let ([s, s1], [d, d1]) = (A::prepare(self.q, sums), A::prepare(self.q, products));
+        let ([s, s1], [d, d1]) = (A::prepare_exact(self.q, sums), A::prepare_exact(self.q, products));
         InverseFactor([s, s1, d, d1])
     }
 

@@ -32,10 +32,12 @@ impl Tables {
     pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64, factored_from: usize) -> Self {
         let roots = powers(psi, q, degree);
         let at = |node: usize| A::prepare(q, roots[node]);
+        let factored = degree >= factored_from;
+        let stored = if factored { A::prepare_exact } else { A::prepare };
         let tree = |lanes: &mut AVec<u64, ConstAlign<64>>, first: usize| {
             for (depth, child) in [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)] {
                 let prepared: [[u64; 2]; 8] =
-                    std::array::from_fn(|lane| at(((first + lane) << depth) + child));
+                    std::array::from_fn(|lane| stored(q, roots[((first + lane) << depth) + child]));
                 lanes.extend_from_slice(&prepared.map(|[multiplier, _]| multiplier));
                 lanes.extend_from_slice(&prepared.map(|[_, companion]| companion));
             }
@@ -46,7 +48,7 @@ impl Tables {
         for node in 0..degree / 8 {
             tables.nodes.extend_from_slice(&at(node));
         }
-        if degree >= factored_from {
+        if factored {
             tree(&mut tables.lanes, 0);
             for block in blocks {
                 let [a, b, c] = [8, 16, 32].map(|m| at(m * block)[0]);

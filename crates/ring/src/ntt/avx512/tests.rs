@@ -7,32 +7,32 @@ use crate::{
     primes::{ntt_primes_above, ntt_primes_below, primitive_root_2n},
 };
 
-/// Multiples of `q` that bound the intervals: forward-loose from and to, inverse-loose to.
+/// Multiples of `q/2` that bound the intervals: forward-loose from and to, inverse-loose to.
 trait Intervals: Outermost {
     const FORWARD: (u64, u64);
     const INVERSE: u64;
 }
 
 impl Intervals for Ifma48 {
-    const FORWARD: (u64, u64) = (3, 11);
-    const INVERSE: u64 = 4;
+    const FORWARD: (u64, u64) = (3, 25);
+    const INVERSE: u64 = 8;
 }
 
 impl Intervals for Ifma50 {
-    const FORWARD: (u64, u64) = (0, 4);
-    const INVERSE: u64 = 2;
+    const FORWARD: (u64, u64) = (0, 8);
+    const INVERSE: u64 = 4;
 }
 
 impl<const IFMA: bool> Intervals for Word61<IFMA>
 where
     Word61<IFMA>: Outermost,
 {
-    const FORWARD: (u64, u64) = (0, 8);
-    const INVERSE: u64 = 4;
+    const FORWARD: (u64, u64) = (0, 16);
+    const INVERSE: u64 = 8;
 }
 
 /// A plan, and its roots for plain butterflies.
-struct Setting<A> {
+struct Setting<A: Outermost> {
     plan: Plan<A>,
     roots: [Vec<u64>; 2],
 }
@@ -75,7 +75,7 @@ impl<A: Intervals> Setting<A> {
         }
     }
 
-    /// Runs `pass` on `length` words that are all `0` or all `1` below the ends of the interval `from` (multiples of `q`): in 64
+    /// Runs `pass` on `length` words that are all `0` or all `1` below the ends of the interval `from` (multiples of `q/2`): in 64
     /// rounds, each of eight lanes has a combination of its own of these for the eighths of the words, and then at random.
     /// Results are to be in the interval `to`, and congruent to those of `plain`.
     fn check(
@@ -87,6 +87,7 @@ impl<A: Intervals> Setting<A> {
         plain: impl Fn(&mut [u64]),
     ) {
         let q = self.plan.q;
+        let least = |halves: u64| (u128::from(halves) * u128::from(q)).div_ceil(2) as u64;
         let mut random = 1u64;
         for round in 0..64 {
             let word = |i: usize| {
@@ -94,7 +95,7 @@ impl<A: Intervals> Setting<A> {
                     random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
                 let combination = 8 * round + i % 8;
                 let bit = if round < 32 { combination >> (8 * i / length) } else { (random >> 40) as usize };
-                if bit & 1 == 1 { from.1 * q - 1 } else { from.0 * q }
+                if bit & 1 == 1 { least(from.1) - 1 } else { least(from.0) }
             };
             let inputs: Vec<u64> = (0..length).map(word).collect();
             let mut results = inputs.clone();
@@ -102,7 +103,7 @@ impl<A: Intervals> Setting<A> {
             let mut expected: Vec<u64> = inputs.iter().map(|x| x % q).collect();
             plain(&mut expected);
             for (i, (&r, e)) in results.iter().zip(expected).enumerate() {
-                assert!((to.0 * q..to.1 * q).contains(&r), "word {i} = {r}, q = {q}, round {round}");
+                assert!((least(to.0)..least(to.1)).contains(&r), "word {i} = {r}, q = {q}, round {round}");
                 assert_eq!(r % q, e, "word {i}, q = {q}, round {round}");
             }
         }
@@ -132,12 +133,12 @@ fn passes<A: Intervals>(q: u64) {
     }
     // SAFETY: `check` passes 2^9 words.
     let pass = |x: &mut [u64]| unsafe { A::forward_first(p, x.as_mut_ptr()) };
-    s.check(1 << 9, (0, 2), A::FORWARD, pass, |x| s.forward(x, 1, 3));
+    s.check(1 << 9, (0, 4), A::FORWARD, pass, |x| s.forward(x, 1, 3));
     for c in [1, q - 1, q / 5] {
         let factor = p.inverse_factor(c);
         // SAFETY: as above.
         let pass = |x: &mut [u64]| unsafe { A::inverse_last(p, x.as_mut_ptr(), &factor) };
-        s.check(1 << 9, back, (0, 1), pass, |x| {
+        s.check(1 << 9, back, (0, 2), pass, |x| {
             s.inverse(x, 1, 3);
             x.iter_mut().for_each(|x| *x = mul_mod(*x, mul_mod(p.degree_inverse, c, q), q));
         });
@@ -161,20 +162,20 @@ fn ends<A: Intervals, const FACTORED: bool>(q: u64) {
         let (length, count) = (p.degree, p.degree / 128);
         // SAFETY: `check` passes `degree` words, and `Plan::new` has seen to the CPU.
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, false>(p, x.as_mut_ptr(), 0, count) };
-        s.check(length, A::FORWARD, (0, A::LAZY_BOUND), pass, forward);
+        s.check(length, A::FORWARD, (0, 2 * A::LAZY_BOUND), pass, forward);
         // SAFETY: as above.
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, true>(p, x.as_mut_ptr(), 0, count) };
-        s.check(length, A::FORWARD, (0, 1), pass, forward);
+        s.check(length, A::FORWARD, (0, 2), pass, forward);
         // SAFETY: as above.
         let pass = |x: &mut [u64]| unsafe { A::inverse_ends::<FACTORED>(p, x.as_mut_ptr(), 0, count) };
-        s.check(length, (0, 2), (0, A::INVERSE), pass, inverse);
+        s.check(length, (0, 4), (0, A::INVERSE), pass, inverse);
     }
 }
 
-/// The largest prime for the arithmetic and one of the smallest.
+/// The largest primes for the arithmetic, with offsets of products all over `[0, q)`, and one of the smallest.
 fn primes<A: Intervals>() -> impl Iterator<Item = u64> {
-    let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 11).next();
-    largest.into_iter().chain(ntt_primes_above(19, 1 << 11).next()).filter(|_| A::KERNEL.is_supported())
+    let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 11).take(12);
+    largest.chain(ntt_primes_above(19, 1 << 11).next()).filter(|_| A::KERNEL.is_supported())
 }
 
 #[test]

@@ -51,13 +51,19 @@ impl<const IFMA: bool> Word61<IFMA> {
 }
 
 impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
+    /// `q`.
+    type Constants = u64;
     const MODULUS_BOUND: u64 = 1 << 61;
     const LAZY_BOUND: u64 = 4;
     /// Never: making a companion takes a division.
     const FACTORED_FROM: [usize; 2] = [usize::MAX; 2];
 
+    fn constants(q: u64) -> u64 {
+        q
+    }
+
     #[inline(always)]
-    fn new(q: u64) -> Self {
+    fn new(&q: &u64) -> Self {
         Word61 { q: set1(q), q2: set1(2 * q), q4: set1(4 * q) }
     }
 
@@ -75,8 +81,8 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn enter(self, r0: V, _: u32) -> V {
-        r0
+    fn enter(self, x: V) -> V {
+        x
     }
 
     #[inline(always)]
@@ -124,12 +130,9 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn scale(self, x: V, w: Twiddle) -> V {
-        self.inverse_canonical(self.product(x, w))
-    }
-
-    #[inline(always)]
-    fn inverse_canonical(self, x: V) -> V {
-        red(red(x, self.q2), self.q)
+    fn inverse_final(self, x: V, y: V, [sums, products]: [Twiddle; 2]) -> (V, V) {
+        let (sum, difference) =
+            (self.product(self.raise(add(x, y)), sums), self.product(sub(x, y), products));
+        (red(red(sum, self.q2), self.q), red(red(difference, self.q2), self.q))
     }
 }
