@@ -10,16 +10,15 @@ pub(crate) struct Preset {
     ring_degree: usize,
     slots: usize,
     log2_pq: f64,
-    scale_bits: u32,
-    multiplications: usize,
+    usable_bits: f64,
 }
 
 #[pymethods]
 impl Preset {
     fn __repr__(&self) -> String {
         format!(
-            "Preset(name='{}', ring_degree={}, slots={}, log2_pq={:.1}, scale_bits={}, multiplications={})",
-            self.name, self.ring_degree, self.slots, self.log2_pq, self.scale_bits, self.multiplications
+            "Preset(name='{}', ring_degree={}, slots={}, log2_pq={:.1}, usable_bits={:.1})",
+            self.name, self.ring_degree, self.slots, self.log2_pq, self.usable_bits
         )
     }
 }
@@ -31,14 +30,7 @@ pub(crate) fn presets(py: Python<'_>) -> PyResult<Vec<Preset>> {
 }
 
 fn describe(preset: &hippocrene::Preset) -> Result<Preset, hippocrene::Error> {
-    let settings = preset.settings()?;
-    let parameters = settings.parameters();
-    Ok(Preset {
-        name: preset.name,
-        ring_degree: parameters.degree(),
-        slots: parameters.degree() / 2,
-        log2_pq: parameters.log2(parameters.full()),
-        scale_bits: preset.scale_bits,
-        multiplications: preset.depth,
-    })
+    let hippocrene::PresetDescription { name, ring_degree, slots, log2_pq, usable_bits, .. } =
+        preset.describe()?;
+    Ok(Preset { name, ring_degree, slots, log2_pq, usable_bits })
 }

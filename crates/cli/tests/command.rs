@@ -136,3 +136,32 @@ fn a_file_without_end_is_not_read_to_its_end() {
         assert!(status == 4 && err.contains("not a Hippocrene file"), "{err}");
     }
 }
+
+#[test]
+fn presets_are_listed_with_their_sizes() {
+    let words = succeed(&["presets"]);
+    let listed: serde_json::Value = serde_json::from_str(&succeed(&["presets", "--json"])).expect("JSON");
+    let listed = listed["presets"].as_array().expect("presets");
+    assert_eq!(listed.len(), hippocrene::PRESETS.len());
+    for preset in listed {
+        let name = preset["name"].as_str().expect("a name");
+        let line = words.lines().find(|line| line.starts_with(&format!("{name} "))).expect("a line");
+        let bits = preset["log2_pq"].as_f64().expect("bits");
+        assert!(line.contains(&format!(" {bits:.1} ")), "{line}");
+        match preset["security"]["source"].as_str() {
+            Some(source) => {
+                let number = words.lines().find(|line| line.ends_with(source)).expect("the source");
+                let number = number.split(' ').next().expect("a number");
+                let (bits, limit) = (&preset["security"]["bits"], &preset["security"]["log2_pq_limit"]);
+                assert!(line.contains(&format!("{bits} bits up to {limit} {number}")), "{line}");
+            }
+            None => assert!(line.contains("beyond our limits: refused"), "{line}"),
+        }
+        let key = &preset["relinearisation_key"];
+        let bytes = |which: &str| key[which].as_u64().expect("bytes");
+        assert_eq!(bytes("unseeded"), 2 * (bytes("seeded") - 32));
+    }
+    let grafted = words.lines().find(|line| line.starts_with("graSHE15 ")).expect("a line");
+    assert!(grafted.contains("192 bits up to 597 [1]") && grafted.contains("sprout-15-16-30"), "{grafted}");
+    assert!(words.contains("(eight 62-bit primes have 61 bits)"), "{words}");
+}

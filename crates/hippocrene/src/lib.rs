@@ -26,7 +26,9 @@ pub use hippocrene_ckks::{
 pub use hippocrene_rlwe::Fingerprint;
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey};
 pub use layout::Layout;
-pub use preset::{PRESETS, Preset};
+pub use preset::{
+    Family, KeyBytes, PRESETS, Paper, PaperDescription, Preset, PresetDescription, SecurityDescription,
+};
 pub use server::Server;
 pub use session::Session;
 pub use settings::Settings;

@@ -5,6 +5,8 @@
 //! and among the ways to divide `log2(PQ)` between `Q` and `P` the one whose key switch takes the fewest transforms, `(dnum + 2) (L + K)` (MG23)
 //! for the `L` limbs of `Q` and the `K` specials. `P` is at least the largest digit, so that `dnum` is about `log2 Q / log2 P`.
 
+use std::collections::BTreeMap;
+
 use hippocrene_ring::primes;
 
 use crate::{MAX_FACTORS, ParametersLiteral, RlweError, SecretDistribution, Sprout, security};
@@ -131,19 +133,21 @@ impl Design {
                 ),
             });
         }
-        let mut taken = sprout.primes.clone();
-        let mut take = |sizes: &[u32]| -> Result<Vec<u64>, RlweError> {
-            let prime = |bits: &u32| {
-                let found = primes::ntt_primes(*bits, 1 << log_degree, 1, &taken)?;
-                taken.extend(&found);
-                Ok(found[0])
-            };
-            sizes.iter().map(prime).collect()
+        let mut pools = BTreeMap::new();
+        for bits in specials.iter().chain(units) {
+            *pools.entry(*bits).or_insert(0) += 1;
+        }
+        let pools = pools.into_iter().map(|(bits, count)| {
+            Ok((bits, primes::ntt_primes(bits, 1 << log_degree, count, &sprout.primes)?.into_iter()))
+        });
+        let mut pools = pools.collect::<Result<BTreeMap<_, _>, RlweError>>()?;
+        let mut take = |sizes: &[u32]| -> Vec<u64> {
+            sizes.iter().filter_map(|bits| pools.get_mut(bits).and_then(Iterator::next)).collect()
         };
-        let specials = take(specials)?;
+        let specials = take(specials);
         Ok(ParametersLiteral {
             log_degree: *log_degree,
-            units: take(units)?,
+            units: take(units),
             specials,
             sprout: sprout.clone(),
             gadget_rank: *gadget_rank,

@@ -1,59 +1,81 @@
 //! `hippocrene presets`.
 
-use crate::console::Console;
+use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::{PRESETS, Preset};
+use hippocrene::{KeyBytes, PRESETS, PaperDescription, Preset, PresetDescription, SecurityDescription};
 use serde::Serialize;
 use std::fmt::{self, Display};
 
-/// One preset, for people and programs.
-#[derive(Debug, Serialize)]
-struct Row {
-    name: &'static str,
-    ring_degree: usize,
-    slots: usize,
-    log2_pq: f64,
-    security_bits: u32,
-    scale_bits: u32,
-    multiplications: usize,
-}
-
 #[derive(Debug, Serialize)]
 struct Table {
-    presets: Vec<Row>,
-}
-
-impl Row {
-    fn of(preset: &Preset) -> Result<Self, CliError> {
-        let settings = preset.settings()?;
-        let parameters = settings.parameters();
-        Ok(Self {
-            name: preset.name,
-            ring_degree: parameters.degree(),
-            slots: parameters.degree() / 2,
-            log2_pq: parameters.log2(parameters.full()),
-            security_bits: 128,
-            scale_bits: preset.scale_bits,
-            multiplications: preset.depth,
-        })
-    }
+    presets: Vec<PresetDescription>,
 }
 
 impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "name   ring degree   slots   log2 PQ   scale   multiplications in a row")?;
-        self.presets.iter().try_for_each(|row| {
-            let Row { name, ring_degree, slots, log2_pq, scale_bits, multiplications, .. } = row;
-            write!(
-                f,
-                "\n{name:<7}{ring_degree:>11}{slots:>8}{log2_pq:>10.0}{:>8}{multiplications:>27}",
-                format!("2^{scale_bits}")
-            )
-        })
+        f.write_str(
+            "name           degree  secret   log2 PQ  usable  sprout            scale limbs  specials  rank        key   unseeded  \
+             security\n",
+        )?;
+        let mut sources: Vec<&str> = Vec::new();
+        for preset in &self.presets {
+            if let Some(security) = &preset.security
+                && !sources.contains(&security.source)
+            {
+                sources.push(security.source);
+            }
+            writeln!(f, "{}", Line(preset, &sources))?;
+        }
+        writeln!(f)?;
+        for (i, source) in sources.iter().enumerate() {
+            writeln!(f, "[{}]       {source}", i + 1)?;
+        }
+        f.write_str(
+            "\
+             usable    bits of the modulus of fresh ciphertexts\n\
+             scale     of a simple chain; sets with a sprout go with any\n\
+             limbs     of fresh ciphertexts\n\
+             specials  how many special primes, and their bits together\n\
+             key       the relinearisation key as stored; unseeded: with its seed written out",
+        )
+    }
+}
+
+/// One preset, on one line; the sources of security are told by their number.
+struct Line<'a>(&'a PresetDescription, &'a [&'static str]);
+
+impl Display for Line<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let PresetDescription { name, ring_degree, log2_pq, usable_bits, limbs, gadget_rank, .. } = self.0;
+        let KeyBytes { seeded, unseeded, .. } = self.0.relinearisation_key;
+        let secret = self.0.secret.split(' ').next().unwrap_or_default();
+        let scale = self.0.scale_bits.map(|bits| format!("2^{bits}")).unwrap_or_default();
+        let specials = format!("{} ({:.0})", self.0.special_primes, self.0.special_bits);
+        let sprout = self.0.sprout.unwrap_or("none");
+        let (seeded, unseeded) = (size(seeded as u64), size(unseeded as u64));
+        write!(
+            f,
+            "{name:<14}{ring_degree:>7}  {secret:<7}{log2_pq:>9.1}{usable_bits:>8.1}  {sprout:<16}{scale:>7}{limbs:>6}{specials:>10}\
+             {gadget_rank:>6}{seeded:>11}{unseeded:>11}  "
+        )?;
+        match &self.0.security {
+            Some(SecurityDescription { bits, log2_pq_limit, source }) => {
+                let source = self.1.iter().take_while(|known| *known != source).count() + 1;
+                write!(f, "{bits} bits up to {log2_pq_limit} [{source}]")?;
+            }
+            None => f.write_str("beyond our limits: refused")?,
+        }
+        if let Some(PaperDescription { log2_pq, security_bits, difference_bits, differs }) = &self.0.paper {
+            write!(f, "; the paper: {security_bits} bits, log2 PQ {log2_pq}, here {difference_bits:+.1}")?;
+            if !differs.is_empty() {
+                write!(f, " ({differs})")?;
+            }
+        }
+        Ok(())
     }
 }
 
 pub(super) fn run(console: &mut Console<'_>) -> Result<(), CliError> {
-    let table = Table { presets: PRESETS.iter().map(Row::of).collect::<Result<_, _>>()? };
+    let table = Table { presets: PRESETS.iter().map(Preset::describe).collect::<Result<_, _>>()? };
     console.result(&table, &table)
 }

@@ -1,0 +1,58 @@
+//! Our parameter sets: words of 48 bits and a sprout.
+//!
+//! Each has the security of 128 bits that Table 5.2 of ePrint 2024/463 gives to its ring degree, or with a sparse secret (the names that end in
+//! `s`, Hamming weight 192) what [`hippocrene_rlwe::security::limit_at`] states. Among the ways to divide `log2(PQ)` between `Q` and `P`, the one
+//! from which on a few more usable bits would cost much more time (`hippocrene_rlwe::design`): the usable bits are those of the simple chains or
+//! a few less, and the transforms of a key switch are between 0.67 and 0.9 times as many. `P` exceeds every digit by about 3 bits or more, so that
+//! rotations add no more noise than rounding does, except at `N = 2^13`, which has no bit to spare.
+
+use hippocrene_rlwe::SecretDistribution;
+
+use super::{Family, Preset};
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 192 };
+
+const fn set(
+    name: &'static str,
+    log_degree: u32,
+    sprout: &'static str,
+    units: &'static [(u32, usize)],
+    specials: &'static [(u32, usize)],
+    gadget_rank: usize,
+) -> Preset {
+    Preset {
+        name,
+        family: Family::Grafted,
+        log_degree,
+        secret: SecretDistribution::Ternary,
+        sprout: Some(sprout),
+        units,
+        specials,
+        gadget_rank,
+        fresh_two: log_degree <= 13,
+        scale_bits: None,
+        paper: None,
+    }
+}
+
+const fn sparse(set: Preset) -> Preset {
+    Preset { secret: SPARSE, ..set }
+}
+
+/// The sets, by ring degree.
+///
+/// `n12`: 106 bits hold no two words of 48; its word is 34 bits. `n13`: units of 39 and 40 bits; the sprout is a digit of its own, so that one
+/// 48-bit special is enough. `n16` and `n17`, and the sparse sets: units of 47 and 48 bits (42 in `n15s`'s first block) such that the block with the
+/// sprout and those without fill `P` alike.
+#[rustfmt::skip]
+pub(super) const SETS: [Preset; 9] = [
+    set("grafted-n12", 12, "sprout-17-16", &[(34, 1)], &[(38, 1)], 2),
+    set("grafted-n13", 13, "sprout-15-16-17", &[(39, 2), (40, 1)], &[(48, 1)], 4),
+    set("grafted-n14", 14, "sprout-15-16-32", &[(45, 1), (46, 1), (45, 1), (46, 1), (45, 1), (46, 1)], &[(47, 2)], 4),
+    set("grafted-n15", 15, "sprout-15-16-32", &[(48, 2), (47, 11)], &[(48, 4)], 4),
+    set("grafted-n16", 16, "sprout-19-21-23", &[(47, 9), (48, 20)], &[(43, 7)], 5),
+    set("grafted-n17", 17, "sprout-19-20-24", &[(46, 6), (47, 5), (48, 9), (47, 3), (48, 9), (47, 3), (48, 9), (47, 3), (48, 9), (47, 3)], &[(48, 12)], 5),
+    sparse(set("grafted-n15s", 15, "sprout-15-16-32", &[(42, 3), (47, 8)], &[(48, 4)], 3)),
+    sparse(set("grafted-n16s", 16, "sprout-19-21-23", &[(48, 5), (47, 3), (48, 4), (47, 3), (48, 9)], &[(48, 7)], 4)),
+    sparse(set("grafted-n17s", 17, "sprout-19-20-24", &[(48, 11), (47, 3), (48, 10), (47, 3), (48, 10), (47, 3), (48, 10)], &[(48, 13)], 4)),
+];

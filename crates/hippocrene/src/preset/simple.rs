@@ -1,0 +1,35 @@
+//! Simple chains at our ring degrees: a base prime and as many primes near the scale `2^40` as there are multiplications in a row.
+
+use hippocrene_rlwe::SecretDistribution;
+
+use super::{Family, Preset};
+
+const fn set(
+    name: &'static str,
+    log_degree: u32,
+    units: &'static [(u32, usize)],
+    specials: &'static [(u32, usize)],
+    gadget_rank: usize,
+) -> Preset {
+    Preset {
+        name,
+        family: Family::Simple,
+        log_degree,
+        secret: SecretDistribution::Ternary,
+        sprout: None,
+        units,
+        specials,
+        gadget_rank,
+        fresh_two: false,
+        scale_bits: Some(40),
+        paper: None,
+    }
+}
+
+/// The sets, by ring degree.
+pub(super) const SETS: [Preset; 4] = [
+    set("n13", 13, &[(46, 1), (40, 3)], &[(47, 1)], 4),
+    set("n14", 14, &[(48, 1), (40, 7)], &[(48, 2)], 4),
+    set("n15", 15, &[(48, 1), (40, 16)], &[(44, 4)], 5),
+    set("n16", 16, &[(48, 1), (40, 35)], &[(48, 6)], 6),
+];

@@ -1,0 +1,93 @@
+//! The parameter sets of GRAFT's Table 2, at the paper's words.
+//!
+//! The table gives sizes of factors and their number, as `51 x 6`. It is read as follows.
+//! - The column `#` counts the factors of `PQ`; for the grafted sets the sprout is one of them. Its factor is the one nearest in size to the sprout
+//!   (`sprout-15-16-30` has 61.0 bits, `sprout-19-20-23` has 62.2), and the other factors of `Q` share the rest of `log2 Q`, so that `Q` is the
+//!   paper's. (Theirs cannot be sprouts of 51 bits: the text names these two, and its expected times count 5 + 2 limbs for `graSHE14`.)
+//! - The factors of a simple set stand from the base up in the order of the columns: base, slots to coefficients, multiplications, modular
+//!   reduction, coefficients to slots.
+//! - Our moduli are below `2^61`: 62-bit primes become 61-bit ones.
+//! - `graFHE15s` has a `4*` in it that the paper does not explain, and that its number of factors does not count: it is left out.
+//!
+//! Four of the six sets with a sparse secret (Hamming weight 192) are beyond the limits that we hold sparse secrets to
+//! ([`hippocrene_rlwe::security::limit_at`]), by 2 to 9 bits; the paper has all at 128 bits or more.
+
+use hippocrene_rlwe::SecretDistribution;
+
+use super::{Family, Paper, Preset};
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 192 };
+const TERNARY: SecretDistribution = SecretDistribution::Ternary;
+
+const fn paper(log2_pq: u32) -> Paper {
+    Paper { log2_pq, security: 128, differs: "" }
+}
+
+const fn differs(log2_pq: u32, differs: &'static str) -> Paper {
+    Paper { log2_pq, security: 128, differs }
+}
+
+const fn simple(
+    name: &'static str,
+    (log_degree, secret): (u32, SecretDistribution),
+    units: &'static [(u32, usize)],
+    specials: &'static [(u32, usize)],
+    gadget_rank: usize,
+    scale_bits: u32,
+    paper: Paper,
+) -> Preset {
+    Preset {
+        name,
+        family: Family::Table2,
+        log_degree,
+        secret,
+        sprout: None,
+        units,
+        specials,
+        gadget_rank,
+        fresh_two: false,
+        scale_bits: Some(scale_bits),
+        paper: Some(paper),
+    }
+}
+
+const fn grafted(
+    name: &'static str,
+    (log_degree, secret): (u32, SecretDistribution),
+    units: &'static [(u32, usize)],
+    specials: &'static [(u32, usize)],
+    gadget_rank: usize,
+    paper: Paper,
+) -> Preset {
+    let sprout = if log_degree == 16 { "sprout-19-20-23" } else { "sprout-15-16-30" };
+    Preset {
+        name,
+        family: Family::Table2,
+        log_degree,
+        secret,
+        sprout: Some(sprout),
+        units,
+        specials,
+        gadget_rank,
+        fresh_two: true,
+        scale_bits: None,
+        paper: Some(paper),
+    }
+}
+
+/// The sets, each simple one before its grafted twin.
+#[rustfmt::skip]
+pub(super) const SETS: [Preset; 12] = [
+    simple("simSHE14", (14, TERNARY), &[(40, 1), (38, 7)], &[(60, 2)], 4, 38, paper(427)),
+    grafted("graSHE14", (14, TERNARY), &[(49, 5)], &[(60, 2)], 3, paper(427)),
+    simple("simSHE15", (15, TERNARY), &[(43, 1), (41, 9)], &[(60, 3)], 4, 41, Paper { security: 192, ..paper(592) }),
+    grafted("graSHE15", (15, TERNARY), &[(58, 3), (59, 3)], &[(60, 3)], 3, Paper { security: 192, ..paper(592) }),
+    simple("simSHE15s", (15, SPARSE), &[(52, 1), (53, 1), (45, 10)], &[(60, 2)], 6, 90, paper(675)),
+    grafted("graSHE15s", (15, SPARSE), &[(61, 8)], &[(61, 2)], 5, differs(679, "eight 62-bit primes have 61 bits")),
+    simple("simFHE15s", (15, SPARSE), &[(38, 1), (32, 1), (28, 7), (38, 8), (41, 3)], &[(42, 2)], 10, 28, paper(777)),
+    grafted("graFHE15s", (15, SPARSE), &[(38, 1), (61, 9)], &[(61, 2)], 6, differs(780, "six 62-bit primes have 61 bits; without the 4*")),
+    simple("simFHE16", (16, TERNARY), &[(45, 1), (30, 3), (35, 10), (60, 12), (56, 4)], &[(61, 5)], 6, 35, paper(1734)),
+    grafted("graFHE16", (16, TERNARY), &[(59, 13), (60, 10)], &[(61, 5)], 5, paper(1734)),
+    simple("simFHE16s", (16, SPARSE), &[(58, 1), (42, 12), (58, 12)], &[(59, 3), (60, 2)], 5, 42, paper(1555)),
+    grafted("graFHE16s", (16, SPARSE), &[(36, 1), (58, 20)], &[(59, 3), (60, 2)], 5, paper(1555)),
+];

@@ -1,0 +1,202 @@
+use hippocrene_rlwe::design::{Request, design};
+
+use super::*;
+
+/// Beyond our limits for sparse secrets, by so many bits.
+const REFUSED: [(&str, f64); 4] =
+    [("simFHE15s", 9.0), ("graFHE15s", 2.0), ("simFHE16s", 5.0), ("graFHE16s", 5.2)];
+
+#[test]
+fn presets_are_secure_or_refused() {
+    for preset in PRESETS {
+        let parameters = preset.parameters_insecure().unwrap();
+        let log2_pq = parameters.log2(parameters.full());
+        match (REFUSED.iter().find(|(name, _)| *name == preset.name), preset.parameters()) {
+            (Some((_, beyond)), Err(Error::Security(error))) => {
+                let limit = if preset.log_degree == 15 { 768.0 } else { 1550.0 };
+                assert!((log2_pq - limit - beyond).abs() < 0.1, "{} {log2_pq}: {error}", preset.name);
+                assert_eq!(preset.describe().unwrap().security, None);
+            }
+            (None, Ok(checked)) => {
+                let security = preset.describe().unwrap().security.unwrap();
+                let stated = preset.paper.map_or(128, |paper| paper.security);
+                assert_eq!(security.bits, stated, "{}", preset.name);
+                assert_eq!(checked.digest(), parameters.digest());
+            }
+            (_, other) => panic!("{}: {other:?}", preset.name),
+        }
+    }
+    let names: std::collections::HashSet<&str> = PRESETS.iter().map(|p| p.name).collect();
+    assert_eq!(names.len(), PRESETS.len());
+    assert!(Preset::by_name("n99").unwrap_err().to_string().contains("n13, n14, n15, n16"));
+    assert_eq!(Preset::by_name("graSHE14").unwrap().gadget_rank, 3);
+}
+
+#[test]
+fn digits_are_below_the_specials() {
+    for preset in PRESETS {
+        let parameters = preset.parameters_insecure().unwrap();
+        let top = parameters.top();
+        let digits: Vec<f64> = parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).collect();
+        assert_eq!(digits.len(), preset.gadget_rank, "{}", preset.name);
+        let largest = digits.iter().copied().fold(0.0, f64::max);
+        let margin = match (preset.family, preset.log_degree) {
+            (Family::Grafted, 13) => 0.19,
+            (Family::Grafted, _) => 2.99,
+            _ => 0.0,
+        };
+        let p = parameters.log2(parameters.specials());
+        assert!(p >= largest + margin, "{}: {p} {digits:?}", preset.name);
+    }
+}
+
+/// Ours make use of the limit, their sprouts are universal for their words, and no set that the rule of GRAFT's G designs for as many usable
+/// bits and as much room above the digits takes fewer transforms.
+#[test]
+fn ours_are_well_designed() {
+    let ours = PRESETS.into_iter().filter(|p| p.family == Family::Grafted);
+    for preset in ours {
+        let parameters = preset.parameters().unwrap();
+        let (top, fresh) = (parameters.top(), preset.fresh(&parameters));
+        let limit = f64::from(parameters.security().unwrap().log2_pq);
+        let log2_pq = parameters.log2(parameters.full());
+        assert!(log2_pq > 0.97 * limit, "{}: {log2_pq} of {limit}", preset.name);
+        let word = preset.units.iter().map(|(bits, _)| *bits).max().unwrap();
+        let sprout = Sprout::named(preset.sprout.unwrap()).unwrap();
+        assert!(sprout.epsilon(word - 1) < 0.4151, "{}", preset.name);
+        assert!(fresh.divides(top) && fresh.contains(Modulus::TWO) == (preset.log_degree < 14));
+        let two = f64::from(sprout.two);
+        let odd = parameters.log2(top) - two;
+        assert!((parameters.log2(fresh) - odd - if preset.fresh_two { two } else { 0.0 }).abs() < 1e-9);
+        let rule = design(&Request {
+            log_degree: preset.log_degree,
+            secret: preset.secret,
+            sprout,
+            usable: odd.round() as u32 - 1,
+            word: word.max(if preset.log_degree == 12 { 38 } else { 48 }),
+            log2_pq: None,
+            margin: if preset.log_degree == 13 { 0 } else { 3 },
+        });
+        let transforms =
+            (preset.gadget_rank + 2) * (parameters.unit_count() + 1 + parameters.specials().limb_count());
+        let least = rule.unwrap().transforms();
+        assert!(transforms <= least, "{}: {transforms} transforms, {least} by the rule", preset.name);
+    }
+}
+
+#[test]
+fn scales_of_simple_chains_are_steady() {
+    for preset in PRESETS.into_iter().filter(|p| p.family == Family::Simple) {
+        let settings = preset.settings().unwrap();
+        let parameters = settings.parameters();
+        let bits = preset.scale_bits.unwrap();
+        for l in 1..=parameters.unit_count() {
+            let scale = settings.scale_at(Modulus::of_range(0..l));
+            assert!((scale.log2() - f64::from(bits)).abs() < 1e-3, "{} {l} {scale}", preset.name);
+        }
+        let limit = f64::from(parameters.security().unwrap().log2_pq);
+        assert!(parameters.log2(parameters.full()) > limit - 45.0, "{}", preset.name);
+    }
+}
+
+/// Each set of GRAFT's Table 2 has the paper's number of factors, gadget rank and bits, and each pair the same usable bits, but for what is
+/// said where they stand.
+#[test]
+fn table_2_is_as_in_the_paper() {
+    // The columns # and d, and the bits of Q.
+    let paper = [
+        ("simSHE14", 10, 4, 306),
+        ("graSHE14", 8, 3, 306),
+        ("simSHE15", 13, 4, 412),
+        ("graSHE15", 10, 3, 412),
+        ("simSHE15s", 14, 6, 555),
+        ("graSHE15s", 11, 5, 555),
+        ("simFHE15s", 22, 10, 693),
+        ("graFHE15s", 13, 6, 657),
+        ("simFHE16", 35, 6, 1429),
+        ("graFHE16", 29, 5, 1429),
+        ("simFHE16s", 30, 5, 1258),
+        ("graFHE16s", 27, 5, 1258),
+    ];
+    for (name, factors, rank, usable) in paper {
+        let preset = Preset::by_name(name).unwrap();
+        let parameters = preset.parameters_insecure().unwrap();
+        let count =
+            parameters.unit_count() + parameters.specials().limb_count() + usize::from(preset.is_grafted());
+        assert_eq!((count, preset.gadget_rank), (factors, rank), "{name}");
+        let described = preset.describe().unwrap();
+        let paper = described.paper.as_ref().unwrap();
+        // 62-bit primes that have 61 bits here, in Q and in P, and the 4* of graFHE15s.
+        let (in_q, in_p) = match name {
+            "graSHE15s" => (6.0, 2.0),
+            "graFHE15s" => (5.0 + 4.0, 1.0),
+            _ => (0.0, 0.0),
+        };
+        assert!((described.usable_bits - f64::from(usable) + in_q).abs() < 0.21, "{name}: {described:?}");
+        assert!((paper.difference_bits + in_q + in_p).abs() < 1.01, "{name}: {paper:?}");
+        assert_eq!(paper.differs.is_empty(), in_q == 0.0, "{name}");
+    }
+}
+
+/// GRAFT's Table 5 in MB, and by how much of the simple set's the grafted set's key is smaller: as the paper counts, and as ours are stored.
+#[test]
+fn keys_shrink_as_in_table_5() {
+    let table = [
+        ("SHE14", 10.49, 7.08, 32, 0.25),
+        ("SHE15", 27.26, 17.30, 37, 0.25),
+        ("SHE15s", 44.04, 31.46, 29, 0.17),
+        ("FHE15s", 115.34, 44.04, 62, 0.40),
+        ("FHE16", 220.20, 157.29, 29, 0.17),
+        ("FHE16s", 157.29, 146.80, 7, 0.00),
+    ];
+    for (name, simple, grafted, percent, stored) in table {
+        let size = |kind: &str| {
+            let preset = Preset::by_name(&format!("{kind}{name}")).unwrap();
+            preset.parameters_insecure().unwrap().switching_key_size()
+        };
+        let (sim, gra) = (size("sim"), size("gra"));
+        for (have, want) in [(sim, simple), (gra, grafted)] {
+            assert!((have.words as f64 / 1e6 - want).abs() < 0.006, "{name}: {have:?}, the paper {want} MB");
+            assert_eq!(have.packed, 2 * (have.seeded - 32));
+        }
+        let reduction = |a: usize, b: usize| 1.0 - b as f64 / a as f64;
+        assert_eq!((100.0 * reduction(sim.words, gra.words)).round() as i32, percent, "{name}");
+        let ours = reduction(sim.packed, gra.packed);
+        assert!((ours - stored).abs() < 0.02, "{name}: {ours}");
+    }
+}
+
+#[test]
+fn nonsense_is_refused() {
+    let (simple, grafted) = (PRESETS[9], PRESETS[2]);
+    for wrong in [
+        Preset { log_degree: 64, ..simple },
+        Preset { units: &[(0, 1)], ..simple },
+        Preset { units: &[(64, 1)], ..simple },
+        Preset { units: &[(40, usize::MAX)], ..simple },
+        Preset { units: &[(46, 1), (40, 4)], ..simple },
+        Preset { gadget_rank: 0, ..simple },
+        Preset { log_degree: 64, ..grafted },
+        Preset { units: &[(40, usize::MAX)], ..grafted },
+        Preset { specials: &[(62, 1)], ..grafted },
+        Preset { sprout: Some("sprout-1"), ..grafted },
+        Preset { sprout: Some("sprout-15-16-17"), ..grafted },
+    ] {
+        let error = wrong.parameters().unwrap_err();
+        assert!(matches!(error, Error::Parameters(_) | Error::Security(_)), "{error}");
+    }
+}
+
+/// A key takes in files what [`hippocrene_rlwe::KeySize`] says, and a few bytes that name it.
+#[test]
+fn keys_are_stored_in_the_stated_size() {
+    let preset = Preset::by_name("n13").unwrap();
+    let client = crate::ClientKey::generate(preset).unwrap();
+    let bytes = |rotations: &[i64]| {
+        let request = crate::KeyRequest::only(rotations.iter().copied());
+        client.evaluation_keys(&request).unwrap().to_bytes().len()
+    };
+    let seeded = preset.parameters().unwrap().switching_key_size().seeded;
+    let more = bytes(&[1, 2]) - bytes(&[1]);
+    assert!((seeded..seeded + 32).contains(&more), "{more} bytes, {seeded} stated");
+}
