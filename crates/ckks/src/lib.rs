@@ -9,9 +9,11 @@ mod error;
 mod evaluator;
 mod flood;
 mod scale;
+pub mod tuple;
 
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 pub use context::{Context, Values};
 pub use error::CkksError;
 pub use evaluator::Evaluator;
 pub use scale::Scale;
+pub use tuple::Tuple;

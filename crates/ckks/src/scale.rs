@@ -129,6 +129,16 @@ impl Scale {
             * (f64::from(self.exponent) - f64::from(other.exponent)).exp2()
     }
 
+    /// `|self / other - 1|`, to within `2^-127`.
+    pub fn relative_difference(self, other: Scale) -> f64 {
+        let quotient = self.over(other);
+        match quotient.exponent {
+            -127 => (quotient.mantissa - (1 << 127)) as f64 * (-127f64).exp2(),
+            -128 => (u128::MAX - quotient.mantissa) as f64 * (-128f64).exp2(),
+            _ => (quotient.to_f64() - 1.0).abs(),
+        }
+    }
+
     /// The integer nearest to `self / other`, when it is below `2^126`.
     pub fn ratio_rounded(self, other: Scale) -> Option<u128> {
         // A quotient of 128 bits or more by binary long division: 128 steps, on numbers that stay below 2^129.
@@ -165,7 +175,10 @@ impl Scale {
         match a.exponent.saturating_sub(b.exponent) {
             0 => a.mantissa - b.mantissa < 1 << 27,
             // a just above a power of two, b just below it.
-            1 => (a.mantissa - (1 << 127)) * 2 + (u128::MAX - b.mantissa) < 1 << 27,
+            1 => {
+                let above = (a.mantissa - (1 << 127)).saturating_mul(2);
+                above.saturating_add(u128::MAX - b.mantissa) < 1 << 27
+            }
             _ => false,
         }
     }
@@ -222,6 +235,10 @@ mod tests {
             prop_assert!(close(&big(a.times_integer(d)), &(big(a) * d)));
             prop_assert!(a.over(b).times(b).is_close(a) && a.over(a) == Scale::power_of_two(0));
             prop_assert!(a.divided_by(d).times_integer(d).is_close(a));
+            let near = a.times_integer(d).divided_by(d - d / 3);
+            let off = a.times_integer(d / 3).divided_by(d - d / 3).ratio(a);
+            prop_assert!((near.relative_difference(a) - off).abs() <= off * 1e-12 + 1e-37);
+            prop_assert!(a.relative_difference(a) < 1e-37 && (a.relative_difference(near) - off / (1.0 + off)).abs() < 1e-12 * off + 1e-37);
             prop_assert!((a.ratio(b).log2() - (a.log2() - b.log2())).abs() < 1e-9);
             prop_assert_eq!(Scale::from_parts(a.mantissa, a.exponent), Some(a));
             let ratio = a.ratio_rounded(b);
@@ -264,6 +281,9 @@ mod tests {
         let below = Scale { mantissa: u128::MAX, exponent: -1 };
         assert!(below.is_close(Scale::power_of_two(127)) && Scale::power_of_two(127).is_close(below));
         assert!(!Scale::power_of_two(40).is_close(Scale::power_of_two(41)));
+        let [low, high] = [0, 1]
+            .map(|exponent| Scale { mantissa: u128::MAX - (1 << 126) * (1 - exponent as u128), exponent });
+        assert!(!low.is_close(high) && !high.is_close(low));
         for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
             assert_eq!(Scale::from_f64(bad), None);
         }

@@ -68,12 +68,10 @@ impl Evaluator {
         let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
         let value = if log2 < LARGEST_CONSTANT + 8.0 { exact.ratio_rounded(a.scale()) } else { None };
         let value = value.unwrap_or(0);
-        // Exact where it matters: whether scales agree to an integer is known to 100 bits, the rest to the 53 of a float.
         let is_integer = Scale::from_integer(value).is_some_and(|c| a.scale().times(c).is_close(exact));
         let rounding = match is_integer {
             true => Noise::NONE,
-            false if log2 < 40.0 => Self::constant_noise(a, exact.ratio(a.scale())),
-            false => Self::message(a).scaled(-1.0),
+            false => Self::message(a).scaled(distance_to_integer(exact.over(a.scale())).log2()),
         };
         let scaled = a.inner().noise().scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
@@ -103,7 +101,7 @@ impl Evaluator {
     }
 
     /// The rounding of a modulus switch.
-    fn switch_noise(&self) -> Noise {
+    pub(crate) fn switch_noise(&self) -> Noise {
         hippocrene_rlwe::noise::rounding(self.context().parameters().secret_weight(), 1, 2)
     }
 
@@ -112,7 +110,7 @@ impl Evaluator {
     /// The one with the larger modulus is adjusted to modulus and scale of the other ([`Evaluator::adjust`]), which stays as it is; of one
     /// modulus, the one with the smaller scale is. Where the moduli are too near for that, both are multiplied by an integer and rescaled: with
     /// `rho = (Q_a Delta_b)/(Q_b Delta_a)`, `a` by `c_a` and `b` by `c_b`, `c_a/c_b` a convergent of the continued fraction of `rho`. This takes as
-    /// many bits of capacity as `c_b` has, about half of what the precision asks for.
+    /// many bits of capacity as `c_b` has: about half of those that the precision has, less half of what lies between the moduli.
     ///
     /// # Errors
     /// [`CkksError::Capacity`] when too few bits are left to adjust with.
@@ -150,7 +148,7 @@ impl Evaluator {
         // How well the ratio has to be met: off by no more than the noise of that operand whose precision is lower.
         let precise = |c: &Ciphertext| Self::message(c).log2_std() - c.inner().noise().log2_std();
         let need = precise(a).min(precise(b)).clamp(0.0, LARGEST_CONSTANT);
-        let Some(Convergent { numerator: of_a, denominator: of_b, bits: met }) = convergent(rho, need) else {
+        let Some((of_a, of_b)) = convergent(rho, need) else {
             let have = a.capacity_bits(self.context());
             return Err(CkksError::Capacity { operation: OPERATION, need: need.max(have + 1.0), have });
         };
@@ -168,24 +166,34 @@ impl Evaluator {
             self.rescale_to_into(out, &raised, to)?;
         }
         let [mut a, mut b] = out;
+        let difference = a.scale().relative_difference(b.scale());
         let off = if precise(&a) <= precise(&b) { &mut a } else { &mut b };
-        let noise = off.inner().noise().plus(Self::message(off).scaled(-met));
+        let noise = off.inner().noise().plus(Self::message(off).scaled(difference.log2()));
         off.inner_mut().set_noise(noise);
         a.set_meta(b.scale(), a.slots(), a.bound());
         Ok((a, b))
     }
 }
 
-/// `numerator/denominator`, near some number by a relative error of at most `2^-bits`.
-struct Convergent {
-    numerator: u128,
-    denominator: u128,
-    bits: f64,
+/// How far a number is from the nearest integer, to within `2^-128` of the number.
+fn distance_to_integer(x: Scale) -> f64 {
+    let (mantissa, exponent) = x.to_parts();
+    match exponent {
+        0.. => 0.0,
+        -127..0 => {
+            let fraction = (mantissa << (128 + exponent)) as f64 * (-128f64).exp2();
+            fraction.min(1.0 - fraction)
+        }
+        _ => {
+            let x = x.to_f64();
+            x.min(1.0 - x)
+        }
+    }
 }
 
 /// The first convergent `p/q` of the continued fraction of `rho >= 1` with a relative error of at most `2^-bits`; `None` when its terms
 /// are beyond 110 bits.
-fn convergent(rho: Scale, bits: f64) -> Option<Convergent> {
+fn convergent(rho: Scale, bits: f64) -> Option<(u128, u128)> {
     let (mantissa, exponent) = rho.to_parts();
     if exponent >= 0 {
         return None;
@@ -197,9 +205,8 @@ fn convergent(rho: Scale, bits: f64) -> Option<Convergent> {
         let next = |x: u128, x0: u128| whole.checked_mul(x).and_then(|x| x.checked_add(x0));
         let (p1, q1) = (next(p, p0)?, next(q, q0)?);
         // |rho - p/q| < 1/(q q1).
-        let met = (p as f64).log2() + (q1 as f64).log2();
-        if q > 0 && met >= bits {
-            return Some(Convergent { numerator: p, denominator: q, bits: met });
+        if q > 0 && (p as f64).log2() + (q1 as f64).log2() >= bits {
+            return Some((p, q));
         }
         if p1 as f64 > LARGEST_CONSTANT.exp2() {
             return None;
@@ -207,7 +214,7 @@ fn convergent(rho: Scale, bits: f64) -> Option<Convergent> {
         ((p0, q0), (p, q)) = ((p, q), (p1, q1));
         (n, d) = (d, n % d);
         if d == 0 {
-            return Some(Convergent { numerator: p, denominator: q, bits: f64::INFINITY });
+            return Some((p, q));
         }
     }
 }

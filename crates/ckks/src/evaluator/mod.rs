@@ -43,7 +43,12 @@ impl Evaluator {
         self.context.parameters().log2(modulus)
     }
 
-    fn check_slots(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+    pub(crate) fn check_slots(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
         if a.slots() == b.slots() {
             Ok(())
         } else {
@@ -51,7 +56,7 @@ impl Evaluator {
         }
     }
 
-    fn check_scales(
+    pub(crate) fn check_scales(
         &self,
         a: crate::Scale,
         b: crate::Scale,
@@ -84,7 +89,7 @@ impl Evaluator {
 
     /// The noise of a product of a message (bound times scale) with an error: `N` coefficients of a message of root mean square
     /// `scale bound / sqrt(N)` (Parseval), each times an independent error.
-    fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {
+    pub(crate) fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {
         if bound > 0.0 { error.scaled(log2_scale + bound.log2()) } else { Noise::NONE }
     }
 }

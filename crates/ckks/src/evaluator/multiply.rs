@@ -81,13 +81,22 @@ impl Evaluator {
         Ok(())
     }
 
-    /// `m_a e_b + m_b e_a + e_a e_b`; in a square the first two are one and the same, and `e^2` has every product of two
-    /// coefficients twice.
     fn product_noise(&self, a: &Ciphertext, b: &Ciphertext) -> Noise {
-        let (e_a, e_b) = (a.inner().noise(), b.inner().noise());
-        let left = Self::message_times(a.scale().log2(), a.bound(), e_b);
-        let right = Self::message_times(b.scale().log2(), b.bound(), e_a);
+        let of = |c: &Ciphertext| (c.scale(), c.bound(), c.inner().noise());
+        self.noise_of_product(of(a), of(b), std::ptr::eq(a, b))
+    }
+
+    /// `m_a e_b + m_b e_a + e_a e_b`, of scale, bound and noise of the factors; in a square the first two are one and the same, and `e^2` has
+    /// every product of two coefficients twice.
+    pub(crate) fn noise_of_product(
+        &self,
+        (scale_a, bound_a, e_a): (Scale, f64, Noise),
+        (scale_b, bound_b, e_b): (Scale, f64, Noise),
+        square: bool,
+    ) -> Noise {
+        let left = Self::message_times(scale_a.log2(), bound_a, e_b);
+        let right = Self::message_times(scale_b.log2(), bound_b, e_a);
         let both = e_a.times_polynomial(self.context().rlwe().degree(), e_b.log2_std());
-        if std::ptr::eq(a, b) { left.scaled(1.0).plus(both.scaled(0.5)) } else { left.plus(right).plus(both) }
+        if square { left.scaled(1.0).plus(both.scaled(0.5)) } else { left.plus(right).plus(both) }
     }
 }

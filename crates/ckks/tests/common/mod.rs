@@ -1,6 +1,8 @@
 //! Small insecure parameters, and what tests of the evaluator share.
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod exact;
+
 use std::sync::Arc;
 
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
@@ -28,6 +30,22 @@ pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
         specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
         sprout: Sprout::default(),
         gadget_rank: (depth + 1).div_ceil(2),
+        secret: SecretDistribution::Ternary,
+    })
+    .unwrap();
+    setup(parameters, rotations, Threads::single(), Scale::power_of_two(40))
+}
+
+/// `units` primes below 2^48 with the sprout of this name, and keys for `rotations` and conjugation. Insecure.
+pub fn grafted(log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -> Setup {
+    let degree = 1 << log_degree;
+    let primes = primes::ntt_primes(48, degree, units + 2, &[]).unwrap();
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units: primes[..units].to_vec(),
+        specials: primes[units..].to_vec(),
+        sprout: Sprout::named(sprout).unwrap(),
+        gadget_rank: (units + 2).div_ceil(2),
         secret: SecretDistribution::Ternary,
     })
     .unwrap();

@@ -1,0 +1,176 @@
+//! Arithmetic on tuples.
+
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
+
+use super::{Tuple, divided};
+use crate::{CkksError, Evaluator, Scale};
+
+impl Evaluator {
+    /// `a + b`, slot by slot.
+    ///
+    /// # Errors
+    /// When lengths, divisors, moduli, scales, slots or keys differ, or the sum does not fit the modulus.
+    pub fn tuple_add(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
+        const OPERATION: &str = "add tuples";
+        self.check_tuples(a, b, OPERATION)?;
+        self.check_scales(a.scale, b.scale, OPERATION)?;
+        let bound = a.bound + b.bound;
+        self.check_tuple_capacity(a, a.scale, bound, OPERATION)?;
+        let mut parts = a.parts.clone();
+        for (a, b) in parts.iter_mut().zip(&b.parts) {
+            self.context().rlwe().add_assign(a, b)?;
+        }
+        Ok(Tuple { parts, bound, noise: a.noise.plus(b.noise), low: a.low.plus(b.low), ..*a })
+    }
+
+    /// The tensor product (Def. D.1 for pairs): part `k` is the sum of `a_i b_{k-i}` over `i <= k`, each of three polynomials. The scale of its
+    /// recombination is `Delta_a Delta_b/q_div^{t-1}`; it lacks the terms `a_i b_j q_div^{t-1-i-j}` with `i + j >= t`, of which the first, about
+    /// [`Tuple::low`] squared over `q_div`, counts as noise.
+    ///
+    /// # Errors
+    /// When lengths, divisors, moduli, slots or keys differ, or the product does not fit the modulus.
+    pub fn tuple_tensor(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
+        const OPERATION: &str = "multiply tuples";
+        self.check_tuples(a, b, OPERATION)?;
+        let (rlwe, length, square) = (self.context().rlwe(), a.length(), std::ptr::eq(a, b));
+        let scale = divided(a.scale.times(b.scale), a.divisor, length - 1);
+        let bound = a.bound * b.bound;
+        self.check_tuple_capacity(a, scale, bound, OPERATION)?;
+        let mut parts = Vec::with_capacity(length);
+        let mut product = rlwe::Ciphertext::empty(rlwe);
+        for k in 0..length {
+            let mut sum = rlwe::Ciphertext::empty(rlwe);
+            for i in 0..=k {
+                let j = k - i;
+                if square && i > j {
+                    break;
+                }
+                let out = if i == 0 { &mut sum } else { &mut product };
+                rlwe.tensor_into(out, &a.parts[i], &b.parts[j])?;
+                if square && i < j {
+                    rlwe.mul_constant_assign(out, |q| 2 % q)?;
+                }
+                if i > 0 {
+                    rlwe.add_assign(&mut sum, &product)?;
+                }
+            }
+            parts.push(sum);
+        }
+        let over = |noise: Noise, power: usize| noise.scaled(-(power as f64) * (a.divisor as f64).log2());
+        let product = self.noise_of_product((a.scale, a.bound, a.noise), (b.scale, b.bound, b.noise), square);
+        let terms = 0.5 * ((length - 1) as f64 * if square { 2.0 } else { 1.0 }).log2();
+        let left_out = a.low.times_polynomial(rlwe.degree(), b.low.log2_std()).scaled(terms);
+        let (left, right) = (
+            Self::message_times(a.high_scale().log2(), a.bound, b.low),
+            Self::message_times(b.high_scale().log2(), b.bound, a.low),
+        );
+        let low = if square { left.scaled(1.0) } else { left.plus(right) };
+        let noise = over(product, length - 1).plus(over(left_out, 1));
+        Ok(Tuple { parts, scale, bound, noise, low, ..*a })
+    }
+
+    /// `Relin^t`: a tensor product back to two polynomials, at its modulus. Def. D.2 relinearises `q_div ct^` modulo `q_div Q` and takes it apart; here
+    /// each partial recombination is relinearised modulo `Q`, so that no larger modulus is needed, and the error of the recombination is that of
+    /// one relinearisation.
+    ///
+    /// # Errors
+    /// When it is not a tensor product, or the relinearisation key is missing.
+    pub fn tuple_relinearise(&self, a: &Tuple) -> Result<Tuple, CkksError> {
+        self.relinearise_to(a, a.modulus())
+    }
+
+    /// `RS^t`: every partial recombination `S_k` brought from the modulus `Q` to that which makes the scale nearest to `target`
+    /// ([`Evaluator::rescaled_modulus`]) by a rational rescale; for pairs Def. D.4. The recombination is off by the error of that
+    /// rescale and no other (Lemma D.5).
+    ///
+    /// # Errors
+    /// When it was made with other parameters.
+    pub fn tuple_rescale(&self, a: &Tuple, target: Scale) -> Result<Tuple, CkksError> {
+        let (from, to) = (a.modulus(), self.rescaled_modulus(a.modulus(), a.scale, target));
+        let rlwe = self.context().rlwe();
+        let mut partial = self.partial(a)?;
+        for sum in &mut partial {
+            let mut out = rlwe::Ciphertext::empty(rlwe);
+            rlwe.switch_ciphertext_into(&mut out, sum, to, 1)?;
+            *sum = out;
+        }
+        let rounding = if from == to { Noise::NONE } else { self.switch_noise() };
+        self.moved(a, partial, to, rounding)
+    }
+
+    /// `Mult^t`: the product, relinearised and rescaled to the scale nearest to `target`. Every partial recombination of the tensor product goes
+    /// through one relinearisation that ends modulo the new modulus: `t` key switches, and no modulus switch besides.
+    ///
+    /// With `M_` a bound on what the parts but the first decrypt to, `E` on the error of relinearisation and `Q'/Q` the quotient of the moduli, the
+    /// recombination differs from `(Q'/Q)/q_div^{t-1}` times the product of the recombinations, for pairs, by at most
+    /// `(N M_^2/q_div + E)(Q'/Q) + (h + 1)/2` for a secret of `|s|_1 = h` (Theorem D.6, where the factor `1/q_div` of the product is left unsaid).
+    ///
+    /// # Errors
+    /// As [`Evaluator::tuple_tensor`], and when the relinearisation key is missing.
+    pub fn tuple_mul(&self, a: &Tuple, b: &Tuple, target: Scale) -> Result<Tuple, CkksError> {
+        let tensor = self.tuple_tensor(a, b)?;
+        let to = self.rescaled_modulus(tensor.modulus(), tensor.scale, target);
+        self.relinearise_to(&tensor, to)
+    }
+
+    fn relinearise_to(&self, a: &Tuple, to: Modulus) -> Result<Tuple, CkksError> {
+        let rlwe = self.context().rlwe();
+        let mut partial = self.partial(a)?;
+        for sum in &mut partial {
+            let mut out = rlwe::Ciphertext::empty(rlwe);
+            rlwe.relinearise_into(&mut out, sum, self.keys(), to, 1)?;
+            *sum = out;
+        }
+        self.moved(a, partial, to, rlwe.key_switch_noise(a.modulus(), to, 1))
+    }
+
+    /// The tuple `a` whose partial recombinations were brought to the modulus `to`, each with the error `added`.
+    fn moved(
+        &self,
+        a: &Tuple,
+        partial: Vec<rlwe::Ciphertext>,
+        to: Modulus,
+        added: Noise,
+    ) -> Result<Tuple, CkksError> {
+        let down = self.log2(to) - self.log2(a.modulus());
+        let scale = self.switched_scale(a.scale, a.modulus(), to);
+        let parts = self.differences(partial, a.divisor)?;
+        let noise = a.noise.scaled(down).plus(added);
+        let low = a.low.scaled(down).plus(added.scaled((a.divisor as f64).log2()));
+        Ok(Tuple { parts, scale, noise, low, ..*a })
+    }
+
+    fn check_tuples(&self, a: &Tuple, b: &Tuple, operation: &'static str) -> Result<(), CkksError> {
+        if (a.length(), a.divisor) != (b.length(), b.divisor) {
+            let what = format!(
+                "a tuple of {} with divisor {} and one of {} with {}",
+                a.length(),
+                a.divisor,
+                b.length(),
+                b.divisor
+            );
+            return Err(CkksError::Argument { operation, what });
+        }
+        if a.slots != b.slots {
+            return Err(CkksError::SlotMismatch { operation, left: a.slots, right: b.slots });
+        }
+        self.context().rlwe().check_pair(&a.parts[0], &b.parts[0], operation)?;
+        Ok(())
+    }
+
+    /// Checks that values up to `bound` at `scale` fit the modulus of `a`.
+    fn check_tuple_capacity(
+        &self,
+        a: &Tuple,
+        scale: Scale,
+        bound: f64,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
+        let short = scale.log2() + bound.max(1.0).log2() + 1.0 - self.log2(a.modulus());
+        if short <= 0.0 {
+            return Ok(());
+        }
+        let have = a.capacity_bits(self.context());
+        Err(CkksError::Capacity { operation, need: have + short, have })
+    }
+}

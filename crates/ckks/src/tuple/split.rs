@@ -1,0 +1,100 @@
+//! From ciphertexts to tuples and back.
+
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
+
+use super::{Tuple, check_divisor, check_length, divided};
+use crate::{Ciphertext, CkksError, Evaluator};
+
+impl Evaluator {
+    /// The tuple of which these are the partial recombinations: ciphertexts `S_0, .., S_{t-1}` of the same values and modulus, `S_k` of scale
+    /// `Delta/q_div^{t-1-k}`. A client that encrypts its values at each of these scales makes a tuple that has the full modulus and the
+    /// precision of the last.
+    ///
+    /// # Errors
+    /// When keys, moduli or slots differ, or the scales are not these.
+    pub fn tuple(&self, partial: &[Ciphertext], divisor: u64) -> Result<Tuple, CkksError> {
+        const OPERATION: &str = "make a tuple";
+        check_length(partial.len(), OPERATION)?;
+        check_divisor(divisor, OPERATION)?;
+        for pair in partial.windows(2) {
+            self.check_slots(&pair[0], &pair[1], OPERATION)?;
+            self.check_scales(pair[0].scale().times_integer(divisor), pair[1].scale(), OPERATION)?;
+        }
+        let last = &partial[partial.len() - 1];
+        let noises = partial[..partial.len() - 1].iter().map(|c| c.inner().noise());
+        let low = noises.fold(Noise::NONE, |a, b| if a < b { b } else { a });
+        let parts = self.differences(partial.iter().map(|c| c.inner().clone()).collect(), divisor)?;
+        Ok(Tuple {
+            parts,
+            divisor,
+            scale: last.scale(),
+            slots: last.slots(),
+            bound: last.bound(),
+            noise: last.inner().noise(),
+            low: low.scaled((divisor as f64).log2()).plus(last.inner().noise()),
+        })
+    }
+
+    /// `DCP`: the tuple of `length` that `a`, of modulus `Q_0`, is, modulo a smaller `to = Q`: its partial recombinations are `a` adjusted to `Q` and to
+    /// the scales `Delta/q_div^k` ([`Evaluator::adjust`]). For pairs and `q_div = Q_0/Q` this is CCKS23 Def. 3.3, quotient and remainder by `q_div`.
+    ///
+    /// # Errors
+    /// [`CkksError::Capacity`] when `Q_0/Q` is too small: `q_div^{t-1}` where it is a multiple of that, `2^-5 Delta` or so where it is not.
+    pub fn dcp(&self, a: &Ciphertext, divisor: u64, length: usize, to: Modulus) -> Result<Tuple, CkksError> {
+        check_length(length, "decompose into a tuple")?;
+        check_divisor(divisor, "decompose into a tuple")?;
+        let partial: Vec<Ciphertext> = (0..length)
+            .map(|k| self.adjust(a, to, divided(a.scale(), divisor, length - 1 - k)))
+            .collect::<Result<_, _>>()?;
+        self.tuple(&partial, divisor)
+    }
+
+    /// `RCB`: the recombination `q_div^{t-1} ct_0 + .. + ct_{t-1}`, a ciphertext of the tuple's modulus and scale. Nothing is rounded.
+    ///
+    /// # Errors
+    /// When it was made with other parameters, or is a tensor product that was not relinearised.
+    pub fn rcb(&self, a: &Tuple) -> Result<Ciphertext, CkksError> {
+        const OPERATION: &str = "recombine a tuple";
+        let mut sum = self.partial(a)?.pop().expect("a tuple has at least two parts");
+        if sum.parts().len() != 2 {
+            let have = sum.parts().len();
+            return Err(rlwe::RlweError::Parts { operation: OPERATION, have, need: 2 }.into());
+        }
+        sum.set_noise(a.noise);
+        Ciphertext::from_parts(self.context(), sum, a.scale, a.slots, a.bound)
+    }
+
+    /// The partial recombinations `S_0, .., S_{t-1}`.
+    pub(super) fn partial(&self, a: &Tuple) -> Result<Vec<rlwe::Ciphertext>, CkksError> {
+        let rlwe = self.context().rlwe();
+        let mut all: Vec<rlwe::Ciphertext> = Vec::with_capacity(a.length());
+        for part in &a.parts {
+            let sum = match all.last() {
+                None => part.clone(),
+                Some(before) => {
+                    let mut sum = before.clone();
+                    rlwe.mul_constant_assign(&mut sum, |q| a.divisor % q)?;
+                    rlwe.add_assign(&mut sum, part)?;
+                    sum
+                }
+            };
+            all.push(sum);
+        }
+        Ok(all)
+    }
+
+    /// The parts `S_k - q_div S_{k-1}` of a tuple.
+    pub(super) fn differences(
+        &self,
+        mut partial: Vec<rlwe::Ciphertext>,
+        divisor: u64,
+    ) -> Result<Vec<rlwe::Ciphertext>, CkksError> {
+        let rlwe = self.context().rlwe();
+        for k in (1..partial.len()).rev() {
+            let mut before = partial[k - 1].clone();
+            rlwe.mul_constant_assign(&mut before, |q| divisor % q)?;
+            rlwe.sub_assign(&mut partial[k], &before)?;
+        }
+        Ok(partial)
+    }
+}
