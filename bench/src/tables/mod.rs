@@ -8,6 +8,7 @@ mod ntt;
 mod ops;
 mod pairs;
 mod she;
+mod word;
 
 use serde::Serialize;
 
@@ -32,7 +33,8 @@ pub struct Table {
 }
 
 /// Every table there is.
-const ALL: &[Table] = &[ntt::TABLE, ops::TABLE, she::TABLE, graft_4::TABLE, graft_12::TABLE, hk20::TABLE];
+const ALL: &[Table] =
+    &[ntt::TABLE, ops::TABLE, she::TABLE, graft_4::TABLE, graft_12::TABLE, word::TABLE, hk20::TABLE];
 
 /// The table of that name.
 ///
