@@ -5,7 +5,7 @@ use hippocrene_rlwe::{SecretDistribution, Sprout};
 
 use super::{
     Table,
-    pairs::{self, Pair},
+    pairs::{PAIRS, Pair},
 };
 use crate::{
     Result,
@@ -36,14 +36,14 @@ const RATIONAL: f64 = 1.5;
 
 impl Pair {
     fn rows(&self, session: &mut Session, kernel: Kernel) -> Result<Vec<Row>> {
-        let simple = Scheme::new(&self.simple, kernel, 0)?;
-        let grafted = Scheme::new(&self.grafted, kernel, 0)?;
+        let simple = Scheme::of(self.parameters("sim")?, kernel, 0)?;
+        let grafted = Scheme::of(self.parameters("gra")?, kernel, 0)?;
         let ((from, to), (grafted_from, grafted_to)) =
             (self.simple_ends(), self.grafted_ends(grafted.context.parameters()));
         let sides = [Side::new(simple, from, to)?, Side::new(grafted, grafted_from, grafted_to)?];
         let operations = [Side::tensor, Side::key_switch, Side::multiply, Side::rescale, Side::drop_unit];
         let [tensor, key_switch, multiply, rescale, drop_unit] =
-            compare(session, self.simple.log_n, sides, operations)?;
+            compare(session, self.log_n, sides, operations)?;
         let (simple, grafted) = (self.paper_name("sim"), self.paper_name("gra"));
         let how = if kernel == session.kernel { String::new() } else { format!(", kernel {kernel}") };
         let mut rows = Vec::new();
@@ -136,7 +136,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut kernels = vec![session.kernel, Kernel::Portable];
     kernels.dedup();
     for kernel in kernels {
-        for pair in pairs::pairs() {
+        for pair in PAIRS {
             rows.extend(pair.rows(session, kernel)?);
         }
     }

@@ -1,7 +1,9 @@
 //! The tables, one file each.
 
 mod graft_12;
+mod graft_2;
 mod graft_4;
+mod graft_5;
 mod hk20;
 mod key_switch;
 mod ntt;
@@ -33,8 +35,17 @@ pub struct Table {
 }
 
 /// Every table there is.
-const ALL: &[Table] =
-    &[ntt::TABLE, ops::TABLE, she::TABLE, graft_4::TABLE, graft_12::TABLE, word::TABLE, hk20::TABLE];
+const ALL: &[Table] = &[
+    ntt::TABLE,
+    ops::TABLE,
+    she::TABLE,
+    graft_2::TABLE,
+    graft_4::TABLE,
+    graft_5::TABLE,
+    graft_12::TABLE,
+    word::TABLE,
+    hk20::TABLE,
+];
 
 /// The table of that name.
 ///
