@@ -4,7 +4,7 @@ use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
 
-use crate::encoder::EncodeError;
+use crate::{BigFloatError, encoder::EncodeError};
 
 /// Everything that can go wrong with encrypted approximate numbers. Each message names the operation, what it had and what it
 /// needed.
@@ -17,6 +17,9 @@ pub enum CkksError {
     /// Values cannot be encoded or decoded.
     #[error(transparent)]
     Encode(#[from] EncodeError),
+    /// A number of many bits is out of range.
+    #[error(transparent)]
+    BigFloat(#[from] BigFloatError),
     /// The modulus is used up.
     #[error(
         "{operation} needs {need:.1} bits of capacity, {have:.1} are left: bootstrap first or start with a larger modulus"

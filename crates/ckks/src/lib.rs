@@ -1,6 +1,7 @@
 //! CKKS: arithmetic on encrypted vectors of real and complex numbers (Cheon, Kim, Kim, Song, ePrint 2016/421), in full RNS form with
 //! hybrid key switching (HK20).
 
+mod big_float;
 mod ciphertext;
 pub mod circuits;
 mod context;
@@ -11,6 +12,7 @@ mod flood;
 mod scale;
 pub mod tuple;
 
+pub use big_float::{BigFloat, BigFloatError};
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 pub use context::{Context, Values};
 pub use error::CkksError;

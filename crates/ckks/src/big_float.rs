@@ -1,0 +1,499 @@
+//! Real numbers of more than 53 bits.
+
+use std::{cmp::Ordering, fmt, str::FromStr};
+
+use arrayvec::ArrayVec;
+use dashu_float::{FBig, round::mode::HalfEven};
+use dashu_int::{IBig, Word};
+use num_bigint::{BigInt, BigUint, Sign};
+use thiserror::Error;
+use zeroize::Zeroize;
+
+use crate::Scale;
+
+/// The number type of the library that [`BigFloat`] stands on: for arithmetic.
+pub type Inner = FBig<HalfEven, 2>;
+
+/// A finite real number `mantissa 2^exponent` with up to [`BigFloat::PRECISION`] bits of mantissa: what goes into slots and comes out of
+/// them where the 53 bits of `f64` are too few.
+///
+/// Numbers below `2^65536` are possible, and those below `2^-65536` are zero. There is no NaN and no infinity. The arithmetic is that of the
+/// library `dashu-float`: [`BigFloat::into_inner`] gives a number that computes with [`BigFloat::PRECISION`] bits, rounded to nearest. Decimal
+/// notation goes through integers here, since the library's conversion between bases (0.6) can be wrong by more than the last digit. Numbers
+/// are wiped when they are dropped.
+///
+/// ```
+/// use hippocrene_ckks::BigFloat;
+///
+/// let tenth: BigFloat = "0.1".parse()?;
+/// assert_eq!(tenth.to_f64(), 0.1);
+/// assert_eq!(tenth.to_decimal(40), "1e-1");
+/// assert_eq!(BigFloat::try_from(0.1)?.to_decimal(30), "1.00000000000000005551115123126e-1");
+/// let seventh = BigFloat::try_from(tenth.into_inner() / 7)?;
+/// assert_eq!(seventh.to_decimal(30), "1.42857142857142857142857142857e-2");
+/// # Ok::<(), hippocrene_ckks::BigFloatError>(())
+/// ```
+#[derive(Clone, PartialEq, PartialOrd)]
+pub struct BigFloat(Inner);
+
+/// Why something is not a [`BigFloat`].
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum BigFloatError {
+    /// NaN or infinite.
+    #[error("{value} is not a finite number")]
+    NotFinite {
+        /// The number.
+        value: f64,
+    },
+    /// A number that is too large.
+    #[error("a number of about 2^{bits} is too large: numbers below 2^{} are possible", BigFloat::MAX_BITS)]
+    TooLarge {
+        /// Its logarithm, rounded up.
+        bits: i64,
+    },
+    /// Not a number in decimal notation.
+    #[error("{text:?} is not a decimal number such as -1.25 or 6.02e23")]
+    Decimal {
+        /// The text, up to its first 64 characters.
+        text: String,
+    },
+}
+
+impl BigFloat {
+    /// How many bits of mantissa are kept.
+    pub const PRECISION: usize = 512;
+
+    /// Absolute values are below two to this.
+    pub const MAX_BITS: i64 = 1 << 16;
+
+    /// The number zero.
+    pub fn zero() -> Self {
+        BigFloat(Inner::ZERO)
+    }
+
+    /// `mantissa 2^exponent`, rounded to nearest, ties to even, if the mantissa has more than [`BigFloat::PRECISION`] bits.
+    ///
+    /// # Errors
+    /// [`BigFloatError::TooLarge`].
+    pub fn from_parts(mantissa: &BigInt, exponent: i64) -> Result<Self, BigFloatError> {
+        if mantissa.sign() == Sign::NoSign {
+            return Ok(Self::zero());
+        }
+        let bits = i64::try_from(mantissa.bits()).unwrap_or(i64::MAX).saturating_add(exponent);
+        match isize::try_from(exponent) {
+            _ if bits <= -Self::MAX_BITS => Ok(Self::zero()),
+            Ok(exponent) if bits <= Self::MAX_BITS => Self::try_from(Inner::from_parts(
+                IBig::from_le_bytes(&mantissa.to_signed_bytes_le()),
+                exponent,
+            )),
+            _ => Err(BigFloatError::TooLarge { bits }),
+        }
+    }
+
+    /// `(mantissa, exponent)`, the mantissa odd; `(0, 0)` for zero.
+    pub fn to_parts(&self) -> (BigInt, i64) {
+        let repr = self.0.repr();
+        (BigInt::from_signed_bytes_le(&repr.significand().to_le_bytes()), repr.exponent() as i64)
+    }
+
+    /// The sign, the words of an unsigned integer, lowest first, and the exponent of two that it is multiplied by.
+    pub(crate) fn to_words(&self) -> (bool, ArrayVec<u64, 8>, i64) {
+        const PER_WORD: usize = (64 / Word::BITS) as usize;
+        let (sign, words) = self.0.repr().significand().as_sign_words();
+        let join = |words: &[Word]| {
+            words.iter().rev().fold(0, |sum, &word| sum << Word::BITS | u128::from(word)) as u64
+        };
+        let words = words.chunks(PER_WORD).map(join).collect();
+        (sign == dashu_int::Sign::Negative, words, self.0.repr().exponent() as i64)
+    }
+
+    /// `(-1)^negative magnitude 2^exponent`, the magnitude given by its words, lowest first.
+    pub(crate) fn from_words(
+        negative: bool,
+        magnitude: &[u64],
+        exponent: i64,
+    ) -> Result<Self, BigFloatError> {
+        let bytes: ArrayVec<u8, 128> = magnitude.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let sign = if negative { Sign::Minus } else { Sign::Plus };
+        Self::from_parts(&BigInt::from_bytes_le(sign, &bytes), exponent)
+    }
+
+    /// The number as one of the library `dashu-float`, with a precision of [`BigFloat::PRECISION`] bits.
+    pub fn into_inner(mut self) -> Inner {
+        std::mem::replace(&mut self.0, Inner::ZERO)
+    }
+
+    /// The nearest `f64`, ties to even; infinite where there is none.
+    pub fn to_f64(&self) -> f64 {
+        self.0.to_f64().value()
+    }
+
+    /// Whether it is zero.
+    pub fn is_zero(&self) -> bool {
+        self.0.repr().significand().is_zero()
+    }
+
+    /// The least `e` for which the absolute value is below `2^e`; `None` for zero.
+    pub fn log2_ceil(&self) -> Option<i64> {
+        (!self.is_zero()).then(|| bits_of(self.0.repr().digits(), self.0.repr().exponent()))
+    }
+
+    /// The integer nearest to `self scale`, exactly; halves are rounded away from zero.
+    ///
+    /// # Errors
+    /// [`BigFloatError::TooLarge`] when it is not below `2^`[`BigFloat::MAX_BITS`].
+    pub fn scaled(&self, scale: Scale) -> Result<BigInt, BigFloatError> {
+        let (mantissa, exponent) = self.to_parts();
+        let (scale, scale_exponent) = scale.to_parts();
+        let product = mantissa * scale;
+        let shift = exponent + i64::from(scale_exponent);
+        let bits = product.bits() as i64 + shift;
+        if bits > Self::MAX_BITS {
+            return Err(BigFloatError::TooLarge { bits });
+        }
+        if bits < 0 || product.sign() == Sign::NoSign {
+            return Ok(BigInt::ZERO);
+        }
+        // From here on no shift is longer than MAX_BITS, or than the product.
+        if shift >= 0 {
+            return Ok(product << shift);
+        }
+        let (sign, magnitude) = product.into_parts();
+        Ok(BigInt::from_biguint(sign, ((magnitude >> (-shift - 1)) + 1u8) >> 1))
+    }
+
+    /// In decimal, rounded to nearest to `digits` significant digits (at least 1), ties to even: `-1.25e-3`, without zeros at the end.
+    /// Python's `Decimal` and `float`, `mpmath` and this type read it.
+    pub fn to_decimal(&self, digits: usize) -> String {
+        let Some(top) = self.log2_ceil() else { return "0".into() };
+        let (mantissa, exponent) = self.to_parts();
+        let digits = i64::try_from(digits.max(1)).unwrap_or(i64::MAX);
+        // The place of the first digit, or of the second: then there is one digit too many, and it is done again.
+        let mut place = ((top - 1) as f64 * std::f64::consts::LOG10_2).floor() as i64;
+        let text = loop {
+            let text = nearest(rational(mantissa.magnitude(), exponent, digits - 1 - place)).to_string();
+            if text.len() as i64 <= digits {
+                break text;
+            }
+            place += 1;
+        };
+        let (first, rest) = text.split_at(1);
+        let rest = rest.trim_end_matches('0');
+        let sign = if mantissa.sign() == Sign::Minus { "-" } else { "" };
+        let point = if rest.is_empty() { "" } else { "." };
+        format!("{sign}{first}{point}{rest}e{place}")
+    }
+}
+
+/// It may be what a client encrypts or has decrypted. (What the library computes with on the way is not wiped.)
+impl Drop for BigFloat {
+    fn drop(&mut self) {
+        self.0.zeroize();
+    }
+}
+
+impl Default for BigFloat {
+    fn default() -> Self {
+        Self::zero()
+    }
+}
+
+/// With enough digits that reading them gives the number again, up to an error of a quarter of its last bit.
+impl fmt::Display for BigFloat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bits = self.0.repr().digits();
+        // 10^(digits - 1) > 2^(bits + 1).
+        f.write_str(&self.to_decimal(2 + (bits + 1) * 30103 / 100_000))
+    }
+}
+
+impl fmt::Debug for BigFloat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Rounds to [`BigFloat::PRECISION`] bits.
+impl TryFrom<Inner> for BigFloat {
+    type Error = BigFloatError;
+
+    fn try_from(value: Inner) -> Result<Self, BigFloatError> {
+        if value.repr().is_infinite() {
+            return Err(BigFloatError::NotFinite { value: value.to_f64().value() });
+        }
+        if value.repr().significand().is_zero() {
+            return Ok(Self::zero());
+        }
+        let rounded = value.with_precision(Self::PRECISION).value();
+        match bits_of(rounded.repr().digits(), rounded.repr().exponent()) {
+            bits if bits > Self::MAX_BITS => Err(BigFloatError::TooLarge { bits }),
+            bits if bits <= -Self::MAX_BITS => Ok(Self::zero()),
+            _ => Ok(BigFloat(rounded)),
+        }
+    }
+}
+
+/// Exact.
+impl TryFrom<f64> for BigFloat {
+    type Error = BigFloatError;
+
+    fn try_from(value: f64) -> Result<Self, BigFloatError> {
+        let number = Inner::try_from(value).map_err(|_| BigFloatError::NotFinite { value })?;
+        BigFloat::try_from(number).map_err(|_| BigFloatError::NotFinite { value })
+    }
+}
+
+/// Exact up to [`BigFloat::PRECISION`] bits.
+impl From<i64> for BigFloat {
+    fn from(value: i64) -> Self {
+        BigFloat(Inner::from_parts(value.into(), 0).with_precision(Self::PRECISION).value())
+    }
+}
+
+/// Decimal notation, rounded to nearest.
+impl FromStr for BigFloat {
+    type Err = BigFloatError;
+
+    fn from_str(text: &str) -> Result<Self, BigFloatError> {
+        let wrong = || BigFloatError::Decimal { text: text.chars().take(64).collect() };
+        // The library takes more than is said here: other marks of the exponent, and marks between digits.
+        if !text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
+            return Err(wrong());
+        }
+        let decimal: FBig<HalfEven, 10> = text.parse().map_err(|_| wrong())?;
+        if decimal.repr().significand().is_zero() {
+            return Ok(Self::zero());
+        }
+        // Far outside the range nothing is converted, which could take long.
+        let digits = bits_of(decimal.repr().digits(), decimal.repr().exponent());
+        let bits = (digits as f64 * std::f64::consts::LOG2_10) as i64;
+        if bits < -2 * Self::MAX_BITS {
+            return Ok(Self::zero());
+        }
+        if bits > 2 * Self::MAX_BITS {
+            return Err(BigFloatError::TooLarge { bits });
+        }
+        let tens = decimal.repr().exponent() as i64;
+        let mantissa = BigInt::from_signed_bytes_le(&decimal.repr().significand().to_le_bytes());
+        let (sign, magnitude) = mantissa.into_parts();
+        // The quotient has a few bits more than are kept, and below them one that says whether there is a remainder.
+        let twos = Self::PRECISION as i64 + 8 - bits;
+        let (numerator, denominator) = rational(&magnitude, twos, tens);
+        let mut quotient: BigUint = (&numerator / &denominator) << 1;
+        quotient.set_bit(0, &quotient * &denominator != numerator << 1);
+        Self::from_parts(&BigInt::from_biguint(sign, quotient), -twos - 1)
+    }
+}
+
+/// `magnitude 2^twos 10^tens` as a quotient of integers.
+fn rational(magnitude: &BigUint, twos: i64, tens: i64) -> (BigUint, BigUint) {
+    let five = |power: i64| BigUint::from(5u8).pow(power.max(0) as u32);
+    let twos = twos + tens;
+    ((magnitude * five(tens)) << twos.max(0), five(-tens) << (-twos).max(0))
+}
+
+/// A quotient rounded to nearest, ties to even.
+fn nearest((numerator, denominator): (BigUint, BigUint)) -> BigUint {
+    let quotient = &numerator / &denominator;
+    let twice: BigUint = (numerator - &quotient * &denominator) << 1;
+    let up = match twice.cmp(&denominator) {
+        Ordering::Less => false,
+        Ordering::Equal => quotient.bit(0),
+        Ordering::Greater => true,
+    };
+    quotient + u8::from(up)
+}
+
+/// How many digits are before the point.
+fn bits_of(digits: usize, exponent: isize) -> i64 {
+    i64::try_from(digits).unwrap_or(i64::MAX).saturating_add(exponent as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// `numerator / denominator` rounded to nearest, ties to even, to `bits` bits, as `(mantissa, exponent)`.
+    fn rounded(numerator: &BigUint, denominator: &BigUint, bits: u64) -> (BigUint, i64) {
+        let mut exponent = numerator.bits() as i64 - denominator.bits() as i64 - bits as i64;
+        loop {
+            let (n, d) = if exponent >= 0 {
+                (numerator.clone(), denominator << exponent)
+            } else {
+                (numerator << -exponent, denominator.clone())
+            };
+            let (mut q, r) = (&n / &d, &n % &d);
+            if q.bits() > bits {
+                exponent += 1;
+                continue;
+            }
+            let twice = r << 1;
+            if twice > d || (twice == d && q.bit(0)) {
+                q += 1u8;
+            }
+            return (q, exponent);
+        }
+    }
+
+    fn float() -> impl Strategy<Value = BigFloat> {
+        (prop::collection::vec(any::<u32>(), 0..20), any::<bool>(), -700i64..700).prop_map(
+            |(words, minus, exponent)| {
+                let sign = if minus { Sign::Minus } else { Sign::Plus };
+                BigFloat::from_parts(&BigInt::new(sign, words), exponent).unwrap()
+            },
+        )
+    }
+
+    proptest! {
+        #[test]
+        fn decimal_text_is_read_to_nearest(
+            digits in "[0-9]{1,200}", point in 0usize..200, exponent in -400i32..400, minus: bool,
+        ) {
+            let point = point % (digits.len() + 1);
+            let sign = if minus { "-" } else { "" };
+            let text = format!("{sign}{}.{}e{exponent}", &digits[..point], &digits[point..]);
+            let have: BigFloat = text.parse().unwrap();
+            let integer: BigUint = digits.parse().unwrap();
+            if integer == BigUint::ZERO {
+                prop_assert!(have.is_zero());
+                return Ok(());
+            }
+            let ten = |e: i32| BigUint::from(10u8).pow(e.max(0) as u32);
+            let exponent = exponent - (digits.len() - point) as i32;
+            let (mantissa, exponent) = rounded(&(integer * ten(exponent)), &ten(-exponent), BigFloat::PRECISION as u64);
+            let want = BigFloat::from_parts(&BigInt::from_biguint(if minus { Sign::Minus } else { Sign::Plus }, mantissa), exponent).unwrap();
+            prop_assert_eq!(have, want);
+        }
+
+        #[test]
+        fn decimal_text_is_written_to_nearest(x in float(), digits in 1usize..200) {
+            let text = x.to_decimal(digits);
+            if x.is_zero() {
+                prop_assert_eq!(text, "0");
+                return Ok(());
+            }
+            let (head, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+            let (whole, fraction) = head.split_once('.').unwrap_or((head, ""));
+            let exponent = exponent.parse::<i64>().unwrap() - fraction.len() as i64;
+            let integer: BigInt = format!("{whole}{fraction}").parse().unwrap();
+            prop_assert!(whole.trim_start_matches('-').len() == 1 && whole != "0");
+            prop_assert!(fraction.len() < digits && !fraction.ends_with('0'));
+            // |x - text| <= 10^last / 2, last the place of the last of all digits asked for.
+            let last = exponent + fraction.len() as i64 - (digits as i64 - 1);
+            let power = |base: u8, e: i64| BigInt::from(base).pow(e.max(0) as u32);
+            let (m, e) = x.to_parts();
+            // Everything times 2^max(-e, 0) 10^max(-least, 0).
+            let least = exponent.min(last);
+            let exact = &m * power(2, e) * power(10, -least);
+            let written = integer * power(2, -e) * power(10, exponent) * power(10, exponent.min(0) - least.min(0));
+            let unit = power(2, -e) * power(10, last) * power(10, last.min(0) - least.min(0));
+            let difference = exact - written;
+            prop_assert!(BigInt::from(difference.magnitude() * 2u8) <= unit, "{} is not {:?}", text, x);
+        }
+
+        #[test]
+        fn what_is_written_is_read_again(x in float()) {
+            let read: BigFloat = x.to_string().parse().unwrap();
+            let bits = x.0.repr().digits().max(1);
+            prop_assert_eq!(read.into_inner().with_precision(bits).value(), x.into_inner());
+        }
+
+        #[test]
+        fn parts_and_words_come_back(x in float(), y in any::<f64>(), i: i64) {
+            let (m, e) = x.to_parts();
+            prop_assert_eq!(BigFloat::from_parts(&m, e).unwrap(), x.clone());
+            prop_assert_eq!(BigFloat::from(i).to_parts(), BigFloat::from_parts(&i.into(), 0).unwrap().to_parts());
+            match BigFloat::try_from(y) {
+                Ok(big) => prop_assert_eq!(big.to_f64(), y),
+                Err(error) => prop_assert!(!y.is_finite(), "{}", error),
+            }
+            // The library's f64 nearest to the number, against the standard library's reading of many digits of it.
+            prop_assert_eq!(x.to_f64(), x.to_decimal(400).parse::<f64>().unwrap());
+        }
+
+        #[test]
+        fn scaled_is_the_nearest_integer(x in float(), mantissa in any::<u128>(), exponent in -900i32..200) {
+            let scale = Scale::from_parts(mantissa | 1 << 127, exponent).unwrap();
+            let have = x.scaled(scale).unwrap();
+            let (m, e) = x.to_parts();
+            let (product, shift) = (m * (mantissa | 1 << 127), e + i64::from(exponent));
+            let difference = if shift >= 0 { (product << shift) - have } else { product - (have << -shift) };
+            let half = if shift >= 0 { BigUint::ZERO } else { BigUint::from(1u8) << (-shift - 1) };
+            prop_assert!(*difference.magnitude() <= half);
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_number_is_named() {
+        for text in [
+            "",
+            "nan",
+            "inf",
+            "-Infinity",
+            "1_000",
+            "1@3",
+            "0x10",
+            "1e",
+            "e5",
+            ".",
+            "--1",
+            "1.2.3",
+            "é",
+            "1e5.5",
+            "1 ",
+        ] {
+            let error = text.parse::<BigFloat>().unwrap_err();
+            assert_eq!(error, BigFloatError::Decimal { text: text.into() });
+        }
+        let message = "nan".parse::<BigFloat>().unwrap_err().to_string();
+        assert_eq!(message, "\"nan\" is not a decimal number such as -1.25 or 6.02e23");
+        for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert!(matches!(BigFloat::try_from(bad), Err(BigFloatError::NotFinite { .. })));
+        }
+    }
+
+    #[test]
+    fn the_range_ends_at_a_power_of_two() {
+        let one = BigInt::from(1u8);
+        assert!(matches!(BigFloat::from_parts(&one, 65536), Err(BigFloatError::TooLarge { bits: 65537 })));
+        assert!(matches!(BigFloat::from_parts(&one, i64::MAX), Err(BigFloatError::TooLarge { .. })));
+        assert_eq!(BigFloat::from_parts(&one, 65535).unwrap().log2_ceil(), Some(65536));
+        assert_eq!(BigFloat::from_parts(&one, -65536).unwrap().log2_ceil(), Some(-65535));
+        // 2^-221 = 2.967..e-67, of which the library makes 7e-66.
+        assert_eq!(BigFloat::from_parts(&one, -221).unwrap().to_decimal(1), "3e-67");
+        assert_eq!(BigFloat::from(99_951).to_decimal(3), "1e5");
+        for exponent in [-65537, i64::MIN] {
+            assert!(BigFloat::from_parts(&one, exponent).unwrap().is_zero());
+        }
+        // Rounding up to 2^65536 is out of range as well.
+        let ones = (BigInt::from(1u8) << 600) - 1;
+        assert!(matches!(
+            BigFloat::from_parts(&ones, 65536 - 600),
+            Err(BigFloatError::TooLarge { bits: 65537 })
+        ));
+        assert_eq!(BigFloat::zero().log2_ceil(), None);
+
+        for text in ["1e19729", "1e9223372036854775807", "123e1000000000000"] {
+            assert!(matches!(text.parse::<BigFloat>(), Err(BigFloatError::TooLarge { .. })), "{text}");
+        }
+        for text in ["1e-20000", "1e-9223372036854775807", "0e9223372036854775807", "-0", "0.000"] {
+            assert!(text.parse::<BigFloat>().unwrap().is_zero(), "{text}");
+        }
+        assert_eq!("1e19728".parse::<BigFloat>().unwrap().to_decimal(3), "1e19728");
+        let large = BigFloat::from(3).scaled(Scale::power_of_two(1 << 17));
+        assert!(matches!(large, Err(BigFloatError::TooLarge { bits: 131074 })));
+    }
+
+    #[test]
+    fn halves_are_rounded_away_from_zero() {
+        let at =
+            |c: f64, bits: i32| BigFloat::try_from(c).unwrap().scaled(Scale::power_of_two(bits)).unwrap();
+        assert_eq!([at(1.5, 0), at(-1.25, 3), at(0.5, 0)], [2, -10, 1].map(BigInt::from));
+        assert_eq!([at(-0.5, 0), at(0.49, 0), at(0.0, 40)], [-1, 0, 0].map(BigInt::from));
+        assert_eq!(at(3.0, 200), BigInt::from(3) << 200);
+        assert_eq!(at(0.75, -1), BigInt::ZERO);
+    }
+}
