@@ -2,11 +2,11 @@
 
 use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise};
-use num_complex::Complex64;
+use num_complex::{Complex, Complex64};
 use zeroize::Zeroize;
 
 use crate::{
-    Ciphertext, CkksError, Plaintext, Scale,
+    BigFloat, Ciphertext, CkksError, Plaintext, Scale,
     ciphertext::SeededCiphertext,
     encoder::{Encoder, IntegerPolynomial},
     flood::{self, MAX_LOG2_STD},
@@ -29,6 +29,10 @@ pub enum Values<'a> {
     Real(&'a [f64]),
     /// Complex numbers.
     Complex(&'a [Complex64]),
+    /// Real numbers of more than 53 bits. They take several times as long to encode: [`crate::encoder`] has the accuracy.
+    Big(&'a [BigFloat]),
+    /// Complex numbers of more than 53 bits.
+    BigComplex(&'a [Complex<BigFloat>]),
 }
 
 impl Values<'_> {
@@ -37,6 +41,8 @@ impl Values<'_> {
         match self {
             Values::Real(v) => v.len(),
             Values::Complex(v) => v.len(),
+            Values::Big(v) => v.len(),
+            Values::BigComplex(v) => v.len(),
         }
     }
 
@@ -45,12 +51,21 @@ impl Values<'_> {
         self.len() == 0
     }
 
-    /// The largest absolute value; 0 when there is none.
+    /// The largest absolute value, as the nearest `f64` (or one of its neighbours); 0 when there is none.
     pub fn bound(&self) -> f64 {
         match self {
             Values::Real(v) => v.iter().fold(0.0, |b, x| b.max(x.abs())),
             Values::Complex(v) => v.iter().map(|x| x.norm()).fold(0.0, f64::max),
+            Values::Big(v) => v.iter().map(BigFloat::to_f64).fold(0.0, |b, x| b.max(x.abs())),
+            Values::BigComplex(v) => {
+                v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64()).norm()).fold(0.0, f64::max)
+            }
         }
+    }
+
+    /// Whether they are complex numbers.
+    pub fn is_complex(&self) -> bool {
+        matches!(self, Values::Complex(_) | Values::BigComplex(_))
     }
 }
 
@@ -63,6 +78,18 @@ impl<'a> From<&'a [f64]> for Values<'a> {
 impl<'a> From<&'a [Complex64]> for Values<'a> {
     fn from(values: &'a [Complex64]) -> Self {
         Values::Complex(values)
+    }
+}
+
+impl<'a> From<&'a [BigFloat]> for Values<'a> {
+    fn from(values: &'a [BigFloat]) -> Self {
+        Values::Big(values)
+    }
+}
+
+impl<'a> From<&'a [Complex<BigFloat>]> for Values<'a> {
+    fn from(values: &'a [Complex<BigFloat>]) -> Self {
+        Values::BigComplex(values)
     }
 }
 
@@ -120,6 +147,8 @@ impl Context {
         match values {
             Values::Real(v) => encoder.quantise_real(v, slots, scale.to_f64(), bits, &mut integers)?,
             Values::Complex(v) => encoder.quantise_complex(v, slots, scale.to_f64(), bits, &mut integers)?,
+            Values::Big(v) => encoder.quantise_big_real(v, slots, scale, bits, &mut integers)?,
+            Values::BigComplex(v) => encoder.quantise_big_complex(v, slots, scale, bits, &mut integers)?,
         }
         let mut poly = self.rlwe.zero(modulus, Domain::Evaluation);
         poly.for_each_limb(self.rlwe.threads(), |k, limb| {
@@ -149,6 +178,27 @@ impl Context {
         let mut out = vec![Complex64::ZERO; plaintext.slots()];
         self.encoder.decode_complex(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;
         Ok(out)
+    }
+
+    /// The real parts of the slots of a plaintext, with all the bits that it has: see [`Encoder::decode_big_real`]. They are relative to
+    /// [`Plaintext::scale`], which is exact itself to `2^-127` for each operation that it went through.
+    ///
+    /// # Errors
+    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold.
+    pub fn decode_big_real(&self, plaintext: &Plaintext) -> Result<Vec<BigFloat>, CkksError> {
+        let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
+        let (poly, scale, slots) = (plaintext.poly(), plaintext.scale(), plaintext.slots());
+        Ok(self.encoder.decode_big_real(poly, &rings, scale, None, slots)?)
+    }
+
+    /// The slots of a plaintext, with all the bits that it has: see [`Context::decode_big_real`].
+    ///
+    /// # Errors
+    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold.
+    pub fn decode_big_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex<BigFloat>>, CkksError> {
+        let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
+        let (poly, scale, slots) = (plaintext.poly(), plaintext.scale(), plaintext.slots());
+        Ok(self.encoder.decode_big_complex(poly, &rings, scale, None, slots)?)
     }
 
     /// Encrypts under the secret key; half of the ciphertext is a seed.

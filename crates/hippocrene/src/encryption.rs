@@ -38,15 +38,18 @@ pub(crate) fn encrypt_elements(
     let bodies = match values {
         Values::Real(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Real(v), encrypt),
         Values::Complex(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Complex(v), encrypt),
+        Values::Big(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Big(v), encrypt),
+        Values::BigComplex(v) => {
+            encrypt_slots(session, layout.scatter(v), |v| Values::BigComplex(v), encrypt)
+        }
     }?;
-    let complex = matches!(values, Values::Complex(_));
-    let array = EncryptedArray::from_parts(layout, complex, true, bodies)
+    let array = EncryptedArray::from_parts(layout, values.is_complex(), true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
     array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))
 }
 
 /// One body for each ciphertext's slots, which are wiped.
-fn encrypt_slots<T: Copy + Default>(
+fn encrypt_slots<T: Clone + Default>(
     session: &Session,
     mut slots: Vec<Vec<T>>,
     wrap: impl Fn(&[T]) -> Values<'_>,
@@ -61,8 +64,9 @@ fn encrypt_slots<T: Copy + Default>(
     bodies
 }
 
-/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out.
-pub(crate) fn wipe<T: Copy + Default>(slots: &mut [Vec<T>]) {
+/// Overwrites copies of what a client encrypts or has decrypted, as far as a compiler can be kept from leaving that out. Numbers on the
+/// heap wipe themselves when they are dropped.
+pub(crate) fn wipe<T: Clone + Default>(slots: &mut [Vec<T>]) {
     for slots in slots {
         slots.fill(T::default());
         std::hint::black_box(slots);

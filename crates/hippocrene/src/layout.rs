@@ -124,17 +124,17 @@ impl Layout {
     }
 
     /// The slots of each ciphertext for the elements `values` in row-major order; slots that hold no element are `T::default()`.
-    pub fn scatter<T: Copy + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
+    pub fn scatter<T: Clone + Default>(&self, values: &[T]) -> Vec<Vec<T>> {
         let mut out = vec![vec![T::default(); self.slots]; self.ciphertexts()];
-        for (position, &value) in self.positions().zip(values) {
-            out[position / self.slots][position % self.slots] = value;
+        for (position, value) in self.positions().zip(values) {
+            out[position / self.slots][position % self.slots].clone_from(value);
         }
         out
     }
 
     /// The elements in row-major order, from the slots of each ciphertext.
-    pub fn gather<T: Copy>(&self, slots: &[Vec<T>]) -> Vec<T> {
-        self.positions().map(|p| slots[p / self.slots][p % self.slots]).collect()
+    pub fn gather<T: Clone>(&self, slots: &[Vec<T>]) -> Vec<T> {
+        self.positions().map(|p| slots[p / self.slots][p % self.slots].clone()).collect()
     }
 
     /// The layout without axis `axis`: what a sum along it leaves.

@@ -2,10 +2,12 @@
 
 use std::{
     borrow::Borrow,
+    ops::Range,
     sync::{Arc, PoisonError},
 };
 
-use hippocrene_ring::{Domain, Poly, ResidueRing};
+use aligned_vec::{AVec, ConstAlign};
+use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing};
 use num_complex::Complex64;
 
 use super::{
@@ -22,7 +24,7 @@ const KEPT: usize = 64;
 const CHECK: f64 = 40.0;
 
 /// What coefficients are likely to be below, in bits above the scale.
-const HEADROOM: f64 = 24.0;
+pub(super) const HEADROOM: f64 = 24.0;
 
 impl Encoder {
     /// The real parts of the slots of `plaintext`, divided by `scale`, of which `out.len()` are read (its slot count).
@@ -87,8 +89,26 @@ impl Encoder {
         slots: usize,
         scratch: &mut Scratch,
     ) -> Result<(), EncodeError> {
-        self.check_slots(slots)?;
         check_scale(scale)?;
+        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
+        let Scratch { coefficients, blocks, weights, .. } = scratch;
+        let halves = (&mut coefficients.re[..slots], &mut coefficients.im[..slots]);
+        let mut doubles = Doubles { kernel: self.kernel, scale, weights, halves };
+        self.recombine(plaintext, rings, likely_bits, slots, blocks, &mut doubles)
+    }
+
+    /// Recombines the coefficients that `slots` slots have: as many limbs as coefficients of `likely_bits` bits need are read at first, then
+    /// all if they are larger.
+    pub(super) fn recombine<R: Borrow<ResidueRing>>(
+        &self,
+        plaintext: &Poly,
+        rings: &[R],
+        likely_bits: f64,
+        slots: usize,
+        blocks: &mut AVec<u64, ConstAlign<64>>,
+        out: &mut impl Recombined,
+    ) -> Result<(), EncodeError> {
+        self.check_slots(slots)?;
         self.check_rings(rings)?;
         for (what, have, need) in [
             ("coefficients", plaintext.degree(), self.degree),
@@ -98,18 +118,19 @@ impl Encoder {
                 return Err(EncodeError::Shape { what, have, need });
             }
         }
-        let likely_bits = magnitude_bits.unwrap_or(scale.log2() + HEADROOM);
-        if let Some((enough, read)) = limbs_for(rings, likely_bits) {
+        if let Some((enough, read)) = limbs_for(rings, likely_bits)
+            && read < rings.len()
+        {
             let rings = &rings[..read];
             let used = self.with_coefficients(plaintext, rings, |limbs| {
-                self.recombine(limbs, rings, scale, slots, scratch)
+                self.recombine_limbs(limbs, rings, slots, blocks, out)
             })?;
             if used <= enough {
                 return Ok(());
             }
         }
         self.with_coefficients(plaintext, rings, |limbs| {
-            self.recombine(limbs, rings, scale, slots, scratch)
+            self.recombine_limbs(limbs, rings, slots, blocks, out)
         })?;
         Ok(())
     }
@@ -133,35 +154,34 @@ impl Encoder {
         work(copy.as_slice())
     }
 
-    /// The coefficients that `slots` slots have, over `scale`; returns how many mixed-radix digits the largest of them needs.
-    fn recombine<R: Borrow<ResidueRing>>(
+    /// Recombines the coefficients that `slots` slots have from these limbs; returns how many mixed-radix digits the largest of
+    /// them needs.
+    fn recombine_limbs<R: Borrow<ResidueRing>>(
         &self,
         limbs: &[u64],
         rings: &[R],
-        scale: f64,
         slots: usize,
-        scratch: &mut Scratch,
+        blocks: &mut AVec<u64, ConstAlign<64>>,
+        out: &mut impl Recombined,
     ) -> Result<usize, EncodeError> {
-        let radix = self.mixed_radix(rings)?;
-        let weights = &mut scratch.weights;
-        radix.weights(scale, weights);
-        scratch.blocks.resize(rings.len() * BLOCK, 0);
-        let blocks = &mut scratch.blocks[..rings.len() * BLOCK];
+        // An even modulus comes first: see `mixed_radix`.
+        let order = even_first(rings);
+        let limbs: Vec<&[u64]> =
+            order.iter().map(|&i| &limbs[i * self.degree..(i + 1) * self.degree]).collect();
+        let rings: Vec<&ResidueRing> = order.iter().map(|&i| rings[i].borrow()).collect();
+        let radix = self.mixed_radix(&rings)?;
+        out.begin(&radix);
+        blocks.resize(rings.len() * BLOCK, 0);
         let gap = self.degree / (2 * slots);
         let mut most = 1;
-        let halves = [&mut scratch.coefficients.re[..slots], &mut scratch.coefficients.im[..slots]];
-        for (half, out) in halves.into_iter().enumerate() {
-            for (index, out) in out.chunks_mut(BLOCK).enumerate() {
-                let start = (half * slots + index * BLOCK) * gap;
-                for (limb, block) in limbs.chunks_exact(self.degree).zip(blocks.chunks_exact_mut(BLOCK)) {
-                    gather(&mut block[..out.len()], &limb[start..], gap);
+        for half in 0..2 {
+            for start in (0..slots).step_by(BLOCK) {
+                let length = BLOCK.min(slots - start);
+                for (limb, block) in limbs.iter().zip(blocks.chunks_exact_mut(BLOCK)) {
+                    gather(&mut block[..length], &limb[(half * slots + start) * gap..], gap);
                 }
-                let count = radix.digits(self.kernel, rings, blocks, out.len().next_multiple_of(8));
-                if weights[count - 1].is_infinite() {
-                    let bits = rings[..count - 1].iter().map(|ring| ring.borrow().log2()).sum::<f64>();
-                    return Err(EncodeError::OutOfRange { bits: bits - scale.log2() });
-                }
-                radix.evaluate(self.kernel, blocks, count, weights, out);
+                let count = radix.digits(self.kernel, &rings, blocks, length.next_multiple_of(8));
+                out.block(&radix, blocks, count, half, start..start + length)?;
                 most = most.max(count);
             }
         }
@@ -181,6 +201,59 @@ impl Encoder {
         kept.push(new.clone());
         Ok(new)
     }
+}
+
+/// Where recombined coefficients go.
+pub(super) trait Recombined {
+    /// Coefficients modulo the product of these moduli will follow. It may be said again, with more moduli, when they were not enough.
+    fn begin(&mut self, radix: &MixedRadix);
+
+    /// Takes the coefficients at `places` of a half (0: the lower one) as their first `count` digits, one block each.
+    fn block(
+        &mut self,
+        radix: &MixedRadix,
+        digits: &[u64],
+        count: usize,
+        half: usize,
+        places: Range<usize>,
+    ) -> Result<(), EncodeError>;
+}
+
+/// Coefficients over a scale, as `f64`.
+struct Doubles<'a> {
+    kernel: Kernel,
+    scale: f64,
+    weights: &'a mut Vec<f64>,
+    halves: (&'a mut [f64], &'a mut [f64]),
+}
+
+impl Recombined for Doubles<'_> {
+    fn begin(&mut self, radix: &MixedRadix) {
+        radix.weights(self.scale, self.weights);
+    }
+
+    fn block(
+        &mut self,
+        radix: &MixedRadix,
+        digits: &[u64],
+        count: usize,
+        half: usize,
+        places: Range<usize>,
+    ) -> Result<(), EncodeError> {
+        if self.weights[count - 1].is_infinite() {
+            return Err(EncodeError::OutOfRange { bits: radix.log2(count - 1) - self.scale.log2() });
+        }
+        let out = if half == 0 { &mut *self.halves.0 } else { &mut *self.halves.1 };
+        radix.evaluate(self.kernel, digits, count, self.weights, &mut out[places]);
+        Ok(())
+    }
+}
+
+/// The order in which digits are taken: that of the limbs, but an even modulus first.
+fn even_first<R: Borrow<ResidueRing>>(rings: &[R]) -> Vec<usize> {
+    let is_even = |&i: &usize| rings[i].borrow().modulus().is_multiple_of(2);
+    let (even, odd): (Vec<usize>, Vec<usize>) = (0..rings.len()).partition(is_even);
+    [even, odd].concat()
 }
 
 /// Every `gap`-th of `from`.

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use hippocrene_ring::{Domain, Poly, ResidueRing, arith::pow_mod};
 use num_complex::Complex64;
 
-use super::{EncodeError, Encoder, IntegerPolynomial, round, scratch::Scratch};
+use super::{EncodeError, Encoder, IntegerPolynomial, integer::DIGIT_BITS, round, scratch::Scratch};
 
 /// Coefficients up to `2^62` are kept to the unit.
 const INTEGER_BITS: i32 = 62;
@@ -70,8 +70,7 @@ impl Encoder {
         self.pool.lend(|scratch| {
             self.load_real(values, slots, scratch)?;
             self.quantise(slots, scale, modulus_bits, scratch)?;
-            std::mem::swap(&mut scratch.integers, out);
-            scratch.integers.coefficients.resize(self.degree, 0);
+            self.hand_over(scratch, out);
             Ok(())
         })
     }
@@ -91,8 +90,7 @@ impl Encoder {
         self.pool.lend(|scratch| {
             self.load_complex(values, slots, scratch)?;
             self.quantise(slots, scale, modulus_bits, scratch)?;
-            std::mem::swap(&mut scratch.integers, out);
-            scratch.integers.coefficients.resize(self.degree, 0);
+            self.hand_over(scratch, out);
             Ok(())
         })
     }
@@ -112,10 +110,22 @@ impl Encoder {
                 return Err(EncodeError::Shape { what: "coefficients", have, need: self.degree });
             }
         }
-        ring.elementwise().from_signed(out, &plaintext.coefficients);
+        let kernel = ring.elementwise();
+        let mut digits = plaintext.digits().rev();
+        kernel.from_signed(out, digits.next().unwrap_or_default());
+        if !plaintext.higher.is_empty() {
+            // Horner's rule, from the highest digits down.
+            let base = ring.scalar(pow_mod(2, u64::from(DIGIT_BITS), ring.modulus()));
+            let mut digit = self.limbs.take(1, Domain::Coefficient);
+            for digits in digits {
+                kernel.mul_scalar_assign(out, &base);
+                kernel.from_signed(digit.limb_mut(0), digits);
+                kernel.add_assign(out, digit.limb(0));
+            }
+        }
         if plaintext.shift > 0 {
             let unit = pow_mod(2, u64::from(plaintext.shift), ring.modulus());
-            ring.elementwise().mul_scalar_assign(out, &ring.scalar(unit));
+            kernel.mul_scalar_assign(out, &ring.scalar(unit));
         }
         ring.ntt().forward(out);
         Ok(())
@@ -136,6 +146,13 @@ impl Encoder {
             .iter()
             .zip(out.limbs_mut())
             .try_for_each(|(ring, limb)| self.reduce(plaintext, ring.borrow(), limb))
+    }
+
+    /// Exchanges what was quantised, which has one digit for each coefficient, with `out`.
+    fn hand_over(&self, scratch: &mut Scratch, out: &mut IntegerPolynomial) {
+        std::mem::swap(&mut scratch.integers, out);
+        scratch.integers.coefficients.resize(self.degree, 0);
+        scratch.integers.set_digit_count(1);
     }
 
     fn load_real(&self, values: &[f64], slots: usize, scratch: &mut Scratch) -> Result<(), EncodeError> {
@@ -227,7 +244,7 @@ pub(super) fn check_scale(scale: f64) -> Result<(), EncodeError> {
     if scale.is_finite() && scale > 0.0 { Ok(()) } else { Err(EncodeError::Scale { scale }) }
 }
 
-fn check_count(values: usize, slots: usize) -> Result<(), EncodeError> {
+pub(super) fn check_count(values: usize, slots: usize) -> Result<(), EncodeError> {
     if values <= slots { Ok(()) } else { Err(EncodeError::TooManyValues { values, slots }) }
 }
 

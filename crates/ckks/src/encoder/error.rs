@@ -3,6 +3,8 @@
 use hippocrene_ring::RingError;
 use thiserror::Error;
 
+use crate::BigFloatError;
+
 /// Why values cannot be encoded, or a plaintext cannot be decoded.
 #[derive(Debug, Clone, PartialEq, Error)]
 #[non_exhaustive]
@@ -70,6 +72,9 @@ pub enum EncodeError {
         /// `log2` of the coefficients over the scale, rounded down to a limb.
         bits: f64,
     },
+    /// The decoded values lie outside the range of [`BigFloat`].
+    #[error("decode: {0}")]
+    Number(#[from] BigFloatError),
     /// The ring cannot be built.
     #[error(transparent)]
     Ring(#[from] RingError),

@@ -5,6 +5,9 @@
 //! speaking of (each term is at least as large as all below it together), so in `f64` it comes out with a relative error of
 //! a few 2^-53, however much larger `Q` is: a small message is not lost in a large modulus, and big integers are not needed.
 //!
+//! One modulus may be even, and then it comes first: the numbers that such digits stand for are `[-Q/2, Q/2)` just when every
+//! modulus after the first is odd. (With 2 as the last of two moduli they would be `-3 q_0/2 .. q_0/2`.)
+//!
 //! The digits are found unsigned, with `m + sum_j floor(q_j/2) q_0 ... q_(j-1)` in place of `m`.
 
 use std::borrow::Borrow;
@@ -64,6 +67,21 @@ impl MixedRadix {
     pub(super) fn is_for<R: Borrow<ResidueRing>>(&self, rings: &[R]) -> bool {
         self.moduli.len() == rings.len()
             && self.moduli.iter().zip(rings).all(|(&q, ring)| q == ring.borrow().modulus())
+    }
+
+    /// The moduli.
+    pub(super) fn moduli(&self) -> &[u64] {
+        &self.moduli
+    }
+
+    /// `floor(q_j/2)`: what is taken from each unsigned digit.
+    pub(super) fn halves(&self) -> &[u64] {
+        &self.halves
+    }
+
+    /// `log2` of the product of the first `count` moduli.
+    pub(super) fn log2(&self, count: usize) -> f64 {
+        self.moduli[..count].iter().map(|&q| (q as f64).log2()).sum()
     }
 
     /// The weights `q_0 ... q_(j-1) / scale` of the digits; infinite from 2^900 on.

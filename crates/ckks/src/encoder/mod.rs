@@ -9,6 +9,10 @@
 //! The special FFT has a relative error of about 2^-52 (of the root mean square), so plaintexts are accurate to the unit for
 //! scaled values up to about 2^50; above, scales still work (up to the modulus), but values keep the 53 bits of `f64`.
 //!
+//! Numbers of more bits ([`crate::BigFloat`]) take another road ([`Encoder::quantise_big_real`], [`Encoder::decode_big_real`]), on which
+//! plaintexts are exact to the unit up to about 2^280. It is slower (`hippocrene-bench ops` has both), and made for scales above 2^50;
+//! below, `f64` holds all that a plaintext does.
+//!
 //! # Time
 //! How long an encoding or a decoding takes depends on the magnitude of the largest value (its size decides whether coefficients take one
 //! word or more, and how many limbs are read back), and on nothing else of the values.
@@ -18,6 +22,7 @@
 //! rest on no library function: the same vector gives the same plaintext, and the same plaintext the same vector, bit by
 //! bit, whatever the kernel and the CPU.
 
+mod big;
 mod butterfly;
 mod decode;
 mod double_double;
@@ -43,6 +48,7 @@ use hippocrene_ring::{Kernel, ResidueRing, RingError, scratch::ScratchPool};
 pub use error::EncodeError;
 pub use integer::IntegerPolynomial;
 
+use big::Tables;
 use fft::SpecialFft;
 use mixed_radix::MixedRadix;
 use scratch::Pool;
@@ -74,6 +80,7 @@ pub struct Encoder {
     degree: usize,
     kernel: Kernel,
     fft: SpecialFft,
+    big: Tables,
     pool: Pool,
     limbs: ScratchPool,
     mixed_radix: Mutex<Vec<Arc<MixedRadix>>>,
@@ -97,6 +104,7 @@ impl Encoder {
             degree,
             kernel,
             fft: SpecialFft::new(degree.ilog2() - 1, kernel),
+            big: Tables::new(degree.ilog2() - 1),
             pool: Pool::new(degree),
             limbs: ScratchPool::new(degree),
             mixed_radix: Mutex::new(Vec::new()),

@@ -1,6 +1,7 @@
 //! The encoder against the definition, against itself on every kernel, and against what plaintexts are for.
 
-use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, arith::signed_mod, primes};
+use hippocrene_ring::{Domain, Kernel, Poly, ResidueRing, RnsBasis, arith::signed_mod, primes};
+use num_bigint::BigInt;
 use num_complex::Complex64;
 use proptest::prelude::*;
 
@@ -10,6 +11,7 @@ use super::{
     fft::{SpecialFft, Split},
     roots::power_of_five,
 };
+use crate::{BigFloat, Scale};
 
 /// `exp(2 pi i t / order)` in double-double, by quarter turns and the series.
 fn root(t: usize, order: usize) -> (DoubleDouble, DoubleDouble) {
@@ -436,6 +438,96 @@ proptest! {
                 let want = want as f64 / 1024.0;
                 prop_assert!((have - want).abs() <= want.abs() * 2f64.powi(-50), "{} is not {}", have, want);
             }
+        }
+    }
+}
+
+/// A prime, a product of two primes and a power of two; so many bits in all.
+fn grafted(degree: usize, exponent: u32, kernel: Kernel) -> (Vec<ResidueRing>, f64) {
+    let small = primes::ntt_primes(25, degree, 2, &[]).unwrap();
+    let rings = vec![
+        ResidueRing::prime(primes::ntt_primes(40, degree, 1, &[]).unwrap()[0], degree, kernel).unwrap(),
+        ResidueRing::composite(&small, degree, kernel).unwrap(),
+        ResidueRing::power_of_two(exponent, degree, kernel).unwrap(),
+    ];
+    let bits = rings.iter().map(ResidueRing::log2).sum();
+    (rings, bits)
+}
+
+#[test]
+fn integers_come_back_up_to_half_of_any_modulus() {
+    // One slot of ring degree 16 is coefficient 0 plus i times coefficient 8.
+    let encoder = Encoder::new(16, Kernel::Portable).unwrap();
+    for exponent in [1, 2, 15, 30, 60] {
+        let (rings, _) = grafted(16, exponent, Kernel::Portable);
+        for subset in [&rings[..], &rings[1..], &rings[2..]] {
+            let basis = RnsBasis::new(&subset.iter().map(ResidueRing::modulus).collect::<Vec<_>>()).unwrap();
+            let half: BigInt = BigInt::from(basis.product().clone()) >> 1;
+            let quarter: BigInt = half.clone() >> 1usize;
+            let ends =
+                [-half.clone(), half.clone() - 1u8, -quarter.clone(), quarter, 1u8 - half, BigInt::ZERO];
+            for (low, high) in ends.iter().zip(ends.iter().rev()) {
+                let mut poly = Poly::zero(16, subset.len(), Domain::Coefficient);
+                for (place, x) in [(0, low), (8, high)] {
+                    let mut residues = vec![0; subset.len()];
+                    basis.decompose(x, &mut residues);
+                    residues.iter().enumerate().for_each(|(i, &r)| poly.limb_mut(i)[place] = r);
+                }
+                let scale = Scale::power_of_two(10);
+                let exact = encoder.decode_big_complex(&poly, subset, scale, Some(3.0), 1).unwrap();
+                assert_eq!(exact[0].re, BigFloat::from_parts(low, -10).unwrap());
+                assert_eq!(exact[0].im, BigFloat::from_parts(high, -10).unwrap());
+                let mut out = [Complex64::default()];
+                encoder.decode_complex(&poly, subset, 1024.0, Some(3.0), &mut out).unwrap();
+                for (have, want) in [(out[0].re, &exact[0].re), (out[0].im, &exact[0].im)] {
+                    let want = want.to_f64();
+                    assert!((have - want).abs() <= want.abs() * 2f64.powi(-50), "{have} is not {want}");
+                }
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_modulus_will_do(
+        log_degree in 4u32..=10, fewer in 0u32..=9, exponent in 1u32..=60, scale_bits in 30i32..86, kernel in 0usize..8, seed in 0u64..1000,
+    ) {
+        let degree = 1usize << log_degree;
+        let slots = (degree / 2) >> fewer.min(log_degree - 1);
+        let kernel = Kernel::supported().nth(kernel % Kernel::supported().count()).unwrap();
+        let encoder = Encoder::new(degree, kernel).unwrap();
+        let (rings, bits) = grafted(degree, exponent, kernel);
+        let values = complex_noise(slots, seed);
+        let big: Vec<_> = values
+            .iter()
+            .map(|z| num_complex::Complex { re: BigFloat::try_from(z.re).unwrap(), im: BigFloat::try_from(z.im).unwrap() })
+            .collect();
+
+        let scale = f64::from(scale_bits).exp2();
+        let tolerance = (2.0 * slots as f64).sqrt() * 6.0 / scale + 2f64.powi(-46);
+        let mut poly = empty(degree);
+        encoder.encode_complex(&values, slots, scale, &rings, &mut poly).unwrap();
+        let mut out = vec![Complex64::default(); slots];
+        encoder.decode_complex(&poly, &rings, scale, None, &mut out).unwrap();
+        for (have, want) in out.iter().zip(&values) {
+            prop_assert!((have - want).norm() < tolerance, "{} is not {}", have, want);
+        }
+
+        let scale = Scale::power_of_two(scale_bits);
+        let mut integers = IntegerPolynomial::zero(degree);
+        encoder.quantise_big_complex(&big, slots, scale, bits, &mut integers).unwrap();
+        for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
+            encoder.reduce(&integers, ring, limb).unwrap();
+        }
+        // The result is the same in `f64` but for its own rounding, and exact to the plaintext's.
+        encoder.decode_complex(&poly, &rings, scale.to_f64(), None, &mut out).unwrap();
+        let exact = encoder.decode_big_complex(&poly, &rings, scale, None, slots).unwrap();
+        for ((have, exact), want) in out.iter().zip(&exact).zip(&values) {
+            let exact = Complex64::new(exact.re.to_f64(), exact.im.to_f64());
+            prop_assert!((have - exact).norm() < 2f64.powi(-46) && (exact - want).norm() < tolerance);
         }
     }
 }

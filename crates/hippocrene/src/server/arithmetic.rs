@@ -1,5 +1,7 @@
 //! Element by element.
 
+use std::borrow::Cow;
+
 use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
 
 use super::Server;
@@ -203,25 +205,14 @@ impl Server {
             return Err(Error::shape(operation, format!("{} numbers for shape {:?}", p.len(), a.shape())));
         }
         let ciphertexts = a.expanded(&self.session);
+        let layout = a.layout();
         let out = match p {
-            Values::Real(v) => {
-                let slots = a.layout().scatter(v);
-                ciphertexts
-                    .iter()
-                    .zip(&slots)
-                    .map(|(x, s)| f(x, Values::Real(s)))
-                    .collect::<Result<Vec<_>, _>>()
-            }
-            Values::Complex(v) => {
-                let slots = a.layout().scatter(v);
-                ciphertexts
-                    .iter()
-                    .zip(&slots)
-                    .map(|(x, s)| f(x, Values::Complex(s)))
-                    .collect::<Result<Vec<_>, _>>()
-            }
+            Values::Real(v) => each(&ciphertexts, &layout.scatter(v), Values::Real, f),
+            Values::Complex(v) => each(&ciphertexts, &layout.scatter(v), Values::Complex, f),
+            Values::Big(v) => each(&ciphertexts, &layout.scatter(v), Values::Big, f),
+            Values::BigComplex(v) => each(&ciphertexts, &layout.scatter(v), Values::BigComplex, f),
         }?;
-        let complex = a.is_complex() || matches!(p, Values::Complex(_));
+        let complex = a.is_complex() || p.is_complex();
         Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
     }
 
@@ -232,4 +223,14 @@ impl Server {
     fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, Error> {
         Ok(self.evaluator.rescale(x, self.scale())?)
     }
+}
+
+/// `f` of every ciphertext and its slots' worth of numbers.
+fn each<'v, T>(
+    ciphertexts: &[Cow<'_, Ciphertext>],
+    slots: &'v [Vec<T>],
+    wrap: impl Fn(&'v [T]) -> Values<'v>,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
+) -> Result<Vec<Ciphertext>, Error> {
+    ciphertexts.iter().zip(slots).map(|(x, s)| f(x, wrap(s))).collect()
 }

@@ -1,0 +1,168 @@
+//! From numbers of many bits to plaintexts.
+
+use num_complex::Complex;
+use zeroize::Zeroizing;
+
+use super::{
+    super::{EncodeError, Encoder, IntegerPolynomial, encode::check_count, integer::DIGIT_BITS},
+    fft::{self, Fft},
+    fixed::{Fixed, Point, bit_length, shifted},
+    with_words, words_for,
+};
+use crate::{BigFloat, Scale};
+
+impl Encoder {
+    /// [`Encoder::quantise_real`] for numbers of many bits: each coefficient is within `1/2 + 2^-8` of the exact one, as long as the
+    /// largest scaled value is below `2^290 / slots`; beyond that, within `2^-290 slots` of the largest scaled value.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_real`].
+    pub fn quantise_big_real(
+        &self,
+        values: &[BigFloat],
+        slots: usize,
+        scale: Scale,
+        modulus_bits: f64,
+        out: &mut IntegerPolynomial,
+    ) -> Result<(), EncodeError> {
+        self.quantise_big(values.iter().map(|x| [Some(x), None]), slots, scale, modulus_bits, out)
+    }
+
+    /// [`Encoder::quantise_big_real`] for complex values.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode_real`].
+    pub fn quantise_big_complex(
+        &self,
+        values: &[Complex<BigFloat>],
+        slots: usize,
+        scale: Scale,
+        modulus_bits: f64,
+        out: &mut IntegerPolynomial,
+    ) -> Result<(), EncodeError> {
+        self.quantise_big(values.iter().map(|z| [Some(&z.re), Some(&z.im)]), slots, scale, modulus_bits, out)
+    }
+
+    fn quantise_big<'a>(
+        &self,
+        values: impl ExactSizeIterator<Item = [Option<&'a BigFloat>; 2]> + Clone,
+        slots: usize,
+        scale: Scale,
+        modulus_bits: f64,
+        out: &mut IntegerPolynomial,
+    ) -> Result<(), EncodeError> {
+        self.check_slots(slots)?;
+        check_count(values.len(), slots)?;
+        *out = IntegerPolynomial::zero(self.degree);
+        // All parts are below 2^top.
+        let Some(top) = values.clone().flatten().flatten().filter_map(BigFloat::log2_ceil).max() else {
+            return Ok(());
+        };
+        let log = i64::from(slots.ilog2());
+        // A unit, before the division by the number of slots, is at most 2^-10 of one of the result.
+        let words = words_for(top + scale.log2().ceil() as i64 + 10 + 3 + log);
+        with_words!(&self.big, words, |fft| {
+            let (points, unit) = transformed(&fft, values.clone(), slots, top);
+            let quantised = Quantised { points: &points, unit: unit - log, scale };
+            let needed_bits = quantised.needed_bits();
+            if needed_bits > modulus_bits {
+                let value = values.flatten().flatten().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
+                return Err(EncodeError::TooLarge {
+                    value,
+                    scale_bits: scale.log2(),
+                    needed_bits,
+                    modulus_bits,
+                });
+            }
+            quantised.write(self.degree / (2 * slots), out);
+            Ok(())
+        })
+    }
+}
+
+/// The inverse transform of values below `2^top`: `slots` times the coefficients, in order, and `u` where they are in units of `2^u`. A sum
+/// of all values has room, with a bit to spare, and so the largest value has `64 W - 3 - log2(slots)` bits; what comes
+/// out is off by at most `4 slots` units.
+fn transformed<'a, const W: usize>(
+    fft: &Fft<'_, W>,
+    values: impl Iterator<Item = [Option<&'a BigFloat>; 2]>,
+    slots: usize,
+    top: i64,
+) -> (Zeroizing<Vec<Point<W>>>, i64) {
+    let unit = top - (64 * W as i64 - 3 - i64::from(slots.ilog2()));
+    let fixed = |x: Option<&BigFloat>| match x {
+        Some(x) => {
+            let (negative, words, exponent) = x.to_words();
+            Fixed::from_shifted(negative, &words, exponent - unit)
+        }
+        None => Fixed::ZERO,
+    };
+    let mut points = Zeroizing::new(Vec::with_capacity(slots));
+    points.extend(values.map(|[re, im]| Point { re: fixed(re), im: fixed(im) }));
+    points.resize(slots, Point::default());
+    fft::reverse(&mut points);
+    fft.inverse(&mut points);
+    (points, unit)
+}
+
+/// Coefficients in units of `2^unit`, to be multiplied by `scale`.
+struct Quantised<'a, const W: usize> {
+    points: &'a [Point<W>],
+    unit: i64,
+    scale: Scale,
+}
+
+impl<const W: usize> Quantised<'_, W> {
+    fn largest(&self) -> [u64; W] {
+        let parts = self.points.iter().flat_map(|z| [z.re.magnitude(), z.im.magnitude()]);
+        parts.max_by(|a, b| a.iter().rev().cmp(b.iter().rev())).unwrap_or([0; W])
+    }
+
+    /// `log2` of the least modulus that would do.
+    fn needed_bits(&self) -> f64 {
+        let largest = self.largest();
+        let low = bit_length(&largest) - 64;
+        let mut top = [0];
+        shifted(&mut top, &largest, -low.max(0));
+        // What rounds up to 2^64 is 0 here.
+        let top = if top[0] == 0 && low > 0 { 64.0 } else { (top[0] as f64).log2() };
+        let magnitude = top + (low.max(0) + self.unit) as f64 + self.scale.log2();
+        // A centred representative needs one bit more; the last term covers the rounding of these very numbers.
+        magnitude.max(0.0) + 1.0 + 1e-9
+    }
+
+    /// Multiplies by the scale, rounds, and writes the digits of every `gap`-th coefficient.
+    fn write(&self, gap: usize, out: &mut IntegerPolynomial) {
+        let (mantissa, exponent) = self.scale.to_parts();
+        let mantissa = [mantissa as u64, (mantissa >> 64) as u64];
+        // Of the product, W words are kept at most.
+        let shift = self.unit + i64::from(exponent);
+        let dropped = (-shift).max(128);
+        out.shift = (shift + dropped) as u32;
+
+        let (mut product, mut integer) = (Zeroizing::new([0; 8]), Zeroizing::new([0; 8]));
+        multiply(&mut product[..W + 2], &self.largest(), &mantissa);
+        shifted(&mut integer[..], &product[..W + 2], -dropped);
+        out.set_digit_count((bit_length(&integer[..]) as usize).div_ceil(DIGIT_BITS as usize));
+        for (k, z) in self.points.iter().enumerate() {
+            for (part, index) in [(z.re, k * gap), (z.im, (k + self.points.len()) * gap)] {
+                multiply(&mut product[..W + 2], &part.magnitude(), &mantissa);
+                shifted(&mut integer[..], &product[..W + 2], -dropped);
+                out.set(index, part.is_negative(), &integer[..]);
+            }
+        }
+    }
+}
+
+/// `out = a b`, unsigned; `out` is as long as both together.
+pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64]) {
+    out.fill(0);
+    for (i, &a) in a.iter().enumerate() {
+        let mut carry = 0;
+        for (out, &b) in out[i..].iter_mut().zip(b) {
+            let t = u128::from(a) * u128::from(b) + u128::from(*out) + u128::from(carry);
+            (*out, carry) = (t as u64, (t >> 64) as u64);
+        }
+        out[i + b.len()] = carry;
+    }
+}
