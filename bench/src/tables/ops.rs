@@ -4,10 +4,10 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use hippocrene::{Family, PRESETS, Preset};
 use hippocrene_ckks::{
-    Ciphertext, Evaluator, Values,
+    BigFloat, Ciphertext, Context, Evaluator, Plaintext, Scale, Values,
     circuits::{LinearTransform, Polynomial},
 };
-use hippocrene_rlwe::{EvaluationKeys, PublicKey, SecretKey};
+use hippocrene_rlwe::{EvaluationKeys, Modulus, PublicKey, SecretKey};
 
 use super::{Table, key_switch};
 use crate::{
@@ -33,6 +33,8 @@ const HOISTED: usize = 8;
 /// How many slots are summed, and the size of the matrix.
 const SUMMED: usize = 64;
 const MATRIX: usize = 16;
+/// `log2` of the scale of numbers of many bits.
+const FINE: i32 = 120;
 /// The degree of the polynomial: depth 3, which every preset has.
 const DEGREE: usize = 7;
 
@@ -89,6 +91,34 @@ impl Bench {
     }
 }
 
+/// Numbers of many bits, and a plaintext of them that was encrypted and decrypted.
+struct Fine {
+    values: Vec<BigFloat>,
+    decrypted: Plaintext,
+}
+
+impl Fine {
+    /// `None` where the scale does not fit the modulus.
+    fn new(bench: &Bench) -> Result<Option<Self>> {
+        let context = bench.session.context();
+        let top = context.parameters().top();
+        if context.parameters().log2(top) < f64::from(FINE) + 10.0 {
+            return Ok(None);
+        }
+        // Fractions with all the bits that there are.
+        let fraction =
+            |i: usize| BigFloat::try_from(BigFloat::from(i as i64 % 1000 - 500).into_inner() / 1501);
+        let values = (0..context.max_slots()).map(fraction).collect::<std::result::Result<Vec<_>, _>>()?;
+        let plain = Self::encode(context, &values, top)?;
+        let decrypted = context.decrypt(&bench.secret, &context.encrypt_public(&bench.public, &plain)?)?;
+        Ok(Some(Fine { values, decrypted }))
+    }
+
+    fn encode(context: &Context, values: &[BigFloat], modulus: Modulus) -> Result<Plaintext> {
+        Ok(context.encode(Values::Big(values), values.len(), Scale::power_of_two(FINE), modulus)?)
+    }
+}
+
 /// Every operation at one preset.
 fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let bench = Bench::new(preset)?;
@@ -98,6 +128,7 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
     let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
     let (a, b) = (context.encrypt_public(public, &plain)?, context.encrypt_public(public, &plain)?);
+    let fine = Fine::new(&bench)?;
     let unscaled = evaluator.mul(&a, &b)?;
     let lower = evaluator.mul_rescale(&a, &b, scale)?;
     let decrypted = context.decrypt(secret, &a)?;
@@ -114,6 +145,11 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     });
     works.add("encode", || Ok(context.encode(Values::from(&values[..]), slots, scale, top).map(drop)?));
     works.add("decode", || Ok(context.decode_real(&decrypted).map(drop)?));
+    if let Some(fine) = &fine {
+        works.add(format!("encode at 2^{FINE}"), || Fine::encode(context, &fine.values, top).map(drop));
+        works
+            .add(format!("decode at 2^{FINE}"), || Ok(context.decode_big_real(&fine.decrypted).map(drop)?));
+    }
     works.add("encrypt, secret key", || Ok(context.encrypt(secret, &plain).map(drop)?));
     works.add("encrypt, public key", || Ok(context.encrypt_public(public, &plain).map(drop)?));
     works.add("decrypt", || Ok(context.decrypt(secret, &a).map(drop)?));

@@ -1,46 +1,29 @@
 //! Sums, and products with what is not encrypted.
 
-use hippocrene_ring::arith::{mul_mod, neg_mod, pow_mod};
+use hippocrene_ring::arith::neg_mod;
 use hippocrene_rlwe::Noise;
+use num_bigint::{BigInt, Sign};
 
 use super::Evaluator;
-use crate::{Ciphertext, CkksError, Plaintext, Scale, context::encoding_noise};
+use crate::{BigFloat, Ciphertext, CkksError, Plaintext, Scale, context::encoding_noise};
 
-/// An integer `(-1)^negative magnitude 2^shift`, to be reduced modulo many primes.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Integer {
-    negative: bool,
-    magnitude: u128,
-    shift: u32,
-}
+const ADD_NUMBER: &str = "add a number";
+const MULTIPLY_NUMBER: &str = "multiply by a number";
+
+/// An integer, to be reduced modulo many limbs' moduli.
+#[derive(Debug, Clone, PartialEq)]
+struct Integer(BigInt);
 
 impl Integer {
-    /// The integer nearest to `value scale`, exact in the 53 bits of `value`.
-    pub(super) fn scaled(value: f64, scale: Scale) -> Option<Self> {
-        if value == 0.0 {
-            return Some(Integer { negative: false, magnitude: 0, shift: 0 });
-        }
-        let (mantissa, exponent) = Scale::from_f64(value.abs())?.times(scale).to_parts();
-        let (magnitude, shift) = match exponent {
-            0.. => (mantissa, exponent.unsigned_abs()),
-            -127..0 => {
-                let drop = exponent.unsigned_abs();
-                ((mantissa >> drop) + (mantissa >> (drop - 1) & 1), 0)
-            }
-            -128 => (1, 0), // the mantissa's top bit is set: at least one half
-            _ => (0, 0),
-        };
-        Some(Integer { negative: value < 0.0, magnitude, shift })
+    /// The integer nearest to `value scale`.
+    fn scaled(value: &BigFloat, scale: Scale, operation: &'static str) -> Result<Self, CkksError> {
+        let integer = value.scaled(scale);
+        Ok(Integer(integer.map_err(|error| CkksError::Argument { operation, what: error.to_string() })?))
     }
 
-    pub(super) fn positive(magnitude: u128) -> Self {
-        Integer { negative: false, magnitude, shift: 0 }
-    }
-
-    pub(super) fn residue(self, q: u64) -> u64 {
-        let r = (self.magnitude % u128::from(q)) as u64;
-        let r = mul_mod(r, pow_mod(2, u64::from(self.shift), q), q);
-        if self.negative { neg_mod(r, q) } else { r }
+    fn residue(&self, q: u64) -> u64 {
+        let r = (self.0.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
+        if self.0.sign() == Sign::Minus { neg_mod(r, q) } else { r }
     }
 }
 
@@ -187,10 +170,17 @@ impl Evaluator {
     /// # Errors
     /// When `c` is not finite or too large for the modulus.
     pub fn add_number(&self, a: &Ciphertext, c: f64) -> Result<Ciphertext, CkksError> {
-        const OPERATION: &str = "add a number";
-        let integer = self.integer(c, a.scale(), OPERATION)?;
-        let bound = a.bound() + c.abs();
-        self.check_capacity(a, a.modulus(), a.scale().log2(), bound, OPERATION)?;
+        self.add_big_number(a, &finite(c, ADD_NUMBER)?)
+    }
+
+    /// [`Evaluator::add_number`] for a number of many bits: to the unit of the scale.
+    ///
+    /// # Errors
+    /// When `c` is too large for the modulus.
+    pub fn add_big_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<Ciphertext, CkksError> {
+        let integer = Integer::scaled(c, a.scale(), ADD_NUMBER)?;
+        let bound = a.bound() + c.to_f64().abs();
+        self.check_capacity(a, a.modulus(), a.scale().log2(), bound, ADD_NUMBER)?;
         let mut out = a.clone();
         self.context().rlwe().add_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
         out.set_bound(bound);
@@ -202,14 +192,27 @@ impl Evaluator {
     /// # Errors
     /// When `c` is not finite, or the product does not fit the modulus.
     pub fn mul_number(&self, a: &Ciphertext, c: f64, scale: Scale) -> Result<Ciphertext, CkksError> {
-        const OPERATION: &str = "multiply by a number";
-        let integer = self.integer(c, scale, OPERATION)?;
-        let bound = a.bound() * c.abs();
-        self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, OPERATION)?;
+        self.mul_big_number(a, &finite(c, MULTIPLY_NUMBER)?, scale)
+    }
+
+    /// [`Evaluator::mul_number`] for a number of many bits: to the unit of `scale`.
+    ///
+    /// # Errors
+    /// When the product does not fit the modulus.
+    pub fn mul_big_number(
+        &self,
+        a: &Ciphertext,
+        c: &BigFloat,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let integer = Integer::scaled(c, scale, MULTIPLY_NUMBER)?;
+        let size = c.to_f64().abs();
+        let bound = a.bound() * size;
+        self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, MULTIPLY_NUMBER)?;
         let mut out = a.clone();
         self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
-        let noise = Self::message_times(scale.log2(), c.abs(), a.inner().noise())
-            .plus(Self::constant_noise(a, c.abs() * scale.to_f64()));
+        let noise = Self::message_times(scale.log2(), size, a.inner().noise())
+            .plus(Self::constant_noise(a, size * scale.to_f64()));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
         Ok(out)
@@ -243,27 +246,32 @@ impl Evaluator {
     pub(super) fn constant_noise(a: &Ciphertext, constant: f64) -> Noise {
         Self::message(a).scaled((constant - constant.round()).abs().log2())
     }
+}
 
-    fn integer(&self, c: f64, scale: Scale, operation: &'static str) -> Result<Integer, CkksError> {
-        Integer::scaled(c, scale)
-            .ok_or_else(|| CkksError::Argument { operation, what: format!("{c} is not a finite number") })
-    }
+fn finite(c: f64, operation: &'static str) -> Result<BigFloat, CkksError> {
+    BigFloat::try_from(c).map_err(|error| CkksError::Argument { operation, what: error.to_string() })
 }
 
 #[cfg(test)]
 mod tests {
+    use hippocrene_ring::arith::{mul_mod, pow_mod};
+
     use super::*;
 
     #[test]
     fn numbers_become_the_nearest_integers() {
-        let at = |c: f64, bits: i32| Integer::scaled(c, Scale::power_of_two(bits)).unwrap();
+        let at = |c: f64, bits: i32| {
+            Integer::scaled(&finite(c, ADD_NUMBER).unwrap(), Scale::power_of_two(bits), ADD_NUMBER).unwrap()
+        };
         let q = (1 << 61) - 1;
         assert_eq!(at(1.5, 0).residue(q), 2);
         assert_eq!(at(-1.25, 3).residue(q), q - 10);
+        assert_eq!(at(-2.0, 3).residue(16), 0);
         assert_eq!(at(0.5, 0).residue(q), 1);
         assert_eq!(at(0.49, 0).residue(q), 0);
         assert_eq!(at(0.0, 40).residue(q), 0);
         assert_eq!(at(3.0, 200).residue(q), mul_mod(3, pow_mod(2, 200, q), q));
-        assert_eq!(Integer::scaled(f64::NAN, Scale::power_of_two(1)), None);
+        let error = finite(f64::NAN, ADD_NUMBER).unwrap_err();
+        assert_eq!(error.to_string(), "add a number: NaN is not a finite number");
     }
 }

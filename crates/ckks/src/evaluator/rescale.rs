@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hippocrene_rlwe::Modulus;
 
-use super::{Evaluator, linear::Integer};
+use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
 /// A message is multiplied by an integer of at least this many bits, so that its scale can stay where it is to within `2^-9`.
@@ -109,8 +109,8 @@ impl Evaluator {
     /// Message and scale times an integer that is not zero: nothing is rounded.
     pub(super) fn multiply_constant(&self, a: &mut Ciphertext, constant: u128) -> Result<(), CkksError> {
         let Some(factor) = Scale::from_integer(constant).filter(|_| constant > 1) else { return Ok(()) };
-        let integer = Integer::positive(constant);
-        self.context().rlwe().mul_constant_assign(a.inner_mut(), |q| integer.residue(q))?;
+        let residue = |q: u64| (constant % u128::from(q)) as u64;
+        self.context().rlwe().mul_constant_assign(a.inner_mut(), residue)?;
         let noise = a.inner().noise().scaled(factor.log2());
         a.inner_mut().set_noise(noise);
         let (scale, slots, bound) = (a.scale().times(factor), a.slots(), a.bound());

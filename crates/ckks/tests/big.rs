@@ -1,0 +1,141 @@
+//! Numbers of many bits, on one grafted parameter set for every scale (GRAFT, appendix E).
+
+mod common;
+
+use common::{Setup, setup};
+use hippocrene_ckks::{BigFloat, Ciphertext, Scale};
+use hippocrene_ring::{Threads, primes};
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use num_bigint::BigInt;
+use num_complex::Complex;
+
+/// Units of 48 bits and a sprout: about 490 bits in all. Insecure.
+fn insecure() -> Setup {
+    let (log_degree, degree) = (12, 1 << 12);
+    let sprout = Sprout::for_degree(log_degree).unwrap();
+    let primes = primes::ntt_primes(48, degree, 12, &sprout.primes).unwrap();
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units: primes[..9].to_vec(),
+        specials: primes[9..].to_vec(),
+        sprout,
+        gadget_rank: 4,
+        secret: SecretDistribution::Ternary,
+    })
+    .unwrap();
+    setup(parameters, &[1], Threads::single(), Scale::power_of_two(120))
+}
+
+/// Numbers of 400 bits at angles that repeat nowhere, of absolute value up to 1.
+fn numbers(count: usize, seed: u64) -> Vec<Complex<BigFloat>> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut part = || {
+        let words = (0..14)
+            .map(|_| {
+                state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+                (state >> 32) as u32
+            })
+            .collect::<Vec<_>>();
+        let sign = if words[13] % 2 == 0 { num_bigint::Sign::Plus } else { num_bigint::Sign::Minus };
+        BigFloat::from_parts(&BigInt::from_slice(sign, &words[..13]), -417).unwrap()
+    };
+    (0..count).map(|_| Complex { re: part(), im: part() }).collect()
+}
+
+fn product(a: &Complex<BigFloat>, b: &Complex<BigFloat>) -> Complex<BigFloat> {
+    let [x, y, u, v] = [&a.re, &a.im, &b.re, &b.im].map(|part| part.clone().into_inner());
+    let big = |x| BigFloat::try_from(x).unwrap();
+    Complex { re: big(&x * &u - &y * &v), im: big(x * v + y * u) }
+}
+
+fn sum(a: &Complex<BigFloat>, b: &Complex<BigFloat>) -> Complex<BigFloat> {
+    let add = |a: &BigFloat, b: &BigFloat| {
+        BigFloat::try_from(a.clone().into_inner() + b.clone().into_inner()).unwrap()
+    };
+    Complex { re: add(&a.re, &b.re), im: add(&a.im, &b.im) }
+}
+
+impl Setup {
+    fn encrypt_big(&self, values: &[Complex<BigFloat>], scale: Scale) -> Ciphertext {
+        let plaintext = self.context.encode(values.into(), values.len(), scale, self.top()).unwrap();
+        self.context.encrypt(&self.secret, &plaintext).unwrap().expand(&self.context)
+    }
+
+    /// Checks that the error's standard deviation is within a factor 1.5 of its estimate and the largest one within 16 of them (in a slot it is a product of two nearly
+    /// Gaussian numbers, of which one is the secret), and
+    /// returns how many bits of the worst slot are right.
+    fn check_big(&self, ciphertext: &Ciphertext, expected: &[Complex<BigFloat>], what: &str) -> f64 {
+        let plaintext = self.context.decrypt(&self.secret, ciphertext).unwrap();
+        let got = self.context.decode_big_complex(&plaintext).unwrap();
+        let real = self.context.decode_big_real(&plaintext).unwrap();
+        assert!(got.len() == expected.len() && got.iter().map(|z| &z.re).eq(&real));
+        let difference = |a: &BigFloat, b: &BigFloat| {
+            BigFloat::try_from(a.clone().into_inner() - b.clone().into_inner()).unwrap().to_f64()
+        };
+        let errors =
+            got.iter().zip(expected).flat_map(|(g, e)| [difference(&g.re, &e.re), difference(&g.im, &e.im)]);
+        let (mut squares, mut worst) = (0.0, 0.0f64);
+        for error in errors {
+            squares += error * error;
+            worst = worst.max(error.abs());
+        }
+        let measured = (squares / (2 * got.len()) as f64).sqrt().log2();
+        let estimated = -ciphertext.precision_bits();
+        assert!(
+            (measured - estimated).abs() < 1.5f64.log2() && worst.log2() < estimated + 4.0,
+            "{what}: measured error 2^{measured:.2}, estimated 2^{estimated:.2}, worst 2^{:.2}",
+            worst.log2()
+        );
+        -worst.log2()
+    }
+}
+
+#[test]
+fn precision_grows_with_the_scale_on_one_insecure_set() {
+    let s = insecure();
+    let e = &s.evaluator;
+    let n = s.context.max_slots();
+    let (x, y) = (numbers(n, 1), numbers(n, 2));
+    let xy: Vec<_> = x.iter().zip(&y).map(|(x, y)| product(x, y)).collect();
+    let third: BigFloat = "0.333333333333333333333333333333333333333333333333".parse().unwrap();
+    let x_third: Vec<_> =
+        x.iter().map(|x| product(x, &Complex { re: third.clone(), im: BigFloat::zero() })).collect();
+    let x_plus_third: Vec<_> =
+        x.iter().map(|x| sum(x, &Complex { re: third.clone(), im: BigFloat::zero() })).collect();
+    println!("scale  fresh  product  plain product   (bits right in the worst of {n} slots)");
+    for bits in [20, 40, 60, 80, 100, 120, 128] {
+        let scale = Scale::power_of_two(bits);
+        let (a, b) = (s.encrypt_big(&x, scale), s.encrypt_big(&y, scale));
+        let fresh = s.check_big(&a, &x, "fresh");
+        let times = s.check_big(&e.mul_rescale(&a, &b, scale).unwrap(), &xy, "product");
+
+        let plain = s.context.encode(y[..].into(), n, scale, s.top()).unwrap();
+        let plain_times = e.rescale(&e.mul_plain(&a, &plain).unwrap(), scale).unwrap();
+        let plain_times = s.check_big(&plain_times, &xy, "product with a plaintext");
+        let constant = e.rescale(&e.mul_big_number(&a, &third, scale).unwrap(), scale).unwrap();
+        s.check_big(&constant, &x_third, "product with a number");
+        s.check_big(&e.add_big_number(&a, &third).unwrap(), &x_plus_third, "sum with a number");
+        println!("2^{bits:<4} {fresh:6.1} {times:8.1} {plain_times:14.1}");
+        let lost = f64::from(bits) - fresh.min(times).min(plain_times);
+        assert!(lost < 17.0, "{lost} bits are lost at scale 2^{bits}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_the_insecure_set_is_named() {
+    let s = insecure();
+    let values = numbers(4, 1);
+    let encode = |bits| s.context.encode(values[..].into(), 4, Scale::power_of_two(bits), s.top());
+    assert!(encode(400).is_ok());
+    let error = encode(600).unwrap_err().to_string();
+    assert!(error.starts_with("encode: values up to ") && error.contains("use a smaller scale"), "{error}");
+    let five = encode(100).map(|_| s.context.encode(values[..].into(), 2, Scale::power_of_two(100), s.top()));
+    assert_eq!(five.unwrap().unwrap_err().to_string(), "encode: 4 values do not fit 2 slots");
+    let c = s.encrypt_big(&values, Scale::power_of_two(100));
+    let huge: BigFloat = "1e200".parse().unwrap();
+    let error = s.evaluator.add_big_number(&c, &huge).unwrap_err().to_string();
+    assert!(error.starts_with("add a number needs "), "{error}");
+    let huge = BigFloat::from_parts(&1.into(), BigFloat::MAX_BITS - 1).unwrap();
+    let error = s.evaluator.mul_big_number(&c, &huge, Scale::power_of_two(100)).unwrap_err().to_string();
+    assert!(error.starts_with("multiply by a number: a number of about 2^"), "{error}");
+}
