@@ -7,7 +7,7 @@ use std::{
     sync::atomic::{AtomicUsize, Ordering},
 };
 
-use common::{circle, insecure};
+use common::{Setup, circle, grafted, insecure};
 use hippocrene_ckks::{Ciphertext, CkksError};
 
 struct Counting;
@@ -42,15 +42,20 @@ fn allocations(what: &str, mut operation: impl FnMut() -> Result<(), CkksError>)
 
 #[test]
 fn steady_state_operations_allocate_nothing() {
-    let s = insecure(12, 5, &[1, 2, 3]);
+    steady(&insecure(12, 5, &[1, 2, 3]));
+    steady(&grafted(12, 4, "sprout-15-16-32", &[1, 2, 3]));
+}
+
+fn steady(s: &Setup) {
     let x = circle(s.context.max_slots(), 1.0, 0.0);
     let (a, b) = (s.encrypt(&x), s.encrypt(&x));
     let mut out = Ciphertext::empty(&s.context);
     let e = &s.evaluator;
+    let low = hippocrene_ckks::Scale::power_of_two(0);
     allocations("multiply", || e.mul_rescale_into(&mut out, &a, &b, s.scale));
     allocations("square", || e.mul_rescale_into(&mut out, &a, &a, s.scale));
     allocations("rotate", || e.rotate_into(&mut out, &a, 1));
-    allocations("rescale", || e.rescale_into(&mut out, &a, hippocrene_ckks::Scale::power_of_two(0)));
+    allocations("rescale", || e.rescale_into(&mut out, &a, low));
     let mut many = [1, 2, 3].map(|_| Ciphertext::empty(&s.context));
     allocations("rotate, hoisted", || e.rotate_many_into(&mut many, &a, &[1, 2, 3]));
     let mut sum = a.clone();

@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Setup, circle, exact, grafted, insecure, setup};
+use common::{Setup, circle, exact, grafted, grafted_words, insecure, setup};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
     circuits::{Basis, LinearTransform, Polynomial},
@@ -65,6 +65,37 @@ fn chains_of_products_at_every_scale() {
         // Every squaring takes the bits of the scale, but for the first scale and the bit of the sign.
         let expected = (total - 1.0) / f64::from(bits) - 1.0;
         assert!((depth as f64 - expected).abs() <= 1.0, "2^{bits}: {depth}, {expected:.1} expected");
+    }
+}
+
+/// Every sprout that has a name, with words as large as it is universal for.
+#[test]
+fn every_sprout() {
+    for name in Sprout::names() {
+        let sprout = Sprout::named(name).unwrap();
+        let bits = f64::from(sprout.two) + (sprout.odd_product(u8::MAX) as f64).log2();
+        let s = grafted_words(if bits < 55.0 { 48 } else { 60 }, 8, 4, name, &[3]);
+        let (e, n) = (&s.evaluator, s.context.max_slots());
+        let (x, y) = (circle(n, 1.0, 0.3), circle(n, 1.0, 1.1));
+        for bits in [25, 37, 52] {
+            let scale = Scale::power_of_two(bits);
+            let (a, b) = (s.encrypt_at(&x, n, scale, s.top()), s.encrypt_at(&y, n, scale, s.top()));
+            let product = e.mul_rescale(&a, &b, scale).unwrap();
+            let square = e.square_rescale(&product, scale).unwrap();
+            let off = (square.scale().log2() - f64::from(bits)).abs();
+            assert!(off < 1.3, "{name}: 2^{bits} has become {}", square.scale());
+            let mut expected =
+                exact::multiply_fixed(&exact::encoded(&s, &x, scale), &exact::encoded(&s, &y, scale));
+            exact::check(&s, &product, &expected, name);
+            expected = exact::multiply_fixed(&expected, &expected);
+            exact::check(&s, &square, &expected, name);
+            let (left, right) = e.align(&square, &a).unwrap();
+            exact::check(&s, &left, &expected, name);
+            exact::check(&s, &right, &exact::encoded(&s, &x, scale), name);
+            let rotated: Vec<Complex64> = (0..n).map(|i| (x[(i + 3) % n] * y[(i + 3) % n]).powu(2)).collect();
+            let error = largest(&s.decrypt(&e.rotate(&square, 3).unwrap()), &rotated);
+            assert!(error.log2() < 12.0 - f64::from(bits), "{name}, rotated at 2^{bits}: {error}");
+        }
     }
 }
 

@@ -38,8 +38,13 @@ pub fn insecure(log_degree: u32, depth: usize, rotations: &[i64]) -> Setup {
 
 /// `units` primes below 2^48 with the sprout of this name, and keys for `rotations` and conjugation. Insecure.
 pub fn grafted(log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -> Setup {
+    grafted_words(48, log_degree, units, sprout, rotations)
+}
+
+/// [`grafted`] with words of `bits` bits.
+pub fn grafted_words(bits: u32, log_degree: u32, units: usize, sprout: &str, rotations: &[i64]) -> Setup {
     let degree = 1 << log_degree;
-    let primes = primes::ntt_primes(48, degree, units + 2, &[]).unwrap();
+    let primes = primes::ntt_primes(bits, degree, units + 2, &[]).unwrap();
     let parameters = Parameters::new_insecure(ParametersLiteral {
         log_degree,
         units: primes[..units].to_vec(),
