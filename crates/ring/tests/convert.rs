@@ -87,15 +87,23 @@ fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
         assert!(u <= BigInt::from(from.len() / 2) && u >= -BigInt::from(from.len() / 2));
     }
     let mut exact: Vec<Vec<BigInt>> = sums.iter().map(|sum| representatives(sum, &d, from.len())).collect();
-    for kernel in Kernel::supported() {
-        let converter = BaseConverter::new(from, to, kernel);
+    for (kernel, scaled) in Kernel::supported().into_iter().flat_map(|k| [(k, false), (k, true)]) {
+        let factors: Vec<u64> = to.iter().map(|p| if scaled { seed.rotate_left(7) % p } else { 1 }).collect();
+        let converter = match scaled {
+            false => BaseConverter::new(from, to, kernel),
+            true => {
+                let to: Vec<(u64, u64)> = to.iter().copied().zip(factors.iter().copied()).collect();
+                BaseConverter::scaled(from, &to, kernel)
+            }
+        };
         let mut out = vec![vec![u64::MAX; n]; to.len()];
         converter.convert(&mut slices(&mut out), &y_slices);
         for (j, &p) in to.iter().enumerate() {
             for at in 0..n {
                 let r = out[j][at];
                 assert!(r < 2 * p, "{kernel}: {r} of target {p}, coefficient {at}, {from:?}");
-                assert_eq!(r % p, modulo(&sums[at], p), "{kernel}: target {p}, coefficient {at}, {from:?}");
+                let expected = modulo(&(&sums[at] * factors[j]), p);
+                assert_eq!(r % p, expected, "{kernel}: target {p}, coefficient {at}, {from:?}");
             }
         }
         converter.convert_exact(&mut slices(&mut out), &y_slices);
@@ -104,7 +112,7 @@ fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
                 let r = out[j][at];
                 assert!(r < 2 * p, "{kernel}: {r} of target {p}, coefficient {at}, {from:?}, exact");
                 // Where there are two, all targets and kernels have to agree on one.
-                exact[at].retain(|x| modulo(x, p) == r % p);
+                exact[at].retain(|x| modulo(&(x * factors[j]), p) == r % p);
                 assert!(!exact[at].is_empty(), "{kernel}: target {p}, coefficient {at}, {from:?}, exact");
             }
         }

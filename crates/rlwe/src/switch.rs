@@ -37,14 +37,12 @@ pub(crate) struct SwitchPlan {
     work: Modulus,
     /// `S`, which is divided away.
     pub(crate) dropped: Modulus,
-    /// From the limbs of `S` to those of `work` (and `t`, last, when it is not 1).
+    /// From the limbs of `S` to those of `work`, times the factors of the targets (and to `t`, last, when it is not 1).
     converter: BaseConverter,
     /// For each limb of `S`, modulo `s`: `R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
     inputs: Vec<(InverseFactor, Scalar)>,
     /// For each limb of the result.
     targets: Vec<Target>,
-    /// `R S~^{-1}` modulo each limb of the result, where `R` is not 1.
-    raise: Option<Vec<Scalar>>,
     /// `t` and `-S^{-1} mod t`.
     exact: Option<(u64, u64)>,
 }
@@ -53,38 +51,60 @@ pub(crate) struct SwitchPlan {
 #[derive(Debug)]
 struct Target {
     position: usize,
-    /// `S~^{-1}`: `S` without its power of two at [`Modulus::TWO`], and all of it elsewhere.
-    lower: Scalar,
-    /// `-S~^{-1}`.
-    negative: Scalar,
-    /// `S`.
+    combination: Combination,
+    /// By what `delta` is multiplied when it is converted, modulo the limb.
+    factor: u64,
+    /// `S` times that.
     dropped: u64,
     /// By how many bits the limb is shifted right at last.
     shift: u32,
+}
+
+/// How a limb comes from `x` and the `delta` that the converter gives (times the factor). With `u = S~^{-1}`: `S~` is `S` without its power of two at
+/// [`Modulus::TWO`], and `S` elsewhere.
+#[derive(Debug)]
+enum Combination {
+    /// `(x - delta) R u`; the factor of `delta` is `R^{-1}`.
+    Difference(Scalar),
+    /// `x R u - delta u`, where `R` is not invertible: of the scalars `R u` and `-u`.
+    Sum(Scalar, Scalar),
+    /// `-delta u`, where `R x` is 0 or is not there.
+    Delta(Scalar),
+    /// `x R`, as `S = 1`.
+    Multiple(Scalar),
+    /// 0, as `S = 1` and `R x` is 0.
+    Zero,
+}
+
+impl Target {
+    fn new(context: &Context, from: Modulus, to: Modulus, work: Modulus, position: usize) -> Self {
+        let parameters = context.parameters();
+        let (dropped, added) = (from.without(to), to.without(from));
+        let ring = context.ring_at(work, position);
+        let q = ring.modulus();
+        let power = if position == Modulus::TWO { dropped.two() } else { 0 };
+        let odd = dropped.without(Modulus::of_sprout(0, power));
+        let u = inv_mod(parameters.residue(odd, q), q).expect("S shares no prime but 2 with the target");
+        let r = parameters.residue(added, q);
+        let (raise, negative) = (ring.scalar(mul_mod(r, u, q)), ring.scalar(q - u));
+        // Modulo the limb, R x is known from this divisor of the limb of Q.
+        let known = from.contains(position) && r != 0;
+        let (combination, factor) = match (known, dropped.is_one(), inv_mod(r, q)) {
+            (true, true, _) => (Combination::Multiple(raise), 1),
+            (false, true, _) => (Combination::Zero, 1),
+            (true, false, Some(inverse)) => (Combination::Difference(raise), inverse),
+            (true, false, None) => (Combination::Sum(raise, negative), 1),
+            (false, false, _) => (Combination::Delta(negative), 1),
+        };
+        let dropped = mul_mod(parameters.residue(dropped, q), factor, q);
+        Target { position, combination, factor, dropped, shift: u32::from(power) }
+    }
 }
 
 impl SwitchPlan {
     fn new(context: &Context, from: Modulus, to: Modulus, t: u64) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let (dropped, added) = (from.without(to), to.without(from));
-        let work = match to.two() {
-            0 => to,
-            _ => to.lcm(Modulus::of_sprout(0, from.two())),
-        };
-        let mut targets = parameters.limb_moduli(work);
-        if t > 1 {
-            targets.push(t);
-        }
-        let converter = BaseConverter::new(&parameters.limb_moduli(dropped), &targets, context.kernel());
-        let inputs = context
-            .rings(dropped)
-            .enumerate()
-            .map(|(k, ring)| {
-                let q = ring.modulus();
-                let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
-                (ring.ntt().inverse_factor(factor), ring.scalar(factor))
-            })
-            .collect();
         let exact = match t {
             1 => None,
             _ => match inv_mod(parameters.residue(dropped, t), t) {
@@ -98,31 +118,28 @@ impl SwitchPlan {
                 }
             },
         };
-        let lower = |position: usize, q: u64| {
-            let power = if position == Modulus::TWO { dropped.two() } else { 0 };
-            let odd = dropped.without(Modulus::of_sprout(0, power));
-            inv_mod(parameters.residue(odd, q), q).expect("S shares no prime but 2 with the target")
+        let work = match to.two() {
+            0 => to,
+            _ => to.lcm(Modulus::of_sprout(0, from.two())),
         };
-        let limbs = || work.factors().map(|position| (position, context.ring_at(work, position)));
-        let targets = limbs()
-            .map(|(position, ring)| {
+        let targets: Vec<Target> =
+            work.factors().map(|position| Target::new(context, from, to, work, position)).collect();
+        let factors = targets.iter().map(|target| target.factor);
+        let mut wanted: Vec<(u64, u64)> = parameters.limb_moduli(work).into_iter().zip(factors).collect();
+        if t > 1 {
+            wanted.push((t, 1));
+        }
+        let converter = BaseConverter::scaled(&parameters.limb_moduli(dropped), &wanted, context.kernel());
+        let inputs = context
+            .rings(dropped)
+            .enumerate()
+            .map(|(k, ring)| {
                 let q = ring.modulus();
-                let lower = lower(position, q);
-                Target {
-                    position,
-                    lower: ring.scalar(lower),
-                    negative: ring.scalar(q - lower),
-                    dropped: parameters.residue(dropped, q),
-                    shift: if position == Modulus::TWO { u32::from(dropped.two()) } else { 0 },
-                }
+                let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
+                (ring.ntt().inverse_factor(factor), ring.scalar(factor))
             })
             .collect();
-        let raise = limbs().map(|(position, ring)| {
-            let q = ring.modulus();
-            ring.scalar(mul_mod(parameters.residue(added, q), lower(position, q), q))
-        });
-        let raise = (!added.is_one()).then(|| raise.collect());
-        Ok(SwitchPlan { from, work, dropped, inputs, targets, raise, exact, converter })
+        Ok(SwitchPlan { from, work, dropped, inputs, targets, exact, converter })
     }
 }
 
@@ -242,44 +259,47 @@ impl Context {
         if domain == Domain::Evaluation && !plan.dropped.is_one() {
             ring.ntt().forward_lazy(delta);
         }
-        let odd = target.position == Modulus::ODD && !plan.from.agrees(plan.work, Modulus::ODD);
-        match (x, automorphism) {
-            (Some(x), None) if odd => {
+        let reduce =
+            target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.work, Modulus::ODD);
+        match (automorphism, x) {
+            (_, Some(x)) if reduce => {
                 ring.elementwise().reduce(spare, x);
-                plan.combine(ring, k, out, Some(spare), delta);
+                target.combine(ring, out, Some(spare), delta);
+                if let Some(automorphism) = automorphism {
+                    spare.copy_from_slice(out);
+                    ring.apply_automorphism(automorphism, domain, out, spare);
+                }
             }
-            (x, None) => plan.combine(ring, k, out, x, delta),
-            (Some(x), Some(automorphism)) if odd => {
-                ring.elementwise().reduce(spare, x);
-                plan.combine(ring, k, out, Some(spare), delta);
-                spare.copy_from_slice(out);
-                ring.apply_automorphism(automorphism, domain, out, spare);
-            }
-            (x, Some(automorphism)) => {
-                plan.combine(ring, k, spare, x, delta);
+            (None, x) => target.combine(ring, out, x, delta),
+            (Some(automorphism), x) => {
+                target.combine(ring, spare, x, delta);
                 ring.apply_automorphism(automorphism, domain, out, spare);
             }
         }
     }
 }
 
-impl SwitchPlan {
-    /// `out = (R x - delta)/S` for limb `k`, with `x` in the ring of that limb and `delta` lazily reduced in the domain of `x`.
-    fn combine(&self, ring: &ResidueRing, k: usize, out: &mut [u64], x: Option<&[u64]>, delta: &[u64]) {
-        let (target, elementwise) = (&self.targets[k], ring.elementwise());
-        match (x, &self.raise, self.dropped.is_one()) {
-            (Some(x), Some(raise), true) => elementwise.mul_scalar(out, x, &raise[k]),
-            (Some(x), None, true) => out.copy_from_slice(x),
-            (None, _, true) => out.fill(0),
-            (Some(x), Some(raise), false) => {
-                elementwise.mul_scalar(out, x, &raise[k]);
-                elementwise.mul_scalar_add_assign(out, delta, &target.negative);
+impl Target {
+    /// Whether `x` counts.
+    fn needs_x(&self) -> bool {
+        !matches!(self.combination, Combination::Delta(_) | Combination::Zero)
+    }
+
+    /// `out = (R x - delta)/S`, with `x` in the ring of this limb and `delta` lazily reduced in the domain of `x`.
+    fn combine(&self, ring: &ResidueRing, out: &mut [u64], x: Option<&[u64]>, delta: &[u64]) {
+        let elementwise = ring.elementwise();
+        match (&self.combination, x) {
+            (Combination::Difference(raise), Some(x)) => elementwise.sub_mul_scalar(out, x, delta, raise),
+            (Combination::Sum(raise, negative), Some(x)) => {
+                elementwise.mul_scalar(out, x, raise);
+                elementwise.mul_scalar_add_assign(out, delta, negative);
             }
-            (Some(x), None, false) => elementwise.sub_mul_scalar(out, x, delta, &target.lower),
-            (None, _, false) => elementwise.mul_scalar(out, delta, &target.negative),
+            (Combination::Delta(negative), _) => elementwise.mul_scalar(out, delta, negative),
+            (Combination::Multiple(raise), Some(x)) => elementwise.mul_scalar(out, x, raise),
+            _ => out.fill(0),
         }
-        if target.shift > 0 {
-            out.iter_mut().for_each(|x| *x >>= target.shift);
+        if self.shift > 0 {
+            out.iter_mut().for_each(|x| *x >>= self.shift);
         }
     }
 }

@@ -31,12 +31,12 @@ fn is_split(input: &Input) -> bool {
     input.q > 1 << 50
 }
 
-/// The constants for the target `p`.
-pub(super) fn target(source: &Source, p: u64) -> Target {
+/// The constants for the target `p`, of which `c` times the number is wanted.
+pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let m = Modulus::new(p);
     // The rows' weights and the bounds of their numbers.
-    let mut rows = vec![(source.negative_product(p), MAX_INPUTS as u64)];
-    for (weight, input) in source.weights(p).zip(&source.inputs) {
+    let mut rows = vec![(source.negative_product((p, c)), MAX_INPUTS as u64)];
+    for (weight, input) in source.weights((p, c)).zip(&source.inputs) {
         if is_split(input) {
             rows.push((weight, 1 << SPLIT));
             rows.push((mul_mod(weight, (1 << SPLIT) % p, p), (input.q >> (SPLIT + 1)) + 2));

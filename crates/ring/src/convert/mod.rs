@@ -49,29 +49,43 @@ impl BaseConverter {
     /// When `from` is too long, when two of its moduli share a factor, when a modulus is out of range, or when the CPU
     /// lacks the kernel.
     pub fn new(from: &[u64], to: &[u64], kernel: Kernel) -> Self {
+        let to: Vec<(u64, u64)> = to.iter().map(|p| (*p, 1)).collect();
+        Self::scaled(from, &to, kernel)
+    }
+
+    /// A conversion of which each target `(p, c)` takes `c` times the number that [`BaseConverter::new`] would give it, modulo `p`; `c` is in
+    /// `[0, p)`. It costs no more (but for what is converted from a single modulus, which costs nothing to speak of for `c = 1`).
+    ///
+    /// # Panics
+    /// As `new`.
+    pub fn scaled(from: &[u64], to: &[(u64, u64)], kernel: Kernel) -> Self {
         assert!(from.len() <= MAX_INPUTS, "cannot convert from {} moduli", from.len());
         assert!(kernel.is_supported(), "this CPU cannot run the kernel {kernel}");
         let source = Source::new(from, kernel);
         #[cfg(target_arch = "x86_64")]
         let ifma = {
-            let served = |p: &u64| Family::choose(&source, *p, kernel) == Family::IfmaNarrow;
-            ifma::Digits::new(&source, to.iter().copied().filter(served).max().unwrap_or(3))
+            let served = |to: &(u64, u64)| Family::choose(&source, *to, kernel) == Family::IfmaNarrow;
+            let largest = to.iter().copied().filter(served).map(|(p, _)| p).max();
+            ifma::Digits::new(&source, largest.unwrap_or(3))
         };
         let targets = to
             .iter()
-            .map(|&p| {
-                assert!((2..1 << 61).contains(&p), "the modulus {p} is not in [2, 2^61)");
-                let family = Family::choose(&source, p, kernel);
+            .map(|&to| {
+                let (p, c) = to;
+                assert!((2..1 << 61).contains(&p) && c < p, "the target {p}, {c} is not in [2, 2^61)");
+                let family = Family::choose(&source, to, kernel);
                 match family {
                     Family::Shift => shift::target(p),
-                    Family::Portable => portable::target(&source, p),
-                    Family::PowerOfTwo => power_of_two::target(&source, p),
+                    Family::Portable => portable::target(&source, to),
+                    Family::PowerOfTwo => power_of_two::target(&source, to),
                     #[cfg(target_arch = "x86_64")]
-                    Family::F64 => avx2::target(&source, p),
+                    Family::F64 => avx2::target(&source, to),
                     #[cfg(target_arch = "x86_64")]
-                    Family::Wide512 => wide512::target(&source, p),
+                    Family::Wide512 => wide512::target(&source, to),
                     #[cfg(target_arch = "x86_64")]
-                    Family::IfmaNarrow | Family::IfmaWide => ifma.target(&source, p, family),
+                    Family::IfmaNarrow | Family::IfmaWide | Family::IfmaPower => {
+                        ifma.target(&source, to, family)
+                    }
                 }
             })
             .collect();
@@ -180,7 +194,7 @@ impl BaseConverter {
     /// Converts to each of `batch`, with the kernel that each wants.
     fn run_batch(&self, exact: bool, batch: &mut [Output], y: &[&[u64]]) {
         batch.sort_unstable_by_key(|output| output.target.family);
-        for group in batch.chunk_by_mut(|a, b| a.target.family == b.target.family) {
+        for group in batch.chunk_by_mut(|a, b| a.target.family.goes_with(b.target.family)) {
             match group[0].target.family {
                 Family::Shift => shift::run(&self.source, self.kernel, y, group),
                 Family::Portable => portable::run(&self.source, exact, y, group),
@@ -193,7 +207,7 @@ impl BaseConverter {
                 Family::Wide512 => unsafe { wide512::run(&self.source, exact, y, group) },
                 #[cfg(target_arch = "x86_64")]
                 // SAFETY: as above.
-                Family::IfmaNarrow | Family::IfmaWide => unsafe {
+                Family::IfmaNarrow | Family::IfmaWide | Family::IfmaPower => unsafe {
                     ifma::run(&self.ifma, &self.source, exact, y, group)
                 },
             }

@@ -13,11 +13,11 @@ const TILE: usize = 16;
 /// Rows of residues: first the quotient, then the inputs.
 type Tile = [[u64; TILE]; 1 + MAX_INPUTS];
 
-/// The constants for the target `p`. For odd `p` weights and start are multiplied by `R = 2^64`; even `p` are served by
+/// The constants for the target `p`, of which `c` times the number is wanted. For odd `p` weights and start are multiplied by `R = 2^64`; even `p` are served by
 /// divisions, since Montgomery's reduction cannot.
-pub(super) fn target(source: &Source, p: u64) -> Target {
+pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let radix = if p % 2 == 1 { ((1u128 << 64) % u128::from(p)) as u64 } else { 1 };
-    let plain = std::iter::once(source.negative_product(p)).chain(source.weights(p));
+    let plain = std::iter::once(source.negative_product((p, c))).chain(source.weights((p, c)));
     let weights: Vec<u64> = plain.map(|w| mul_mod(w, radix, p)).collect();
     // A group's sum is below 2^64 p: its reduction is below 2p, and a start below p may be added to the first one.
     let mut groups = Vec::new();
@@ -30,7 +30,7 @@ pub(super) fn target(source: &Source, p: u64) -> Target {
         sum += u128::from(input.q);
     }
     groups.push(weights.len());
-    let start = [mul_mod(source.offset(p), radix, p), 0, 0];
+    let start = [mul_mod(source.offset((p, c)), radix, p), 0, 0];
     Target {
         family: Family::Portable,
         p,

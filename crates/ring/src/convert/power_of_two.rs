@@ -10,15 +10,15 @@ use crate::{Kernel, power_of_two::Words};
 /// Coefficients that are converted together.
 const TILE: usize = 16;
 
-/// The constants for the target `p = 2^e`.
-pub(super) fn target(source: &Source, p: u64) -> Target {
+/// The constants for the target `p = 2^e`, of which `c` times the number is wanted.
+pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     Target {
         family: Family::PowerOfTwo,
         p,
         digits: [0; 2],
         inverse: 0,
-        weights: std::iter::once(source.negative_product(p)).chain(source.weights(p)).collect(),
-        start: [source.offset(p), 0, 0],
+        weights: std::iter::once(source.negative_product((p, c))).chain(source.weights((p, c))).collect(),
+        start: [source.offset((p, c)), 0, 0],
         groups: Vec::new(),
         corrections: 0,
     }
@@ -27,7 +27,7 @@ pub(super) fn target(source: &Source, p: u64) -> Target {
 /// Converts to targets of [`Family::PowerOfTwo`], to `[0, p)`.
 pub(super) fn run(source: &Source, kernel: Kernel, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     for output in outputs {
-        if let [input] = source.inputs.as_slice() {
+        if let ([input], [_, 1]) = (source.inputs.as_slice(), output.target.weights.as_slice()) {
             let words = Words::new(output.target.p.trailing_zeros(), kernel);
             words.reduce_centred(output.data, y[0], input.q);
             continue;

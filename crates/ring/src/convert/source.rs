@@ -57,21 +57,21 @@ impl Source {
         Source { inputs }
     }
 
-    /// `D/q_i mod p` for every `i`.
-    pub fn weights(&self, p: u64) -> impl Iterator<Item = u64> {
+    /// `c D/q_i mod p` for every `i`, of the target `(p, c)`.
+    pub fn weights(&self, (p, c): (u64, u64)) -> impl Iterator<Item = u64> {
         let moduli: Vec<u64> = self.inputs.iter().map(|input| input.q).collect();
-        (0..moduli.len()).map(move |i| others(&moduli, i, p))
+        (0..moduli.len()).map(move |i| mul_mod(others(&moduli, i, p), c, p))
     }
 
-    /// `-D mod p`.
-    pub fn negative_product(&self, p: u64) -> u64 {
-        self.inputs.iter().fold(p - 1, |acc, input| mul_mod(acc, input.q % p, p))
+    /// `-c D mod p`.
+    pub fn negative_product(&self, (p, c): (u64, u64)) -> u64 {
+        self.inputs.iter().fold((p - c) % p, |acc, input| mul_mod(acc, input.q % p, p))
     }
 
-    /// `-sum_i floor(q_i/2) (D/q_i) mod p`: what undoes the centring shift.
-    pub fn offset(&self, p: u64) -> u64 {
-        let terms =
-            self.weights(p).zip(&self.inputs).map(|(w, input)| u128::from(mul_mod(w, input.half % p, p)));
+    /// `-c sum_i floor(q_i/2) (D/q_i) mod p`: what undoes the centring shift.
+    pub fn offset(&self, (p, c): (u64, u64)) -> u64 {
+        let weights = self.weights((p, c)).zip(&self.inputs);
+        let terms = weights.map(|(w, input)| u128::from(mul_mod(w, input.half % p, p)));
         (u128::from(p) - terms.sum::<u128>() % u128::from(p)) as u64 % p
     }
 }

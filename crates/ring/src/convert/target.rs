@@ -24,14 +24,32 @@ pub(super) enum Family {
     /// The same for any odd `p`, when all inputs are below 2^52 and together below 6 2^52, so that unreduced sums stay below 8p.
     #[cfg(target_arch = "x86_64")]
     IfmaWide,
+    /// The same for powers of two up to 2^52.
+    #[cfg(target_arch = "x86_64")]
+    IfmaPower,
 }
 
 impl Family {
-    /// The fastest that `kernel` allows for converting `source` to `p`.
-    pub fn choose(source: &Source, p: u64, kernel: Kernel) -> Self {
+    /// Whether outputs of this family and of `other` are computed in one pass over the inputs.
+    pub fn goes_with(self, other: Family) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        let ifma = |family| matches!(family, Family::IfmaNarrow | Family::IfmaWide | Family::IfmaPower);
+        #[cfg(not(target_arch = "x86_64"))]
+        let ifma = |_| false;
+        self == other || ifma(self) && ifma(other)
+    }
+
+    /// The fastest that `kernel` allows for converting `source` to `p`, times `c`.
+    pub fn choose(source: &Source, (p, c): (u64, u64), kernel: Kernel) -> Self {
         match (source.inputs.as_slice(), kernel) {
+            #[cfg(target_arch = "x86_64")]
+            (inputs, Kernel::Avx512Ifma)
+                if p.is_power_of_two() && p <= 1 << 52 && (c > 1 || inputs.len() > 1) =>
+            {
+                Family::IfmaPower
+            }
             _ if p.is_power_of_two() => Family::PowerOfTwo,
-            ([one], _) if one.q <= 2 * p => Family::Shift,
+            ([one], _) if c == 1 && one.q <= 2 * p => Family::Shift,
             #[cfg(target_arch = "x86_64")]
             (_, Kernel::Avx2) if p % 2 == 1 && p < 1 << 50 => Family::F64,
             #[cfg(target_arch = "x86_64")]

@@ -35,11 +35,11 @@ fn digits(x: i64) -> [i64; 3] {
     [low, low + high, high]
 }
 
-/// The constants for the target `p`.
-pub(super) fn target(source: &Source, p: u64) -> Target {
+/// The constants for the target `p`, of which `c` times the number is wanted.
+pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let radix = (1 << (2 * DIGIT)) % p;
-    let weights: Vec<u64> = std::iter::once(source.negative_product(p))
-        .chain(source.weights(p))
+    let weights: Vec<u64> = std::iter::once(source.negative_product((p, c)))
+        .chain(source.weights((p, c)))
         .flat_map(|w| digits(centred(mul_mod(w, radix, p), p)))
         .map(|digit| digit as u64)
         .collect();

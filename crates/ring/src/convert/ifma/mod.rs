@@ -1,9 +1,11 @@
-//! The conversion by AVX-512 IFMA, to odd `p`: 52-bit digits, sums of the low and of the high halves of their products.
+//! The conversion by AVX-512 IFMA, to odd `p` and powers of two: 52-bit digits, sums of the low and of the high halves of their products.
 //!
 //! An input below 2^52 is one row. A larger one is split, `y = low + 2^s high`, into two rows with weights of their own, where `s` is
 //! chosen so that products of the high rows stay below 2^52 if that is possible: such light rows have no high halves.
+//! Modulo powers of two up to 2^52 no row has.
 
 mod narrow;
+mod power;
 mod wide;
 
 use std::{arch::x86_64::*, mem::MaybeUninit};
@@ -60,13 +62,13 @@ impl Digits {
         1 + source.inputs.len() + self.large.len()
     }
 
-    /// The constants for the target `p`, with `R = 2^52`.
-    pub fn target(&self, source: &Source, p: u64, family: Family) -> Target {
-        let plain: Vec<u64> = source.weights(p).collect();
+    /// The constants for the target `p`, of which `c` times the number is wanted, with `R = 2^52` for odd `p`, and 1 for powers of two.
+    pub fn target(&self, source: &Source, (p, c): (u64, u64), family: Family) -> Target {
+        let plain: Vec<u64> = source.weights((p, c)).collect();
         let shift = pow_mod(2, u64::from(self.split), p);
         let high = self.large.iter().map(|&i| mul_mod(plain[i], shift, p));
-        let radix = (1 << 52) % p;
-        let mut weights: Vec<u64> = std::iter::once(source.negative_product(p))
+        let radix = if family == Family::IfmaPower { 1 } else { (1 << 52) % p };
+        let mut weights: Vec<u64> = std::iter::once(source.negative_product((p, c)))
             .chain(plain.iter().copied())
             .chain(high)
             .map(|w| mul_mod(w, radix, p))
@@ -87,16 +89,16 @@ impl Digits {
             family,
             p,
             digits: [p, p >> 52],
-            inverse: inv52(p),
+            inverse: if family == Family::IfmaPower { 0 } else { inv52(p) },
             weights,
-            start: [mul_mod(source.offset(p), radix, p), 0, 0],
+            start: [mul_mod(source.offset((p, c)), radix, p), 0, 0],
             groups: vec![self.rows(source)],
             corrections: corrections((1 << 52) + bound, 1 << 52),
         }
     }
 }
 
-/// Converts to targets of [`Family::IfmaNarrow`], or to targets of [`Family::IfmaWide`].
+/// Converts to targets of [`Family::IfmaNarrow`], [`Family::IfmaWide`] and [`Family::IfmaPower`], those of each together.
 ///
 /// # Safety
 /// The CPU has the features; inputs and outputs have one length, a multiple of 16; there are as many inputs as in `source`.
@@ -116,10 +118,15 @@ pub(super) unsafe fn run(
         let count = TILE.min(n - at);
         // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for each digit.
         unsafe { prepare(digits, source, exact, y, at, count, tile) };
-        for group in outputs.chunks_mut(4) {
+        let families = outputs.chunk_by_mut(|a, b| a.target.family == b.target.family);
+        for group in families.flat_map(|family| family.chunks_mut(4)) {
             // SAFETY: as above; the rows were filled by `prepare`.
             unsafe {
                 match (group[0].target.family, group.len()) {
+                    (Family::IfmaPower, 4) => power::sums::<4>(group, tile, at, count, rows),
+                    (Family::IfmaPower, 3) => power::sums::<3>(group, tile, at, count, rows),
+                    (Family::IfmaPower, 2) => power::sums::<2>(group, tile, at, count, rows),
+                    (Family::IfmaPower, _) => power::sums::<1>(group, tile, at, count, rows),
                     (Family::IfmaWide, 4) => wide::sums::<4>(group, tile, at, count, rows),
                     (Family::IfmaWide, 3) => wide::sums::<3>(group, tile, at, count, rows),
                     (Family::IfmaWide, 2) => wide::sums::<2>(group, tile, at, count, rows),
