@@ -87,7 +87,7 @@ fn check(from: &[u64], to: &[u64], n: usize, seed: u64) {
         assert!(u <= BigInt::from(from.len() / 2) && u >= -BigInt::from(from.len() / 2));
     }
     let mut exact: Vec<Vec<BigInt>> = sums.iter().map(|sum| representatives(sum, &d, from.len())).collect();
-    for (kernel, scaled) in Kernel::supported().into_iter().flat_map(|k| [(k, false), (k, true)]) {
+    for (kernel, scaled) in Kernel::supported().flat_map(|k| [(k, false), (k, true)]) {
         let factors: Vec<u64> = to.iter().map(|p| if scaled { seed.rotate_left(7) % p } else { 1 }).collect();
         let converter = match scaled {
             false => BaseConverter::new(from, to, kernel),

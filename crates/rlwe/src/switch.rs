@@ -5,8 +5,8 @@
 //! GRAFT (Def. 3.1; its Algorithms 5 and 6), the ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
 //!
 //! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b' < b`, `S = 2^(b-b') S~` has no inverse modulo
-//! `2^b'`. The limb at [`Modulus::TWO`] is then computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: times `S~^{-1}`, and shifted
-//! right by `b - b'` bits. `S` has one limb modulo `2^(b-b')` like any other.
+//! `2^b'`. The limb at [`Modulus::TWO`] is then computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: shifted right by `b - b'` bits, and times
+//! `S~^{-1}`. `S` has one limb modulo `2^(b-b')` like any other.
 //!
 //! **Odd sprout primes.** The limb at [`Modulus::ODD`] goes from modulo `c` to modulo `c'`, products of sprout primes. `R` is 0 modulo the primes of
 //! `c'` that are not in `c`, so that `R x mod c'` is `R` times the residue modulo `c`, taken as a number.
@@ -33,7 +33,8 @@ pub(crate) const GROUP: usize = 4;
 #[derive(Debug)]
 pub(crate) struct SwitchPlan {
     from: Modulus,
-    /// What the result is computed modulo: `Q'`, but with the larger power of two of `Q` and `Q'` if `Q'` has one.
+    to: Modulus,
+    /// What `delta` is wanted modulo: `Q'`, but with the larger power of two of `Q` and `Q'` if `Q'` has one.
     work: Modulus,
     /// `S`, which is divided away.
     pub(crate) dropped: Modulus,
@@ -56,8 +57,6 @@ struct Target {
     factor: u64,
     /// `S` times that.
     dropped: u64,
-    /// By how many bits the limb is shifted right at last.
-    shift: u32,
 }
 
 /// How a limb comes from `x` and the `delta` that the converter gives (times the factor). With `u = S~^{-1}`: `S~` is `S` without its power of two at
@@ -66,6 +65,8 @@ struct Target {
 enum Combination {
     /// `(x - delta) R u`; the factor of `delta` is `R^{-1}`.
     Difference(Scalar),
+    /// The same, shifted right by so many bits before the multiplication.
+    Shifted(Scalar, u32),
     /// `x R u - delta u`, where `R` is not invertible: of the scalars `R u` and `-u`.
     Sum(Scalar, Scalar),
     /// `-delta u`, where `R x` is 0 or is not there.
@@ -80,8 +81,8 @@ impl Target {
     fn new(context: &Context, from: Modulus, to: Modulus, work: Modulus, position: usize) -> Self {
         let parameters = context.parameters();
         let (dropped, added) = (from.without(to), to.without(from));
-        let ring = context.ring_at(work, position);
-        let q = ring.modulus();
+        let ring = context.ring_at(to, position);
+        let q = parameters.limb_modulus(work, position);
         let power = if position == Modulus::TWO { dropped.two() } else { 0 };
         let odd = dropped.without(Modulus::of_sprout(0, power));
         let u = inv_mod(parameters.residue(odd, q), q).expect("S shares no prime but 2 with the target");
@@ -92,12 +93,15 @@ impl Target {
         let (combination, factor) = match (known, dropped.is_one(), inv_mod(r, q)) {
             (true, true, _) => (Combination::Multiple(raise), 1),
             (false, true, _) => (Combination::Zero, 1),
+            (true, false, Some(inverse)) if power > 0 => {
+                (Combination::Shifted(raise, u32::from(power)), inverse)
+            }
             (true, false, Some(inverse)) => (Combination::Difference(raise), inverse),
             (true, false, None) => (Combination::Sum(raise, negative), 1),
             (false, false, _) => (Combination::Delta(negative), 1),
         };
         let dropped = mul_mod(parameters.residue(dropped, q), factor, q);
-        Target { position, combination, factor, dropped, shift: u32::from(power) }
+        Target { position, combination, factor, dropped }
     }
 }
 
@@ -139,7 +143,7 @@ impl SwitchPlan {
                 (ring.ntt().inverse_factor(factor), ring.scalar(factor))
             })
             .collect();
-        Ok(SwitchPlan { from, work, dropped, inputs, targets, exact, converter })
+        Ok(SwitchPlan { from, to, work, dropped, inputs, targets, exact, converter })
     }
 }
 
@@ -255,12 +259,12 @@ impl Context {
         automorphism: Option<&Automorphism>,
     ) {
         let target = &plan.targets[k];
-        let ring = self.ring_at(plan.work, target.position);
+        let ring = self.ring_at(plan.to, target.position);
         if domain == Domain::Evaluation && !plan.dropped.is_one() {
             ring.ntt().forward_lazy(delta);
         }
         let reduce =
-            target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.work, Modulus::ODD);
+            target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);
         match (automorphism, x) {
             (_, Some(x)) if reduce => {
                 ring.elementwise().reduce(spare, x);
@@ -290,6 +294,9 @@ impl Target {
         let elementwise = ring.elementwise();
         match (&self.combination, x) {
             (Combination::Difference(raise), Some(x)) => elementwise.sub_mul_scalar(out, x, delta, raise),
+            (Combination::Shifted(raise, shift), Some(x)) => {
+                elementwise.sub_shift_mul_scalar(out, x, delta, *shift, raise);
+            }
             (Combination::Sum(raise, negative), Some(x)) => {
                 elementwise.mul_scalar(out, x, raise);
                 elementwise.mul_scalar_add_assign(out, delta, negative);
@@ -297,9 +304,6 @@ impl Target {
             (Combination::Delta(negative), _) => elementwise.mul_scalar(out, delta, negative),
             (Combination::Multiple(raise), Some(x)) => elementwise.mul_scalar(out, x, raise),
             _ => out.fill(0),
-        }
-        if self.shift > 0 {
-            out.iter_mut().for_each(|x| *x >>= self.shift);
         }
     }
 }

@@ -136,6 +136,39 @@ fn rotations_at_every_kind_of_modulus() {
     }
 }
 
+/// A rotation that ends modulo any other modulus.
+#[test]
+fn rotations_rescaled_rationally() {
+    for (i, sprout) in sprouts().into_iter().enumerate() {
+        let context = insecure_grafted(LOG_DEGREE, 5, 2, 3, sprout);
+        let parameters = context.parameters();
+        let secret = SecretKey::generate(&context).unwrap();
+        let element = galois_element_of_rotation(context.degree(), 1);
+        let (keys, automorphism) = (keys(&context, &secret, &[1]), context.automorphism(element).unwrap());
+        let all = moduli(&context, 24.0);
+        for (n, from) in all.iter().copied().enumerate() {
+            let x = message(&context, parameters.log2(from) - 4.0, 3);
+            let a = encrypt(&context, &secret, &x, from);
+            let decomposed = context.decompose(a.part(1), from).unwrap();
+            let x = substitute(&context, &x, element);
+            for to in all.iter().copied().skip(n % 3).step_by(3) {
+                let mut parts = [0, 1].map(|_| context.zero(to, Domain::Evaluation));
+                let [c0, c1] = &mut parts;
+                let (key, added) = (keys.galois(element).unwrap(), [Some(a.part(0)), None]);
+                context
+                    .switch_keys_into([c0, c1], &decomposed, key, added, to, 1, Some(&automorphism))
+                    .unwrap();
+                let noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
+                let noise = noise.plus(context.key_switch_noise(from, to, 1));
+                let out = Ciphertext::from_parts(&context, parts.into(), to, noise, a.key()).unwrap();
+                let (q, q_new) = (number(&context, from), number(&context, to));
+                let expected: Vec<BigInt> = x.iter().map(|x| (x * &q_new + (&q >> 1u32)) / &q).collect();
+                check(&context, &secret, &out, &expected, &format_args!("rotate, sprout {i}, from {from:?}"));
+            }
+        }
+    }
+}
+
 /// From every kind of modulus to every kind, in one switch.
 #[test]
 fn products_relinearised_and_rescaled_rationally() {

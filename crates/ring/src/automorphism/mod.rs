@@ -12,11 +12,7 @@
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 
-use crate::{
-    Kernel, RingError,
-    arith::{bit_reverse, neg_mod},
-    ntt,
-};
+use crate::{Kernel, RingError, arith::bit_reverse, ntt};
 
 /// The Galois element `5^steps mod 2N` of the automorphism that rotates the `N/2` slots by `steps`, negative steps the other way.
 pub fn galois_element_of_rotation(degree: usize, steps: i64) -> usize {
@@ -155,11 +151,12 @@ impl Automorphism {
     pub fn apply_coefficient(&self, q: u64, out: &mut [u64], a: &[u64]) {
         assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
         // X^k goes to X^(g k), and X^N is -1: the coefficient of X^j comes from k = j / g mod 2N, with a sign when k >= N.
-        let mut k = 0;
-        for x in out {
-            let value = a[k & (self.degree - 1)];
-            *x = if k & self.degree == 0 { value } else { neg_mod(value, q) };
-            k = (k + self.inverse) & (2 * self.degree - 1);
+        let (inverse, mask) = (self.inverse, self.degree - 1);
+        for (j, x) in out.iter_mut().enumerate() {
+            let k = j.wrapping_mul(inverse);
+            let value = a[k & mask];
+            let negative = if value == 0 { 0 } else { q - value };
+            *x = if k & (mask + 1) == 0 { value } else { negative };
         }
     }
 }
@@ -168,6 +165,7 @@ impl Automorphism {
 mod tests {
     use super::*;
     use crate::{
+        arith::neg_mod,
         ntt::NttPlan,
         primes::ntt_primes,
         sample::{Sampler, Seed},
