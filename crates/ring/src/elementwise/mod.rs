@@ -341,4 +341,42 @@ impl Elementwise {
     ) {
         run!(self, products, inner_product(acc0, acc1, digits, key));
     }
+
+    /// How many limbs a digit takes in the form of [`Elementwise::lift`]: one for odd `q`, and modulo a power of two one for each prime that products
+    /// are computed modulo.
+    pub fn lifted_limbs(&self) -> usize {
+        match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.products.lifted_limbs(),
+            _ => 1,
+        }
+    }
+
+    /// Brings a digit to the form that inner products compute with, for one that takes part in many: modulo a power of two to its transforms;
+    /// for odd `q` it is that form already.
+    ///
+    /// # Panics
+    /// When `out` does not have [`Elementwise::lifted_limbs`] limbs of the length of `a`.
+    pub fn lift(&self, out: &mut [u64], a: &[u64]) {
+        match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.products.lift(out, a),
+            _ => out.copy_from_slice(a),
+        }
+    }
+
+    /// [`Elementwise::inner_product`] of digits in the form of [`Elementwise::lift`].
+    ///
+    /// # Panics
+    /// As `inner_product`.
+    pub fn inner_product_lifted(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        digits: &[(usize, &[u64])],
+        key: &KeyLimb,
+    ) {
+        match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.products.inner_product_lifted(acc0, acc1, digits, key),
+            _ => self.inner_product(acc0, acc1, digits, key),
+        }
+    }
 }

@@ -271,6 +271,22 @@ impl Products {
         KeyLimb::of_parts(parts)
     }
 
+    /// How many limbs [`Products::lift`] writes.
+    pub(crate) fn lifted_limbs(&self) -> usize {
+        self.rings.len()
+    }
+
+    /// Sets `out` to the transforms of `a` modulo the primes.
+    pub(crate) fn lift(&self, out: &mut [u64], a: &[u64]) {
+        let degree = self.shared.degree;
+        assert_eq!(out.len(), self.rings.len() * degree, "one limb for each prime");
+        let mut spare = self.shared.scratch.take(1, Domain::Coefficient);
+        for ((PrimeRing { ntt, elementwise }, _), out) in self.rings().zip(out.chunks_exact_mut(degree)) {
+            self.embed(elementwise, out, a, spare.limb_mut(0));
+            ntt.forward_lazy(out);
+        }
+    }
+
     /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`.
     pub(crate) fn inner_product(
         &self,
@@ -279,29 +295,58 @@ impl Products {
         digits: &[(usize, &[u64])],
         key: &KeyLimb,
     ) {
+        let words = self.rings.len() * self.shared.degree;
+        let mut scratch = self.shared.scratch.take(self.rings.len() * digits.len(), Domain::Evaluation);
+        for (out, (_, digit)) in scratch.as_mut_slice().chunks_exact_mut(words).zip(digits) {
+            self.lift(out, digit);
+        }
+        let lifted = scratch.as_slice().chunks_exact(words).zip(digits).map(|(x, (d, _))| (*d, x));
+        self.sum_lifted(acc0, acc1, lifted, key);
+    }
+
+    /// [`Products::inner_product`] of digits that [`Products::lift`] has made ready.
+    pub(crate) fn inner_product_lifted(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        digits: &[(usize, &[u64])],
+        key: &KeyLimb,
+    ) {
+        self.sum_lifted(acc0, acc1, digits.iter().copied(), key);
+    }
+
+    /// The inner product, as many terms at a time as the primes have room for.
+    fn sum_lifted<'a>(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        mut digits: impl Iterator<Item = (usize, &'a [u64])>,
+        key: &KeyLimb,
+    ) {
         let degree = self.shared.degree;
         assert_eq!(key.parts(), self.rings.len(), "a switching key is used in the ring that prepared it");
-        if digits.is_empty() {
-            acc0.fill(0);
-            acc1.fill(0);
-        }
-        for (number, digits) in digits.chunks(self.terms).enumerate() {
-            let mut sums = self.shared.scratch.take(2 * self.rings.len() + 1, Domain::Evaluation);
-            let mut scratch = self.shared.scratch.take(digits.len(), Domain::Evaluation);
-            let (sums_of_primes, spare) = sums.as_mut_slice().split_at_mut(2 * self.rings.len() * degree);
-            let sums_of_primes = sums_of_primes.chunks_exact_mut(2 * degree);
+        let mut sums = self.shared.scratch.take(2 * self.rings.len() + 1, Domain::Evaluation);
+        for number in 0.. {
+            let mut terms = [(0, &[][..]); MAX_TERMS];
+            let count = terms[..self.terms].iter_mut().zip(&mut digits).map(|(slot, x)| *slot = x).count();
+            match (count, number) {
+                (0, 0) => {
+                    acc0.fill(0);
+                    acc1.fill(0);
+                    return;
+                }
+                (0, _) => return,
+                _ => {}
+            }
+            let sums_of_primes = sums.as_mut_slice().chunks_exact_mut(2 * degree);
             for (part, ((ring, factor), sums)) in self.rings().zip(sums_of_primes).enumerate() {
                 let PrimeRing { ntt, elementwise } = ring;
-                for (x, (_, digit)) in scratch.as_mut_slice().chunks_exact_mut(degree).zip(digits) {
-                    self.embed(elementwise, x, digit, spare);
-                    ntt.forward_lazy(x);
-                }
-                let mut transformed = [(0, &[][..]); MAX_TERMS];
-                for ((slot, x), (d, _)) in transformed.iter_mut().zip(scratch.limbs()).zip(digits) {
-                    *slot = (key.digit_of_part(part, *d), x);
+                let mut of_part = [(0, &[][..]); MAX_TERMS];
+                for (slot, (d, x)) in of_part.iter_mut().zip(&terms[..count]) {
+                    *slot = (key.digit_of_part(part, *d), &x[part * degree..][..degree]);
                 }
                 let (sum0, sum1) = sums.split_at_mut(degree);
-                elementwise.inner_product(sum0, sum1, &transformed[..digits.len()], key);
+                elementwise.inner_product(sum0, sum1, &of_part[..count], key);
                 ntt.inverse_scaled(sum0, factor);
                 ntt.inverse_scaled(sum1, factor);
             }

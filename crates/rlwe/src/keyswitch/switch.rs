@@ -29,6 +29,8 @@ pub struct Decomposed<'a> {
     coefficients: Scratch<'a>,
     /// For each digit its limbs at the other positions of `PQ`, if they were extended at once.
     extended: Option<ArrayVec<Scratch<'a>, MAX_LIMBS>>,
+    /// At [`Modulus::TWO`], if `Q` has it and the digits were extended at once: each digit in the form that inner products take there.
+    lifted: Option<Scratch<'a>>,
 }
 
 impl Context {
@@ -49,7 +51,7 @@ impl Context {
             limb.copy_from_slice(poly.limb(k));
             self.limb_ring(modulus, k).ntt().inverse_scaled(limb, &plan.inputs[k]);
         });
-        Ok(Decomposed { plan, modulus, original: poly, coefficients, extended: None })
+        Ok(Decomposed { plan, modulus, original: poly, coefficients, extended: None, lifted: None })
     }
 
     /// Decomposes `poly` for several key switches.
@@ -77,6 +79,21 @@ impl Context {
                 }
             });
             extended.push(limbs);
+        }
+        if modulus.contains(Modulus::TWO) {
+            let elementwise = self.ring_at(self.parameters().full(), Modulus::TWO).elementwise();
+            let size = elementwise.lifted_limbs() * self.degree();
+            let count = decomposed.plan.digits.len() * elementwise.lifted_limbs();
+            let mut lifted = self.scratch_limbs(count, Domain::Evaluation);
+            self.threads().for_each_chunk(lifted.as_mut_slice(), size, |d, out| {
+                let digit = &decomposed.plan.digits[d];
+                let limb = match digit.factors.contains(Modulus::TWO) {
+                    true => poly.limb(modulus.limb_of(Modulus::TWO)),
+                    false => extended[d].limb(digit.others.limb_of(Modulus::TWO)),
+                };
+                elementwise.lift(out, limb);
+            });
+            decomposed.lifted = Some(lifted);
         }
         decomposed.extended = Some(extended);
         Ok(decomposed)
@@ -286,24 +303,28 @@ impl<'a> Product<'a> {
     fn at(&self, targets: &[usize], i: usize, fresh: &Poly, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, key, added } = *self;
         let (position, gadget) = (targets[i], &*decomposed.plan);
-        let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = gadget
-            .digits
-            .iter()
-            .enumerate()
-            .map(|(d, digit)| {
-                let limb = match &decomposed.extended {
-                    _ if digit.factors.contains(position) => {
-                        decomposed.original.limb(decomposed.modulus.limb_of(position))
-                    }
-                    Some(extended) => extended[d].limb(digit.others.limb_of(position)),
-                    None => fresh.limb(targets.len() * d + i),
-                };
-                (digit.index, limb)
-            })
-            .collect();
+        let digits = || gadget.digits.iter().enumerate();
+        let limbs = digits().map(|(d, digit)| match &decomposed.extended {
+            _ if digit.factors.contains(position) => {
+                decomposed.original.limb(decomposed.modulus.limb_of(position))
+            }
+            Some(extended) => extended[d].limb(digit.others.limb_of(position)),
+            None => fresh.limb(targets.len() * d + i),
+        });
+        let numbered = digits().map(|(_, digit)| digit.index);
         let full = context.parameters().full();
         let wide = context.ring_at(full, position).elementwise();
-        wide.inner_product(acc0, acc1, &digits, key.limb(position));
+        match decomposed.lifted.as_ref().filter(|_| position == Modulus::TWO) {
+            Some(lifted) => {
+                let lifted = lifted.as_slice().chunks_exact(wide.lifted_limbs() * context.degree());
+                let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = numbered.zip(lifted).collect();
+                wide.inner_product_lifted(acc0, acc1, &digits, key.limb(position));
+            }
+            None => {
+                let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = numbered.zip(limbs).collect();
+                wide.inner_product(acc0, acc1, &digits, key.limb(position));
+            }
+        }
         let elementwise = context.ring_at(gadget.extended, position).elementwise();
         if !full.agrees(gadget.extended, position) {
             let mut spare = context.scratch_limbs(1, Domain::Evaluation);
