@@ -101,6 +101,14 @@ impl EncryptedArray {
     }
 
     #[getter]
+    fn precision(&self) -> f64 {
+        match &self.0 {
+            State::Read { array, .. } => array.precision(),
+            State::Bytes { inspection, .. } => inspection.array.as_ref().map_or(0.0, |array| array.precision),
+        }
+    }
+
+    #[getter]
     fn precision_bits(&self) -> f64 {
         match &self.0 {
             State::Read { array, session } => array.precision_bits(session),

@@ -8,10 +8,11 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-/// The name of the preset that a session was made from.
+/// The name of the preset that a session was made from, whatever its precision.
 fn preset_name(session: &Session) -> Option<&'static str> {
+    let digest = session.settings().parameters().digest();
     let is_session =
-        |preset: &&Preset| preset.settings().is_ok_and(|settings| settings == *session.settings());
+        |preset: &&Preset| preset.settings().is_ok_and(|settings| settings.parameters().digest() == digest);
     hippocrene::PRESETS.iter().find(is_session).map(|preset| preset.name)
 }
 
@@ -22,9 +23,14 @@ pub(crate) struct ClientKey(hippocrene::ClientKey);
 #[pymethods]
 impl ClientKey {
     #[staticmethod]
-    fn generate(py: Python<'_>, preset: &str, threads: usize) -> PyResult<Self> {
+    #[pyo3(signature = (preset, precision, threads))]
+    fn generate(py: Python<'_>, preset: &str, precision: Option<f64>, threads: usize) -> PyResult<Self> {
         detached(py, || {
             let settings = Preset::by_name(preset)?.settings()?;
+            let settings = match precision {
+                Some(precision) => settings.with_precision(precision)?,
+                None => settings,
+            };
             hippocrene::ClientKey::generate_with(settings, threads).map(Self)
         })
     }
@@ -59,13 +65,24 @@ impl ClientKey {
     }
 
     #[getter]
+    fn precision(&self) -> f64 {
+        self.0.session().settings().precision()
+    }
+
+    #[getter]
     fn slots(&self) -> usize {
         self.0.session().slots()
     }
 
-    #[pyo3(signature = (values, *, bound))]
-    fn encrypt(&self, py: Python<'_>, values: Numbers<'_>, bound: Option<f64>) -> PyResult<EncryptedArray> {
-        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound });
+    #[pyo3(signature = (values, *, bound, precision))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: Numbers<'_>,
+        bound: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound, precision });
         let array = detached(py, || self.0.encrypt_with(numbers, shape, &how))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }
@@ -143,9 +160,15 @@ impl PublicKey {
         self.0.key().to_string()
     }
 
-    #[pyo3(signature = (values, *, bound))]
-    fn encrypt(&self, py: Python<'_>, values: Numbers<'_>, bound: Option<f64>) -> PyResult<EncryptedArray> {
-        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound });
+    #[pyo3(signature = (values, *, bound, precision))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: Numbers<'_>,
+        bound: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound, precision });
         let array = detached(py, || self.0.encrypt_with(numbers, shape, &how))?;
         Ok(EncryptedArray::new(array, self.0.session()))
     }

@@ -53,6 +53,10 @@ pub struct Keygen {
     /// Parameters, by name (see `hippocrene presets`).
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
+    /// How precise results are to be where nothing else is said, in bits after the binary point (by default, 32 for parameters that let
+    /// one choose). Every multiplication takes about as many bits of capacity, and some 15 more.
+    #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
+    pub precision: Option<f64>,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
@@ -79,6 +83,9 @@ pub struct Encrypt {
     /// rounded up to a power of two.
     #[arg(long, value_name = "NUMBER")]
     pub bound: Option<f64>,
+    /// How precise the numbers and what is computed from them are to be, in bits after the binary point (by default, what keygen was told).
+    #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
+    pub precision: Option<f64>,
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::{Ciphertext, Context, Scale, SeededCiphertext};
-use hippocrene_rlwe::{Fingerprint, Modulus, Noise};
+use hippocrene_rlwe::{Fingerprint, Noise};
 
 use crate::{Error, Layout, Session};
 
@@ -22,13 +22,6 @@ impl CiphertextBody {
         match self {
             CiphertextBody::Full(c) => Cow::Borrowed(c),
             CiphertextBody::Seeded(c) => Cow::Owned(c.expand(context)),
-        }
-    }
-
-    fn modulus(&self) -> Modulus {
-        match self {
-            CiphertextBody::Full(c) => c.modulus(),
-            CiphertextBody::Seeded(c) => c.inner().modulus(),
         }
     }
 
@@ -63,15 +56,19 @@ pub struct EncryptedArray {
     clean: bool,
     /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are known to. It is not written to files.
     period: Option<usize>,
+    /// The precision that what is computed from it is to have, in bits after the binary point.
+    precision: f64,
     bodies: Vec<CiphertextBody>,
 }
 
 impl EncryptedArray {
-    /// Puts an array together: as many ciphertexts as the layout has, of one key and one parameter set. `None` when they are not.
+    /// Puts an array together: as many ciphertexts as the layout has, of one key and one parameter set. `None` when they are not. `precision` is
+    /// as [`EncryptedArray::precision`] returns it, and possible with these parameters ([`Settings::scale_of`](crate::Settings::scale_of)).
     pub fn from_parts(
         layout: Layout,
         complex: bool,
         clean: bool,
+        precision: f64,
         bodies: Vec<CiphertextBody>,
     ) -> Option<Self> {
         let first = bodies.first()?;
@@ -81,6 +78,7 @@ impl EncryptedArray {
             complex,
             clean,
             period: None,
+            precision,
             bodies,
         })
     }
@@ -89,11 +87,12 @@ impl EncryptedArray {
         layout: Layout,
         complex: bool,
         clean: bool,
+        precision: f64,
         ciphertexts: Vec<Ciphertext>,
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        EncryptedArray { layout, complex, clean, period: None, bodies }
+        EncryptedArray { layout, complex, clean, period: None, precision, bodies }
     }
 
     /// The shape.
@@ -175,15 +174,27 @@ impl EncryptedArray {
         self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
-    /// How many bits can still be computed away: each multiplication takes about as many as the scale has.
+    /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings.
     pub fn capacity_bits(&self, session: &Session) -> f64 {
         let context = session.context();
         self.bodies.iter().map(|b| b.expand(context).capacity_bits(context)).fold(f64::INFINITY, f64::min)
     }
 
-    /// How many more multiplications in a row are possible without bootstrapping.
-    pub fn depth(&self) -> usize {
-        self.bodies.iter().map(|b| b.modulus().limb_count().saturating_sub(1)).min().unwrap_or(0)
+    /// The precision that what is computed from it is to have, in bits after the binary point: what was asked for, where
+    /// [`EncryptedArray::precision_bits`] estimates what there is. Operations on arrays of different precision take the smaller.
+    pub fn precision(&self) -> f64 {
+        self.precision
+    }
+
+    /// Asks for another precision of what is computed from this array. Less precision takes less capacity in every product; more than the array
+    /// has makes nothing more precise.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when these parameters do not allow it.
+    pub fn with_precision(mut self, precision: f64, session: &Session) -> Result<Self, Error> {
+        session.settings().scale_of(precision)?;
+        self.precision = precision;
+        Ok(self)
     }
 
     /// After how many slots every ciphertext repeats, if that is known.

@@ -1,6 +1,6 @@
 //! From values to encrypted arrays, whichever key encrypts.
 
-use hippocrene_ckks::{Plaintext, Values};
+use hippocrene_ckks::{Plaintext, Scale, Values};
 
 use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session};
 
@@ -12,6 +12,9 @@ pub struct Encryption {
     /// No absolute value is larger. Where none is declared, it is the largest absolute value rounded up to a power of two from 1; one that
     /// does not come from the values tells nothing of them.
     pub bound: Option<f64>,
+    /// The precision of the values and of what is computed from them, in bits after the binary point, where it is not to be that of the
+    /// settings.
+    pub precision: Option<f64>,
 }
 
 /// The array of shape `shape` with these elements in row-major order: encodes them in its layout and encrypts each plaintext with
@@ -35,15 +38,19 @@ pub(crate) fn encrypt_elements(
         let what = format!("a value of {largest} exceeds the declared bound {bound}");
         return Err(Error::argument(OPERATION, what));
     }
+    let precision = how.precision.unwrap_or(session.settings().precision());
+    let scale = session.settings().scale_of(precision)?;
     let bodies = match values {
-        Values::Real(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Real(v), encrypt),
-        Values::Complex(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Complex(v), encrypt),
-        Values::Big(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Big(v), encrypt),
+        Values::Real(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Real(v), scale, encrypt),
+        Values::Complex(v) => {
+            encrypt_slots(session, layout.scatter(v), |v| Values::Complex(v), scale, encrypt)
+        }
+        Values::Big(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Big(v), scale, encrypt),
         Values::BigComplex(v) => {
-            encrypt_slots(session, layout.scatter(v), |v| Values::BigComplex(v), encrypt)
+            encrypt_slots(session, layout.scatter(v), |v| Values::BigComplex(v), scale, encrypt)
         }
     }?;
-    let array = EncryptedArray::from_parts(layout, values.is_complex(), true, bodies)
+    let array = EncryptedArray::from_parts(layout, values.is_complex(), true, precision, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
     array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))
 }
@@ -53,9 +60,10 @@ fn encrypt_slots<T: Clone + Default>(
     session: &Session,
     mut slots: Vec<Vec<T>>,
     wrap: impl Fn(&[T]) -> Values<'_>,
+    scale: Scale,
     encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody, Error>,
 ) -> Result<Vec<CiphertextBody>, Error> {
-    let (scale, modulus) = (session.settings().scale(), session.settings().parameters().top());
+    let modulus = session.settings().fresh();
     let bodies = slots
         .iter()
         .map(|slots| encrypt(&session.context().encode(wrap(slots), session.slots(), scale, modulus)?))

@@ -1,42 +1,91 @@
 //! Settings: a parameter set and how precisely it is computed with.
 
 use hippocrene_ckks::Scale;
-use hippocrene_rlwe::{Modulus, Parameters};
+use hippocrene_rlwe::{
+    Modulus, Noise, Parameters, SIGMA,
+    noise::{inner_product, rounding, secret_key_encryption},
+};
 
 use crate::Error;
 
-/// A parameter set with the scale that values are encrypted at, and the scales that arise from it by multiplication.
+/// The least log2 of a scale: with fewer bits plain factors would hardly be more than 0 and 1.
+const LEAST_SCALE: u32 = 10;
+
+/// A parameter set, and the precision that results are to have where nothing else is said: in bits after the binary point, so that `p` bits
+/// stand for an error of standard deviation `2^-p`.
 ///
-/// The digest names the parameter set, not the scale: settings that differ only in the scale can work on each other's arrays. Every
-/// ciphertext carries its exact scale, so that results are right all the same: the server's scales are only what it brings products with
-/// plain numbers and polynomials to, and operands are adjusted to each other. What differs is capacity and precision. Key files hold
-/// the client's settings, so that a server made from them has the same.
+/// From a precision follows the scale `2^ceil(p + overhead)` that arrays are encrypted at and products are brought back to. The overhead is what a
+/// product of fresh arrays with values up to 1, relinearised, rescaled and rotated once, loses to noise: with `e` the standard deviation of its
+/// error in a coefficient, an error of `e sqrt(N/2)/scale` in a slot. After longer computations, with larger values and under public keys the
+/// error is larger; [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits) says how large.
+///
+/// The digest names the parameter set, not the precision: settings that differ only in that can work on each other's arrays, whose scales are exact
+/// whatever they are. Key files hold the client's settings, so that a server made from them has the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Settings {
     parameters: Parameters,
-    /// The scale of ciphertexts with `l + 1` units.
-    scales: Vec<Scale>,
+    precision: f64,
+    overhead: f64,
+    /// The modulus of fresh ciphertexts: the largest, but that the power of two may have a smaller exponent.
+    fresh: Modulus,
 }
 
 impl Settings {
-    /// Settings of a parameter set whose units but the first are close to `scale`.
+    /// The precision of presets: nine decimal digits, which leave enough to be published (see
+    /// [`ClientKey::sharing_bits`](crate::ClientKey::sharing_bits)).
+    pub const DEFAULT_PRECISION: f64 = 32.0;
+
+    /// Settings of a parameter set and a precision in bits after the binary point.
     ///
     /// # Errors
-    /// [`Error::Parameters`] when the scales that multiplication runs through drift away from `scale` by more than one bit.
-    pub fn new(parameters: Parameters, scale: Scale) -> Result<Self, Error> {
-        let count = parameters.unit_count();
-        let mut scales = vec![scale; count];
-        for l in (1..count).rev() {
-            scales[l - 1] = scales[l].times(scales[l]).divided_by(parameters.factor(l));
-            if (scales[l - 1].log2() - scale.log2()).abs() > 1.0 {
-                return Err(Error::Parameters(format!(
-                    "after {} multiplications the scale {scale} has drifted to {}: the primes are too far from the scale",
-                    count - l,
-                    scales[l - 1]
-                )));
-            }
+    /// [`Error::Parameters`] when the modulus has no room for the scale, or the scale would be below `2^10`.
+    pub fn new(parameters: Parameters, precision: f64) -> Result<Self, Error> {
+        let (overhead, fresh) = (overhead(&parameters), parameters.top());
+        let settings = Settings { parameters, precision, overhead, fresh };
+        settings.scale_of(precision)?;
+        Ok(settings)
+    }
+
+    /// Settings of the scale `2^bits`, for a simple chain: its units but the first have so many bits. The precision is what the overhead leaves.
+    ///
+    /// # Errors
+    /// As [`Settings::new`].
+    pub fn at_scale(parameters: Parameters, bits: u32) -> Result<Self, Error> {
+        let precision = f64::from(bits) - overhead(&parameters);
+        Self::new(parameters, precision)
+    }
+
+    /// The same parameter set with another precision.
+    ///
+    /// # Errors
+    /// As [`Settings::new`].
+    pub fn with_precision(self, precision: f64) -> Result<Self, Error> {
+        self.scale_of(precision)?;
+        Ok(Settings { precision, ..self })
+    }
+
+    /// The same with fresh ciphertexts whose modulus has the factor `2^two` of the sprout's power of two. A limb modulo a power of two costs as
+    /// much as several others; moduli further down have it anyhow where they need it.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when the sprout's power of two is smaller, or the modulus has no room for the scale.
+    pub fn with_fresh_two(self, two: u8) -> Result<Self, Error> {
+        let top = self.parameters.top();
+        if two > top.two() {
+            let most = top.two();
+            return Err(Error::Parameters(format!(
+                "fresh ciphertexts modulo 2^{two}; the sprout's power of two is 2^{most}"
+            )));
         }
-        Ok(Settings { parameters, scales })
+        let fresh = top.words().lcm(Modulus::of_sprout(top.odd(), two));
+        let settings = Settings { fresh, ..self };
+        settings.scale_of(settings.precision)?;
+        Ok(settings)
+    }
+
+    /// The modulus of fresh ciphertexts.
+    pub fn fresh(&self) -> Modulus {
+        self.fresh
     }
 
     /// The parameter set.
@@ -44,13 +93,85 @@ impl Settings {
         &self.parameters
     }
 
-    /// The scale of fresh ciphertexts.
-    pub fn scale(&self) -> Scale {
-        self.scales[self.scales.len() - 1]
+    /// The precision of results where nothing else is said, in bits after the binary point.
+    pub fn precision(&self) -> f64 {
+        self.precision
     }
 
-    /// The scale that ciphertexts modulo `modulus`, a product of the first units, have when every product is rescaled.
-    pub fn scale_at(&self, modulus: Modulus) -> Scale {
-        self.scales[modulus.limb_count().clamp(1, self.scales.len()) - 1]
+    /// How many bits more than the precision the scale has: what is lost to noise.
+    pub fn overhead(&self) -> f64 {
+        self.overhead
+    }
+
+    /// The scale of fresh ciphertexts where nothing else is said.
+    pub fn scale(&self) -> Scale {
+        Scale::power_of_two(self.scale_bits(self.precision) as i32)
+    }
+
+    /// The scale that a precision takes.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when the modulus has no room for it, or it would be below `2^10`.
+    pub fn scale_of(&self, precision: f64) -> Result<Scale, Error> {
+        let (bits, room) = (self.scale_bits(precision), self.parameters.log2(self.fresh) - 1.0);
+        if (f64::from(LEAST_SCALE)..=room).contains(&bits) {
+            return Ok(Scale::power_of_two(bits as i32));
+        }
+        Err(Error::Parameters(format!(
+            "a precision of {precision} bits takes a scale of 2^{bits:.0}; these parameters allow 2^{LEAST_SCALE} to 2^{room:.0}, \
+             precisions of {:.1} to {:.1} bits",
+            f64::from(LEAST_SCALE) - self.overhead,
+            room.floor() - self.overhead
+        )))
+    }
+
+    /// log2 of the scale that a precision takes: a whole number, or NaN.
+    fn scale_bits(&self, precision: f64) -> f64 {
+        // Sums of the same numbers that were taken apart are whole but for rounding.
+        (precision + self.overhead - 1e-9).ceil()
+    }
+}
+
+/// `log2(e sqrt(N/2))`, see [`Settings`].
+fn overhead(parameters: &Parameters) -> f64 {
+    // x y + x e_y + y e_x, with one and the same error in a square.
+    let product = secret_key_encryption(SIGMA).scaled(1.0);
+    let digits = parameters.digits(parameters.top()).map(|(_, d)| (parameters.log2(d), d.limb_count()));
+    let special = parameters.log2(parameters.specials());
+    let switched = inner_product(parameters.degree(), SIGMA, digits).scaled(-special);
+    let rounded = rounding(parameters.secret_weight(), 1, 2);
+    // One rounding in the rescale and one in the rotation.
+    let error = [product, switched, rounded, rounded].into_iter().fold(Noise::NONE, Noise::plus);
+    error.log2_std() + 0.5 * (parameters.degree() as f64 / 2.0).log2()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PRESETS;
+
+    #[test]
+    fn scales_follow_from_precisions() {
+        for settings in PRESETS.into_iter().filter_map(|preset| preset.settings().ok()) {
+            let overhead = settings.overhead();
+            assert!((9.0..22.0).contains(&overhead), "{overhead}");
+            for precision in [0.5, 20.0, 31.3, 53.0] {
+                let bits = settings.scale_of(precision).unwrap().log2();
+                assert!(bits >= precision + overhead && bits < precision + overhead + 1.0);
+            }
+            let parameters = settings.parameters();
+            for bits in [10, 33, 59] {
+                let at = Settings::at_scale(parameters.clone(), bits).unwrap();
+                assert_eq!(at.scale(), Scale::power_of_two(bits as i32));
+                assert_eq!(at.scale_of(at.precision()).unwrap(), at.scale());
+            }
+            let two = parameters.top().two();
+            assert!(settings.fresh().divides(parameters.top()) && settings.fresh().two() <= two);
+            assert!(settings.clone().with_fresh_two(two + 1).is_err());
+            for wrong in [-20.0, 1e4, f64::NAN, f64::INFINITY] {
+                let error = settings.clone().with_precision(wrong).unwrap_err().to_string();
+                assert!(error.contains("2^10"), "{error}");
+            }
+        }
     }
 }

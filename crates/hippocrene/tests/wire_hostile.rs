@@ -32,7 +32,7 @@ fn format_error(result: Result<(), Error>) -> FormatError {
 }
 
 /// Where the ciphertext heads of an array with one axis start.
-const HEADS: usize = 56 + 24 + 16;
+const HEADS: usize = 56 + 32 + 16;
 
 #[test]
 fn truncation_anywhere_is_an_error() {
@@ -150,16 +150,16 @@ fn errors_name_what_is_wrong() {
         ("settings", 60, &[126, 0, 0, 0], "at most 126"),
         ("settings", 68, &[4, 0, 0, 0], "gadget rank 4"),
         ("settings", 72, &[17, 0, 0, 0], "Hamming weight 17"),
-        ("settings", 84, &i32::MAX.to_le_bytes(), "exponent of a scale is 2147483647"),
-        ("settings", 84, &i32::MIN.to_le_bytes(), "exponent of a scale is -2147483648"),
-        ("settings", 88, &[0; 16], "mantissa of a scale is 0x0"),
-        ("settings", 104, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
-        ("settings", 104, &99u64.to_le_bytes(), "99 is not a prime"),
-        ("evaluation", 136, &[2], "flags of evaluation keys is 2"),
-        ("evaluation", 140, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
-        ("evaluation", 140, &[2], "evaluation keys: "),
-        ("evaluation", 144, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
-        ("evaluation", 148, &[3], "a Galois element is 3; it must be an odd number from "),
+        ("settings", 84, &[1, 0, 0, 0], "fresh ciphertexts modulo 2^1; the sprout's power of two is 2^0"),
+        ("settings", 88, &1000f64.to_le_bytes(), "a precision of 1000 bits takes a scale of 2^10"),
+        ("settings", 88, &f64::NAN.to_le_bytes(), "a precision of NaN bits"),
+        ("settings", 96, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
+        ("settings", 96, &99u64.to_le_bytes(), "99 is not a prime"),
+        ("evaluation", 128, &[2], "flags of evaluation keys is 2"),
+        ("evaluation", 132, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
+        ("evaluation", 132, &[2], "evaluation keys: "),
+        ("evaluation", 136, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
+        ("evaluation", 140, &[3], "a Galois element is 3; it must be an odd number from "),
         ("fresh", 56, &[4], "flags of an array is 4"),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),
@@ -167,10 +167,17 @@ fn errors_name_what_is_wrong() {
         ("fresh", 64, &[9], "the number of slots is 9"),
         ("fresh", 64, &absurd, "the number of slots is 18446744073709551615"),
         ("fresh", 72, &absurd, "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]"),
-        ("fresh", 80, &absurd, "larger than 2^32"),
-        ("fresh", 80, &[0], "no elements"),
-        ("fresh", 88, &[3], "not all powers of two"),
-        ("fresh", 88, &absurd, "a stride is 18446744073709551615"),
+        ("fresh", 88, &absurd, "larger than 2^32"),
+        ("fresh", 88, &[0], "no elements"),
+        ("fresh", 96, &[3], "not all powers of two"),
+        ("fresh", 96, &absurd, "a stride is 18446744073709551615"),
+        (
+            "fresh",
+            80,
+            &f64::INFINITY.to_le_bytes(),
+            "precision of an array is inf; it must be a finite number",
+        ),
+        ("fresh", 80, &200f64.to_le_bytes(), "a precision of 200 bits takes a scale of 2^"),
         ("settings", 76, &[61], "the sprout 2^61"),
         ("settings", 80, &[5], "number of odd primes of the sprout is 5; it must be at most 4"),
         ("fresh", HEADS, &[0; 16], "modulus of a ciphertext is 1"),
@@ -217,7 +224,7 @@ fn errors_name_what_is_wrong() {
     assert!(wrong.is_empty(), "{wrong:#?}");
     // Room for 2^32 elements, but no ciphertexts.
     let mut long = files["fresh"].clone();
-    long[80..88].copy_from_slice(&(1u64 << 32).to_le_bytes());
+    long[88..96].copy_from_slice(&(1u64 << 32).to_le_bytes());
     long[72..80].copy_from_slice(&(1u64 << 29).to_le_bytes());
     seal(&mut long);
     let error = format_error(load("fresh", &long, session)).to_string();
@@ -233,7 +240,7 @@ fn residues_out_of_range_are_named() {
     let session = things.client.session();
     let parameters = session.settings().parameters();
     // The second limb of b, modulo a prime of 40 bits: 16 residues of 5 bytes.
-    let limb = 56 + 48 + 4 * 8 + 32 + 16 * 6;
+    let limb = 56 + 40 + 4 * 8 + 32 + 16 * 6;
     let q = parameters.factor(1);
     for value in [q, (1 << 40) - 1] {
         let at = limb + 5 * 5;

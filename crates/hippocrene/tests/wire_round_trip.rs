@@ -73,7 +73,7 @@ fn inspect_agrees_with_the_objects() {
         assert_eq!(array.shape, object.shape());
         assert_eq!(array.ciphertexts, object.bodies().len());
         assert_eq!(array.seeded, if name == "fresh" { 2 } else { 0 });
-        assert_eq!(array.limbs, object.depth() + 1);
+        assert_eq!((array.limbs, array.precision), (if name == "fresh" { 3 } else { 2 }, object.precision()));
         assert_eq!(array.bound, object.bound());
         assert_eq!(array.capacity_bits, None);
         assert!((array.precision_bits - object.precision_bits(session)).abs() < 1e-9);

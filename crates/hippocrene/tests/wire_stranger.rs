@@ -84,19 +84,20 @@ struct Set {
     units: usize,
     factors: Vec<u64>,
     rank: usize,
-    scale: f64,
+    precision: f64,
 }
 
 impl Set {
     fn read(bytes: &mut &[u8]) -> (Self, Vec<u8>) {
         let named = [(); 7].map(|()| number(bytes, 4) as u64);
+        assert_eq!(number(bytes, 4), 0);
         let [log_degree, units, specials, rank, secret, two, odd] = named;
-        let exponent = number(bytes, 4) as u32 as i32;
-        let scale = number(bytes, 16) as f64 * f64::from(exponent).exp2();
+        let precision = float(bytes);
         let factors: Vec<u64> = (0..units + specials).map(|_| number(bytes, 8) as u64).collect();
         let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
         assert_eq!((secret, two, odd), (0, 0, 0));
-        let set = Set { degree: 1 << log_degree, units: units as usize, factors, rank: rank as usize, scale };
+        let (units, rank) = (units as usize, rank as usize);
+        let set = Set { degree: 1 << log_degree, units, factors, rank, precision };
         (set, fingerprint("hippocrene 2026-11 parameter set", &named))
     }
 
@@ -208,6 +209,7 @@ fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
     let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
     let (slots, count) = (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize);
     assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
+    assert_eq!(float(&mut rest), set.precision);
     let axes: Vec<(usize, usize)> =
         (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
     let heads: Vec<_> = (0..count)
@@ -276,7 +278,7 @@ fn a_stranger_decrypts_arrays() {
     for log_degree in [4, 6, 7] {
         let things = things(log_degree);
         let (set, s) = read_secret(&things.client.to_bytes());
-        assert_eq!((set.degree, set.scale), (1 << log_degree, 40f64.exp2()));
+        assert_eq!((set.degree, set.precision), (1 << log_degree, things.fresh.precision()));
         for array in [&things.fresh, &things.product] {
             let (shape, elements) = decrypt(&array.to_bytes(), &set, &s);
             assert_eq!(shape, array.shape());

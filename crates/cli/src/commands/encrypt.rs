@@ -51,7 +51,7 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
-    let how = Encryption { bound: encrypt.bound };
+    let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
     let array =
         console.step("encrypt", || key.encrypt(&numbers, &how).map_err(CliError::of(&encrypt.input)))?;
     array.save(&encrypt.output)?;

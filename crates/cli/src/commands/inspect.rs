@@ -51,10 +51,13 @@ impl Display for One<'_> {
         let name =
             preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));
         write!(f, "\n  parameters  {name}, ring degree {ring_degree}")?;
-        if let Some(SettingsInspection { log2_pq, security_limit, scale_bits, .. }) = &self.is.settings {
+        if let Some(SettingsInspection { log2_pq, security_limit, precision, .. }) = &self.is.settings {
             let limit = security_limit
                 .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
-            write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit}), scale 2^{scale_bits:.0}")?;
+            write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit})")?;
+            if self.is.array.is_none() {
+                write!(f, "\n  precision   {precision:.1} bits after the binary point")?;
+            }
         }
         if let Some(keys) = &self.is.keys {
             write_keys(f, keys)?;
@@ -78,10 +81,14 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
 fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Result {
     let numbers = if array.complex { "complex" } else { "real" };
     write!(f, "\n  shape       {:?}, {numbers}, in {} ciphertexts", array.shape, array.ciphertexts)?;
-    write!(f, "\n  precision   {:.1} bits after the binary point", array.precision_bits)?;
+    write!(
+        f,
+        "\n  precision   {:.1} bits after the binary point ({:.1} are asked for)",
+        array.precision_bits, array.precision
+    )?;
     match array.capacity_bits {
         Some(bits) => write!(f, "\n  capacity    {bits:.1} bits"),
-        None => write!(f, "\n  capacity    {} limbs", array.limbs),
+        None => write!(f, "\n  capacity    unknown: the parameters are no preset's"),
     }
 }
 

@@ -41,8 +41,11 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     }
     fs::create_dir_all(&keygen.output).map_err(|source| CliError::io("make", &keygen.output, source))?;
 
-    let client =
-        console.step("make the secret key", || Ok(ClientKey::generate_with(preset.settings()?, threads)?))?;
+    let mut settings = preset.settings()?;
+    if let Some(precision) = keygen.precision {
+        settings = settings.with_precision(precision)?;
+    }
+    let client = console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))?;
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
     let request = keygen.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;

@@ -6,7 +6,6 @@ mod grafted;
 mod simple;
 mod table_2;
 
-use hippocrene_ckks::Scale;
 use hippocrene_rlwe::{
     MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout, design::Design,
 };
@@ -153,12 +152,18 @@ impl Preset {
         }
     }
 
-    /// The parameter set and the scale of its values.
+    /// The parameter set, with [`Settings::DEFAULT_PRECISION`]; for a simple chain, with the precision of the scale that it is for.
     ///
     /// # Errors
     /// As [`Preset::parameters`].
     pub fn settings(&self) -> Result<Settings, Error> {
-        Settings::new(self.parameters()?, Scale::power_of_two(self.scale_bits.unwrap_or(40) as i32))
+        let parameters = self.parameters()?;
+        let fresh = self.fresh(&parameters);
+        let settings = match self.scale_bits {
+            Some(bits) => Settings::at_scale(parameters, bits)?,
+            None => Settings::new(parameters, Settings::DEFAULT_PRECISION)?,
+        };
+        settings.with_fresh_two(fresh.two())
     }
 }
 

@@ -90,8 +90,10 @@ fn scales_of_simple_chains_are_steady() {
         let settings = preset.settings().unwrap();
         let parameters = settings.parameters();
         let bits = preset.scale_bits.unwrap();
-        for l in 1..=parameters.unit_count() {
-            let scale = settings.scale_at(Modulus::of_range(0..l));
+        let mut scale = settings.scale();
+        assert_eq!(scale.log2(), f64::from(bits));
+        for l in (1..parameters.unit_count()).rev() {
+            scale = scale.times(scale).divided_by(parameters.factor(l));
             assert!((scale.log2() - f64::from(bits)).abs() < 1e-3, "{} {l} {scale}", preset.name);
         }
         let limit = f64::from(parameters.security().unwrap().log2_pq);

@@ -4,11 +4,15 @@ use std::borrow::Cow;
 
 use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
 
-use super::Server;
+use super::{SURPLUS, Server};
 use crate::{EncryptedArray, Error};
 
-/// Integers up to this are multiplied with exactly, without using up a level.
-const LARGEST_EXACT: f64 = 1024.0;
+/// Integers up to this, `2^53`, are multiplied with exactly.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Numbers with so many places after the binary point, or fewer, are multiplied with exactly, at the price of one bit of capacity for each.
+/// With more places the scale would be so much larger that bringing sums with other arrays to one scale costs more than is saved.
+const MOST_BINARY_PLACES: i32 = 12;
 
 impl Server {
     /// `a + b`, element by element; shapes broadcast as numpy's do.
@@ -68,17 +72,16 @@ impl Server {
         if std::ptr::eq(a, b) {
             return self.square(a);
         }
+        let target = self.scale_of(&[a, b])?;
         self.zip(
             a,
             b,
             "multiply",
             |a, b| a || b,
             |x, y| {
-                if x.modulus() == y.modulus() {
-                    return Ok(self.evaluator.mul_rescale(x, y, self.scale())?);
-                }
-                let (x, y) = self.evaluator.align(x, y)?;
-                Ok(self.evaluator.mul_rescale(&x, &y, self.scale())?)
+                let (x, y) = (self.lowered(x, target)?, self.lowered(y, target)?);
+                let (x, y) = self.in_one_modulus(x, y)?;
+                Ok(self.evaluator.mul_rescale(&x, &y, target)?)
             },
         )
     }
@@ -88,7 +91,10 @@ impl Server {
     /// # Errors
     /// [`Error::Capacity`] when no multiplication is left.
     pub fn square(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.map(a, "square", a.is_clean(), |x| Ok(self.evaluator.square_rescale(x, self.scale())?))
+        let target = self.scale_of(&[a])?;
+        self.map(a, "square", a.is_clean(), |x| {
+            Ok(self.evaluator.square_rescale(&*self.lowered(x, target)?, target)?)
+        })
     }
 
     /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
@@ -144,9 +150,11 @@ impl Server {
         p: impl Into<Values<'v>>,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "multiply by plain numbers";
+        let target = self.scale_of(&[a])?;
         self.with_plain(a, p.into(), OPERATION, true, |x, slots| {
-            let plaintext = self.encode(slots, x.scale(), x)?;
-            self.rescale(&self.evaluator.mul_plain(x, &plaintext)?)
+            let x = self.lowered(x, target)?;
+            let plaintext = self.encode(slots, x.scale(), &x)?;
+            Ok(self.evaluator.rescale(&self.evaluator.mul_plain(&x, &plaintext)?, target)?)
         })
     }
 
@@ -161,17 +169,20 @@ impl Server {
         self.map(a, "add a number", a.is_clean(), |x| Ok(self.evaluator.add_number(x, c)?))
     }
 
-    /// `a c`, every element times the number `c`. Integers up to 1024 use up no multiplication.
+    /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of
+    /// capacity (and the bits by which they are larger than 1); others take as much as any product.
     ///
     /// # Errors
     /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] when no multiplication is left or the product is too large.
     pub fn mul_number(&self, a: &EncryptedArray, c: f64) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "multiply by a number";
+        let target = self.scale_of(&[a])?;
         self.map(a, OPERATION, a.is_clean(), |x| {
-            if c.fract() == 0.0 && c.abs() <= LARGEST_EXACT {
-                return Ok(self.evaluator.mul_integer(x, c as i64)?);
+            if let Some(scale) = exact_scale(c) {
+                return Ok(self.evaluator.mul_number(x, c, scale)?);
             }
-            self.rescale(&self.evaluator.mul_number(x, c, x.scale())?)
+            let x = self.lowered(x, target)?;
+            Ok(self.evaluator.rescale(&self.evaluator.mul_number(&x, c, x.scale())?, target)?)
         })
     }
 
@@ -212,16 +223,35 @@ impl Server {
             Values::Big(v) => each(&ciphertexts, &layout.scatter(v), Values::Big, f),
             Values::BigComplex(v) => each(&ciphertexts, &layout.scatter(v), Values::BigComplex, f),
         }?;
-        let complex = a.is_complex() || p.is_complex();
-        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out))
+        let (complex, precision) = (a.is_complex() || p.is_complex(), self.precision_of(&[a]));
+        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, precision, out))
     }
 
     fn encode(&self, slots: Values<'_>, scale: Scale, x: &Ciphertext) -> Result<Plaintext, Error> {
         Ok(self.session.context().encode(slots, self.session.slots(), scale, x.modulus())?)
     }
 
-    fn rescale(&self, x: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(self.evaluator.rescale(x, self.scale())?)
+    /// Two factors in one modulus. Factors of one scale keep that in common, so that their product can be added to others of its depth as it is;
+    /// of factors of different precision only the moduli have to agree.
+    fn in_one_modulus<'a>(
+        &self,
+        x: Cow<'a, Ciphertext>,
+        y: Cow<'a, Ciphertext>,
+    ) -> Result<(Cow<'a, Ciphertext>, Cow<'a, Ciphertext>), Error> {
+        let parameters = self.session.settings().parameters();
+        if x.modulus() == y.modulus() {
+            return Ok((x, y));
+        }
+        if (x.scale().log2() - y.scale().log2()).abs() <= SURPLUS {
+            let (x, y) = self.evaluator.align(&x, &y)?;
+            return Ok((Cow::Owned(x), Cow::Owned(y)));
+        }
+        if parameters.log2(x.modulus()) >= parameters.log2(y.modulus()) {
+            let x = self.evaluator.bring_to(&x, y.modulus())?;
+            return Ok((Cow::Owned(x), y));
+        }
+        let y = self.evaluator.bring_to(&y, x.modulus())?;
+        Ok((x, Cow::Owned(y)))
     }
 }
 
@@ -233,4 +263,13 @@ fn each<'v, T>(
     f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
 ) -> Result<Vec<Ciphertext>, Error> {
     ciphertexts.iter().zip(slots).map(|(x, s)| f(x, wrap(s))).collect()
+}
+
+/// The least scale `2^k`, `k <= 12`, at which `c` is an integer that an `f64` holds exactly.
+fn exact_scale(c: f64) -> Option<Scale> {
+    let exact = |k: &i32| {
+        let scaled = c * f64::from(*k).exp2();
+        scaled.fract() == 0.0 && scaled.abs() <= LARGEST_EXACT
+    };
+    (0..=MOST_BINARY_PLACES).find(exact).map(Scale::power_of_two)
 }

@@ -72,20 +72,20 @@ impl Server {
             return Err(Error::shape(OPERATION, what));
         }
         if let Some(repetition) = repetition(a.layout(), &layout) {
-            let inputs = a.expanded(&self.session);
+            let (inputs, precision) = (a.expanded(&self.session), self.precision_of(&[a]));
             let pick = |copies: &dyn Fn(&Ciphertext) -> Result<Ciphertext, Error>| {
                 let copies = inputs.iter().map(|c| copies(c)).collect::<Result<Vec<_>, _>>()?;
                 Ok::<Vec<Ciphertext>, Error>(repetition.sources.iter().map(|&i| copies[i].clone()).collect())
             };
             if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
                 let out = pick(&|c| Ok(c.clone()))?;
-                let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), false, out);
+                let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), false, precision, out);
                 return Ok(out.with_period(a.period()));
             }
             if a.is_clean() {
                 let out = pick(&|c| self.repeated(c, &repetition.axes))?;
                 let clean = repetition.axes.iter().all(|(_, length)| length.is_power_of_two());
-                return Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, out));
+                return Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, precision, out));
             }
         }
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };

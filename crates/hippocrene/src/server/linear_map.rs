@@ -35,7 +35,9 @@ impl Server {
             }
         }
 
+        let (precision, target) = (self.precision_of(&[a]), self.scale_of(&[a])?);
         let inputs = a.expanded(&self.session);
+        let inputs = inputs.iter().map(|x| self.lowered(x, target)).collect::<Result<Vec<_>, _>>()?;
         let mut transforms: Vec<(Diagonals, LinearTransform)> = Vec::new();
         let mut results: Vec<Option<Ciphertext>> = vec![None; out.ciphertexts()];
         for ((to, from), diagonals) in maps {
@@ -49,7 +51,7 @@ impl Server {
                 }
             };
             let input = &inputs[from];
-            let term = self.evaluator.linear_transform(input, &transforms[index].1, self.scale())?;
+            let term = self.evaluator.linear_transform(input, &transforms[index].1, target)?;
             results[to] = Some(match results[to].take() {
                 None => term,
                 Some(sum) => {
@@ -63,6 +65,7 @@ impl Server {
             out,
             a.is_complex(),
             true,
+            precision,
             results.into_iter().flatten().collect(),
         ))
     }

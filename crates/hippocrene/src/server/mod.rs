@@ -1,7 +1,7 @@
 //! The server: computes on encrypted arrays. It holds no secret.
 //!
-//! Scales, rescaling and levels are automatic: every product is rescaled, and operands of different moduli are brought to the smaller
-//! one. What shapes mean follows numpy.
+//! Scales and rescaling are automatic: every product is brought back to the scale that its precision takes, and operands of different moduli
+//! are brought to the smaller one. What shapes mean follows numpy.
 
 mod arithmetic;
 mod broadcast;
@@ -10,7 +10,10 @@ mod matrix;
 mod polynomial;
 mod reduce;
 
-use std::{borrow::Borrow, sync::Arc};
+use std::{
+    borrow::{Borrow, Cow},
+    sync::Arc,
+};
 
 use hippocrene_ckks::{Ciphertext, Evaluator, Scale};
 use hippocrene_rlwe::{Fingerprint, RlweError};
@@ -23,7 +26,12 @@ pub struct Server {
     session: Session,
     evaluator: Evaluator,
     key: Fingerprint,
+    /// The precision of results, where it does not come from the operands.
+    precision: Option<f64>,
 }
+
+/// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
+const SURPLUS: f64 = 0.5;
 
 impl Server {
     /// A server with these keys.
@@ -47,7 +55,16 @@ impl Server {
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = keys.inner().prepare(session.context().rlwe())?;
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::new(prepared));
-        Ok(Server { session, evaluator, key: keys.key() })
+        Ok(Server { session, evaluator, key: keys.key(), precision: None })
+    }
+
+    /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when these parameters do not allow it.
+    pub fn with_precision(&self, precision: f64) -> Result<Self, Error> {
+        self.session.settings().scale_of(precision)?;
+        Ok(Server { precision: Some(precision), ..self.clone() })
     }
 
     /// Settings and context.
@@ -84,7 +101,8 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         self.check(a, operation)?;
         let out = a.expanded(&self.session).iter().map(|c| f(c)).collect::<Result<Vec<_>, _>>()?;
-        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), a.is_complex(), clean, out);
+        let precision = self.precision_of(&[a]);
+        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), a.is_complex(), clean, precision, out);
         Ok(out.with_period(a.period()))
     }
 
@@ -106,11 +124,28 @@ impl Server {
         let out = left.iter().zip(&right).map(|(x, y)| f(x, y)).collect::<Result<Vec<_>, _>>()?;
         let (complex, clean) = (a.is_complex() || b.is_complex(), clean(a.is_clean(), b.is_clean()));
         let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
-        Ok(EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, out).with_period(period))
+        let precision = self.precision_of(&[&a, &b]);
+        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, precision, out);
+        Ok(out.with_period(period))
     }
 
-    /// The scale that products are rescaled to.
-    fn scale(&self) -> Scale {
-        self.session.settings().scale()
+    /// The precision of what is computed from these arrays: the least of theirs, unless this server has one of its own.
+    fn precision_of(&self, arrays: &[&EncryptedArray]) -> f64 {
+        self.precision.unwrap_or_else(|| arrays.iter().map(|a| a.precision()).fold(f64::INFINITY, f64::min))
+    }
+
+    /// The scale that products of these arrays are rescaled to.
+    fn scale_of(&self, arrays: &[&EncryptedArray]) -> Result<Scale, Error> {
+        self.session.settings().scale_of(self.precision_of(arrays))
+    }
+
+    /// A factor of a product that is to have the scale `target`: its own scale is no larger. Bringing it down costs no capacity.
+    fn lowered<'a>(&self, x: &'a Ciphertext, target: Scale) -> Result<Cow<'a, Ciphertext>, Error> {
+        if x.scale().log2() <= target.log2() + SURPLUS
+            || self.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
+        {
+            return Ok(Cow::Borrowed(x));
+        }
+        Ok(Cow::Owned(self.evaluator.rescale(x, target)?))
     }
 }

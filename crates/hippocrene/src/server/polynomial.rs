@@ -13,6 +13,9 @@ impl Server {
     /// Chebyshev polynomial.
     pub fn polynomial(&self, a: &EncryptedArray, p: &Polynomial) -> Result<EncryptedArray, Error> {
         let clean = a.is_clean() && (a.layout().is_full() || p.evaluate(0.0) == 0.0);
-        self.map(a, "evaluate a polynomial", clean, |x| Ok(self.evaluator.polynomial(x, p, self.scale())?))
+        let target = self.scale_of(&[a])?;
+        self.map(a, "evaluate a polynomial", clean, |x| {
+            Ok(self.evaluator.polynomial(&*self.lowered(x, target)?, p, target)?)
+        })
     }
 }

@@ -74,7 +74,9 @@ impl Server {
             .collect::<Result<Vec<_>, Error>>()?;
         let clean = a.is_clean() && (within == 1 || length == 1);
         let period = self.period_of(vec![(stride, within)]);
-        Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, out).with_period(period))
+        let precision = self.precision_of(&[a]);
+        let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, precision, out);
+        Ok(out.with_period(period))
     }
 
     /// What a sum along `axis` adds up within a ciphertext: to every slot, the slots at so many multiples of the stride from there on,

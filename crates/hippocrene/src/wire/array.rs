@@ -13,12 +13,11 @@ use super::{
     header::{self, Header},
     keys::SEED_BYTES,
     poly::Widths,
-    settings::checked_scale,
 };
-use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session, array::precision_bits};
+use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session, Settings, array::precision_bits};
 
 /// Bytes of an array's fields before its axes.
-const FIXED_BYTES: usize = 24;
+const FIXED_BYTES: usize = 32;
 /// Bytes of an axis: length and stride.
 const AXIS_BYTES: usize = 16;
 /// Bytes of the head of a ciphertext.
@@ -34,6 +33,8 @@ const SEEDED: u32 = 1;
 const MAX_AXES: u32 = 64;
 /// The largest stride.
 const MAX_STRIDE: u64 = 1 << 48;
+/// The largest absolute value of `floor(log2(scale))`.
+const MAX_SCALE_BITS: i32 = 1000;
 /// The numbers of slots that there are: half of the ring degree.
 const SLOTS: std::ops::RangeInclusive<usize> = 1 << 3..=1 << 16;
 /// The largest absolute value of the log2 of a standard deviation.
@@ -45,6 +46,7 @@ pub(super) struct ArrayHead {
     pub(super) layout: Layout,
     pub(super) complex: bool,
     pub(super) clean: bool,
+    pub(super) precision: f64,
     pub(super) ciphertexts: Vec<CiphertextHead>,
     widths: Widths,
 }
@@ -200,6 +202,7 @@ impl ArrayHead {
             layout: array.layout().clone(),
             complex: array.is_complex(),
             clean: array.is_clean(),
+            precision: array.precision(),
             ciphertexts: array.bodies().iter().map(CiphertextHead::of).collect(),
             widths: Widths::of_polys(polys),
         }
@@ -222,6 +225,7 @@ impl ArrayHead {
         out.extend((self.layout.shape().len() as u32).to_le_bytes());
         out.extend((self.layout.slots() as u64).to_le_bytes());
         out.extend((self.ciphertexts.len() as u64).to_le_bytes());
+        out.extend(self.precision.to_le_bytes());
         for (length, stride) in self.layout.shape().iter().zip(self.layout.strides()) {
             out.extend((*length as u64).to_le_bytes());
             out.extend((*stride as u64).to_le_bytes());
@@ -248,6 +252,10 @@ impl ArrayHead {
             return Err(FormatError::field("the number of slots", slots, "a power of two from 8 to 65536"));
         }
         let count = cursor.u64()?;
+        let precision = cursor.f64()?;
+        if !precision.is_finite() {
+            return Err(FormatError::field("the precision of an array", precision, "a finite number"));
+        }
         let (mut shape, mut strides) = (Vec::new(), Vec::new());
         for _ in 0..axes {
             shape.push(size("the length of an axis", cursor.u64()?)?);
@@ -274,7 +282,7 @@ impl ArrayHead {
         cursor.enter("widths of residues");
         let widths = Widths::read(cursor, factors)?;
         let (complex, clean) = (flags & COMPLEX != 0, flags & CLEAN != 0);
-        Ok(ArrayHead { layout, complex, clean, ciphertexts, widths })
+        Ok(ArrayHead { layout, complex, clean, precision, ciphertexts, widths })
     }
 
     /// Checks that what is left is as long as the ciphertexts are.
@@ -283,8 +291,12 @@ impl ArrayHead {
         cursor.expect_left(self.body_bytes())
     }
 
-    /// Checks the head against the parameters.
-    pub(super) fn check(&self, parameters: &Parameters) -> Result<(), FormatError> {
+    /// Checks the head against the settings.
+    pub(super) fn check(&self, settings: &Settings) -> Result<(), FormatError> {
+        let parameters = settings.parameters();
+        settings.scale_of(self.precision).map_err(|error| {
+            FormatError::field("the precision of an array", self.precision, format!("possible ({error})"))
+        })?;
         let slots = parameters.degree() / 2;
         if self.layout.slots() != slots {
             return Err(FormatError::field("the number of slots", self.layout.slots(), slots.to_string()));
@@ -300,6 +312,19 @@ impl ArrayHead {
         }
         self.widths.check(parameters)
     }
+}
+
+/// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
+fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
+    let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
+        FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
+    })?;
+    // floor(log2(scale)) is the exponent plus 127.
+    if exponent.checked_add(127).is_none_or(|bits| bits.abs() > MAX_SCALE_BITS) {
+        let (least, most) = (-MAX_SCALE_BITS - 127, MAX_SCALE_BITS - 127);
+        return Err(FormatError::field("the exponent of a scale", exponent, format!("{least} to {most}")));
+    }
+    Ok(scale)
 }
 
 fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
@@ -343,7 +368,7 @@ impl EncryptedArray {
         }
         let mut cursor = Cursor::new(payload, "array");
         let head = ArrayHead::read(&mut cursor)?;
-        head.check(parameters)?;
+        head.check(session.settings())?;
         head.check_length(&mut cursor)?;
         let bodies = head
             .ciphertexts
@@ -351,9 +376,9 @@ impl EncryptedArray {
             .map(|c| c.read_body(&mut cursor, &head.widths, session, header.key))
             .collect::<Result<Vec<_>, _>>()?;
         let count = bodies.len();
-        EncryptedArray::from_parts(head.layout, head.complex, head.clean, bodies).ok_or_else(|| {
-            FormatError::field("the number of ciphertexts", count, "that of the layout").into()
-        })
+        EncryptedArray::from_parts(head.layout, head.complex, head.clean, head.precision, bodies).ok_or_else(
+            || FormatError::field("the number of ciphertexts", count, "that of the layout").into(),
+        )
     }
 
     /// Writes the array to a file, all or nothing.

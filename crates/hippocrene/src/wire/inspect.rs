@@ -54,7 +54,9 @@ pub struct SettingsInspection {
     pub specials: usize,
     /// The gadget rank.
     pub gadget_rank: usize,
-    /// log2 of the scale of fresh ciphertexts.
+    /// The precision of results where nothing else is said, in bits after the binary point.
+    pub precision: f64,
+    /// log2 of the scale that it takes.
     pub scale_bits: f64,
 }
 
@@ -94,7 +96,9 @@ pub struct ArrayInspection {
     pub scale_bits: f64,
     /// The least capacity of a ciphertext, in bits; known when the parameters are.
     pub capacity_bits: Option<f64>,
-    /// The least precision of a ciphertext, in bits after the binary point.
+    /// The precision that results are to have, in bits after the binary point.
+    pub precision: f64,
+    /// The least precision of a ciphertext, as estimated, in bits after the binary point.
     pub precision_bits: f64,
     /// A bound on the absolute values of the elements.
     pub bound: f64,
@@ -134,7 +138,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let preset = preset_of(&header, degree)?;
     if let Some(head) = &head {
         if let Some((_, settings)) = &preset {
-            head.check(settings.parameters())?;
+            head.check(settings)?;
         }
         head.check_length(&mut cursor)?;
     }
@@ -176,6 +180,7 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
         units: parameters.unit_count(),
         specials: parameters.specials().limb_count(),
         gadget_rank: parameters.literal().gadget_rank,
+        precision: settings.precision(),
         scale_bits: settings.scale().log2(),
     }
 }
@@ -220,6 +225,7 @@ fn describe_array(head: &ArrayHead, parameters: Option<&Parameters>) -> ArrayIns
         modulus_bits: parameters.map(|p| least(&mut all.iter().map(|c| p.log2(c.modulus)))),
         scale_bits: all.iter().map(|c| c.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
         capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
+        precision: head.precision,
         precision_bits: least(&mut all.iter().map(|c| c.precision_bits(degree))),
         bound: all.iter().map(|c| c.bound).fold(0.0, f64::max),
     }

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use hippocrene_ckks::Scale;
 use hippocrene_rlwe::{
     MAX_FACTORS, MAX_SPROUT_PRIMES, Parameters, ParametersLiteral, RlweError, SecretDistribution, Sprout,
 };
@@ -16,10 +15,7 @@ use super::{
 use crate::{Error, Settings};
 
 /// Bytes of the fields before the primes.
-const FIXED_BYTES: usize = 48;
-
-/// The largest absolute value of `floor(log2(scale))`.
-const MAX_SCALE_BITS: i32 = 1000;
+const FIXED_BYTES: usize = 40;
 
 /// What is done with parameter sets of no known security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,12 +41,11 @@ pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
         SecretDistribution::SparseTernary { weight } => *weight,
     };
     let counts = [units.len() as u32, specials.len() as u32, *gadget_rank as u32, weight as u32];
-    for field in [*log_degree].into_iter().chain(counts).chain([sprout.two, sprout.primes.len() as u32]) {
+    let sprout_fields = [sprout.two, sprout.primes.len() as u32, u32::from(settings.fresh().two())];
+    for field in [*log_degree].into_iter().chain(counts).chain(sprout_fields) {
         out.extend(field.to_le_bytes());
     }
-    let (mantissa, exponent) = settings.scale().to_parts();
-    out.extend(exponent.to_le_bytes());
-    out.extend(mantissa.to_le_bytes());
+    out.extend(settings.precision().to_le_bytes());
     for prime in units.iter().chain(specials).chain(&sprout.primes) {
         out.extend(prime.to_le_bytes());
     }
@@ -68,8 +63,8 @@ pub(super) fn read_settings(
     let gadget_rank = cursor.u32()? as usize;
     let weight = cursor.u32()? as usize;
     let (two, odd) = (cursor.u32()?, cursor.u32()? as usize);
-    let exponent = cursor.i32()?;
-    let scale = checked_scale(cursor.u128()?, exponent)?;
+    let fresh_two = cursor.u32()?;
+    let precision = cursor.f64()?;
     let count = units.saturating_add(specials);
     if count > MAX_FACTORS {
         return Err(
@@ -105,20 +100,10 @@ pub(super) fn read_settings(
         let (have, need) = (header.parameters, parameters.digest());
         return Err(FormatError::Parameters { have, need }.into());
     }
-    Ok(Settings::new(parameters, scale).map_err(|e| FormatError::Settings { what: e.to_string() })?)
-}
-
-/// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
-pub(super) fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
-    let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
-        FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
-    })?;
-    // floor(log2(scale)) is the exponent plus 127.
-    if exponent.checked_add(127).is_none_or(|bits| bits.abs() > MAX_SCALE_BITS) {
-        let (least, most) = (-MAX_SCALE_BITS - 127, MAX_SCALE_BITS - 127);
-        return Err(FormatError::field("the exponent of a scale", exponent, format!("{least} to {most}")));
-    }
-    Ok(scale)
+    let fresh_two = u8::try_from(fresh_two).unwrap_or(u8::MAX);
+    let settings =
+        Settings::new(parameters, precision).and_then(|settings| settings.with_fresh_two(fresh_two));
+    Ok(settings.map_err(|e| FormatError::Settings { what: e.to_string() })?)
 }
 
 impl Settings {

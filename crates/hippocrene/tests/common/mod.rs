@@ -1,8 +1,7 @@
 //! Small insecure settings for tests.
 #![allow(dead_code)] // each test file uses its own part
 
-use hippocrene::{ClientKey, KeyRequest, Server, Settings};
-use hippocrene_ckks::Scale;
+use hippocrene::{ClientKey, EncryptedArray, KeyRequest, Server, Settings};
 use hippocrene_ring::primes;
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
@@ -20,7 +19,7 @@ pub fn insecure_settings(log_degree: u32, depth: usize) -> Settings {
         secret: SecretDistribution::Ternary,
     })
     .unwrap();
-    Settings::new(parameters, Scale::power_of_two(40)).unwrap()
+    Settings::at_scale(parameters, 40).unwrap()
 }
 
 /// A client and its server with `2^(log_degree - 1)` slots. Insecure.
@@ -41,4 +40,10 @@ pub fn assert_close(got: &[f64], expected: &[f64], what: &str) {
     for (i, (g, e)) in got.iter().zip(expected).enumerate() {
         assert!((g - e).abs() < 2e-5, "{what}: element {i} is {g}, not {e}");
     }
+}
+
+/// How many products of values up to 1 are left at scale 2^40.
+pub fn left(array: &EncryptedArray, server: &Server) -> usize {
+    let capacity = array.capacity_bits(server.session()) + array.bound().max(1.0).log2();
+    (capacity / 40.0) as usize
 }

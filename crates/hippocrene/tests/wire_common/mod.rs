@@ -2,7 +2,6 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, PublicKey, Server, Settings};
-use hippocrene_ckks::Scale;
 use hippocrene_ring::{primes, sample::Seed};
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
@@ -21,7 +20,7 @@ pub fn settings(log_degree: u32) -> Settings {
         gadget_rank: 3,
         secret: SecretDistribution::Ternary,
     };
-    Settings::new(Parameters::new_insecure(literal).unwrap(), Scale::power_of_two(40)).unwrap()
+    Settings::at_scale(Parameters::new_insecure(literal).unwrap(), 40).unwrap()
 }
 
 /// Always the same key of [`settings`].
