@@ -53,8 +53,8 @@ class EncryptedArray:
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, `sum`, `mean`, `dot`,
     `roll` and polynomials, with other encrypted arrays of the same key, with plain arrays and with numbers. Scales and
-    rescaling are automatic. Every multiplication uses some of `capacity_bits`; when too little is left, the next one
-    raises `CapacityError`.
+    rescaling are automatic, and follow from the `precision` that is asked for. Every multiplication uses some of
+    `capacity_bits`; when too little is left, the next one raises `CapacityError`.
 
     Clients and `Server.load` make these; one that was read without a server can be kept and decrypted, and computes
     after ``server.load(array)``.
@@ -98,8 +98,25 @@ class EncryptedArray:
         return self._raw.precision_bits
 
     @property
+    def precision(self) -> float:
+        """How precise what is computed from this array is to be, in bits after the binary point: what was asked for.
+
+        Operations on arrays of different precision have the smaller one. `precision_bits` says what there is.
+        """
+        return self._raw.precision
+
+    def with_precision(self, bits: float) -> EncryptedArray:
+        """Return the array with another `precision` asked for.
+
+        With less precision every later product takes less of `capacity_bits`; more than the array has makes nothing
+        more precise.
+        """
+        server = self._bound_server("with_precision")
+        return server._wrap(server._raw.array_with_precision(self._raw, bits))
+
+    @property
     def capacity_bits(self) -> float | None:
-        """Bits of modulus left for computing; a multiplication takes about as many as the scale has.
+        """Bits left for computing; a multiplication takes as many as its precision has, and some 15 more.
 
         None for an array without a server that was made with parameters of no preset.
         """

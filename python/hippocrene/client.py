@@ -43,14 +43,19 @@ class PublicKey:
         """Which secret key this belongs to."""
         return self._raw.fingerprint
 
-    def encrypt(self, values: npt.ArrayLike, *, bound: float | None = None) -> EncryptedArray:
+    def encrypt(
+        self, values: npt.ArrayLike, *, bound: float | None = None, precision: float | None = None
+    ) -> EncryptedArray:
         """Encrypt real or complex numbers of any shape; finite ones only.
 
         The shape is no secret, nor is the bound that goes with the array: no absolute value is larger. By default it
         is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
         nothing of them.
+
+        `precision` is how precise the values and what is computed from them are to be, in bits after the binary point,
+        where that is not to be the client's own: see `Client.generate`.
         """
-        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound))
+        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound, precision=precision))
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
@@ -92,12 +97,24 @@ class Client:
         self._may_pickle = False
 
     @classmethod
-    def generate(cls, preset: str = "n14", *, threads: int = 1) -> Client:
+    def generate(cls, preset: str = "n14", *, precision: float | None = None, threads: int = 1) -> Client:
         """Make a fresh secret key from the randomness of the system.
 
         `preset` names the parameters (see `presets`): the larger, the more can be computed in a row, and the slower.
+
+        `precision` is how precise results are to be, in bits after the binary point, where arrays and operations say
+        nothing else: a multiplication takes about as many bits of capacity, and some 15 more. Arrays can be encrypted
+        with another precision, ``client.encrypt(x, precision=80)``, and asked for another one later,
+        ``x.with_precision(20)``; operations can have one of their own, ``with server.at_precision(50): ...``. An
+        operation on arrays of different precision has the smaller one. `EncryptedArray.precision_bits` says what
+        precision a result really has.
         """
-        return cls(_native.ClientKey.generate(preset, threads))
+        return cls(_native.ClientKey.generate(preset, precision, threads))
+
+    @property
+    def precision(self) -> float:
+        """How precise results are to be where nothing else is said, in bits after the binary point."""
+        return self._raw.precision
 
     @property
     def preset(self) -> str | None:
@@ -114,14 +131,19 @@ class Client:
         """How many numbers one ciphertext holds; larger arrays span several."""
         return self._raw.slots
 
-    def encrypt(self, values: npt.ArrayLike, *, bound: float | None = None) -> EncryptedArray:
+    def encrypt(
+        self, values: npt.ArrayLike, *, bound: float | None = None, precision: float | None = None
+    ) -> EncryptedArray:
         """Encrypt real or complex numbers of any shape; finite ones only.
 
         The shape is no secret, nor is the bound that goes with the array: no absolute value is larger. By default it
         is the largest one rounded up to a power of two from 1; a `bound` that does not come from the values tells
         nothing of them.
+
+        `precision` is how precise the values and what is computed from them are to be, in bits after the binary point,
+        where that is not to be the client's own: see `Client.generate`.
         """
-        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound))
+        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound, precision=precision))
 
     def decrypt(self, array: EncryptedArray) -> Values:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.

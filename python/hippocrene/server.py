@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from contextvars import ContextVar
 from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray, raw_bytes
 from hippocrene.errors import KeyMismatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
 
 
 class EvaluationKeys:
@@ -50,15 +57,37 @@ class EvaluationKeys:
         return f"EvaluationKeys(fingerprint={self.fingerprint!r})"
 
 
+# Servers that compute with a precision of their own in this context.
+_at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_precision", default=MappingProxyType({}))
+
+
 class Server:
     """Evaluation keys made ready for computing, on `threads` threads."""
 
-    __slots__ = ("_raw",)
+    __slots__ = ("_own",)
 
     def __init__(self, keys: EvaluationKeys, *, threads: int = 1) -> None:
         if not isinstance(keys, EvaluationKeys):
             raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
-        self._raw = _native.Server(keys._raw, threads)
+        self._own = _native.Server(keys._raw, threads)
+
+    @property
+    def _raw(self) -> _native.Server:
+        """The server of the extension module, with the precision that holds here."""
+        return _at_precision.get().get(self, self._own)
+
+    @contextmanager
+    def at_precision(self, bits: float) -> Iterator[Server]:
+        """Compute with another precision, in bits after the binary point, within a ``with`` block.
+
+        It holds for every operation of this server in the block, in this thread or task, whatever the precision of the
+        operands is; results keep it.
+        """
+        token = _at_precision.set({**_at_precision.get(), self: self._own.with_precision(bits)})
+        try:
+            yield self
+        finally:
+            _at_precision.reset(token)
 
     @property
     def fingerprint(self) -> str:

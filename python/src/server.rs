@@ -52,6 +52,20 @@ impl Server {
         self.0.key().to_string()
     }
 
+    /// This server, with another precision of results.
+    fn with_precision(&self, py: Python<'_>, bits: f64) -> PyResult<Self> {
+        detached(py, || self.0.with_precision(bits).map(Self))
+    }
+
+    fn array_with_precision(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        bits: f64,
+    ) -> PyResult<EncryptedArray> {
+        self.compute(py, array, |server, array| array.clone().with_precision(bits, server.session()))
+    }
+
     /// The array, read and ready to compute with.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         self.compute(py, array, |_, array| Ok(array.clone()))

@@ -1,0 +1,118 @@
+from __future__ import annotations
+
+import copy
+import pickle
+import threading
+
+import numpy as np
+import pytest
+
+import hippocrene
+from hippocrene import EncryptedArray, ParameterError
+
+X = np.linspace(-1, 1, 33)
+
+
+@pytest.fixture
+def secret(client, server):
+    def encrypt(array, **how) -> EncryptedArray:
+        return server.load(client.encrypt(array, **how))
+
+    return encrypt
+
+
+def test_the_precision_of_a_client_is_that_of_its_arrays():
+    client = hippocrene.Client.generate("n13", precision=24)
+    assert client.precision == 24
+    assert client.preset == "n13"
+    again = hippocrene.Client.from_bytes(client.to_bytes())
+    assert again.precision == 24
+    encrypted = again.encrypt(X)
+    assert encrypted.precision == 24
+    server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    square = server.load(encrypted) ** 2
+    assert square.precision == 24
+    error = np.abs(client.decrypt(square) - X**2).max()
+    assert error < 2.0**-21
+    assert square.precision_bits > 23
+
+
+def test_precision_travels_with_the_array(client, secret):
+    encrypted = secret(X, precision=22.5)
+    for one in (
+        EncryptedArray.from_bytes(encrypted.to_bytes()),
+        copy.copy(encrypted),
+        pickle.loads(pickle.dumps(encrypted)),
+        encrypted * 2,
+        encrypted + 1.5,
+        encrypted * encrypted,
+        encrypted.sum(),
+        encrypted.T,
+    ):
+        assert one.precision == 22.5
+    assert client.public_key().encrypt(X, precision=20).precision == 20
+
+
+def test_operations_have_the_least_precision_of_their_operands(client, secret):
+    fine, coarse = secret(X), secret(X, precision=12)
+    for result, want in ((fine * coarse, X * X), (coarse + fine, X + X), (fine - coarse, X - X)):
+        assert result.precision == 12
+        np.testing.assert_allclose(client.decrypt(result), want, atol=2.0**-9)
+
+
+def test_less_precision_takes_less_capacity(client, secret):
+    encrypted = secret(X)
+    low = encrypted.with_precision(10)
+    assert low.precision == 10
+    assert encrypted.precision == client.precision
+    used, spared = (array.capacity_bits - (array * array * array).capacity_bits for array in (encrypted, low))
+    assert spared < used - 8
+    np.testing.assert_allclose(client.decrypt(low * low), X**2, atol=2.0**-7)
+
+
+def test_a_block_of_operations_has_its_own_precision(client, server, secret):
+    encrypted = secret(X)
+    with server.at_precision(14) as same:
+        assert same is server
+        product = encrypted * 0.3
+        with server.at_precision(16):
+            assert (encrypted * encrypted).precision == 16
+        assert (product + 1).precision == 14
+        seen = []
+        thread = threading.Thread(target=lambda: seen.append((encrypted * 0.3).precision))
+        thread.start()
+        thread.join()
+        assert seen == [client.precision]
+    assert product.precision == 14
+    assert (encrypted * 0.3).precision == client.precision
+    np.testing.assert_allclose(client.decrypt(product), X * 0.3, atol=2.0**-11)
+    with pytest.raises(RuntimeError, match="stop"), server.at_precision(14):
+        raise RuntimeError("stop")
+    assert (encrypted * 0.3).precision == client.precision
+
+
+@pytest.mark.parametrize("bits", [-50, 10_000, np.nan, np.inf])
+def test_precisions_that_cannot_be_had_are_refused(client, server, secret, bits):
+    for ask in (
+        lambda: hippocrene.Client.generate("n13", precision=bits),
+        lambda: client.encrypt(X, precision=bits),
+        lambda: secret(X).with_precision(bits),
+        lambda: server.at_precision(bits).__enter__(),
+    ):
+        with pytest.raises(ParameterError, match=r"a precision of .* bits takes a scale"):
+            ask()
+    for ask in (lambda: client.encrypt(X, precision="high"), lambda: secret(X).with_precision(None)):
+        with pytest.raises(TypeError):
+            ask()
+
+
+@pytest.mark.parametrize("factor", [2, -3, 0.5, 0.375, 1024, 2.0**-12])
+def test_exact_factors_take_only_the_bits_they_have(client, secret, factor):
+    encrypted = secret(X)
+    product = encrypted * factor
+    spent = encrypted.capacity_bits - product.capacity_bits
+    places = next(k for k in range(13) if (factor * 2**k) % 1 == 0)
+    assert spent <= places + max(0.0, np.log2(abs(factor))) + 0.1
+    np.testing.assert_allclose(client.decrypt(product), X * factor, atol=1e-6 * max(1, abs(factor)))
+    np.testing.assert_allclose(client.decrypt(product + encrypted), X * factor + X, atol=1e-6 * max(1, abs(factor)))
+    np.testing.assert_allclose(client.decrypt(product * encrypted), X * factor * X, atol=1e-5 * max(1, abs(factor)))
