@@ -10,7 +10,9 @@ from steps import Steps
 
 import hippocrene
 
-PRESET = "n14"  # seven multiplications in a row: one for W x + b, six for the sigmoid
+PRESET = "n14"
+# Bits after the binary point: so many leave seven multiplications in a row, one for W x + b and six for the sigmoid.
+PRECISION = 26
 
 
 def ask(own: Path, shared: Path) -> None:
@@ -18,7 +20,7 @@ def ask(own: Path, shared: Path) -> None:
     rows = np.load(own / "rows.npy")
     with Steps("client", 4) as steps:
         with steps.step("make the secret key"):
-            client = hippocrene.Client.generate(PRESET)
+            client = hippocrene.Client.generate(PRESET, precision=PRECISION)
             client.save(own / "client.key")
         with steps.step("make the evaluation keys"):
             # Sums over the 30 numbers of a row, padded to 32 slots, take these rotations and no others.
