@@ -80,7 +80,7 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     fn enter_first(self, r: [V; 8]) -> [V; 8];
 
     /// From forward-loose to what a later pass takes in some registers: in two layers in the first of four, in three layers in the first
-    /// two of eight, in four layers in the first four of sixteen.
+    /// two of eight, in four layers in the first four of sixteen, and in three layers after those four in the first four of eight.
     fn enter(self, x: V) -> V;
 
     /// `(x + w y, x - w y)`.

@@ -158,6 +158,12 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
         (x, y) = (transpose(x), transpose(y));
         t = in_step(&mut x, &mut y, t);
         (x, y) = (enter(a, x), enter(a, y));
+        if WIDE {
+            // Four layers have left more than forward-loose.
+            for r in [&mut x, &mut y] {
+                (r[2], r[3]) = (a.enter(r[2]), a.enter(r[3]));
+            }
+        }
         for l in 0..3 {
             layer(a, &mut x, t.lanes::<FACTORED>(block), l);
             layer(a, &mut y, t.lanes::<FACTORED>(block + 1), l);
