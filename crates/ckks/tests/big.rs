@@ -2,8 +2,10 @@
 
 mod common;
 
-use common::{Setup, setup};
-use hippocrene_ckks::{BigFloat, Ciphertext, Scale};
+use std::collections::BTreeMap;
+
+use common::{Setup, circle, setup};
+use hippocrene_ckks::{BigFloat, Ciphertext, Scale, circuits::LinearTransform};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use num_bigint::BigInt;
@@ -23,23 +25,25 @@ fn insecure() -> Setup {
         secret: SecretDistribution::Ternary,
     })
     .unwrap();
-    setup(parameters, &[1], Threads::single(), Scale::power_of_two(120))
+    setup(parameters, &[1, 2, 3, 4], Threads::single(), Scale::power_of_two(120))
 }
 
-/// Numbers of 400 bits at angles that repeat nowhere, of absolute value up to 1.
+/// Numbers of 400 bits, of absolute value 1 within 2^-50, at angles that repeat nowhere.
 fn numbers(count: usize, seed: u64) -> Vec<Complex<BigFloat>> {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-    let mut part = || {
-        let words = (0..14)
+    let mut words = || {
+        (0..11)
             .map(|_| {
                 state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
                 (state >> 32) as u32
             })
-            .collect::<Vec<_>>();
-        let sign = if words[13] % 2 == 0 { num_bigint::Sign::Plus } else { num_bigint::Sign::Minus };
-        BigFloat::from_parts(&BigInt::from_slice(sign, &words[..13]), -417).unwrap()
+            .collect::<Vec<_>>()
     };
-    (0..count).map(|_| Complex { re: part(), im: part() }).collect()
+    let mut part = |x: f64| {
+        let low = BigFloat::from_parts(&BigInt::from_slice(num_bigint::Sign::Plus, &words()), -404).unwrap();
+        BigFloat::try_from(BigFloat::try_from(x).unwrap().into_inner() + low.into_inner()).unwrap()
+    };
+    circle(count, 1.0, seed as f64).into_iter().map(|z| Complex { re: part(z.re), im: part(z.im) }).collect()
 }
 
 fn product(a: &Complex<BigFloat>, b: &Complex<BigFloat>) -> Complex<BigFloat> {
@@ -119,6 +123,28 @@ fn precision_grows_with_the_scale_on_one_insecure_set() {
         let lost = f64::from(bits) - fresh.min(times).min(plain_times);
         assert!(lost < 17.0, "{lost} bits are lost at scale 2^{bits}");
     }
+}
+
+#[test]
+fn linear_transforms_are_as_precise_on_the_insecure_set() {
+    let s = insecure();
+    let n = s.context.max_slots();
+    let x = numbers(n, 1);
+    let diagonals: BTreeMap<usize, _> = [0, 1, 2, 3, 5].map(|r| (r, numbers(n, 10 + r as u64))).into();
+    let t = LinearTransform::from_big(n, diagonals.clone()).unwrap();
+    let zero = Complex { re: BigFloat::zero(), im: BigFloat::zero() };
+    let want: Vec<_> = (0..n)
+        .map(|i| diagonals.iter().fold(zero.clone(), |y, (r, d)| sum(&y, &product(&d[i], &x[(i + r) % n]))))
+        .collect();
+    for bits in [60, 120] {
+        let scale = Scale::power_of_two(bits);
+        let y = s.evaluator.linear_transform(&s.encrypt_big(&x, scale), &t, scale).unwrap();
+        let right = s.check_big(&y, &want, "linear transform");
+        println!("linear transform at 2^{bits}: {right:.1} bits right in the worst slot");
+        assert!(f64::from(bits) - right < 18.0, "{right} bits at scale 2^{bits}");
+    }
+    let short = BTreeMap::from([(0, numbers(n / 2, 1))]);
+    assert!(LinearTransform::from_big(n, short).is_err());
 }
 
 #[test]

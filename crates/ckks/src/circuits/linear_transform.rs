@@ -6,9 +6,9 @@ use std::{
 };
 
 use hippocrene_rlwe::Modulus;
-use num_complex::Complex64;
+use num_complex::{Complex, Complex64};
 
-use crate::{Ciphertext, CkksError, Context, Evaluator, Plaintext, Scale, Values};
+use crate::{BigFloat, Ciphertext, CkksError, Context, Evaluator, Plaintext, Scale, Values};
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
 /// `i + r` (modulo the number of slots).
@@ -18,12 +18,42 @@ use crate::{Ciphertext, CkksError, Context, Evaluator, Plaintext, Scale, Values}
 #[derive(Debug)]
 pub struct LinearTransform {
     slots: usize,
-    diagonals: BTreeMap<usize, Vec<Complex64>>,
+    diagonals: BTreeMap<usize, Diagonal>,
     /// The number of baby steps, a power of two.
     baby: usize,
     /// The largest sum of absolute values along a row.
     norm: f64,
     encoded: Mutex<Vec<(Modulus, Scale, Arc<Encoded>)>>,
+}
+
+/// The numbers of a diagonal.
+#[derive(Debug, Clone)]
+enum Diagonal {
+    Double(Vec<Complex64>),
+    Big(Vec<Complex<BigFloat>>),
+}
+
+impl Diagonal {
+    fn values(&self) -> Values<'_> {
+        match self {
+            Diagonal::Double(v) => Values::Complex(v),
+            Diagonal::Big(v) => Values::BigComplex(v),
+        }
+    }
+
+    fn absolute_value(&self, i: usize) -> f64 {
+        match self {
+            Diagonal::Double(v) => v[i].norm(),
+            Diagonal::Big(v) => Complex64::new(v[i].re.to_f64(), v[i].im.to_f64()).norm(),
+        }
+    }
+
+    fn rotate_right(&mut self, by: usize) {
+        match self {
+            Diagonal::Double(v) => v.rotate_right(by),
+            Diagonal::Big(v) => v.rotate_right(by),
+        }
+    }
 }
 
 /// For each giant step its baby steps, with the diagonals rotated and encoded.
@@ -38,15 +68,31 @@ impl LinearTransform {
     /// # Errors
     /// [`CkksError::Argument`] when there is no diagonal, one has another length, or a rotation is not below the number of slots.
     pub fn new(slots: usize, diagonals: BTreeMap<usize, Vec<Complex64>>) -> Result<Self, CkksError> {
+        Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Double(d))).collect())
+    }
+
+    /// [`LinearTransform::new`] for diagonals of numbers of many bits: they are encoded to the unit of any scale.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::new`].
+    pub fn from_big(
+        slots: usize,
+        diagonals: BTreeMap<usize, Vec<Complex<BigFloat>>>,
+    ) -> Result<Self, CkksError> {
+        Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Big(d))).collect())
+    }
+
+    fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: "make a linear transform", what });
         if !slots.is_power_of_two() || diagonals.is_empty() {
             return fail(format!("{} diagonals over {slots} slots", diagonals.len()));
         }
-        if let Some((r, d)) = diagonals.iter().find(|(r, d)| **r >= slots || d.len() != slots) {
-            return fail(format!("diagonal {r} has {} numbers, {slots} slots are needed", d.len()));
+        if let Some((r, d)) = diagonals.iter().find(|(r, d)| **r >= slots || d.values().len() != slots) {
+            let have = d.values().len();
+            return fail(format!("diagonal {r} has {have} numbers, {slots} slots are needed"));
         }
-        let norm =
-            (0..slots).map(|i| diagonals.values().map(|d| d[i].norm()).sum::<f64>()).fold(0.0, f64::max);
+        let row = |i: usize| diagonals.values().map(|d| d.absolute_value(i)).sum::<f64>();
+        let norm = (0..slots).map(row).fold(0.0, f64::max);
         let baby = (0..=slots.trailing_zeros())
             .map(|k| 1usize << k)
             .min_by(|&x, &y| cost(&diagonals, x).total_cmp(&cost(&diagonals, y)))
@@ -80,7 +126,7 @@ impl LinearTransform {
             let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
             let mut rotated = diagonal.clone();
             rotated.rotate_right(giant);
-            let plaintext = context.encode(Values::Complex(&rotated), self.slots, scale, modulus)?;
+            let plaintext = context.encode(rotated.values(), self.slots, scale, modulus)?;
             encoded.entry(giant).or_default().push((baby, plaintext));
         }
         let encoded = Arc::new(encoded);
@@ -90,11 +136,11 @@ impl LinearTransform {
 }
 
 /// The baby steps and the giant steps that `diagonals` need.
-fn steps(diagonals: &BTreeMap<usize, Vec<Complex64>>, baby: usize) -> (BTreeSet<usize>, BTreeSet<usize>) {
+fn steps(diagonals: &BTreeMap<usize, Diagonal>, baby: usize) -> (BTreeSet<usize>, BTreeSet<usize>) {
     (diagonals.keys().map(|r| r % baby).collect(), diagonals.keys().map(|r| r / baby * baby).collect())
 }
 
-fn cost(diagonals: &BTreeMap<usize, Vec<Complex64>>, baby: usize) -> f64 {
+fn cost(diagonals: &BTreeMap<usize, Diagonal>, baby: usize) -> f64 {
     let (baby, giant) = steps(diagonals, baby);
     let count = |s: &BTreeSet<usize>| s.iter().filter(|r| **r != 0).count() as f64;
     HOISTED_COST * count(&baby) + count(&giant)
