@@ -199,6 +199,42 @@ proptest! {
 }
 
 #[test]
+fn words_are_enough_where_their_number_changes() {
+    // Scales at which two, three and four words of 64 bits just hold what is needed, and a little beyond.
+    let (degree, slots) = (64, 32);
+    let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
+    let rings = rings(degree, &[60, 60, 60, 60, 60, 60], Kernel::Portable);
+    let circle = circle(4 * slots);
+    for bits in [2, 3, 4].into_iter().flat_map(|words| 64 * words - 40..64 * words) {
+        let values = complex_noise(slots, bits as u64, 1.0);
+        let scale = Scale::power_of_two(bits);
+        let mut out = IntegerPolynomial::zero(degree);
+        encoder.quantise_big_complex(&values, slots, scale, 400.0, &mut out).unwrap();
+        let coefficients = integers(&out);
+        let z: Vec<Pair> = values.iter().map(|z| (float(&z.re), float(&z.im))).collect();
+        for k in 0..slots {
+            let want = coefficient(&circle, &z, k);
+            for (have, want) in [(&coefficients[k], want.0), (&coefficients[k + slots], want.1)] {
+                let error = (integer(have) - want * of_scale(scale)).to_f64().value().abs();
+                assert!(error <= 0.5 + 2f64.powi(-8), "coefficient {k} at 2^{bits} is off by {error}");
+            }
+        }
+
+        let poly = poly_of(&coefficients, &rings);
+        let have = encoder.decode_big_complex(&poly, &rings, scale, None, slots).unwrap();
+        let c: Vec<Pair> =
+            (0..slots).map(|k| (integer(&coefficients[k]), integer(&coefficients[k + slots]))).collect();
+        for (j, have) in have.iter().enumerate() {
+            let want = slot(&circle, &c, j);
+            for (have, want) in [(&have.re, want.0), (&have.im, want.1)] {
+                let error = (float(have) * of_scale(scale) - want).to_f64().value().abs();
+                assert!(error <= 2f64.powi(-8), "slot {j} at 2^{bits} is off by {error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn round_trips_grow_with_the_scale() {
     let (degree, slots) = (1 << 10, 1 << 9);
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
