@@ -20,7 +20,7 @@ pub use client::ClientKey;
 pub use encryption::Encryption;
 pub use error::Error;
 pub use hippocrene_ckks::{
-    Values,
+    BigFloat, BigFloatError, Values,
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_rlwe::Fingerprint;

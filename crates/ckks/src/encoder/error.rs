@@ -72,7 +72,7 @@ pub enum EncodeError {
         /// `log2` of the coefficients over the scale, rounded down to a limb.
         bits: f64,
     },
-    /// The decoded values lie outside the range of [`BigFloat`].
+    /// The decoded values lie outside the range of [`crate::BigFloat`].
     #[error("decode: {0}")]
     Number(#[from] BigFloatError),
     /// The ring cannot be built.

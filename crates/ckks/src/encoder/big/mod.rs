@@ -1,4 +1,4 @@
-//! Vectors of [`BigFloat`] to plaintexts and back.
+//! Vectors of [`crate::BigFloat`] to plaintexts and back.
 //!
 //! The special FFT runs in fixed point here, on integers of two to five words, as many as make plaintexts exact to the unit: a transform
 //! adds and multiplies numbers of like size whose error counts absolutely, so exponents would be no use, and neither would a
