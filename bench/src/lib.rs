@@ -7,6 +7,7 @@ pub mod figures;
 pub mod live;
 pub mod machine;
 pub mod number;
+pub mod precision;
 pub mod report;
 pub mod scheme;
 pub mod session;

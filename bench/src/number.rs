@@ -1,6 +1,7 @@
 //! Numbers as tables show them.
 
-/// `x` to `digits` significant digits, as plain decimals (`0.000123`, `16.7`, `1640`); a dash where it is not finite.
+/// `x` to `digits` significant digits, as plain decimals (`0.000123`, `16.7`, `1640`) or, below a millionth, with an exponent (`1.23e-7`); a
+/// dash where it is not finite.
 pub fn significant(x: f64, digits: u32) -> String {
     if !x.is_finite() {
         return "-".into();
@@ -8,6 +9,9 @@ pub fn significant(x: f64, digits: u32) -> String {
     let rounded = round_to(x, digits);
     if rounded == 0.0 {
         return "0".into();
+    }
+    if rounded.abs() < 1e-6 {
+        return format!("{x:.*e}", digits as usize - 1);
     }
     let decimals = digits as i32 - 1 - rounded.abs().log10().floor() as i32;
     format!("{rounded:.*}", decimals.max(0) as usize)
@@ -36,6 +40,7 @@ mod tests {
     fn three_digits_at_every_magnitude() {
         let cases = [
             (0.000_123_44, "0.000123"),
+            (1.236e-33, "1.24e-33"),
             (0.9996, "1.00"),
             (1.0, "1.00"),
             (16.66, "16.7"),

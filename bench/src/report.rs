@@ -242,11 +242,17 @@ impl fmt::Display for Report {
 impl Line {
     fn cells(&self) -> [String; 10] {
         let number = |x: Option<f64>| x.map_or(String::new(), |x| significant(x, 3));
+        // Moduli have hundreds of bits, of which each counts; numbers of things are whole.
+        let in_unit = |x: f64| match self.unit {
+            "" if x.fract() == 0.0 => format!("{x}"),
+            "bits" => significant(x, 4),
+            _ => significant(x, 3),
+        };
         let name = |c: &Option<Compared>| c.as_ref().map_or(String::new(), |c| c.name.clone());
-        let value = |c: &Option<Compared>| number(c.as_ref().map(|c| c.value));
+        let value = |c: &Option<Compared>| c.as_ref().map_or(String::new(), |c| in_unit(c.value));
         [
             self.row.clone(),
-            significant(self.value, 3),
+            in_unit(self.value),
             self.unit.to_string(),
             name(&self.against),
             value(&self.against),

@@ -4,6 +4,7 @@ mod graft_12;
 mod graft_2;
 mod graft_4;
 mod graft_5;
+mod graft_9;
 mod hk20;
 mod key_switch;
 mod ntt;
@@ -42,6 +43,7 @@ const ALL: &[Table] = &[
     graft_2::TABLE,
     graft_4::TABLE,
     graft_5::TABLE,
+    graft_9::TABLE,
     graft_12::TABLE,
     word::TABLE,
     hk20::TABLE,

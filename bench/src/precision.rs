@@ -1,0 +1,161 @@
+//! How precise multiplication is, on numbers of many bits.
+
+use std::sync::Arc;
+
+use hippocrene_ckks::{BigFloat, Ciphertext, Context, Evaluator, Scale};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{EvaluationKeys, Parameters, SecretKey};
+use num_complex::Complex;
+
+use crate::Result;
+
+/// A complex number of many bits.
+type Number = Complex<BigFloat>;
+
+/// A parameter set with keys, and messages that fill all slots.
+pub struct Trial {
+    context: Arc<Context>,
+    evaluator: Evaluator,
+    secret: SecretKey,
+    random: Random,
+}
+
+/// The errors in the worst slot of each of several runs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Errors {
+    /// Their mean.
+    pub average: f64,
+    /// Their standard deviation.
+    pub deviation: f64,
+    /// The largest.
+    pub max: f64,
+}
+
+impl Errors {
+    /// The statistics of a list of errors that is not empty.
+    fn of(errors: &[f64]) -> Self {
+        let count = errors.len() as f64;
+        let average = errors.iter().sum::<f64>() / count;
+        let deviation = (errors.iter().map(|e| (e - average).powi(2)).sum::<f64>() / count).sqrt();
+        Errors { average, deviation, max: errors.iter().copied().fold(0.0, f64::max) }
+    }
+
+    /// How many bits after the binary point are right in the worst slot of all runs: the paper's precision.
+    pub fn precision(&self) -> f64 {
+        -self.max.log2()
+    }
+}
+
+impl Trial {
+    /// Keys for `parameters`.
+    ///
+    /// # Errors
+    /// When the system has no entropy.
+    pub fn new(parameters: Parameters) -> Result<Self> {
+        let context = Arc::new(Context::new(parameters, Threads::single())?);
+        let rlwe = context.rlwe();
+        let secret = SecretKey::generate(rlwe)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        keys.add_relinearisation(rlwe, &secret)?;
+        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(rlwe)?));
+        Ok(Trial { evaluator, secret, random: Random(1), context })
+    }
+
+    /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in `runs` runs: fresh messages encrypted under
+    /// the secret key, of complex numbers with parts in [-1/2, 1/2].
+    ///
+    /// # Errors
+    /// When the scale does not fit the parameter set.
+    pub fn multiply(&mut self, bits: i32, runs: usize) -> Result<Errors> {
+        let scale = Scale::power_of_two(bits);
+        let errors: Vec<f64> = (0..runs).map(|_| self.worst_error(scale)).collect::<Result<_>>()?;
+        Ok(Errors::of(&errors))
+    }
+
+    fn worst_error(&mut self, scale: Scale) -> Result<f64> {
+        let (x, y) = (self.numbers()?, self.numbers()?);
+        let (a, b) = (self.encrypt(&x, scale)?, self.encrypt(&y, scale)?);
+        let product = self.evaluator.mul_rescale(&a, &b, scale)?;
+        let decoded = self.context.decode_big_complex(&self.context.decrypt(&self.secret, &product)?)?;
+        let mut worst = 0.0f64;
+        for ((x, y), z) in x.iter().zip(&y).zip(decoded) {
+            worst = worst.max(error(x, y, z)?);
+        }
+        Ok(worst)
+    }
+
+    fn encrypt(&self, values: &[Number], scale: Scale) -> Result<Ciphertext> {
+        let context = &self.context;
+        let plain = context.encode(values.into(), values.len(), scale, context.parameters().top())?;
+        Ok(context.encrypt(&self.secret, &plain)?.expand(context))
+    }
+
+    fn numbers(&mut self) -> Result<Vec<Number>> {
+        (0..self.context.max_slots())
+            .map(|_| Ok(Complex { re: self.random.number()?, im: self.random.number()? }))
+            .collect()
+    }
+}
+
+/// `|x y - z|`.
+fn error(x: &Number, y: &Number, z: Number) -> Result<f64> {
+    let [a, b, c, d] = [&x.re, &x.im, &y.re, &y.im].map(|part| part.clone().into_inner());
+    let re = BigFloat::try_from(&a * &c - &b * &d - z.re.into_inner())?.to_f64();
+    let im = BigFloat::try_from(a * d + b * c - z.im.into_inner())?.to_f64();
+    Ok(re.hypot(im))
+}
+
+/// Numbers that look random (the generator is SplitMix64), the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    }
+
+    /// A number in [-1/2, 1/2] of about 200 bits.
+    fn number(&mut self) -> Result<BigFloat> {
+        let mut sum = BigFloat::zero().into_inner();
+        for k in 0..4 {
+            let part = (self.word() as i64 >> 12) as f64;
+            sum += BigFloat::try_from(part * 2f64.powi(-52 * (k + 1)))?.into_inner();
+        }
+        Ok(BigFloat::try_from(sum)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statistics_are_those_of_the_list() {
+        let errors = Errors::of(&[0.25, 0.125, 0.125, 0.0]);
+        assert_eq!((errors.average, errors.max, errors.precision()), (0.125, 0.25, 2.0));
+        assert!((errors.deviation - 0.0078125f64.sqrt()).abs() < 1e-15);
+    }
+
+    #[test]
+    fn random_numbers_have_many_bits_and_fill_the_interval() {
+        let mut random = Random(1);
+        let numbers: Vec<BigFloat> = (0..1000).map(|_| random.number().unwrap()).collect();
+        let (least, most) =
+            numbers.iter().map(BigFloat::to_f64).fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
+        assert!((-0.5..-0.49).contains(&least) && (0.49..0.51).contains(&most));
+        assert!(numbers.iter().all(|x| x != &BigFloat::try_from(x.to_f64()).unwrap()));
+    }
+
+    #[test]
+    fn errors_are_of_the_product() {
+        let number = |re: f64, im: f64| Complex {
+            re: BigFloat::try_from(re).unwrap(),
+            im: BigFloat::try_from(im).unwrap(),
+        };
+        let (x, y) = (number(1.0, 2.0), number(3.0, -1.0));
+        assert_eq!(error(&x, &y, number(5.0, 5.0)).unwrap(), 0.0);
+        assert_eq!(error(&x, &y, number(8.0, 1.0)).unwrap(), 5.0);
+    }
+}

@@ -1,0 +1,67 @@
+//! `graft-9`: precision by scale on one parameter set, as in Table 9 of GRAFT.
+
+use hippocrene::Preset;
+
+use super::{
+    Table,
+    pairs::{PAIRS, Pair},
+};
+use crate::{
+    Result,
+    precision::{Errors, Trial},
+    report::Row,
+    session::Session,
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "graft-9",
+    about: "GRAFT Table 9 and Appendix E: precision of a multiplication by scale, all on one and the same parameter set, grafted-n14: -log2 of the \
+            error in the worst slot of 100 runs, and average, standard deviation and maximum of the runs' worst errors. Then grafted \
+            against simple at simSHE14's and simSHE15's scales. (Complex numbers in all slots, encrypted under the secret key. Not there before \
+            bootstrapping's transforms: the table's rows for homomorphic DFTs)",
+    memory: "500 MB",
+    time: "about 5 minutes",
+    live: false,
+    run,
+};
+
+const PRESET: &str = "grafted-n14";
+/// The scales, as log2: those of the table, and one at which Appendix E states the precision.
+const SCALES: [i32; 7] = [20, 40, 60, 66, 80, 100, 120];
+const RUNS: usize = 100;
+
+/// What share of the simple chain's bits of precision the grafted set has to have: runs differ by a tenth of a bit.
+const AS_PRECISE: f64 = 0.995;
+
+fn rows(name: &str, errors: Errors) -> [Row; 3] {
+    [("average", errors.average), ("standard deviation", errors.deviation), ("maximum", errors.max)]
+        .map(|(what, value)| Row::new(format!("{name}: error, {what}"), value, ""))
+}
+
+fn compare(pair: &Pair) -> Result<Vec<Row>> {
+    let bits = pair.scale_bits as i32;
+    let errors = |prefix| Trial::new(pair.parameters(prefix)?)?.multiply(bits, RUNS);
+    let (simple, grafted) = (errors("sim")?, errors("gra")?);
+    let name = format!("{}, scale 2^{bits}", pair.paper_name("gra"));
+    let row = Row::more(format!("{name}: precision"), grafted.precision(), "bits")
+        .against(pair.paper_name("sim"), simple.precision())
+        .target(Some(AS_PRECISE));
+    Ok(std::iter::once(row).chain(rows(&name, grafted)).collect())
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut trial = Trial::new(Preset::by_name(PRESET)?.parameters()?)?;
+    let mut all = Vec::new();
+    for bits in SCALES {
+        let errors = trial.multiply(bits, RUNS)?;
+        let paper = session.papers.find("graft-9", &format!("precision at scale 2^{bits}"));
+        let name = format!("scale 2^{bits}");
+        all.push(Row::more(format!("{name}: precision"), errors.precision(), "bits").paper(paper));
+        all.extend(rows(&name, errors));
+    }
+    for pair in PAIRS.iter().filter(|pair| ["SHE14", "SHE15"].contains(&pair.name)) {
+        all.extend(compare(pair)?);
+    }
+    Ok(all)
+}
