@@ -12,11 +12,9 @@ use crate::Result;
 /// A complex number of many bits.
 type Number = Complex<BigFloat>;
 
-/// A parameter set with keys, and messages that fill all slots.
+/// A parameter set, and messages that fill all slots.
 pub struct Trial {
     context: Arc<Context>,
-    evaluator: Evaluator,
-    secret: SecretKey,
     random: Random,
 }
 
@@ -47,25 +45,19 @@ impl Errors {
 }
 
 impl Trial {
-    /// Keys for `parameters`.
+    /// Prepares `parameters`.
     ///
     /// # Errors
-    /// When the system has no entropy.
+    /// When the environment names a kernel that cannot run.
     pub fn new(parameters: Parameters) -> Result<Self> {
-        let context = Arc::new(Context::new(parameters, Threads::single())?);
-        let rlwe = context.rlwe();
-        let secret = SecretKey::generate(rlwe)?;
-        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
-        keys.add_relinearisation(rlwe, &secret)?;
-        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(rlwe)?));
-        Ok(Trial { evaluator, secret, random: Random(1), context })
+        Ok(Trial { context: Arc::new(Context::new(parameters, Threads::single())?), random: Random(1) })
     }
 
-    /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in `runs` runs: fresh messages encrypted under
-    /// the secret key, of complex numbers with parts in [-1/2, 1/2].
+    /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in `runs` runs: each with a secret of its own
+    /// (on which the worst slot depends) and fresh messages under it, complex numbers with parts in [-1/2, 1/2].
     ///
     /// # Errors
-    /// When the scale does not fit the parameter set.
+    /// When the scale does not fit the parameter set, or the system has no entropy.
     pub fn multiply(&mut self, bits: i32, runs: usize) -> Result<Errors> {
         let scale = Scale::power_of_two(bits);
         let errors: Vec<f64> = (0..runs).map(|_| self.worst_error(scale)).collect::<Result<_>>()?;
@@ -74,20 +66,22 @@ impl Trial {
 
     fn worst_error(&mut self, scale: Scale) -> Result<f64> {
         let (x, y) = (self.numbers()?, self.numbers()?);
-        let (a, b) = (self.encrypt(&x, scale)?, self.encrypt(&y, scale)?);
-        let product = self.evaluator.mul_rescale(&a, &b, scale)?;
-        let decoded = self.context.decode_big_complex(&self.context.decrypt(&self.secret, &product)?)?;
+        let (context, rlwe) = (&self.context, self.context.rlwe());
+        let secret = SecretKey::generate(rlwe)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        keys.add_relinearisation(rlwe, &secret)?;
+        let evaluator = Evaluator::new(Arc::clone(context), Arc::new(keys.prepare(rlwe)?));
+        let encrypt = |values: &[Number]| -> Result<Ciphertext> {
+            let plain = context.encode(values.into(), values.len(), scale, context.parameters().top())?;
+            Ok(context.encrypt(&secret, &plain)?.expand(context))
+        };
+        let product = evaluator.mul_rescale(&encrypt(&x)?, &encrypt(&y)?, scale)?;
+        let decoded = context.decode_big_complex(&context.decrypt(&secret, &product)?)?;
         let mut worst = 0.0f64;
         for ((x, y), z) in x.iter().zip(&y).zip(decoded) {
             worst = worst.max(error(x, y, z)?);
         }
         Ok(worst)
-    }
-
-    fn encrypt(&self, values: &[Number], scale: Scale) -> Result<Ciphertext> {
-        let context = &self.context;
-        let plain = context.encode(values.into(), values.len(), scale, context.parameters().top())?;
-        Ok(context.encrypt(&self.secret, &plain)?.expand(context))
     }
 
     fn numbers(&mut self) -> Result<Vec<Number>> {

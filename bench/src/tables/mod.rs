@@ -11,6 +11,7 @@ mod ntt;
 mod ops;
 mod pairs;
 mod she;
+mod tuple;
 mod word;
 
 use serde::Serialize;
@@ -46,6 +47,7 @@ const ALL: &[Table] = &[
     graft_9::TABLE,
     graft_12::TABLE,
     word::TABLE,
+    tuple::TABLE,
     hk20::TABLE,
 ];
 
