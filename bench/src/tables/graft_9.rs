@@ -31,8 +31,9 @@ const PRESET: &str = "grafted-n14";
 const SCALES: [i32; 7] = [20, 40, 60, 66, 80, 100, 120];
 const RUNS: usize = 100;
 
-/// What share of the simple chain's bits of precision the grafted set has to have: runs differ by a tenth of a bit.
-const AS_PRECISE: f64 = 0.995;
+/// What share of the simple chain's bits of precision the grafted set has to have, on the average of the runs, which varies by a few hundredths of
+/// a bit. (The worst of all runs varies by a quarter of a bit from one hundred to the next.)
+const AS_PRECISE: f64 = 0.997;
 
 fn rows(name: &str, errors: Errors) -> [Row; 3] {
     [("average", errors.average), ("standard deviation", errors.deviation), ("maximum", errors.max)]
@@ -44,12 +45,14 @@ fn compare(pair: &Pair) -> Result<Vec<Row>> {
     let errors = |prefix| Trial::new(pair.parameters(prefix)?)?.multiply(bits, RUNS);
     let (simple, grafted) = (errors("sim")?, errors("gra")?);
     let name = format!("{}, scale 2^{bits}", pair.paper_name("gra"));
-    let row = Row::more(format!("{name}: precision"), grafted.precision(), "bits")
-        .against(pair.paper_name("sim"), simple.precision())
-        .target(Some(AS_PRECISE));
-    let average = Row::new(format!("{name}: error, average"), grafted.average, "")
-        .against(pair.paper_name("sim"), simple.average);
-    Ok(vec![row, average])
+    let (twin, bits) = (pair.paper_name("sim"), |error: f64| -error.log2());
+    Ok(vec![
+        Row::more(format!("{name}: precision, worst slot of all runs"), grafted.precision(), "bits")
+            .against(&twin, simple.precision()),
+        Row::more(format!("{name}: precision, worst slot of the average run"), bits(grafted.average), "bits")
+            .against(&twin, bits(simple.average))
+            .target(Some(AS_PRECISE)),
+    ])
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
