@@ -146,6 +146,9 @@ fn a_constant_in_the_inverse_multiplies_the_result() {
                     for c in [0, 1, q / 3, q - 1] {
                         let mut scaled = values.clone();
                         plan.inverse_scaled(&mut scaled, &plan.inverse_factor(c));
+                        let mut elsewhere = vec![u64::MAX; n];
+                        plan.inverse_scaled_into(&mut elsewhere, &values, &plan.inverse_factor(c));
+                        assert!(elsewhere == scaled, "{kernel}, q = {q}, N = {n}, c = {c}");
                         let matches = scaled.iter().zip(&plain).all(|(s, p)| *s == mul_mod(*p, c, q));
                         assert!(matches, "{kernel}, q = {q}, N = {n}, c = {c}");
                     }

@@ -195,6 +195,24 @@ impl NttPlan {
         dispatch!(self, plan => plan.inverse_scaled(a, factor));
     }
 
+    /// [`NttPlan::inverse_scaled`] of `a`, into `out`.
+    pub fn inverse_scaled_into(&self, out: &mut [u64], a: &[u64], factor: &InverseFactor) {
+        match &*self.0 {
+            #[cfg(target_arch = "x86_64")]
+            Inner::Avx512(plan) => plan.inverse_scaled_into(out, a, factor),
+            #[cfg(target_arch = "x86_64")]
+            Inner::Ifma61(plan) => plan.inverse_scaled_into(out, a, factor),
+            #[cfg(target_arch = "x86_64")]
+            Inner::Ifma50(plan) => plan.inverse_scaled_into(out, a, factor),
+            #[cfg(target_arch = "x86_64")]
+            Inner::Ifma48(plan) => plan.inverse_scaled_into(out, a, factor),
+            _ => {
+                out.copy_from_slice(a);
+                self.inverse_scaled(out, factor);
+            }
+        }
+    }
+
     /// Prepares the constant `c` in `[0, q)` for [`NttPlan::inverse_scaled`].
     pub fn inverse_factor(&self, c: u64) -> InverseFactor {
         dispatch!(self, plan => plan.inverse_factor(c))

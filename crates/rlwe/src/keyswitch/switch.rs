@@ -48,8 +48,7 @@ impl Context {
         let plan = self.decompositions.get_or_insert(modulus, || Decomposition::new(self, modulus));
         let mut coefficients = self.scratch(modulus, Domain::Coefficient);
         coefficients.for_each_limb(self.threads(), |k, limb| {
-            limb.copy_from_slice(poly.limb(k));
-            self.limb_ring(modulus, k).ntt().inverse_scaled(limb, &plan.inputs[k]);
+            self.limb_ring(modulus, k).ntt().inverse_scaled_into(limb, poly.limb(k), &plan.inputs[k]);
         });
         Ok(Decomposed { plan, modulus, original: poly, coefficients, extended: None, lifted: None })
     }

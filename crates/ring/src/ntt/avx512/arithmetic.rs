@@ -67,12 +67,17 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// What stands for the constant `w` in `[0, q)`: its multiplier and companion.
     fn prepare(q: u64, w: u64) -> [u64; 2];
 
-    /// The same for [`Arithmetic::derive`] and [`Arithmetic::inverse_final`].
-    fn prepare_exact(q: u64, w: u64) -> [u64; 2] {
+    /// The same for [`Arithmetic::derive`].
+    fn prepare_factor(q: u64, w: u64) -> [u64; 2] {
         Self::prepare(q, w)
     }
 
-    /// The product of two constants, `p` (its multiplier) and `t` (prepared exactly); fit for the last three layers of a forward transform and
+    /// The same for [`Arithmetic::inverse_final`].
+    fn prepare_final(q: u64, w: u64) -> [u64; 2] {
+        Self::prepare(q, w)
+    }
+
+    /// The product of two constants, `p` (its multiplier) and `t` (prepared as a factor), neither of them 0; fit for the last three layers of a forward transform and
     /// the first three of an inverse one.
     fn derive(self, p: V, t: Twiddle) -> Twiddle;
 
@@ -102,7 +107,7 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// A pass of a single layer, from inverse-loose to inverse-loose.
     fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V);
 
-    /// The butterfly of [`Arithmetic::inverse_join`] with a multiplier (prepared exactly) for the sum and one for the difference; to
+    /// The butterfly of [`Arithmetic::inverse_join`] with a multiplier (prepared as final) for the sum and one for the difference; to
     /// `[0, q)`.
     fn inverse_final(self, x: V, y: V, w: [Twiddle; 2]) -> (V, V);
 }

@@ -6,6 +6,8 @@ use crate::{
     simd512::{V, add, inv52, madd52hi, madd52lo, red, set1, sub, zero},
 };
 
+const MASK_52: u64 = (1 << 52) - 1;
+
 /// Montgomery's product with a precomputed companion, in three instructions. The constant `w` is stored as `W = 2^52 w mod q` and
 /// `W' = -W q^-1 mod 2^52`. For `0 <= y < 2^52`, `m = y W' - q^-1 mod 2^52` makes `y W + m q = -1 mod 2^52`. The low halves of the two
 /// products then add up to `2^52 - 1`, without a carry, whatever `y` is; so their high halves add up to
@@ -23,6 +25,7 @@ use crate::{
 /// or in the offsets of products, which begin at the fraction `g` in `[0, 1)` of the number that is `1 - 2^-52`.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::ntt) struct Ifma48 {
+    one: V,
     q: V,
     minus_q: V,
     q2: V,
@@ -93,7 +96,8 @@ impl Ifma48 {
         madd52hi(madd52hi(offset, y, w.multiplier), m, self.q)
     }
 
-    /// `w y` in `(0, (1 + y / 2^52) q)`, for `y` in `[0, 2^52)` and a constant of [`Arithmetic::prepare_exact`].
+    /// `w y` in `(0, (1 + y / 2^52) q)`, for `y` in `[0, 2^52)` and a constant of [`Arithmetic::prepare_final`], whose companion is
+    /// `W q^-1`: the low halves of `y W` and `m q` are equal.
     #[inline(always)]
     fn exact_product(self, y: V, w: Twiddle) -> V {
         let m = madd52lo(zero(), y, w.companion);
@@ -131,6 +135,7 @@ impl Arithmetic for Ifma48 {
     #[inline(always)]
     fn new(c: &Constants) -> Self {
         Ifma48 {
+            one: set1(1),
             q: set1(c.q),
             minus_q: set1(c.q.wrapping_neg()),
             q2: set1(2 * c.q),
@@ -144,21 +149,33 @@ impl Arithmetic for Ifma48 {
     }
 
     fn prepare(q: u64, w: u64) -> [u64; 2] {
-        let [multiplier, companion] = Self::prepare_exact(q, w);
-        [multiplier, companion.wrapping_neg() & ((1 << 52) - 1)]
+        let [multiplier, companion] = Self::prepare_final(q, w);
+        [multiplier, companion.wrapping_neg() & MASK_52]
     }
 
-    fn prepare_exact(q: u64, w: u64) -> [u64; 2] {
+    /// An odd multiplier below `2q`.
+    fn prepare_factor(q: u64, w: u64) -> [u64; 2] {
+        let [multiplier, companion] = Self::prepare(q, w);
+        match multiplier % 2 {
+            1 => [multiplier, companion],
+            _ => [multiplier + q, companion.wrapping_sub(1) & MASK_52],
+        }
+    }
+
+    fn prepare_final(q: u64, w: u64) -> [u64; 2] {
         let multiplier = mul_mod(w, (1 << 52) % q, q);
-        [multiplier, multiplier.wrapping_mul(inv52(q)) & ((1 << 52) - 1)]
+        [multiplier, multiplier.wrapping_mul(inv52(q)) & MASK_52]
     }
 
-    /// The multiplier is in `(0, 17/16 q)`, since `p < 2^48`: products of `y < 14 q` are below `1.93 q`, 0.06 q more than with other
-    /// multipliers, which the last layers of a forward transform have room for; and the first ones of an inverse transform have
-    /// smaller `y` than the others.
+    /// With `p > 0` and an odd multiplier `T` of `t`, `p T` is no multiple of `2^52`; the low halves of `p T` and `m q`, with `m = p T'`, add up to
+    /// `2^52`; and the product is 1 more than the sum of the high halves. It is in `(0, 9/8 q)`, as `p < 2^48` and `T < 2q`.
+    ///
+    /// As a multiplier, that takes products of `y < 14 q` to `1.985 q`, with the offset to less than `1.59 q`:
+    /// the last layers of a forward transform have room for it; and the first ones of an inverse one have smaller `y` than the others.
     #[inline(always)]
     fn derive(self, p: V, t: Twiddle) -> Twiddle {
-        let multiplier = self.exact_product(p, t);
+        let m = madd52lo(zero(), p, t.companion);
+        let multiplier = madd52hi(madd52hi(self.one, p, t.multiplier), m, self.q);
         Twiddle { multiplier, companion: madd52lo(zero(), multiplier, self.negated_inverse) }
     }
 

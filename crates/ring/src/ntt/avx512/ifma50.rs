@@ -56,7 +56,7 @@ impl Arithmetic for Ifma50 {
     }
 
     fn prepare(q: u64, w: u64) -> [u64; 2] {
-        Ifma48::prepare_exact(q, w)
+        Ifma48::prepare_final(q, w)
     }
 
     #[inline(always)]

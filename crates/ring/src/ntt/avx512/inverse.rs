@@ -52,23 +52,24 @@ fn pair<'a, A: Arithmetic, T: Tree>(
 }
 
 /// The transposes and the first six layers of 64-blocks, in `count` blocks of 128 words from `first` on, from `[0, 2q)` to
-/// inverse-loose. Two 64-blocks go through side by side, as in [`super::forward::ends`].
+/// inverse-loose, and from `source` to `p`, which may be the same. Two 64-blocks go through side by side, as in [`super::forward::ends`].
 ///
 /// # Safety
-/// `p` has `128 count` words.
+/// `source` and `p` have `128 count` words.
 #[inline(always)]
 pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
     a: A,
     t: &Tables,
+    source: *const u64,
     p: *mut u64,
     first: usize,
     count: usize,
 ) {
     for i in 0..count {
         // SAFETY: there are 128 words for each block.
-        let p = unsafe { p.add(128 * i) };
+        let (source, p) = unsafe { (source.add(128 * i), p.add(128 * i)) };
         // SAFETY: 64 words each.
-        let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
+        let (mut x, mut y) = unsafe { (load8(source, 8), load8(source.add(64), 8)) };
         let t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
         if !FACTORED {

@@ -38,9 +38,10 @@ pub(super) struct Plan<A: Arithmetic> {
     q: u64,
     constants: A::Constants,
     degree: usize,
-    degree_inverse: u64,
-    /// The inverse of the root of the first layer's multiplier.
-    root_inverse: u64,
+    /// What the sums and the differences of the last layer of an inverse transform are multiplied by: the inverse of the degree, and that
+    /// times the inverse of the multiplier of the first layer.
+    unscaled: [u64; 2],
+    unit: InverseFactor,
     forward: Tables,
     inverse: Tables,
     arithmetic: PhantomData<A>,
@@ -50,7 +51,7 @@ pub(super) struct Plan<A: Arithmetic> {
 ///
 /// # Safety
 /// For all of them: the CPU has the features, and `p` points to the words in question: the whole limb (`first`, `last`), the block of `8 stride`
-/// words with node `k` (`pass`), or `count` blocks of 128 words, of which `first` is the first (`ends`).
+/// words with node `k` (`pass`), or `count` blocks of 128 words, of which `first` is the first (`ends`); and so does `source`, which may be `p`.
 pub(super) trait Outermost: Arithmetic {
     /// The kernel that has the features.
     const KERNEL: Kernel;
@@ -63,7 +64,13 @@ pub(super) trait Outermost: Arithmetic {
         first: usize,
         count: usize,
     );
-    unsafe fn inverse_ends<const FACTORED: bool>(plan: &Plan<Self>, p: *mut u64, first: usize, count: usize);
+    unsafe fn inverse_ends<const FACTORED: bool>(
+        plan: &Plan<Self>,
+        source: *const u64,
+        p: *mut u64,
+        first: usize,
+        count: usize,
+    );
     unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
     unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor);
 }
@@ -111,6 +118,7 @@ macro_rules! outermost {
             #[target_feature(enable = $features)]
             unsafe fn inverse_ends<const FACTORED: bool>(
                 plan: &Plan<Self>,
+                source: *const u64,
                 p: *mut u64,
                 first: usize,
                 count: usize,
@@ -118,7 +126,7 @@ macro_rules! outermost {
                 let (a, t) = (Self::new(&plan.constants), &plan.inverse);
                 // SAFETY: by the caller.
                 unsafe {
-                    inverse::ends::<_, FACTORED>(a, t, p, first, count);
+                    inverse::ends::<_, FACTORED>(a, t, source, p, first, count);
                     match plan.end_layers() {
                         7 => inverse::halves(a, t, p, first, count),
                         8 => inverse::quarters(a, t, p, first, count),
@@ -160,12 +168,14 @@ impl<A: Outermost> Plan<A> {
         assert!(A::KERNEL.is_supported(), "this CPU cannot run the kernel {}", A::KERNEL);
         assert!(degree >= LEAST_DEGREE && degree.is_power_of_two() && q < A::MODULUS_BOUND);
         let inverse = inv_mod(root, q).expect("a root of unity is invertible");
+        let degree_inverse = inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd");
+        let unscaled = [degree_inverse, mul_mod(degree_inverse, pow_mod(inverse, degree as u64 / 2, q), q)];
         Plan {
             q,
             constants: A::constants(q),
             degree,
-            degree_inverse: inv_mod(degree as u64, q).expect("the degree is a power of two and q is odd"),
-            root_inverse: pow_mod(inverse, degree as u64 / 2, q),
+            unscaled,
+            unit: inverse_factor::<A>(q, unscaled),
             forward: Tables::new::<A>(q, degree, root, A::FACTORED_FROM[0]),
             inverse: Tables::new::<A>(q, degree, inverse, A::FACTORED_FROM[1]),
             arithmetic: PhantomData,
@@ -242,27 +252,39 @@ impl<A: Outermost> Plan<A> {
     }
 
     pub(super) fn inverse(&self, a: &mut [u64]) {
-        self.inverse_scaled(a, &self.inverse_factor(1));
+        self.inverse_scaled(a, &self.unit);
     }
 
     pub(super) fn inverse_factor(&self, c: u64) -> InverseFactor {
-        let sums = mul_mod(self.degree_inverse, c, self.q);
-        let products = mul_mod(sums, self.root_inverse, self.q);
-        let ([s, s1], [d, d1]) = (A::prepare_exact(self.q, sums), A::prepare_exact(self.q, products));
-        InverseFactor([s, s1, d, d1])
+        inverse_factor::<A>(self.q, self.unscaled.map(|w| mul_mod(w, c, self.q)))
     }
 
     pub(super) fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
         assert_eq!(a.len(), self.degree);
         let p = a.as_mut_ptr();
         // SAFETY: `new` has seen to the CPU, and all of `a` is there.
+        unsafe { self.inverse_to(p, p, factor) };
+    }
+
+    pub(super) fn inverse_scaled_into(&self, out: &mut [u64], a: &[u64], factor: &InverseFactor) {
+        assert!(a.len() == self.degree && out.len() == self.degree);
+        // SAFETY: `new` has seen to the CPU, and all of `a` and `out` is there.
+        unsafe { self.inverse_to(a.as_ptr(), out.as_mut_ptr(), factor) };
+    }
+
+    /// All layers.
+    ///
+    /// # Safety
+    /// `source` and `p`, which may be the same, have `degree` words; the CPU has the features.
+    unsafe fn inverse_to(&self, source: *const u64, p: *mut u64, factor: &InverseFactor) {
+        // SAFETY: all parts are within the limb.
         unsafe {
             let bits = self.degree.trailing_zeros() - 3;
             if bits < 9 {
-                self.inverse_ends(p, 0, self.degree / 128);
+                self.inverse_ends(source, p, 0, self.degree / 128);
             } else {
                 for i in 0..8 {
-                    self.inverse_block(p.add(i << bits), bits, 8 + i);
+                    self.inverse_block(source.add(i << bits), p.add(i << bits), bits, 8 + i);
                 }
             }
             A::inverse_last(self, p, factor);
@@ -272,17 +294,17 @@ impl<A: Outermost> Plan<A> {
     /// All layers of the block of `2^bits` words (from 2^9) with node `k`.
     ///
     /// # Safety
-    /// `p` has these words.
-    unsafe fn inverse_block(&self, p: *mut u64, bits: u32, k: usize) {
+    /// `source` and `p` have these words.
+    unsafe fn inverse_block(&self, source: *const u64, p: *mut u64, bits: u32, k: usize) {
         let eighth = bits - 3;
         // SAFETY: all parts are within the block.
         unsafe {
             if bits < 12 {
                 let first = ((k << bits) - self.degree) / 128;
-                self.inverse_ends(p, first, (1 << bits) / 128);
+                self.inverse_ends(source, p, first, (1 << bits) / 128);
             } else {
                 for i in 0..8 {
-                    self.inverse_block(p.add(i << eighth), eighth, 8 * k + i);
+                    self.inverse_block(source.add(i << eighth), p.add(i << eighth), eighth, 8 * k + i);
                 }
             }
             A::inverse_pass(self, p, 1 << eighth, k);
@@ -292,15 +314,21 @@ impl<A: Outermost> Plan<A> {
     /// The ends of `count` 128-blocks from `first` on.
     ///
     /// # Safety
-    /// `p` has their words.
-    unsafe fn inverse_ends(&self, p: *mut u64, first: usize, count: usize) {
+    /// `source` and `p` have their words.
+    unsafe fn inverse_ends(&self, source: *const u64, p: *mut u64, first: usize, count: usize) {
         // SAFETY: by the caller.
         unsafe {
             if self.inverse.is_factored() {
-                A::inverse_ends::<true>(self, p, first, count);
+                A::inverse_ends::<true>(self, source, p, first, count);
             } else {
-                A::inverse_ends::<false>(self, p, first, count);
+                A::inverse_ends::<false>(self, source, p, first, count);
             }
         }
     }
+}
+
+/// The multipliers of the last layer of an inverse transform.
+fn inverse_factor<A: Arithmetic>(q: u64, multipliers: [u64; 2]) -> InverseFactor {
+    let [[s, s1], [d, d1]] = multipliers.map(|w| A::prepare_final(q, w));
+    InverseFactor([s, s1, d, d1])
 }

@@ -33,7 +33,7 @@ impl Tables {
         let roots = powers(psi, q, degree);
         let at = |node: usize| A::prepare(q, roots[node]);
         let factored = degree >= factored_from;
-        let stored = if factored { A::prepare_exact } else { A::prepare };
+        let stored = if factored { A::prepare_factor } else { A::prepare };
         let tree = |lanes: &mut AVec<u64, ConstAlign<64>>, first: usize| {
             for (depth, child) in [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)] {
                 let prepared: [[u64; 2]; 8] =

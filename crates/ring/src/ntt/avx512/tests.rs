@@ -141,7 +141,7 @@ fn passes<A: Intervals>(q: u64) {
         let pass = |x: &mut [u64]| unsafe { A::inverse_last(p, x.as_mut_ptr(), &factor) };
         s.check(1 << 9, back, (0, 2), pass, |x| {
             s.inverse(x, 1, 3);
-            x.iter_mut().for_each(|x| *x = mul_mod(*x, mul_mod(p.degree_inverse, c, q), q));
+            x.iter_mut().for_each(|x| *x = mul_mod(*x, mul_mod(p.unscaled[0], c, q), q));
         });
     }
 }
@@ -168,7 +168,8 @@ fn ends<A: Intervals, const FACTORED: bool>(q: u64) {
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, true>(p, x.as_mut_ptr(), 0, count) };
         s.check(length, A::FORWARD, (0, 2), pass, forward);
         // SAFETY: as above.
-        let pass = |x: &mut [u64]| unsafe { A::inverse_ends::<FACTORED>(p, x.as_mut_ptr(), 0, count) };
+        let pass =
+            |x: &mut [u64]| unsafe { A::inverse_ends::<FACTORED>(p, x.as_ptr(), x.as_mut_ptr(), 0, count) };
         s.check(length, (0, 4), (0, A::INVERSE), pass, inverse);
     }
 }
