@@ -28,6 +28,14 @@ fn join<A: Arithmetic>(a: A, r: &mut [V; 8], w: Twiddle) {
     (r[3], r[7]) = a.inverse_join(3, r[3], r[7], w);
 }
 
+/// Three layers, in registers.
+#[inline(always)]
+fn layers<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
+    lower(a, r, t);
+    upper(a, r, t);
+    join(a, r, t.twiddle(a, 0));
+}
+
 /// Three layers of two blocks, side by side.
 #[inline(always)]
 fn pair<'a, A: Arithmetic, T: Tree>(
@@ -52,7 +60,10 @@ fn pair<'a, A: Arithmetic, T: Tree>(
 }
 
 /// The transposes and the first six layers of 64-blocks, in `count` blocks of 128 words from `first` on, from `[0, 2q)` to
-/// inverse-loose, and from `source` to `p`, which may be the same. Two 64-blocks go through side by side, as in [`super::forward::ends`].
+/// inverse-loose, and from `source` to `p`, which may be the same.
+///
+/// Two 64-blocks go through side by side, as in [`super::forward::ends`]; or when there are factors to be multiplied, which fills gaps too,
+/// one behind the other: a transpose keeps one execution port busy and leaves the others to the butterflies of the other block.
 ///
 /// # Safety
 /// `source` and `p` have `128 count` words.
@@ -75,11 +86,24 @@ pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
         if !FACTORED {
             t.prefetch_lanes(block + 2 * PREFETCH_PAIRS);
         }
-        let t = pair(a, &mut x, &mut y, t, |t| (t.lanes::<FACTORED>(block), t.lanes::<FACTORED>(block + 1)));
-        (x, y) = (transpose(x), transpose(y));
-        let t = in_step(&mut x, &mut y, t);
         let root = t.degree() / 64 + block;
-        pair(a, &mut x, &mut y, t, |t| (t.tree(root), t.tree(root + 1)));
+        if FACTORED {
+            layers(a, &mut x, t.lanes::<FACTORED>(block));
+            let t = in_step(&mut x, &mut y, t);
+            x = transpose(x);
+            layers(a, &mut y, t.lanes::<FACTORED>(block + 1));
+            let t = in_step(&mut x, &mut y, t);
+            y = transpose(y);
+            layers(a, &mut x, t.tree(root));
+            let t = in_step(&mut x, &mut y, t);
+            layers(a, &mut y, t.tree(root + 1));
+        } else {
+            let t =
+                pair(a, &mut x, &mut y, t, |t| (t.lanes::<FACTORED>(block), t.lanes::<FACTORED>(block + 1)));
+            (x, y) = (transpose(x), transpose(y));
+            let t = in_step(&mut x, &mut y, t);
+            pair(a, &mut x, &mut y, t, |t| (t.tree(root), t.tree(root + 1)));
+        }
         // SAFETY: 64 words each.
         unsafe {
             store8(p, 8, x);
@@ -143,9 +167,7 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
         // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
         unsafe {
             let mut r = load8(p.add(j), stride);
-            lower(a, &mut r, w);
-            upper(a, &mut r, w);
-            join(a, &mut r, w[0]);
+            layers(a, &mut r, w);
             store8(p.add(j), stride, r);
         }
     }
