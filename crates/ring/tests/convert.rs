@@ -1,6 +1,10 @@
 //! Base conversion against big integers, for every kernel of this CPU.
 
-use hippocrene_ring::{Kernel, convert::BaseConverter, primes::ntt_primes};
+use hippocrene_ring::{
+    Kernel,
+    convert::{BaseConverter, MAX_INPUTS},
+    primes::ntt_primes,
+};
 use num_bigint::{BigInt, Sign};
 use proptest::prelude::*;
 
@@ -162,7 +166,7 @@ fn the_sizes_that_schemes_use() {
 #[test]
 fn as_many_inputs_as_allowed_of_any_size() {
     for bits in [20, 40, 48, 49, 52, 53, 60, 61] {
-        let from = moduli(&[bits], 64, &[]);
+        let from = moduli(&[bits], MAX_INPUTS, &[]);
         let to = moduli(&[25, 40, 43, 49, 50, 59, 60, 61], 16, &from);
         check(&from, &to, 32, u64::from(bits));
     }

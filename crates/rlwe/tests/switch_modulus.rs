@@ -322,6 +322,27 @@ fn secret_coefficients(context: &Context, secret: &SecretKey) -> Vec<BigInt> {
     coefficients(context, &secret.decrypt(context, &ciphertext.unwrap()).unwrap(), modulus)
 }
 
+/// From as many limbs as there can be.
+#[test]
+fn everything_at_once() {
+    let context = insecure_grafted(LOG_DEGREE, 100, 26, 10, sprout(6));
+    let (from, to) = (context.parameters().full(), Modulus::of_factor(3).lcm(Modulus::of_sprout(1, 2)));
+    let q = number(&context, from);
+    let mut rng = ChaCha20Rng::seed_from_u64(1);
+    let values: Vec<BigInt> = (0..context.degree())
+        .map(|_| {
+            let mut bytes = [0; 800];
+            rng.fill_bytes(&mut bytes);
+            centred(&BigInt::from_signed_bytes_le(&bytes), &q)
+        })
+        .collect();
+    let (got, s) = (switched(&context, &values, from, to, 1, true), number(&context, from.without(to)));
+    for (x, y) in values.iter().zip(&got) {
+        let error = centred(&(x - &s * y), &q);
+        assert!(error.magnitude() * 2u32 <= (&s + (&s >> 30u32)).magnitude().clone());
+    }
+}
+
 #[test]
 fn a_wrong_polynomial_or_plaintext_modulus_is_refused() {
     let context = insecure(5, 3, 1, 3);

@@ -24,7 +24,7 @@ use source::Source;
 use target::{Family, Output, Target};
 
 /// The most moduli that can be converted from.
-pub const MAX_INPUTS: usize = 64;
+pub const MAX_INPUTS: usize = 128;
 
 /// Targets that are served in one pass over the inputs.
 const BATCH: usize = 32;
