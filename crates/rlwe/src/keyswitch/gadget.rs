@@ -20,8 +20,8 @@ pub(crate) struct Decomposition {
 /// One digit: the residues modulo a divisor `D` of `Q`, extended to the other positions of `PQ`.
 #[derive(Debug)]
 pub(crate) struct Digit {
-    /// Its index in switching keys.
-    pub(crate) index: usize,
+    /// The indices of its parts in switching keys.
+    pub(crate) indices: Vec<usize>,
     /// `D`, which has its positions to itself.
     pub(crate) factors: Modulus,
     /// `PQ/D`: the other positions.
@@ -35,15 +35,16 @@ impl Decomposition {
         let parameters = context.parameters();
         let extended = modulus.lcm(parameters.specials());
         let digits: Vec<Digit> = parameters
-            .digits(modulus)
-            .map(|(index, factors)| {
+            .merged_digits(modulus)
+            .into_iter()
+            .map(|(indices, factors)| {
                 let others = extended.without(factors);
                 let converter = BaseConverter::new(
                     &parameters.limb_moduli(factors),
                     &parameters.limb_moduli(others),
                     context.kernel(),
                 );
-                Digit { index, factors, others, converter }
+                Digit { indices, factors, others, converter }
             })
             .collect();
         let inputs = modulus

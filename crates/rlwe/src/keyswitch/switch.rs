@@ -5,7 +5,7 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, sample::SIGMA, scratch::Scratch};
 
-use super::gadget::Decomposition;
+use super::gadget::{Decomposition, Digit};
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     context::LimbRefs,
@@ -234,7 +234,11 @@ impl Context {
     /// divided by `P Q/Q'`, and the rounding of the modulus switch.
     pub fn key_switch_noise(&self, from: Modulus, to: Modulus, t: u64) -> Noise {
         let parameters = self.parameters();
-        let digits = parameters.digits(from).map(|(_, digit)| (parameters.log2(digit), digit.limb_count()));
+        // Each part of a merged digit has a key with an error of its own.
+        let merged = parameters.merged_digits(from);
+        let digits = merged.iter().flat_map(|(indices, digit)| {
+            indices.iter().map(|_| (parameters.log2(*digit), digit.limb_count()))
+        });
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(parameters.specials());
         let product = noise::inner_product(self.degree(), SIGMA * t as f64, digits).scaled(down);
         match from.lcm(parameters.specials()).divides(to) {
@@ -302,27 +306,27 @@ impl<'a> Product<'a> {
     fn at(&self, targets: &[usize], i: usize, fresh: &Poly, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, key, added } = *self;
         let (position, gadget) = (targets[i], &*decomposed.plan);
-        let digits = || gadget.digits.iter().enumerate();
-        let limbs = digits().map(|(d, digit)| match &decomposed.extended {
-            _ if digit.factors.contains(position) => {
-                decomposed.original.limb(decomposed.modulus.limb_of(position))
-            }
-            Some(extended) => extended[d].limb(digit.others.limb_of(position)),
-            None => fresh.limb(targets.len() * d + i),
-        });
-        let numbered = digits().map(|(_, digit)| digit.index);
         let full = context.parameters().full();
         let wide = context.ring_at(full, position).elementwise();
-        match decomposed.lifted.as_ref().filter(|_| position == Modulus::TWO) {
-            Some(lifted) => {
-                let lifted = lifted.as_slice().chunks_exact(wide.lifted_limbs() * context.degree());
-                let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = numbered.zip(lifted).collect();
-                wide.inner_product_lifted(acc0, acc1, &digits, key.limb(position));
+        let limb = |d: usize| match &decomposed.extended {
+            _ if gadget.digits[d].factors.contains(position) => {
+                decomposed.original.limb(decomposed.modulus.limb_of(position))
             }
-            None => {
-                let digits: ArrayVec<(usize, &[u64]), MAX_LIMBS> = numbered.zip(limbs).collect();
-                wide.inner_product(acc0, acc1, &digits, key.limb(position));
+            Some(extended) => extended[d].limb(gadget.digits[d].others.limb_of(position)),
+            None => fresh.limb(targets.len() * d + i),
+        };
+        if position == Modulus::TWO {
+            let size = wide.lifted_limbs() * context.degree();
+            let count = if decomposed.lifted.is_none() { gadget.digits.len() } else { 0 };
+            let mut scratch = context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
+            for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
+                wide.lift(out, limb(d));
             }
+            let lifted = decomposed.lifted.as_ref().unwrap_or(&scratch).as_slice();
+            let pairs = pairs(&gadget.digits, |d| &lifted[d * size..(d + 1) * size]);
+            wide.inner_product_lifted(acc0, acc1, &pairs, key.limb(position));
+        } else {
+            wide.inner_product(acc0, acc1, &pairs(&gadget.digits, limb), key.limb(position));
         }
         let elementwise = context.ring_at(gadget.extended, position).elementwise();
         if !full.agrees(gadget.extended, position) {
@@ -341,6 +345,15 @@ impl<'a> Product<'a> {
             }
         }
     }
+}
+
+/// The index in switching keys and the limb of each digit; of a merged digit all parts have the same limb.
+fn pairs<'a>(digits: &[Digit], limb: impl Fn(usize) -> &'a [u64]) -> ArrayVec<(usize, &'a [u64]), MAX_LIMBS> {
+    let digits = digits.iter().enumerate();
+    digits
+        .flat_map(|(d, digit)| digit.indices.iter().map(move |index| (*index, d)))
+        .map(|(index, d)| (index, limb(d)))
+        .collect()
 }
 
 /// Positions of one group of limbs.
