@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from decimal import Decimal
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
@@ -10,8 +11,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Polynomial
 
-from hippocrene import _native
+from hippocrene import _native, exact
 from hippocrene.errors import MissingServerError, ShapeError
+from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,11 +24,16 @@ Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 
 
 def numbers(values: npt.ArrayLike, operation: str) -> Values:
-    """Return `values` as a C-ordered array of doubles or of pairs of them; what is not numbers is a `TypeError`."""
+    """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
+
+    What is not numbers is a `TypeError`.
+    """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
     array = np.asarray(float(values) if isinstance(values, int) else values)
-    if array.dtype.kind not in "biufc":
+    if is_exact_kind(array):
+        return array
+    if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
         raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
     if array.dtype.kind == "c":
         return np.asarray(array, dtype=np.complex128, order="C")
@@ -36,8 +43,8 @@ def numbers(values: npt.ArrayLike, operation: str) -> Values:
 def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
     """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
     array = numbers(values, operation)
-    if array.dtype.kind == "c":
-        raise TypeError(f"{operation} takes real numbers, not values of type {array.dtype}")
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
     return cast("npt.NDArray[np.float64]", array)
 
 
@@ -46,6 +53,11 @@ def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise TypeError(f"bytes are needed, not {type(data).__name__}")
     return bytes(data)
+
+
+def to_native(array: Values, operation: str) -> Values | _native.BigArray:
+    """Return what `numbers` returned as the extension module takes it."""
+    return exact.to_native(array, operation) if is_exact_kind(array) else array
 
 
 class EncryptedArray:
@@ -181,19 +193,23 @@ class EncryptedArray:
         if isinstance(other, EncryptedArray):
             server = self._bound_server(operation, other)
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
-        if not isinstance(other, (int, float, complex, np.number, np.bool_, np.ndarray, list, tuple)):
+        plain = (int, float, complex, Decimal, np.number, np.bool_, np.ndarray, list, tuple)
+        if not isinstance(other, plain) and not hasattr(other, "_mpf_"):
             return cast("EncryptedArray", NotImplemented)
-        values = numbers(other, operation)
+        values = numbers(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
         raw = server._broadcast(self._raw, shape)
+        if operation == "sub" and is_exact_kind(values):
+            return -((-self)._with(values, "add"))
         if operation == "sub":
             values, operation = -values, "add"
-        if values.ndim == 0 and values.dtype.kind != "c":
+        if values.ndim == 0 and values.dtype.kind == "f" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, float(values)))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        return server._wrap(with_plain(raw, cast("Values", np.array(np.broadcast_to(values, shape), order="C"))))
+        values = cast("Values", np.array(np.broadcast_to(values, shape), order="C"))
+        return server._wrap(with_plain(raw, to_native(values, operation)))
 
     def __add__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self._with(other, "add")
@@ -217,6 +233,8 @@ class EncryptedArray:
         if isinstance(other, EncryptedArray):
             return NotImplemented
         divisor = numbers(other, "div")
+        if is_exact_kind(divisor):
+            raise TypeError("an encrypted array is divided by doubles: multiply by the inverse instead")
         if not np.all(divisor):
             raise ZeroDivisionError("division of an encrypted array by zero")
         return self._with(1.0 / divisor, "mul")

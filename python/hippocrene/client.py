@@ -6,19 +6,29 @@ import errno
 import operator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, SupportsIndex
+from typing import TYPE_CHECKING, Any, SupportsIndex
+
+import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray, Values, numbers, raw_bytes
+from hippocrene.array import EncryptedArray, numbers, raw_bytes, to_native
 from hippocrene.errors import SecretPickleError
+from hippocrene.exact import Kind, from_parts
 from hippocrene.server import EvaluationKeys
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from os import PathLike
 
-    import numpy as np
     import numpy.typing as npt
+
+
+def encrypt(
+    key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike, bound: float | None, precision: float | None
+) -> EncryptedArray:
+    """Encrypt under either key."""
+    raw = to_native(numbers(values, "encrypt"), "encrypt")
+    return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
@@ -53,9 +63,11 @@ class PublicKey:
         nothing of them.
 
         `precision` is how precise the values and what is computed from them are to be, in bits after the binary point,
-        where that is not to be the client's own: see `Client.generate`.
+        where that is not to be the client's own: see `Client.generate`. Beyond the 53 bits of doubles, values can be
+        `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
+        are.
         """
-        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound, precision=precision))
+        return encrypt(self._raw, values, bound, precision)
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes."""
@@ -141,17 +153,28 @@ class Client:
         nothing of them.
 
         `precision` is how precise the values and what is computed from them are to be, in bits after the binary point,
-        where that is not to be the client's own: see `Client.generate`.
+        where that is not to be the client's own: see `Client.generate`. Beyond the 53 bits of doubles, values can be
+        `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
+        are.
         """
-        return EncryptedArray(self._raw.encrypt(numbers(values, "encrypt"), bound=bound, precision=precision))
+        return encrypt(self._raw, values, bound, precision)
 
-    def decrypt(self, array: EncryptedArray) -> Values:
+    def decrypt(self, array: EncryptedArray, *, dtype: Kind | None = None) -> npt.NDArray[Any]:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.
+
+        `dtype` asks for more than the 53 bits of doubles: `numpy.longdouble`, `decimal.Decimal` (an array of objects,
+        rounded to what `precision_bits` says that they are worth), or a function of mantissa and exponent of two as
+        one pair, which `mpmath.mpf` is.
 
         The last bits of the result are noise that depends on the secret key: whoever sees many results together with
         their encryptions can compute the key (ePrint 2020/1533). Publish only what `decrypt_for_sharing` returns.
         """
-        return self._raw.decrypt(_raw_array(array))
+        raw = _raw_array(array)
+        if dtype is None or dtype in (float, np.float64, np.dtype(np.float64)):
+            return self._raw.decrypt(raw)
+        if raw.is_complex:
+            raise TypeError("complex arrays are decrypted to complex doubles, and nothing else")
+        return from_parts(self._raw.decrypt_exact(raw), raw.shape, dtype, raw.precision_bits)
 
     def decrypt_for_sharing(self, array: EncryptedArray, bits: int | None = None) -> npt.NDArray[np.float64]:
         """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.

@@ -85,6 +85,14 @@ impl EncryptedArray {
     }
 
     #[getter]
+    fn is_complex(&self) -> bool {
+        match &self.0 {
+            State::Read { array, .. } => array.is_complex(),
+            State::Bytes { inspection, .. } => inspection.array.as_ref().is_some_and(|array| array.complex),
+        }
+    }
+
+    #[getter]
     fn key(&self) -> String {
         match &self.0 {
             State::Read { array, .. } => array.key().to_string(),

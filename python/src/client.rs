@@ -3,7 +3,8 @@
 use crate::array::EncryptedArray;
 use crate::errors::detached;
 use crate::numbers::{Numbers, to_numpy};
-use hippocrene::{Encryption, KeyRequest, Preset, Session};
+use hippocrene::{BigFloat, Encryption, KeyRequest, Preset, Session};
+use num_bigint::BigInt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
@@ -95,6 +96,14 @@ impl ClientKey {
         }
         let values = detached(py, || self.0.decrypt(&array))?;
         to_numpy(py, values, array.shape())
+    }
+
+    /// Mantissa and exponent of two of every real element, in row-major order.
+    fn decrypt_exact(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<Vec<(BigInt, i64)>> {
+        detached(py, || {
+            let array = array.read(self.0.session())?;
+            Ok(self.0.decrypt_big(&array)?.iter().map(BigFloat::to_parts).collect())
+        })
     }
 
     #[pyo3(signature = (array, bits))]

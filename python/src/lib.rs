@@ -20,6 +20,8 @@ mod _native {
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]
+    use super::numbers::BigArray;
+    #[pymodule_export]
     use super::presets::{Preset, presets};
     #[pymodule_export]
     use super::run_command;

@@ -1,6 +1,6 @@
 //! The client: who holds the secret key.
 
-use hippocrene_ckks::{Ciphertext, Values};
+use hippocrene_ckks::{BigFloat, Ciphertext, Values};
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
@@ -174,6 +174,15 @@ impl ClientKey {
         self.decrypt_with(array, |c| Ok(context.decode_complex(&context.decrypt(&self.secret, c)?)?))
     }
 
+    /// [`ClientKey::decrypt`] for arrays of more precision than an `f64` holds.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt`].
+    pub fn decrypt_big(&self, array: &EncryptedArray) -> Result<Vec<BigFloat>, Error> {
+        let context = self.session.context();
+        self.decrypt_with(array, |c| Ok(context.decode_big_real(&context.decrypt(&self.secret, c)?)?))
+    }
+
     /// Decrypts for the eyes of others: adds noise `2^bits` times as large as the estimated error of the computation, or a little more, which
     /// hides the error (ePrint 2022/816). It costs `bits + 1` to `bits + 2` bits of precision. [`ClientKey::sharing_bits`] says how many
     /// `bits` an array allows.
@@ -239,7 +248,7 @@ impl ClientKey {
         array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
-    fn decrypt_with<T: Copy + Default>(
+    fn decrypt_with<T: Clone + Default>(
         &self,
         array: &EncryptedArray,
         decrypt: impl Fn(&Ciphertext) -> Result<Vec<T>, Error>,

@@ -1,6 +1,6 @@
 //! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the exceptions of the Python package.
 
-use hippocrene_ckks::{CkksError, encoder::EncodeError};
+use hippocrene_ckks::{BigFloatError, CkksError, encoder::EncodeError};
 use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
@@ -85,11 +85,18 @@ impl From<CkksError> for Error {
         match error {
             CkksError::Rlwe(e) => e.into(),
             CkksError::Encode(e) => Error::Encode(e),
+            CkksError::BigFloat(e) => e.into(),
             CkksError::Capacity { .. } => Error::Capacity(error),
             CkksError::ScaleMismatch { .. } => Error::Scale(error),
             CkksError::Argument { operation, what } => Error::Argument { operation, what },
             other => Error::Internal(other),
         }
+    }
+}
+
+impl From<BigFloatError> for Error {
+    fn from(error: BigFloatError) -> Self {
+        Error::argument("read a number", error.to_string())
     }
 }
 

@@ -1,0 +1,146 @@
+"""Numbers of more precision than doubles have."""
+
+from __future__ import annotations
+
+import operator
+from decimal import Decimal
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hippocrene
+from hippocrene import ArgumentError, EncodeError
+from hippocrene.exact import exact, from_parts
+
+few = settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+BITS = 100
+SEVENTHS = [Decimal(k) / Decimal(7) for k in range(-3, 4)]
+
+
+def value_of(number) -> Fraction:
+    """Return the number that `exact` says it is."""
+    if isinstance(number, str):
+        return Fraction(number)
+    mantissa, exponent = number
+    return Fraction(mantissa) * Fraction(2) ** exponent
+
+
+def error(got, want) -> float:
+    """Return log2 of the largest error."""
+    pairs = zip(np.asarray(got, dtype=object).flat, np.asarray(want, dtype=object).flat, strict=True)
+    return max(float(abs(mpmath.mpf(g) - mpmath.mpf(w))) for g, w in pairs)
+
+
+@pytest.fixture(scope="module")
+def precise():
+    client = hippocrene.Client.generate("n14", precision=BITS)
+    return client, hippocrene.Server(client.evaluation_keys(rotations=[1]))
+
+
+@pytest.fixture(autouse=True)
+def many_digits():
+    with mpmath.workprec(400):
+        yield
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(-(10**30), 10**30))
+def test_numbers_are_taken_as_they_are(number, integer):
+    assert value_of(exact(number, "test")) == Fraction(number)
+    assert value_of(exact(np.float64(number), "test")) == Fraction(number)
+    assert value_of(exact(np.longdouble(number), "test")) == Fraction(number)
+    assert value_of(exact(integer, "test")) == integer
+    assert value_of(exact(mpmath.mpf(number), "test")) == Fraction(number)
+    assert value_of(exact(Decimal(f"{integer}e-40"), "test")) == Fraction(integer, 10**40)
+
+
+def test_long_doubles_survive_the_way_there_and_back():
+    number = np.longdouble(1) / np.longdouble(3)
+    assert from_parts([exact(number, "test")], (), np.longdouble, 60)[()] == number
+    third = from_parts([exact(mpmath.mpf(1) / 3, "test")], (1,), np.longdouble, 60)
+    assert third.dtype == np.longdouble
+    assert third[0] == number
+    assert from_parts([(0, 0), (-3, 5)], (2,), Decimal, 4).tolist() == [Decimal(0), Decimal(-96)]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        SEVENTHS,
+        [str(x) for x in SEVENTHS],
+        [mpmath.mpf(str(x), prec=400) for x in SEVENTHS],
+        np.array(SEVENTHS, dtype=object).reshape(7, 1),
+        np.array([str(x) for x in SEVENTHS]),
+    ],
+    ids=["Decimal", "text", "mpf", "object array", "text array"],
+)
+def test_a_hundred_bits_and_more_come_back(precise, values):
+    client, server = precise
+    encrypted = server.load(client.encrypt(values))
+    assert encrypted.shape == np.shape(values)
+    assert encrypted.precision_bits > BITS
+    want = np.array([mpmath.mpf(str(x)) for x in SEVENTHS], dtype=object)
+    for kind in (Decimal, mpmath.mpf):
+        got = client.decrypt(encrypted, dtype=kind)
+        assert isinstance(got.flat[0], kind)
+        assert got.shape == encrypted.shape
+        assert error([str(x) for x in got.flat], want) < 2.0 ** -(BITS - 3)
+    square = client.decrypt(encrypted * encrypted, dtype=mpmath.mpf)
+    assert error(square, [x * x for x in want]) < 2.0 ** -(BITS - 3)
+    np.testing.assert_allclose(client.decrypt(encrypted).ravel(), [float(x) for x in SEVENTHS], atol=1e-15)
+
+
+def test_long_doubles_are_encrypted_with_all_their_bits(precise):
+    client, _ = precise
+    values = np.arange(6, dtype=np.longdouble).reshape(2, 3) / np.longdouble(7)
+    got = client.decrypt(client.public_key().encrypt(values, precision=80), dtype=np.longdouble)
+    assert got.dtype == np.longdouble
+    assert np.abs(got - values).max() < np.longdouble(2) ** -62
+
+
+@few
+@given(
+    left=st.lists(st.decimals(-4, 4, places=30), min_size=3, max_size=3),
+    right=st.lists(st.decimals(-4, 4, places=30), min_size=3, max_size=3),
+)
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+def test_arithmetic_is_as_precise_with_plain_and_encrypted_numbers(precise, operation, left, right):
+    client, server = precise
+    want = [operation(mpmath.mpf(str(x)), mpmath.mpf(str(y))) for x, y in zip(left, right, strict=True)]
+    a, b = (server.load(client.encrypt(x)) for x in (left, right))
+    for result in (operation(a, b), operation(a, right), operation(a, np.array([mpmath.mpf(str(y)) for y in right]))):
+        assert error(client.decrypt(result, dtype=mpmath.mpf), want) < 2.0 ** -(BITS - 8)
+    third = Decimal(1) / 3
+    scaled = [mpmath.mpf(str(x)) * mpmath.mpf(str(third)) for x in left]
+    assert error(client.decrypt(a * third, dtype=mpmath.mpf), scaled) < 2.0**-85
+
+
+@pytest.mark.parametrize("bad", ["a", "1e", "", "NaN", "1/3", Decimal("NaN"), Decimal("Infinity"), "9" * 30_000])
+def test_text_that_is_no_number_is_refused(precise, bad):
+    with pytest.raises(ArgumentError, match="read a number"):
+        precise[0].encrypt([bad])
+
+
+@pytest.mark.parametrize("bad", [np.longdouble("nan"), np.longdouble("inf"), mpmath.inf, mpmath.nan])
+def test_what_is_not_finite_is_refused(precise, bad):
+    with pytest.raises(EncodeError, match="finite"):
+        precise[0].encrypt([bad, Decimal(1)])
+
+
+def test_what_is_no_number_of_any_kind_is_a_type_error(precise):
+    client, server = precise
+    encrypted = server.load(client.encrypt([1.0]))
+    for misuse in (
+        lambda: client.encrypt([None]),
+        lambda: client.encrypt([Decimal(1), object()]),
+        lambda: client.encrypt([mpmath.mpc(1, 2)]),
+        lambda: encrypted / Decimal(3),
+        lambda: encrypted @ [Decimal(1)],
+        lambda: client.decrypt(encrypted, dtype=7),
+        lambda: client.decrypt(client.encrypt([1j], precision=20), dtype=Decimal),
+    ):
+        with pytest.raises(TypeError):
+            misuse()
