@@ -15,8 +15,8 @@ from hippocrene.errors import EncodeError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
-    # What a number is exactly: mantissa and exponent of two, or decimal notation.
-    Exact: TypeAlias = tuple[int, int] | str
+# What a number is exactly: mantissa and exponent of two, or decimal notation.
+Exact: TypeAlias = tuple[int, int] | str
 
 # A type of numbers that results are wanted in, or a function of mantissa and exponent of two.
 Kind: TypeAlias = type | np.dtype[Any] | Callable[[tuple[int, int]], object]
