@@ -1,11 +1,11 @@
-//! `tuple`: multiplication of tuples of ciphertexts, as in Appendix D of GRAFT.
+//! `tuple`: what products of tuples take and give, beside plain products.
 
 use std::sync::Arc;
 
 use hippocrene::Preset;
-use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale, Tuple, Values};
+use hippocrene_ckks::{BigFloat, Ciphertext, Context, Evaluator, Scale, Tuple, Values};
 use hippocrene_ring::Threads;
-use hippocrene_rlwe::{EvaluationKeys, PublicKey, SecretKey};
+use hippocrene_rlwe::{EvaluationKeys, Modulus, SecretKey};
 
 use super::Table;
 use crate::{
@@ -17,109 +17,168 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "tuple",
-    about: "GRAFT Appendix D: a multiplication of pairs and triples of ciphertexts (t key switches each) against one of plain ciphertexts, \
-            relinearised and rescaled, at the same scale and precision: capacity used up and time, fresh ciphertexts of grafted-n15",
-    memory: "1 GB",
-    time: "about 10 seconds",
+    about: "tuple-CKKS (GRAFT D): bits of capacity that a product takes, how many squarings fit the preset, bits of precision in the worst slot \
+            after one product and after four (values of absolute value 1), and time of a product of fresh operands: pairs and triples against plain \
+            products at the same scale",
+    memory: "2 GB",
+    time: "about 1 minute",
     live: false,
     run,
 };
 
-const PRESET: &str = "grafted-n15";
-/// The scales, as log2.
-const SCALES: [i32; 2] = [60, 80];
+const PRESET: &str = "n15";
+const SCALES: [i32; 2] = [57, 90];
 const LENGTHS: [usize; 2] = [2, 3];
+/// After how many squarings the precision is measured again, and the bits that tuples hold in reserve for so many.
+const DEEP: usize = 4;
+const RESERVE: f64 = 2.0;
 
-/// How many bits are taken off the divisor for products in a row.
-const RESERVE: f64 = 1.0;
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let bench = Bench::new(&Preset::by_name(PRESET)?)?;
+    let mut rows = Vec::new();
+    for bits in SCALES {
+        rows.extend(bench.rows(session, bits)?);
+    }
+    Ok(rows)
+}
 
-/// A context with keys.
+/// A plain ciphertext or a tuple.
+enum Operand {
+    Plain(Ciphertext),
+    Tuple(Tuple),
+}
+
 struct Bench {
     context: Arc<Context>,
+    secret: SecretKey,
     evaluator: Evaluator,
-    public: PublicKey,
+    fresh: Modulus,
+}
+
+/// What was measured of one kind of operand.
+struct Figures {
+    name: String,
+    takes: f64,
+    squarings: usize,
+    precision: f64,
+    precision_deep: f64,
 }
 
 impl Bench {
-    fn new() -> Result<Self> {
-        let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+    fn new(preset: &Preset) -> Result<Self> {
+        let context = Arc::new(Context::new(preset.parameters()?, Threads::single())?);
         let rlwe = context.rlwe();
         let secret = SecretKey::generate(rlwe)?;
-        let public = PublicKey::generate(rlwe, &secret)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
         keys.add_relinearisation(rlwe, &secret)?;
         let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.prepare(rlwe)?));
-        Ok(Bench { evaluator, public, context })
+        let fresh = preset.fresh(context.parameters());
+        Ok(Bench { context, secret, evaluator, fresh })
     }
 
-    fn encrypt(&self, scale: Scale) -> Result<Ciphertext> {
-        let context = &self.context;
-        let slots = context.max_slots();
-        let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
-        let top = Preset::by_name(PRESET)?.fresh(context.parameters());
-        let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
-        Ok(context.encrypt_public(&self.public, &plain)?)
+    fn encrypt(&self, x: &[f64], scale: Scale) -> Result<Ciphertext> {
+        let big: Vec<BigFloat> = x.iter().map(|x| Ok(BigFloat::try_from(*x)?)).collect::<Result<_>>()?;
+        let plaintext = self.context.encode(Values::Big(&big), x.len(), scale, self.fresh)?;
+        Ok(self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context))
     }
 
-    /// A tuple of the values of [`Bench::encrypt`].
-    fn encrypt_tuple(&self, scale: Scale, length: usize, divisor: u64) -> Result<Tuple> {
-        let mut partial = Vec::new();
-        let mut at = scale;
-        for _ in 0..length {
-            partial.push(self.encrypt(at)?);
-            at = at.divided_by(divisor);
+    fn tuple(&self, x: &[f64], scale: Scale, length: usize) -> Result<Tuple> {
+        let divisor = self.evaluator.tuple_divisor(scale, length, RESERVE)?;
+        let mut scales = vec![scale];
+        while scales.len() < length {
+            scales.insert(0, scales[0].divided_by(divisor));
         }
-        partial.reverse();
+        let partial = scales.into_iter().map(|s| self.encrypt(x, s)).collect::<Result<Vec<_>>>()?;
         Ok(self.evaluator.tuple(&partial, divisor)?)
     }
-}
 
-fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let bench = Bench::new()?;
-    let mut rows = Vec::new();
-    for bits in SCALES {
-        rows.extend(at_scale(session, &bench, bits)?);
+    fn square(&self, a: &Operand, scale: Scale) -> Result<Operand> {
+        let e = &self.evaluator;
+        Ok(match a {
+            Operand::Plain(a) => Operand::Plain(e.square_rescale(a, scale)?),
+            Operand::Tuple(a) => Operand::Tuple(e.tuple_mul(a, a, scale)?),
+        })
     }
-    Ok(rows)
-}
 
-fn at_scale(session: &mut Session, bench: &Bench, bits: i32) -> Result<Vec<Row>> {
-    let (evaluator, scale) = (&bench.evaluator, Scale::power_of_two(bits));
-    let (log_n, log2) =
-        (bench.context.parameters().log_degree(), |modulus| bench.context.parameters().log2(modulus));
-    let plain = bench.encrypt(scale)?;
-    let product = evaluator.mul_rescale(&plain, &plain, scale)?;
-    let tuples: Vec<Tuple> = LENGTHS
-        .into_iter()
-        .map(|length| bench.encrypt_tuple(scale, length, evaluator.tuple_divisor(scale, length, RESERVE)?))
-        .collect::<Result<_>>()?;
-    let mut works = NamedWorks::default();
-    works.add("plain", || Ok(evaluator.mul_rescale(&plain, &plain, scale).map(drop)?));
-    for tuple in &tuples {
-        works.add("tuple", || Ok(evaluator.tuple_mul(tuple, tuple, scale).map(drop)?));
+    fn capacity(&self, a: &Operand) -> f64 {
+        match a {
+            Operand::Plain(a) => a.capacity_bits(&self.context),
+            Operand::Tuple(a) => a.capacity_bits(&self.context),
+        }
     }
-    let times: Vec<f64> = session.time_named(log_n, works)?.into_iter().map(|(_, s)| 1e3 * s).collect();
-    let used = log2(plain.modulus()) - log2(product.modulus());
-    let mut rows = vec![
-        Row::new(format!("scale 2^{bits}, plain: capacity used up"), used, "bits"),
-        Row::more(format!("scale 2^{bits}, plain: precision, estimated"), product.precision_bits(), "bits"),
-        Row::new(format!("scale 2^{bits}, plain: time"), times[0], "ms"),
-    ];
-    for (tuple, time) in tuples.iter().zip(&times[1..]) {
-        let name = format!("scale 2^{bits}, tuple of {}", tuple.length());
-        let squared = evaluator.tuple_mul(tuple, tuple, scale)?;
-        let bits_used = log2(tuple.modulus()) - log2(squared.modulus());
-        let precision = squared.precision_bits();
-        rows.push(Row::new(format!("{name}: capacity used up"), bits_used, "bits").against("plain", used));
-        rows.push(
-            Row::more(format!("{name}: precision, estimated"), precision, "bits")
-                .against("plain", product.precision_bits()),
-        );
-        rows.push(Row::new(format!("{name}: time"), *time, "ms").against("plain", times[0]));
-        rows.push(
-            Row::new(format!("{name}: time x capacity"), time * bits_used, "ms bits")
-                .against("plain", times[0] * used),
-        );
+
+    /// `-log2` of the largest error in a slot, all of which should hold 1: what is left when 1 is subtracted.
+    fn precision(&self, a: &Operand) -> Result<f64> {
+        let whole = match a {
+            Operand::Plain(a) => a.clone(),
+            Operand::Tuple(a) => self.evaluator.rcb(a)?,
+        };
+        let ones = vec![BigFloat::from(-1); whole.slots()];
+        let ones = self.context.encode(Values::Big(&ones), whole.slots(), whole.scale(), whole.modulus())?;
+        let error = self.context.decrypt(&self.secret, &self.evaluator.add_plain(&whole, &ones)?)?;
+        Ok(-self.context.decode_real(&error)?.iter().fold(0.0f64, |max, x| max.max(x.abs())).log2())
     }
-    Ok(rows)
+
+    fn figures(&self, name: String, fresh: Operand, scale: Scale) -> Result<Figures> {
+        let mut figures = Figures { name, takes: 0.0, squarings: 0, precision: 0.0, precision_deep: 0.0 };
+        let mut at = fresh;
+        // The last fails for want of capacity.
+        while let Ok(next) = self.square(&at, scale) {
+            figures.squarings += 1;
+            match figures.squarings {
+                1 => {
+                    figures.takes = self.capacity(&at) - self.capacity(&next);
+                    figures.precision = self.precision(&next)?;
+                }
+                DEEP => figures.precision_deep = self.precision(&next)?,
+                _ => {}
+            }
+            at = next;
+        }
+        Ok(figures)
+    }
+
+    fn rows(&self, session: &mut Session, bits: i32) -> Result<Vec<Row>> {
+        let scale = Scale::power_of_two(bits);
+        let (context, e) = (&self.context, &self.evaluator);
+        // 1 and -1, whose squares are 1.
+        let x: Vec<f64> = (0..context.max_slots()).map(|i| if i * i % 7 < 3 { 1.0 } else { -1.0 }).collect();
+        let plain = self.encrypt(&x, scale)?;
+        let tuples = LENGTHS.map(|length| self.tuple(&x, scale, length));
+        let tuples = tuples.into_iter().collect::<Result<Vec<_>>>()?;
+
+        let other = self.encrypt(&x, scale)?;
+        let mut out = Ciphertext::empty(context);
+        let mut works = NamedWorks::default();
+        works.add("plain", || Ok(e.mul_rescale_into(&mut out, &plain, &other, scale)?));
+        for tuple in &tuples {
+            let other = tuple.clone();
+            works.add("tuple", move || Ok(e.tuple_mul(tuple, &other, scale).map(drop)?));
+        }
+        let times = session.time_named(context.parameters().log_degree(), works)?;
+
+        let plain =
+            self.figures(format!("{PRESET}, 2^{bits}, plain"), Operand::Plain(plain.clone()), scale)?;
+        let mut rows = Vec::new();
+        for (tuple, (_, time)) in tuples.into_iter().zip(&times[1..]) {
+            let (length, divisor) = (tuple.length(), tuple.divisor().ilog2());
+            let name = format!("{PRESET}, 2^{bits}, tuple of {length} by 2^{divisor}");
+            let figures = self.figures(name, Operand::Tuple(tuple), scale)?;
+            let named = |what: &str| format!("{}: {what}", figures.name);
+            let taken = Row::new(named("a product takes"), figures.takes, "bits");
+            rows.push(taken.against(&plain.name, plain.takes));
+            let squarings = Row::more(named("squarings"), figures.squarings as f64, "");
+            rows.push(squarings.against(&plain.name, plain.squarings as f64));
+            let precision = Row::more(named("precision of a product"), figures.precision, "bits");
+            rows.push(precision.against(&plain.name, plain.precision));
+            if plain.squarings >= DEEP && figures.squarings >= DEEP {
+                let what = format!("precision after {DEEP}");
+                let precision = Row::more(named(&what), figures.precision_deep, "bits");
+                rows.push(precision.against(&plain.name, plain.precision_deep));
+            }
+            let time = Row::new(named("a product"), 1e3 * time, "ms");
+            rows.push(time.against(&plain.name, 1e3 * times[0].1));
+        }
+        Ok(rows)
+    }
 }

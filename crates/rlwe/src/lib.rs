@@ -18,6 +18,7 @@ mod parameters;
 pub mod security;
 mod sprout;
 mod switch;
+mod tensor_sum;
 
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
@@ -33,3 +34,4 @@ pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};
 pub use security::SecretDistribution;
 pub use sprout::{MAX_SPROUT_PRIMES, Sprout};
+pub use tensor_sum::TensorSum;

@@ -30,7 +30,7 @@ impl Context {
         Ok(())
     }
 
-    fn check_two_parts(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+    pub(crate) fn check_two_parts(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), operation)?;
         match a.parts().len() {
             2 => Ok(()),
@@ -301,7 +301,7 @@ impl Context {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn switch_into(
+    pub(crate) fn switch_into(
         &self,
         out: &mut Ciphertext,
         c: &Poly,

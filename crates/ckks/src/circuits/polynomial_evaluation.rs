@@ -220,12 +220,14 @@ impl Evaluation<'_> {
         let mut sum: Option<Ciphertext> = None;
         for &i in &indices {
             let power = if shared { self.power(i)? } else { self.lowered(i, last)? };
-            let power = e.reduce_modulus(power, from)?;
-            let mut term = e.mul_number(&power, coefficients[i], raised.over(power.scale()))?;
-            term.set_meta(raised, term.slots(), term.bound());
+            let power = e.brought(power, from)?;
             match &mut sum {
-                None => sum = Some(term),
-                Some(sum) => e.add_assign(sum, &term)?,
+                None => {
+                    let mut term = e.mul_number(&power, coefficients[i], raised.over(power.scale()))?;
+                    term.set_meta(raised, term.slots(), term.bound());
+                    sum = Some(term);
+                }
+                Some(sum) => e.mul_number_add_assign(sum, &power, coefficients[i])?,
             }
         }
         let sum = sum.expect("a leaf has a coefficient that is not 0 beside the constant");

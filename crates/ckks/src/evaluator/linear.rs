@@ -195,6 +195,32 @@ impl Evaluator {
         self.mul_big_number(a, &finite(c, MULTIPLY_NUMBER)?, scale)
     }
 
+    /// `acc += a c`, every slot times the number `c`, taken at the scale that `acc` has over that of `a`.
+    ///
+    /// # Errors
+    /// When `c` is not finite, moduli, slots or keys differ, or the sum does not fit the modulus.
+    pub fn mul_number_add_assign(
+        &self,
+        acc: &mut Ciphertext,
+        a: &Ciphertext,
+        c: f64,
+    ) -> Result<(), CkksError> {
+        const OPERATION: &str = "multiply by a number and add";
+        self.check_slots(acc, a, OPERATION)?;
+        let scale = acc.scale().over(a.scale());
+        let integer = Integer::scaled(&finite(c, OPERATION)?, scale, OPERATION)?;
+        let bound = acc.bound() + a.bound() * c.abs();
+        self.check_capacity(acc, acc.modulus(), acc.scale().log2(), bound, OPERATION)?;
+        let rlwe = self.context().rlwe();
+        rlwe.add_multiple_assign(acc.inner_mut(), a.inner(), |q| integer.residue(q))?;
+        let product = Self::message_times(scale.log2(), c.abs(), a.inner().noise())
+            .plus(Self::constant_noise(a, c.abs() * scale.to_f64()));
+        let noise = acc.inner().noise().plus(product);
+        acc.inner_mut().set_noise(noise);
+        acc.set_bound(bound);
+        Ok(())
+    }
+
     /// [`Evaluator::mul_number`] for a number of many bits: to the unit of `scale`.
     ///
     /// # Errors

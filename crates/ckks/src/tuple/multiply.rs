@@ -1,6 +1,6 @@
 //! Arithmetic on tuples.
 
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, TensorSum};
 
 use super::{Tuple, divided};
 use crate::{CkksError, Evaluator, Scale};
@@ -32,41 +32,34 @@ impl Evaluator {
     pub fn tuple_tensor(&self, a: &Tuple, b: &Tuple) -> Result<Tuple, CkksError> {
         const OPERATION: &str = "multiply tuples";
         self.check_tuples(a, b, OPERATION)?;
-        let (rlwe, length, square) = (self.context().rlwe(), a.length(), std::ptr::eq(a, b));
+        let rlwe = self.context().rlwe();
+        let product = self.product_of_tuples(a, b, OPERATION)?;
+        let parts = (0..a.length()).map(|k| {
+            let mut sum = rlwe.tensor_sum(&a.parts[0])?;
+            add_part(&mut sum, (a, b), k)?;
+            Ok(sum.to_ciphertext()?)
+        });
+        Ok(Tuple { parts: parts.collect::<Result<_, CkksError>>()?, ..product })
+    }
+
+    /// The tensor product without its parts: scale, bound and estimates.
+    fn product_of_tuples(&self, a: &Tuple, b: &Tuple, operation: &'static str) -> Result<Tuple, CkksError> {
+        self.check_tuples(a, b, operation)?;
+        let (length, square) = (a.length(), std::ptr::eq(a, b));
         let scale = divided(a.scale.times(b.scale), a.divisor, length - 1);
         let bound = a.bound * b.bound;
-        self.check_tuple_capacity(a, scale, bound, OPERATION)?;
-        let mut parts = Vec::with_capacity(length);
-        let mut product = rlwe::Ciphertext::empty(rlwe);
-        for k in 0..length {
-            let mut sum = rlwe::Ciphertext::empty(rlwe);
-            for i in 0..=k {
-                let j = k - i;
-                if square && i > j {
-                    break;
-                }
-                let out = if i == 0 { &mut sum } else { &mut product };
-                rlwe.tensor_into(out, &a.parts[i], &b.parts[j])?;
-                if square && i < j {
-                    rlwe.mul_constant_assign(out, |q| 2 % q)?;
-                }
-                if i > 0 {
-                    rlwe.add_assign(&mut sum, &product)?;
-                }
-            }
-            parts.push(sum);
-        }
+        self.check_tuple_capacity(a, scale, bound, operation)?;
         let over = |noise: Noise, power: usize| noise.scaled(-(power as f64) * (a.divisor as f64).log2());
         let product = self.noise_of_product((a.scale, a.bound, a.noise), (b.scale, b.bound, b.noise), square);
         let terms = 0.5 * ((length - 1) as f64 * if square { 2.0 } else { 1.0 }).log2();
-        let left_out = a.low.times_polynomial(rlwe.degree(), b.low.log2_std()).scaled(terms);
+        let left_out = a.low.times_polynomial(self.context().rlwe().degree(), b.low.log2_std()).scaled(terms);
         let (left, right) = (
             Self::message_times(a.high_scale().log2(), a.bound, b.low),
             Self::message_times(b.high_scale().log2(), b.bound, a.low),
         );
         let low = if square { left.scaled(1.0) } else { left.plus(right) };
         let noise = over(product, length - 1).plus(over(left_out, 1));
-        Ok(Tuple { parts, scale, bound, noise, low, ..*a })
+        Ok(Tuple { parts: Vec::new(), scale, bound, noise, low, ..*a })
     }
 
     /// `Relin^t`: a tensor product back to two polynomials, at its modulus. Def. D.2 relinearises `q_div ct^` modulo `q_div Q` and takes it apart; here
@@ -95,7 +88,7 @@ impl Evaluator {
             *sum = out;
         }
         let rounding = if from == to { Noise::NONE } else { self.switch_noise() };
-        self.moved(a, partial, to, rounding)
+        self.moved(a, a.modulus(), partial, to, rounding)
     }
 
     /// `Mult^t`: the product, relinearised and rescaled to the scale nearest to `target`. Every partial recombination of the tensor product goes
@@ -108,9 +101,19 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::tuple_tensor`], and when the relinearisation key is missing.
     pub fn tuple_mul(&self, a: &Tuple, b: &Tuple, target: Scale) -> Result<Tuple, CkksError> {
-        let tensor = self.tuple_tensor(a, b)?;
-        let to = self.rescaled_modulus(tensor.modulus(), tensor.scale, target);
-        self.relinearise_to(&tensor, to)
+        let rlwe = self.context().rlwe();
+        let product = self.product_of_tuples(a, b, "multiply tuples")?;
+        let to = self.rescaled_modulus(a.modulus(), product.scale, target);
+        let mut sum = rlwe.tensor_sum(&a.parts[0])?;
+        let mut partial = Vec::with_capacity(a.length());
+        for k in 0..a.length() {
+            sum.multiply(a.divisor);
+            add_part(&mut sum, (a, b), k)?;
+            let mut out = rlwe::Ciphertext::empty(rlwe);
+            sum.relinearise_into(&mut out, self.keys(), to, 1)?;
+            partial.push(out);
+        }
+        self.moved(&product, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1))
     }
 
     fn relinearise_to(&self, a: &Tuple, to: Modulus) -> Result<Tuple, CkksError> {
@@ -121,19 +124,20 @@ impl Evaluator {
             rlwe.relinearise_into(&mut out, sum, self.keys(), to, 1)?;
             *sum = out;
         }
-        self.moved(a, partial, to, rlwe.key_switch_noise(a.modulus(), to, 1))
+        self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1))
     }
 
-    /// The tuple `a` whose partial recombinations were brought to the modulus `to`, each with the error `added`.
+    /// The tuple `a`, modulo `from`, with its partial recombinations brought to the modulus `to`, each with the error `added`.
     fn moved(
         &self,
         a: &Tuple,
+        from: Modulus,
         partial: Vec<rlwe::Ciphertext>,
         to: Modulus,
         added: Noise,
     ) -> Result<Tuple, CkksError> {
-        let down = self.log2(to) - self.log2(a.modulus());
-        let scale = self.switched_scale(a.scale, a.modulus(), to);
+        let down = self.log2(to) - self.log2(from);
+        let scale = self.switched_scale(a.scale, from, to);
         let parts = self.differences(partial, a.divisor)?;
         let noise = a.noise.scaled(down).plus(added);
         let low = a.low.scaled(down).plus(added.scaled((a.divisor as f64).log2()));
@@ -173,4 +177,15 @@ impl Evaluator {
         let have = a.capacity_bits(self.context());
         Err(CkksError::Capacity { operation, need: have + short, have })
     }
+}
+
+/// Adds part `k` of the tensor product of `a` and `b`, the sum of `a_i b_{k-i}`.
+fn add_part(sum: &mut TensorSum<'_>, (a, b): (&Tuple, &Tuple), k: usize) -> Result<(), CkksError> {
+    // In a square a_i a_j and a_j a_i are one and the same.
+    let square = std::ptr::eq(a, b);
+    for i in 0..=if square { k / 2 } else { k } {
+        let twice = square && i < k - i;
+        sum.add(&a.parts[i], &b.parts[k - i], if twice { 2 } else { 1 })?;
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! From ciphertexts to tuples and back.
 
+use hippocrene_ring::arith::neg_mod;
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
 
 use super::{Tuple, check_divisor, check_length, divided};
@@ -69,15 +70,10 @@ impl Evaluator {
         let rlwe = self.context().rlwe();
         let mut all: Vec<rlwe::Ciphertext> = Vec::with_capacity(a.length());
         for part in &a.parts {
-            let sum = match all.last() {
-                None => part.clone(),
-                Some(before) => {
-                    let mut sum = before.clone();
-                    rlwe.mul_constant_assign(&mut sum, |q| a.divisor % q)?;
-                    rlwe.add_assign(&mut sum, part)?;
-                    sum
-                }
-            };
+            let mut sum = part.clone();
+            if let Some(before) = all.last() {
+                rlwe.add_multiple_assign(&mut sum, before, |q| a.divisor % q)?;
+            }
             all.push(sum);
         }
         Ok(all)
@@ -91,9 +87,8 @@ impl Evaluator {
     ) -> Result<Vec<rlwe::Ciphertext>, CkksError> {
         let rlwe = self.context().rlwe();
         for k in (1..partial.len()).rev() {
-            let mut before = partial[k - 1].clone();
-            rlwe.mul_constant_assign(&mut before, |q| divisor % q)?;
-            rlwe.sub_assign(&mut partial[k], &before)?;
+            let (lower, upper) = partial.split_at_mut(k);
+            rlwe.add_multiple_assign(&mut upper[0], &lower[k - 1], |q| neg_mod(divisor % q, q))?;
         }
         Ok(partial)
     }

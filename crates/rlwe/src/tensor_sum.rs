@@ -1,0 +1,168 @@
+//! Sums of products of ciphertexts, relinearised once.
+
+use hippocrene_ring::{Domain, scratch::Scratch};
+
+use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError};
+
+/// A sum of tensor products `sum_i n_i a_i b_i` of ciphertexts of one modulus and key: three polynomials, decrypted by `(1, s, s^2)`. It lives in
+/// scratch memory. Noise is left to the caller.
+#[derive(Debug)]
+pub struct TensorSum<'a> {
+    context: &'a Context,
+    parts: [Scratch<'a>; 3],
+    modulus: Modulus,
+    key: Fingerprint,
+    is_zero: bool,
+}
+
+impl Context {
+    /// The empty sum of products of ciphertexts like `a`.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn tensor_sum(&self, a: &Ciphertext) -> Result<TensorSum<'_>, RlweError> {
+        self.check_digest(a.parameters(), "add products")?;
+        let modulus = a.modulus();
+        let parts = [0, 1, 2].map(|_| self.scratch(modulus, Domain::Evaluation));
+        Ok(TensorSum { context: self, parts, modulus, key: a.key(), is_zero: true })
+    }
+
+    /// `a += c b` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn add_multiple_assign(
+        &self,
+        a: &mut Ciphertext,
+        b: &Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "add a multiple";
+        self.check_pair(a, b, OPERATION)?;
+        if a.parts().len() != b.parts().len() {
+            return Err(RlweError::Parts {
+                operation: OPERATION,
+                have: b.parts().len(),
+                need: a.parts().len(),
+            });
+        }
+        let modulus = a.modulus();
+        for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
+            a.for_each_limb(self.threads(), |k, a| {
+                let ring = self.limb_ring(modulus, k);
+                let factor = ring.scalar(residue(ring.modulus()));
+                ring.elementwise().mul_scalar_add_assign(a, b.limb(k), &factor);
+            });
+        }
+        Ok(())
+    }
+}
+
+impl TensorSum<'_> {
+    /// Adds `n a b`.
+    ///
+    /// # Errors
+    /// When keys or moduli differ, or an operand has more than two parts.
+    pub fn add(&mut self, a: &Ciphertext, b: &Ciphertext, n: u64) -> Result<(), RlweError> {
+        const OPERATION: &str = "add products";
+        let (context, modulus) = (self.context, self.modulus);
+        context.check_pair(a, b, OPERATION)?;
+        context.check_two_parts(a, OPERATION)?;
+        context.check_two_parts(b, OPERATION)?;
+        if a.key() != self.key {
+            return Err(RlweError::KeyMismatch { operation: OPERATION, have: a.key(), need: self.key });
+        }
+        if a.modulus() != modulus {
+            let bits = |m: Modulus| context.parameters().log2(m);
+            let (left, right) = (bits(modulus), bits(a.modulus()));
+            return Err(RlweError::ModulusMismatch { operation: OPERATION, left, right });
+        }
+        let (degree, is_zero, square) = (context.degree(), self.is_zero, std::ptr::eq(a, b));
+        self.is_zero = false;
+        let [c0, c1, c2] = &mut self.parts;
+        context.threads().for_each_chunk_triple(
+            [c0.as_mut_slice(), c1.as_mut_slice(), c2.as_mut_slice()],
+            degree,
+            |k, sums| {
+                let ring = context.limb_ring(modulus, k);
+                let elementwise = ring.elementwise();
+                let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
+                let tensor = |[c0, c1, c2]: [&mut [u64]; 3]| match square {
+                    true => elementwise.square(c0, c1, c2, a0, a1),
+                    false => elementwise.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k)),
+                };
+                let factor = (n != 1).then(|| ring.scalar(n % ring.modulus()));
+                if is_zero {
+                    let [c0, c1, c2] = sums;
+                    tensor([&mut *c0, &mut *c1, &mut *c2]);
+                    if let Some(factor) = &factor {
+                        [c0, c1, c2].into_iter().for_each(|c| elementwise.mul_scalar_assign(c, factor));
+                    }
+                    return;
+                }
+                let mut product = context.scratch_limbs(3, Domain::Evaluation);
+                let (p0, rest) = product.as_mut_slice().split_at_mut(degree);
+                let (p1, p2) = rest.split_at_mut(degree);
+                tensor([&mut *p0, &mut *p1, &mut *p2]);
+                for (sum, product) in sums.into_iter().zip([p0, p1, p2]) {
+                    match &factor {
+                        None => elementwise.add_assign(sum, product),
+                        Some(factor) => elementwise.mul_scalar_add_assign(sum, product, factor),
+                    }
+                }
+            },
+        );
+        Ok(())
+    }
+
+    /// Multiplies the sum so far by `n`.
+    pub fn multiply(&mut self, n: u64) {
+        let (context, modulus) = (self.context, self.modulus);
+        for part in self.parts.iter_mut().filter(|_| !self.is_zero) {
+            part.for_each_limb(context.threads(), |k, limb| {
+                let ring = context.limb_ring(modulus, k);
+                ring.elementwise().mul_scalar_assign(limb, &ring.scalar(n % ring.modulus()));
+            });
+        }
+    }
+
+    /// The sum, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch. The noise is set to that of
+    /// the key switch.
+    ///
+    /// # Errors
+    /// When it is empty or of another key, or the relinearisation key is missing.
+    pub fn relinearise_into(
+        &self,
+        out: &mut Ciphertext,
+        keys: &PreparedEvaluationKeys,
+        to: Modulus,
+        t: u64,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "relinearise";
+        if self.is_zero {
+            return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 3 });
+        }
+        if self.key != keys.key() {
+            return Err(RlweError::KeyMismatch { operation: OPERATION, have: self.key, need: keys.key() });
+        }
+        let key = keys.relinearisation(OPERATION)?;
+        let [c0, c1, c2] = &self.parts;
+        self.context.switch_into(out, c2, [Some(c0), Some(c1)], key, self.modulus, to, t, self.key)
+    }
+
+    /// The sum as a ciphertext of three parts.
+    ///
+    /// # Errors
+    /// When it is empty.
+    pub fn to_ciphertext(&self) -> Result<Ciphertext, RlweError> {
+        if self.is_zero {
+            return Err(RlweError::Parts { operation: "add products", have: 0, need: 3 });
+        }
+        let mut out = Ciphertext::empty(self.context);
+        out.reshape(self.context, 3, self.modulus, Noise::NONE, self.key);
+        for (out, part) in out.parts_mut().iter_mut().zip(&self.parts) {
+            out.as_mut_slice().copy_from_slice(part.as_slice());
+        }
+        Ok(out)
+    }
+}
