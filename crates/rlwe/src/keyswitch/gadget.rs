@@ -1,8 +1,11 @@
 //! The gadget: how a polynomial is decomposed into digits at one modulus.
 
-use hippocrene_ring::{convert::BaseConverter, elementwise::Scalar, ntt::InverseFactor};
+use hippocrene_ring::{convert::BaseConverter, elementwise::Scalar, ntt::InverseFactor, sample::SIGMA};
 
-use crate::{Context, Modulus};
+use crate::{
+    Context, Modulus,
+    noise::{self, Noise},
+};
 
 /// The constants of the decomposition of polynomials modulo one `Q`.
 #[derive(Debug)]
@@ -11,6 +14,8 @@ pub(crate) struct Decomposition {
     pub(crate) extended: Modulus,
     /// The digits that are left at this modulus.
     pub(crate) digits: Vec<Digit>,
+    /// The noise of inner products of the digits with keys whose errors have the standard deviation [`SIGMA`].
+    pub(crate) noise: Noise,
     /// For each limb of `Q`: the factor `(D/q)^{-1}` for its inverse transform, `D` the digit it belongs to.
     pub(crate) inputs: Vec<InverseFactor>,
     /// For each limb of `Q`: the product `P` of the specials.
@@ -47,12 +52,18 @@ impl Decomposition {
                 Digit { indices, factors, others, converter }
             })
             .collect();
+        // Each part of a merged digit has a key with an error of its own.
+        let sizes = digits.iter().flat_map(|digit| {
+            let size = (parameters.log2(digit.factors), digit.factors.limb_count());
+            digit.indices.iter().map(move |_| size)
+        });
+        let noise = noise::inner_product(context.degree(), SIGMA, sizes);
         let inputs = modulus
             .factors()
             .map(|position| {
-                let covers = |d: &&Digit| d.factors.contains(position);
-                let digit = digits.iter().find(covers).expect("digits cover the modulus");
-                let factor = digit.converter.input_factor(digit.factors.limb_of(position));
+                // Without specials there are no digits, and no factors for them.
+                let digit = digits.iter().find(|digit| digit.factors.contains(position));
+                let factor = digit.map_or(1, |d| d.converter.input_factor(d.factors.limb_of(position)));
                 context.ring_at(modulus, position).ntt().inverse_factor(factor)
             })
             .collect();
@@ -60,6 +71,6 @@ impl Decomposition {
             .rings(modulus)
             .map(|ring| ring.scalar(parameters.residue(parameters.specials(), ring.modulus())))
             .collect();
-        Decomposition { extended, digits, inputs, specials }
+        Decomposition { extended, digits, noise, inputs, specials }
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, sample::SIGMA, scratch::Scratch};
+use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, scratch::Scratch};
 
 use super::gadget::{Decomposition, Digit};
 use crate::{
@@ -234,13 +234,9 @@ impl Context {
     /// divided by `P Q/Q'`, and the rounding of the modulus switch.
     pub fn key_switch_noise(&self, from: Modulus, to: Modulus, t: u64) -> Noise {
         let parameters = self.parameters();
-        // Each part of a merged digit has a key with an error of its own.
-        let merged = parameters.merged_digits(from);
-        let digits = merged.iter().flat_map(|(indices, digit)| {
-            indices.iter().map(|_| (parameters.log2(*digit), digit.limb_count()))
-        });
+        let decomposition = self.decompositions.get_or_insert(from, || Decomposition::new(self, from));
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(parameters.specials());
-        let product = noise::inner_product(self.degree(), SIGMA * t as f64, digits).scaled(down);
+        let product = decomposition.noise.scaled((t as f64).log2() + down);
         match from.lcm(parameters.specials()).divides(to) {
             true => product,
             false => product.plus(noise::rounding(parameters.secret_weight(), t, 2)),
