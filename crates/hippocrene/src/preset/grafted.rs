@@ -3,7 +3,7 @@
 //! Each has the security of 128 bits that Table 5.2 of ePrint 2024/463 gives to its ring degree, or with a sparse secret (the names that end in
 //! `s`, Hamming weight 192) what [`hippocrene_rlwe::security::limit_at`] states. Among the ways to divide `log2(PQ)` between `Q` and `P`, the one
 //! from which on a few more usable bits would cost much more time (`hippocrene_rlwe::design`): the usable bits are those of the simple chains or
-//! a few less, and the transforms of a key switch are between 0.67 and 0.9 times as many. `P` exceeds every digit by about 3 bits or more, so that
+//! a few less, and the transforms of a key switch 0.73 to 0.9 times as many (as many at `2^13`). `P` exceeds every digit by about 3 bits or more, so that
 //! rotations add no more noise than rounding does, except at `N = 2^13`, which has no bit to spare.
 
 use hippocrene_rlwe::SecretDistribution;
