@@ -4,10 +4,13 @@ use super::{
     arithmetic::{Arithmetic, Tree},
     tables::Tables,
 };
-use crate::simd512::{V, in_step, load, store, transpose, zero};
+use crate::simd512::{V, in_step, load, prefetch, store, transpose, zero};
 
 /// How many blocks of 128 words ahead the tables of the last layers are prefetched.
 pub(super) const PREFETCH_PAIRS: usize = 6;
+
+/// How many words ahead of its eight streams the first pass prefetches a limb that is not in the cache.
+const PREFETCH_WORDS: usize = 128;
 
 /// Layer 0, 1 or 2 of three, in registers.
 #[inline(always)]
@@ -70,6 +73,9 @@ pub(super) unsafe fn pass<A: Arithmetic, const FIRST: bool>(
         unsafe {
             let mut r = load8(p.add(j), stride);
             if FIRST {
+                for i in 0..8 {
+                    prefetch(p.wrapping_add(j + i * stride + PREFETCH_WORDS));
+                }
                 r = a.enter_first(r);
             } else {
                 r = enter(a, r);
