@@ -16,7 +16,7 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "graft-9",
-    about: "GRAFT Table 9 and Appendix E: precision of a multiplication by scale, all on one and the same parameter set, grafted-n14: -log2 of the \
+    about: "GRAFT Table 9 and Appendix E: precision of a multiplication by scale, all on one and the same parameter set, n14: -log2 of the \
             error in the worst slot of 100 runs, and average, standard deviation and maximum of the runs' worst errors. Then grafted \
             against simple at simSHE14's and simSHE15's scales. (Complex numbers in all slots, encrypted under a new secret in each run. Not there before \
             bootstrapping's transforms: the table's rows for homomorphic DFTs)",
@@ -26,7 +26,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-const PRESET: &str = "grafted-n14";
+const PRESET: &str = "n14";
 /// The scales, as log2: those of the table, and one at which Appendix E states the precision.
 const SCALES: [i32; 7] = [20, 40, 60, 66, 80, 100, 120];
 const RUNS: usize = 100;
