@@ -59,7 +59,7 @@ fmt: .venv/test
 	$(PIP) 'scikit-learn>=1.3' 'rich>=13'
 	@touch $@
 
-.venv/test: .venv/demo
+.venv/test: .venv/demo Makefile
 	$(PIP) 'hypothesis>=6.100' 'mpmath>=1.3' 'mypy>=1.10' 'pytest>=8' 'ruff>=0.6'
 	@touch $@
 
