@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hippocrene_ckks::{BigFloat, Ciphertext, Context, Evaluator, Scale};
-use hippocrene_ring::Threads;
+use hippocrene_ring::{Sampler, Seed, Threads};
 use hippocrene_rlwe::{EvaluationKeys, Parameters, SecretKey};
 use num_complex::Complex;
 
@@ -15,7 +15,8 @@ type Number = Complex<BigFloat>;
 /// A parameter set, and messages that fill all slots.
 pub struct Trial {
     context: Arc<Context>,
-    random: Random,
+    /// Of one seed: the messages are the same in every run of the table.
+    sampler: Sampler,
 }
 
 /// The errors in the worst slot of each of several runs.
@@ -50,7 +51,7 @@ impl Trial {
     /// # Errors
     /// When the environment names a kernel that cannot run.
     pub fn new(parameters: Parameters) -> Result<Self> {
-        Ok(Trial { context: Arc::new(Context::new(parameters, Threads::single())?), random: Random(1) })
+        Ok(Trial { context: Arc::new(Context::new(parameters, Threads::single())?), sampler: messages() })
     }
 
     /// The errors of a multiplication rescaled to the scale `2^bits` that its operands have, in `runs` runs: each with a secret of its own
@@ -86,7 +87,7 @@ impl Trial {
 
     fn numbers(&mut self) -> Result<Vec<Number>> {
         (0..self.context.max_slots())
-            .map(|_| Ok(Complex { re: self.random.number()?, im: self.random.number()? }))
+            .map(|_| Ok(Complex { re: number(&mut self.sampler)?, im: number(&mut self.sampler)? }))
             .collect()
     }
 }
@@ -99,26 +100,21 @@ fn error(x: &Number, y: &Number, z: Number) -> Result<f64> {
     Ok(re.hypot(im))
 }
 
-/// Numbers that look random (the generator is SplitMix64), the same in every run.
-struct Random(u64);
+/// The stream of messages.
+fn messages() -> Sampler {
+    Sampler::new(&Seed::from_bytes([1; 32]), 0)
+}
 
-impl Random {
-    fn word(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let x = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ x >> 31
+/// A number in [-1/2, 1/2] of about 200 bits.
+fn number(sampler: &mut Sampler) -> Result<BigFloat> {
+    let mut words = [0; 4];
+    sampler.uniform(1 << 52, &mut words);
+    let mut sum = BigFloat::zero().into_inner();
+    for (word, k) in words.into_iter().zip(1..) {
+        let centred = word as f64 - 2f64.powi(51);
+        sum += BigFloat::try_from(centred * 2f64.powi(-52 * k))?.into_inner();
     }
-
-    /// A number in [-1/2, 1/2] of about 200 bits.
-    fn number(&mut self) -> Result<BigFloat> {
-        let mut sum = BigFloat::zero().into_inner();
-        for k in 0..4 {
-            let part = (self.word() as i64 >> 12) as f64;
-            sum += BigFloat::try_from(part * 2f64.powi(-52 * (k + 1)))?.into_inner();
-        }
-        Ok(BigFloat::try_from(sum)?)
-    }
+    Ok(BigFloat::try_from(sum)?)
 }
 
 #[cfg(test)]
@@ -134,8 +130,8 @@ mod tests {
 
     #[test]
     fn random_numbers_have_many_bits_and_fill_the_interval() {
-        let mut random = Random(1);
-        let numbers: Vec<BigFloat> = (0..1000).map(|_| random.number().unwrap()).collect();
+        let mut sampler = messages();
+        let numbers: Vec<BigFloat> = (0..1000).map(|_| number(&mut sampler).unwrap()).collect();
         let (least, most) =
             numbers.iter().map(BigFloat::to_f64).fold((0.0f64, 0.0f64), |(a, b), x| (a.min(x), b.max(x)));
         assert!((-0.5..-0.49).contains(&least) && (0.49..0.51).contains(&most));
