@@ -156,6 +156,29 @@ pub(crate) unsafe fn load_packed_48(p: *const u8) -> V {
     }
 }
 
+/// Stores eight words below `2^48` in 6 bytes each, little-endian: 48 bytes from `p` on. Needs `avx512vbmi`.
+///
+/// # Safety
+/// `p` is valid for writing 48 bytes.
+#[inline(always)]
+pub(crate) unsafe fn store_packed_48(p: *mut u8, x: V) {
+    const fn places() -> [i8; 64] {
+        let mut places = [0; 64];
+        let mut i = 0;
+        while i < 48 {
+            places[i] = (i / 6 * 8 + i % 6) as i8;
+            i += 1;
+        }
+        places
+    }
+    const PLACES: [i8; 64] = places();
+    // SAFETY: the mask writes 48 bytes, which the caller vouches for; `PLACES` has 64 bytes; module contract.
+    unsafe {
+        let places = _mm512_loadu_si512(PLACES.as_ptr().cast());
+        _mm512_mask_storeu_epi64(p.cast(), 0x3f, _mm512_permutexvar_epi8(places, x));
+    }
+}
+
 /// The product of the low halves (32 bits) of `a` and `b`.
 ///
 /// Assembly, because the intrinsic is compiled as a product of masked words: when one operand does not change in a loop, its

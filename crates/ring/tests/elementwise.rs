@@ -202,6 +202,22 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
             prop_assert_eq!(acc1[i], sum(&|d| key[d].1[i]));
         }
     }
+
+    // Digits coalesced: alone, several together, and one in two groups.
+    let groups: Vec<Vec<usize>> =
+        vec![vec![digits - 1], (0..digits).collect(), (0..digits).step_by(2).collect()];
+    let coalesced = e.coalesce_key(&prepared, &groups.iter().map(Vec::as_slice).collect::<Vec<_>>());
+    prop_assert_eq!((coalesced.digits(), coalesced.length()), (3, case.length));
+    let x: Vec<Vec<u64>> = groups.iter().map(|_| case.words.vector(case.length, lazy)).collect();
+    let all = |x: &[Vec<u64>], key: &KeyLimb, which: &[(usize, usize)]| {
+        let terms: Vec<(usize, &[u64])> = which.iter().map(|&(d, i)| (d, &x[i][..])).collect();
+        let mut acc = (vec![0; x[0].len()], vec![0; x[0].len()]);
+        e.inner_product(&mut acc.0, &mut acc.1, &terms, key);
+        acc
+    };
+    let apart: Vec<(usize, usize)> =
+        groups.iter().enumerate().flat_map(|(i, group)| group.iter().map(move |d| (*d, i))).collect();
+    prop_assert_eq!(all(&x, &coalesced, &[(0, 0), (1, 1), (2, 2)]), all(&x, &prepared, &apart));
     Ok(())
 }
 
@@ -321,4 +337,12 @@ fn a_digit_that_the_key_lacks_is_refused() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
     e.inner_product(&mut [0; 16], &mut [0; 16], &[(1, &[0; 16])], &key);
+}
+
+#[test]
+#[should_panic(expected = "coalesced are among the 1")]
+fn a_digit_that_the_key_lacks_is_not_coalesced() {
+    let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
+    let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
+    e.coalesce_key(&key, &[&[0], &[0, 1]]);
 }

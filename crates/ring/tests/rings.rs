@@ -435,6 +435,14 @@ fn a_digit_that_the_key_lacks_is_refused() {
 }
 
 #[test]
+#[should_panic(expected = "a key modulo 2^60 are not coalesced")]
+fn digits_modulo_powers_of_two_are_not_coalesced() {
+    let ring = ResidueRing::power_of_two(60, 16, Kernel::Portable).unwrap();
+    let key = ring.elementwise().prepare_key(&[(&[3; 16], &[4; 16])]);
+    ring.elementwise().coalesce_key(&key, &[&[0]]);
+}
+
+#[test]
 fn impossible_rings_are_refused() {
     let n = 64;
     let [p, q] = ntt_primes(40, n, 2, &[]).unwrap()[..] else { unreachable!() };

@@ -151,6 +151,19 @@ impl Lanes for F64 {
     }
 
     #[inline(always)]
+    unsafe fn store_key(p: *mut u8, x: I) {
+        // SAFETY: the caller vouches for 32 bytes.
+        unsafe { store_integers(p.cast(), x) }
+    }
+
+    /// Keys are centred doubles; their sum `x` is an integer, `|x| < q`. `x/q` is `1/2q` or more away from every half of an odd number, and the
+    /// quotient that is rounded is off by less than `2^-53 |x| / q < 1/8q`: what is left is centred.
+    #[inline(always)]
+    fn add_keys(&self, a: I, b: I) -> I {
+        as_integers(self.modulus.reduce(add(as_doubles(a), as_doubles(b))))
+    }
+
+    #[inline(always)]
     fn prefetch(p: *const u8) {
         // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
         unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast()) }

@@ -36,6 +36,7 @@ macro_rules! entries {
                 reduce(out: &mut [u64], a: &[u64]);
                 from_signed(out: &mut [u64], a: &[i64]);
                 reduce_centred(out: &mut [u64], a: &[u64], from: u64);
+                coalesce_key(out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
             );
         }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::simd512::{
     V, add, and, inv52, load, load_packed_48, madd52hi, madd52lo, minu, redc52, set1, shl_by, shr, store,
-    sub, zero,
+    store_packed_48, sub, zero,
 };
 
 /// The constants of one modulus `q` of `k` bits. `BELOW_48` says that `q < 2^48`: keys are then packed to 6 bytes, and
@@ -189,6 +189,12 @@ impl<const BELOW_48: bool> Lanes for Ifma<BELOW_48> {
     unsafe fn load_key(p: *const u8) -> V {
         // SAFETY: the caller vouches for 48 + 16 or 64 bytes.
         unsafe { if BELOW_48 { load_packed_48(p) } else { load(p.cast()) } }
+    }
+
+    #[inline(always)]
+    unsafe fn store_key(p: *mut u8, x: V) {
+        // SAFETY: the caller vouches for 48 or 64 bytes.
+        unsafe { if BELOW_48 { store_packed_48(p, x) } else { store(p.cast(), x) } }
     }
 
     #[inline(always)]

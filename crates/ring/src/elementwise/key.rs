@@ -53,6 +53,14 @@ impl KeyLimb {
         KeyLimb { digits, parts: 1, length, lanes: L::LANES, word: L::KEY_WORD, start: 0, stride, memory }
     }
 
+    /// A key like this one with `digits` digits, whose bytes `fill` writes over zeros.
+    pub(super) fn with_digits(&self, digits: usize, fill: impl FnOnce(&mut [u8])) -> Self {
+        let mut memory = allocate(digits * self.stride + PADDING);
+        memory.resize(digits * self.stride + PADDING, 0);
+        fill(&mut memory[..digits * self.stride]);
+        KeyLimb { digits, start: 0, memory: Arc::new(memory), ..*self }
+    }
+
     /// The key whose parts, one after the other, are these, which have one shape.
     pub(crate) fn of_parts(mut parts: Vec<KeyLimb>) -> Self {
         let count = parts.len();
@@ -104,6 +112,11 @@ impl KeyLimb {
     pub(crate) fn digit_of_part(&self, part: usize, d: usize) -> usize {
         assert!(d < self.digits, "an inner product's digits are among the {} of its key", self.digits);
         part * self.digits + d
+    }
+
+    /// Bytes from one digit to the next.
+    pub(super) fn stride(&self) -> usize {
+        self.stride
     }
 
     /// How many digits there are in all parts.

@@ -90,6 +90,18 @@ pub(super) trait Lanes: Copy {
     /// `p` is valid for reading `LANES` key words and 16 bytes more.
     unsafe fn load_key(p: *const u8) -> Self::V;
 
+    /// Writes key residues at `p`, stored as [`Lanes::KEY_WORD`] says.
+    ///
+    /// # Safety
+    /// `p` is valid for writing `LANES` key words.
+    unsafe fn store_key(p: *mut u8, x: Self::V);
+
+    /// The sum modulo `q` of key residues as they are stored, stored likewise: the residues' own form is linear.
+    #[inline(always)]
+    fn add_keys(&self, a: Self::V, b: Self::V) -> Self::V {
+        self.add(a, b)
+    }
+
     /// Asks the cache for the line at `p`, which may be any address.
     fn prefetch(p: *const u8);
 

@@ -324,6 +324,16 @@ impl Elementwise {
         KeyLimb::new::<L>(pairs.len(), length, |d| (word(pairs[d].0), word(pairs[d].1)))
     }
 
+    /// The key whose digit `j` is the sum modulo `q` of the digits `groups[j]` of `key`: digits coalesced as in LAKS. What it gives in inner
+    /// products is what all of its summands give, each multiplied by the digit, to the last bit. 3 for each digit of a group, and 1 to pack.
+    ///
+    /// # Panics
+    /// When `q` is a power of two (the sum of several centred numbers modulo it would be too large for its products), a group is empty, the key lacks
+    /// a digit, or another kernel prepared it.
+    pub fn coalesce_key(&self, key: &KeyLimb, groups: &[&[usize]]) -> KeyLimb {
+        key.with_digits(groups.len(), |out| run!(self, products, coalesce_key(out, key, groups)))
+    }
+
     /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`, each `x` lazily reduced. Up to 64 pairs
     /// (3 for AVX-512 without IFMA, 16 for the portable kernel) share one reduction; more are added up.
     ///

@@ -161,6 +161,33 @@ pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u
     });
 }
 
+/// See [`super::Elementwise::coalesce_key`]; `out` are the digits of the sum, as they are stored.
+#[inline(always)]
+pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]) {
+    assert!(
+        groups.iter().all(|group| !group.is_empty() && group.iter().all(|&d| d < key.stored_digits())),
+        "digits that are coalesced are among the {} of their key",
+        key.stored_digits()
+    );
+    assert_eq!(out.len(), groups.len() * key.stride(), "the digits of a sum are as long as those of its key");
+    key.assert_stored_for::<L>();
+    let (width, step) = (2 * key.length() * L::KEY_WORD.bytes, L::LANES * L::KEY_WORD.bytes);
+    for (out, group) in out.chunks_exact_mut(key.stride()).zip(groups) {
+        let mut at = 0;
+        while at < width {
+            // SAFETY: the digits are in the key, which has `width` bytes for each, a multiple of `step`, and more after the last.
+            let mut sum = unsafe { L::load_key(key.digit(group[0]).add(at)) };
+            for d in &group[1..] {
+                // SAFETY: as above.
+                sum = l.add_keys(sum, unsafe { L::load_key(key.digit(*d).add(at)) });
+            }
+            // SAFETY: `at + step <= width`, which is within the stride.
+            unsafe { L::store_key(out.as_mut_ptr().add(at), sum) };
+            at += step;
+        }
+    }
+}
+
 /// See [`super::Elementwise::inner_product`].
 #[inline(always)]
 pub(super) fn inner_product<L: Lanes>(

@@ -164,6 +164,12 @@ impl Lanes for Portable {
     }
 
     #[inline(always)]
+    unsafe fn store_key(p: *mut u8, x: u64) {
+        // SAFETY: the caller vouches for `p`.
+        unsafe { p.cast::<u64>().write_unaligned(x) }
+    }
+
+    #[inline(always)]
     fn prefetch(_: *const u8) {}
 
     #[inline(always)]

@@ -179,6 +179,12 @@ impl<const IFMA: bool> Lanes for Word61<IFMA> {
     }
 
     #[inline(always)]
+    unsafe fn store_key(p: *mut u8, x: V) {
+        // SAFETY: the caller vouches for 64 bytes.
+        unsafe { store(p.cast(), x) }
+    }
+
+    #[inline(always)]
     fn prefetch(p: *const u8) {
         // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
         unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast()) }

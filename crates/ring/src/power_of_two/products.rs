@@ -271,6 +271,11 @@ impl Products {
         KeyLimb::of_parts(parts)
     }
 
+    /// The sum of several digits of a key, each of centred numbers, can be larger than sums of products leave room for.
+    pub(crate) fn coalesce_key(&self, _: &mut [u8], _: &KeyLimb, _: &[&[usize]]) {
+        panic!("digits of a key modulo 2^{} are not coalesced", self.words.exponent());
+    }
+
     /// How many limbs [`Products::lift`] writes.
     pub(crate) fn lifted_limbs(&self) -> usize {
         self.rings.len()
