@@ -1,7 +1,7 @@
 //! Key switches with 48-bit primes, against the prototypes of their data flow; a part of the table `ops`.
 
 use hippocrene_ring::{Domain, Poly};
-use hippocrene_rlwe::{SecretDistribution, Sprout};
+use hippocrene_rlwe::{Destination, SecretDistribution, Sprout};
 
 use crate::{
     Result,
@@ -59,9 +59,7 @@ fn key_switch(
                 &decomposed,
                 key,
                 [None, None],
-                top,
-                1,
-                None,
+                &Destination::new(top),
             )?)
         }],
     )?;

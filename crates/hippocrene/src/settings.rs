@@ -136,7 +136,7 @@ impl Settings {
 fn overhead(parameters: &Parameters) -> f64 {
     // x y + x e_y + y e_x, with one and the same error in a square.
     let product = secret_key_encryption(SIGMA).scaled(1.0);
-    let digits = parameters.digits(parameters.top()).map(|(_, d)| (parameters.log2(d), d.limb_count()));
+    let digits = parameters.digits(parameters.top()).map(|(_, d)| parameters.log2(d));
     let special = parameters.log2(parameters.specials());
     let switched = inner_product(parameters.degree(), SIGMA, digits).scaled(-special);
     let rounded = rounding(parameters.secret_weight(), 1, 2);

@@ -254,7 +254,7 @@ impl SecretKey {
                 ring.elementwise().mul_assign(m, s);
                 ring.elementwise().add_assign(m, part.limb(k));
             }
-            ring.ntt().inverse(m);
+            context.inverse(ring, m);
             spare.as_mut_slice().zeroize();
         });
         message.set_domain(Domain::Coefficient);
@@ -270,11 +270,31 @@ impl Context {
         modulus: Modulus,
         operation: &'static str,
     ) -> Result<(), RlweError> {
+        self.check_polynomial(poly, modulus, operation)?;
+        match poly.domain() {
+            Domain::Evaluation => Ok(()),
+            Domain::Coefficient => {
+                let need = "a polynomial in the evaluation domain is needed";
+                Err(RlweError::Modulus { operation, have: modulus.limb_count(), need })
+            }
+        }
+    }
+
+    /// Checks that `poly` is a polynomial modulo `modulus`, in either domain.
+    ///
+    /// # Errors
+    /// [`RlweError::Modulus`] when it is not.
+    pub(crate) fn check_polynomial(
+        &self,
+        poly: &Poly,
+        modulus: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
         self.check_modulus(modulus, operation)?;
         let need = if poly.limb_count() != modulus.limb_count() {
             "the polynomial has another number of limbs"
-        } else if poly.domain() != Domain::Evaluation || poly.degree() != self.degree() {
-            "a polynomial of the ring degree in the evaluation domain is needed"
+        } else if poly.degree() != self.degree() {
+            "a polynomial of the ring degree is needed"
         } else {
             return Ok(());
         };

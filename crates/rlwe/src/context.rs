@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, PoisonError, RwLock},
+    sync::{Arc, PoisonError, RwLock, atomic::AtomicU64},
 };
 
 use arrayvec::ArrayVec;
@@ -14,7 +14,10 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Modulus, Parameters, RlweError, keyswitch::gadget::Decomposition, modulus::MAX_LIMBS, switch::SwitchPlan,
+    Gadget, Modulus, Parameters, RlweError,
+    keyswitch::{decomposition::Decomposition, expanded::KeyStore},
+    modulus::MAX_LIMBS,
+    switch::SwitchPlan,
 };
 
 /// The limbs of a polynomial as slices, without an allocation.
@@ -58,7 +61,10 @@ pub struct Context {
     threads: Threads,
     scratch: ScratchPool,
     pub(crate) switches: Cache<(Modulus, Modulus, u64), SwitchPlan>,
-    pub(crate) decompositions: Cache<Modulus, Decomposition>,
+    pub(crate) decompositions: Cache<(Modulus, Gadget), Decomposition>,
+    pub(crate) gadgets: Cache<Modulus, Gadget>,
+    pub(crate) expanded: KeyStore,
+    pub(crate) transforms: AtomicU64,
     automorphisms: Cache<usize, Automorphism>,
 }
 
@@ -87,6 +93,9 @@ impl Context {
             scratch,
             switches: Cache::default(),
             decompositions: Cache::default(),
+            gadgets: Cache::default(),
+            expanded: KeyStore::default(),
+            transforms: AtomicU64::new(0),
             automorphisms: Cache::default(),
         })
     }
@@ -174,7 +183,7 @@ impl Context {
     /// Takes `poly` modulo `modulus` to the evaluation domain, if it is not there.
     pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Coefficient {
-            poly.for_each_limb(&self.threads, |k, limb| self.limb_ring(modulus, k).ntt().forward(limb));
+            poly.for_each_limb(&self.threads, |k, limb| self.forward(self.limb_ring(modulus, k), limb));
             poly.set_domain(Domain::Evaluation);
         }
     }
@@ -182,7 +191,7 @@ impl Context {
     /// Takes `poly` modulo `modulus` to the coefficient domain, if it is not there.
     pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Evaluation {
-            poly.for_each_limb(&self.threads, |k, limb| self.limb_ring(modulus, k).ntt().inverse(limb));
+            poly.for_each_limb(&self.threads, |k, limb| self.inverse(self.limb_ring(modulus, k), limb));
             poly.set_domain(Domain::Coefficient);
         }
     }
@@ -193,7 +202,7 @@ impl Context {
         poly.for_each_limb(&self.threads, |k, limb| {
             let ring = self.limb_ring(modulus, k);
             ring.elementwise().from_signed(limb, values);
-            ring.ntt().forward(limb);
+            self.forward(ring, limb);
         });
         poly
     }

@@ -19,6 +19,7 @@ pub mod security;
 mod sprout;
 mod switch;
 mod tensor_sum;
+mod transforms;
 
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
@@ -28,7 +29,7 @@ pub use keys::{
     EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PublicKey, SecretKey,
     SwitchingKey, expand_uniform,
 };
-pub use keyswitch::Decomposed;
+pub use keyswitch::{DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget};
 pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};

@@ -74,14 +74,13 @@ pub fn public_key_encryption(degree: usize, sigma: f64, weight: f64) -> Noise {
     Noise::from_std(sigma * (degree as f64 * 2.0 / 3.0 + 1.0 + weight).sqrt())
 }
 
-/// The inner product of digits with a switching key, before the division by `P`: each digit is a sum of `l` independent
-/// uniform numbers of width `D` (variance `l D^2 / 12`, see `BaseConverter::convert`), times a key error of standard deviation
-/// `sigma`. `digits` holds `(log2 D, l)`.
-pub fn inner_product(degree: usize, sigma: f64, digits: impl IntoIterator<Item = (f64, usize)>) -> Noise {
+/// The inner product of digits with a switching key, before the division by `P`: each digit is uniform in `[-D/2, D/2)` (variance
+/// `D^2 / 12`), times a key error of standard deviation `sigma`. `digits` holds `log2 D`.
+pub fn inner_product(degree: usize, sigma: f64, digits: impl IntoIterator<Item = f64>) -> Noise {
     let error = Noise::from_std(sigma);
     digits
         .into_iter()
-        .map(|(log2_d, l)| error.times_polynomial(degree, log2_d + 0.5 * (l as f64 / 12.0).log2()))
+        .map(|log2_d| error.times_polynomial(degree, log2_d - 0.5 * 12f64.log2()))
         .fold(Noise::NONE, Noise::plus)
 }
 

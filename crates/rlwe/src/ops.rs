@@ -4,7 +4,7 @@
 use hippocrene_ring::{Domain, Poly};
 
 use crate::{
-    Ciphertext, Context, Decomposed, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey, RlweError, noise,
+    Ciphertext, Context, Decomposed, Destination, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey, RlweError, noise,
 };
 
 impl Context {
@@ -313,9 +313,10 @@ impl Context {
         fingerprint: crate::Fingerprint,
     ) -> Result<(), RlweError> {
         let decomposed = self.decompose(c, from)?;
-        out.reshape(self, 2, to, self.key_switch_noise(from, to, t), fingerprint);
+        out.reshape(self, 2, to, self.key_switch_noise(from, to, t)?, fingerprint);
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        self.switch_keys_into([out0, out1], &decomposed, key, added, to, t, None)
+        let destination = Destination { t, ..Destination::new(to) };
+        self.switch_keys_into([out0, out1], &decomposed, key, added, &destination)
     }
 
     /// Applies `X -> X^element` to the message.
@@ -373,17 +374,12 @@ impl Context {
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
         let key = keys.galois(element)?;
-        out.reshape(self, 2, modulus, a.noise().plus(self.key_switch_noise(modulus, modulus, t)), a.key());
+        let noise = self.key_switch_noise_with(modulus, hoisted.gadget(), modulus, t)?;
+        out.reshape(self, 2, modulus, a.noise().plus(noise), a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        self.switch_keys_into(
-            [out0, out1],
-            hoisted,
-            key,
-            [Some(a.part(0)), None],
-            modulus,
-            t,
-            Some(&automorphism),
-        )
+        let destination =
+            Destination { t, automorphism: Some(&automorphism), ..Destination::new(modulus) };
+        self.switch_keys_into([out0, out1], hoisted, key, [Some(a.part(0)), None], &destination)
     }
 
     /// Brings a ciphertext from modulus `Q` to `to = Q'`, scaling message and noise by `Q'/Q`.

@@ -240,26 +240,9 @@ impl Parameters {
         digits.filter(|(_, digit)| !digit.is_one())
     }
 
-    /// How a key switch at `modulus` decomposes: the digits, some of them merged. For each merged digit the indices of its parts in
-    /// switching keys, and what it is modulo.
-    ///
-    /// Digits are merged, the first that fits at a time, as long as they are no larger than the largest block of `Q_max`, for which the
-    /// specials are made. (The same polynomial is then multiplied by the key of each part, whose sum is a key of the merged block: the coarser gadget of
-    /// LAKS.) Where `modulus` has a small divisor of the sprout, the sprout's digit mostly goes with that of the last units.
-    pub fn merged_digits(&self, modulus: Modulus) -> Vec<(Vec<usize>, Modulus)> {
-        let cap = self.blocks.iter().map(|block| self.log2(*block)).fold(0.0, f64::max) + 1e-6;
-        let mut merged: Vec<(Vec<usize>, Modulus)> = Vec::new();
-        for (index, digit) in self.digits(modulus) {
-            let fits = |(_, other): &&mut (Vec<usize>, Modulus)| self.log2(other.lcm(digit)) <= cap;
-            match merged.iter_mut().find(fits) {
-                Some((indices, other)) => {
-                    indices.push(index);
-                    *other = other.lcm(digit);
-                }
-                None => merged.push((vec![index], digit)),
-            }
-        }
-        merged
+    /// The block of this index: a digit of `Q_max`, 1 where there is none.
+    pub(crate) fn block(&self, index: usize) -> Modulus {
+        self.blocks.get(index).copied().unwrap_or(Modulus::ONE)
     }
 
     /// The modulus `q_0 .. q_{l-1} r`, `r` a divisor of the sprout, that is nearest to `bits` bits (GRAFT Alg. 3); among those that are farther
@@ -463,23 +446,6 @@ mod tests {
         let parts = [Modulus::of_sprout(1, 4), Modulus::of_range(0..2)];
         assert_eq!(p.digits(modulus).collect::<Vec<_>>(), parts.into_iter().enumerate().collect::<Vec<_>>());
         assert_eq!(p.digits(Modulus::of_factor(5)).collect::<Vec<_>>(), [(3, Modulus::of_factor(5))]);
-    }
-
-    #[test]
-    fn digits_are_merged_up_to_the_largest_block() {
-        let p = grafted(4);
-        assert_eq!(p.merged_digits(p.top()).len(), 4);
-        // 20 bits of the sprout with 43 of the third unit.
-        let sprout = Modulus::of_sprout(1, 4);
-        let modulus = Modulus::of_range(0..3).lcm(sprout);
-        let parts = [(vec![0, 2], sprout.lcm(Modulus::of_factor(2))), (vec![1], Modulus::of_range(0..2))];
-        assert_eq!(p.merged_digits(modulus), parts);
-        let simple = Parameters::new_insecure(literal()).unwrap();
-        for l in 1..=5 {
-            let modulus = Modulus::of_range(0..l);
-            let digits: Vec<_> = simple.digits(modulus).map(|(index, digit)| (vec![index], digit)).collect();
-            assert_eq!(simple.merged_digits(modulus), digits);
-        }
     }
 
     #[test]

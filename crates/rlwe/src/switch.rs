@@ -41,7 +41,7 @@ pub(crate) struct SwitchPlan {
     /// From the limbs of `S` to those of `work`, times the factors of the targets (and to `t`, last, when it is not 1).
     converter: BaseConverter,
     /// For each limb of `S`, modulo `s`: `R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
-    inputs: Vec<(InverseFactor, Scalar)>,
+    pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
     /// For each limb of the result.
     targets: Vec<Target>,
     /// `t` and `-S^{-1} mod t`.
@@ -241,7 +241,7 @@ impl Context {
     /// From `x` modulo the limb `s` of `S` at `position`, in the evaluation domain, to the coefficients of `R (S/s)^{-1} x`.
     pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
         let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
-        self.ring_at(plan.dropped, position).ntt().inverse_scaled(x, factor);
+        self.inverse_scaled(self.ring_at(plan.dropped, position), x, factor);
     }
 
     /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`, and `delta` in
@@ -261,7 +261,7 @@ impl Context {
         let target = &plan.targets[k];
         let ring = self.ring_at(plan.to, target.position);
         if domain == Domain::Evaluation && !plan.dropped.is_one() {
-            ring.ntt().forward_lazy(delta);
+            self.forward_lazy(ring, delta);
         }
         let reduce =
             target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);

@@ -155,11 +155,12 @@ fn rotations_rescaled_rationally() {
                 let mut parts = [0, 1].map(|_| context.zero(to, Domain::Evaluation));
                 let [c0, c1] = &mut parts;
                 let (key, added) = (keys.galois(element).unwrap(), [Some(a.part(0)), None]);
+                let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(to) };
                 context
-                    .switch_keys_into([c0, c1], &decomposed, key, added, to, 1, Some(&automorphism))
+                    .switch_keys_into([c0, c1], &decomposed, key, added, &destination)
                     .unwrap();
                 let noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
-                let noise = noise.plus(context.key_switch_noise(from, to, 1));
+                let noise = noise.plus(context.key_switch_noise(from, to, 1).unwrap());
                 let out = Ciphertext::from_parts(&context, parts.into(), to, noise, a.key()).unwrap();
                 let (q, q_new) = (number(&context, from), number(&context, to));
                 let expected: Vec<BigInt> = x.iter().map(|x| (x * &q_new + (&q >> 1u32)) / &q).collect();

@@ -113,7 +113,7 @@ impl Evaluator {
             sum.relinearise_into(&mut out, self.keys(), to, 1)?;
             partial.push(out);
         }
-        self.moved(&product, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1))
+        self.moved(&product, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1)?)
     }
 
     fn relinearise_to(&self, a: &Tuple, to: Modulus) -> Result<Tuple, CkksError> {
@@ -124,7 +124,7 @@ impl Evaluator {
             rlwe.relinearise_into(&mut out, sum, self.keys(), to, 1)?;
             *sum = out;
         }
-        self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1))
+        self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1)?)
     }
 
     /// The tuple `a`, modulo `from`, with its partial recombinations brought to the modulus `to`, each with the error `added`.

@@ -3,7 +3,7 @@
 use hippocrene_ring::{Domain, Poly, elementwise::KeyLimb, sample::Seed};
 
 use super::secret::{error_seed, expand_uniform, rlwe_sample};
-use crate::{Context, Fingerprint, Modulus, RlweError};
+use crate::{Context, Fingerprint, Modulus, RlweError, keyswitch::expanded::Identity};
 
 /// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `PQ_max`, with
 /// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0 modulo the others
@@ -94,7 +94,8 @@ impl SwitchingKey {
             .collect();
         KeyLimb::gather(&mut limbs);
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
-        PreparedSwitchingKey { limbs, modulus: full, parameters: context.parameters().digest() }
+        let parameters = context.parameters().digest();
+        PreparedSwitchingKey { limbs, modulus: full, parameters, identity: Identity::default() }
     }
 }
 
@@ -105,6 +106,7 @@ pub struct PreparedSwitchingKey {
     /// `PQ_max`.
     modulus: Modulus,
     parameters: Fingerprint,
+    identity: Identity,
 }
 
 impl PreparedSwitchingKey {
@@ -116,6 +118,11 @@ impl PreparedSwitchingKey {
     /// The digest of the parameters it was made with.
     pub fn parameters(&self) -> Fingerprint {
         self.parameters
+    }
+
+    /// What tells it from other keys; its clones have the same.
+    pub(crate) fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// Bytes of memory it takes.

@@ -1,76 +1,135 @@
-//! The gadget: how a polynomial is decomposed into digits at one modulus.
+//! How a key switch at one modulus is done, from one key.
 
-use hippocrene_ring::{convert::BaseConverter, elementwise::Scalar, ntt::InverseFactor, sample::SIGMA};
+use std::ops::Range;
+
+use hippocrene_ring::sample::SIGMA;
 
 use crate::{
-    Context, Modulus,
+    Modulus, Parameters,
     noise::{self, Noise},
 };
 
-/// The constants of the decomposition of polynomials modulo one `Q`.
-#[derive(Debug)]
-pub(crate) struct Decomposition {
-    /// `PQ`.
-    pub(crate) extended: Modulus,
-    /// The digits that are left at this modulus.
-    pub(crate) digits: Vec<Digit>,
-    /// The noise of inner products of the digits with keys whose errors have the standard deviation [`SIGMA`].
-    pub(crate) noise: Noise,
-    /// For each limb of `Q`: the factor `(D/q)^{-1}` for its inverse transform, `D` the digit it belongs to.
-    pub(crate) inputs: Vec<InverseFactor>,
-    /// For each limb of `Q`: the product `P` of the specials.
-    pub(crate) specials: Vec<Scalar>,
+/// How polynomials modulo one `Q` are decomposed and what their products with a switching key are divided by: what LAKS calls a gadget
+/// toolkit, chosen by the evaluator ([`Parameters::gadget`]).
+///
+/// The base key has one component for each block of `Q_max` ([`Parameters::digits`]). Components add up: the sum of those of some blocks is
+/// a component for their product (LAKS 3.2). The larger digits take a larger special modulus, for which factors of `PQ_max` that `Q` does
+/// not have are free (LAKS 4.2).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Gadget {
+    group: usize,
+    specials: Modulus,
 }
 
-/// One digit: the residues modulo a divisor `D` of `Q`, extended to the other positions of `PQ`.
-#[derive(Debug)]
-pub(crate) struct Digit {
-    /// The indices of its parts in switching keys.
-    pub(crate) indices: Vec<usize>,
-    /// `D`, which has its positions to itself.
+impl Gadget {
+    /// How many blocks of the base key make one component, LAKS' digit length `r` in blocks. (A block that is the sprout alone stays by itself.)
+    pub fn group(&self) -> usize {
+        self.group
+    }
+
+    /// The special modulus `P'`: a product of specials and of units that `Q` does not have.
+    pub fn specials(&self) -> Modulus {
+        self.specials
+    }
+}
+
+/// One digit of a gadget at a modulus.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DigitShape {
+    /// The groups of blocks whose components it is multiplied by.
+    pub(crate) groups: Vec<usize>,
+    /// The divisor of `Q` that it is modulo.
     pub(crate) factors: Modulus,
-    /// `PQ/D`: the other positions.
-    pub(crate) others: Modulus,
-    /// From the limbs of `D` to the others.
-    pub(crate) converter: BaseConverter,
 }
 
-impl Decomposition {
-    pub(crate) fn new(context: &Context, modulus: Modulus) -> Self {
-        let parameters = context.parameters();
-        let extended = modulus.lcm(parameters.specials());
-        let digits: Vec<Digit> = parameters
-            .merged_digits(modulus)
-            .into_iter()
-            .map(|(indices, factors)| {
-                let others = extended.without(factors);
-                let converter = BaseConverter::new(
-                    &parameters.limb_moduli(factors),
-                    &parameters.limb_moduli(others),
-                    context.kernel(),
-                );
-                Digit { indices, factors, others, converter }
-            })
-            .collect();
-        // Each part of a merged digit has a key with an error of its own.
-        let sizes = digits.iter().flat_map(|digit| {
-            let size = (parameters.log2(digit.factors), digit.factors.limb_count());
-            digit.indices.iter().map(move |_| size)
+/// By how many bits a gadget may exceed the noise of the base gadget: primes of one size differ.
+const NOISE_TOLERANCE: f64 = 0.1;
+
+impl Parameters {
+    /// The gadget of the base key as it is: every block by itself, and all specials.
+    pub fn base_gadget(&self) -> Gadget {
+        Gadget { group: 1, specials: self.specials() }
+    }
+
+    /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is one: its special modulus is the smallest for
+    /// which a key switch adds no more noise than the base gadget does at `Q_max`. It is made of specials, and where they do not suffice of units
+    /// from the last on. These are not in `modulus`, nor in a group of blocks that shares a factor with it, so that the component of that
+    /// group is 0 modulo `P'`.
+    pub fn gadget(&self, modulus: Modulus, group: usize) -> Option<Gadget> {
+        if group == 0 {
+            return None;
+        }
+        let touched = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
+        let touched =
+            touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
+        let free = Modulus::of_range(0..self.unit_count()).without(touched);
+        let noise = self.gadget_noise(modulus, group);
+        let base = self.gadget_noise(self.top(), 1).scaled(-self.log2(self.specials()));
+        let limit = base.log2_std() + NOISE_TOLERANCE;
+        let mut specials = Modulus::ONE;
+        for position in self.specials().factors().chain(free.factors().rev()) {
+            specials = specials.lcm(Modulus::of_factor(position));
+            if noise.scaled(-self.log2(specials)).log2_std() <= limit {
+                return Some(Gadget { group, specials });
+            }
+        }
+        None
+    }
+
+    /// The gadgets at `modulus` whose groups are powers of two: for each of these the expanded keys together take less memory than the base key.
+    pub fn gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
+        let count = self.digits(self.top()).count();
+        let groups = (0..).map(|k| 1 << k).take_while(|group| *group < 2 * count);
+        groups.filter_map(|group| self.gadget(modulus, group)).collect()
+    }
+
+    /// The blocks that make component after component of the gadgets with `group` blocks in each.
+    pub(crate) fn groups(&self, group: usize) -> impl Iterator<Item = Range<usize>> + Clone {
+        let count = self.digits(self.top()).count();
+        let alone = usize::from(self.block(0).words().is_one()).min(count);
+        let rest = (alone..count).step_by(group.max(1)).map(move |first| first..(first + group).min(count));
+        (alone > 0).then_some(0..alone).into_iter().chain(rest)
+    }
+
+    pub(crate) fn product_of_blocks(&self, blocks: Range<usize>) -> Modulus {
+        blocks.map(|block| self.block(block)).fold(Modulus::ONE, Modulus::lcm)
+    }
+
+    /// The digits of the gadgets with `group` blocks in each component, at `modulus`.
+    ///
+    /// What is left of the groups is merged, the first that fits at a time, as long as it is no larger than the largest group. (The same polynomial
+    /// is then multiplied by the component of each.) Where `modulus` has a small divisor of the sprout, the sprout's digit mostly goes with that
+    /// of the last units.
+    pub(crate) fn digit_shapes(&self, modulus: Modulus, group: usize) -> Vec<DigitShape> {
+        let wholes = || self.groups(group).map(|blocks| self.product_of_blocks(blocks));
+        let cap = wholes().map(|whole| self.log2(whole)).fold(0.0, f64::max) + 1e-6;
+        let mut shapes: Vec<DigitShape> = Vec::new();
+        for (index, factors) in wholes().map(|whole| whole.gcd(modulus)).enumerate() {
+            if factors.is_one() {
+                continue;
+            }
+            let fits = |shape: &&mut DigitShape| self.log2(shape.factors.lcm(factors)) <= cap;
+            match shapes.iter_mut().find(fits) {
+                Some(shape) => {
+                    shape.groups.push(index);
+                    shape.factors = shape.factors.lcm(factors);
+                }
+                None => shapes.push(DigitShape { groups: vec![index], factors }),
+            }
+        }
+        shapes
+    }
+
+    /// The noise of inner products of digits with keys, before the division by `P'`. The errors of the components of all blocks of a group add up (LAKS
+    /// 4.3).
+    pub(crate) fn gadget_noise(&self, modulus: Modulus, group: usize) -> Noise {
+        let blocks: Vec<usize> = self.groups(group).map(|blocks| blocks.len()).collect();
+        let shapes = self.digit_shapes(modulus, group);
+        let digits = shapes.iter().flat_map(|shape| {
+            let size = self.log2(shape.factors);
+            let components: usize = shape.groups.iter().map(|g| blocks[*g]).sum();
+            std::iter::repeat_n(size, components)
         });
-        let noise = noise::inner_product(context.degree(), SIGMA, sizes);
-        let inputs = modulus
-            .factors()
-            .map(|position| {
-                // Without specials there are no digits, and no factors for them.
-                let digit = digits.iter().find(|digit| digit.factors.contains(position));
-                let factor = digit.map_or(1, |d| d.converter.input_factor(d.factors.limb_of(position)));
-                context.ring_at(modulus, position).ntt().inverse_factor(factor)
-            })
-            .collect();
-        let specials = context
-            .rings(modulus)
-            .map(|ring| ring.scalar(parameters.residue(parameters.specials(), ring.modulus())))
-            .collect();
-        Decomposition { extended, digits, noise, inputs, specials }
+        noise::inner_product(self.degree(), SIGMA, digits)
     }
 }

@@ -1,6 +1,14 @@
-//! Key switching: hybrid, with any gadget rank (HK20), in one pass that ends in one modulus switch.
+//! Key switching: hybrid (HK20), with a gadget chosen for each modulus from one key (LAKS), in one pass that ends in one modulus switch.
 
-pub(crate) mod gadget;
+mod decomposed;
+pub(crate) mod decomposition;
+pub(crate) mod expanded;
+mod gadget;
+mod planner;
+mod product;
 mod switch;
 
-pub use switch::Decomposed;
+pub use decomposed::Decomposed;
+pub use expanded::DEFAULT_KEY_MEMORY;
+pub use gadget::Gadget;
+pub use switch::Destination;

@@ -1,127 +1,61 @@
 //! The key switch itself, single and hoisted.
 
-use std::sync::Arc;
-
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, scratch::Scratch};
+use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
 
-use super::gadget::{Decomposition, Digit};
+use super::{
+    Decomposed, Gadget,
+    product::{Product, Targets},
+};
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
-    context::LimbRefs,
-    modulus::MAX_LIMBS,
     noise::{self, Noise},
-    switch::{GROUP, Remainder},
+    switch::{GROUP, Remainder, SwitchPlan},
 };
 
-/// A polynomial modulo `Q` decomposed into digits, each to be known modulo `PQ` in the evaluation domain.
-///
-/// From [`Context::decompose`] the digits are extended to `PQ` as a key switch goes along, a few limbs at a time; from
-/// [`Context::decompose_hoisted`] they are extended at once, to be shared by the rotations of one ciphertext (hoisting, Halevi and
-/// Shoup, ePrint 2018/244).
-#[derive(Debug)]
-pub struct Decomposed<'a> {
-    plan: Arc<Decomposition>,
-    modulus: Modulus,
-    /// The polynomial itself: the limbs that each digit has itself.
-    original: &'a Poly,
-    /// The coefficients of the digits: what base conversion extends.
-    coefficients: Scratch<'a>,
-    /// For each digit its limbs at the other positions of `PQ`, if they were extended at once.
-    extended: Option<ArrayVec<Scratch<'a>, MAX_LIMBS>>,
-    /// At [`Modulus::TWO`], if `Q` has it and the digits were extended at once: each digit in the form that inner products take there.
-    lifted: Option<Scratch<'a>>,
+/// Where a key switch ends.
+#[derive(Debug, Clone, Copy)]
+pub struct Destination<'a> {
+    /// The modulus `Q'` of the result, any divisor of `PQ_max`.
+    pub modulus: Modulus,
+    /// The error scale: the result is exact modulo `t` (MG23: 1 for CKKS and BFV, the plaintext modulus for BGV).
+    pub t: u64,
+    /// The domain of the result.
+    pub domain: Domain,
+    /// What the result goes through.
+    pub automorphism: Option<&'a Automorphism>,
+}
+
+impl Destination<'_> {
+    /// Modulo `modulus` in the evaluation domain, with `t = 1` and no automorphism.
+    pub fn new(modulus: Modulus) -> Self {
+        Destination { modulus, t: 1, domain: Domain::Evaluation, automorphism: None }
+    }
 }
 
 impl Context {
-    /// Decomposes `poly`, modulo `modulus` (a divisor of `Q_max`) in the evaluation domain, for one key switch.
-    ///
-    /// # Errors
-    /// When the polynomial does not fit, or the parameters have no key switching.
-    pub fn decompose<'a>(&'a self, poly: &'a Poly, modulus: Modulus) -> Result<Decomposed<'a>, RlweError> {
-        self.check_message(poly, modulus, "switch keys")?;
-        if self.parameters().specials().is_one() {
-            return Err(RlweError::Parameters {
-                what: "there are no special primes, and so no key switching".into(),
-            });
-        }
-        let plan = self.decompositions.get_or_insert(modulus, || Decomposition::new(self, modulus));
-        let mut coefficients = self.scratch(modulus, Domain::Coefficient);
-        coefficients.for_each_limb(self.threads(), |k, limb| {
-            self.limb_ring(modulus, k).ntt().inverse_scaled_into(limb, poly.limb(k), &plan.inputs[k]);
-        });
-        Ok(Decomposed { plan, modulus, original: poly, coefficients, extended: None, lifted: None })
-    }
-
-    /// Decomposes `poly` for several key switches.
-    ///
-    /// # Errors
-    /// As [`Context::decompose`].
-    pub fn decompose_hoisted<'a>(
-        &'a self,
-        poly: &'a Poly,
-        modulus: Modulus,
-    ) -> Result<Decomposed<'a>, RlweError> {
-        let mut decomposed = self.decompose(poly, modulus)?;
-        let mut extended = ArrayVec::new();
-        for digit in &decomposed.plan.digits {
-            let inputs = decomposed.digit_coefficients(digit.factors);
-            let mut limbs = self.scratch(digit.others, Domain::Evaluation);
-            let (degree, size) = (self.degree(), self.group(digit.others.limb_count()));
-            self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
-                let first = group * size;
-                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
-                    (first..).zip(limbs.chunks_exact_mut(degree)).collect();
-                digit.converter.convert_into(&mut outputs, &inputs);
-                for (k, limb) in outputs {
-                    self.limb_ring(digit.others, k).ntt().forward_lazy(limb);
-                }
-            });
-            extended.push(limbs);
-        }
-        if modulus.contains(Modulus::TWO) {
-            let elementwise = self.ring_at(self.parameters().full(), Modulus::TWO).elementwise();
-            let size = elementwise.lifted_limbs() * self.degree();
-            let count = decomposed.plan.digits.len() * elementwise.lifted_limbs();
-            let mut lifted = self.scratch_limbs(count, Domain::Evaluation);
-            self.threads().for_each_chunk(lifted.as_mut_slice(), size, |d, out| {
-                let digit = &decomposed.plan.digits[d];
-                let limb = match digit.factors.contains(Modulus::TWO) {
-                    true => poly.limb(modulus.limb_of(Modulus::TWO)),
-                    false => extended[d].limb(digit.others.limb_of(Modulus::TWO)),
-                };
-                elementwise.lift(out, limb);
-            });
-            decomposed.lifted = Some(lifted);
-        }
-        decomposed.extended = Some(extended);
-        Ok(decomposed)
-    }
-
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added` (polynomials modulo `Q`),
-    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `to = Q'`, any divisor of `PQ_max`, in one modulus switch from `PQ`. The
-    /// result goes through `automorphism`. Everything is in the evaluation domain.
+    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`,
+    /// what is added, and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)`
+    /// transforms for `Q' = Q` (MG23 3.1; two more for each polynomial in coefficients where the sprout has odd primes).
     ///
     /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors of the blocks that `Q` has, of the sprout
     /// too, so that there is no `Q_inter`. What only `Q'` has costs no inner product.
     ///
     /// # Errors
     /// When moduli or parameters do not fit.
-    #[allow(clippy::too_many_arguments)]
     pub fn switch_keys_into(
         &self,
         out: [&mut Poly; 2],
         decomposed: &Decomposed<'_>,
         key: &PreparedSwitchingKey,
         added: [Option<&Poly>; 2],
-        to: Modulus,
-        t: u64,
-        automorphism: Option<&Automorphism>,
+        destination: &Destination<'_>,
     ) -> Result<(), RlweError> {
         self.check_digest(key.parameters(), "switch keys")?;
         let from = decomposed.modulus;
         for added in added.iter().flatten() {
-            self.check_message(added, from, "switch keys")?;
+            self.check_polynomial(added, from, "switch keys")?;
         }
         if out.iter().any(|out| out.degree() != self.degree()) {
             return Err(RlweError::Modulus {
@@ -130,7 +64,8 @@ impl Context {
                 need: "the results are polynomials of another ring degree",
             });
         }
-        let product = Product { context: self, decomposed, key, added };
+        let Destination { modulus: to, t, domain, .. } = *destination;
+        let product = Product::new(self, decomposed, key, added);
         let extended = decomposed.plan.extended;
         let plan = self.switch_plan(extended, to, t)?;
         let degree = self.degree();
@@ -170,8 +105,10 @@ impl Context {
                         }
                         (None, None) => unreachable!("what is not split is a target"),
                     }
-                    self.invert_remainder(&plan, position, r0);
-                    self.invert_remainder(&plan, position, r1);
+                    for (part, r) in [r0, r1].into_iter().enumerate() {
+                        self.invert_remainder(&plan, position, r);
+                        product.add_remainder(&plan, part, position, r);
+                    }
                 }
             },
         );
@@ -181,7 +118,7 @@ impl Context {
         let [out0, out1] = out;
         for out in [&mut *out0, &mut *out1] {
             out.resize_limbs(to.limb_count());
-            out.set_domain(Domain::Evaluation);
+            out.set_domain(domain);
         }
         let size = self.group(to.limb_count());
         self.threads().for_each_chunk_pair(
@@ -202,26 +139,37 @@ impl Context {
                 r0.modulo(first, delta0);
                 r1.modulo(first, delta1);
                 for (k, position) in positions.into_iter().enumerate() {
-                    let x = match targets.iter().position(|p| *p == position) {
-                        Some(i) => {
+                    let known = match (targets.iter().position(|p| *p == position), shared(position)) {
+                        (Some(i), _) => {
                             product.at(&targets, i, &fresh, [&mut *acc0, &mut *acc1]);
-                            Some([&*acc0, &*acc1])
+                            true
                         }
-                        None => shared(position),
+                        (None, Some([x0, x1])) => {
+                            acc0.copy_from_slice(x0);
+                            acc1.copy_from_slice(x1);
+                            true
+                        }
+                        (None, None) => false,
                     };
                     let range = k * degree..(k + 1) * degree;
-                    for (part, (out, delta)) in
-                        [(&mut *out0, &mut *delta0), (&mut *out1, &mut *delta1)].into_iter().enumerate()
+                    for (part, (out, delta, acc)) in
+                        [(&mut *out0, &mut *delta0, &mut *acc0), (&mut *out1, &mut *delta1, &mut *acc1)]
+                            .into_iter()
+                            .enumerate()
                     {
+                        let delta = &mut delta[range.clone()];
+                        if known {
+                            product.take_to(&plan, part, position, acc, delta, domain);
+                        }
                         self.finish_limb(
                             &plan,
                             first + k,
                             &mut out[range.clone()],
-                            x.map(|x| x[part]),
-                            &mut delta[range.clone()],
-                            Domain::Evaluation,
+                            known.then_some(&*acc),
+                            delta,
+                            domain,
                             spare,
-                            automorphism,
+                            destination.automorphism,
                         );
                     }
                 }
@@ -230,130 +178,83 @@ impl Context {
         Ok(())
     }
 
-    /// The noise that a key switch of a polynomial modulo `from` adds when it ends modulo `to`: that of the inner product,
-    /// divided by `P Q/Q'`, and the rounding of the modulus switch.
-    pub fn key_switch_noise(&self, from: Modulus, to: Modulus, t: u64) -> Noise {
+    /// The noise that a key switch of a polynomial modulo `from` with the planned gadget adds when it ends modulo `to`: that of the inner
+    /// product, divided by `P' Q/Q'`, and the rounding of the modulus switch.
+    ///
+    /// # Errors
+    /// As [`Context::gadget`].
+    pub fn key_switch_noise(&self, from: Modulus, to: Modulus, t: u64) -> Result<Noise, RlweError> {
+        self.key_switch_noise_with(from, self.gadget(from)?, to, t)
+    }
+
+    /// [`Context::key_switch_noise`] with a gadget of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Context::decompose_with`].
+    pub fn key_switch_noise_with(
+        &self,
+        from: Modulus,
+        gadget: Gadget,
+        to: Modulus,
+        t: u64,
+    ) -> Result<Noise, RlweError> {
         let parameters = self.parameters();
-        let decomposition = self.decompositions.get_or_insert(from, || Decomposition::new(self, from));
-        let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(parameters.specials());
+        let decomposition = self.decomposition(from, gadget)?;
+        let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(gadget.specials());
         let product = decomposition.noise.scaled((t as f64).log2() + down);
-        match from.lcm(parameters.specials()).divides(to) {
+        Ok(match decomposition.extended.divides(to) {
             true => product,
             false => product.plus(noise::rounding(parameters.secret_weight(), t, 2)),
-        }
+        })
     }
 }
 
-impl Decomposed<'_> {
-    /// Whether it is the decomposition of this very polynomial.
-    pub(crate) fn is_of(&self, poly: &Poly) -> bool {
-        std::ptr::eq(self.original, poly)
-    }
-
-    /// The coefficients of the digit modulo `factors`.
-    fn digit_coefficients(&self, factors: Modulus) -> LimbRefs<'_> {
-        factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
-    }
-}
-
-/// The inner product of the digits with a key, modulo `PQ`, plus `P` times what is added.
-#[derive(Clone, Copy)]
-struct Product<'a> {
-    context: &'a Context,
-    decomposed: &'a Decomposed<'a>,
-    key: &'a PreparedSwitchingKey,
-    added: [Option<&'a Poly>; 2],
-}
-
-impl<'a> Product<'a> {
-    /// The digits at the positions `targets` of `PQ`, unless they were extended at once: limb `d |targets| + i` is digit `d` at target `i`, where the
-    /// digit does not have that position itself.
-    fn extend(&self, targets: &[usize]) -> Scratch<'a> {
-        let Product { context, decomposed, .. } = *self;
-        let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let count = if decomposed.extended.is_none() { digits.len() * targets.len() } else { 0 };
-        let mut extended = context.scratch_limbs(count, Domain::Evaluation);
-        if count == 0 {
-            return extended;
+impl Product<'_> {
+    /// Adds to the remainder at `position`, as coefficients times its input factor, what is added to this part in coefficients.
+    fn add_remainder(&self, plan: &SwitchPlan, part: usize, position: usize, remainder: &mut [u64]) {
+        if let Some((added, specials)) = self.coefficients(part, position) {
+            let ring = self.context.ring_at(plan.dropped, position);
+            let input = plan.inputs[plan.dropped.limb_of(position)].1.value();
+            let factor = ring.scalar(mul_mod(specials, input, ring.modulus()));
+            ring.elementwise().mul_scalar_add_assign(remainder, added, &factor);
         }
-        for (digit, limbs) in
-            digits.iter().zip(extended.as_mut_slice().chunks_exact_mut(targets.len() * degree))
-        {
-            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = targets
-                .iter()
-                .zip(limbs.chunks_exact_mut(degree))
-                .filter(|(position, _)| digit.others.contains(**position))
-                .map(|(position, limb)| (digit.others.limb_of(*position), limb))
-                .collect();
-            if !outputs.is_empty() {
-                digit.converter.convert_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
-            }
-            for (k, limb) in outputs {
-                context.limb_ring(digit.others, k).ntt().forward_lazy(limb);
-            }
-        }
-        extended
     }
 
-    /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets.
-    ///
-    /// The key is modulo `PQ_max`; where `PQ` has a divisor of what that has, the product is reduced. (The residues of the digits modulo the
-    /// divisor stand for themselves as numbers.)
-    fn at(&self, targets: &[usize], i: usize, fresh: &Poly, [acc0, acc1]: [&mut [u64]; 2]) {
-        let Product { context, decomposed, key, added } = *self;
-        let (position, gadget) = (targets[i], &*decomposed.plan);
-        let full = context.parameters().full();
-        let wide = context.ring_at(full, position).elementwise();
-        let limb = |d: usize| match &decomposed.extended {
-            _ if gadget.digits[d].factors.contains(position) => {
-                decomposed.original.limb(decomposed.modulus.limb_of(position))
-            }
-            Some(extended) => extended[d].limb(gadget.digits[d].others.limb_of(position)),
-            None => fresh.limb(targets.len() * d + i),
-        };
-        if position == Modulus::TWO {
-            let size = wide.lifted_limbs() * context.degree();
-            let count = if decomposed.lifted.is_none() { gadget.digits.len() } else { 0 };
-            let mut scratch = context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
-            for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
-                wide.lift(out, limb(d));
-            }
-            let lifted = decomposed.lifted.as_ref().unwrap_or(&scratch).as_slice();
-            let pairs = pairs(&gadget.digits, |d| &lifted[d * size..(d + 1) * size]);
-            wide.inner_product_lifted(acc0, acc1, &pairs, key.limb(position));
+    /// Takes the inner product at `position` to `domain`, with what is added to this part in coefficients: in the evaluation domain that is subtracted
+    /// from `delta` instead, which is transformed anyway.
+    fn take_to(
+        &self,
+        plan: &SwitchPlan,
+        part: usize,
+        position: usize,
+        acc: &mut [u64],
+        delta: &mut [u64],
+        domain: Domain,
+    ) {
+        let context = self.context;
+        let ring = context.ring_at(self.decomposed.plan.extended, position);
+        if domain == Domain::Coefficient {
+            context.inverse(ring, acc);
+        }
+        let Some((added, specials)) = self.coefficients(part, position) else { return };
+        let (elementwise, specials) = (ring.elementwise(), ring.scalar(specials));
+        if domain == Domain::Coefficient {
+            elementwise.mul_scalar_add_assign(acc, added, &specials);
+            return;
+        }
+        let mut scratch = context.scratch_limbs(2, Domain::Coefficient);
+        let (sum, spare) = scratch.as_mut_slice().split_at_mut(added.len());
+        if plan.dropped.is_one() {
+            sum.copy_from_slice(added);
+            context.forward(ring, sum);
+            elementwise.mul_scalar_add_assign(acc, sum, &specials);
         } else {
-            wide.inner_product(acc0, acc1, &pairs(&gadget.digits, limb), key.limb(position));
-        }
-        let elementwise = context.ring_at(gadget.extended, position).elementwise();
-        if !full.agrees(gadget.extended, position) {
-            let mut spare = context.scratch_limbs(1, Domain::Evaluation);
-            for acc in [&mut *acc0, &mut *acc1] {
-                elementwise.reduce(spare.limb_mut(0), acc);
-                acc.copy_from_slice(spare.limb(0));
-            }
-        }
-        if decomposed.modulus.contains(position) {
-            let limb = decomposed.modulus.limb_of(position);
-            for (acc, added) in [acc0, acc1].into_iter().zip(added) {
-                if let Some(added) = added {
-                    elementwise.mul_scalar_add_assign(acc, added.limb(limb), &gadget.specials[limb]);
-                }
-            }
+            elementwise.mul_scalar(spare, added, &specials);
+            elementwise.sub_mul_scalar(sum, spare, delta, &ring.scalar(ring.modulus() - 1));
+            delta.copy_from_slice(sum);
         }
     }
 }
-
-/// The index in switching keys and the limb of each digit; of a merged digit all parts have the same limb.
-fn pairs<'a>(digits: &[Digit], limb: impl Fn(usize) -> &'a [u64]) -> ArrayVec<(usize, &'a [u64]), MAX_LIMBS> {
-    let digits = digits.iter().enumerate();
-    digits
-        .flat_map(|(d, digit)| digit.indices.iter().map(move |index| (*index, d)))
-        .map(|(index, d)| (index, limb(d)))
-        .collect()
-}
-
-/// Positions of one group of limbs.
-type Targets = ArrayVec<usize, GROUP>;
 
 /// The positions of `modulus` from the `first` on, `count` of them.
 fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {

@@ -1,0 +1,176 @@
+//! Polynomials decomposed into digits.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+use hippocrene_ring::{Domain, Poly, scratch::Scratch};
+
+use super::{decomposition::Decomposition, gadget::Gadget};
+use crate::{
+    Context, Modulus, RlweError,
+    context::LimbRefs,
+    modulus::MAX_LIMBS,
+    switch::GROUP,
+};
+
+/// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation domain.
+///
+/// From [`Context::decompose`] the digits are extended to `P'Q` as a key switch goes along, a few limbs at a time; from
+/// [`Context::decompose_hoisted`] they are extended at once, to be shared by the rotations of one ciphertext (hoisting, Halevi and
+/// Shoup, ePrint 2018/244).
+#[derive(Debug)]
+pub struct Decomposed<'a> {
+    pub(crate) plan: Arc<Decomposition>,
+    pub(crate) modulus: Modulus,
+    /// The polynomial itself, in either domain.
+    pub(crate) original: &'a Poly,
+    /// The coefficients of the digits, times the input factors of base conversion.
+    coefficients: Scratch<'a>,
+    /// What was extended at once.
+    pub(crate) hoisted: Option<Hoisted<'a>>,
+}
+
+/// Digits extended at once.
+#[derive(Debug)]
+pub(crate) struct Hoisted<'a> {
+    /// For each digit its limbs at the other positions of `P'Q`.
+    pub(crate) others: ArrayVec<Scratch<'a>, MAX_LIMBS>,
+    /// The limbs that the digits have themselves, where they are not those of the polynomial.
+    pub(crate) own: Option<Scratch<'a>>,
+    /// At [`Modulus::TWO`], if `Q` has it: each digit in the form that inner products take there.
+    pub(crate) lifted: Option<Scratch<'a>>,
+}
+
+impl Context {
+    /// Decomposes `poly`, modulo `modulus` (a divisor of `Q_max`) in either domain, for one key switch with the gadget that is planned for this
+    /// modulus ([`Context::gadget`]).
+    ///
+    /// # Errors
+    /// When the polynomial does not fit, or the parameters have no key switching.
+    pub fn decompose<'a>(&'a self, poly: &'a Poly, modulus: Modulus) -> Result<Decomposed<'a>, RlweError> {
+        self.check_polynomial(poly, modulus, "switch keys")?;
+        self.decompose_with(poly, modulus, self.gadget(modulus)?)
+    }
+
+    /// [`Context::decompose`] with a gadget of the caller's choice.
+    ///
+    /// # Errors
+    /// As `decompose`, and when the gadget is not one for this modulus.
+    pub fn decompose_with<'a>(
+        &'a self,
+        poly: &'a Poly,
+        modulus: Modulus,
+        gadget: Gadget,
+    ) -> Result<Decomposed<'a>, RlweError> {
+        self.check_polynomial(poly, modulus, "switch keys")?;
+        let plan = self.decomposition(modulus, gadget)?;
+        let mut coefficients = self.scratch(modulus, Domain::Coefficient);
+        coefficients.for_each_limb(self.threads(), |k, limb| {
+            let (ring, (inverse, scalar)) = (self.limb_ring(modulus, k), &plan.inputs[k]);
+            match poly.domain() {
+                Domain::Evaluation => self.inverse_scaled_into(ring, limb, poly.limb(k), inverse),
+                Domain::Coefficient => ring.elementwise().mul_scalar(limb, poly.limb(k), scalar),
+            }
+        });
+        Ok(Decomposed { plan, modulus, original: poly, coefficients, hoisted: None })
+    }
+
+    /// Decomposes `poly` for several key switches.
+    ///
+    /// # Errors
+    /// As [`Context::decompose`].
+    pub fn decompose_hoisted<'a>(
+        &'a self,
+        poly: &'a Poly,
+        modulus: Modulus,
+    ) -> Result<Decomposed<'a>, RlweError> {
+        self.check_polynomial(poly, modulus, "switch keys")?;
+        self.decompose_hoisted_with(poly, modulus, self.gadget(modulus)?)
+    }
+
+    /// [`Context::decompose_hoisted`] with a gadget of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`Context::decompose_with`].
+    pub fn decompose_hoisted_with<'a>(
+        &'a self,
+        poly: &'a Poly,
+        modulus: Modulus,
+        gadget: Gadget,
+    ) -> Result<Decomposed<'a>, RlweError> {
+        let mut decomposed = self.decompose_with(poly, modulus, gadget)?;
+        let mut others = ArrayVec::new();
+        for digit in &decomposed.plan.digits {
+            let inputs = decomposed.digit_coefficients(digit.factors);
+            let mut limbs = self.scratch(digit.others, Domain::Evaluation);
+            let (degree, size) = (self.degree(), self.group(digit.others.limb_count()));
+            self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
+                let first = group * size;
+                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
+                    (first..).zip(limbs.chunks_exact_mut(degree)).collect();
+                digit.converter.convert_exact_into(&mut outputs, &inputs);
+                for (k, limb) in outputs {
+                    self.forward_lazy(self.limb_ring(digit.others, k), limb);
+                }
+            });
+            others.push(limbs);
+        }
+        let own = (!decomposed.owns_original()).then(|| {
+            let mut own = self.scratch(modulus, Domain::Evaluation);
+            own.for_each_limb(self.threads(), |k, limb| decomposed.own_limb(self, k, limb));
+            own
+        });
+        let lifted = modulus.contains(Modulus::TWO).then(|| {
+            let elementwise = self.ring_at(self.parameters().full(), Modulus::TWO).elementwise();
+            let size = elementwise.lifted_limbs() * self.degree();
+            let count = decomposed.plan.digits.len() * elementwise.lifted_limbs();
+            let mut lifted = self.scratch_limbs(count, Domain::Evaluation);
+            self.threads().for_each_chunk(lifted.as_mut_slice(), size, |d, out| {
+                let digit = &decomposed.plan.digits[d];
+                let limb = match digit.factors.contains(Modulus::TWO) {
+                    true => own.as_deref().unwrap_or(poly).limb(modulus.limb_of(Modulus::TWO)),
+                    false => others[d].limb(digit.others.limb_of(Modulus::TWO)),
+                };
+                elementwise.lift(out, limb);
+            });
+            lifted
+        });
+        decomposed.hoisted = Some(Hoisted { others, own, lifted });
+        Ok(decomposed)
+    }
+}
+
+impl Decomposed<'_> {
+    /// The gadget it was decomposed by.
+    pub fn gadget(&self) -> Gadget {
+        self.plan.gadget
+    }
+
+    /// Whether it is the decomposition of this very polynomial.
+    pub(crate) fn is_of(&self, poly: &Poly) -> bool {
+        std::ptr::eq(self.original, poly)
+    }
+
+    /// The coefficients of the digit modulo `factors`.
+    pub(crate) fn digit_coefficients(&self, factors: Modulus) -> LimbRefs<'_> {
+        factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
+    }
+
+    /// Whether the limbs that digits have themselves are those of the polynomial.
+    pub(crate) fn owns_original(&self) -> bool {
+        self.plan.factors.is_none() && self.original.domain() == Domain::Evaluation
+    }
+
+    /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced: the limb that a digit has itself, where that is not the
+    /// polynomial's.
+    pub(crate) fn own_limb(&self, context: &Context, k: usize, out: &mut [u64]) {
+        let (ring, limb) = (context.limb_ring(self.modulus, k), self.original.limb(k));
+        match &self.plan.factors {
+            Some(factors) => ring.elementwise().mul_scalar(out, limb, &factors[k]),
+            None => out.copy_from_slice(limb),
+        }
+        if self.original.domain() == Domain::Coefficient {
+            context.forward_lazy(ring, out);
+        }
+    }
+}

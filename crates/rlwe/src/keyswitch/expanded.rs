@@ -1,0 +1,153 @@
+//! Coalesced keys, made on first use and kept as long as there is room.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+};
+
+use hippocrene_ring::elementwise::KeyLimb;
+
+use crate::{Context, Modulus, PreparedSwitchingKey};
+
+/// The bytes that coalesced keys may take where nothing else is said.
+pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
+
+/// A switching key with the components of each group of blocks added up (LAKS' `Expand`), at all positions but [`Modulus::TWO`], where products are
+/// of another form.
+#[derive(Debug)]
+pub(crate) struct ExpandedKey {
+    limbs: Vec<KeyLimb>,
+    modulus: Modulus,
+}
+
+impl ExpandedKey {
+    fn new(context: &Context, key: &PreparedSwitchingKey, group: usize) -> Self {
+        let modulus = expanded_modulus(context);
+        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(Iterator::collect).collect();
+        let groups: Vec<&[usize]> = groups.iter().map(Vec::as_slice).collect();
+        let mut limbs: Vec<KeyLimb> = modulus
+            .factors()
+            .map(|position| {
+                let ring = context.ring_at(context.parameters().full(), position);
+                ring.elementwise().coalesce_key(key.limb(position), &groups)
+            })
+            .collect();
+        KeyLimb::gather(&mut limbs);
+        ExpandedKey { limbs, modulus }
+    }
+
+    /// The residues at a position other than [`Modulus::TWO`].
+    pub(crate) fn limb(&self, position: usize) -> &KeyLimb {
+        &self.limbs[self.modulus.limb_of(position)]
+    }
+}
+
+/// The positions of expanded keys.
+fn expanded_modulus(context: &Context) -> Modulus {
+    let full = context.parameters().full();
+    full.words().lcm(Modulus::of_sprout(full.odd(), 0))
+}
+
+/// What tells switching keys apart: those with the same one are the same key.
+pub(crate) type Identity = Arc<()>;
+
+/// The coalesced keys of a context.
+#[derive(Debug)]
+pub(crate) struct KeyStore(Mutex<Store>);
+
+#[derive(Debug)]
+struct Store {
+    limit: usize,
+    used: usize,
+    /// How often the store was asked.
+    clock: u64,
+    /// By the address of the identity and the group. While there is a weak reference, no other identity has its address.
+    entries: HashMap<(usize, usize), Entry>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    owner: Weak<()>,
+    key: Arc<ExpandedKey>,
+    bytes: usize,
+    last_use: u64,
+}
+
+impl Default for KeyStore {
+    fn default() -> Self {
+        let entries = HashMap::new();
+        KeyStore(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, clock: 0, entries }))
+    }
+}
+
+impl KeyStore {
+    fn lock(&self) -> MutexGuard<'_, Store> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Store {
+    fn remove(&mut self, id: &(usize, usize)) {
+        if let Some(entry) = self.entries.remove(id) {
+            self.used -= entry.bytes;
+        }
+    }
+
+    /// Makes room for `bytes`: drops what belongs to keys that are gone, then what was not used for the longest time.
+    fn make_room(&mut self, bytes: usize) {
+        let gone: Vec<_> =
+            self.entries.iter().filter(|(_, e)| e.owner.strong_count() == 0).map(|(id, _)| *id).collect();
+        gone.iter().for_each(|id| self.remove(id));
+        while self.used + bytes > self.limit {
+            let Some(id) = self.entries.iter().min_by_key(|(_, e)| e.last_use).map(|(id, _)| *id) else {
+                return;
+            };
+            self.remove(&id);
+        }
+    }
+}
+
+impl Context {
+    /// Sets how many bytes coalesced keys may take, beside the keys themselves; what is more is dropped at once, the least recently used first. With 0 none
+    /// are kept, and sums of components are taken in every key switch. Results do not depend on it.
+    pub fn set_key_memory(&self, bytes: usize) {
+        let mut store = self.expanded.lock();
+        store.limit = bytes;
+        store.make_room(0);
+    }
+
+    /// How many bytes coalesced keys take, and how many they may.
+    pub fn key_memory(&self) -> (usize, usize) {
+        let store = self.expanded.lock();
+        (store.used, store.limit)
+    }
+
+    /// `key` with components of `group` blocks, if there is room for it.
+    pub(crate) fn expanded_key(&self, key: &PreparedSwitchingKey, group: usize) -> Option<Arc<ExpandedKey>> {
+        let id = (Arc::as_ptr(key.identity()) as usize, group);
+        let modulus = expanded_modulus(self);
+        let groups = self.parameters().groups(group).count();
+        let bytes = modulus.factors().map(|p| key.limb(p)).map(|l| l.bytes() / l.digits() * groups).sum();
+        {
+            let mut store = self.expanded.lock();
+            store.clock += 1;
+            let now = store.clock;
+            if let Some(entry) = store.entries.get_mut(&id) {
+                entry.last_use = now;
+                return Some(Arc::clone(&entry.key));
+            }
+            if bytes > store.limit {
+                return None;
+            }
+        }
+        // Without the lock: others go on, and at worst make it too.
+        let expanded = Arc::new(ExpandedKey::new(self, key, group));
+        let mut store = self.expanded.lock();
+        store.remove(&id);
+        store.make_room(bytes);
+        let (owner, last_use) = (Arc::downgrade(key.identity()), store.clock);
+        store.used += bytes;
+        store.entries.insert(id, Entry { owner, key: Arc::clone(&expanded), bytes, last_use });
+        Some(expanded)
+    }
+}

@@ -1,0 +1,173 @@
+//! The inner product of digits with a switching key.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+use hippocrene_ring::{Domain, Poly, scratch::Scratch};
+
+use super::{Decomposed, decomposition::Digit, expanded::ExpandedKey};
+use crate::{
+    Context, Modulus, PreparedSwitchingKey,
+    modulus::{MAX_FACTORS, MAX_LIMBS},
+    switch::GROUP,
+};
+
+/// Positions of one group of limbs.
+pub(crate) type Targets = ArrayVec<usize, GROUP>;
+
+/// The inner product of the digits with a key, modulo `P'Q`, plus `P'` times what is added.
+pub(crate) struct Product<'a> {
+    pub(crate) context: &'a Context,
+    pub(crate) decomposed: &'a Decomposed<'a>,
+    key: &'a PreparedSwitchingKey,
+    /// The key with coalesced components; without it they are summed as they are used.
+    expanded: Option<Arc<ExpandedKey>>,
+    /// Polynomials modulo `Q`, in either domain.
+    added: [Option<&'a Poly>; 2],
+}
+
+impl<'a> Product<'a> {
+    pub(crate) fn new(
+        context: &'a Context,
+        decomposed: &'a Decomposed<'a>,
+        key: &'a PreparedSwitchingKey,
+        added: [Option<&'a Poly>; 2],
+    ) -> Self {
+        let group = decomposed.plan.gadget.group();
+        let expanded = (group > 1).then(|| context.expanded_key(key, group)).flatten();
+        Product { context, decomposed, key, expanded, added }
+    }
+
+    /// The digits at the positions `targets` of `P'Q`, as far as they are not there: limb `d |targets| + i` is digit `d` at target `i`.
+    pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
+        let Product { context, decomposed, .. } = *self;
+        let (degree, digits) = (context.degree(), &decomposed.plan.digits);
+        let count = if decomposed.hoisted.is_none() { digits.len() * targets.len() } else { 0 };
+        let mut extended = context.scratch_limbs(count, Domain::Evaluation);
+        if count == 0 {
+            return extended;
+        }
+        for (digit, limbs) in
+            digits.iter().zip(extended.as_mut_slice().chunks_exact_mut(targets.len() * degree))
+        {
+            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = ArrayVec::new();
+            for (position, limb) in targets.iter().zip(limbs.chunks_exact_mut(degree)) {
+                if digit.others.contains(*position) {
+                    outputs.push((digit.others.limb_of(*position), limb));
+                } else if !decomposed.owns_original() {
+                    decomposed.own_limb(context, decomposed.modulus.limb_of(*position), limb);
+                }
+            }
+            if !outputs.is_empty() {
+                let inputs = decomposed.digit_coefficients(digit.factors);
+                digit.converter.convert_exact_into(&mut outputs, &inputs);
+            }
+            for (k, limb) in outputs {
+                context.forward_lazy(context.limb_ring(digit.others, k), limb);
+            }
+        }
+        extended
+    }
+
+    /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets, plus what is added in the evaluation
+    /// domain.
+    ///
+    /// The key is modulo `PQ_max`; where `P'Q` has a divisor of what that has, the product is reduced. (The residues of the digits modulo the
+    /// divisor stand for themselves as numbers.)
+    pub(crate) fn at(&self, targets: &[usize], i: usize, fresh: &Poly, [acc0, acc1]: [&mut [u64]; 2]) {
+        let Product { context, decomposed, .. } = *self;
+        let (position, plan) = (targets[i], &*decomposed.plan);
+        let full = context.parameters().full();
+        let wide = context.ring_at(full, position).elementwise();
+        let limb = |d: usize| match (&decomposed.hoisted, plan.digits[d].factors.contains(position)) {
+            (None, true) if decomposed.owns_original() => {
+                decomposed.original.limb(decomposed.modulus.limb_of(position))
+            }
+            (None, _) => fresh.limb(targets.len() * d + i),
+            (Some(hoisted), true) => {
+                let own = hoisted.own.as_deref().unwrap_or(decomposed.original);
+                own.limb(decomposed.modulus.limb_of(position))
+            }
+            (Some(hoisted), false) => hoisted.others[d].limb(plan.digits[d].others.limb_of(position)),
+        };
+        match &self.expanded {
+            _ if position == Modulus::TWO => {
+                let size = wide.lifted_limbs() * context.degree();
+                let hoisted = decomposed.hoisted.as_ref().and_then(|hoisted| hoisted.lifted.as_ref());
+                let count = if hoisted.is_none() { plan.digits.len() } else { 0 };
+                let mut scratch = context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
+                for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
+                    wide.lift(out, limb(d));
+                }
+                let lifted = hoisted.unwrap_or(&scratch).as_slice();
+                let pairs = pairs(&plan.digits, Digit::blocks, |d| &lifted[d * size..(d + 1) * size]);
+                wide.inner_product_lifted(acc0, acc1, &pairs, self.key.limb(position));
+            }
+            Some(expanded) => {
+                wide.inner_product(acc0, acc1, &pairs(&plan.digits, Digit::groups, limb), expanded.limb(position));
+            }
+            None => {
+                wide.inner_product(acc0, acc1, &pairs(&plan.digits, Digit::blocks, limb), self.key.limb(position));
+            }
+        }
+        let elementwise = context.ring_at(plan.extended, position).elementwise();
+        if !full.agrees(plan.extended, position) {
+            let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+            for acc in [&mut *acc0, &mut *acc1] {
+                elementwise.reduce(spare.limb_mut(0), acc);
+                acc.copy_from_slice(spare.limb(0));
+            }
+        }
+        for (part, acc) in [acc0, acc1].into_iter().enumerate() {
+            let Some((added, k)) = self.added(part, position) else { continue };
+            let specials = &plan.specials[k];
+            match added.domain() {
+                Domain::Evaluation => elementwise.mul_scalar_add_assign(acc, added.limb(k), specials),
+                Domain::Coefficient if position < MAX_FACTORS => (),
+                Domain::Coefficient => {
+                    let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+                    spare.limb_mut(0).copy_from_slice(added.limb(k));
+                    context.forward(context.ring_at(decomposed.modulus, position), spare.limb_mut(0));
+                    elementwise.mul_scalar_add_assign(acc, spare.limb(0), specials);
+                }
+            }
+        }
+    }
+
+    /// The limb at `position` of what is added to a part in coefficients and was not yet added by [`Product::at`], and `P'` modulo it.
+    pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
+        let (added, k) = self.added(part, position)?;
+        let late = added.domain() == Domain::Coefficient && position < MAX_FACTORS;
+        late.then(|| (added.limb(k), self.decomposed.plan.specials[k].value()))
+    }
+
+    /// What is added to a part, if it has a limb at `position`, and the number of that.
+    fn added(&self, part: usize, position: usize) -> Option<(&'a Poly, usize)> {
+        let modulus = self.decomposed.modulus;
+        self.added[part].filter(|_| modulus.contains(position)).map(|added| (added, modulus.limb_of(position)))
+    }
+}
+
+impl Digit {
+    fn blocks(&self) -> &[usize] {
+        &self.blocks
+    }
+
+    fn groups(&self) -> &[usize] {
+        &self.groups
+    }
+}
+
+/// The components that each digit is multiplied by, and its limb.
+fn pairs<'a>(
+    digits: &[Digit],
+    components: impl Fn(&Digit) -> &[usize],
+    limb: impl Fn(usize) -> &'a [u64],
+) -> ArrayVec<(usize, &'a [u64]), MAX_LIMBS> {
+    let mut pairs = ArrayVec::new();
+    for (d, digit) in digits.iter().enumerate() {
+        let limb = limb(d);
+        pairs.extend(components(digit).iter().map(|component| (*component, limb)));
+    }
+    pairs
+}
