@@ -4,7 +4,8 @@
 use hippocrene_ring::{Domain, Poly};
 
 use crate::{
-    Ciphertext, Context, Decomposed, Destination, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey, RlweError, noise,
+    Ciphertext, Context, Decomposed, Destination, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey,
+    RlweError, noise,
 };
 
 impl Context {
@@ -377,8 +378,7 @@ impl Context {
         let noise = self.key_switch_noise_with(modulus, hoisted.gadget(), modulus, t)?;
         out.reshape(self, 2, modulus, a.noise().plus(noise), a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let destination =
-            Destination { t, automorphism: Some(&automorphism), ..Destination::new(modulus) };
+        let destination = Destination { t, automorphism: Some(&automorphism), ..Destination::new(modulus) };
         self.switch_keys_into([out0, out1], hoisted, key, [Some(a.part(0)), None], &destination)
     }
 

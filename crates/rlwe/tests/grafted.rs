@@ -11,8 +11,8 @@ use hippocrene_ring::{
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, SIGMA, SecretKey, Sprout,
-    expand_uniform, noise,
+    Ciphertext, Context, Destination, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, SIGMA,
+    SecretKey, Sprout, expand_uniform, noise,
 };
 use num_bigint::BigInt;
 
@@ -156,9 +156,7 @@ fn rotations_rescaled_rationally() {
                 let [c0, c1] = &mut parts;
                 let (key, added) = (keys.galois(element).unwrap(), [Some(a.part(0)), None]);
                 let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(to) };
-                context
-                    .switch_keys_into([c0, c1], &decomposed, key, added, &destination)
-                    .unwrap();
+                context.switch_keys_into([c0, c1], &decomposed, key, added, &destination).unwrap();
                 let noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
                 let noise = noise.plus(context.key_switch_noise(from, to, 1).unwrap());
                 let out = Ciphertext::from_parts(&context, parts.into(), to, noise, a.key()).unwrap();
@@ -268,7 +266,7 @@ fn agrees_with_the_paper() {
                 context.switch_modulus(&mut out, sum, extended, modulus, 1).unwrap();
                 out
             });
-            let digits = blocks.iter().map(|(_, block)| (parameters.log2(*block), 1));
+            let digits = blocks.iter().map(|(_, block)| parameters.log2(*block));
             let product = noise::inner_product(context.degree(), SIGMA, digits);
             let product = product.scaled(parameters.log2(modulus) - parameters.log2(extended));
             let paper = of(parts.collect(), product.plus(noise::rounding(parameters.secret_weight(), 1, 2)));

@@ -6,12 +6,7 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, scratch::Scratch};
 
 use super::{decomposition::Decomposition, gadget::Gadget};
-use crate::{
-    Context, Modulus, RlweError,
-    context::LimbRefs,
-    modulus::MAX_LIMBS,
-    switch::GROUP,
-};
+use crate::{Context, Modulus, RlweError, context::LimbRefs, modulus::MAX_LIMBS, switch::GROUP};
 
 /// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation domain.
 ///

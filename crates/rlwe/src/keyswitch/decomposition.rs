@@ -68,7 +68,11 @@ impl Decomposition {
         );
         let factor = |q: u64| {
             let inverse = inv_mod(parameters.residue(left_out, q), q);
-            mul_mod(parameters.residue(grown, q), inverse.expect("specials are coprime to units and sprout"), q)
+            mul_mod(
+                parameters.residue(grown, q),
+                inverse.expect("specials are coprime to units and sprout"),
+                q,
+            )
         };
         let inputs = modulus
             .factors()

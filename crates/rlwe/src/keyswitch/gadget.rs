@@ -60,8 +60,7 @@ impl Parameters {
             return None;
         }
         let touched = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
-        let touched =
-            touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
+        let touched = touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
         let free = Modulus::of_range(0..self.unit_count()).without(touched);
         let noise = self.gadget_noise(modulus, group);
         let base = self.gadget_noise(self.top(), 1).scaled(-self.log2(self.specials()));

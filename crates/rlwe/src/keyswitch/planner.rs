@@ -38,9 +38,15 @@ impl Context {
             if parameters.specials().is_one() {
                 return Err(no_specials());
             }
-            if parameters.gadget(modulus, gadget.group()) != Some(gadget) && parameters.base_gadget() != gadget {
+            if parameters.gadget(modulus, gadget.group()) != Some(gadget)
+                && parameters.base_gadget() != gadget
+            {
                 let need = "a gadget for this modulus is needed";
-                return Err(RlweError::Modulus { operation: "switch keys", have: modulus.limb_count(), need });
+                return Err(RlweError::Modulus {
+                    operation: "switch keys",
+                    have: modulus.limb_count(),
+                    need,
+                });
             }
             Ok(Decomposition::new(self, modulus, gadget))
         })

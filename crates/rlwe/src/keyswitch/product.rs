@@ -104,10 +104,20 @@ impl<'a> Product<'a> {
                 wide.inner_product_lifted(acc0, acc1, &pairs, self.key.limb(position));
             }
             Some(expanded) => {
-                wide.inner_product(acc0, acc1, &pairs(&plan.digits, Digit::groups, limb), expanded.limb(position));
+                wide.inner_product(
+                    acc0,
+                    acc1,
+                    &pairs(&plan.digits, Digit::groups, limb),
+                    expanded.limb(position),
+                );
             }
             None => {
-                wide.inner_product(acc0, acc1, &pairs(&plan.digits, Digit::blocks, limb), self.key.limb(position));
+                wide.inner_product(
+                    acc0,
+                    acc1,
+                    &pairs(&plan.digits, Digit::blocks, limb),
+                    self.key.limb(position),
+                );
             }
         }
         let elementwise = context.ring_at(plan.extended, position).elementwise();
@@ -144,7 +154,9 @@ impl<'a> Product<'a> {
     /// What is added to a part, if it has a limb at `position`, and the number of that.
     fn added(&self, part: usize, position: usize) -> Option<(&'a Poly, usize)> {
         let modulus = self.decomposed.modulus;
-        self.added[part].filter(|_| modulus.contains(position)).map(|added| (added, modulus.limb_of(position)))
+        self.added[part]
+            .filter(|_| modulus.contains(position))
+            .map(|added| (added, modulus.limb_of(position)))
     }
 }
 

@@ -1,0 +1,286 @@
+//! The gadgets that one key gives (LAKS), at every modulus: noise, the paper's bound, transforms, domains, memory.
+
+mod common;
+
+use common::{coefficients, insecure, insecure_grafted, log2_std, polynomial};
+use hippocrene_ring::{
+    Domain, Poly,
+    automorphism::galois_element_of_rotation,
+    sample::{SIGMA, Sampler, Seed},
+};
+use hippocrene_rlwe::{
+    Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, Noise, PreparedEvaluationKeys,
+    SecretKey, Sprout,
+};
+use num_bigint::BigInt;
+
+const LOG_DEGREE: u32 = 10;
+
+/// One rotation key, by which the secret `s' = s(X^(1/g))` is known too.
+struct Setup {
+    context: Context,
+    secret: SecretKey,
+    keys: PreparedEvaluationKeys,
+    element: usize,
+}
+
+impl Setup {
+    fn new(context: Context) -> Self {
+        let element = galois_element_of_rotation(context.degree(), 1);
+        let secret = SecretKey::generate(&context).unwrap();
+        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+        keys.add_rotations(&context, &secret, [1]).unwrap();
+        let keys = keys.prepare(&context).unwrap();
+        Setup { context, secret, keys, element }
+    }
+
+    /// Simple chains with every unit a block of its own (the finest gadget) and with blocks of two, and grafted ones.
+    fn all() -> [Setup; 4] {
+        let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
+        [
+            insecure(LOG_DEGREE, 11, 1, 11),
+            insecure(LOG_DEGREE, 11, 2, 6),
+            insecure_grafted(LOG_DEGREE, 7, 1, 8, sprout.clone()),
+            insecure_grafted(LOG_DEGREE, 8, 2, 4, sprout),
+        ]
+        .map(Setup::new)
+    }
+
+    fn moduli(&self) -> Vec<Modulus> {
+        let parameters = self.context.parameters();
+        let (units, top) = (parameters.unit_count(), parameters.top());
+        let mut moduli: Vec<Modulus> = (1..=units).map(|l| Modulus::of_range(0..l)).collect();
+        if !top.sprout().is_one() {
+            let parts = [Modulus::of_sprout(1, 0), Modulus::of_sprout(2, 5), top.sprout()];
+            let more = moduli.iter().flat_map(|m| parts.map(|part| m.lcm(part)));
+            moduli = moduli.iter().copied().chain(more).collect();
+        }
+        moduli
+    }
+
+    fn uniform(&self, modulus: Modulus, seed: u8) -> Poly {
+        let mut poly = self.context.zero(modulus, Domain::Evaluation);
+        for (k, ring) in self.context.rings(modulus).enumerate() {
+            let mut sampler = Sampler::new(&Seed::from_bytes([seed; 32]), k as u64);
+            sampler.uniform(ring.modulus(), poly.limb_mut(k));
+        }
+        poly
+    }
+
+    /// Switches the keys of `c`, with a gadget, and adds `added`.
+    fn switch(
+        &self,
+        c: &Poly,
+        modulus: Modulus,
+        gadget: Gadget,
+        added: [Option<&Poly>; 2],
+        destination: &Destination<'_>,
+    ) -> [Poly; 2] {
+        let key = self.keys.galois(self.element).unwrap();
+        let decomposed = self.context.decompose_with(c, modulus, gadget).unwrap();
+        let mut out = [0, 1].map(|_| self.context.zero(destination.modulus, destination.domain));
+        let [out0, out1] = &mut out;
+        self.context.switch_keys_into([out0, out1], &decomposed, key, added, destination).unwrap();
+        out
+    }
+
+    /// The error of a switch that ended modulo `modulus` itself: `out0 + out1 s' - c s` in coefficients, as the key leads from `s` to
+    /// `s' = s(X^(1/g))`.
+    fn error(&self, c: &Poly, modulus: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
+        let Setup { context, secret, element, .. } = self;
+        let automorphism = context.automorphism(*element).unwrap();
+        let rotated = |poly: &Poly| {
+            let mut out = context.zero(modulus, Domain::Evaluation);
+            for (k, ring) in context.rings(modulus).enumerate() {
+                ring.apply_automorphism(&automorphism, Domain::Evaluation, out.limb_mut(k), poly.limb(k));
+            }
+            out
+        };
+        let decrypted = |parts: Vec<Poly>| {
+            let key = secret.fingerprint();
+            let ciphertext = Ciphertext::from_parts(context, parts, modulus, Noise::NONE, key).unwrap();
+            let mut poly = secret.decrypt(context, &ciphertext).unwrap();
+            context.to_evaluation(&mut poly, modulus);
+            poly
+        };
+        let expected = rotated(&decrypted(vec![context.zero(modulus, Domain::Evaluation), c.clone()]));
+        let mut error = decrypted(out.iter().map(rotated).collect());
+        for (k, ring) in context.rings(modulus).enumerate() {
+            ring.elementwise().sub_assign(error.limb_mut(k), expected.limb(k));
+        }
+        coefficients(context, &error, modulus)
+    }
+}
+
+/// At every modulus every gadget has a special modulus of its own and no more noise than the base gadget at the top; what is measured
+/// is what is estimated; and keys coalesced ahead give the same bits as sums taken on the fly.
+#[test]
+fn every_gadget_at_every_modulus_has_the_noise_it_states() {
+    for setup in Setup::all() {
+        let (context, parameters) = (&setup.context, setup.context.parameters());
+        let top = parameters.top();
+        let limit = context.key_switch_noise_with(top, parameters.base_gadget(), top, 1).unwrap().log2_std();
+        let mut largest = 1;
+        for modulus in setup.moduli() {
+            let c = setup.uniform(modulus, 5);
+            let gadgets = parameters.gadgets(modulus);
+            assert_eq!(gadgets[0].group(), 1);
+            largest = gadgets.iter().map(Gadget::group).fold(largest, usize::max);
+            assert!(gadgets.contains(&context.gadget(modulus).unwrap()));
+            for gadget in gadgets.into_iter().chain([parameters.base_gadget()]) {
+                assert!(gadget.specials().gcd(modulus).is_one());
+                let destination = Destination::new(modulus);
+                let out = setup.switch(&c, modulus, gadget, [None, None], &destination);
+                let measured = log2_std(&setup.error(&c, modulus, &out));
+                let estimated =
+                    context.key_switch_noise_with(modulus, gadget, modulus, 1).unwrap().log2_std();
+                assert!(
+                    (measured - estimated).abs() < 1.5f64.log2(),
+                    "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"
+                );
+                assert!(estimated <= limit + 0.2, "{gadget:?} at {modulus:?}: 2^{estimated} over 2^{limit}");
+                context.set_key_memory(0);
+                assert_eq!(out, setup.switch(&c, modulus, gadget, [None, None], &destination));
+                context.set_key_memory(1 << 30);
+            }
+        }
+        assert!(largest >= 4, "coalesced by {largest}");
+    }
+}
+
+/// LAKS 4.3: `3/2 + N/2 (|s| + L |e| max D / P')`, with errors up to `E = 12 sigma`.
+#[test]
+fn errors_stay_below_the_bound_of_the_paper() {
+    let setup = Setup::new(insecure(LOG_DEGREE, 11, 1, 11));
+    let (context, parameters) = (&setup.context, setup.context.parameters());
+    let half = context.degree() as f64 / 2.0;
+    for modulus in setup.moduli() {
+        for gadget in parameters.gadgets(modulus) {
+            let c = setup.uniform(modulus, 6);
+            let out = setup.switch(&c, modulus, gadget, [None, None], &Destination::new(modulus));
+            let errors = setup.error(&c, modulus, &out);
+            let largest = errors.iter().map(|e| e.magnitude().bits()).max().unwrap();
+            let digit = gadget.group() as f64 * 40.0;
+            let ratio = (digit - parameters.log2(gadget.specials())).exp2();
+            let bound = 1.5 + half * (1.0 + parameters.unit_count() as f64 * 12.0 * SIGMA * ratio);
+            assert!((largest as f64) <= bound.log2() + 1.0, "{gadget:?}: {largest} bits, bound {bound}");
+        }
+    }
+}
+
+/// MG23 3.1: whatever the domains of `c`, of what is added and of the result, the same polynomials come out, and `(omega + 2)(l + k)` transforms
+/// are enough (two more for each polynomial in coefficients where the sprout has odd primes).
+#[test]
+fn every_combination_of_domains_takes_the_same_transforms() {
+    for setup in Setup::all() {
+        let (context, parameters) = (&setup.context, setup.context.parameters());
+        for modulus in setup.moduli().into_iter().step_by(3) {
+            let [c, x, y] = [7, 8, 9].map(|seed| setup.uniform(modulus, seed));
+            let in_coefficients = |poly: &Poly| {
+                let mut poly = poly.clone();
+                context.to_coefficient(&mut poly, modulus);
+                poly
+            };
+            for gadget in parameters.gadgets(modulus) {
+                // To the modulus itself, to the smaller one of a rescale, and to one that keeps the special modulus.
+                let smaller = Modulus::of_range(0..1);
+                for to in [modulus, smaller, modulus.lcm(gadget.specials())] {
+                    let expected =
+                        setup.switch(&c, modulus, gadget, [Some(&x), Some(&y)], &Destination::new(to));
+                    for choice in 0..16 {
+                        let pick = |bit: u32, poly: &Poly| match choice >> bit & 1 {
+                            0 => poly.clone(),
+                            _ => in_coefficients(poly),
+                        };
+                        let (c, x, y) = (pick(0, &c), pick(1, &x), pick(2, &y));
+                        let domain = [Domain::Evaluation, Domain::Coefficient][choice >> 3];
+                        let destination = Destination { domain, ..Destination::new(to) };
+                        let before = context.transforms();
+                        let mut out = setup.switch(&c, modulus, gadget, [Some(&x), Some(&y)], &destination);
+                        let took = context.transforms() - before;
+                        for out in &mut out {
+                            assert_eq!(out.domain(), domain);
+                            context.to_evaluation(out, to);
+                        }
+                        assert_eq!(out, expected, "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}");
+                        if to == modulus && modulus.sprout().is_one() {
+                            let limbs = modulus.limb_count() + gadget.specials().limb_count();
+                            let digits = modulus.limb_count().div_ceil(gadget_limbs(parameters, gadget));
+                            assert_eq!(took as usize, (digits + 2) * limbs, "{gadget:?}, {choice:04b}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The units in a full digit of a gadget on a simple chain; grafted ones have the sprout in the first block.
+fn gadget_limbs(parameters: &hippocrene_rlwe::Parameters, gadget: Gadget) -> usize {
+    let (_, block) = parameters.digits(parameters.top()).nth(1).unwrap();
+    gadget.group() * block.words().limb_count()
+}
+
+/// Keys are dropped when there is no room, the least recently used first, and when the key they come from is gone.
+#[test]
+fn coalesced_keys_keep_to_their_memory() {
+    let Setup { context, secret, keys, element } = Setup::new(insecure(LOG_DEGREE, 11, 1, 11));
+    let parameters = context.parameters();
+    let modulus = Modulus::of_range(0..4);
+    let c = polynomial(&context, &vec![BigInt::from(1); context.degree()], modulus);
+    let switch = |keys: &PreparedEvaluationKeys, group: usize| {
+        let gadget = parameters.gadget(modulus, group).unwrap();
+        let decomposed = context.decompose_with(&c, modulus, gadget).unwrap();
+        let mut out = [0, 1].map(|_| context.zero(modulus, Domain::Evaluation));
+        let [out0, out1] = &mut out;
+        let key = keys.galois(element).unwrap();
+        context
+            .switch_keys_into([out0, out1], &decomposed, key, [None, None], &Destination::new(modulus))
+            .unwrap();
+        out
+    };
+    let base = keys.galois(element).unwrap().bytes();
+    assert_eq!(context.key_memory(), (0, hippocrene_rlwe::DEFAULT_KEY_MEMORY));
+    switch(&keys, 1);
+    assert_eq!(context.key_memory().0, 0, "the base key serves its own gadget");
+    let first = switch(&keys, 2);
+    let two = context.key_memory().0;
+    assert!(two > base * 6 / 11 - base / 50 && two < base * 6 / 11 + base / 50, "{two} of {base}");
+    let second = switch(&keys, 4);
+    let four = context.key_memory().0 - two;
+    assert!(four < two && two + four < base);
+    // Room for either.
+    context.set_key_memory(two);
+    assert_eq!(context.key_memory(), (four, two));
+    assert_eq!(switch(&keys, 2), first);
+    assert_eq!(context.key_memory(), (two, two));
+    assert_eq!(switch(&keys, 4), second);
+    assert_eq!(context.key_memory(), (four, two));
+    // A copy of the keys is the same key, another key is not.
+    switch(&keys.clone(), 4);
+    assert_eq!(context.key_memory().0, four);
+    context.set_key_memory(1 << 30);
+    let mut others = EvaluationKeys::empty(&context, secret.fingerprint());
+    others.add_rotations(&context, &secret, [1]).unwrap();
+    let others = others.prepare(&context).unwrap();
+    switch(&others, 2);
+    assert_eq!(context.key_memory().0, two + four);
+    drop(keys);
+    switch(&others, 4);
+    assert_eq!(context.key_memory().0, two + four, "what belongs to a key that is gone is dropped");
+}
+
+#[test]
+fn gadgets_that_do_not_fit_are_refused() {
+    let setup = Setup::new(insecure(LOG_DEGREE, 11, 1, 11));
+    let (context, parameters) = (&setup.context, setup.context.parameters());
+    let (low, high) = (Modulus::of_range(0..4), Modulus::of_range(0..10));
+    assert_eq!(parameters.gadget(low, 0), None);
+    assert_eq!(parameters.gadget(parameters.top(), 2), None, "there is one special, and no unit is unused");
+    let gadget = parameters.gadget(low, 4).unwrap();
+    let c = setup.uniform(high, 1);
+    let error = context.decompose_with(&c, high, gadget).unwrap_err().to_string();
+    assert!(error.contains("switch keys") && error.contains("gadget"), "{error}");
+    let outside = setup.uniform(parameters.full(), 1);
+    assert!(context.decompose(&outside, parameters.full()).is_err());
+}
