@@ -1,7 +1,7 @@
 //! Every elementwise operation of every kernel against one-line definitions by division.
 
 use hippocrene_ring::{
-    Kernel,
+    Kernel, Threads,
     arith::{centred, mul_mod, signed_mod},
     elementwise::{Elementwise, KeyLimb},
     primes::{ntt_primes_above, ntt_primes_below},
@@ -309,6 +309,38 @@ fn gathered_keys_give_the_same() {
             assert_eq!(products(&keys), apart);
             KeyLimb::gather(&mut keys[1..]);
             assert_eq!(products(&keys), apart);
+        }
+    }
+}
+
+/// The limbs of a key coalesced together are those coalesced one by one, for every number of threads.
+#[test]
+fn keys_are_coalesced_limb_by_limb() {
+    for kernel in Kernel::supported() {
+        let moduli = [65537, ntt_primes_below(48, 16).next().unwrap(), (1 << 61) - 1];
+        let rings = moduli.map(|q| Elementwise::new(q, kernel));
+        let mut words = Words(1);
+        let keys: Vec<KeyLimb> = rings
+            .iter()
+            .map(|e| {
+                let digits: Vec<_> =
+                    (0..5).map(|_| [(); 2].map(|()| words.vector(24, e.modulus()))).collect();
+                e.prepare_key(&digits.iter().map(|[b, a]| (&b[..], &a[..])).collect::<Vec<_>>())
+            })
+            .collect();
+        let (groups, limbs) = ([&[0, 3][..], &[1, 2, 4]], rings.iter().zip(&keys).collect::<Vec<_>>());
+        for threads in [Threads::single(), Threads::new(2).unwrap()] {
+            let together = KeyLimb::coalesce(&limbs, &groups, &threads);
+            assert_eq!(together.len(), limbs.len());
+            for ((e, key), together) in limbs.iter().zip(&together) {
+                let (x, y) = (words.vector(24, e.modulus()), words.vector(24, e.modulus()));
+                let product = |key: &KeyLimb| {
+                    let mut acc = (vec![0; 24], vec![0; 24]);
+                    e.inner_product(&mut acc.0, &mut acc.1, &[(0, &x), (1, &y)], key);
+                    acc
+                };
+                assert_eq!(product(together), product(&e.coalesce_key(key, &groups)));
+            }
         }
     }
 }

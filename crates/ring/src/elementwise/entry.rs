@@ -3,6 +3,8 @@
 //! A function with target features cannot be `#[inline(always)]`, so the features stand here, on the outermost functions
 //! only, and everything below is inlined into them.
 
+use std::mem::MaybeUninit;
+
 use super::{Scalar, key::KeyLimb, lanes::Lanes, ops};
 
 /// A module of entry functions for the given target features.
@@ -36,7 +38,7 @@ macro_rules! entries {
                 reduce(out: &mut [u64], a: &[u64]);
                 from_signed(out: &mut [u64], a: &[i64]);
                 reduce_centred(out: &mut [u64], a: &[u64], from: u64);
-                coalesce_key(out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]);
+                coalesce_key(out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
             );
         }

@@ -1,11 +1,14 @@
 //! Switching keys in the shape in which inner products read them.
 
-use std::sync::Arc;
+use std::{mem::MaybeUninit, sync::Arc};
 
 use aligned_vec::{AVec, ConstAlign};
 
-use super::lanes::{KeyWord, Lanes};
-use crate::memory::advise_huge_pages;
+use super::{
+    Elementwise,
+    lanes::{KeyWord, Lanes},
+};
+use crate::{memory::advise_huge_pages, threads::Threads};
 
 /// One limb of a switching key, prepared by [`super::Elementwise::prepare_key`]: for each digit `d` the pair `(b_d, a_d)`.
 ///
@@ -53,12 +56,41 @@ impl KeyLimb {
         KeyLimb { digits, parts: 1, length, lanes: L::LANES, word: L::KEY_WORD, start: 0, stride, memory }
     }
 
-    /// A key like this one with `digits` digits, whose bytes `fill` writes over zeros.
-    pub(super) fn with_digits(&self, digits: usize, fill: impl FnOnce(&mut [u8])) -> Self {
-        let mut memory = allocate(digits * self.stride + PADDING);
-        memory.resize(digits * self.stride + PADDING, 0);
-        fill(&mut memory[..digits * self.stride]);
-        KeyLimb { digits, start: 0, memory: Arc::new(memory), ..*self }
+    /// The key whose limbs are those that [`Elementwise::coalesce_key`] gives of these limbs of one key, gathered as [`KeyLimb::gather`] does
+    /// but without a copy: it takes the time of reading the old key and writing the new one.
+    ///
+    /// # Panics
+    /// As `coalesce_key`.
+    pub fn coalesce(
+        limbs: &[(&Elementwise, &KeyLimb)],
+        groups: &[&[usize]],
+        threads: &Threads,
+    ) -> Vec<KeyLimb> {
+        let sizes: Vec<usize> = limbs.iter().map(|(_, limb)| groups.len() * limb.stride).collect();
+        let total = sizes.iter().sum::<usize>();
+        let mut memory = allocate(total + PADDING);
+        // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything.
+        let mut rest = unsafe {
+            std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total + PADDING)
+        };
+        let mut pieces: Vec<&mut [MaybeUninit<u8>]> = sizes
+            .iter()
+            .map(|size| rest.split_off_mut(..*size).expect("the pieces add up to the total"))
+            .collect();
+        rest.fill(MaybeUninit::new(0));
+        threads.for_each_mut(&mut pieces, |k, out| limbs[k].0.coalesce_into(out, limbs[k].1, groups));
+        // SAFETY: the pieces, and the padding after them, have been written.
+        unsafe { memory.set_len(total + PADDING) };
+        let (memory, mut start) = (Arc::new(memory), 0);
+        limbs
+            .iter()
+            .zip(sizes)
+            .map(|((_, limb), size)| {
+                let limb = KeyLimb { digits: groups.len(), start, memory: Arc::clone(&memory), ..**limb };
+                start += size;
+                limb
+            })
+            .collect()
     }
 
     /// The key whose parts, one after the other, are these, which have one shape.

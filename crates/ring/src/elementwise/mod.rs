@@ -33,10 +33,13 @@ mod scalar;
 #[cfg(target_arch = "x86_64")]
 mod word61;
 
+use std::mem::MaybeUninit;
+
 use crate::{
     Kernel,
     arith::{inv64, pow_mod},
     power_of_two::PowerOfTwo,
+    threads::Threads,
 };
 #[cfg(target_arch = "x86_64")]
 use {avx2::F64, ifma::Ifma, word61::Word61};
@@ -331,7 +334,12 @@ impl Elementwise {
     /// When `q` is a power of two (the sum of several centred numbers modulo it would be too large for its products), a group is empty, the key lacks
     /// a digit, or another kernel prepared it.
     pub fn coalesce_key(&self, key: &KeyLimb, groups: &[&[usize]]) -> KeyLimb {
-        key.with_digits(groups.len(), |out| run!(self, products, coalesce_key(out, key, groups)))
+        KeyLimb::coalesce(&[(self, key)], groups, &Threads::single()).swap_remove(0)
+    }
+
+    /// The digits of [`Elementwise::coalesce_key`] as they are stored; all of `out` is written.
+    fn coalesce_into(&self, out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]) {
+        run!(self, products, coalesce_key(out, key, groups));
     }
 
     /// `acc0 = sum x b_d` and `acc1 = sum x a_d` over the pairs `(d, x)` of `digits`, each `x` lazily reduced. Up to 64 pairs

@@ -3,6 +3,8 @@
 //! Every operation checks that its slices have one length, a multiple of the vector length, and then moves through them
 //! vector by vector.
 
+use std::mem::MaybeUninit;
+
 use super::{Scalar, key::KeyLimb, lanes::Lanes};
 
 /// For every vector position: loads the inputs under their own names, evaluates the expression (an array with one vector
@@ -161,9 +163,9 @@ pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u
     });
 }
 
-/// See [`super::Elementwise::coalesce_key`]; `out` are the digits of the sum, as they are stored.
+/// See [`KeyLimb::coalesce`]: writes all of `out`, the digits of the sum as they are stored.
 #[inline(always)]
-pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [u8], key: &KeyLimb, groups: &[&[usize]]) {
+pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]) {
     assert!(
         groups.iter().all(|group| !group.is_empty() && group.iter().all(|&d| d < key.stored_digits())),
         "digits that are coalesced are among the {} of their key",
@@ -182,9 +184,10 @@ pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [u8], key: &KeyLimb, groups
                 sum = l.add_keys(sum, unsafe { L::load_key(key.digit(*d).add(at)) });
             }
             // SAFETY: `at + step <= width`, which is within the stride.
-            unsafe { L::store_key(out.as_mut_ptr().add(at), sum) };
+            unsafe { L::store_key(out.as_mut_ptr().cast::<u8>().add(at), sum) };
             at += step;
         }
+        out[width..].fill(MaybeUninit::new(0));
     }
 }
 

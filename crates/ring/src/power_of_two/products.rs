@@ -11,7 +11,7 @@
 //! depend on the choice. The residues of the sum become words modulo `2^e` by an exact base conversion; to leave room for its rounding,
 //! `d` is counted for `(1 - 2^-32) G`.
 
-use std::{ops::RangeInclusive, sync::Arc};
+use std::{mem::MaybeUninit, ops::RangeInclusive, sync::Arc};
 
 use num_bigint::BigUint;
 
@@ -272,7 +272,7 @@ impl Products {
     }
 
     /// The sum of several digits of a key, each of centred numbers, can be larger than sums of products leave room for.
-    pub(crate) fn coalesce_key(&self, _: &mut [u8], _: &KeyLimb, _: &[&[usize]]) {
+    pub(crate) fn coalesce_key(&self, _: &mut [MaybeUninit<u8>], _: &KeyLimb, _: &[&[usize]]) {
         panic!("digits of a key modulo 2^{} are not coalesced", self.words.exponent());
     }
 
