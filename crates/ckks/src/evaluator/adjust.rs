@@ -167,10 +167,11 @@ impl Evaluator {
         }
         let [mut a, mut b] = out;
         let difference = a.scale().relative_difference(b.scale());
-        let off = if precise(&a) <= precise(&b) { &mut a } else { &mut b };
+        // The less precise one is said to have the scale of the other.
+        let (off, scale) = if precise(&a) <= precise(&b) { (&mut a, b.scale()) } else { (&mut b, a.scale()) };
         let noise = off.inner().noise().plus(Self::message(off).scaled(difference.log2()));
         off.inner_mut().set_noise(noise);
-        a.set_meta(b.scale(), a.slots(), a.bound());
+        off.set_meta(scale, off.slots(), off.bound());
         Ok((a, b))
     }
 }
