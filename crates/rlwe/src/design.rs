@@ -78,21 +78,19 @@ pub fn design(request: &Request) -> Result<Design, RlweError> {
             continue;
         }
         let left = (f64::from(limit) - sprout_bits - f64::from(needed)).floor();
-        for specials in 1..=MAX_FACTORS as u32 - count {
-            let p = left.min(f64::from(specials * word));
-            let Some(gadget_rank) = digits(sprout_bits, &units, p - f64::from(*margin)) else { continue };
-            let candidate = Design {
-                log_degree: *log_degree,
-                secret: *secret,
-                sprout: sprout.clone(),
-                units: units.clone(),
-                specials: spread(p as u32, specials),
-                gadget_rank,
-            };
-            let cost = (candidate.transforms(), candidate.words());
-            if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, candidate));
-            }
+        let sizes: Vec<f64> = units.iter().map(|bits| f64::from(*bits)).collect();
+        let Some(division) = divide(sprout, &sizes, left, *word, f64::from(*margin)) else { continue };
+        let candidate = Design {
+            log_degree: *log_degree,
+            secret: *secret,
+            sprout: sprout.clone(),
+            units,
+            specials: division.specials,
+            gadget_rank: division.gadget_rank,
+        };
+        let cost = (candidate.transforms(), candidate.words());
+        if best.as_ref().is_none_or(|(least, _)| cost < *least) {
+            best = Some((cost, candidate));
         }
     }
     best.map(|(_, design)| design).ok_or_else(|| RlweError::Parameters {
@@ -101,6 +99,32 @@ pub fn design(request: &Request) -> Result<Design, RlweError> {
              log2(PQ) = {limit}"
         ),
     })
+}
+
+/// What goes with given units: the sizes of the specials in bits, and the gadget rank.
+#[derive(Debug)]
+pub(crate) struct Division {
+    pub(crate) specials: Vec<u32>,
+    pub(crate) gadget_rank: usize,
+}
+
+/// The division of the rule for units of these sizes: `P` has at most `left` bits, in words of at most `word`, and exceeds the digits by `margin` bits. Of
+/// those with the fewest transforms it is the one of the fewest specials.
+pub(crate) fn divide(sprout: &Sprout, units: &[f64], left: f64, word: u32, margin: f64) -> Option<Division> {
+    let odd = (sprout.odd_product(u8::MAX) as f64).log2();
+    let limbs = units.len() + usize::from(!sprout.primes.is_empty());
+    let most = MAX_FACTORS.saturating_sub(units.len()) as u32;
+    let divisions = (1..=most).filter_map(|specials| {
+        let p = left.min(f64::from(specials * word));
+        let gadget_rank = digits(odd + f64::from(sprout.two), units, p - margin)?;
+        Some(Division { specials: spread(p as u32, specials), gadget_rank })
+    });
+    divisions.min_by_key(|division| transforms(division.gadget_rank, limbs, division.specials.len()))
+}
+
+/// The transforms of a key switch, `(dnum + 2) (L + K)` (MG23).
+fn transforms(gadget_rank: usize, limbs: usize, specials: usize) -> usize {
+    (gadget_rank + 2) * (limbs + specials)
 }
 
 impl Design {
@@ -116,7 +140,7 @@ impl Design {
 
     /// The transforms of a key switch of a fresh ciphertext: `(dnum + 2) (L + K)` (MG23).
     pub fn transforms(&self) -> usize {
-        (self.gadget_rank + 2) * (self.fresh_limbs() + self.specials.len())
+        transforms(self.gadget_rank, self.fresh_limbs(), self.specials.len())
     }
 
     /// The parameter set, with the largest primes of these sizes: the specials first, so that `P` is not below a digit of as many primes.
@@ -133,27 +157,31 @@ impl Design {
                 ),
             });
         }
-        let mut pools = BTreeMap::new();
-        for bits in specials.iter().chain(units) {
-            *pools.entry(*bits).or_insert(0) += 1;
-        }
-        let pools = pools.into_iter().map(|(bits, count)| {
-            Ok((bits, primes::ntt_primes(bits, 1 << log_degree, count, &sprout.primes)?.into_iter()))
-        });
-        let mut pools = pools.collect::<Result<BTreeMap<_, _>, RlweError>>()?;
-        let mut take = |sizes: &[u32]| -> Vec<u64> {
-            sizes.iter().filter_map(|bits| pools.get_mut(bits).and_then(Iterator::next)).collect()
-        };
-        let specials = take(specials);
+        let sizes: Vec<u32> = specials.iter().chain(units).copied().collect();
+        let mut specials_and_units = largest_primes(*log_degree, &sizes, &sprout.primes)?;
+        let units = specials_and_units.split_off(specials.len());
         Ok(ParametersLiteral {
             log_degree: *log_degree,
-            units: take(units),
-            specials,
+            units,
+            specials: specials_and_units,
             sprout: sprout.clone(),
             gadget_rank: *gadget_rank,
             secret: *secret,
         })
     }
+}
+
+/// The largest primes of these sizes in bits (2 to 61) that are 1 modulo `2^(log_degree + 1)`, each size from the largest down, and none of `avoid`.
+pub(crate) fn largest_primes(log_degree: u32, sizes: &[u32], avoid: &[u64]) -> Result<Vec<u64>, RlweError> {
+    let mut pools = BTreeMap::new();
+    for bits in sizes {
+        *pools.entry(*bits).or_insert(0) += 1;
+    }
+    let pools = pools.into_iter().map(|(bits, count)| {
+        Ok((bits, primes::ntt_primes(bits, 1 << log_degree, count, avoid)?.into_iter()))
+    });
+    let mut pools = pools.collect::<Result<BTreeMap<_, _>, RlweError>>()?;
+    Ok(sizes.iter().filter_map(|bits| pools.get_mut(bits).and_then(Iterator::next)).collect())
 }
 
 /// `total` in `count` parts that differ by at most one, evenly: every run of parts is within one of its share.
@@ -162,10 +190,10 @@ fn spread(total: u32, count: u32) -> Vec<u32> {
 }
 
 /// How many digits below `2^cap` the sprout and the units make up, blocks of neighbours with the sprout in the first; `None` if one is larger.
-fn digits(sprout: f64, units: &[u32], cap: f64) -> Option<usize> {
+fn digits(sprout: f64, units: &[f64], cap: f64) -> Option<usize> {
     let mut sum = sprout;
     let mut blocks = 1;
-    for bits in units.iter().map(|bits| f64::from(*bits)) {
+    for bits in units {
         if sum > 0.0 && sum + bits > cap {
             blocks += 1;
             sum = 0.0;

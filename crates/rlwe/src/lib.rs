@@ -15,6 +15,7 @@ mod modulus;
 pub mod noise;
 mod ops;
 mod parameters;
+mod second;
 pub mod security;
 mod sprout;
 mod switch;
@@ -26,8 +27,8 @@ pub use context::Context;
 pub use error::RlweError;
 pub use fingerprint::Fingerprint;
 pub use keys::{
-    EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PublicKey, SecretKey,
-    SwitchingKey, expand_uniform,
+    EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PreparedTransferKey, PublicKey,
+    SecretKey, SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget};
 pub use modulus::{MAX_FACTORS, Modulus};

@@ -5,9 +5,11 @@ mod public;
 pub(crate) mod secret;
 mod size;
 mod switching;
+mod transfer;
 
 pub use galois::{EvaluationKeys, PreparedEvaluationKeys};
 pub use public::PublicKey;
 pub use secret::{SecretKey, expand_uniform};
 pub use size::KeySize;
 pub use switching::{PreparedSwitchingKey, SwitchingKey};
+pub use transfer::{PreparedTransferKey, TransferKey};
