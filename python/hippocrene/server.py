@@ -62,14 +62,20 @@ _at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_pre
 
 
 class Server:
-    """Evaluation keys made ready for computing, on `threads` threads."""
+    """Evaluation keys made ready for computing, on `threads` threads.
+
+    `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB where nothing
+    is said. Results do not depend on it.
+    """
 
     __slots__ = ("_own",)
 
-    def __init__(self, keys: EvaluationKeys, *, threads: int = 1) -> None:
+    def __init__(self, keys: EvaluationKeys, *, threads: int = 1, key_memory: int | None = None) -> None:
         if not isinstance(keys, EvaluationKeys):
             raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
         self._own = _native.Server(keys._raw, threads)
+        if key_memory is not None:
+            self._own.set_key_memory(key_memory)
 
     @property
     def _raw(self) -> _native.Server:
@@ -88,6 +94,11 @@ class Server:
             yield self
         finally:
             _at_precision.reset(token)
+
+    @property
+    def key_memory(self) -> tuple[int, int]:
+        """How many bytes what is derived from the keys takes, and how many it may."""
+        return self._own.key_memory
 
     @property
     def fingerprint(self) -> str:

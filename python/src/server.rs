@@ -52,6 +52,15 @@ impl Server {
         self.0.key().to_string()
     }
 
+    fn set_key_memory(&self, bytes: usize) {
+        self.0.set_key_memory(bytes);
+    }
+
+    #[getter]
+    fn key_memory(&self) -> (usize, usize) {
+        self.0.key_memory()
+    }
+
     /// This server, with another precision of results.
     fn with_precision(&self, py: Python<'_>, bits: f64) -> PyResult<Self> {
         detached(py, || self.0.with_precision(bits).map(Self))

@@ -46,6 +46,23 @@ def test_one_server_serves_many_threads(client, server):
         np.testing.assert_allclose(client.decrypt(results[k]), array * array, atol=1e-4)
 
 
+def test_results_do_not_depend_on_key_memory(client, keys):
+    encrypted = client.encrypt(np.linspace(-1, 1, 20))
+
+    def compute(server):
+        # Far down, where digits are coalesced.
+        x = server.load(encrypted)
+        for _ in range(5):
+            x = x * x
+        return x.to_bytes()
+
+    without, plenty = hippocrene.Server(keys, key_memory=0), hippocrene.Server(keys)
+    assert compute(without) == compute(plenty)
+    assert without.key_memory == (0, 0)
+    used, limit = plenty.key_memory
+    assert 0 < used <= limit == 1 << 30
+
+
 def test_more_threads_give_the_same_result(client, keys, server):
     encrypted = client.encrypt(np.arange(20.0))
     both = [s.load(encrypted) for s in (server, hippocrene.Server(keys, threads=2))]

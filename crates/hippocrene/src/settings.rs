@@ -3,7 +3,7 @@
 use hippocrene_ckks::Scale;
 use hippocrene_rlwe::{
     Modulus, Noise, Parameters, SIGMA,
-    noise::{inner_product, rounding, secret_key_encryption},
+    noise::{rounding, secret_key_encryption},
 };
 
 use crate::Error;
@@ -136,9 +136,7 @@ impl Settings {
 fn overhead(parameters: &Parameters) -> f64 {
     // x y + x e_y + y e_x, with one and the same error in a square.
     let product = secret_key_encryption(SIGMA).scaled(1.0);
-    let digits = parameters.digits(parameters.top()).map(|(_, d)| parameters.log2(d));
-    let special = parameters.log2(parameters.specials());
-    let switched = inner_product(parameters.degree(), SIGMA, digits).scaled(-special);
+    let switched = parameters.largest_switching_noise();
     let rounded = rounding(parameters.secret_weight(), 1, 2);
     // One rounding in the rescale and one in the rotation.
     let error = [product, switched, rounded, rounded].into_iter().fold(Noise::NONE, Noise::plus);

@@ -67,6 +67,17 @@ impl Server {
         Ok(Server { precision: Some(precision), ..self.clone() })
     }
 
+    /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to switch keys faster (LAKS); 1 GiB where nothing is
+    /// said. It holds for all servers of this session. Results do not depend on it.
+    pub fn set_key_memory(&self, bytes: usize) {
+        self.session.context().rlwe().set_key_memory(bytes);
+    }
+
+    /// How many bytes of memory what is derived from keys takes, and how many it may.
+    pub fn key_memory(&self) -> (usize, usize) {
+        self.session.context().rlwe().key_memory()
+    }
+
     /// Settings and context.
     pub fn session(&self) -> &Session {
         &self.session

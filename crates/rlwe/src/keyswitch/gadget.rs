@@ -42,7 +42,7 @@ pub(crate) struct DigitShape {
     pub(crate) factors: Modulus,
 }
 
-/// By how many bits a gadget may exceed the noise of the base gadget: primes of one size differ.
+/// By how many bits a gadget may exceed the largest noise: primes of one size differ.
 const NOISE_TOLERANCE: f64 = 0.1;
 
 impl Parameters {
@@ -51,8 +51,17 @@ impl Parameters {
         Gadget { group: 1, specials: self.specials() }
     }
 
-    /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is one: its special modulus is the smallest for
-    /// which a key switch adds no more noise than the base gadget does at `Q_max`. It is made of specials, and where they do not suffice of units
+    /// The most noise that a key switch adds before the final rounding, whatever the modulus and the gadget: what the base gadget would add at `Q_max`
+    /// were its digits, of `l` limbs each, extended by fast base conversion (HK20), which makes their variance `l D^2 / 12`. They are extended exactly,
+    /// which leaves that much room for larger digits elsewhere.
+    pub fn largest_switching_noise(&self) -> Noise {
+        let digits = self.digits(self.top());
+        let digits = digits.map(|(_, d)| self.log2(d) + 0.5 * (d.limb_count() as f64).log2());
+        noise::inner_product(self.degree(), SIGMA, digits).scaled(-self.log2(self.specials()))
+    }
+
+    /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is one: its special modulus is the smallest that
+    /// keeps to [`Parameters::largest_switching_noise`]. It is made of specials, and where they do not suffice of units
     /// from the last on. These are not in `modulus`, nor in a group of blocks that shares a factor with it, so that the component of that
     /// group is 0 modulo `P'`.
     pub fn gadget(&self, modulus: Modulus, group: usize) -> Option<Gadget> {
@@ -63,8 +72,7 @@ impl Parameters {
         let touched = touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
         let free = Modulus::of_range(0..self.unit_count()).without(touched);
         let noise = self.gadget_noise(modulus, group);
-        let base = self.gadget_noise(self.top(), 1).scaled(-self.log2(self.specials()));
-        let limit = base.log2_std() + NOISE_TOLERANCE;
+        let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
         let mut specials = Modulus::ONE;
         for position in self.specials().factors().chain(free.factors().rev()) {
             specials = specials.lcm(Modulus::of_factor(position));
