@@ -81,6 +81,10 @@ fn additions(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
     out.copy_from_slice(&a);
     e.add_assign(&mut out, &b);
     prop_assert_eq!(&out, &sum);
+    let twice = expected([&a, &b], |[a, b]| a + b % 2 * q);
+    out.copy_from_slice(&twice);
+    e.add_lazy_assign(&mut out, &twice);
+    prop_assert_eq!(&out, &expected([&twice], |[x]| 2 * x % (2 * q)));
     e.sub(&mut out, &a, &b);
     prop_assert_eq!(&out, &difference);
     out.copy_from_slice(&a);

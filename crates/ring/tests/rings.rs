@@ -171,6 +171,9 @@ fn linear(case: &mut Case) {
     out.copy_from_slice(&a);
     e.add_assign(&mut out, &b);
     assert_eq!(out, sum);
+    out.copy_from_slice(&a);
+    e.add_lazy_assign(&mut out, &b);
+    assert_eq!(each(&out, &out, |x, _| x % q), sum);
     e.sub(&mut out, &a, &b);
     assert_eq!(out, difference);
     out.copy_from_slice(&a);

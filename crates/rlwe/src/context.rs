@@ -64,6 +64,8 @@ pub struct Context {
     pub(crate) decompositions: Cache<(Modulus, Gadget), Decomposition>,
     pub(crate) gadgets: Cache<Modulus, Gadget>,
     pub(crate) expanded: KeyStore,
+    /// Of the shared basis of double decompositions, by their primes.
+    pub(crate) shared: Cache<u64, ResidueRing>,
     pub(crate) transforms: AtomicU64,
     automorphisms: Cache<usize, Automorphism>,
 }
@@ -95,6 +97,7 @@ impl Context {
             decompositions: Cache::default(),
             gadgets: Cache::default(),
             expanded: KeyStore::default(),
+            shared: Cache::default(),
             transforms: AtomicU64::new(0),
             automorphisms: Cache::default(),
         })

@@ -30,7 +30,7 @@ pub use keys::{
     EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PreparedTransferKey, PublicKey,
     SecretKey, SwitchingKey, TransferKey, expand_uniform,
 };
-pub use keyswitch::{DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget};
+pub use keyswitch::{DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, Method};
 pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};

@@ -2,118 +2,15 @@
 
 mod common;
 
-use common::{coefficients, insecure, insecure_grafted, log2_std, polynomial};
-use hippocrene_ring::{
-    Domain, Poly,
-    automorphism::galois_element_of_rotation,
-    sample::{SIGMA, Sampler, Seed},
-};
+use common::{insecure, keyswitch::Setup, log2_std, polynomial};
+use hippocrene_ring::{Domain, Poly, sample::SIGMA};
 use hippocrene_rlwe::{
-    Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, Noise, PreparedEvaluationKeys,
-    SecretKey, Sprout, noise::rounding,
+    Destination, EvaluationKeys, Gadget, Modulus, PreparedEvaluationKeys, noise::rounding,
 };
 use num_bigint::BigInt;
 
-const LOG_DEGREE: u32 = 10;
-
-/// One rotation key, by which the secret `s' = s(X^(1/g))` is known too.
-struct Setup {
-    context: Context,
-    secret: SecretKey,
-    keys: PreparedEvaluationKeys,
-    element: usize,
-}
-
-impl Setup {
-    fn new(context: Context) -> Self {
-        let element = galois_element_of_rotation(context.degree(), 1);
-        let secret = SecretKey::generate(&context).unwrap();
-        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
-        keys.add_rotations(&context, &secret, [1]).unwrap();
-        let keys = keys.prepare(&context).unwrap();
-        Setup { context, secret, keys, element }
-    }
-
-    /// Simple chains with every unit a block of its own (the finest gadget) and with blocks of two, and grafted ones.
-    fn all() -> [Setup; 4] {
-        let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
-        [
-            insecure(LOG_DEGREE, 11, 1, 11),
-            insecure(LOG_DEGREE, 11, 2, 6),
-            insecure_grafted(LOG_DEGREE, 7, 1, 8, sprout.clone()),
-            insecure_grafted(LOG_DEGREE, 8, 2, 4, sprout),
-        ]
-        .map(Setup::new)
-    }
-
-    fn moduli(&self) -> Vec<Modulus> {
-        let parameters = self.context.parameters();
-        let (units, top) = (parameters.unit_count(), parameters.top());
-        let mut moduli: Vec<Modulus> = (1..=units).map(|l| Modulus::of_range(0..l)).collect();
-        if !top.sprout().is_one() {
-            let parts = [Modulus::of_sprout(1, 0), Modulus::of_sprout(2, 5), top.sprout()];
-            let more = moduli.iter().flat_map(|m| parts.map(|part| m.lcm(part)));
-            moduli = moduli.iter().copied().chain(more).collect();
-        }
-        moduli
-    }
-
-    fn uniform(&self, modulus: Modulus, seed: u8) -> Poly {
-        let mut poly = self.context.zero(modulus, Domain::Evaluation);
-        for (k, ring) in self.context.rings(modulus).enumerate() {
-            let mut sampler = Sampler::new(&Seed::from_bytes([seed; 32]), k as u64);
-            sampler.uniform(ring.modulus(), poly.limb_mut(k));
-        }
-        poly
-    }
-
-    /// Switches the keys of `c`, with a gadget, and adds `added`.
-    fn switch(
-        &self,
-        c: &Poly,
-        modulus: Modulus,
-        gadget: Gadget,
-        added: [Option<&Poly>; 2],
-        destination: &Destination<'_>,
-    ) -> [Poly; 2] {
-        let key = self.keys.galois(self.element).unwrap();
-        let decomposed = self.context.decompose_with(c, modulus, gadget).unwrap();
-        let mut out = [0, 1].map(|_| self.context.zero(destination.modulus, destination.domain));
-        let [out0, out1] = &mut out;
-        self.context.switch_keys_into([out0, out1], &decomposed, key, added, destination).unwrap();
-        out
-    }
-
-    /// The error of a switch that ended modulo `modulus` itself: `out0 + out1 s' - c s` in coefficients, as the key leads from `s` to
-    /// `s' = s(X^(1/g))`.
-    fn error(&self, c: &Poly, modulus: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
-        let Setup { context, secret, element, .. } = self;
-        let automorphism = context.automorphism(*element).unwrap();
-        let rotated = |poly: &Poly| {
-            let mut out = context.zero(modulus, Domain::Evaluation);
-            for (k, ring) in context.rings(modulus).enumerate() {
-                ring.apply_automorphism(&automorphism, Domain::Evaluation, out.limb_mut(k), poly.limb(k));
-            }
-            out
-        };
-        let decrypted = |parts: Vec<Poly>| {
-            let key = secret.fingerprint();
-            let ciphertext = Ciphertext::from_parts(context, parts, modulus, Noise::NONE, key).unwrap();
-            let mut poly = secret.decrypt(context, &ciphertext).unwrap();
-            context.to_evaluation(&mut poly, modulus);
-            poly
-        };
-        let expected = rotated(&decrypted(vec![context.zero(modulus, Domain::Evaluation), c.clone()]));
-        let mut error = decrypted(out.iter().map(rotated).collect());
-        for (k, ring) in context.rings(modulus).enumerate() {
-            ring.elementwise().sub_assign(error.limb_mut(k), expected.limb(k));
-        }
-        coefficients(context, &error, modulus)
-    }
-}
-
-/// At every modulus every gadget has a special modulus of its own and no more noise than the parameters allow; what is measured is what is
-/// estimated; and keys coalesced ahead give the same bits as sums taken on the fly.
+/// At every modulus every gadget has a special modulus of its own and no more noise than the base gadget at the top; what is measured
+/// is what is estimated; and keys coalesced ahead give the same bits as sums taken on the fly.
 #[test]
 fn every_gadget_at_every_modulus_has_the_noise_it_states() {
     for setup in Setup::all() {
@@ -151,7 +48,7 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
 /// LAKS 4.3: `3/2 + N/2 (|s| + L |e| max D / P')`, with errors up to `E = 12 sigma`.
 #[test]
 fn errors_stay_below_the_bound_of_the_paper() {
-    let setup = Setup::new(insecure(LOG_DEGREE, 11, 1, 11));
+    let setup = Setup::new(insecure(10, 11, 1, 11));
     let (context, parameters) = (&setup.context, setup.context.parameters());
     let half = context.degree() as f64 / 2.0;
     for modulus in setup.moduli() {
@@ -224,7 +121,7 @@ fn gadget_limbs(parameters: &hippocrene_rlwe::Parameters, gadget: Gadget) -> usi
 /// Keys are dropped when there is no room, the least recently used first, and when the key they come from is gone.
 #[test]
 fn coalesced_keys_keep_to_their_memory() {
-    let Setup { context, secret, keys, element } = Setup::new(insecure(LOG_DEGREE, 11, 1, 11));
+    let Setup { context, secret, keys, element } = Setup::new(insecure(10, 11, 1, 11));
     let parameters = context.parameters();
     let modulus = Modulus::of_range(0..4);
     let c = polynomial(&context, &vec![BigInt::from(1); context.degree()], modulus);
@@ -272,7 +169,7 @@ fn coalesced_keys_keep_to_their_memory() {
 
 #[test]
 fn gadgets_that_do_not_fit_are_refused() {
-    let setup = Setup::new(insecure(LOG_DEGREE, 11, 1, 11));
+    let setup = Setup::new(insecure(10, 11, 1, 11));
     let (context, parameters) = (&setup.context, setup.context.parameters());
     let (low, high) = (Modulus::of_range(0..4), Modulus::of_range(0..10));
     assert_eq!(parameters.gadget(low, 0), None);

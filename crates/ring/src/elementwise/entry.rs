@@ -16,6 +16,7 @@ macro_rules! entries {
 
             entries!(@functions $features,
                 add_assign(a: &mut [u64], b: &[u64]);
+                add_lazy_assign(a: &mut [u64], b: &[u64]);
                 sub_assign(a: &mut [u64], b: &[u64]);
                 sub_from_assign(a: &mut [u64], b: &[u64]);
                 neg_assign(a: &mut [u64]);

@@ -167,6 +167,11 @@ impl Elementwise {
         run!(self, words, add_assign(a, b));
     }
 
+    /// `a = a + b`, of numbers in `[0, 2q)` and to one. 3 / 3.
+    pub fn add_lazy_assign(&self, a: &mut [u64], b: &[u64]) {
+        run!(self, words, add_lazy_assign(a, b));
+    }
+
     /// `a = a - b`. 3 / 3.
     pub fn sub_assign(&self, a: &mut [u64], b: &[u64]) {
         run!(self, words, sub_assign(a, b));

@@ -42,6 +42,12 @@ pub(super) fn add_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
 }
 
 #[inline(always)]
+pub(super) fn add_lazy_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
+    let twice = L::splat(2 * l.modulus());
+    each!(L, (a, b) -> (a), [L::subtract_if_above(L::wrapping_add(a, b), twice)]);
+}
+
+#[inline(always)]
 pub(super) fn sub_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64]) {
     each!(L, (a, b) -> (a), [l.sub(a, b)]);
 }

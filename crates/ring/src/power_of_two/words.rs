@@ -98,6 +98,9 @@ impl Words {
         /// `a = a + b`.
         add_assign(w, a: &mut [u64], b: &[u64]) { each!(w, (a, b) -> a, a.wrapping_add(b)) }
 
+        /// `a = a + b`.
+        add_lazy_assign(w, a: &mut [u64], b: &[u64]) { each!(w, (a, b) -> a, a.wrapping_add(b)) }
+
         /// `a = a - b`.
         sub_assign(w, a: &mut [u64], b: &[u64]) { each!(w, (a, b) -> a, a.wrapping_sub(b)) }
 

@@ -23,6 +23,8 @@ pub struct Decomposed<'a> {
     coefficients: Scratch<'a>,
     /// What was extended at once.
     pub(crate) hoisted: Option<Hoisted<'a>>,
+    /// The same for the double decomposition, modulo the primes of the shared basis.
+    pub(crate) shared: Option<Scratch<'a>>,
 }
 
 /// Digits extended at once.
@@ -67,7 +69,7 @@ impl Context {
                 Domain::Coefficient => ring.elementwise().mul_scalar(limb, poly.limb(k), scalar),
             }
         });
-        Ok(Decomposed { plan, modulus, original: poly, coefficients, hoisted: None })
+        Ok(Decomposed { plan, modulus, original: poly, coefficients, hoisted: None, shared: None })
     }
 
     /// Decomposes `poly` for several key switches.
@@ -94,6 +96,10 @@ impl Context {
         gadget: Gadget,
     ) -> Result<Decomposed<'a>, RlweError> {
         let mut decomposed = self.decompose_with(poly, modulus, gadget)?;
+        if decomposed.plan.double.is_some() {
+            decomposed.shared = self.extend_to_shared_basis(&decomposed);
+            return Ok(decomposed);
+        }
         let mut others = ArrayVec::new();
         for digit in &decomposed.plan.digits {
             let inputs = decomposed.digit_coefficients(digit.factors);

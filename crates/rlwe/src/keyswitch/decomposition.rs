@@ -7,8 +7,8 @@ use hippocrene_ring::{
     ntt::InverseFactor,
 };
 
-use super::gadget::Gadget;
-use crate::{Context, Modulus, noise::Noise};
+use super::{double::Double, gadget::Gadget};
+use crate::{Context, Modulus, RlweError, noise::Noise};
 
 /// The constants of the decomposition of polynomials modulo one `Q` by one [`Gadget`].
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub(crate) struct Decomposition {
     pub(crate) factors: Option<Vec<Scalar>>,
     /// For each limb of `Q`: the special modulus `P'`.
     pub(crate) specials: Vec<Scalar>,
+    /// What the double decomposition needs beside, if that is the method.
+    pub(crate) double: Option<Double>,
 }
 
 /// One digit: the residues of `(P'/P) c` modulo a divisor `D` of `Q`, extended to the other positions of `P'Q`.
@@ -44,7 +46,7 @@ pub(crate) struct Digit {
 }
 
 impl Decomposition {
-    pub(crate) fn new(context: &Context, modulus: Modulus, gadget: Gadget) -> Self {
+    pub(crate) fn new(context: &Context, modulus: Modulus, gadget: Gadget) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let extended = modulus.lcm(gadget.specials());
         let groups: Vec<_> = parameters.groups(gadget.group()).collect();
@@ -89,14 +91,15 @@ impl Decomposition {
             context.rings(modulus).map(|ring| ring.scalar(value(ring.modulus()))).collect()
         };
         let same = gadget.specials() == parameters.specials();
-        Decomposition {
+        Ok(Decomposition {
             gadget,
             extended,
             noise: parameters.gadget_noise(modulus, gadget.group()),
             inputs,
             factors: (!same).then(|| scalars(&factor)),
             specials: scalars(&|q| parameters.residue(gadget.specials(), q)),
+            double: Double::new(context, modulus, gadget, &digits)?,
             digits,
-        }
+        })
     }
 }

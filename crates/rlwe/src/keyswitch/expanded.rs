@@ -1,4 +1,4 @@
-//! Coalesced keys, made on first use and kept as long as there is room.
+//! Keys in other forms than they come in, made on first use and kept as long as there is room.
 
 use std::{
     collections::HashMap,
@@ -7,17 +7,17 @@ use std::{
 
 use hippocrene_ring::elementwise::KeyLimb;
 
+use super::gadget::{Gadget, Method};
 use crate::{Context, Modulus, PreparedSwitchingKey};
 
-/// The bytes that coalesced keys may take where nothing else is said.
+/// The bytes that coalesced and doubly decomposed keys may take where nothing else is said.
 pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
 
-/// A switching key with the components of each group of blocks added up (LAKS' `Expand`), at all positions but [`Modulus::TWO`], where products are
-/// of another form.
+/// A switching key in another form: with the components of each group of blocks added up (LAKS' `Expand`), at all positions of `PQ_max` but
+/// [`Modulus::TWO`], which is the last and where products are of another form; or decomposed a second time ([`super::double`]).
 #[derive(Debug)]
 pub(crate) struct ExpandedKey {
-    limbs: Vec<KeyLimb>,
-    modulus: Modulus,
+    pub(crate) limbs: Vec<KeyLimb>,
 }
 
 impl ExpandedKey {
@@ -33,12 +33,7 @@ impl ExpandedKey {
             })
             .collect();
         KeyLimb::gather(&mut limbs);
-        ExpandedKey { limbs, modulus }
-    }
-
-    /// The residues at a position other than [`Modulus::TWO`].
-    pub(crate) fn limb(&self, position: usize) -> &KeyLimb {
-        &self.limbs[self.modulus.limb_of(position)]
+        ExpandedKey { limbs }
     }
 }
 
@@ -51,7 +46,7 @@ fn expanded_modulus(context: &Context) -> Modulus {
 /// What tells switching keys apart: those with the same one are the same key.
 pub(crate) type Identity = Arc<()>;
 
-/// The coalesced keys of a context.
+/// The keys in other forms of a context.
 #[derive(Debug)]
 pub(crate) struct KeyStore(Mutex<Store>);
 
@@ -61,9 +56,12 @@ struct Store {
     used: usize,
     /// How often the store was asked.
     clock: u64,
-    /// By the address of the identity and the group. While there is a weak reference, no other identity has its address.
-    entries: HashMap<(usize, usize), Entry>,
+    /// By the address of the identity and the shape. While there is a weak reference, no other identity has its address.
+    entries: HashMap<Id, Entry>,
 }
+
+/// The address of an identity, and of a gadget what its keys depend on: group and method.
+type Id = (usize, usize, Method);
 
 #[derive(Debug)]
 struct Entry {
@@ -87,7 +85,7 @@ impl KeyStore {
 }
 
 impl Store {
-    fn remove(&mut self, id: &(usize, usize)) {
+    fn remove(&mut self, id: &Id) {
         if let Some(entry) = self.entries.remove(id) {
             self.used -= entry.bytes;
         }
@@ -108,26 +106,43 @@ impl Store {
 }
 
 impl Context {
-    /// Sets how many bytes coalesced keys may take, beside the keys themselves; what is more is dropped at once, the least recently used first. With 0 none
-    /// are kept, and sums of components are taken in every key switch. Results do not depend on it.
+    /// Sets how many bytes coalesced and doubly decomposed keys may take, beside the keys themselves; what is more is dropped at once, the least recently
+    /// used first. With 0 none are kept, sums of components are taken in every key switch, and the single decomposition stands in for the double one.
+    /// Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         let mut store = self.expanded.lock();
         store.limit = bytes;
         store.make_room(0);
     }
 
-    /// How many bytes coalesced keys take, and how many they may.
+    /// How many bytes coalesced and doubly decomposed keys take, and how many they may.
     pub fn key_memory(&self) -> (usize, usize) {
         let store = self.expanded.lock();
         (store.used, store.limit)
     }
 
-    /// `key` with components of `group` blocks, if there is room for it.
-    pub(crate) fn expanded_key(&self, key: &PreparedSwitchingKey, group: usize) -> Option<Arc<ExpandedKey>> {
-        let id = (Arc::as_ptr(key.identity()) as usize, group);
-        let modulus = expanded_modulus(self);
-        let groups = self.parameters().groups(group).count();
-        let bytes = modulus.factors().map(|p| key.limb(p)).map(|l| l.bytes() / l.digits() * groups).sum();
+    /// `key` with the coalesced components of a gadget, if there is room for it.
+    pub(crate) fn expanded_key(
+        &self,
+        key: &PreparedSwitchingKey,
+        gadget: Gadget,
+    ) -> Option<Arc<ExpandedKey>> {
+        let groups = self.parameters().groups(gadget.group()).count();
+        let limbs = expanded_modulus(self).factors().map(|p| key.limb(p));
+        let bytes = limbs.map(|l| l.bytes() / l.digits() * groups).sum();
+        let gadget = gadget.with_method(Method::Single);
+        self.kept_key(key, gadget, bytes, || ExpandedKey::new(self, key, gadget.group()))
+    }
+
+    /// The form of `key` that a gadget wants, of so many bytes: kept from before, or made if there is room for it.
+    pub(crate) fn kept_key(
+        &self,
+        key: &PreparedSwitchingKey,
+        gadget: Gadget,
+        bytes: usize,
+        make: impl FnOnce() -> ExpandedKey,
+    ) -> Option<Arc<ExpandedKey>> {
+        let id = (Arc::as_ptr(key.identity()) as usize, gadget.group(), gadget.method());
         {
             let mut store = self.expanded.lock();
             store.clock += 1;
@@ -141,7 +156,7 @@ impl Context {
             }
         }
         // Without the lock: others go on, and at worst make it too.
-        let expanded = Arc::new(ExpandedKey::new(self, key, group));
+        let expanded = Arc::new(make());
         let mut store = self.expanded.lock();
         store.remove(&id);
         store.make_room(bytes);

@@ -19,6 +19,20 @@ use crate::{
 pub struct Gadget {
     group: usize,
     specials: Modulus,
+    method: Method,
+}
+
+/// How the inner products of digits with a key are computed. Results are equal to the last bit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Modulo each factor of `P'Q` (the single decomposition).
+    Single,
+    /// Over the integers, with the residues of the key modulo groups of factors of `PQ_max` (the double decomposition: Kim, Lee, Seo and Song, ePrint
+    /// 2023/413; MG23 4). It takes fewer transforms the more digits there are, and larger keys, which are made on first use.
+    Double {
+        /// Into how many groups `PQ_max` is cut, MG23's `omega~`: 1 to the number of its limbs.
+        groups: usize,
+    },
 }
 
 impl Gadget {
@@ -30,6 +44,17 @@ impl Gadget {
     /// The special modulus `P'`: a product of specials and of units that `Q` does not have.
     pub fn specials(&self) -> Modulus {
         self.specials
+    }
+
+    /// How inner products with the key are computed.
+    pub fn method(&self) -> Method {
+        self.method
+    }
+
+    /// The same digits and special modulus, with another method.
+    #[must_use]
+    pub fn with_method(self, method: Method) -> Self {
+        Gadget { method, ..self }
     }
 }
 
@@ -48,7 +73,7 @@ const NOISE_TOLERANCE: f64 = 0.1;
 impl Parameters {
     /// The gadget of the base key as it is: every block by itself, and all specials.
     pub fn base_gadget(&self) -> Gadget {
-        Gadget { group: 1, specials: self.specials() }
+        Gadget { group: 1, specials: self.specials(), method: Method::Single }
     }
 
     /// The most noise that a key switch adds before the final rounding, whatever the modulus and the gadget: what the base gadget would add at `Q_max`
@@ -63,7 +88,7 @@ impl Parameters {
     /// The gadget at `modulus` with `group` blocks of the base key in each component, if there is one: its special modulus is the smallest that
     /// keeps to [`Parameters::largest_switching_noise`]. It is made of specials, and where they do not suffice of units
     /// from the last on. These are not in `modulus`, nor in a group of blocks that shares a factor with it, so that the component of that
-    /// group is 0 modulo `P'`.
+    /// group is 0 modulo `P'`. Its method is the single decomposition.
     pub fn gadget(&self, modulus: Modulus, group: usize) -> Option<Gadget> {
         if group == 0 {
             return None;
@@ -77,7 +102,7 @@ impl Parameters {
         for position in self.specials().factors().chain(free.factors().rev()) {
             specials = specials.lcm(Modulus::of_factor(position));
             if noise.scaled(-self.log2(specials)).log2_std() <= limit {
-                return Some(Gadget { group, specials });
+                return Some(Gadget { group, specials, method: Method::Single });
             }
         }
         None

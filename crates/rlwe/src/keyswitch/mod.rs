@@ -2,6 +2,7 @@
 
 mod decomposed;
 pub(crate) mod decomposition;
+mod double;
 pub(crate) mod expanded;
 mod gadget;
 mod planner;
@@ -10,5 +11,5 @@ mod switch;
 
 pub use decomposed::Decomposed;
 pub use expanded::DEFAULT_KEY_MEMORY;
-pub use gadget::Gadget;
+pub use gadget::{Gadget, Method};
 pub use switch::Destination;

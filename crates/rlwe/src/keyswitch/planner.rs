@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Gadget, decomposition::Decomposition};
+use super::{Gadget, Method, decomposition::Decomposition};
 use crate::{Context, Modulus, Parameters, RlweError};
 
 impl Context {
@@ -38,9 +38,10 @@ impl Context {
             if parameters.specials().is_one() {
                 return Err(no_specials());
             }
-            if parameters.gadget(modulus, gadget.group()) != Some(gadget)
-                && parameters.base_gadget() != gadget
-            {
+            let single = gadget.with_method(Method::Single);
+            let fits = parameters.gadget(modulus, gadget.group()) == Some(single)
+                || parameters.base_gadget() == single;
+            if !fits || gadget != single && parameters.double_shape(modulus, gadget).is_none() {
                 let need = "a gadget for this modulus is needed";
                 return Err(RlweError::Modulus {
                     operation: "switch keys",
@@ -48,7 +49,7 @@ impl Context {
                     need,
                 });
             }
-            Ok(Decomposition::new(self, modulus, gadget))
+            Decomposition::new(self, modulus, gadget)
         })
     }
 }

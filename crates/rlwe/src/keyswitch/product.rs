@@ -33,8 +33,8 @@ impl<'a> Product<'a> {
         key: &'a PreparedSwitchingKey,
         added: [Option<&'a Poly>; 2],
     ) -> Self {
-        let group = decomposed.plan.gadget.group();
-        let expanded = (group > 1).then(|| context.expanded_key(key, group)).flatten();
+        let gadget = decomposed.plan.gadget;
+        let expanded = (gadget.group() > 1).then(|| context.expanded_key(key, gadget)).flatten();
         Product { context, decomposed, key, expanded, added }
     }
 
@@ -108,7 +108,7 @@ impl<'a> Product<'a> {
                     acc0,
                     acc1,
                     &pairs(&plan.digits, Digit::groups, limb),
-                    expanded.limb(position),
+                    &expanded.limbs[full.limb_of(position)],
                 );
             }
             None => {

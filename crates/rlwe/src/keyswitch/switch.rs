@@ -5,6 +5,7 @@ use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
 
 use super::{
     Decomposed, Gadget,
+    double::Sums,
     product::{Product, Targets},
 };
 use crate::{
@@ -38,6 +39,7 @@ impl Context {
     /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`,
     /// what is added, and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)`
     /// transforms for `Q' = Q` (MG23 3.1; two more for each polynomial in coefficients where the sprout has odd primes).
+    /// With the double decomposition they are as many as MG23's Table 4 says.
     ///
     /// It is Algorithm 4 of GRAFT without its first step: the digits are taken modulo the divisors of the blocks that `Q` has, of the sprout
     /// too, so that there is no `Q_inter`. What only `Q'` has costs no inner product.
@@ -63,6 +65,9 @@ impl Context {
                 have: from.limb_count(),
                 need: "the results are polynomials of another ring degree",
             });
+        }
+        if let Some(sums) = Sums::new(self, decomposed, key, added) {
+            return self.switch_sums_into(out, &sums, destination);
         }
         let Destination { modulus: to, t, domain, .. } = *destination;
         let product = Product::new(self, decomposed, key, added);
@@ -257,6 +262,6 @@ impl Product<'_> {
 }
 
 /// The positions of `modulus` from the `first` on, `count` of them.
-fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
+pub(super) fn positions(modulus: Modulus, first: usize, count: usize) -> Targets {
     modulus.factors().skip(first).take(count).collect()
 }

@@ -1,6 +1,8 @@
 //! Small insecure parameters for tests of breadth.
 #![allow(dead_code)] // each test file uses its own part
 
+pub mod keyswitch;
+
 use hippocrene_ring::{Domain, Poly, RnsBasis, Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Context, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use num_bigint::BigInt;

@@ -1,0 +1,97 @@
+//! Keys decomposed a second time.
+
+use std::sync::Arc;
+
+use hippocrene_ring::{Domain, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb};
+
+use super::Double;
+use crate::{
+    Context, Modulus, PreparedSwitchingKey,
+    keyswitch::{decomposition::Decomposition, expanded::ExpandedKey},
+};
+
+/// Bytes of one component in one group.
+pub(super) fn bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
+    let zero = vec![0; degree];
+    rings.iter().map(|ring| ring.elementwise().prepare_key(&[(&zero, &zero)]).bytes()).sum()
+}
+
+impl Context {
+    /// `key` for the double decomposition of `plan`, if there is room for it.
+    pub(super) fn double_key(
+        &self,
+        key: &PreparedSwitchingKey,
+        plan: &Decomposition,
+        double: &Double,
+    ) -> Option<Arc<ExpandedKey>> {
+        let make = || ExpandedKey { limbs: decompose(self, key, plan.gadget.group(), double) };
+        self.kept_key(key, plan.gadget, double.key_bytes, make)
+    }
+}
+
+/// The components of `key`, coalesced, modulo each group of factors of `PQ_max`, as polynomials modulo the primes of `rings`: the limb of a prime holds the component `j` for group
+/// `i` as its digit `i omega + j`.
+fn decompose(context: &Context, key: &PreparedSwitchingKey, group: usize, double: &Double) -> Vec<KeyLimb> {
+    let (parameters, rings) = (context.parameters(), &double.rings);
+    let full = parameters.full();
+    let primes: Vec<u64> = rings.iter().map(|ring| ring.modulus()).collect();
+    let converter =
+        |group: Modulus| BaseConverter::new(&parameters.limb_moduli(group), &primes, context.kernel());
+    let groups: Vec<(Modulus, BaseConverter)> =
+        double.cut.iter().map(|group| (*group, converter(*group))).collect();
+    let components: Vec<Vec<usize>> = parameters.groups(group).map(Iterator::collect).collect();
+    let coefficients: Vec<[Poly; 2]> =
+        components.iter().map(|blocks| coefficients(context, key, blocks, &groups)).collect();
+    let pairs: Vec<(usize, usize)> =
+        (0..groups.len()).flat_map(|i| (0..components.len()).map(move |j| (i, j))).collect();
+    let mut limbs: Vec<Option<KeyLimb>> = vec![None; rings.len()];
+    context.threads().for_each_mut(&mut limbs, |e, limb| {
+        let residues = |&(i, j): &(usize, usize)| {
+            [0, 1].map(|part| {
+                let (group, converter) = &groups[i];
+                let inputs: Vec<&[u64]> = group
+                    .factors()
+                    .map(|position| coefficients[j][part].limb(full.limb_of(position)))
+                    .collect();
+                let mut out = vec![0; context.degree()];
+                converter.convert_exact_into(&mut [(e, &mut out)], &inputs);
+                rings[e].ntt().forward(&mut out);
+                out
+            })
+        };
+        let residues: Vec<[Vec<u64>; 2]> = pairs.iter().map(residues).collect();
+        let pairs: Vec<(&[u64], &[u64])> = residues.iter().map(|[b, a]| (&b[..], &a[..])).collect();
+        *limb = Some(rings[e].elementwise().prepare_key(&pairs));
+    });
+    let mut limbs: Vec<KeyLimb> = limbs.into_iter().flatten().collect();
+    KeyLimb::gather(&mut limbs);
+    limbs
+}
+
+/// The sum of the components `blocks` of `key`, both parts modulo `PQ_max`, in coefficients times the input factors of its groups.
+fn coefficients(
+    context: &Context,
+    key: &PreparedSwitchingKey,
+    blocks: &[usize],
+    groups: &[(Modulus, BaseConverter)],
+) -> [Poly; 2] {
+    let (full, degree) = (context.parameters().full(), context.degree());
+    let mut parts = [0, 1].map(|_| context.zero(full, Domain::Coefficient));
+    let [b, a] = &mut parts;
+    context.threads().for_each_chunk_pair(b.as_mut_slice(), a.as_mut_slice(), degree, |k, b, a| {
+        let ring = context.limb_ring(full, k);
+        let position = full.factors().nth(k).expect("a limb of PQ_max");
+        let (group, converter) =
+            groups.iter().find(|(group, _)| group.contains(position)).expect("groups have all positions");
+        // The product with 1 takes it out of the form it is stored in.
+        let mut one = vec![0; degree];
+        one[0] = 1;
+        ring.ntt().forward(&mut one);
+        let ones: Vec<(usize, &[u64])> = blocks.iter().map(|block| (*block, &one[..])).collect();
+        ring.elementwise().inner_product(b, a, &ones, key.limb(position));
+        let factor = ring.ntt().inverse_factor(converter.input_factor(group.limb_of(position)));
+        ring.ntt().inverse_scaled(b, &factor);
+        ring.ntt().inverse_scaled(a, &factor);
+    });
+    parts
+}

@@ -1,0 +1,120 @@
+//! Sizes: how the key is cut, and how many primes the shared basis needs.
+
+use crate::{
+    Modulus, Parameters,
+    keyswitch::gadget::{Gadget, Method},
+    modulus::MAX_LIMBS,
+};
+
+/// The primes of the shared basis have so many bits: those that all kernels are fastest for.
+pub(super) const PRIME_BITS: u32 = 48;
+
+/// A lower bound of log2 of the largest primes of [`PRIME_BITS`] bits.
+const PRIME_LOG2: f64 = 47.99;
+
+/// By so many bits sums stay below half of the shared basis: far more than what exact base conversion wants of it (`l (l + 7) 2^-54` of it for `l` limbs),
+/// what digits may exceed one half by for the same reason, and what logarithms are rounded by.
+const MARGIN: f64 = 1e-6;
+
+/// The method with fewer groups is offered too if it takes up to this many times the transforms of the one with the fewest.
+const TRANSFORMS: f64 = 1.25;
+
+/// What a double decomposition at one modulus computes with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct DoubleShape {
+    /// How many primes of the shared basis are needed, `r`.
+    pub(crate) primes: usize,
+    /// The groups of the key that `P'Q` shares a factor with: the number of each, and that factor.
+    pub(crate) groups: Vec<(usize, Modulus)>,
+}
+
+impl Parameters {
+    /// The gadgets at `modulus` with the double decomposition: for each of [`Parameters::gadgets`] with as many groups as take the fewest transforms at `Q_max`,
+    /// `(omega + 2 omega~) r`, and with the fewest groups that take up to a quarter more, for which keys are smaller. (The number of groups is not
+    /// fitted to the modulus, so that one key serves all moduli.)
+    pub fn double_gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
+        let gadgets = self.gadgets(modulus).into_iter();
+        let with = |gadget: Gadget| {
+            let choices = self.double_choices(gadget.group()).into_iter();
+            choices.map(move |groups| gadget.with_method(Method::Double { groups }))
+        };
+        gadgets.flat_map(with).collect()
+    }
+
+    /// The numbers of groups that are offered for gadgets with `group` blocks in each component.
+    fn double_choices(&self, group: usize) -> Vec<usize> {
+        let digits = self.digit_shapes(self.top(), group).len();
+        let choices: Vec<(usize, usize)> = (1..=self.full().limb_count())
+            .map(|groups| (groups, self.key_primes(group, groups)))
+            .filter(|(_, primes)| *primes <= MAX_LIMBS)
+            .map(|(groups, primes)| (groups, (digits + 2 * groups) * primes))
+            .collect();
+        let Some(fewest) = choices.iter().min_by_key(|(_, transforms)| *transforms) else {
+            return Vec::new();
+        };
+        let limit = fewest.1 as f64 * TRANSFORMS;
+        let smallest = choices.iter().find(|(_, transforms)| *transforms as f64 <= limit);
+        let mut offered: Vec<usize> = [smallest, Some(fewest)].into_iter().flatten().map(|c| c.0).collect();
+        offered.dedup();
+        offered
+    }
+
+    /// `PQ_max` cut into at most `groups` groups of neighbours in `[specials, sprout, units]` of about as many bits each: the second decomposition of keys. It is the
+    /// same for all moduli.
+    pub(super) fn key_groups(&self, groups: usize) -> Vec<Modulus> {
+        let sprout = self.top().sprout();
+        let sprout = [Modulus::of_sprout(sprout.odd(), 0), Modulus::of_sprout(0, sprout.two())];
+        let units = (0..self.unit_count()).map(Modulus::of_factor);
+        let factors = self.specials().factors().map(Modulus::of_factor).chain(sprout).chain(units);
+        let total = self.log2(self.full());
+        let mut cut = vec![Modulus::ONE; groups];
+        let mut before = 0.0;
+        for factor in factors {
+            let bits = self.log2(factor);
+            let middle = (before + bits / 2.0) / total * groups as f64;
+            let place = (middle as usize).min(groups.saturating_sub(1));
+            if let Some(group) = cut.get_mut(place) {
+                *group = group.lcm(factor);
+            }
+            before += bits;
+        }
+        cut.retain(|group| !group.is_one());
+        cut
+    }
+
+    /// How many primes the product `E` of the shared basis needs, for sums of `pairs` products of a digit below `2^digit` and a residue below `2^group`,
+    /// both centred: `pairs N (2^digit / 2) (2^group / 2) < E/2`.
+    fn primes(&self, pairs: usize, digit: f64, group: f64) -> usize {
+        let bits = (pairs.max(1) as f64).log2() + f64::from(self.log_degree()) + digit + group - 1.0 + MARGIN;
+        (bits / PRIME_LOG2).ceil() as usize
+    }
+
+    /// How many primes are enough at every modulus, and for the key.
+    pub(super) fn key_primes(&self, group: usize, groups: usize) -> usize {
+        let wholes = || self.groups(group).map(|blocks| self.product_of_blocks(blocks));
+        let digit = wholes().map(|whole| self.log2(whole)).fold(0.0, f64::max);
+        let largest = self.key_groups(groups).into_iter().map(|g| self.log2(g)).fold(0.0, f64::max);
+        self.primes(wholes().count(), digit + MARGIN, largest)
+    }
+
+    /// What a gadget computes with at `modulus`; nothing if its method is the single decomposition or has a number of groups that cannot be.
+    pub(crate) fn double_shape(&self, modulus: Modulus, gadget: Gadget) -> Option<DoubleShape> {
+        let Method::Double { groups } = gadget.method() else { return None };
+        if groups == 0
+            || groups > self.full().limb_count()
+            || self.key_primes(gadget.group(), groups) > MAX_LIMBS
+        {
+            return None;
+        }
+        let extended = modulus.lcm(gadget.specials());
+        let cut = self.key_groups(groups);
+        let wanted = |(i, group): (usize, &Modulus)| (i, group.gcd(extended));
+        let groups: Vec<(usize, Modulus)> =
+            cut.iter().enumerate().map(wanted).filter(|(_, factors)| !factors.is_one()).collect();
+        let largest = groups.iter().map(|(i, _)| self.log2(cut[*i])).fold(0.0, f64::max);
+        let digits = self.digit_shapes(modulus, gadget.group());
+        let pairs = digits.iter().map(|digit| digit.groups.len()).sum();
+        let digit = digits.iter().map(|digit| self.log2(digit.factors)).fold(0.0, f64::max);
+        Some(DoubleShape { primes: self.primes(pairs, digit, largest), groups })
+    }
+}

@@ -1,0 +1,301 @@
+//! The key switch by the double decomposition.
+
+use std::sync::Arc;
+
+use arrayvec::ArrayVec;
+use hippocrene_ring::{Domain, Poly, arith::neg_mod, scratch::Scratch};
+
+use super::Double;
+use crate::{
+    Context, PreparedSwitchingKey, RlweError,
+    context::LimbRefs,
+    keyswitch::{Decomposed, Destination, expanded::ExpandedKey, switch::positions},
+    modulus::{MAX_FACTORS, MAX_LIMBS},
+    switch::{GROUP, Remainder, SwitchPlan},
+};
+
+/// Limbs at positions of `P'Q`.
+type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+
+/// The inner products of digits with a key over the integers, to which `P'` times what is added is to be added.
+pub(crate) struct Sums<'a> {
+    context: &'a Context,
+    decomposed: &'a Decomposed<'a>,
+    double: &'a Double,
+    /// Polynomials modulo `Q`, in either domain.
+    added: [Option<&'a Poly>; 2],
+    /// Modulo prime after prime, and then for each group in use, the coefficients of both parts times `(E/e)^{-1}`.
+    limbs: Scratch<'a>,
+}
+
+impl Double {
+    /// Extends the digits to the primes from the `first` on, `count` of them: limb `d count + i` of `out` is digit `d` modulo the `i`-th of these.
+    fn extend(
+        &self,
+        context: &Context,
+        decomposed: &Decomposed<'_>,
+        first: usize,
+        count: usize,
+        out: &mut [u64],
+    ) {
+        let degree = context.degree();
+        let digits = decomposed.plan.digits.iter().zip(&self.digits);
+        for ((digit, converter), limbs) in digits.zip(out.chunks_exact_mut(count * degree)) {
+            let mut outputs: Outputs = (first..).zip(limbs.chunks_exact_mut(degree)).collect();
+            converter.convert_exact_into(&mut outputs, &decomposed.digit_coefficients(digit.factors));
+            for (e, limb) in outputs {
+                context.forward_lazy(&self.rings[e], limb);
+            }
+        }
+    }
+}
+
+impl Context {
+    /// The digits modulo all primes of the shared basis, group after group of primes.
+    pub(in crate::keyswitch) fn extend_to_shared_basis(
+        &self,
+        decomposed: &Decomposed<'_>,
+    ) -> Option<Scratch<'_>> {
+        let double = decomposed.plan.double.as_ref()?;
+        let digits = decomposed.plan.digits.len();
+        let (size, limbs) = (self.group(double.primes), digits * self.degree());
+        let mut extended = self.scratch_limbs(digits * double.primes, Domain::Evaluation);
+        self.threads().for_each_chunk(extended.as_mut_slice(), size * limbs, |group, out| {
+            double.extend(self, decomposed, group * size, out.len() / limbs, out);
+        });
+        Some(extended)
+    }
+}
+
+impl<'a> Sums<'a> {
+    /// The sums, if the double decomposition is the method of the decomposed polynomial and there is room for its key.
+    pub(in crate::keyswitch) fn new(
+        context: &'a Context,
+        decomposed: &'a Decomposed<'a>,
+        key: &PreparedSwitchingKey,
+        added: [Option<&'a Poly>; 2],
+    ) -> Option<Self> {
+        let double = decomposed.plan.double.as_ref()?;
+        let key = context.double_key(key, &decomposed.plan, double)?;
+        let limbs = context.scratch_limbs(2 * double.groups.len() * double.primes, Domain::Coefficient);
+        let mut sums = Sums { context, decomposed, double, added, limbs };
+        sums.fill(&key);
+        Some(sums)
+    }
+
+    fn fill(&mut self, key: &Arc<ExpandedKey>) {
+        let Sums { context, decomposed, double, ref mut limbs, .. } = *self;
+        let (degree, digits) = (context.degree(), &decomposed.plan.digits);
+        let (size, sums) = (context.group(double.primes), 2 * double.groups.len());
+        context.threads().for_each_chunk(limbs.as_mut_slice(), size * sums * degree, |chunk, out| {
+            let (first, count) = (chunk * size, out.len() / (sums * degree));
+            let missing = if decomposed.shared.is_none() { digits.len() * count } else { 0 };
+            let mut fresh = context.scratch_limbs(missing, Domain::Evaluation);
+            let extended = match &decomposed.shared {
+                Some(shared) => &shared.as_slice()[first * digits.len() * degree..],
+                None => {
+                    double.extend(context, decomposed, first, count, fresh.as_mut_slice());
+                    fresh.as_slice()
+                }
+            };
+            for (i, out) in out.chunks_exact_mut(sums * degree).enumerate() {
+                let (e, ring) = (first + i, &double.rings[first + i]);
+                for (group, sum) in double.groups.iter().zip(out.chunks_exact_mut(2 * degree)) {
+                    let mut pairs: ArrayVec<(usize, &[u64]), MAX_LIMBS> = ArrayVec::new();
+                    for (d, digit) in digits.iter().enumerate() {
+                        let limb = &extended[(d * count + i) * degree..][..degree];
+                        pairs
+                            .extend(digit.groups.iter().map(|j| (group.index * double.components + j, limb)));
+                    }
+                    let (sum0, sum1) = sum.split_at_mut(degree);
+                    ring.elementwise().inner_product(sum0, sum1, &pairs, &key.limbs[e]);
+                    for sum in [sum0, sum1] {
+                        context.inverse_scaled(ring, sum, &double.inverses[e]);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Converts the sums of a part to positions of `P'Q`: minus their coefficients, in `[0, 2q)`.
+    fn convert(&self, part: usize, outputs: &mut Outputs<'_>) {
+        let groups = self.double.groups.len();
+        for (i, group) in self.double.groups.iter().enumerate() {
+            let wanted = outputs.iter_mut().filter(|(position, _)| group.factors.contains(*position));
+            let mut targets: ArrayVec<(usize, &mut [u64]), GROUP> =
+                wanted.map(|(position, limb)| (group.factors.limb_of(*position), &mut **limb)).collect();
+            if !targets.is_empty() {
+                let inputs: LimbRefs =
+                    (0..self.double.primes).map(|e| self.limbs.limb(2 * (e * groups + i) + part)).collect();
+                group.converter.convert_exact_into(&mut targets, &inputs);
+            }
+        }
+    }
+
+    /// What is added to a part, if it has a limb at `position`, and the number of that.
+    fn added(&self, part: usize, position: usize) -> Option<(&'a Poly, usize)> {
+        let modulus = self.decomposed.modulus;
+        self.added[part]
+            .filter(|_| modulus.contains(position))
+            .map(|added| (added, modulus.limb_of(position)))
+    }
+
+    /// Sets `out` to `P'` times what is added to a part at `position`, and says whether there is anything: in `domain`, if what is added is in the evaluation
+    /// domain, else in coefficients.
+    fn load_added(&self, part: usize, position: usize, domain: Domain, out: &mut [u64]) -> bool {
+        let Some((added, k)) = self.added(part, position) else { return false };
+        let Sums { context, decomposed, double, .. } = self;
+        let ring = context.ring_at(decomposed.modulus, position);
+        match (added.domain(), domain) {
+            (Domain::Evaluation, Domain::Coefficient) => {
+                context.inverse_scaled_into(ring, out, added.limb(k), &double.specials[k]);
+            }
+            _ => ring.elementwise().mul_scalar(out, added.limb(k), &decomposed.plan.specials[k]),
+        }
+        true
+    }
+
+    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to what is divided away: residues modulo the limb of `S`, times its input factor.
+    fn take_to_remainder(&self, plan: &SwitchPlan, part: usize, position: usize, x: &mut [u64]) {
+        let Sums { context, decomposed, .. } = self;
+        let (extended, dropped) = (decomposed.plan.extended, plan.dropped);
+        let ring = context.ring_at(dropped, position);
+        let input = &plan.inputs[dropped.limb_of(position)].1;
+        let negative = |input: u64| ring.scalar(neg_mod(input, ring.modulus()));
+        if self.added(part, position).is_none() && extended.agrees(dropped, position) {
+            ring.elementwise().mul_scalar_assign(x, &negative(input.value()));
+            return;
+        }
+        let mut spare = context.scratch_limbs(1, Domain::Coefficient);
+        self.take_to_sum(part, position, Domain::Coefficient, x, spare.limb_mut(0));
+        spare.limb_mut(0).copy_from_slice(x);
+        context.load_remainder(plan, position, x, spare.limb(0));
+        ring.elementwise().mul_scalar_assign(x, input);
+    }
+
+    /// From minus the coefficients of the sum of a part at `position`, in `[0, 2q)`, to the sum with what is added, in `domain`.
+    fn take_to_sum(&self, part: usize, position: usize, domain: Domain, x: &mut [u64], spare: &mut [u64]) {
+        let Sums { context, decomposed, .. } = self;
+        let ring = context.ring_at(decomposed.plan.extended, position);
+        ring.elementwise().mul_scalar_assign(x, &ring.scalar(ring.modulus() - 1));
+        // What is in coefficients is added before the transform.
+        let early =
+            self.added(part, position).is_some_and(|(added, _)| added.domain() == Domain::Coefficient);
+        let first = if early { Domain::Coefficient } else { domain };
+        if first == domain && domain == Domain::Evaluation {
+            context.forward(ring, x);
+        }
+        if self.load_added(part, position, first, spare) {
+            ring.elementwise().add_assign(x, spare);
+        }
+        if first != domain {
+            context.forward(ring, x);
+        }
+    }
+}
+
+impl Context {
+    /// The end of a key switch by the double decomposition: the modulus switch of the sums, with what is added.
+    pub(in crate::keyswitch) fn switch_sums_into(
+        &self,
+        out: [&mut Poly; 2],
+        sums: &Sums<'_>,
+        destination: &Destination<'_>,
+    ) -> Result<(), RlweError> {
+        let Destination { modulus: to, t, domain, automorphism } = *destination;
+        let (degree, extended) = (self.degree(), sums.decomposed.plan.extended);
+        let plan = self.switch_plan(extended, to, t)?;
+
+        // What is divided away.
+        let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
+        let [r0, r1] = &mut remainders;
+        let size = self.group(plan.dropped.limb_count());
+        self.threads().for_each_chunk_pair(
+            r0.as_mut_slice(),
+            r1.as_mut_slice(),
+            size * degree,
+            |group, r0, r1| {
+                let positions = positions(plan.dropped, group * size, r0.len() / degree);
+                for (part, r) in [r0, r1].into_iter().enumerate() {
+                    let limbs = positions.iter().copied().zip(r.chunks_exact_mut(degree));
+                    let mut outputs: Outputs = limbs.collect();
+                    sums.convert(part, &mut outputs);
+                    for (position, x) in outputs {
+                        sums.take_to_remainder(&plan, part, position, x);
+                    }
+                }
+            },
+        );
+
+        // What stays.
+        let remainders = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i]));
+        let [out0, out1] = out;
+        for out in [&mut *out0, &mut *out1] {
+            out.resize_limbs(to.limb_count());
+            out.set_domain(domain);
+        }
+        let size = self.group(to.limb_count());
+        self.threads().for_each_chunk_pair(
+            out0.as_mut_slice(),
+            out1.as_mut_slice(),
+            size * degree,
+            |group, out0, out1| {
+                let (first, count) = (group * size, out0.len() / degree);
+                let positions = positions(to, first, count);
+                let mut scratch = self.scratch_limbs(2 * count + 2, Domain::Coefficient);
+                let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
+                let (delta, rest) = rest.split_at_mut(count * degree);
+                let (acc, spare) = rest.split_at_mut(degree);
+                for (part, out) in [out0, out1].into_iter().enumerate() {
+                    let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
+                    let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
+                    sums.convert(part, &mut known);
+                    remainders[part].modulo(first, delta);
+                    let limbs = out.chunks_exact_mut(degree).zip(delta.chunks_exact_mut(degree));
+                    let mut known = known.into_iter().peekable();
+                    for ((k, &position), (out, delta)) in (first..).zip(&positions).zip(limbs) {
+                        let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
+                        let whole = x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
+                            true => sums.subtract(part, position, domain, x, delta, acc),
+                            false => {
+                                sums.take_to_sum(part, position, domain, x, spare);
+                                acc.copy_from_slice(x);
+                            }
+                        });
+                        let whole = whole.map(|()| &*acc);
+                        self.finish_limb(&plan, k, out, whole, delta, domain, spare, automorphism);
+                    }
+                }
+            },
+        );
+        Ok(())
+    }
+}
+
+impl Sums<'_> {
+    /// Splits the sum of a part with what is added, at the position of a unit or special: what is in coefficients is subtracted from `delta`, which is transformed anyway
+    /// if the sum is wanted in the evaluation domain, and the rest is left in `acc`. `x` is minus the sum.
+    fn subtract(
+        &self,
+        part: usize,
+        position: usize,
+        domain: Domain,
+        x: &[u64],
+        delta: &mut [u64],
+        acc: &mut [u64],
+    ) {
+        let Sums { context, decomposed, .. } = self;
+        let ring = context.ring_at(decomposed.plan.extended, position);
+        ring.elementwise().add_lazy_assign(delta, x);
+        match self.added(part, position) {
+            Some((added, _)) if added.domain() != domain && domain == Domain::Evaluation => {
+                self.load_added(part, position, Domain::Coefficient, acc);
+                ring.elementwise().neg_assign(acc);
+                ring.elementwise().add_lazy_assign(delta, acc);
+                acc.fill(0);
+            }
+            Some(_) => _ = self.load_added(part, position, domain, acc),
+            None => acc.fill(0),
+        }
+    }
+}
