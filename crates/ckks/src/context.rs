@@ -287,6 +287,32 @@ impl Context {
         Ok(plaintext)
     }
 
+    /// Checks that values up to `bound` at a scale (as log2), computed from `a`, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
+    pub(crate) fn check_capacity(
+        &self,
+        a: &Ciphertext,
+        modulus: Modulus,
+        log2_scale: f64,
+        bound: f64,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
+        let taken = log2_scale + bound.max(1.0).log2() + 1.0;
+        let room = self.parameters().log2(modulus);
+        if taken <= room && !bound.is_nan() {
+            return Ok(());
+        }
+        let have = a.capacity_bits(self);
+        Err(CkksError::Capacity { operation, need: have + taken - room, have })
+    }
+
+    /// `scale to/from`, exactly.
+    pub(crate) fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
+        let parameters = self.parameters();
+        let (added, dropped) = (to.without(from), from.without(to));
+        let raised = added.factors().fold(scale, |s, i| s.times_integer(parameters.limb_modulus(added, i)));
+        dropped.factors().fold(raised, |s, i| s.divided_by(parameters.limb_modulus(dropped, i)))
+    }
+
     /// log2 of the standard deviation that [`Context::decrypt_for_sharing`] adds to a coefficient, or of half of it.
     pub fn flooding_log2_std(&self, ciphertext: &Ciphertext, bits: u32) -> f64 {
         let fresh = noise::secret_key_encryption(SIGMA).log2_std();

@@ -10,6 +10,7 @@ mod error;
 mod evaluator;
 mod flood;
 mod scale;
+mod transfer;
 pub mod tuple;
 
 pub use big_float::{BigFloat, BigFloatError};
@@ -18,4 +19,5 @@ pub use context::{Context, Values};
 pub use error::CkksError;
 pub use evaluator::Evaluator;
 pub use scale::Scale;
+pub use transfer::Transfer;
 pub use tuple::Tuple;

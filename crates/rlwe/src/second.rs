@@ -85,6 +85,8 @@ pub(crate) struct Inclusion {
     units: Vec<usize>,
     /// The bit of each odd prime of the sprout.
     odd: Vec<u8>,
+    /// The exponent of two in the second sprout.
+    two: u8,
 }
 
 impl Inclusion {
@@ -118,7 +120,9 @@ impl Inclusion {
         }
         let bit = |prime: &u64| wide.sprout.primes.iter().position(|r| r == prime).map(|j| 1u8 << j);
         match narrow.sprout.primes.iter().map(bit).collect::<Option<Vec<u8>>>() {
-            Some(odd) if narrow.sprout.two <= wide.sprout.two => Ok(Inclusion { units, odd }),
+            Some(odd) if narrow.sprout.two <= wide.sprout.two => {
+                Ok(Inclusion { units, odd, two: narrow.sprout.two as u8 })
+            }
             _ => fail("has a sprout that divides that of the first".into()),
         }
     }
@@ -132,12 +136,21 @@ impl Inclusion {
         let sprout = Modulus::of_sprout(odd.fold(0, |all, bit| all | bit), modulus.two());
         units.fold(sprout, Modulus::lcm)
     }
+
+    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second is called in the second.
+    pub(crate) fn common(&self, modulus: Modulus) -> Modulus {
+        let units = self.units.iter().enumerate().filter(|(_, position)| modulus.contains(**position));
+        let odd = self.odd.iter().enumerate().filter(|(_, bit)| modulus.odd() & **bit != 0);
+        let odd = odd.fold(0, |all, (j, _)| all | 1 << j);
+        let sprout = Modulus::of_sprout(odd, modulus.two().min(self.two));
+        units.map(|(i, _)| Modulus::of_factor(i)).fold(sprout, Modulus::lcm)
+    }
 }
 
 impl Context {
     /// Brings a ciphertext of this context, the first, to the second parameter set and its secret, modulo `to = Q'` of that set, in one key switch with one
-    /// modulus switch: message and noise are scaled by `Q'/Q`. Where `Q'` divides `Q` and the message is to stay as it is, reduce `a`
-    /// ([`Context::reduce_modulus_into`]) to [`PreparedTransferKey::modulus`] of `Q'` before.
+    /// modulus switch: message and noise are scaled by `Q'/Q`. Where the message is to stay as it is,
+    /// reduce `a` ([`Context::reduce_modulus_into`]) to what it has in common with the second set ([`PreparedTransferKey::common`]) before.
     ///
     /// # Errors
     /// [`RlweError::KeyMismatch`] or [`RlweError::ParameterMismatch`] when ciphertext, key and contexts do not belong together,

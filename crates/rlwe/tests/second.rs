@@ -132,6 +132,8 @@ fn transfers_scale_and_have_the_noise_they_state() {
         for to in narrow {
             let named = key.modulus(to);
             assert_eq!(first.parameters().limb_moduli(named), second.parameters().limb_moduli(to));
+            assert_eq!((key.common(named), key.common(named.lcm(first.parameters().specials()))), (to, to));
+            assert_eq!(key.common(first.parameters().top()), top);
             for from in [first.parameters().top(), named, Modulus::of_range(0..6)] {
                 // A multiple of what is divided away, so that the quotient is exact.
                 let (added, dropped) = (named.without(from), from.without(named));

@@ -79,12 +79,7 @@ impl Evaluator {
         bound: f64,
         operation: &'static str,
     ) -> Result<(), CkksError> {
-        let taken = log2_scale + bound.max(1.0).log2() + 1.0;
-        if taken <= self.log2(modulus) && !bound.is_nan() {
-            return Ok(());
-        }
-        let have = a.capacity_bits(self.context());
-        Err(CkksError::Capacity { operation, need: have + taken - self.log2(modulus), have })
+        self.context.check_capacity(a, modulus, log2_scale, bound, operation)
     }
 
     /// The noise of a product of a message (bound times scale) with an error: `N` coefficients of a message of root mean square

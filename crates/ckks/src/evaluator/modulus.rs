@@ -48,10 +48,7 @@ impl Evaluator {
 
     /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.
     pub fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
-        let parameters = self.context().parameters();
-        let (added, dropped) = (to.without(from), from.without(to));
-        let raised = added.factors().fold(scale, |s, i| s.times_integer(parameters.limb_modulus(added, i)));
-        dropped.factors().fold(raised, |s, i| s.divided_by(parameters.limb_modulus(dropped, i)))
+        self.context().switched_scale(scale, from, to)
     }
 
     /// The largest grafted modulus of at most `bits` bits, give or take half a bit.

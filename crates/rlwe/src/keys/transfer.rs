@@ -124,6 +124,11 @@ impl PreparedTransferKey {
         self.inclusion.modulus(modulus)
     }
 
+    /// What the greatest common divisor of `modulus`, of the first set, and `Q_max` of the second is called in the second.
+    pub fn common(&self, modulus: Modulus) -> Modulus {
+        self.inclusion.common(modulus)
+    }
+
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         self.key.bytes()
