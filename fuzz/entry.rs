@@ -2,7 +2,9 @@
 
 use std::sync::LazyLock;
 
-use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, PublicKey, Session, Settings, wire};
+use hippocrene::{
+    ClientKey, EncryptedArray, EvaluationKeys, PublicKey, Session, Settings, TransferKey, wire,
+};
 
 /// The settings that the corpus was made with.
 static SESSION: LazyLock<Session> = LazyLock::new(|| {
@@ -49,6 +51,10 @@ fn read(bytes: &[u8]) {
     }
     if let Ok(keys) = EvaluationKeys::from_bytes_insecure(bytes, 1) {
         assert_eq!(keys.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(key) = TransferKey::from_bytes_insecure(bytes, 1) {
+        assert_eq!(key.to_bytes(), bytes);
         loaded = true;
     }
     if let Ok(array) = EncryptedArray::from_bytes(bytes, &SESSION) {

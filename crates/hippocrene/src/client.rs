@@ -7,7 +7,7 @@ use num_complex::Complex64;
 
 use crate::{
     CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, KeyRequest, Preset, PublicKey,
-    Session, Settings,
+    Session, Settings, TransferKey,
     array::precision_bits,
     encryption::{encrypt_elements, wipe},
 };
@@ -117,6 +117,43 @@ impl ClientKey {
             keys.add_conjugation(rlwe, &self.secret)?;
         }
         Ok(EvaluationKeys::new(self.session.clone(), keys))
+    }
+
+    /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of capacity ([`Settings::second`]): its evaluation keys are
+    /// smaller. With the [`TransferKey`] a server brings this client's arrays to it.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), hippocrene::Error> {
+    /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
+    ///
+    /// let client = ClientKey::generate(Preset::by_name("n14")?)?;
+    /// let second = client.second(60.0)?;
+    /// let server = Server::new(second.evaluation_keys(&KeyRequest::only([]))?)?;
+    /// let server = server.with_transfer(&client.transfer_key(&second)?)?;
+    ///
+    /// let x = server.transfer(&client.encrypt(&[1.0, 2.0, 3.0], &[3])?)?;
+    /// let result = second.decrypt(&server.mul(&x, &x)?)?;
+    /// assert!(result.iter().zip([1.0, 4.0, 9.0]).all(|(y, z)| (y - z).abs() < 1e-6));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Settings::second`], and [`Error::System`] when the machine has no entropy.
+    pub fn second(&self, capacity: f64) -> Result<ClientKey, Error> {
+        let threads = self.session.context().rlwe().threads().count();
+        ClientKey::generate_with(self.session.settings().second(capacity)?, threads)
+    }
+
+    /// The key by which a server brings arrays of this client to the secret and the parameter set of `second`.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when `second` is not of a second parameter set of this client's, or is this client; [`Error::Security`] when `second` is
+    /// secure and this client's set is not.
+    pub fn transfer_key(&self, second: &ClientKey) -> Result<TransferKey, Error> {
+        let (wide, narrow) = (self.session.context().rlwe(), second.session.context().rlwe());
+        let key = hippocrene_rlwe::TransferKey::generate(wide, narrow, &self.secret, &second.secret)?;
+        Ok(TransferKey::new(self.session.clone(), key))
     }
 
     /// Encrypts real numbers: the elements of an array of shape `shape` in row-major order, as [`ClientKey::encrypt_with`] does when

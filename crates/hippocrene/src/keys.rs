@@ -1,4 +1,4 @@
-//! Keys that hold no secret: public keys and evaluation keys.
+//! Keys that hold no secret: public keys, evaluation keys and transfer keys.
 
 use hippocrene_ckks::Values;
 use hippocrene_rlwe::Fingerprint;
@@ -124,5 +124,39 @@ impl EvaluationKeys {
     /// The fingerprint of the secret key they belong to.
     pub fn key(&self) -> Fingerprint {
         self.inner.key()
+    }
+}
+
+/// The key that leads from one client key to that of a second parameter set ([`ClientKey::second`](crate::ClientKey::second)). No secret inside.
+#[derive(Debug, Clone)]
+pub struct TransferKey {
+    session: Session,
+    inner: hippocrene_rlwe::TransferKey,
+}
+
+impl TransferKey {
+    /// A transfer key with the session of the arrays that it is for.
+    pub fn new(session: Session, inner: hippocrene_rlwe::TransferKey) -> Self {
+        TransferKey { session, inner }
+    }
+
+    /// Settings and context of the arrays that it is for.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
+    /// The RLWE key.
+    pub fn inner(&self) -> &hippocrene_rlwe::TransferKey {
+        &self.inner
+    }
+
+    /// The fingerprint of the key whose arrays it is for.
+    pub fn key(&self) -> Fingerprint {
+        self.inner.from()
+    }
+
+    /// The fingerprint of the key that it leads to.
+    pub fn second(&self) -> Fingerprint {
+        self.inner.to()
     }
 }

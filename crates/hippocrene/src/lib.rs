@@ -1,6 +1,7 @@
 //! Computing on encrypted arrays: a client encrypts, a server that holds no secret computes, and only the client reads the result.
 //!
-//! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes with; a [`PublicKey`] only encrypts.
+//! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes with; a [`PublicKey`] only encrypts, and a [`TransferKey`]
+//! brings arrays to a second key.
 
 mod array;
 mod client;
@@ -24,7 +25,7 @@ pub use hippocrene_ckks::{
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_rlwe::Fingerprint;
-pub use keys::{EvaluationKeys, KeyRequest, PublicKey};
+pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
 pub use preset::{
     Family, KeyBytes, PRESETS, Paper, PaperDescription, Preset, PresetDescription, SecurityDescription,

@@ -83,6 +83,35 @@ impl Settings {
         Ok(settings)
     }
 
+    /// Settings of the second parameter set for arrays that come to it with at least `capacity` bits of capacity, at the precision of these settings and values up to
+    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when this takes all units, so that nothing is freed, and [`Error::Parameters`] where no second set does.
+    pub fn second(&self, capacity: f64) -> Result<Self, Error> {
+        let parameters = &self.parameters;
+        let top = |units: usize| {
+            self.parameters.top().gcd(Modulus::of_range(0..units).lcm(parameters.top().sprout()))
+        };
+        let holds = |units: &usize| {
+            let room = parameters.log2(top(*units).gcd(self.fresh)) - self.scale().log2() - 1.0;
+            room >= capacity
+        };
+        let Some(units) = (1..parameters.unit_count()).find(holds) else {
+            let have = parameters.log2(self.fresh) - self.scale().log2() - 1.0;
+            return Err(Error::argument(
+                "choose a second parameter set",
+                format!("{capacity} bits of capacity, of {have:.1} in all, leave no unit free"),
+            ));
+        };
+        let second = match parameters.security() {
+            Some(_) => parameters.second(top(units)),
+            // Who waived security for the first set has done so for this.
+            None => parameters.second_insecure(top(units)),
+        };
+        Settings::new(second?, self.precision)?.with_fresh_two(self.fresh.two())
+    }
+
     /// The modulus of fresh ciphertexts.
     pub fn fresh(&self) -> Modulus {
         self.fresh

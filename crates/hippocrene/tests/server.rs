@@ -375,3 +375,65 @@ fn noise_at_a_preset_is_as_estimated() {
         check(&server.roll(&a, -1, Some(0)).unwrap(), &|i| x[(i + 1) % n], what);
     }
 }
+
+/// A server with smaller keys takes arrays of another key: whole ones and seeded ones, fresh and computed.
+#[test]
+fn arrays_are_transferred_to_a_second_key() {
+    let (client, server) = insecure(8, 6);
+    let second = client.second(90.0).unwrap();
+    let request = KeyRequest::only([1]);
+    let (large, small) =
+        (client.evaluation_keys(&request).unwrap(), second.evaluation_keys(&request).unwrap());
+    assert!(small.to_bytes().len() * 2 < large.to_bytes().len());
+    let plain = Server::new(small).unwrap();
+    let key = client.transfer_key(&second).unwrap();
+    let narrow = plain.with_transfer(&key).unwrap();
+
+    let (x, y) = (numbers(300, 1), numbers(300, 2));
+    let (a, b) = (client.encrypt(&x, &[300]).unwrap(), client.encrypt(&y, &[300]).unwrap());
+    let ab = server.mul(&a, &b).unwrap();
+    let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
+    assert!(arrived.capacity_bits(narrow.session()) >= 90.0 && arrived.key() == second.fingerprint());
+    assert_eq!(
+        (arrived.shape(), arrived.precision(), arrived.bound()),
+        (a.shape(), a.precision(), a.bound())
+    );
+    let expected: Vec<f64> = x.iter().zip(&y).map(|(x, y)| x * y).collect();
+    assert_close(&second.decrypt(&product).unwrap(), &expected, "transferred product");
+    let squares: Vec<f64> = x.iter().zip(&expected).map(|(x, xy)| x * xy).collect();
+    let computed = narrow.mul(&arrived, &product).unwrap();
+    assert_close(&second.decrypt(&computed).unwrap(), &squares, "product of the second set");
+
+    // Wrong ways round.
+    assert!(matches!(client.decrypt(&arrived), Err(Error::ParameterMismatch(_))));
+    assert!(matches!(narrow.mul(&a, &arrived), Err(Error::ParameterMismatch(_))));
+    assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
+    assert!(plain.transfer(&a).unwrap_err().to_string().contains("no transfer key"));
+    assert!(matches!(server.with_transfer(&key), Err(Error::KeyMismatch(_))));
+    let (stranger, _) = insecure(8, 6);
+    let other = stranger.encrypt(&x, &[300]).unwrap();
+    assert!(matches!(narrow.transfer(&other), Err(Error::KeyMismatch(_))));
+    assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
+    assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
+    for capacity in [1e4, f64::NAN] {
+        let error = client.second(capacity).unwrap_err().to_string();
+        assert!(error.contains("leave no unit free"), "{error}");
+    }
+}
+
+/// Second sets of presets are secure, and their keys are smaller.
+#[test]
+fn second_sets_of_presets_are_secure() {
+    for (name, capacity) in
+        [("n14", 150.0), ("n15", 400.0), ("n16", 600.0), ("n16s", 600.0), ("simple-n15", 300.0)]
+    {
+        let settings = Preset::by_name(name).unwrap().settings().unwrap();
+        let second = settings.second(capacity).unwrap();
+        let (wide, narrow) = (settings.parameters(), second.parameters());
+        assert!(narrow.security().is_some() && second.precision() == settings.precision());
+        assert!(narrow.log2(second.fresh()) >= capacity + settings.scale().log2() + 1.0);
+        assert!(narrow.literal().gadget_rank < wide.literal().gadget_rank, "{name}");
+        let (small, large) = (narrow.switching_key_size().seeded, wide.switching_key_size().seeded);
+        assert!(small * 10 < large * 6, "{name}: {small} of {large}");
+    }
+}

@@ -7,7 +7,9 @@ use std::{
 
 mod wire_common;
 
-use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, PublicKey, Settings, wire::inspect};
+use hippocrene::{
+    ClientKey, EncryptedArray, EvaluationKeys, PublicKey, Settings, TransferKey, wire::inspect,
+};
 use wire_common::things;
 
 /// Counts the bytes that have been asked for, freed or not.
@@ -69,6 +71,7 @@ fn absurd_lengths_allocate_little() {
                             "secret" => ClientKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "public" => PublicKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "evaluation" => EvaluationKeys::from_bytes_insecure(&bytes, 1).is_ok(),
+                            "transfer" => TransferKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             _ => EncryptedArray::from_bytes(&bytes, session).is_ok(),
                         };
                         let told = inspect(&bytes).is_ok();

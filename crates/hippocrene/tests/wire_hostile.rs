@@ -6,7 +6,7 @@ mod wire_common;
 
 use entry::{read_everything, seal};
 use hippocrene::{
-    ClientKey, EncryptedArray, Error, EvaluationKeys, PublicKey, Session, Settings,
+    ClientKey, EncryptedArray, Error, EvaluationKeys, PublicKey, Session, Settings, TransferKey,
     wire::{FormatError, inspect},
 };
 use hippocrene_ring::sample::Seed;
@@ -20,6 +20,7 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "secret" => ClientKey::from_bytes_insecure(bytes, 1).map(drop),
         "public" => PublicKey::from_bytes_insecure(bytes, 1).map(drop),
         "evaluation" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
+        "transfer" => TransferKey::from_bytes_insecure(bytes, 1).map(drop),
         _ => EncryptedArray::from_bytes(bytes, session).map(drop),
     }
 }
@@ -254,6 +255,9 @@ fn residues_out_of_range_are_named() {
     seal(&mut bytes);
     let loaded = PublicKey::from_bytes_insecure(&bytes, 1).unwrap();
     assert_eq!(loaded.inner().b().limb(1)[0], q - 1);
+    let bytes = things.transfer.to_bytes();
+    let error = refused("transfer", &bytes, bytes.len() - 6, &[0xff; 6], session);
+    assert!(error.starts_with("transfer key: residue 15 of limb 3 is 281474976710655, not"), "{error}");
     // A Galois key and a ciphertext: the last residue, in 48 and 40 bits.
     let bytes = things.keys.to_bytes();
     let error = refused("evaluation", &bytes, bytes.len() - 6, &[0xff; 6], session);

@@ -4,6 +4,7 @@ mod wire_common;
 
 use hippocrene::{
     ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, Preset, PublicKey, Server, Settings,
+    TransferKey,
     wire::{FormatError, Kind, inspect},
 };
 use wire_common::{client, things};
@@ -30,6 +31,14 @@ fn every_kind_survives_the_round_trip() {
         let keys = EvaluationKeys::from_bytes_insecure(&things.keys.to_bytes(), 2).unwrap();
         assert_eq!(keys.to_bytes(), things.keys.to_bytes());
         let server = Server::new(keys).unwrap();
+
+        let transfer = TransferKey::from_bytes_insecure(&things.transfer.to_bytes(), 1).unwrap();
+        assert_eq!(transfer.to_bytes(), things.transfer.to_bytes());
+        let second = things.second.evaluation_keys(&KeyRequest::only([])).unwrap();
+        let narrow = Server::new(second).unwrap().with_transfer(&transfer).unwrap();
+        let arrived = narrow.transfer(&things.product).unwrap();
+        let got = things.second.decrypt(&arrived).unwrap();
+        assert!(got.iter().zip(&expected).all(|(g, e)| (g - e).abs() < 1e-6));
 
         for array in [&things.fresh, &things.product] {
             let loaded = EncryptedArray::from_bytes(&array.to_bytes(), server.session()).unwrap();
@@ -78,6 +87,9 @@ fn inspect_agrees_with_the_objects() {
         assert_eq!(array.capacity_bits, None);
         assert!((array.precision_bits - object.precision_bits(session)).abs() < 1e-9);
     }
+    let second = inspect(&things.transfer.to_bytes()).unwrap().transfer.unwrap();
+    assert_eq!(second.key, things.second.fingerprint().to_string());
+    assert_eq!(second.parameters, things.second.session().settings().parameters().digest().to_string());
     let keys = inspect(&things.keys.to_bytes()).unwrap().keys.unwrap();
     assert!(keys.relinearisation && keys.conjugation && keys.other_elements.is_empty());
     assert_eq!(keys.rotations, [-2, 1]);
@@ -113,6 +125,7 @@ fn insecure_sets_are_refused() {
         ClientKey::from_bytes(&things.client.to_bytes(), 1).map(drop),
         PublicKey::from_bytes(&things.public.to_bytes(), 1).map(drop),
         EvaluationKeys::from_bytes(&things.keys.to_bytes(), 1).map(drop),
+        TransferKey::from_bytes(&things.transfer.to_bytes(), 1).map(drop),
     ];
     for error in errors {
         assert!(matches!(error, Err(Error::Security(_))), "{error:?}");

@@ -352,3 +352,35 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
     }
     assert!(payload.is_empty());
 }
+
+#[test]
+fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
+    let things = things(6);
+    let (set, s) = read_secret(&things.client.to_bytes());
+    let (narrow, second) = read_secret(&things.second.to_bytes());
+    assert!(narrow.factors.len() < set.factors.len() && narrow.factors[..2] == set.factors[..2]);
+
+    let bytes = things.transfer.to_bytes();
+    let (kind, digest, _, mut payload) = open(&bytes);
+    let (read, computed) = Set::read(&mut payload);
+    assert_eq!((kind, digest), (6, &computed[..]));
+    assert_eq!(read.factors, set.factors);
+    let (of_second, secret) = (things.second.to_bytes(), things.second.fingerprint());
+    assert_eq!(take(&mut payload, 16), open(&of_second).1);
+    assert_eq!(take(&mut payload, 16), secret.as_bytes());
+    let seed = take(&mut payload, 32);
+    let group = set.units.div_ceil(set.rank);
+    for d in 0..set.units.div_ceil(group) {
+        let b = set.polynomial(&mut payload, set.factors.len());
+        for (i, b) in b.iter().enumerate() {
+            let q = set.factors[i];
+            let mut sample = set.multiply_add(b, &set.expand(seed, d as u64, i), &set.values(&second, i), i);
+            if i < set.units && i / group == d {
+                let p = set.factors[set.units..].iter().fold(1, |p, f| mul(p, f % q, q));
+                sample = set.multiply_add(&sample, &set.values(&s, i), &vec![q - p; s.len()], i);
+            }
+            assert!(set.coefficients(&sample, i).iter().all(|e| e.abs() < 40), "group {d}, limb {i}");
+        }
+    }
+    assert!(payload.is_empty());
+}

@@ -48,6 +48,9 @@ impl Display for One<'_> {
         if let Some(key) = key {
             write!(f, "\n  key         {key}")?;
         }
+        if let Some(second) = &self.is.transfer {
+            write!(f, "\n  leads to    key {}", second.key)?;
+        }
         let name =
             preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));
         write!(f, "\n  parameters  {name}, ring degree {ring_degree}")?;

@@ -9,13 +9,14 @@ mod linear_map;
 mod matrix;
 mod polynomial;
 mod reduce;
+mod transfer;
 
 use std::{
     borrow::{Borrow, Cow},
     sync::Arc,
 };
 
-use hippocrene_ckks::{Ciphertext, Evaluator, Scale};
+use hippocrene_ckks::{Ciphertext, Evaluator, Scale, Transfer};
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use crate::{EncryptedArray, Error, EvaluationKeys, Session};
@@ -28,6 +29,8 @@ pub struct Server {
     key: Fingerprint,
     /// The precision of results, where it does not come from the operands.
     precision: Option<f64>,
+    /// The way from another key to this one, with the session of the arrays that it is for.
+    transfer: Option<(Session, Transfer)>,
 }
 
 /// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
@@ -55,7 +58,7 @@ impl Server {
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = keys.inner().prepare(session.context().rlwe())?;
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::new(prepared));
-        Ok(Server { session, evaluator, key: keys.key(), precision: None })
+        Ok(Server { session, evaluator, key: keys.key(), precision: None, transfer: None })
     }
 
     /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.

@@ -37,11 +37,19 @@ pub enum Kind {
     EvaluationKeys = 4,
     /// An encrypted array.
     Array = 5,
+    /// The key that leads to a second one.
+    TransferKey = 6,
 }
 
 impl Kind {
-    const ALL: [Kind; 5] =
-        [Kind::Settings, Kind::SecretKey, Kind::PublicKey, Kind::EvaluationKeys, Kind::Array];
+    const ALL: [Kind; 6] = [
+        Kind::Settings,
+        Kind::SecretKey,
+        Kind::PublicKey,
+        Kind::EvaluationKeys,
+        Kind::Array,
+        Kind::TransferKey,
+    ];
 
     /// Whether files of this kind must be kept secret.
     pub fn is_secret(self) -> bool {
@@ -61,6 +69,7 @@ impl std::fmt::Display for Kind {
             Kind::PublicKey => "a public key",
             Kind::EvaluationKeys => "evaluation keys",
             Kind::Array => "an encrypted array",
+            Kind::TransferKey => "a transfer key",
         })
     }
 }

@@ -9,7 +9,7 @@ use super::{
     array::ArrayHead,
     cursor::Cursor,
     header::Header,
-    keys::{KeyContents, SEED_BYTES, public_key_bytes},
+    keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
     settings::{Security, read_settings},
 };
 use crate::{Error, PRESETS, Settings};
@@ -37,8 +37,19 @@ pub struct Inspection {
     pub settings: Option<SettingsInspection>,
     /// Which keys a file of evaluation keys holds.
     pub keys: Option<KeysInspection>,
+    /// Where a transfer key leads to.
+    pub transfer: Option<TransferInspection>,
     /// What an array is like.
     pub array: Option<ArrayInspection>,
+}
+
+/// Where a transfer key leads to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TransferInspection {
+    /// The digest of the second parameter set, in hexadecimal digits.
+    pub parameters: String,
+    /// The fingerprint of the second secret key, in hexadecimal digits.
+    pub key: String,
 }
 
 /// A parameter set.
@@ -116,11 +127,15 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         Kind::Array => None,
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
-    let (mut keys, mut head) = (None, None);
+    let (mut keys, mut transfer, mut head) = (None, None, None);
     match (header.kind, &own) {
         (Kind::EvaluationKeys, Some(settings)) => {
             let parameters = settings.parameters();
             keys = Some(describe_keys(&KeyContents::read(&mut cursor, parameters)?, parameters.degree()));
+        }
+        (Kind::TransferKey, Some(settings)) => {
+            let TransferHead { parameters, key } = TransferHead::read(&mut cursor, settings.parameters())?;
+            transfer = Some(TransferInspection { parameters: parameters.to_string(), key: key.to_string() });
         }
         (Kind::PublicKey, Some(settings)) => cursor.expect_left(public_key_bytes(settings.parameters()))?,
         (Kind::SecretKey, _) => cursor.expect_left(SEED_BYTES as u64)?,
@@ -155,6 +170,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         preset: name,
         ring_degree: degree,
         keys,
+        transfer,
         array: head.map(|head| describe_array(&head, parameters)),
         settings: settings.as_ref().map(describe_settings),
     })

@@ -14,7 +14,7 @@ use super::{
     poly::Widths,
     settings::Security,
 };
-use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, Settings};
+use crate::{ClientKey, Error, EvaluationKeys, PublicKey, Session, Settings, TransferKey};
 
 /// Bytes of a seed.
 pub(super) const SEED_BYTES: usize = 32;
@@ -31,6 +31,7 @@ fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
 key_file!(ClientKey, "a secret key");
 key_file!(PublicKey, "a public key");
 key_file!(EvaluationKeys, "evaluation keys");
+key_file!(TransferKey, "a transfer key");
 
 impl ClientKey {
     /// The key as bytes, in the format of `docs/wire-format.md`: **the secret itself**, wiped when dropped.
@@ -48,6 +49,13 @@ impl PublicKey {
 
 impl EvaluationKeys {
     /// The keys as bytes, in the format of `docs/wire-format.md`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        key_file::write(self)
+    }
+}
+
+impl TransferKey {
+    /// The key as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         key_file::write(self)
     }
@@ -146,12 +154,8 @@ impl KeyFile for EvaluationKeys {
     fn write_body(&self, out: &mut Vec<u8>) {
         let (parameters, keys) = (self.session().settings().parameters(), self.inner());
         KeyContents::of(keys).write(out);
-        let widths = Widths::of_moduli(parameters);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
-            out.extend(key.seed().as_bytes());
-            for b in key.b() {
-                widths.write_poly(out, b, parameters.full());
-            }
+            write_switching_key(out, key, parameters);
         }
     }
 
@@ -177,6 +181,62 @@ impl KeyFile for EvaluationKeys {
     }
 }
 
+impl KeyFile for TransferKey {
+    const KIND: Kind = Kind::TransferKey;
+
+    fn session_of(&self) -> &Session {
+        self.session()
+    }
+
+    fn owner(&self) -> Fingerprint {
+        self.key()
+    }
+
+    fn body_bytes(&self) -> u64 {
+        TransferHead::BYTES + switching_key_bytes(self.session().settings().parameters())
+    }
+
+    fn write_body(&self, out: &mut Vec<u8>) {
+        out.extend(self.inner().second().as_bytes());
+        out.extend(self.second().as_bytes());
+        write_switching_key(out, self.inner().key(), self.session().settings().parameters());
+    }
+
+    fn read_body(
+        cursor: &mut Cursor<'_>,
+        settings: Settings,
+        owner: Fingerprint,
+        threads: usize,
+    ) -> Result<Self, Error> {
+        let head = TransferHead::read(cursor, settings.parameters())?;
+        let session = Session::new(settings, threads)?;
+        let key = read_switching_key(cursor, session.context().rlwe(), "transfer key")?;
+        let inner = rlwe::TransferKey::from_parts(head.parameters, owner, head.key, key);
+        Ok(TransferKey::new(session, inner))
+    }
+}
+
+/// Where a transfer key leads to.
+#[derive(Debug)]
+pub(super) struct TransferHead {
+    /// The digest of the second parameter set.
+    pub(super) parameters: Fingerprint,
+    /// The fingerprint of the second secret key.
+    pub(super) key: Fingerprint,
+}
+
+impl TransferHead {
+    const BYTES: u64 = 32;
+
+    /// Reads where it leads to, and checks that what is left is as long as the key itself.
+    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+        cursor.enter("transfer key");
+        let [digest, key] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);
+        cursor.expect_left(switching_key_bytes(parameters))?;
+        Ok(TransferHead { parameters: digest, key })
+    }
+}
+
 /// What a public key takes after the settings.
 pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
     SEED_BYTES as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
@@ -187,6 +247,13 @@ fn switching_key_bytes(parameters: &Parameters) -> u64 {
     let digits = parameters.digits(parameters.top()).count() as u64;
     SEED_BYTES as u64
         + digits * Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.full())
+}
+
+fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, parameters: &Parameters) {
+    out.extend(key.seed().as_bytes());
+    for b in key.b() {
+        Widths::of_moduli(parameters).write_poly(out, b, parameters.full());
+    }
 }
 
 fn read_switching_key(

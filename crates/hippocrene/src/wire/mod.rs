@@ -5,8 +5,8 @@
 //! field and every residue.
 //!
 //! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
-//! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys) and
-//! [`EncryptedArray`](crate::EncryptedArray). [`inspect()`] tells what any file is.
+//! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
+//! [`TransferKey`](crate::TransferKey) and [`EncryptedArray`](crate::EncryptedArray). [`inspect()`] tells what any file is.
 
 mod array;
 mod cursor;
@@ -23,4 +23,6 @@ mod settings;
 pub use error::FormatError;
 pub use file::{check_replaceable, read, save};
 pub use header::{Kind, VERSION};
-pub use inspect::{ArrayInspection, Inspection, KeysInspection, SettingsInspection, inspect};
+pub use inspect::{
+    ArrayInspection, Inspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
+};

@@ -1,7 +1,9 @@
 //! Small insecure parameters, and one file of every kind.
 #![allow(dead_code)] // each test file uses its own part
 
-use hippocrene::{ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, PublicKey, Server, Settings};
+use hippocrene::{
+    ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, PublicKey, Server, Settings, TransferKey,
+};
 use hippocrene_ring::{primes, sample::Seed};
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
@@ -33,6 +35,9 @@ pub struct Things {
     pub client: ClientKey,
     pub public: PublicKey,
     pub keys: EvaluationKeys,
+    /// Of two units.
+    pub second: ClientKey,
+    pub transfer: TransferKey,
     /// Two ciphertexts, seeded.
     pub fresh: EncryptedArray,
     /// One ciphertext, whole, with a smaller modulus.
@@ -44,13 +49,15 @@ pub fn things(log_degree: u32) -> Things {
     let public = client.public_key().unwrap();
     let request = KeyRequest { powers_of_two: false, rotations: vec![1, -2], conjugation: true };
     let keys = client.evaluation_keys(&request).unwrap();
+    let second = client.second(40.0).unwrap();
+    let transfer = client.transfer_key(&second).unwrap();
     let slots = client.session().slots();
     let values: Vec<f64> = (0..slots + 3).map(|i| i as f64 / 8.0 - 1.0).collect();
     let fresh = client.encrypt(&values, &[slots + 3]).unwrap();
     let server = Server::new(keys.clone()).unwrap();
     let x = public.encrypt(&[0.5, -1.5, 2.0, 3.0, 0.25, 1.0], &[2, 3]).unwrap();
     let product = server.mul(&x, &x).unwrap();
-    Things { client, public, keys, fresh, product }
+    Things { client, public, keys, second, transfer, fresh, product }
 }
 
 impl Things {
@@ -61,6 +68,7 @@ impl Things {
             ("secret", self.client.to_bytes().to_vec()),
             ("public", self.public.to_bytes()),
             ("evaluation", self.keys.to_bytes()),
+            ("transfer", self.transfer.to_bytes()),
             ("fresh", self.fresh.to_bytes()),
             ("product", self.product.to_bytes()),
         ]

@@ -1,0 +1,46 @@
+//! Arrays of another key, brought to this server's (MG23 3.6).
+
+use std::sync::Arc;
+
+use hippocrene_ckks::Transfer;
+use hippocrene_rlwe::RlweError;
+
+use super::Server;
+use crate::{EncryptedArray, Error, TransferKey};
+
+const OPERATION: &str = "transfer to the second key";
+
+impl Server {
+    /// This server, with the key by which it takes arrays of another key: [`Server::transfer`].
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the key does not lead to that of this server.
+    pub fn with_transfer(&self, key: &TransferKey) -> Result<Self, Error> {
+        if key.second() != self.key {
+            let (have, need) = (key.second(), self.key);
+            return Err(RlweError::KeyMismatch { operation: "take a transfer key", have, need }.into());
+        }
+        let first = Arc::clone(key.session().context());
+        let transfer = Transfer::new(first, Arc::clone(self.session.context()), key.inner())?;
+        Ok(Server { transfer: Some((key.session().clone(), transfer)), ..self.clone() })
+    }
+
+    /// An array of another key brought to the key and the parameter set of this server, in one key switch for each ciphertext. Values, layout and scale stay; what its
+    /// modulus has beyond this parameter set is dropped.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when this server has no transfer key, [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when it is for
+    /// other arrays, [`Error::Capacity`] or [`Error::Parameters`] when values or precision do not fit this parameter set.
+    pub fn transfer(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let Some((first, transfer)) = &self.transfer else {
+            let what = "this server has no transfer key: it computes on arrays of its own key only";
+            return Err(Error::argument(OPERATION, what));
+        };
+        first.context().rlwe().check_digest(a.parameters(), OPERATION)?;
+        self.session.settings().scale_of(a.precision())?;
+        let out = a.expanded(first).iter().map(|c| transfer.transfer(c)).collect::<Result<Vec<_>, _>>()?;
+        let (layout, precision) = (a.layout().clone(), a.precision());
+        let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), a.is_clean(), precision, out);
+        Ok(out.with_period(a.period()))
+    }
+}
