@@ -3,7 +3,7 @@
 use hippocrene_ring::{
     Kernel, Threads,
     arith::{centred, mul_mod, signed_mod},
-    elementwise::{Elementwise, KeyLimb},
+    elementwise::{Elementwise, KeyLimb, PairTerm},
     primes::{ntt_primes_above, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -225,6 +225,25 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
     Ok(())
 }
 
+fn sums_of_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
+    let count = [0, 1, 2, 3, 4, 5, 16, 17, 64, 65][(case.words.next() % 10) as usize];
+    let terms: Vec<[Vec<u64>; 3]> =
+        (0..count).map(|_| [case.residues(), case.residues(), case.residues()]).collect();
+    let slices: Vec<PairTerm> = terms.iter().map(|[x, y0, y1]| (&x[..], [&y0[..], &y1[..]])).collect();
+    let mut acc = [case.residues(), case.residues()];
+    let [acc0, acc1] = &mut acc;
+    e.sum_products(acc0, acc1, &slices);
+    for (part, acc) in acc.iter().enumerate() {
+        let sum = |i: usize| {
+            terms.iter().fold(0, |sum, t| {
+                (sum + u128::from(mul_mod(t[0][i], t[1 + part][i], case.q))) % u128::from(case.q)
+            })
+        };
+        prop_assert_eq!(acc, &(0..case.length).map(|i| sum(i) as u64).collect::<Vec<_>>());
+    }
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
@@ -244,6 +263,7 @@ proptest! {
             products_by_constants(&e, &mut case)?;
             reductions(&e, &mut case, from)?;
             inner_products(&e, &mut case)?;
+            sums_of_products(&e, &mut case)?;
         }
     }
 }

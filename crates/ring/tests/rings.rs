@@ -250,6 +250,9 @@ fn products(case: &mut Case) {
     case.check(x, &c00, "tensor, 0");
     case.check(y, &sum(&c01, &c10), "tensor, 1");
     case.check(z, &c11, "tensor, 2");
+    e.sum_products(x, y, &[(&v0, [&w0, &w1]), (&v1, [&w1, &w0])]);
+    case.check(x, &sum(&c00, &c11), "sum of products, 0");
+    case.check(y, &sum(&c01, &c10), "sum of products, 1");
     e.square(x, y, z, &v0, &w1);
     case.check(x, &schoolbook(&a0, &a0, q), "square, 0");
     case.check(y, &sum(&c01, &c01), "square, 1");

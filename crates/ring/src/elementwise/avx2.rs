@@ -164,6 +164,11 @@ impl Lanes for F64 {
     }
 
     #[inline(always)]
+    fn key_residue(&self, x: I) -> I {
+        as_integers(self.modulus.reduce(from_integers(x, 0.0)))
+    }
+
+    #[inline(always)]
     fn prefetch(p: *const u8) {
         // SAFETY: prefetching touches no memory, and every x86-64 CPU has it.
         unsafe { std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(p.cast()) }

@@ -5,7 +5,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Scalar, key::KeyLimb, lanes::Lanes, ops};
+use super::{PairTerm, Scalar, key::KeyLimb, lanes::Lanes, ops};
 
 /// A module of entry functions for the given target features.
 macro_rules! entries {
@@ -41,6 +41,7 @@ macro_rules! entries {
                 reduce_centred(out: &mut [u64], a: &[u64], from: u64);
                 coalesce_key(out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
+                sum_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>], montgomery: &Scalar);
             );
         }
     };

@@ -102,6 +102,12 @@ pub(super) trait Lanes: Copy {
         self.add(a, b)
     }
 
+    /// A residue as [`Lanes::add_product`] takes it of a key, without the Montgomery factor.
+    #[inline(always)]
+    fn key_residue(&self, x: Self::V) -> Self::V {
+        x
+    }
+
     /// Asks the cache for the line at `p`, which may be any address.
     fn prefetch(p: *const u8);
 

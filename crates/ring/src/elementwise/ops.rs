@@ -5,7 +5,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Scalar, key::KeyLimb, lanes::Lanes};
+use super::{PairTerm, Scalar, key::KeyLimb, lanes::Lanes};
 
 /// For every vector position: loads the inputs under their own names, evaluates the expression (an array with one vector
 /// for each output) and stores it. A slice may be input and output.
@@ -317,6 +317,108 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
         unsafe {
             L::store(acc0.as_mut_ptr().add(at + i * L::LANES), total[0]);
             L::store(acc1.as_mut_ptr().add(at + i * L::LANES), total[1]);
+        }
+    }
+}
+
+/// See [`super::Elementwise::sum_products`]. `montgomery` is the Montgomery factor of key residues, which sums of products are divided by.
+#[inline(always)]
+pub(super) fn sum_products<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    let length = acc0.len();
+    assert!(
+        length.is_multiple_of(L::LANES)
+            && acc1.len() == length
+            && terms.iter().all(|(x, pair)| x.len() == length && pair.iter().all(|y| y.len() == length)),
+        "the slices of a sum of products have one length, a multiple of 8"
+    );
+    match L::LANES {
+        8 => sum_products_wide::<L, 4>(l, acc0, acc1, terms, montgomery),
+        4 => sum_products_wide::<L, 2>(l, acc0, acc1, terms, montgomery),
+        _ => sum_products_wide::<L, 1>(l, acc0, acc1, terms, montgomery),
+    }
+}
+
+/// [`sum_products`] by `WIDE` vectors at a time, after its checks.
+#[inline(always)]
+fn sum_products_wide<L: Lanes, const WIDE: usize>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    let length = acc0.len();
+    let wide = length - length % (WIDE * L::LANES);
+    let factor = l.factor(montgomery);
+    let mut at = 0;
+    while at < wide {
+        // SAFETY: `at + WIDE LANES <= length`, the length of every slice: checked above.
+        unsafe { sum_products_at::<L, WIDE>(l, acc0, acc1, terms, factor, at) };
+        at += WIDE * L::LANES;
+    }
+    while at < length {
+        // SAFETY: as above, with one vector.
+        unsafe { sum_products_at::<L, 1>(l, acc0, acc1, terms, factor, at) };
+        at += L::LANES;
+    }
+}
+
+/// `WIDE` vectors of the sums of products, at word `at`.
+///
+/// # Safety
+/// All slices have at least `at + WIDE LANES` words.
+#[inline(always)]
+unsafe fn sum_products_at<L: Lanes, const WIDE: usize>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    factor: L::Factor,
+    at: usize,
+) {
+    // No closures here: one that is not inlined would be compiled without the caller's instructions.
+    let mut totals = [[L::splat(0); 2]; WIDE];
+    for terms in terms.chunks(L::TERMS) {
+        let mut sums = [[l.no_products(); 2]; WIDE];
+        for (x, [y0, y1]) in terms {
+            for line in 0..(WIDE * L::LANES).div_ceil(8) {
+                L::prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
+            }
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let at = at + i * L::LANES;
+                // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+                let (x, y0, y1) = unsafe {
+                    (L::load(x.as_ptr().add(at)), L::load(y0.as_ptr().add(at)), L::load(y1.as_ptr().add(at)))
+                };
+                let (x, y0, y1) = (l.multiplicand(x), l.key_residue(y0), l.key_residue(y1));
+                *sum = [l.add_product(sum[0], x, y0), l.add_product(sum[1], x, y1)];
+            }
+        }
+        for (total, sum) in totals.iter_mut().zip(&sums) {
+            for (total, sum) in total.iter_mut().zip(sum) {
+                let mut reduced = l.reduce_sum(*sum);
+                for step in (0..L::sum_bound_log2(terms.len())).rev() {
+                    reduced = L::subtract_if_above(reduced, L::splat(l.modulus() << step));
+                }
+                *total = l.add(*total, reduced);
+            }
+        }
+    }
+    for (i, total) in totals.iter().enumerate() {
+        let [mut t0, mut t1] = *total;
+        if L::KEY_WORD.montgomery_log2 > 0 {
+            (t0, t1) = (l.mul_factor(t0, factor), l.mul_factor(t1, factor));
+        }
+        // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+        unsafe {
+            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), t0);
+            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), t1);
         }
     }
 }

@@ -19,7 +19,7 @@ use super::Words;
 use crate::{
     Domain, Kernel, RingError,
     convert::BaseConverter,
-    elementwise::{Elementwise, KeyLimb},
+    elementwise::{Elementwise, KeyLimb, PairTerm, Scalar},
     ntt::{InverseFactor, NttPlan, check_degree},
     primes,
     scratch::{Scratch, ScratchPool},
@@ -247,6 +247,26 @@ impl Products {
         let sums = self.sums([a0, a1], |e, [a0, a1], [c0, c1, c2]| e.square(c0, c1, c2, a0, a1));
         for (j, c) in [c0, c1, c2].into_iter().enumerate() {
             self.finish(c, sums.as_slice(), 3, j);
+        }
+    }
+
+    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`.
+    pub(crate) fn sum_products(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        terms: &[PairTerm<'_>],
+        _: &Scalar,
+    ) {
+        acc0.fill(0);
+        acc1.fill(0);
+        for (x, [y0, y1]) in terms {
+            let mut sums = self.sums([x, y0, y1], |e, [x, y0, y1], [c0, c1]| {
+                e.mul(c0, x, y0);
+                e.mul(c1, x, y1);
+            });
+            self.finish_add(acc0, sums.as_mut_slice(), 2, 0);
+            self.finish_add(acc1, sums.as_mut_slice(), 2, 1);
         }
     }
 
