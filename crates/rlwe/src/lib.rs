@@ -30,7 +30,9 @@ pub use keys::{
     EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PreparedTransferKey, PublicKey,
     SecretKey, SwitchingKey, TransferKey, expand_uniform,
 };
-pub use keyswitch::{DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, Method};
+pub use keyswitch::{
+    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, Method, RotationSum, Summand, Term,
+};
 pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};

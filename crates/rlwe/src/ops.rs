@@ -39,7 +39,7 @@ impl Context {
         }
     }
 
-    fn check_key(
+    pub(crate) fn check_key(
         &self,
         a: &Ciphertext,
         keys: &PreparedEvaluationKeys,

@@ -7,9 +7,11 @@ pub(crate) mod expanded;
 mod gadget;
 mod planner;
 mod product;
+mod rotation_sum;
 mod switch;
 
 pub use decomposed::Decomposed;
 pub use expanded::DEFAULT_KEY_MEMORY;
 pub use gadget::{Gadget, Method};
+pub use rotation_sum::{RotationSum, Summand, Term};
 pub use switch::Destination;

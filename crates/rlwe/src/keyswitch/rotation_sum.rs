@@ -1,0 +1,353 @@
+//! Sums of rotated ciphertexts times plaintexts, divided by the special modulus once.
+//!
+//! A rotation is an inner product modulo `P'Q` and a division by `P'`. Where rotated ciphertexts are multiplied by plaintexts and added up, all of
+//! this can be had modulo `P'Q`, and the division comes once, at the end ("double hoisting", Bossuat, Mouchet, Troncoso-Pastoriza and Hubaux, ePrint
+//! 2020/1203, section 4.3): for `sum_j m_j sigma_j(c)` with `J` rotations `2 (J - 1)` divisions less, for plaintexts that are known modulo `P'Q`.
+//!
+//! **Noise.** A ciphertext modulo `P'Q` here stands for `P'` times a message modulo `Q`; noise is stated relative to that, over `P'`. With `e_j` the noise of
+//! `c_j` and `e_ks` that of an inner product over `P'` (not rounded), the sum has `sum_j |m_j| (e_j + e_ks)` for an `m_j` by which noise grows by
+//! `|m_j|`, in variances; a rotation of a sum adds `e_ks`, and the rounding of its second part, of variance `|s|^2/12`; the division at
+//! the end one rounding ([`crate::noise::rounding`]).
+
+use std::sync::Arc;
+
+use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, elementwise::PairTerm, scratch::Scratch};
+
+use super::{
+    Decomposed, Gadget, Method,
+    decomposition::Decomposition,
+    product::{Product, Targets},
+};
+use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise};
+
+const OPERATION: &str = "add rotations";
+
+/// A ciphertext that takes part in sums.
+#[derive(Debug, Clone, Copy)]
+pub enum Summand<'a> {
+    /// As it is.
+    Same(&'a Ciphertext),
+    /// Its image under `X -> X^element`, with what [`Context::hoist_for_sums`] gave of it.
+    Rotated(&'a Ciphertext, &'a Decomposed<'a>, usize),
+}
+
+/// A summand times a plaintext.
+#[derive(Debug, Clone, Copy)]
+pub struct Term<'a> {
+    /// The number of the summand.
+    pub summand: usize,
+    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]), in the evaluation domain.
+    pub factor: &'a Poly,
+    /// By how many bits it makes noise grow.
+    pub log2_norm: f64,
+}
+
+/// A sum of rotated ciphertexts modulo `P'Q`, that has not been divided by `P'`. It lives in scratch memory.
+#[derive(Debug)]
+pub struct RotationSum<'a> {
+    context: &'a Context,
+    plan: Arc<Decomposition>,
+    /// `Q`.
+    modulus: Modulus,
+    /// Modulo `P'Q`, in the evaluation domain.
+    parts: [Scratch<'a>; 2],
+    key: Fingerprint,
+    noise: Noise,
+}
+
+/// A summand with what it is computed from.
+struct Source<'a> {
+    ciphertext: &'a Ciphertext,
+    rotation: Option<(Product<'a>, Arc<Automorphism>)>,
+}
+
+impl Context {
+    /// `P'Q`: what sums of rotations of ciphertexts modulo `modulus = Q` are computed modulo, and their plaintexts are wanted modulo.
+    ///
+    /// # Errors
+    /// As [`Context::gadget`].
+    pub fn rotation_modulus(&self, modulus: Modulus) -> Result<Modulus, RlweError> {
+        Ok(modulus.lcm(self.rotation_gadget(modulus)?.specials()))
+    }
+
+    /// Decomposes a ciphertext once for any number of rotations of it in [`Context::rotation_sums`].
+    ///
+    /// # Errors
+    /// When the ciphertext has more than two parts.
+    pub fn hoist_for_sums<'a>(&'a self, a: &'a Ciphertext) -> Result<Decomposed<'a>, RlweError> {
+        self.check_two_parts(a, OPERATION)?;
+        self.decompose_hoisted_with(a.part(1), a.modulus(), self.rotation_gadget(a.modulus())?)
+    }
+
+    /// The planned gadget, with the single decomposition: the double one has its inner products elsewhere than modulo `P'Q`.
+    fn rotation_gadget(&self, modulus: Modulus) -> Result<Gadget, RlweError> {
+        Ok(self.gadget(modulus)?.with_method(Method::Single))
+    }
+
+    /// For each row the sum of its terms, modulo `P'Q`. Each summand is rotated once, however many rows want it.
+    ///
+    /// # Errors
+    /// When there is no summand, moduli, keys or numbers of parts differ, a key is missing, a decomposition is of another ciphertext or by another
+    /// gadget than is planned, or a term does not fit.
+    pub fn rotation_sums(
+        &self,
+        summands: &[Summand<'_>],
+        rows: &[Vec<Term<'_>>],
+        keys: &PreparedEvaluationKeys,
+    ) -> Result<Vec<RotationSum<'_>>, RlweError> {
+        let Some(first) = summands.first().map(Summand::ciphertext) else {
+            return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 2 });
+        };
+        let (modulus, key) = (first.modulus(), first.key());
+        self.check_key(first, keys, OPERATION)?;
+        let plan = self.decomposition(modulus, self.rotation_gadget(modulus)?)?;
+        let sources: Vec<Source> =
+            summands.iter().map(|s| self.source(s, first, &plan, keys)).collect::<Result<_, _>>()?;
+        let added = self.inner_product_noise(&plan, modulus);
+        let noise = |term: &Term| {
+            let source = &sources[term.summand];
+            let own = source.ciphertext.noise();
+            if source.rotation.is_some() { own.plus(added) } else { own }.scaled(term.log2_norm)
+        };
+        let mut sums = Vec::with_capacity(rows.len());
+        for row in rows {
+            row.iter().try_for_each(|term| self.check_term(term, summands.len(), plan.extended))?;
+            let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
+            let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
+            sums.push(RotationSum { context: self, plan: Arc::clone(&plan), modulus, parts, key, noise });
+        }
+        let mut limbs: Vec<Vec<[&mut [u64]; 2]>> = Vec::new();
+        limbs.resize_with(plan.extended.limb_count(), || Vec::with_capacity(rows.len()));
+        for sum in &mut sums {
+            let [part0, part1] = &mut sum.parts;
+            for (limbs, pair) in limbs.iter_mut().zip(part0.limbs_mut().zip(part1.limbs_mut())) {
+                limbs.push([pair.0, pair.1]);
+            }
+        }
+        self.threads().for_each_mut(&mut limbs, |k, limbs| {
+            let position = plan.extended.factors().nth(k).expect("a limb of this modulus");
+            self.sums_at(&plan, position, &sources, rows, limbs);
+        });
+        Ok(sums)
+    }
+
+    /// Checks a summand and finds its key.
+    fn source<'a>(
+        &'a self,
+        summand: &Summand<'a>,
+        first: &Ciphertext,
+        plan: &Decomposition,
+        keys: &'a PreparedEvaluationKeys,
+    ) -> Result<Source<'a>, RlweError> {
+        let ciphertext = summand.ciphertext();
+        self.check_pair(first, ciphertext, OPERATION)?;
+        self.check_two_parts(ciphertext, OPERATION)?;
+        let rotation = match summand {
+            Summand::Rotated(_, hoisted, element) if *element != 1 => {
+                if !hoisted.is_of(ciphertext.part(1)) || hoisted.gadget() != plan.gadget {
+                    return Err(RlweError::Decomposed { operation: OPERATION });
+                }
+                let key = keys.galois(*element)?;
+                let product = Product::new(self, hoisted, key, [Some(ciphertext.part(0)), None]);
+                Some((product, self.automorphism(*element)?))
+            }
+            _ => None,
+        };
+        Ok(Source { ciphertext, rotation })
+    }
+
+    fn check_term(&self, term: &Term<'_>, summands: usize, extended: Modulus) -> Result<(), RlweError> {
+        let have = term.factor.limb_count();
+        let need = if term.summand >= summands {
+            "there is no summand of that number"
+        } else if have != extended.limb_count() || term.factor.degree() != self.degree() {
+            "a plaintext modulo P'Q is needed"
+        } else if term.factor.domain() != Domain::Evaluation {
+            "a plaintext in the evaluation domain is needed"
+        } else {
+            return Ok(());
+        };
+        Err(RlweError::Modulus { operation: OPERATION, have, need })
+    }
+
+    /// The limbs of all sums at one position: of each summand first, then of each row.
+    fn sums_at(
+        &self,
+        plan: &Decomposition,
+        position: usize,
+        sources: &[Source<'_>],
+        rows: &[Vec<Term<'_>>],
+        sums: &mut [[&mut [u64]; 2]],
+    ) {
+        let (degree, k) = (self.degree(), plan.extended.limb_of(position));
+        let ring = self.ring_at(plan.extended, position);
+        let mut scratch = self.scratch_limbs(2 * sources.len() + 2, Domain::Evaluation);
+        let (images, spare) = scratch.as_mut_slice().split_at_mut(2 * sources.len() * degree);
+        let (acc0, acc1) = spare.split_at_mut(degree);
+        for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * degree)) {
+            let (image0, image1) = images.split_at_mut(degree);
+            source.image_at(self, plan, position, [image0, image1], [acc0, acc1]);
+        }
+        let images = |i: usize| {
+            let pair = &images[2 * i * degree..][..2 * degree];
+            [&pair[..degree], &pair[degree..]]
+        };
+        let mut terms: Vec<PairTerm> = Vec::with_capacity(sources.len());
+        for (row, [sum0, sum1]) in rows.iter().zip(sums) {
+            let there = row.iter().filter(|term| sources[term.summand].is_at(position));
+            terms.clear();
+            terms.extend(there.map(|term| (term.factor.limb(k), images(term.summand))));
+            ring.elementwise().sum_products(sum0, sum1, &terms);
+        }
+    }
+
+    /// The noise of an inner product over `P'`, before it is rounded.
+    fn inner_product_noise(&self, plan: &Decomposition, modulus: Modulus) -> Noise {
+        debug_assert!(modulus.divides(plan.extended));
+        plan.noise.scaled(-self.parameters().log2(plan.gadget.specials()))
+    }
+}
+
+impl<'a> Summand<'a> {
+    fn ciphertext(&self) -> &'a Ciphertext {
+        match self {
+            Summand::Same(a) | Summand::Rotated(a, ..) => a,
+        }
+    }
+}
+
+impl Source<'_> {
+    /// Whether it is not 0 at a position of `P'Q`, being a multiple of `P'`.
+    fn is_at(&self, position: usize) -> bool {
+        self.rotation.is_some() || self.ciphertext.modulus().contains(position)
+    }
+
+    /// Its limbs modulo `P'Q` at a position, with two limbs to spare. Nothing is written where it is 0.
+    fn image_at(
+        &self,
+        context: &Context,
+        plan: &Decomposition,
+        position: usize,
+        [image0, image1]: [&mut [u64]; 2],
+        [spare0, spare1]: [&mut [u64]; 2],
+    ) {
+        let ring = context.ring_at(plan.extended, position);
+        match &self.rotation {
+            Some((product, automorphism)) => {
+                let targets = [position];
+                product.at(&targets, 0, &product.extend(&targets), [&mut *spare0, &mut *spare1]);
+                ring.apply_automorphism(automorphism, Domain::Evaluation, image0, spare0);
+                ring.apply_automorphism(automorphism, Domain::Evaluation, image1, spare1);
+            }
+            None if self.is_at(position) => {
+                let k = self.ciphertext.modulus().limb_of(position);
+                for (image, part) in [image0, image1].into_iter().zip(self.ciphertext.parts()) {
+                    ring.elementwise().mul_scalar(image, part.limb(k), &plan.specials[k]);
+                }
+            }
+            None => (),
+        }
+    }
+}
+
+impl RotationSum<'_> {
+    /// The estimate of its noise, over `P'`.
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    /// Replaces the estimate of its noise.
+    pub fn set_noise(&mut self, noise: Noise) {
+        self.noise = noise;
+    }
+
+    /// Adds another sum of ciphertexts of the same modulus and key.
+    ///
+    /// # Errors
+    /// When it is not that.
+    pub fn add(&mut self, other: &RotationSum<'_>) -> Result<(), RlweError> {
+        self.check(other)?;
+        let (context, extended) = (self.context, self.plan.extended);
+        for (part, other) in self.parts.iter_mut().zip(&other.parts) {
+            part.for_each_limb(context.threads(), |k, limb| {
+                context.limb_ring(extended, k).elementwise().add_assign(limb, other.limb(k));
+            });
+        }
+        self.noise = self.noise.plus(other.noise);
+        Ok(())
+    }
+
+    /// Its image under `X -> X^element`. Of its two parts only the second is divided by `P'`, to be decomposed.
+    ///
+    /// # Errors
+    /// When the key of the automorphism is missing, or they are of another secret.
+    pub fn rotated(&self, element: usize, keys: &PreparedEvaluationKeys) -> Result<Self, RlweError> {
+        let (context, modulus, plan) = (self.context, self.modulus, &self.plan);
+        if self.key != keys.key() {
+            return Err(RlweError::KeyMismatch { operation: "rotate", have: self.key, need: keys.key() });
+        }
+        let (key, automorphism) = (keys.galois(element)?, context.automorphism(element)?);
+        let mut divided = context.scratch(modulus, Domain::Evaluation);
+        context.switch_modulus(&mut divided, &self.parts[1], plan.extended, modulus, 1)?;
+        let decomposed = context.decompose_with(&divided, modulus, plan.gadget)?;
+        let product = Product::new(context, &decomposed, key, [None, None]);
+        let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
+        let [out0, out1] = &mut parts;
+        let (degree, size) = (context.degree(), context.group(plan.extended.limb_count()));
+        context.threads().for_each_chunk_pair(
+            out0.as_mut_slice(),
+            out1.as_mut_slice(),
+            size * degree,
+            |group, out0, out1| {
+                let first = group * size;
+                let count = out0.len() / degree;
+                let targets: Targets = plan.extended.factors().skip(first).take(count).collect();
+                let fresh = product.extend(&targets);
+                let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
+                let (acc0, acc1) = scratch.as_mut_slice().split_at_mut(degree);
+                let limbs = out0.chunks_exact_mut(degree).zip(out1.chunks_exact_mut(degree));
+                for (i, (out0, out1)) in limbs.enumerate() {
+                    let ring = context.ring_at(plan.extended, targets[i]);
+                    product.at(&targets, i, &fresh, [&mut *acc0, &mut *acc1]);
+                    ring.elementwise().add_assign(acc0, self.parts[0].limb(first + i));
+                    ring.apply_automorphism(&automorphism, Domain::Evaluation, out0, acc0);
+                    ring.apply_automorphism(&automorphism, Domain::Evaluation, out1, acc1);
+                }
+            },
+        );
+        let rounding = Noise::from_std((context.parameters().secret_weight() / 12.0).sqrt());
+        let noise = self.noise.plus(rounding).plus(context.inner_product_noise(plan, modulus));
+        Ok(RotationSum { context, plan: Arc::clone(plan), modulus, parts, key: self.key, noise })
+    }
+
+    /// The sum over `P'`, brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in the same modulus switch.
+    ///
+    /// # Errors
+    /// When `to` is not a divisor of `PQ_max`.
+    pub fn divide_into(&self, out: &mut Ciphertext, to: Modulus) -> Result<(), RlweError> {
+        let (context, extended) = (self.context, self.plan.extended);
+        let parameters = context.parameters();
+        let mut noise = self.noise.scaled(parameters.log2(to) - parameters.log2(self.modulus));
+        if !extended.divides(to) {
+            noise = noise.plus(noise::rounding(parameters.secret_weight(), 1, 2));
+        }
+        out.reshape(context, 2, to, noise, self.key);
+        for (out, part) in out.parts_mut().iter_mut().zip(&self.parts) {
+            context.switch_modulus(out, part, extended, to, 1)?;
+        }
+        Ok(())
+    }
+
+    fn check(&self, other: &RotationSum<'_>) -> Result<(), RlweError> {
+        let (context, parameters) = (self.context, self.context.parameters());
+        context.check_digest(other.context.parameters().digest(), OPERATION)?;
+        if other.key != self.key {
+            return Err(RlweError::KeyMismatch { operation: OPERATION, have: other.key, need: self.key });
+        }
+        if (other.modulus, other.plan.gadget) != (self.modulus, self.plan.gadget) {
+            let (left, right) = (parameters.log2(self.plan.extended), parameters.log2(other.plan.extended));
+            return Err(RlweError::ModulusMismatch { operation: OPERATION, left, right });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,286 @@
+//! Sums of rotated ciphertexts modulo `P'Q` (double hoisting) at every modulus: messages, noise, transforms.
+
+mod common;
+
+use common::{coefficients, insecure, insecure_grafted, insecure_threads, log2_std};
+use hippocrene_ring::{
+    Domain, Poly, Threads,
+    automorphism::galois_element_of_rotation,
+    sample::{Sampler, Seed},
+};
+use hippocrene_rlwe::{
+    Ciphertext, Context, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, RlweError, RotationSum,
+    SecretKey, Sprout, Summand, Term,
+};
+use proptest::prelude::*;
+
+const LOG_DEGREE: u32 = 9;
+
+/// The size of messages and plaintexts.
+const BITS: u32 = 5;
+
+/// The seed of the plaintext 1.
+const ONE: u8 = 255;
+
+/// Keys for rotations by 1 to 4.
+struct Setup {
+    context: Context,
+    secret: SecretKey,
+    keys: PreparedEvaluationKeys,
+}
+
+/// A term of a row: a summand, and the seed of its plaintext.
+type Choice = (usize, u8);
+
+impl Setup {
+    fn new(context: Context) -> Self {
+        let secret = SecretKey::generate(&context).unwrap();
+        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+        keys.add_rotations(&context, &secret, 1..5).unwrap();
+        let keys = keys.prepare(&context).unwrap();
+        Setup { context, secret, keys }
+    }
+
+    /// Simple chains with every unit a block of its own and with blocks of two, and a grafted one.
+    fn all() -> [Setup; 3] {
+        let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
+        [
+            insecure(LOG_DEGREE, 9, 1, 9),
+            insecure(LOG_DEGREE, 8, 2, 4),
+            insecure_grafted(LOG_DEGREE, 7, 1, 8, sprout),
+        ]
+        .map(Setup::new)
+    }
+
+    fn element(&self, steps: usize) -> usize {
+        galois_element_of_rotation(self.context.degree(), steps as i64)
+    }
+
+    /// Moduli from the bottom to the top, for grafted sets with parts of the sprout.
+    fn moduli(&self) -> Vec<Modulus> {
+        let top = self.context.parameters().top();
+        let units = self.context.parameters().unit_count();
+        let parts = [top.sprout(), Modulus::of_sprout(top.odd() & 2, top.two().min(5)), Modulus::ONE];
+        (1..=units).map(|l| Modulus::of_range(0..l).lcm(parts[l % 3])).collect()
+    }
+
+    /// A polynomial with uniform coefficients in `[-2^bits, 2^bits)`.
+    fn small(&self, bits: u32, seed: u8, modulus: Modulus) -> Poly {
+        let mut words = vec![0; self.context.degree()];
+        Sampler::new(&Seed::from_bytes([seed; 32]), 0).uniform(2 << bits, &mut words);
+        let values: Vec<i64> = words.into_iter().map(|w| w as i64 - (1 << bits)).collect();
+        self.context.from_signed(&values, modulus)
+    }
+
+    fn encrypt(&self, message: &Poly, modulus: Modulus) -> Ciphertext {
+        self.secret.encrypt(&self.context, message, modulus).unwrap().expand(&self.context)
+    }
+
+    /// `acc += m sigma(x)` modulo `modulus`.
+    fn add(&self, acc: &mut Poly, x: &Poly, steps: usize, m: &Poly, modulus: Modulus) {
+        let rotated = self.rotate(x, steps, modulus);
+        for (k, ring) in self.context.rings(modulus).enumerate() {
+            ring.elementwise().mul_add_assign(acc.limb_mut(k), rotated.limb(k), m.limb(k));
+        }
+    }
+
+    fn rotate(&self, x: &Poly, steps: usize, modulus: Modulus) -> Poly {
+        let automorphism = self.context.automorphism(self.element(steps)).unwrap();
+        let mut out = self.context.zero(modulus, Domain::Evaluation);
+        for (k, ring) in self.context.rings(modulus).enumerate() {
+            ring.apply_automorphism(&automorphism, Domain::Evaluation, out.limb_mut(k), x.limb(k));
+        }
+        out
+    }
+
+    /// The sums of rows of terms: summand 0 is `b` as it is, summand `i` the rotation of `a` by `i`.
+    fn sums(&self, a: &Ciphertext, b: &Ciphertext, rows: &[Vec<Choice>]) -> Vec<RotationSum<'_>> {
+        let extended = self.context.rotation_modulus(a.modulus()).unwrap();
+        let hoisted = self.context.hoist_for_sums(a).unwrap();
+        let rotated = (1..5).map(|i| Summand::Rotated(a, &hoisted, self.element(i)));
+        let summands: Vec<Summand> = std::iter::once(Summand::Same(b)).chain(rotated).collect();
+        let factors: Vec<Vec<(Poly, f64)>> = rows
+            .iter()
+            .map(|row| row.iter().map(|(_, seed)| self.factor(*seed, extended)).collect())
+            .collect();
+        let mut terms: Vec<Vec<Term>> = Vec::new();
+        for (row, factors) in rows.iter().zip(&factors) {
+            let row = row.iter().zip(factors);
+            terms.push(
+                row.map(|((summand, _), (factor, log2_norm))| Term {
+                    summand: *summand,
+                    factor,
+                    log2_norm: *log2_norm,
+                })
+                .collect(),
+            );
+        }
+        self.context.rotation_sums(&summands, &terms, &self.keys).unwrap()
+    }
+
+    /// The plaintext of a seed, and by how many bits it makes noise grow: `log2(sqrt(N/3) 2^BITS)`, and 0 for the plaintext 1.
+    fn factor(&self, seed: u8, modulus: Modulus) -> (Poly, f64) {
+        if seed == ONE {
+            let mut one = vec![0; self.context.degree()];
+            one[0] = 1;
+            return (self.context.from_signed(&one, modulus), 0.0);
+        }
+        let log2_norm = f64::from(BITS) + 0.5 * (self.context.degree() as f64 / 3.0).log2();
+        (self.small(BITS, seed, modulus), log2_norm)
+    }
+
+    /// What a row sums up to.
+    fn expected(&self, x: &Poly, y: &Poly, row: &[Choice], modulus: Modulus) -> Poly {
+        let mut sum = self.context.zero(modulus, Domain::Evaluation);
+        for (summand, seed) in row {
+            let (factor, _) = self.factor(*seed, modulus);
+            self.add(&mut sum, if *summand == 0 { y } else { x }, *summand, &factor, modulus);
+        }
+        sum
+    }
+
+    /// Checks that a ciphertext holds `expected`, with the noise that it states.
+    fn check(&self, out: &Ciphertext, expected: &Poly, what: &str) -> Result<(), TestCaseError> {
+        let Setup { context, secret, .. } = self;
+        let modulus = out.modulus();
+        let mut error = secret.decrypt(context, out).unwrap();
+        context.to_evaluation(&mut error, modulus);
+        for (k, ring) in context.rings(modulus).enumerate() {
+            ring.elementwise().sub_assign(error.limb_mut(k), expected.limb(k));
+        }
+        let measured = log2_std(&coefficients(context, &error, modulus));
+        let estimated = out.noise().log2_std();
+        prop_assert!(
+            (measured - estimated).abs() < 1.5f64.log2(),
+            "{what} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"
+        );
+        Ok(())
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// Rows of any terms, and sums of them with rotated ones, at every modulus with the gadget that is planned there.
+    #[test]
+    fn sums_have_the_messages_and_the_noise_that_they_state(
+        first in prop::collection::btree_map(0usize..5, 0..ONE, 1..6),
+        second in prop::collection::btree_map(0usize..5, 0..ONE, 1..4),
+        steps in 1usize..5,
+    ) {
+        let rows = [first.into_iter().collect(), second.into_iter().collect(), vec![(0, ONE)]];
+        for setup in Setup::all() {
+            let parameters = setup.context.parameters();
+            for modulus in setup.moduli().into_iter().filter(|m| parameters.log2(*m) > 38.0) {
+                let [x, y] = [1, 2].map(|seed| setup.small(BITS, seed, modulus));
+                let (a, b) = (setup.encrypt(&x, modulus), setup.encrypt(&y, modulus));
+                let [mut first, second, alone] = <[_; 3]>::try_from(setup.sums(&a, &b, &rows)).unwrap();
+                let mut expected = setup.expected(&x, &y, &rows[0], modulus);
+                let mut out = Ciphertext::empty(&setup.context);
+                first.divide_into(&mut out, modulus).unwrap();
+                setup.check(&out, &expected, "sum")?;
+                let alone = alone.rotated(setup.element(steps), &setup.keys).unwrap();
+                alone.divide_into(&mut out, modulus).unwrap();
+                setup.check(&out, &setup.rotate(&y, steps, modulus), "rotated")?;
+                first.add(&second.rotated(setup.element(steps), &setup.keys).unwrap()).unwrap();
+                first.divide_into(&mut out, modulus).unwrap();
+                let second = setup.rotate(&setup.expected(&x, &y, &rows[1], modulus), steps, modulus);
+                for (k, ring) in setup.context.rings(modulus).enumerate() {
+                    ring.elementwise().add_assign(expected.limb_mut(k), second.limb(k));
+                }
+                setup.check(&out, &expected, "sum with a rotated sum")?;
+            }
+        }
+    }
+}
+
+/// However many rotations are summed, `(omega + 2)(l + k)` transforms are enough; a rotation of a sum takes `(omega + 1)(l + k)`.
+#[test]
+fn sums_of_rotations_take_the_transforms_of_one() {
+    let setup = Setup::new(insecure(LOG_DEGREE, 8, 2, 4));
+    let (context, modulus) = (&setup.context, Modulus::of_range(0..6));
+    let limbs = context.rotation_modulus(modulus).unwrap().limb_count();
+    let gadget = context.gadget(modulus).unwrap();
+    let digits = 6usize.div_ceil(2 * gadget.group());
+    let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
+    for row in [vec![(1, 1)], vec![(1, 2), (2, 3), (3, 4), (4, 5)]] {
+        // The plaintexts are made by transforms too.
+        let plaintexts = row.len() * limbs;
+        let before = context.transforms();
+        let sum = setup.sums(&a, &a, &[row]).remove(0);
+        let mut out = Ciphertext::empty(context);
+        sum.divide_into(&mut out, modulus).unwrap();
+        assert_eq!(context.transforms() - before, ((digits + 2) * limbs + plaintexts) as u64);
+        let before = context.transforms();
+        sum.rotated(setup.element(1), &setup.keys).unwrap();
+        assert_eq!(context.transforms() - before, ((digits + 1) * limbs) as u64);
+    }
+}
+
+#[test]
+fn threads_give_the_same_bits() {
+    let sprout = || Sprout { two: 8, primes: vec![12289, 40961] };
+    let context = |threads| insecure_threads(LOG_DEGREE, 7, 1, 8, sprout(), threads);
+    let mut setup = Setup::new(context(Threads::single()));
+    let modulus = setup.context.parameters().top();
+    let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
+    let rows = [vec![(0, 1), (1, 2), (4, 3)], vec![(2, 4)]];
+    let both = [Threads::single(), Threads::new(3).unwrap()].map(|threads| {
+        setup.context = context(threads);
+        let sums = setup.sums(&a, &a, &rows);
+        let mut out = Ciphertext::empty(&setup.context);
+        let mut total = sums[1].rotated(setup.element(2), &setup.keys).unwrap();
+        total.add(&sums[0]).unwrap();
+        total.divide_into(&mut out, modulus).unwrap();
+        out
+    });
+    assert_eq!(both[0], both[1]);
+}
+
+#[test]
+fn what_does_not_fit_is_named() {
+    let setup = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
+    let Setup { context, keys, .. } = &setup;
+    let (top, low) = (context.parameters().top(), Modulus::of_range(0..2));
+    let (a, b) =
+        (setup.encrypt(&setup.small(BITS, 1, top), top), setup.encrypt(&setup.small(BITS, 1, low), low));
+    let (hoisted, extended) = (context.hoist_for_sums(&a).unwrap(), context.rotation_modulus(top).unwrap());
+    let element = setup.element(1);
+    let factor = setup.small(BITS, 1, extended);
+    let message = |summands: &[Summand], term: Term, keys: &PreparedEvaluationKeys| -> String {
+        context.rotation_sums(summands, &[vec![term]], keys).unwrap_err().to_string()
+    };
+    let term = Term { summand: 0, factor: &factor, log2_norm: 0.0 };
+    let rotated = Summand::Rotated(&a, &hoisted, element);
+    assert!(matches!(context.rotation_sums(&[], &[], keys), Err(RlweError::Parts { .. })));
+    assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));
+    let short = setup.small(BITS, 1, top);
+    assert!(message(&[rotated], Term { factor: &short, ..term }, keys).contains("modulo P'Q"));
+    let mut inverse = factor.clone();
+    context.to_coefficient(&mut inverse, extended);
+    assert!(message(&[rotated], Term { factor: &inverse, ..term }, keys).contains("evaluation domain"));
+    assert!(message(&[rotated, Summand::Same(&b)], term, keys).contains("bits"));
+    let copy = a.clone();
+    assert!(
+        message(&[Summand::Rotated(&copy, &hoisted, element)], term, keys).contains("another ciphertext")
+    );
+    let missing = Summand::Rotated(&a, &hoisted, setup.element(9));
+    assert!(message(&[missing], term, keys).contains("rotation by 9"));
+    let others = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
+    assert!(message(&[rotated], term, &others.keys).contains("key"));
+
+    let sum_of = |c: &Ciphertext, factor: &Poly| {
+        let row = vec![Term { factor, ..term }];
+        context.rotation_sums(&[Summand::Same(c)], &[row], keys).unwrap().remove(0)
+    };
+    let mut sum = sum_of(&a, &factor);
+    let lower = setup.small(BITS, 1, context.rotation_modulus(low).unwrap());
+    assert!(sum.add(&sum_of(&b, &lower)).unwrap_err().to_string().contains("bits"));
+    assert!(sum.rotated(element, &others.keys).is_err());
+    assert!(sum.rotated(setup.element(9), keys).unwrap_err().to_string().contains("rotation by 9"));
+    let mut out = Ciphertext::empty(context);
+    assert!(sum.divide_into(&mut out, Modulus::ONE).is_err());
+    assert_eq!(sum.noise(), a.noise());
+    sum.set_noise(Noise::NONE);
+    assert_eq!(sum.noise(), Noise::NONE);
+}
