@@ -142,6 +142,19 @@ impl Context {
         modulus: Modulus,
     ) -> Result<Plaintext, CkksError> {
         self.rlwe.check_modulus(modulus, "encode")?;
+        self.encode_extended(values, slots, scale, modulus, modulus)
+    }
+
+    /// [`Context::encode`] of values that fit `modulus` to a plaintext modulo `extended`, a divisor of `PQ_max`: what ciphertexts modulo `P'Q` are
+    /// multiplied by.
+    pub(crate) fn encode_extended(
+        &self,
+        values: Values<'_>,
+        slots: usize,
+        scale: Scale,
+        modulus: Modulus,
+        extended: Modulus,
+    ) -> Result<Plaintext, CkksError> {
         let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
         let mut integers = IntegerPolynomial::zero(self.rlwe.degree());
         match values {
@@ -150,12 +163,12 @@ impl Context {
             Values::Big(v) => encoder.quantise_big_real(v, slots, scale, bits, &mut integers)?,
             Values::BigComplex(v) => encoder.quantise_big_complex(v, slots, scale, bits, &mut integers)?,
         }
-        let mut poly = self.rlwe.zero(modulus, Domain::Evaluation);
+        let mut poly = self.rlwe.zero(extended, Domain::Evaluation);
         poly.for_each_limb(self.rlwe.threads(), |k, limb| {
-            let ring = self.rlwe.limb_ring(modulus, k);
+            let ring = self.rlwe.limb_ring(extended, k);
             encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
         });
-        Ok(Plaintext::new(poly, modulus, scale, slots, values.bound()))
+        Ok(Plaintext::new(poly, extended, scale, slots, values.bound()))
     }
 
     /// The real parts of the slots of a plaintext.

@@ -5,7 +5,7 @@ mod common;
 use std::sync::Arc;
 
 use common::circle;
-use hippocrene_ckks::{Context, Evaluator, Scale, Values};
+use hippocrene_ckks::{Context, Evaluator, Scale, Values, circuits::LinearTransform};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
 
@@ -43,6 +43,9 @@ fn results_are_the_same_with_any_number_of_threads() {
         let mut all = e.rotate_many(&product, &[1, 2]).unwrap();
         assert_eq!(all[0], rotated);
         all.push(e.rescale(&rotated, Scale::power_of_two(10)).unwrap());
+        let diagonals = [0, 1, 2, 3].map(|r| (r, circle(x.len(), 1.0, r as f64)));
+        let map = LinearTransform::new(x.len(), diagonals.into()).unwrap();
+        all.push(e.linear_transform(&product, &map, Scale::power_of_two(45)).unwrap());
         (encoded.poly().clone(), all)
     };
     let expected = compute(single);

@@ -5,10 +5,14 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Modulus, RotationSum, Summand, Term};
 use num_complex::{Complex, Complex64};
 
-use crate::{BigFloat, Ciphertext, CkksError, Context, Evaluator, Plaintext, Scale, Values};
+use crate::{
+    BigFloat, Ciphertext, CkksError, Context, Evaluator, Plaintext, Scale, Values, context::encoding_noise,
+};
+
+const OPERATION: &str = "linear transform";
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
 /// `i + r` (modulo the number of slots).
@@ -115,10 +119,11 @@ impl LinearTransform {
         baby.union(&giant).filter(|r| **r != 0).map(|r| *r as i64).collect()
     }
 
-    /// The diagonals encoded at `scale` modulo `modulus`; made once and kept.
+    /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q`; made once and kept.
     fn encode(&self, context: &Context, modulus: Modulus, scale: Scale) -> Result<Arc<Encoded>, CkksError> {
+        let extended = context.rlwe().rotation_modulus(modulus)?;
         let mut kept = self.encoded.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((.., encoded)) = kept.iter().find(|(m, s, _)| *m == modulus && *s == scale) {
+        if let Some((.., encoded)) = kept.iter().find(|(m, s, _)| *m == extended && *s == scale) {
             return Ok(Arc::clone(encoded));
         }
         let mut encoded = Encoded::new();
@@ -126,11 +131,12 @@ impl LinearTransform {
             let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
             let mut rotated = diagonal.clone();
             rotated.rotate_right(giant);
-            let plaintext = context.encode(rotated.values(), self.slots, scale, modulus)?;
+            let plaintext =
+                context.encode_extended(rotated.values(), self.slots, scale, modulus, extended)?;
             encoded.entry(giant).or_default().push((baby, plaintext));
         }
         let encoded = Arc::new(encoded);
-        kept.push((modulus, scale, Arc::clone(&encoded)));
+        kept.push((extended, scale, Arc::clone(&encoded)));
         Ok(encoded)
     }
 }
@@ -150,6 +156,10 @@ impl Evaluator {
     /// The map `t` of the slots of `a`, rescaled to `target`: modulus and exact scale are those of a square, [`Evaluator::after_product`], of
     /// `a`, which is rescaled to the target first if its scale is larger. The diagonals are encoded at the scale of `a`.
     ///
+    /// All of it is had modulo `P'Q` (double hoisting, ePrint 2020/1203): the baby rotations share one decomposition, their products with the diagonals are
+    /// added up as they are, of each such sum one part is divided by `P'` for its giant rotation, and the result is divided and rescaled in one
+    /// modulus switch.
+    ///
     /// Products of polynomials modulo a power of two cost transforms. Where the modulus has such a limb, the map is had modulo the next larger one
     /// that has none, to which `a` is brought by a rational rescale; near the top, where there is none, modulo one that is smaller by at most 4 bits;
     /// failing that, where it stands.
@@ -162,7 +172,6 @@ impl Evaluator {
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        const OPERATION: &str = "linear transform";
         if a.slots() != t.slots {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
         }
@@ -170,33 +179,71 @@ impl Evaluator {
         let (to, scale) = self.after_product(a, target);
         let modulus = self.without_two(a.modulus());
         let a = &*self.brought(a, modulus)?;
-        let encoded =
-            t.encode(self.context(), modulus, self.switched_scale(scale, to, modulus).over(a.scale()))?;
-
-        let (baby, _) = steps(&t.diagonals, t.baby);
-        let baby: Vec<usize> = baby.into_iter().collect();
-        let rotated = self.rotate_many(a, &baby.iter().map(|b| *b as i64).collect::<Vec<_>>())?;
-        let mut total: Option<Ciphertext> = None;
-        for (giant, terms) in encoded.iter() {
-            let mut sum: Option<Ciphertext> = None;
-            for (step, plaintext) in terms {
-                let index = baby.binary_search(step).expect("every baby step was rotated by");
-                match &mut sum {
-                    None => sum = Some(self.mul_plain(&rotated[index], plaintext)?),
-                    Some(sum) => self.mul_plain_add_assign(sum, &rotated[index], plaintext)?,
-                }
-            }
-            let Some(sum) = sum else { continue };
-            let sum = if *giant == 0 { sum } else { self.rotate(&sum, *giant as i64)? };
-            match &mut total {
-                None => total = Some(sum),
-                Some(total) => self.add_assign(total, &sum)?,
-            }
-        }
-        let total = total.expect("a transform has at least one diagonal");
+        let factor = self.switched_scale(scale, to, modulus).over(a.scale());
+        let encoded = t.encode(self.context(), modulus, factor)?;
+        let bound = encoded.values().flatten().map(|(_, plaintext)| plaintext.bound()).sum::<f64>();
+        self.check_capacity(a, modulus, a.scale().times(factor).log2(), bound * a.bound(), OPERATION)?;
+        let total = self.sum_of_giant_steps(a, t, &encoded)?;
         let mut out = Ciphertext::empty(self.context());
-        self.rescale_to_into(&mut out, &total, to)?;
+        total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, a.slots(), t.norm * a.bound());
         Ok(out)
+    }
+
+    /// The products with all diagonals, rotated and added up, modulo `P'Q`.
+    fn sum_of_giant_steps<'a>(
+        &'a self,
+        a: &Ciphertext,
+        t: &LinearTransform,
+        encoded: &Encoded,
+    ) -> Result<RotationSum<'a>, CkksError> {
+        let rlwe = self.context().rlwe();
+        let baby: Vec<usize> = steps(&t.diagonals, t.baby).0.into_iter().collect();
+        let hoisted = rlwe.hoist_for_sums(a.inner())?;
+        // Rotations without a key of their own are composed, each of them as a ciphertext.
+        let element = |step: usize| self.rotation_element(a.slots(), step as i64);
+        let composed: Vec<Option<Ciphertext>> = baby
+            .iter()
+            .map(|step| match self.keys().has_galois(element(*step)) {
+                true => Ok(None),
+                false => self.rotate(a, *step as i64).map(Some),
+            })
+            .collect::<Result<_, _>>()?;
+        let summands: Vec<Summand> = baby
+            .iter()
+            .zip(&composed)
+            .map(|(step, composed)| match composed {
+                Some(rotated) => Summand::Same(rotated.inner()),
+                None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
+            })
+            .collect();
+        let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
+        for terms in encoded.values() {
+            let terms = terms.iter().map(|(step, plaintext)| Term {
+                summand: baby.binary_search(step).expect("every baby step is a summand"),
+                factor: plaintext.poly(),
+                log2_norm: plaintext.scale().log2() + plaintext.bound().log2(),
+            });
+            rows.push(terms.collect());
+        }
+        let sums = rlwe.rotation_sums(&summands, &rows, self.keys())?;
+
+        let mut total: Option<RotationSum> = None;
+        for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
+            // The rounding of the diagonals, times the message.
+            let rounding = Self::message_times(a.scale().log2(), a.bound(), encoding_noise());
+            let rounding = rounding.scaled(0.5 * (terms.len() as f64).log2());
+            sum.set_noise(sum.noise().plus(rounding));
+            if *giant > 0 {
+                for element in self.rotation_elements(a.slots(), *giant as i64) {
+                    sum = sum.rotated(element, self.keys())?;
+                }
+            }
+            match &mut total {
+                None => total = Some(sum),
+                Some(total) => total.add(&sum)?,
+            }
+        }
+        Ok(total.expect("a transform has at least one diagonal"))
     }
 }

@@ -71,7 +71,7 @@ impl Evaluator {
 
     /// Checks that values up to `bound` at a scale (as log2), computed from `a`, fit `modulus`. The error counts as
     /// [`Ciphertext::capacity_bits`] of `a` does: what the operation takes of it, and what is left.
-    fn check_capacity(
+    pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
         modulus: Modulus,

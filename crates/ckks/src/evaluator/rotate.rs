@@ -23,21 +23,27 @@ impl Evaluator {
     /// # Errors
     /// When the key of this rotation is missing and it cannot be composed.
     pub fn rotate_into(&self, out: &mut Ciphertext, a: &Ciphertext, steps: i64) -> Result<(), CkksError> {
-        match self.composed(a.slots(), steps).as_slice() {
-            [first, rest @ ..] => {
-                self.apply_galois_into(out, a, self.rotation_element(a.slots(), *first))?;
-                for step in rest {
-                    let before = out.clone();
-                    self.apply_galois_into(out, &before, self.rotation_element(a.slots(), *step))?;
-                }
-                Ok(())
-            }
-            [] => self.apply_galois_into(out, a, self.rotation_element(a.slots(), steps)),
+        let elements = self.rotation_elements(a.slots(), steps);
+        self.apply_galois_into(out, a, elements[0])?;
+        for element in &elements[1..] {
+            let before = out.clone();
+            self.apply_galois_into(out, &before, *element)?;
         }
+        Ok(())
     }
 
-    /// The fewest rotations that there are keys for and that compose the one by `steps`: by powers of two to the left, to the right, or
-    /// both (non-adjacent form). Empty when it has a key of its own, or none of these can be had.
+    /// The Galois elements of the fewest rotations that there are keys for and that compose the one by `steps`: this itself, or those by powers
+    /// of two to the left, to the right, or both (non-adjacent form). This itself when none of these can be had.
+    pub(crate) fn rotation_elements(&self, slots: usize, steps: i64) -> ArrayVec<usize, 64> {
+        let mut elements: ArrayVec<usize, 64> =
+            self.composed(slots, steps).iter().map(|step| self.rotation_element(slots, *step)).collect();
+        if elements.is_empty() {
+            elements.push(self.rotation_element(slots, steps));
+        }
+        elements
+    }
+
+    /// The steps of [`Evaluator::rotation_elements`]; empty for the rotation itself.
     fn composed(&self, slots: usize, steps: i64) -> ArrayVec<i64, 64> {
         let left = steps.rem_euclid(slots as i64);
         let has = |step: i64| self.keys().has_galois(self.rotation_element(slots, step));
@@ -121,7 +127,7 @@ impl Evaluator {
     }
 
     /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.
-    fn rotation_element(&self, slots: usize, steps: i64) -> usize {
+    pub(crate) fn rotation_element(&self, slots: usize, steps: i64) -> usize {
         let steps = steps.rem_euclid(slots as i64);
         galois_element_of_rotation(self.context().rlwe().degree(), steps)
     }
