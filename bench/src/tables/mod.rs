@@ -7,6 +7,7 @@ mod graft_5;
 mod graft_9;
 mod hk20;
 mod key_switch;
+mod linear;
 mod ntt;
 mod ops;
 mod pairs;
@@ -40,6 +41,7 @@ pub struct Table {
 const ALL: &[Table] = &[
     ntt::TABLE,
     ops::TABLE,
+    linear::TABLE,
     she::TABLE,
     graft_2::TABLE,
     graft_4::TABLE,

@@ -1,0 +1,149 @@
+//! `linear`: a matrix times an encrypted vector, with the divisions of its rotations taken together and one by one.
+
+use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
+
+use hippocrene::{Preset, Session as Library};
+use hippocrene_ckks::{Ciphertext, Evaluator, Plaintext, Scale, Values, circuits::LinearTransform};
+use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+
+use super::Table;
+use crate::{
+    Result,
+    report::Row,
+    session::{NamedWorks, Session},
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "linear",
+    about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
+            against rotations one by one",
+    memory: "5 GB",
+    time: "about 1 minute",
+    live: false,
+    run,
+};
+
+/// Presets, and how many diagonals the matrices have.
+const CASES: [(&str, usize); 4] = [("n14", 16), ("n14", 64), ("n15", 16), ("n15", 64)];
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (preset, diagonals) in CASES {
+        rows.extend(matrix(session, Preset::by_name(preset)?, diagonals)?);
+    }
+    Ok(rows)
+}
+
+/// A matrix of `count` diagonals at one preset.
+fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row>> {
+    let library = Library::new(preset.settings()?, 1)?;
+    let (context, scale) = (library.context(), library.settings().scale());
+    let (rlwe, slots, top) = (context.rlwe(), context.max_slots(), library.settings().fresh());
+    let diagonals: BTreeMap<usize, Vec<f64>> =
+        (0..count).map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect())).collect();
+    let transform = LinearTransform::from_real(slots, diagonals.clone())?;
+    let grid = Grid::new(count);
+    let secret = SecretKey::generate(rlwe)?;
+    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+    keys.add_rotations(rlwe, &secret, transform.rotations())?;
+    keys.add_rotations(rlwe, &secret, 1..count as i64)?;
+    let evaluator = Evaluator::new(Arc::clone(context), Arc::new(keys.prepare(rlwe)?));
+    let encode = |values: &[f64]| context.encode(Values::Real(values), slots, scale, top);
+    let a = context.encrypt(&secret, &encode(&diagonals[&0])?)?.expand(context);
+    let plain: Vec<Plaintext> =
+        diagonals.values().map(|d| encode(d)).collect::<std::result::Result<_, _>>()?;
+    let rotated: Vec<Plaintext> = diagonals
+        .iter()
+        .map(|(r, diagonal)| {
+            let mut diagonal = diagonal.clone();
+            diagonal.rotate_right(r - r % grid.baby);
+            encode(&diagonal)
+        })
+        .collect::<std::result::Result<_, _>>()?;
+
+    let transforms = RefCell::new(BTreeMap::new());
+    let counted = |name: &'static str, work: &dyn Fn() -> Result<Ciphertext>| -> Result<()> {
+        let before = rlwe.transforms();
+        work()?;
+        transforms.borrow_mut().insert(name, rlwe.transforms() - before);
+        Ok(())
+    };
+    let (double, single, each) = ("double hoisting", "single hoisting", "one by one");
+    let mut works = NamedWorks::default();
+    works.add(double, || counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?)));
+    works.add(single, || counted(single, &|| grid.single(&evaluator, &a, &rotated, scale)));
+    works.add(each, || counted(each, &|| one_by_one(&evaluator, &a, &plain, scale)));
+    let times: BTreeMap<String, f64> = session.time_named(preset.log_degree, works)?.into_iter().collect();
+    let counts = transforms.into_inner();
+    let name = format!("{}, {count} diagonals", preset.name);
+    let mut rows = Vec::new();
+    for other in [single, each] {
+        rows.push(Row::new(name.clone(), 1e3 * times[double], "ms").against(other, 1e3 * times[other]));
+        rows.push(
+            Row::new(format!("{name}: transforms"), counts[double] as f64, "")
+                .against(other, counts[other] as f64),
+        );
+    }
+    Ok(rows)
+}
+
+/// Baby steps and giant steps without double hoisting: the best grid for that.
+struct Grid {
+    baby: usize,
+    count: usize,
+}
+
+impl Grid {
+    /// A hoisted rotation costs about half of one on its own.
+    fn new(count: usize) -> Self {
+        let baby = (0..=count.ilog2()).map(|k| 1 << k).min_by_key(|baby| baby + 2 * count / baby);
+        Grid { baby: baby.unwrap_or(1), count }
+    }
+
+    /// The map with the baby rotations hoisted, each divided on its own.
+    fn single(
+        &self,
+        e: &Evaluator,
+        a: &Ciphertext,
+        diagonals: &[Plaintext],
+        scale: Scale,
+    ) -> Result<Ciphertext> {
+        let steps: Vec<i64> = (0..self.baby as i64).collect();
+        let rotated = e.rotate_many(a, &steps)?;
+        let mut sums = Vec::new();
+        for giant in (0..self.count).step_by(self.baby) {
+            let mut sum = e.mul_plain(&rotated[0], &diagonals[giant])?;
+            for (x, diagonal) in rotated.iter().zip(&diagonals[giant..]).skip(1) {
+                e.mul_plain_add_assign(&mut sum, x, diagonal)?;
+            }
+            sums.push(e.rotate(&sum, giant as i64)?);
+        }
+        added(e, sums, scale)
+    }
+}
+
+/// The map with a rotation for every diagonal.
+fn one_by_one(e: &Evaluator, a: &Ciphertext, diagonals: &[Plaintext], scale: Scale) -> Result<Ciphertext> {
+    let terms =
+        diagonals.iter().enumerate().map(|(r, diagonal)| Ok(e.mul_plain(&e.rotate(a, r as i64)?, diagonal)?));
+    added(e, terms.collect::<Result<_>>()?, scale)
+}
+
+/// The sum, rescaled.
+fn added(e: &Evaluator, terms: Vec<Ciphertext>, scale: Scale) -> Result<Ciphertext> {
+    let mut terms = terms.into_iter();
+    let mut sum = terms.next().ok_or("a matrix without diagonals")?;
+    terms.try_for_each(|term| e.add_assign(&mut sum, &term))?;
+    Ok(e.rescale(&sum, scale)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn grids_are_balanced() {
+        assert_eq!([1, 4, 16, 64].map(|count| Grid::new(count).baby), [1, 2, 4, 8]);
+    }
+}
