@@ -1,9 +1,9 @@
 //! The command line of the benchmarks.
 
-use std::process::ExitCode;
+use std::{path::PathBuf, process::ExitCode};
 
 use clap::Parser;
-use hippocrene_bench::{Result, live::Live, machine, report, session::Session, tables};
+use hippocrene_bench::{Result, live::Live, machine, plot::Canvas, report, session::Session, tables};
 
 /// Times Hippocrene against its papers and its peers.
 #[derive(Parser)]
@@ -17,6 +17,9 @@ struct Arguments {
     /// Measure the openfhe and tenseal wheels too, in virtual environments under target/peers-venv
     #[arg(long)]
     peers: bool,
+    /// Draw the paper's figure from what is measured, into this PNG file
+    #[arg(long, value_name = "FILE.png")]
+    plot: Option<PathBuf>,
 }
 
 fn main() -> ExitCode {
@@ -38,6 +41,10 @@ fn run(arguments: &Arguments) -> Result<()> {
     if arguments.peers && !table.live {
         return Err(format!("the table {} has no peers that can be measured live", table.name).into());
     }
+    if arguments.plot.is_some() && !table.plot {
+        return Err(format!("the table {} has no figure in its paper, and so no plot", table.name).into());
+    }
+    let canvas = arguments.plot.as_deref().map(Canvas::create).transpose()?;
     let core = machine::pin()?;
     if !arguments.json {
         println!("{}", report::heading(table, &machine::cpu_name(), core));
@@ -50,6 +57,9 @@ fn run(arguments: &Arguments) -> Result<()> {
         session.live = Live::measure();
     }
     let rows = (table.run)(&mut session)?;
+    if let Some(canvas) = canvas {
+        canvas.draw(&session.plot)?;
+    }
     let report = session.report(table, rows);
     if arguments.json {
         println!("{}", serde_json::to_string_pretty(&report)?);

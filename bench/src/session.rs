@@ -7,6 +7,7 @@ use crate::{
     figures::{Papers, Peers},
     live::Live,
     machine,
+    plot::Plot,
     report::{Report, Row},
     tables::Table,
     timing::{self, Budget, Samples, Work},
@@ -36,6 +37,8 @@ pub struct Session {
     pub papers: Papers,
     /// What peers took in this run; empty where that was not asked for.
     pub live: Live,
+    /// The paper's figure, drawn from what the table measured; empty where the paper has none.
+    pub plot: Plot,
     clock: Clock,
 }
 
@@ -50,6 +53,7 @@ impl Session {
             peers: Peers::load()?,
             papers: Papers::load()?,
             live: Live::default(),
+            plot: Plot::default(),
             clock: Clock::new()?,
         })
     }

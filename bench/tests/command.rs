@@ -46,3 +46,11 @@ fn an_unknown_kernel_is_refused() {
     assert!(!out.status.success() && out.stdout.is_empty());
     assert!(String::from_utf8(out.stderr).unwrap().contains("avx1024"));
 }
+
+#[test]
+fn a_table_without_a_figure_is_not_plotted() {
+    let out = bench(&["ntt", "--plot", "plot.png"]);
+    assert!(!out.status.success() && out.stdout.is_empty());
+    assert!(String::from_utf8(out.stderr).unwrap().contains("has no figure"));
+    assert!(!std::path::Path::new("plot.png").exists());
+}

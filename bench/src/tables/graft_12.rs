@@ -25,6 +25,7 @@ pub const TABLE: Table = Table {
     memory: "2 GB",
     time: "about 2 minutes",
     live: false,
+    plot: false,
     run,
 };
 

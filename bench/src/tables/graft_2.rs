@@ -14,6 +14,7 @@ pub const TABLE: Table = Table {
     memory: "100 MB",
     time: "a few seconds",
     live: false,
+    plot: false,
     run,
 };
 

@@ -29,6 +29,7 @@ pub const TABLE: Table = Table {
     memory: "4 GB",
     time: "about 2 minutes",
     live: false,
+    plot: false,
     run,
 };
 

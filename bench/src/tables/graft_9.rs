@@ -23,6 +23,7 @@ pub const TABLE: Table = Table {
     memory: "500 MB",
     time: "about 2 minutes",
     live: false,
+    plot: false,
     run,
 };
 

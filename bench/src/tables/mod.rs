@@ -32,6 +32,8 @@ pub struct Table {
     pub time: &'static str,
     /// Whether `--peers` adds peers that are measured in the same run.
     pub live: bool,
+    /// Whether the paper has a figure, which `--plot` draws.
+    pub plot: bool,
     /// Measures it.
     #[serde(skip)]
     pub run: fn(&mut Session) -> Result<Vec<Row>>,

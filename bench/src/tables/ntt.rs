@@ -15,6 +15,7 @@ pub const TABLE: Table = Table {
     memory: "200 MB",
     time: "about 1 minute",
     live: false,
+    plot: false,
     run,
 };
 

@@ -22,6 +22,7 @@ pub const TABLE: Table = Table {
     memory: "1 GB",
     time: "about 1 minute, with --peers about 3",
     live: true,
+    plot: false,
     run,
 };
 

@@ -23,6 +23,7 @@ pub const TABLE: Table = Table {
     memory: "2 GB",
     time: "about 1 minute",
     live: false,
+    plot: false,
     run,
 };
 

@@ -24,6 +24,7 @@ pub const TABLE: Table = Table {
     memory: "1 GB",
     time: "about 1 minute",
     live: false,
+    plot: false,
     run,
 };
 
