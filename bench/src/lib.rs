@@ -4,8 +4,10 @@
 //! figures of peers that were measured on another machine can be carried over to this one.
 
 pub mod figures;
+pub mod floor;
 pub mod live;
 pub mod machine;
+pub mod naive;
 pub mod number;
 pub mod plot;
 pub mod precision;
@@ -13,6 +15,7 @@ pub mod report;
 pub mod scheme;
 pub mod session;
 pub mod side;
+pub mod switching;
 pub mod tables;
 pub mod timing;
 pub mod yardstick;

@@ -79,14 +79,26 @@ impl Scheme {
     /// # Errors
     /// Those of [`Scheme::new`].
     pub fn of(parameters: Parameters, kernel: Kernel, rotations: i64) -> Result<Self> {
+        Ok(Scheme::with_stored_keys(parameters, kernel, rotations)?.0)
+    }
+
+    /// [`Scheme::of`], and the keys as they are stored.
+    ///
+    /// # Errors
+    /// Those of [`Scheme::new`].
+    pub fn with_stored_keys(
+        parameters: Parameters,
+        kernel: Kernel,
+        rotations: i64,
+    ) -> Result<(Self, EvaluationKeys)> {
         let context = Context::with_kernel(parameters, Threads::single(), kernel)?;
         let secret = SecretKey::generate(&context)?;
         let public = PublicKey::generate(&context, &secret)?;
-        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
-        keys.add_relinearisation(&context, &secret)?;
-        keys.add_rotations(&context, &secret, 1..=rotations)?;
-        let keys = keys.prepare(&context)?;
-        Ok(Scheme { context, secret, public, keys })
+        let mut stored = EvaluationKeys::empty(&context, secret.fingerprint());
+        stored.add_relinearisation(&context, &secret)?;
+        stored.add_rotations(&context, &secret, 1..=rotations)?;
+        let keys = stored.prepare(&context)?;
+        Ok((Scheme { context, secret, public, keys }, stored))
     }
 
     /// The largest modulus of ciphertexts.

@@ -21,6 +21,7 @@ pub const TABLE: Table = Table {
     memory: "5 GB",
     time: "about 1 minute",
     live: false,
+    plot: false,
     run,
 };
 

@@ -7,7 +7,15 @@ mod graft_5;
 mod graft_9;
 mod hk20;
 mod key_switch;
+mod laks;
+mod laks_3;
+mod laks_4;
+mod laks_5;
 mod linear;
+mod mg23;
+mod mg23_6;
+mod mg23_7;
+mod mg23_9;
 mod ntt;
 mod ops;
 mod pairs;
@@ -53,6 +61,14 @@ const ALL: &[Table] = &[
     word::TABLE,
     tuple::TABLE,
     hk20::TABLE,
+    laks_3::TABLE,
+    laks_4::TABLE,
+    laks_5::TABLE,
+    mg23_6::SWITCHING,
+    mg23_6::SIZES,
+    mg23_7::OMEGA,
+    mg23_7::DEGREE,
+    mg23_9::TABLE,
 ];
 
 /// The table of that name.

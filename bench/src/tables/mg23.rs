@@ -1,0 +1,171 @@
+//! The parameter sets of MG23's tables, by the bits of `q`.
+
+use hippocrene_ring::Kernel;
+use hippocrene_rlwe::{Modulus, SecretDistribution, Sprout, design};
+
+use crate::{
+    Result,
+    report::Row,
+    scheme::{Scheme, Sizes, near},
+    session::{NamedWorks, Session},
+    switching::{DOMAINS, KeySwitch},
+};
+
+/// The most bits of `qP` that the paper takes at the ring degree `2^log_n` (5.1); 3 to 12 bits beyond our limits for 128-bit security, or below.
+pub fn bound(log_n: u32) -> u32 {
+    match log_n {
+        14 => 433,
+        15 => 867,
+        16 => 1735,
+        _ => 3470,
+    }
+}
+
+/// The largest word of the paper's primes, and ours.
+pub const WORDS: [u32; 2] = [60, 48];
+
+/// `bits` as a sum of `count` whole numbers that differ by at most one, the larger ones first.
+fn spread(bits: u32, count: usize) -> Vec<u32> {
+    let count = count as u32;
+    (0..count).map(|i| bits / count + u32::from(i < bits % count)).collect()
+}
+
+/// The sizes of a set whose units have these bits: the smallest `omega` for which `P`, as many primes as a digit has and as large as a digit, fits beside
+/// `q`.
+///
+/// # Errors
+/// When none does.
+pub fn sizes(log_n: u32, units: &[u32]) -> Result<Sizes> {
+    let log_q: u32 = units.iter().sum();
+    for omega in 1..=units.len() {
+        let count = units.len().div_ceil(omega);
+        let mut largest = units.to_vec();
+        largest.sort_unstable_by(|a, b| b.cmp(a));
+        let digit: u32 = largest[..count].iter().sum();
+        if log_q + digit <= bound(log_n) {
+            return Ok(with_rank(log_n, units, &spread(digit, count), omega));
+        }
+    }
+    Err(format!("no special modulus fits beside {log_q} bits at N = 2^{log_n}").into())
+}
+
+/// [`sizes`] with `omega` digits whatever `qP` is.
+pub fn sizes_with(log_n: u32, units: &[u32], omega: usize) -> Sizes {
+    let count = units.len().div_ceil(omega);
+    let digit: u32 = units[..count].iter().sum();
+    with_rank(log_n, units, &spread(digit, count), omega)
+}
+
+fn with_rank(log_n: u32, units: &[u32], specials: &[u32], omega: usize) -> Sizes {
+    let one_each = |bits: &[u32]| -> Vec<(u32, usize)> {
+        bits.chunk_by(|a, b| a == b).map(|run| (run[0], run.len())).collect()
+    };
+    Sizes {
+        log_n,
+        units: one_each(units),
+        specials: one_each(specials),
+        sprout: Sprout::default(),
+        dnum: omega,
+        secret: SecretDistribution::Ternary,
+    }
+}
+
+/// The fewest units below `word` bits for `log_q` bits, all of nearly one size (MG23 3.7).
+pub fn even(log_q: u32, word: u32) -> Vec<u32> {
+    spread(log_q, log_q.div_ceil(word) as usize)
+}
+
+/// A grafted set whose usable modulus has `log_q` bits, in words of 48 bits and with the sprout for them, by the re-design rule of GRAFT within the
+/// paper's bound; and that modulus.
+///
+/// # Errors
+/// When there is none.
+pub fn grafted(log_n: u32, log_q: u32, kernel: Kernel) -> Result<(Scheme, Modulus)> {
+    let design = design::design(&design::Request {
+        log_degree: log_n,
+        secret: SecretDistribution::Ternary,
+        sprout: Sprout::for_degree(log_n).ok_or("no sprout")?,
+        usable: log_q,
+        word: 48,
+        log2_pq: Some(bound(log_n)),
+        margin: 0,
+    })?;
+    let parameters = hippocrene_rlwe::Parameters::new_insecure(design.literal()?)?;
+    let from = near(&parameters, f64::from(log_q), 1.0);
+    Ok((Scheme::of(parameters, kernel, 0)?, from))
+}
+
+/// Key switches at their base gadgets, each timed as the average of the four combinations of domains: milliseconds.
+///
+/// # Errors
+/// Those of the key switches.
+pub fn time<const K: usize>(
+    session: &mut Session,
+    log_n: u32,
+    switches: [&mut KeySwitch; K],
+) -> Result<[f64; K]> {
+    let mut works = NamedWorks::default();
+    for switch in switches {
+        works.add("", || switch.all_domains());
+    }
+    let mut times = session.time_named(log_n, works)?.into_iter();
+    let each = 1e3 / DOMAINS.len() as f64;
+    Ok(std::array::from_fn(|_| times.next().map_or(f64::NAN, |(_, seconds)| each * seconds)))
+}
+
+/// A key switch at the top modulus of a scheme, back to it.
+///
+/// # Errors
+/// When the system has no entropy.
+pub fn at_top(scheme: &Scheme) -> Result<KeySwitch<'_>> {
+    let top = scheme.top();
+    KeySwitch::new(scheme, scheme.context.parameters().base_gadget(), top, top)
+}
+
+/// A row for each peer's figure of `operation` at the ring degree `2^log_n`, beside the same measurement.
+pub fn peer_rows(session: &Session, log_n: u32, operation: &str, name: &str, ms: f64) -> Vec<Row> {
+    let peers = session.peers.all(&format!("MG23 N = 2^{log_n}"), operation);
+    peers.into_iter().map(|peer| Row::new(name, ms, "ms").against_peer(peer)).collect()
+}
+
+/// The shape of a set in words: `omega 2, 8 + 4 limbs`.
+pub fn shape(scheme: &Scheme, modulus: Modulus) -> String {
+    let parameters = scheme.context.parameters();
+    let (digits, specials) = (parameters.digits(modulus).count(), parameters.specials().limb_count());
+    format!("omega {digits}, {} + {specials} limbs", modulus.limb_count())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sets_fit_the_papers_bounds_with_the_smallest_omega() {
+        let cases = [
+            (14, 216, 60, 1, 4, 4),
+            (15, 432, 48, 1, 9, 9),
+            (16, 855, 60, 1, 15, 15),
+            (16, 1121, 60, 2, 19, 10),
+        ];
+        for (log_n, log_q, word, omega, units, specials) in cases {
+            let sizes = sizes(log_n, &even(log_q, word)).unwrap();
+            let parameters = sizes.parameters().unwrap();
+            let (top, p) = (parameters.top(), parameters.specials());
+            assert_eq!((top.limb_count(), p.limb_count()), (units, specials));
+            assert_eq!(parameters.digits(top).count(), omega);
+            assert!(parameters.log2(parameters.full()) <= f64::from(bound(log_n)));
+            // The primes of a size are those just below a power of two.
+            assert!((parameters.log2(top) - f64::from(log_q)).abs() < 0.1);
+            let largest = parameters.digits(top).map(|(_, digit)| parameters.log2(digit)).fold(0.0, f64::max);
+            assert!(parameters.log2(p) > largest - 0.1);
+        }
+        assert!(sizes(14, &even(432, 48)).is_err());
+    }
+
+    #[test]
+    fn bits_are_spread_evenly() {
+        assert_eq!(spread(855, 18).iter().sum::<u32>(), 855);
+        assert_eq!(spread(11, 3), [4, 4, 3]);
+        assert_eq!(even(780, 60), [60; 13]);
+    }
+}
