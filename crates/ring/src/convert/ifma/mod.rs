@@ -23,6 +23,9 @@ use crate::{
 /// Coefficients that are converted together.
 const TILE: usize = 128;
 
+/// How many rows ahead inputs are fetched.
+const PREFETCH_ROWS: usize = 4;
+
 /// Rows of digits for one tile.
 #[repr(align(64))]
 struct Tile(MaybeUninit<[u64; TILE * (1 + 2 * MAX_INPUTS)]>);
@@ -119,7 +122,9 @@ pub(super) unsafe fn run(
         // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for each digit.
         unsafe { prepare(digits, source, exact, y, at, count, tile) };
         let families = outputs.chunk_by_mut(|a, b| a.target.family == b.target.family);
-        for group in families.flat_map(|family| family.chunks_mut(4)) {
+        // By four or almost as many: few targets at a time leave the multiplier idle while each sum waits for its last product.
+        let even = |count: usize| count.div_ceil(count.div_ceil(4));
+        for group in families.flat_map(|family| family.chunks_mut(even(family.len()))) {
             // SAFETY: as above; the rows were filled by `prepare`.
             unsafe {
                 match (group[0].target.family, group.len()) {
@@ -163,31 +168,65 @@ unsafe fn prepare(
     count: usize,
     tile: *mut u64,
 ) {
-    for u in (0..count).step_by(8) {
-        // SAFETY: `u + 8 <= count`, which is a multiple of 16; the intrinsics as in `simd512`.
-        unsafe {
-            let mut quotient = _mm512_setzero_pd();
-            let mut high = 1 + source.inputs.len();
-            for (i, (y, input)) in y.iter().zip(&source.inputs).enumerate() {
-                let mut x = load(y.as_ptr().add(at + u));
+    // SAFETY: `count` is `TILE`, or less and a multiple of 16.
+    unsafe {
+        if count == TILE {
+            prepare_part::<{ TILE / 8 }>(digits, source, exact, y, at, tile);
+        } else {
+            for u in (0..count).step_by(16) {
+                prepare_part::<2>(digits, source, exact, y, at + u, tile.add(u));
+            }
+        }
+    }
+}
+
+/// Fills `VECTORS` vectors of each row from coefficient `at` on.
+///
+/// Limbs of one polynomial lie a power of two apart, so that what they have at one coefficient competes for few places in the cache: inputs are
+/// read a row at a time, and fetched a few rows ahead.
+///
+/// # Safety
+/// As said in [`run`], with `8 VECTORS` coefficients.
+#[inline(always)]
+unsafe fn prepare_part<const VECTORS: usize>(
+    digits: &Digits,
+    source: &Source,
+    exact: bool,
+    y: &[&[u64]],
+    at: usize,
+    tile: *mut u64,
+) {
+    // SAFETY: the caller vouches for the coefficients and the tile; the intrinsics as in `simd512`.
+    unsafe {
+        let mut quotients = [_mm512_setzero_pd(); VECTORS];
+        let mut high = 1 + source.inputs.len();
+        let by = _mm_cvtsi32_si128(digits.split as i32);
+        for (i, input) in source.inputs.iter().enumerate() {
+            let from = y[i].as_ptr().add(at);
+            let (row, turns) = ((i + PREFETCH_ROWS) % y.len(), (i + PREFETCH_ROWS) / y.len());
+            let ahead = y[row].as_ptr().wrapping_add(at + 8 * VECTORS * turns);
+            for (v, quotient) in quotients.iter_mut().enumerate() {
+                prefetch(ahead.wrapping_add(8 * v));
+                let mut x = load(from.add(8 * v));
                 if exact {
                     let terms = _mm512_mul_pd(_mm512_cvtepu64_pd(x), _mm512_set1_pd(input.reciprocal));
-                    quotient = _mm512_add_pd(quotient, terms);
+                    *quotient = _mm512_add_pd(*quotient, terms);
                 } else {
                     x = red(add(x, set1(input.half)), set1(input.q));
                 }
                 if input.q > 1 << 52 {
-                    let by = _mm_cvtsi32_si128(digits.split as i32);
                     let top = _mm512_srl_epi64(x, by);
-                    store(tile.add(high * TILE + u), top);
-                    high += 1;
+                    store(tile.add(high * TILE + 8 * v), top);
                     x = sub(x, _mm512_sll_epi64(top, by));
                 }
-                store(tile.add((1 + i) * TILE + u), x);
+                store(tile.add((1 + i) * TILE + 8 * v), x);
             }
-            // Multiplications take the low 52 bits, which are the rounded quotient.
+            high += usize::from(input.q > 1 << 52);
+        }
+        // Multiplications take the low 52 bits, which are the rounded quotient.
+        for (v, quotient) in quotients.into_iter().enumerate() {
             let rounded = _mm512_add_pd(quotient, _mm512_set1_pd(ROUNDING));
-            store(tile.add(u), _mm512_castpd_si512(rounded));
+            store(tile.add(8 * v), _mm512_castpd_si512(rounded));
         }
     }
 }

@@ -5,7 +5,10 @@ use super::{
     forward::{PREFETCH_PAIRS, load8, store8},
     tables::Tables,
 };
-use crate::simd512::{V, in_step, load, store, transpose};
+use crate::simd512::{V, in_step, load, prefetch, store, transpose};
+
+/// How many words ahead the first pass prefetches a limb that is not in the cache.
+const PREFETCH_WORDS: usize = 512;
 
 /// The first two layers of three, on registers 0 to 3.
 #[inline(always)]
@@ -81,6 +84,9 @@ pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
         let (source, p) = unsafe { (source.add(128 * i), p.add(128 * i)) };
         // SAFETY: 64 words each.
         let (mut x, mut y) = unsafe { (load8(source, 8), load8(source.add(64), 8)) };
+        for line in 0..16 {
+            prefetch(source.wrapping_add(PREFETCH_WORDS + 8 * line));
+        }
         let t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
         if !FACTORED {
