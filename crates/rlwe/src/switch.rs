@@ -27,7 +27,10 @@ use hippocrene_ring::{
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
 
 /// The most limbs that are worked on together: base conversion reads its inputs once for all of them.
-pub(crate) const GROUP: usize = 4;
+pub(crate) const GROUP: usize = 32;
+
+/// The most words of scratch memory that they take, for all threads together: half of what a key switch may take at `N = 2^16`.
+const GROUP_WORDS: usize = 1 << 22;
 
 /// The constants of one switch.
 #[derive(Debug)]
@@ -187,7 +190,7 @@ impl Context {
             }
         });
         let remainder = Remainder::new(self, &plan, &remainder);
-        let (degree, size) = (self.degree(), self.group(to.limb_count()));
+        let (degree, size) = (self.degree(), self.group(to.limb_count(), 1));
         out.resize_limbs(to.limb_count());
         out.set_domain(x.domain());
         self.threads().for_each_chunk(out.as_mut_slice(), size * degree, |group, out| {
@@ -204,9 +207,13 @@ impl Context {
         Ok(())
     }
 
-    /// How many of `limbs` limbs are worked on together: as many as there are for each thread, up to [`GROUP`].
-    pub(crate) fn group(&self, limbs: usize) -> usize {
-        limbs.div_ceil(self.threads().count()).clamp(1, GROUP)
+    /// How many of `limbs` limbs are worked on together: equal shares of those that each thread has, of at most [`GROUP`] limbs, which take `scratch` limbs
+    /// of scratch memory each.
+    pub(crate) fn group(&self, limbs: usize, scratch: usize) -> usize {
+        let threads = self.threads().count();
+        let most = (GROUP_WORDS / (threads * scratch.max(1) * self.degree())).clamp(1, GROUP);
+        let share = limbs.div_ceil(threads).max(1);
+        share.div_ceil(share.div_ceil(most))
     }
 
     /// The constants of the switch from `from` to `to`.

@@ -104,7 +104,7 @@ impl Context {
         for digit in &decomposed.plan.digits {
             let inputs = decomposed.digit_coefficients(digit.factors);
             let mut limbs = self.scratch(digit.others, Domain::Evaluation);
-            let (degree, size) = (self.degree(), self.group(digit.others.limb_count()));
+            let (degree, size) = (self.degree(), self.group(digit.others.limb_count(), 1));
             self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
                 let first = group * size;
                 let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
@@ -145,6 +145,11 @@ impl Decomposed<'_> {
     /// The gadget it was decomposed by.
     pub fn gadget(&self) -> Gadget {
         self.plan.gadget
+    }
+
+    /// How many limbs [`super::product::Product::extend`] makes for each position.
+    pub(crate) fn scratch(&self) -> usize {
+        if self.hoisted.is_none() { self.plan.digits.len() } else { 0 }
     }
 
     /// Whether it is the decomposition of this very polynomial.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use hippocrene_ring::elementwise::KeyLimb;
+use hippocrene_ring::elementwise::{Elementwise, KeyLimb};
 
 use super::gadget::{Gadget, Method};
 use crate::{Context, Modulus, PreparedSwitchingKey};
@@ -25,14 +25,12 @@ impl ExpandedKey {
         let modulus = expanded_modulus(context);
         let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(Iterator::collect).collect();
         let groups: Vec<&[usize]> = groups.iter().map(Vec::as_slice).collect();
-        let mut limbs: Vec<KeyLimb> = modulus
+        let full = context.parameters().full();
+        let limbs: Vec<(&Elementwise, &KeyLimb)> = modulus
             .factors()
-            .map(|position| {
-                let ring = context.ring_at(context.parameters().full(), position);
-                ring.elementwise().coalesce_key(key.limb(position), &groups)
-            })
+            .map(|position| (context.ring_at(full, position).elementwise(), key.limb(position)))
             .collect();
-        KeyLimb::gather(&mut limbs);
+        let limbs = KeyLimb::coalesce(&limbs, &groups, context.threads());
         ExpandedKey { limbs }
     }
 }

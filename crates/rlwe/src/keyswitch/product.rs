@@ -42,7 +42,9 @@ impl<'a> Product<'a> {
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let count = if decomposed.hoisted.is_none() { digits.len() * targets.len() } else { 0 };
+        let wanted = |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
+        let needed = !decomposed.owns_original() || digits.iter().any(wanted);
+        let count = if needed { decomposed.scratch() * targets.len() } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
         if count == 0 {
             return extended;

@@ -293,7 +293,8 @@ impl RotationSum<'_> {
         let product = Product::new(context, &decomposed, key, [None, None]);
         let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
         let [out0, out1] = &mut parts;
-        let (degree, size) = (context.degree(), context.group(plan.extended.limb_count()));
+        let (degree, size) =
+            (context.degree(), context.group(plan.extended.limb_count(), decomposed.scratch()));
         context.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),

@@ -91,7 +91,7 @@ impl Context {
         // Then what the modulus switch divides away, as the scaled coefficients that it wants.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let [r0, r1] = &mut remainders;
-        let size = self.group(plan.dropped.limb_count());
+        let size = self.group(plan.dropped.limb_count(), decomposed.scratch());
         self.threads().for_each_chunk_pair(
             r0.as_mut_slice(),
             r1.as_mut_slice(),
@@ -125,7 +125,7 @@ impl Context {
             out.resize_limbs(to.limb_count());
             out.set_domain(domain);
         }
-        let size = self.group(to.limb_count());
+        let size = self.group(to.limb_count(), 2 + decomposed.scratch());
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),

@@ -58,7 +58,7 @@ impl Context {
     ) -> Option<Scratch<'_>> {
         let double = decomposed.plan.double.as_ref()?;
         let digits = decomposed.plan.digits.len();
-        let (size, limbs) = (self.group(double.primes), digits * self.degree());
+        let (size, limbs) = (self.group(double.primes, digits), digits * self.degree());
         let mut extended = self.scratch_limbs(digits * double.primes, Domain::Evaluation);
         self.threads().for_each_chunk(extended.as_mut_slice(), size * limbs, |group, out| {
             double.extend(self, decomposed, group * size, out.len() / limbs, out);
@@ -86,7 +86,7 @@ impl<'a> Sums<'a> {
     fn fill(&mut self, key: &Arc<ExpandedKey>) {
         let Sums { context, decomposed, double, ref mut limbs, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
-        let (size, sums) = (context.group(double.primes), 2 * double.groups.len());
+        let (size, sums) = (context.group(double.primes, digits.len()), 2 * double.groups.len());
         context.threads().for_each_chunk(limbs.as_mut_slice(), size * sums * degree, |chunk, out| {
             let (first, count) = (chunk * size, out.len() / (sums * degree));
             let missing = if decomposed.shared.is_none() { digits.len() * count } else { 0 };
@@ -209,7 +209,7 @@ impl Context {
         // What is divided away.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
         let [r0, r1] = &mut remainders;
-        let size = self.group(plan.dropped.limb_count());
+        let size = self.group(plan.dropped.limb_count(), 1);
         self.threads().for_each_chunk_pair(
             r0.as_mut_slice(),
             r1.as_mut_slice(),
@@ -234,7 +234,7 @@ impl Context {
             out.resize_limbs(to.limb_count());
             out.set_domain(domain);
         }
-        let size = self.group(to.limb_count());
+        let size = self.group(to.limb_count(), 2);
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),
