@@ -158,6 +158,10 @@ impl Context {
         let mut store = self.expanded.lock();
         store.remove(&id);
         store.make_room(bytes);
+        if bytes > store.limit {
+            // The limit was lowered meanwhile.
+            return Some(expanded);
+        }
         let (owner, last_use) = (Arc::downgrade(key.identity()), store.clock);
         store.used += bytes;
         store.entries.insert(id, Entry { owner, key: Arc::clone(&expanded), bytes, last_use });
