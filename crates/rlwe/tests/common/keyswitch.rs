@@ -11,7 +11,7 @@ use hippocrene_rlwe::{
 };
 use num_bigint::BigInt;
 
-use super::{coefficients, insecure, insecure_grafted};
+use super::{centred, coefficients, insecure, insecure_grafted, number};
 
 /// One rotation key, by which the secret `s' = s(X^(1/g))` is known too.
 pub struct Setup {
@@ -84,27 +84,33 @@ impl Setup {
     /// The error of a switch that ended modulo `modulus` itself: `out0 + out1 s' - c s` in coefficients, as the key leads from `s` to
     /// `s' = s(X^(1/g))`.
     pub fn error(&self, c: &Poly, modulus: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
+        self.scaled_error(c, modulus, modulus, out)
+    }
+
+    /// The error of a switch from `from = Q` that ended modulo `to = Q'`, times `Q/gcd(Q, Q')`: `out0 + out1 s' - (Q'/Q) c s`.
+    pub fn scaled_error(&self, c: &Poly, from: Modulus, to: Modulus, out: &[Poly; 2]) -> Vec<BigInt> {
         let Setup { context, secret, element, .. } = self;
         let automorphism = context.automorphism(*element).unwrap();
-        let rotated = |poly: &Poly| {
+        let rotated = |poly: &Poly, modulus: Modulus| {
             let mut out = context.zero(modulus, Domain::Evaluation);
             for (k, ring) in context.rings(modulus).enumerate() {
                 ring.apply_automorphism(&automorphism, Domain::Evaluation, out.limb_mut(k), poly.limb(k));
             }
             out
         };
-        let decrypted = |parts: Vec<Poly>| {
+        let decrypted = |parts: Vec<Poly>, modulus: Modulus| {
             let key = secret.fingerprint();
             let ciphertext = Ciphertext::from_parts(context, parts, modulus, Noise::NONE, key).unwrap();
             let mut poly = secret.decrypt(context, &ciphertext).unwrap();
             context.to_evaluation(&mut poly, modulus);
             poly
         };
-        let expected = rotated(&decrypted(vec![context.zero(modulus, Domain::Evaluation), c.clone()]));
-        let mut error = decrypted(out.iter().map(rotated).collect());
-        for (k, ring) in context.rings(modulus).enumerate() {
-            ring.elementwise().sub_assign(error.limb_mut(k), expected.limb(k));
-        }
-        coefficients(context, &error, modulus)
+        let expected = decrypted(vec![context.zero(from, Domain::Evaluation), c.clone()], from);
+        let expected = coefficients(context, &rotated(&expected, from), from);
+        let got = decrypted(out.iter().map(|part| rotated(part, to)).collect(), to);
+        let (raise, divide) = (number(context, to.without(from)), number(context, from.without(to)));
+        let modulus = &divide * number(context, to);
+        let pairs = coefficients(context, &got, to).into_iter().zip(expected);
+        pairs.map(|(got, expected)| centred(&(got * &divide - expected * &raise), &modulus)).collect()
     }
 }
