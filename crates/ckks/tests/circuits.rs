@@ -4,12 +4,13 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Setup, circle, insecure};
+use common::{Setup, circle, insecure, setup};
 use hippocrene_ckks::{
-    CkksError, Scale,
+    Ciphertext, CkksError, Scale,
     circuits::{Basis, LinearTransform, Polynomial},
 };
-use hippocrene_rlwe::Modulus;
+use hippocrene_ring::{Threads, primes};
+use hippocrene_rlwe::{Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use num_complex::Complex64;
 use proptest::prelude::*;
 
@@ -60,6 +61,67 @@ fn linear_transforms() {
     }
     assert!(LinearTransform::new(n, BTreeMap::new()).is_err());
     assert!(LinearTransform::new(n, BTreeMap::from([(n, vec![Complex64::ONE; n])])).is_err());
+}
+
+/// The map with a rotation for every diagonal, each divided on its own.
+fn one_by_one(s: &Setup, a: &Ciphertext, diagonals: &BTreeMap<usize, Vec<Complex64>>) -> Ciphertext {
+    let e = &s.evaluator;
+    let term = |(r, d): (&usize, &Vec<Complex64>)| {
+        let plain = s.context.encode(d[..].into(), a.slots(), a.scale(), a.modulus()).unwrap();
+        e.mul_plain(&e.rotate(a, *r as i64).unwrap(), &plain).unwrap()
+    };
+    let sum = diagonals.iter().map(term).reduce(|a, b| e.add(&a, &b).unwrap()).unwrap();
+    e.rescale(&sum, s.scale).unwrap()
+}
+
+/// Both ways have the values, with the noise that they state, and the double hoisting no more than the other.
+fn check_transform(s: &Setup, rotations: impl IntoIterator<Item = usize>, angle: f64) {
+    let slots = s.context.max_slots();
+    let diagonals: BTreeMap<usize, Vec<Complex64>> =
+        rotations.into_iter().map(|r| (r, circle(slots, 0.3, angle + r as f64))).collect();
+    let x = circle(slots, 1.0, angle);
+    let expected: Vec<Complex64> =
+        (0..slots).map(|i| diagonals.iter().map(|(r, d)| d[i] * x[(i + r) % slots]).sum()).collect();
+    let a = s.encrypt(&x);
+    let t = LinearTransform::new(slots, diagonals.clone()).unwrap();
+    let y = s.evaluator.linear_transform(&a, &t, s.scale).unwrap();
+    s.check(&y, &expected, "linear transform");
+    let single = one_by_one(s, &a, &diagonals);
+    s.check(&single, &expected, "one by one");
+    assert!(y.precision_bits() > single.precision_bits() - 0.6, "{y:?}, {single:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn linear_transforms_are_as_rotations_one_by_one(
+        rotations in prop::collection::btree_set(0usize..256, 1..12),
+        band in 0usize..20,
+        angle in 0.0f64..6.0,
+    ) {
+        let powers: Vec<i64> = (0..8).map(|k| 1 << k).chain([3, 5, 7]).collect();
+        check_transform(&insecure(9, 2, &powers), rotations.into_iter().chain(0..band), angle);
+    }
+}
+
+#[test]
+fn linear_transforms_of_a_secure_set() {
+    let degree = 1 << 13;
+    let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
+    units.extend(primes::ntt_primes(40, degree, 2, &[]).unwrap());
+    let parameters = Parameters::new(ParametersLiteral {
+        log_degree: 13,
+        units,
+        specials: primes::ntt_primes(60, degree, 1, &[]).unwrap(),
+        sprout: Sprout::default(),
+        gadget_rank: 3,
+        secret: SecretDistribution::Ternary,
+    })
+    .unwrap();
+    let steps: Vec<i64> = (1..8).chain([8, 16, 24]).collect();
+    let s = setup(parameters, &steps, Threads::single(), Scale::power_of_two(40));
+    check_transform(&s, 0..20, 0.7);
 }
 
 #[test]
