@@ -22,6 +22,9 @@ use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluation
 
 const OPERATION: &str = "add rotations";
 
+/// How many words of rotated ciphertexts all rows go through before the next are read: half a megabyte, to be found in the cache.
+const CACHED_WORDS: usize = 1 << 16;
+
 /// A ciphertext that takes part in sums.
 #[derive(Debug, Clone, Copy)]
 pub enum Summand<'a> {
@@ -188,16 +191,24 @@ impl Context {
             let (image0, image1) = images.split_at_mut(degree);
             source.image_at(self, plan, position, [image0, image1], [acc0, acc1]);
         }
-        let images = |i: usize| {
-            let pair = &images[2 * i * degree..][..2 * degree];
-            [&pair[..degree], &pair[degree..]]
+        // Modulo a power of two products are of whole limbs.
+        let size = match position {
+            Modulus::TWO => degree,
+            _ => (CACHED_WORDS / (2 * sources.len())).next_power_of_two().clamp(64, degree),
         };
         let mut terms: Vec<PairTerm> = Vec::with_capacity(sources.len());
-        for (row, [sum0, sum1]) in rows.iter().zip(sums) {
-            let there = row.iter().filter(|term| sources[term.summand].is_at(position));
-            terms.clear();
-            terms.extend(there.map(|term| (term.factor.limb(k), images(term.summand))));
-            ring.elementwise().sum_products(sum0, sum1, &terms);
+        for first in (0..degree).step_by(size) {
+            let block = first..first + size;
+            let image = |i: usize| &images[i * degree..][block.clone()];
+            for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
+                let there = row.iter().filter(|term| sources[term.summand].is_at(position));
+                terms.clear();
+                terms.extend(there.map(|term| {
+                    let i = 2 * term.summand;
+                    (&term.factor.limb(k)[block.clone()], [image(i), image(i + 1)])
+                }));
+                ring.elementwise().sum_products(&mut sum0[block.clone()], &mut sum1[block.clone()], &terms);
+            }
         }
     }
 
