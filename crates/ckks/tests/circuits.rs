@@ -124,6 +124,35 @@ fn linear_transforms_of_a_secure_set() {
     check_transform(&s, 0..20, 0.7);
 }
 
+/// Encodings are dropped when there is no room, the least recently used first, and made again to the same bits.
+#[test]
+fn encoded_diagonals_keep_to_their_memory() {
+    let s = insecure(9, 3, &[1]);
+    let n = s.context.max_slots();
+    let t = LinearTransform::new(n, [(0, circle(n, 0.3, 0.0)), (1, circle(n, 0.3, 1.0))].into()).unwrap();
+    let high = s.encrypt(&circle(n, 1.0, 0.4));
+    let low = s.evaluator.square_rescale(&high, s.scale).unwrap();
+    let apply = |a: &Ciphertext| s.evaluator.linear_transform(a, &t, s.scale).unwrap();
+    assert_eq!(t.memory(), (0, 1 << 30));
+    let expected = [apply(&high), apply(&low)];
+    let both = t.memory().0;
+    assert_eq!([apply(&high), apply(&low)], expected);
+    assert_eq!(t.memory().0, both, "they are made once");
+    let limbs = |a: &Ciphertext| {
+        s.context.rlwe().rotation_modulus(a.modulus()).unwrap().limb_count() * s.context.rlwe().degree()
+    };
+    assert_eq!(both, 2 * 8 * (limbs(&high) + limbs(&low)));
+    // The last one used stays.
+    t.set_memory(1);
+    assert_eq!(t.memory(), (2 * 8 * limbs(&low), 1));
+    assert_eq!(apply(&high), expected[0]);
+    assert_eq!(t.memory(), (2 * 8 * limbs(&high), 1));
+    t.set_memory(0);
+    assert_eq!(t.memory(), (0, 0));
+    assert_eq!([apply(&high), apply(&low)], expected);
+    assert_eq!(t.memory(), (0, 0));
+}
+
 #[test]
 fn rotations_without_keys_are_composed() {
     let powers: Vec<i64> = (0..9).map(|k| 1 << k).collect();
