@@ -19,6 +19,7 @@ mod mg23_9;
 mod ntt;
 mod ops;
 mod pairs;
+mod second;
 mod she;
 mod tuple;
 mod word;
@@ -69,6 +70,7 @@ const ALL: &[Table] = &[
     mg23_7::OMEGA,
     mg23_7::DEGREE,
     mg23_9::TABLE,
+    second::TABLE,
 ];
 
 /// The table of that name.
