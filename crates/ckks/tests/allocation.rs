@@ -4,11 +4,16 @@ mod common;
 
 use std::{
     alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use common::{Setup, circle, grafted, insecure};
-use hippocrene_ckks::{Ciphertext, CkksError};
+use common::{Setup, circle, grafted, insecure, setup};
+use hippocrene_ckks::{Ciphertext, CkksError, Transfer};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{Modulus, TransferKey};
 
 struct Counting;
 
@@ -42,8 +47,11 @@ fn allocations(what: &str, mut operation: impl FnMut() -> Result<(), CkksError>)
 
 #[test]
 fn steady_state_operations_allocate_nothing() {
-    steady(&insecure(12, 5, &[1, 2, 3]));
-    steady(&grafted(12, 4, "sprout-15-16-32", &[1, 2, 3]));
+    let (simple, grafted) = (insecure(12, 5, &[1, 2, 3]), grafted(12, 4, "sprout-15-16-32", &[1, 2, 3]));
+    steady(&simple);
+    steady(&grafted);
+    steady_transfer(&simple, Modulus::of_range(0..3));
+    steady_transfer(&grafted, Modulus::of_range(0..2).lcm(grafted.top().sprout()));
 }
 
 fn steady(s: &Setup) {
@@ -60,4 +68,17 @@ fn steady(s: &Setup) {
     allocations("rotate, hoisted", || e.rotate_many_into(&mut many, &a, &[1, 2, 3]));
     let mut sum = a.clone();
     allocations("add", || e.add_assign(&mut sum, &b));
+}
+
+/// A transfer to a second parameter set and secret.
+fn steady_transfer(first: &Setup, top: Modulus) {
+    let second =
+        setup(first.context.parameters().second_insecure(top).unwrap(), &[], Threads::single(), first.scale);
+    let (wide, narrow) = (&first.context, &second.context);
+    let key = TransferKey::generate(wide.rlwe(), narrow.rlwe(), &first.secret, &second.secret).unwrap();
+    let transfer = Transfer::new(Arc::clone(wide), Arc::clone(narrow), &key).unwrap();
+    let a = first.encrypt(&circle(wide.max_slots(), 1.0, 0.0));
+    let mut out = Ciphertext::empty(narrow);
+    let to = second.top();
+    allocations("transfer", || transfer.transfer_to_into(&mut out, &a, to));
 }
