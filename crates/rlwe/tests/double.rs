@@ -49,6 +49,20 @@ fn both_decompositions_give_the_same_bits() {
     }
 }
 
+/// Keys so large that they are worked on a range of coefficients at a time.
+#[test]
+fn ranges_of_coefficients_make_whole_limbs() {
+    let setup = Setup::new(insecure(13, 11, 1, 11));
+    for limbs in [11, 4] {
+        let modulus = Modulus::of_range(0..limbs);
+        let c = setup.uniform(modulus, 5);
+        let single = setup.context.parameters().gadget(modulus, 1).unwrap();
+        let double = single.with_method(Method::Double { groups: 4 });
+        let switch = |gadget| setup.switch(&c, modulus, gadget, [None, None], &Destination::new(modulus));
+        assert_eq!(switch(double), switch(single));
+    }
+}
+
 /// To smaller moduli and larger ones, exactly modulo `t`, in all combinations of domains, through an automorphism and hoisted.
 #[test]
 fn every_destination_is_reached() {

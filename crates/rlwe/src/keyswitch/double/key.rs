@@ -10,6 +10,17 @@ use crate::{
     keyswitch::{decomposition::Decomposition, expanded::ExpandedKey},
 };
 
+/// What the digits of a range take of the second cache, in bytes, with the accumulators and the key that passes through beside.
+const RANGE_BYTES: usize = 1 << 19;
+
+/// How many coefficients are worked on together for a key of so many components: a power of two, so that those of all digits stay in the second
+/// cache while the groups of the key pass over them.
+pub(super) fn range(degree: usize, components: usize) -> usize {
+    let most = RANGE_BYTES / (8 * components.max(1));
+    let power = 1 << most.max(1).ilog2();
+    power.clamp(64.min(degree), degree)
+}
+
 /// Bytes of one component in one group.
 pub(super) fn bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
     let zero = vec![0; degree];
@@ -29,8 +40,8 @@ impl Context {
     }
 }
 
-/// The components of `key`, coalesced, modulo each group of factors of `PQ_max`, as polynomials modulo the primes of `rings`: the limb of a prime holds the component `j` for group
-/// `i` as its digit `i omega + j`.
+/// The components of `key`, coalesced, modulo each group of factors of `PQ_max`, as polynomials modulo the primes of the shared basis, cut into ranges: limb after limb
+/// those of one prime and one range, with the component `j` for group `i` as digit `i omega + j`. So they are read in the order in which they lie.
 fn decompose(context: &Context, key: &PreparedSwitchingKey, group: usize, double: &Double) -> Vec<KeyLimb> {
     let (parameters, rings) = (context.parameters(), &double.rings);
     let full = parameters.full();
@@ -44,7 +55,7 @@ fn decompose(context: &Context, key: &PreparedSwitchingKey, group: usize, double
         components.iter().map(|blocks| coefficients(context, key, blocks, &groups)).collect();
     let pairs: Vec<(usize, usize)> =
         (0..groups.len()).flat_map(|i| (0..components.len()).map(move |j| (i, j))).collect();
-    let mut limbs: Vec<Option<KeyLimb>> = vec![None; rings.len()];
+    let mut limbs: Vec<Vec<KeyLimb>> = vec![Vec::new(); rings.len()];
     context.threads().for_each_mut(&mut limbs, |e, limb| {
         let residues = |&(i, j): &(usize, usize)| {
             [0, 1].map(|part| {
@@ -60,8 +71,13 @@ fn decompose(context: &Context, key: &PreparedSwitchingKey, group: usize, double
             })
         };
         let residues: Vec<[Vec<u64>; 2]> = pairs.iter().map(residues).collect();
-        let pairs: Vec<(&[u64], &[u64])> = residues.iter().map(|[b, a]| (&b[..], &a[..])).collect();
-        *limb = Some(rings[e].elementwise().prepare_key(&pairs));
+        let ranges = (0..context.degree()).step_by(double.range).map(|at| at..at + double.range);
+        *limb = ranges
+            .map(|range| {
+                let pairs = residues.iter().map(|[b, a]| (&b[range.clone()], &a[range.clone()]));
+                rings[e].elementwise().prepare_key(&pairs.collect::<Vec<_>>())
+            })
+            .collect();
     });
     let mut limbs: Vec<KeyLimb> = limbs.into_iter().flatten().collect();
     KeyLimb::gather(&mut limbs);

@@ -56,6 +56,8 @@ pub(crate) struct Double {
     cut: Vec<Modulus>,
     /// How many components the key has for each.
     components: usize,
+    /// How many coefficients are worked on together.
+    range: usize,
     /// Bytes of the key.
     key_bytes: usize,
 }
@@ -113,6 +115,7 @@ impl Double {
             groups: used,
             specials: context.rings(modulus).map(|ring| ring.ntt().inverse_factor(residue(ring))).collect(),
             components,
+            range: key::range(context.degree(), components),
             key_bytes: key::bytes(context.degree(), &rings) * cut.len() * components,
             cut,
             rings,

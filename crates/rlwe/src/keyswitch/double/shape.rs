@@ -16,8 +16,13 @@ const PRIME_LOG2: f64 = 47.99;
 /// what digits may exceed one half by for the same reason, and what logarithms are rounded by.
 const MARGIN: f64 = 1e-6;
 
-/// The method with fewer groups is offered too if it takes up to this many times the transforms of the one with the fewest.
-const TRANSFORMS: f64 = 1.25;
+/// What operations on limbs take, in transforms: the product of a digit and a component of the key, which is read from memory, and a pair of limbs of base conversion (measured at
+/// `N = 2^15` with IFMA).
+const PRODUCT: f64 = 0.4;
+const PAIR: f64 = 0.07;
+
+/// A smaller key is offered too if it costs no more than this times the least.
+const SMALLER: f64 = 1.1;
 
 /// What a double decomposition at one modulus computes with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,9 +34,9 @@ pub(crate) struct DoubleShape {
 }
 
 impl Parameters {
-    /// The gadgets at `modulus` with the double decomposition: for each of [`Parameters::gadgets`] with as many groups as take the fewest transforms at `Q_max`,
-    /// `(omega + 2 omega~) r`, and with the fewest groups that take up to a quarter more, for which keys are smaller. (The number of groups is not
-    /// fitted to the modulus, so that one key serves all moduli.)
+    /// The gadgets at `modulus` with the double decomposition: for each of [`Parameters::gadgets`] with as many groups as cost least at `Q_max`, with transforms, products and
+    /// base conversion weighed as they were measured (MG23 4.4), and with the fewest that cost up to a tenth more, for which keys are smaller. The number of
+    /// groups is not fitted to the modulus, so that one key serves all moduli.
     pub fn double_gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
         let gadgets = self.gadgets(modulus).into_iter();
         let with = |gadget: Gadget| {
@@ -43,18 +48,18 @@ impl Parameters {
 
     /// The numbers of groups that are offered for gadgets with `group` blocks in each component.
     fn double_choices(&self, group: usize) -> Vec<usize> {
-        let digits = self.digit_shapes(self.top(), group).len();
-        let choices: Vec<(usize, usize)> = (1..=self.full().limb_count())
-            .map(|groups| (groups, self.key_primes(group, groups)))
-            .filter(|(_, primes)| *primes <= MAX_LIMBS)
-            .map(|(groups, primes)| (groups, (digits + 2 * groups) * primes))
-            .collect();
-        let Some(fewest) = choices.iter().min_by_key(|(_, transforms)| *transforms) else {
-            return Vec::new();
+        let digits = self.digit_shapes(self.top(), group).len() as f64;
+        let limbs = self.full().limb_count();
+        let cost = |groups: usize| {
+            let primes = self.key_primes(group, groups);
+            let count = groups as f64;
+            let each = digits + 2.0 * count + PRODUCT * digits * count + PAIR * 3.0 * limbs as f64;
+            (primes <= MAX_LIMBS).then_some((groups, each * primes as f64))
         };
-        let limit = fewest.1 as f64 * TRANSFORMS;
-        let smallest = choices.iter().find(|(_, transforms)| *transforms as f64 <= limit);
-        let mut offered: Vec<usize> = [smallest, Some(fewest)].into_iter().flatten().map(|c| c.0).collect();
+        let choices: Vec<(usize, f64)> = (1..=limbs).filter_map(cost).collect();
+        let Some(best) = choices.iter().min_by(|a, b| a.1.total_cmp(&b.1)) else { return Vec::new() };
+        let smaller = choices.iter().find(|choice| choice.1 <= best.1 * SMALLER);
+        let mut offered: Vec<usize> = [smaller, Some(best)].into_iter().flatten().map(|c| c.0).collect();
         offered.dedup();
         offered
     }

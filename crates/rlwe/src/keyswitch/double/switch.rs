@@ -7,15 +7,22 @@ use hippocrene_ring::{Domain, Poly, arith::neg_mod, scratch::Scratch};
 
 use super::Double;
 use crate::{
-    Context, PreparedSwitchingKey, RlweError,
+    Context, Modulus, PreparedSwitchingKey, RlweError,
     context::LimbRefs,
-    keyswitch::{Decomposed, Destination, expanded::ExpandedKey, switch::positions},
+    keyswitch::{Decomposed, Destination, expanded::ExpandedKey, product::Targets, switch::positions},
     modulus::{MAX_FACTORS, MAX_LIMBS},
     switch::{GROUP, Remainder, SwitchPlan},
 };
 
 /// Limbs at positions of `P'Q`.
 type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+
+/// Neighbouring limbs of both parts of a result, from the `first` on, whose positions are in one group of the key (or none): base conversion reads its inputs once for all of them.
+struct Run<'a> {
+    first: usize,
+    positions: Targets,
+    limbs: [&'a mut [u64]; 2],
+}
 
 /// The inner products of digits with a key over the integers, to which `P'` times what is added is to be added.
 pub(crate) struct Sums<'a> {
@@ -100,18 +107,22 @@ impl<'a> Sums<'a> {
             };
             for (i, out) in out.chunks_exact_mut(sums * degree).enumerate() {
                 let (e, ring) = (first + i, &double.rings[first + i]);
-                for (group, sum) in double.groups.iter().zip(out.chunks_exact_mut(2 * degree)) {
-                    let mut pairs: ArrayVec<(usize, &[u64]), MAX_LIMBS> = ArrayVec::new();
-                    for (d, digit) in digits.iter().enumerate() {
-                        let limb = &extended[(d * count + i) * degree..][..degree];
-                        pairs
-                            .extend(digit.groups.iter().map(|j| (group.index * double.components + j, limb)));
+                let ranges = (0..degree).step_by(double.range).map(|at| at..at + double.range);
+                for (range, key) in ranges.zip(&key.limbs[e * degree / double.range..]) {
+                    for (group, sum) in double.groups.iter().zip(out.chunks_exact_mut(2 * degree)) {
+                        let mut pairs: ArrayVec<(usize, &[u64]), MAX_LIMBS> = ArrayVec::new();
+                        for (d, digit) in digits.iter().enumerate() {
+                            let limb = &extended[(d * count + i) * degree..][range.clone()];
+                            let component = |j: &usize| (group.index * double.components + j, limb);
+                            pairs.extend(digit.groups.iter().map(component));
+                        }
+                        let (sum0, sum1) = sum.split_at_mut(degree);
+                        let (sum0, sum1) = (&mut sum0[range.clone()], &mut sum1[range.clone()]);
+                        ring.elementwise().inner_product(sum0, sum1, &pairs, key);
                     }
-                    let (sum0, sum1) = sum.split_at_mut(degree);
-                    ring.elementwise().inner_product(sum0, sum1, &pairs, &key.limbs[e]);
-                    for sum in [sum0, sum1] {
-                        context.inverse_scaled(ring, sum, &double.inverses[e]);
-                    }
+                }
+                for sum in out.chunks_exact_mut(degree) {
+                    context.inverse_scaled(ring, sum, &double.inverses[e]);
                 }
             }
         });
@@ -130,6 +141,32 @@ impl<'a> Sums<'a> {
                 group.converter.convert_exact_into(&mut targets, &inputs);
             }
         }
+    }
+
+    /// The limbs of both parts of a polynomial modulo `modulus` in runs of up to [`GROUP`], fewer if there are threads for more runs.
+    fn runs<'b>(
+        &self,
+        modulus: Modulus,
+        [mut rest0, mut rest1]: [&'b mut [u64]; 2],
+    ) -> ArrayVec<Run<'b>, MAX_LIMBS> {
+        let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 2));
+        let group_of =
+            |position: usize| self.double.groups.iter().position(|group| group.factors.contains(position));
+        let mut runs: ArrayVec<Run<'b>, MAX_LIMBS> = ArrayVec::new();
+        let mut first = 0;
+        while let Some(start) = modulus.factors().nth(first) {
+            let group = group_of(start);
+            let neighbours = modulus.factors().skip(first).take_while(|p| group_of(*p) == group).count();
+            // Runs of about one length.
+            let count = neighbours.div_ceil(neighbours.div_ceil(size));
+            let (limbs0, limbs1);
+            (limbs0, rest0) = rest0.split_at_mut(count * degree);
+            (limbs1, rest1) = rest1.split_at_mut(count * degree);
+            let positions = positions(modulus, first, count);
+            runs.push(Run { first, positions, limbs: [limbs0, limbs1] });
+            first += count;
+        }
+        runs
     }
 
     /// What is added to a part, if it has a limb at `position`, and the number of that.
@@ -208,24 +245,17 @@ impl Context {
 
         // What is divided away.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
-        let [r0, r1] = &mut remainders;
-        let size = self.group(plan.dropped.limb_count(), 1);
-        self.threads().for_each_chunk_pair(
-            r0.as_mut_slice(),
-            r1.as_mut_slice(),
-            size * degree,
-            |group, r0, r1| {
-                let positions = positions(plan.dropped, group * size, r0.len() / degree);
-                for (part, r) in [r0, r1].into_iter().enumerate() {
-                    let limbs = positions.iter().copied().zip(r.chunks_exact_mut(degree));
-                    let mut outputs: Outputs = limbs.collect();
-                    sums.convert(part, &mut outputs);
-                    for (position, x) in outputs {
-                        sums.take_to_remainder(&plan, part, position, x);
-                    }
+        let parts = remainders.each_mut().map(|remainder| remainder.as_mut_slice());
+        self.threads().for_each_mut(&mut sums.runs(plan.dropped, parts), |_, run| {
+            for (part, limbs) in run.limbs.iter_mut().enumerate() {
+                let mut outputs: Outputs =
+                    run.positions.iter().copied().zip(limbs.chunks_exact_mut(degree)).collect();
+                sums.convert(part, &mut outputs);
+                for (position, x) in outputs {
+                    sums.take_to_remainder(&plan, part, position, x);
                 }
-            },
-        );
+            }
+        });
 
         // What stays.
         let remainders = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i]));
@@ -234,40 +264,34 @@ impl Context {
             out.resize_limbs(to.limb_count());
             out.set_domain(domain);
         }
-        let size = self.group(to.limb_count(), 2);
-        self.threads().for_each_chunk_pair(
-            out0.as_mut_slice(),
-            out1.as_mut_slice(),
-            size * degree,
-            |group, out0, out1| {
-                let (first, count) = (group * size, out0.len() / degree);
-                let positions = positions(to, first, count);
-                let mut scratch = self.scratch_limbs(2 * count + 2, Domain::Coefficient);
-                let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
-                let (delta, rest) = rest.split_at_mut(count * degree);
-                let (acc, spare) = rest.split_at_mut(degree);
-                for (part, out) in [out0, out1].into_iter().enumerate() {
-                    let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
-                    let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
-                    sums.convert(part, &mut known);
-                    remainders[part].modulo(first, delta);
-                    let limbs = out.chunks_exact_mut(degree).zip(delta.chunks_exact_mut(degree));
-                    let mut known = known.into_iter().peekable();
-                    for ((k, &position), (out, delta)) in (first..).zip(&positions).zip(limbs) {
-                        let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
-                        let whole = x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
-                            true => sums.subtract(part, position, domain, x, delta, acc),
-                            false => {
-                                sums.take_to_sum(part, position, domain, x, spare);
-                                acc.copy_from_slice(x);
-                            }
-                        });
-                        let whole = whole.map(|()| &*acc);
-                        self.finish_limb(&plan, k, out, whole, delta, domain, spare, automorphism);
-                    }
+        let parts = [out0.as_mut_slice(), out1.as_mut_slice()];
+        self.threads().for_each_mut(&mut sums.runs(to, parts), |_, Run { first, positions, limbs }| {
+            let count = positions.len();
+            let mut scratch = self.scratch_limbs(2 * count + 2, Domain::Coefficient);
+            let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
+            let (delta, rest) = rest.split_at_mut(count * degree);
+            let (acc, spare) = rest.split_at_mut(degree);
+            for (part, out) in limbs.iter_mut().enumerate() {
+                let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
+                let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
+                sums.convert(part, &mut known);
+                remainders[part].modulo(*first, delta);
+                let limbs = out.chunks_exact_mut(degree).zip(delta.chunks_exact_mut(degree));
+                let mut known = known.into_iter().peekable();
+                for ((k, &position), (out, delta)) in (*first..).zip(&*positions).zip(limbs) {
+                    let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
+                    let whole = x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
+                        true => sums.subtract(part, position, domain, x, delta, acc),
+                        false => {
+                            sums.take_to_sum(part, position, domain, x, spare);
+                            acc.copy_from_slice(x);
+                        }
+                    });
+                    let whole = whole.map(|()| &*acc);
+                    self.finish_limb(&plan, k, out, whole, delta, domain, spare, automorphism);
                 }
-            },
-        );
+            }
+        });
         Ok(())
     }
 }
