@@ -38,7 +38,8 @@ impl<'a> Product<'a> {
         Product { context, decomposed, key, expanded, added }
     }
 
-    /// The digits at the positions `targets` of `P'Q`, as far as they are not there: limb `d |targets| + i` is digit `d` at target `i`.
+    /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not there: limb `d |targets| + i` is digit `d` at target
+    /// `i`.
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
@@ -46,38 +47,46 @@ impl<'a> Product<'a> {
         let needed = !decomposed.owns_original() || digits.iter().any(wanted);
         let count = if needed { decomposed.scratch() * targets.len() } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
-        if count == 0 {
-            return extended;
-        }
-        for (digit, limbs) in
-            digits.iter().zip(extended.as_mut_slice().chunks_exact_mut(targets.len() * degree))
-        {
-            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = ArrayVec::new();
-            for (position, limb) in targets.iter().zip(limbs.chunks_exact_mut(degree)) {
-                if digit.others.contains(*position) {
-                    outputs.push((digit.others.limb_of(*position), limb));
-                } else if !decomposed.owns_original() {
-                    decomposed.own_limb(context, decomposed.modulus.limb_of(*position), limb);
-                }
-            }
+        let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
+        for (digit, limbs) in digits.iter().zip(limbs) {
+            let limbs = targets.iter().zip(limbs.chunks_exact_mut(degree));
+            let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = limbs
+                .filter(|(position, _)| digit.others.contains(**position))
+                .map(|(position, limb)| (digit.others.limb_of(*position), limb))
+                .collect();
             if !outputs.is_empty() {
                 let inputs = decomposed.digit_coefficients(digit.factors);
                 digit.converter.convert_exact_into(&mut outputs, &inputs);
-            }
-            for (k, limb) in outputs {
-                context.forward_lazy(context.limb_ring(digit.others, k), limb);
             }
         }
         extended
     }
 
+    /// Takes the digits that [`Product::extend`] gave at target `i` to the evaluation domain, and puts those beside them that are there already.
+    fn transform(&self, targets: &[usize], i: usize, fresh: &mut Poly) {
+        let Product { context, decomposed, .. } = *self;
+        let position = targets[i];
+        for (d, digit) in decomposed.plan.digits.iter().enumerate() {
+            let limb = targets.len() * d + i;
+            if digit.others.contains(position) {
+                context.forward_lazy(context.ring_at(digit.others, position), fresh.limb_mut(limb));
+            } else if !decomposed.owns_original() {
+                let own = decomposed.modulus.limb_of(position);
+                decomposed.own_limb(context, own, fresh.limb_mut(limb));
+            }
+        }
+    }
+
     /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets, plus what is added in the evaluation
-    /// domain.
+    /// domain. The digits are transformed here, right before they are used; so it is called once for each target.
     ///
     /// The key is modulo `PQ_max`; where `P'Q` has a divisor of what that has, the product is reduced. (The residues of the digits modulo the
     /// divisor stand for themselves as numbers.)
-    pub(crate) fn at(&self, targets: &[usize], i: usize, fresh: &Poly, [acc0, acc1]: [&mut [u64]; 2]) {
+    pub(crate) fn at(&self, targets: &[usize], i: usize, fresh: &mut Poly, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, .. } = *self;
+        if decomposed.hoisted.is_none() {
+            self.transform(targets, i, fresh);
+        }
         let (position, plan) = (targets[i], &*decomposed.plan);
         let full = context.parameters().full();
         let wide = context.ring_at(full, position).elementwise();

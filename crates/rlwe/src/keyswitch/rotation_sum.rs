@@ -246,7 +246,7 @@ impl Source<'_> {
         match &self.rotation {
             Some((product, automorphism)) => {
                 let targets = [position];
-                product.at(&targets, 0, &product.extend(&targets), [&mut *spare0, &mut *spare1]);
+                product.at(&targets, 0, &mut product.extend(&targets), [&mut *spare0, &mut *spare1]);
                 ring.apply_automorphism(automorphism, Domain::Evaluation, image0, spare0);
                 ring.apply_automorphism(automorphism, Domain::Evaluation, image1, spare1);
             }
@@ -314,13 +314,13 @@ impl RotationSum<'_> {
                 let first = group * size;
                 let count = out0.len() / degree;
                 let targets: Targets = plan.extended.factors().skip(first).take(count).collect();
-                let fresh = product.extend(&targets);
+                let mut fresh = product.extend(&targets);
                 let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
                 let (acc0, acc1) = scratch.as_mut_slice().split_at_mut(degree);
                 let limbs = out0.chunks_exact_mut(degree).zip(out1.chunks_exact_mut(degree));
                 for (i, (out0, out1)) in limbs.enumerate() {
                     let ring = context.ring_at(plan.extended, targets[i]);
-                    product.at(&targets, i, &fresh, [&mut *acc0, &mut *acc1]);
+                    product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
                     ring.elementwise().add_assign(acc0, self.parts[0].limb(first + i));
                     ring.apply_automorphism(&automorphism, Domain::Evaluation, out0, acc0);
                     ring.apply_automorphism(&automorphism, Domain::Evaluation, out1, acc1);

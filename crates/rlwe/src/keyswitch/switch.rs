@@ -81,7 +81,7 @@ impl Context {
         let [s0, s1] = &mut shared;
         self.threads().for_each_chunk_pair(s0.as_mut_slice(), s1.as_mut_slice(), degree, |k, s0, s1| {
             let target = [split[k]];
-            product.at(&target, 0, &product.extend(&target), [s0, s1]);
+            product.at(&target, 0, &mut product.extend(&target), [s0, s1]);
         });
         let shared = |position: usize| {
             let k = split.iter().position(|p| *p == position)?;
@@ -99,11 +99,11 @@ impl Context {
             |group, r0, r1| {
                 let positions = positions(plan.dropped, group * size, r0.len() / degree);
                 let targets: Targets = positions.iter().copied().filter(|p| !split.contains(p)).collect();
-                let fresh = product.extend(&targets);
+                let mut fresh = product.extend(&targets);
                 let limbs = r0.chunks_exact_mut(degree).zip(r1.chunks_exact_mut(degree));
                 for (position, (r0, r1)) in positions.into_iter().zip(limbs) {
                     match (targets.iter().position(|p| *p == position), shared(position)) {
-                        (Some(i), _) => product.at(&targets, i, &fresh, [&mut *r0, &mut *r1]),
+                        (Some(i), _) => product.at(&targets, i, &mut fresh, [&mut *r0, &mut *r1]),
                         (None, Some([x0, x1])) => {
                             self.load_remainder(&plan, position, r0, x0);
                             self.load_remainder(&plan, position, r1, x1);
@@ -135,7 +135,7 @@ impl Context {
                 let positions = positions(to, first, count);
                 let wanted = |p: &usize| extended.contains(*p) && !split.contains(p);
                 let targets: Targets = positions.iter().copied().filter(wanted).collect();
-                let fresh = product.extend(&targets);
+                let mut fresh = product.extend(&targets);
                 let mut scratch = self.scratch_limbs(2 * count + 3, Domain::Coefficient);
                 let (delta0, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
                 let (delta1, rest) = rest.split_at_mut(count * degree);
@@ -146,7 +146,7 @@ impl Context {
                 for (k, position) in positions.into_iter().enumerate() {
                     let known = match (targets.iter().position(|p| *p == position), shared(position)) {
                         (Some(i), _) => {
-                            product.at(&targets, i, &fresh, [&mut *acc0, &mut *acc1]);
+                            product.at(&targets, i, &mut fresh, [&mut *acc0, &mut *acc1]);
                             true
                         }
                         (None, Some([x0, x1])) => {
