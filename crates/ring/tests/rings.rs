@@ -206,7 +206,8 @@ fn linear(case: &mut Case) {
         assert_eq!(out, sum);
         e.add_mul_scalar(&mut out, &a, &lazy, &s);
         assert_eq!(out, sum);
-        e.sub_mul_scalar(&mut out, &twice, &lazy, &s);
+        out.copy_from_slice(&lazy);
+        e.sub_from_mul_scalar_assign(&mut out, &twice, &s);
         assert_eq!(out, each(&a, &b, |a, b| mul_mod(sub_mod(a, b, q), c, q)));
     }
 }
@@ -413,7 +414,8 @@ fn shifts_end_a_switch() {
             let ring = ResidueRing::power_of_two(to, n, kernel).unwrap();
             let (a, b, mut out) = (random(1, u64::MAX, n), random(2, u64::MAX, n), vec![0; n]);
             for c in [0, 1, 3, (1 << to) - 1] {
-                ring.elementwise().sub_shift_mul_scalar(&mut out, &a, &b, shift, &ring.scalar(c));
+                out.copy_from_slice(&b);
+                ring.elementwise().sub_from_shift_mul_scalar_assign(&mut out, &a, shift, &ring.scalar(c));
                 let from = u128::from(to + shift);
                 let expected = |a: u64, b: u64| {
                     let difference = (u128::from(a) + (1 << 64) - u128::from(b)) % (1 << from);
@@ -429,7 +431,7 @@ fn shifts_end_a_switch() {
 #[should_panic(expected = "it is no power of two")]
 fn other_residues_are_not_shifted() {
     let ring = ResidueRing::prime(97, 16, Kernel::Portable).unwrap();
-    ring.elementwise().sub_shift_mul_scalar(&mut [0; 16], &[0; 16], &[0; 16], 1, &ring.scalar(1));
+    ring.elementwise().sub_from_shift_mul_scalar_assign(&mut [0; 16], &[0; 16], 1, &ring.scalar(1));
 }
 
 #[test]

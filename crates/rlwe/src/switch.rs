@@ -194,14 +194,13 @@ impl Context {
         out.resize_limbs(to.limb_count());
         out.set_domain(x.domain());
         self.threads().for_each_chunk(out.as_mut_slice(), size * degree, |group, out| {
-            let (first, count) = (group * size, out.len() / degree);
-            let mut scratch = self.scratch_limbs(count + 1, x.domain());
-            let (deltas, spare) = scratch.as_mut_slice().split_at_mut(count * degree);
-            remainder.modulo(first, deltas);
-            let limbs = out.chunks_exact_mut(degree).zip(deltas.chunks_exact_mut(degree));
-            for ((k, position), (out, delta)) in to.factors().enumerate().skip(first).zip(limbs) {
+            let first = group * size;
+            let mut spare = self.scratch_limbs(1, x.domain());
+            remainder.modulo(first, out);
+            let limbs = out.chunks_exact_mut(degree);
+            for ((k, position), out) in to.factors().enumerate().skip(first).zip(limbs) {
                 let limb = from.contains(position).then(|| x.limb(from.limb_of(position)));
-                self.finish_limb(&plan, k, out, limb, delta, x.domain(), spare, None);
+                self.finish_limb(&plan, k, out, limb, x.domain(), spare.limb_mut(0), None);
             }
         });
         Ok(())
@@ -251,16 +250,15 @@ impl Context {
         self.inverse_scaled(self.ring_at(plan.dropped, position), x, factor);
     }
 
-    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`, and `delta` in
-    /// coefficients. The result goes through `automorphism`.
+    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`. `limb` is `delta`
+    /// in coefficients first, and the result at the end, which goes through `automorphism`.
     #[allow(clippy::too_many_arguments)]
     pub(crate) fn finish_limb(
         &self,
         plan: &SwitchPlan,
         k: usize,
-        out: &mut [u64],
+        limb: &mut [u64],
         x: Option<&[u64]>,
-        delta: &mut [u64],
         domain: Domain,
         spare: &mut [u64],
         automorphism: Option<&Automorphism>,
@@ -268,24 +266,20 @@ impl Context {
         let target = &plan.targets[k];
         let ring = self.ring_at(plan.to, target.position);
         if domain == Domain::Evaluation && !plan.dropped.is_one() {
-            self.forward_lazy(ring, delta);
+            self.forward_lazy(ring, limb);
         }
         let reduce =
             target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);
-        match (automorphism, x) {
-            (_, Some(x)) if reduce => {
+        match x {
+            Some(x) if reduce => {
                 ring.elementwise().reduce(spare, x);
-                target.combine(ring, out, Some(spare), delta);
-                if let Some(automorphism) = automorphism {
-                    spare.copy_from_slice(out);
-                    ring.apply_automorphism(automorphism, domain, out, spare);
-                }
+                target.combine(ring, limb, Some(spare));
             }
-            (None, x) => target.combine(ring, out, x, delta),
-            (Some(automorphism), x) => {
-                target.combine(ring, spare, x, delta);
-                ring.apply_automorphism(automorphism, domain, out, spare);
-            }
+            x => target.combine(ring, limb, x),
+        }
+        if let Some(automorphism) = automorphism {
+            spare.copy_from_slice(limb);
+            ring.apply_automorphism(automorphism, domain, limb, spare);
         }
     }
 }
@@ -296,21 +290,23 @@ impl Target {
         !matches!(self.combination, Combination::Delta(_) | Combination::Zero)
     }
 
-    /// `out = (R x - delta)/S`, with `x` in the ring of this limb and `delta` lazily reduced in the domain of `x`.
-    fn combine(&self, ring: &ResidueRing, out: &mut [u64], x: Option<&[u64]>, delta: &[u64]) {
+    /// From `limb = delta` to `(R x - delta)/S`, with `x` in the ring of this limb and `delta` lazily reduced in the domain of `x`.
+    fn combine(&self, ring: &ResidueRing, limb: &mut [u64], x: Option<&[u64]>) {
         let elementwise = ring.elementwise();
         match (&self.combination, x) {
-            (Combination::Difference(raise), Some(x)) => elementwise.sub_mul_scalar(out, x, delta, raise),
+            (Combination::Difference(raise), Some(x)) => {
+                elementwise.sub_from_mul_scalar_assign(limb, x, raise);
+            }
             (Combination::Shifted(raise, shift), Some(x)) => {
-                elementwise.sub_shift_mul_scalar(out, x, delta, *shift, raise);
+                elementwise.sub_from_shift_mul_scalar_assign(limb, x, *shift, raise);
             }
             (Combination::Sum(raise, negative), Some(x)) => {
-                elementwise.mul_scalar(out, x, raise);
-                elementwise.mul_scalar_add_assign(out, delta, negative);
+                elementwise.mul_scalar_assign(limb, negative);
+                elementwise.mul_scalar_add_assign(limb, x, raise);
             }
-            (Combination::Delta(negative), _) => elementwise.mul_scalar(out, delta, negative),
-            (Combination::Multiple(raise), Some(x)) => elementwise.mul_scalar(out, x, raise),
-            _ => out.fill(0),
+            (Combination::Delta(negative), _) => elementwise.mul_scalar_assign(limb, negative),
+            (Combination::Multiple(raise), Some(x)) => elementwise.mul_scalar(limb, x, raise),
+            _ => limb.fill(0),
         }
     }
 }

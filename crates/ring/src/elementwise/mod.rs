@@ -235,19 +235,19 @@ impl Elementwise {
         run!(self, words, add_mul_scalar(out, a, b, s));
     }
 
-    /// `out = (a - b) s` for `a` in `[0, 2q)` and `b` lazily reduced. 10 / 21.
-    pub fn sub_mul_scalar(&self, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
-        run!(self, words, sub_mul_scalar(out, a, b, s));
+    /// `a = (b - a) s` for `a` lazily reduced and `b` in `[0, 2q)`. 10 / 21.
+    pub fn sub_from_mul_scalar_assign(&self, a: &mut [u64], b: &[u64], s: &Scalar) {
+        run!(self, words, sub_from_mul_scalar_assign(a, b, s));
     }
 
-    /// `out = floor((a - b mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`; `e + shift <= 64`. It is the exact
-    /// quotient where `2^shift` divides `a - b`: what ends the switch from a modulus with `2^(e + shift)` to one with `2^e`.
+    /// `a = floor((b - a mod 2^shift q) / 2^shift) s` modulo `q = 2^e`, for any words `a` and `b`; `e + shift <= 64`. It is the exact
+    /// quotient where `2^shift` divides `b - a`: what ends the switch from a modulus with `2^(e + shift)` to one with `2^e`.
     ///
     /// # Panics
     /// When `q` is not a power of two, or `shift` is too large.
-    pub fn sub_shift_mul_scalar(&self, out: &mut [u64], a: &[u64], b: &[u64], shift: u32, s: &Scalar) {
+    pub fn sub_from_shift_mul_scalar_assign(&self, a: &mut [u64], b: &[u64], shift: u32, s: &Scalar) {
         match &self.arithmetic {
-            Arithmetic::PowerOfTwo(l) => l.words.sub_shift_mul_scalar(out, a, b, shift, s),
+            Arithmetic::PowerOfTwo(l) => l.words.sub_from_shift_mul_scalar_assign(a, b, shift, s),
             _ => panic!("residues modulo {} are not shifted: it is no power of two", self.q),
         }
     }

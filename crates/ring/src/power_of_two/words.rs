@@ -146,17 +146,17 @@ impl Words {
             each!(w, (a, b) -> out, a.wrapping_add(w.times(b, s)))
         }
 
-        /// `out = (a - b) s`.
-        sub_mul_scalar(w, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
+        /// `a = (b - a) s`.
+        sub_from_mul_scalar_assign(w, a: &mut [u64], b: &[u64], s: &Scalar) {
             let s = s.value();
-            each!(w, (a, b) -> out, w.times(a.wrapping_sub(b), s))
+            each!(w, (a, b) -> a, w.times(b.wrapping_sub(a), s))
         }
 
-        /// `out = floor((a - b mod 2^(e + shift)) / 2^shift) s`, for `e + shift <= 64`.
-        sub_shift_mul_scalar(w, out: &mut [u64], a: &[u64], b: &[u64], shift: u32, s: &Scalar) {
+        /// `a = floor((b - a mod 2^(e + shift)) / 2^shift) s`, for `e + shift <= 64`.
+        sub_from_shift_mul_scalar_assign(w, a: &mut [u64], b: &[u64], shift: u32, s: &Scalar) {
             assert!(w.exponent + shift <= 64, "a shift by {shift} leaves fewer than {} bits", w.exponent);
             let s = s.value();
-            each!(w, (a, b) -> out, w.times(a.wrapping_sub(b) >> shift, s))
+            each!(w, (a, b) -> a, w.times(b.wrapping_sub(a) >> shift, s))
         }
 
         /// `out = a`.

@@ -125,7 +125,7 @@ impl Context {
             out.resize_limbs(to.limb_count());
             out.set_domain(domain);
         }
-        let size = self.group(to.limb_count(), 2 + decomposed.scratch());
+        let size = self.group(to.limb_count(), decomposed.scratch());
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),
@@ -136,13 +136,12 @@ impl Context {
                 let wanted = |p: &usize| extended.contains(*p) && !split.contains(p);
                 let targets: Targets = positions.iter().copied().filter(wanted).collect();
                 let mut fresh = product.extend(&targets);
-                let mut scratch = self.scratch_limbs(2 * count + 3, Domain::Coefficient);
-                let (delta0, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
-                let (delta1, rest) = rest.split_at_mut(count * degree);
-                let (acc0, rest) = rest.split_at_mut(degree);
+                let mut scratch = self.scratch_limbs(3, Domain::Coefficient);
+                let (acc0, rest) = scratch.as_mut_slice().split_at_mut(degree);
                 let (acc1, spare) = rest.split_at_mut(degree);
-                r0.modulo(first, delta0);
-                r1.modulo(first, delta1);
+                // The results take the place of what is subtracted.
+                r0.modulo(first, out0);
+                r1.modulo(first, out1);
                 for (k, position) in positions.into_iter().enumerate() {
                     let known = match (targets.iter().position(|p| *p == position), shared(position)) {
                         (Some(i), _) => {
@@ -157,25 +156,13 @@ impl Context {
                         (None, None) => false,
                     };
                     let range = k * degree..(k + 1) * degree;
-                    for (part, (out, delta, acc)) in
-                        [(&mut *out0, &mut *delta0, &mut *acc0), (&mut *out1, &mut *delta1, &mut *acc1)]
-                            .into_iter()
-                            .enumerate()
-                    {
-                        let delta = &mut delta[range.clone()];
+                    let limbs = [&mut out0[range.clone()], &mut out1[range]];
+                    for (part, (limb, acc)) in limbs.into_iter().zip([&mut *acc0, &mut *acc1]).enumerate() {
                         if known {
-                            product.take_to(&plan, part, position, acc, delta, domain);
+                            product.take_to(&plan, part, position, acc, limb, domain);
                         }
-                        self.finish_limb(
-                            &plan,
-                            first + k,
-                            &mut out[range.clone()],
-                            known.then_some(&*acc),
-                            delta,
-                            domain,
-                            spare,
-                            destination.automorphism,
-                        );
+                        let x = known.then_some(&*acc);
+                        self.finish_limb(&plan, first + k, limb, x, domain, spare, destination.automorphism);
                     }
                 }
             },
@@ -247,16 +234,15 @@ impl Product<'_> {
             elementwise.mul_scalar_add_assign(acc, added, &specials);
             return;
         }
-        let mut scratch = context.scratch_limbs(2, Domain::Coefficient);
-        let (sum, spare) = scratch.as_mut_slice().split_at_mut(added.len());
+        let mut scratch = context.scratch_limbs(1, Domain::Coefficient);
+        let spare = scratch.limb_mut(0);
         if plan.dropped.is_one() {
-            sum.copy_from_slice(added);
-            context.forward(ring, sum);
-            elementwise.mul_scalar_add_assign(acc, sum, &specials);
+            spare.copy_from_slice(added);
+            context.forward(ring, spare);
+            elementwise.mul_scalar_add_assign(acc, spare, &specials);
         } else {
             elementwise.mul_scalar(spare, added, &specials);
-            elementwise.sub_mul_scalar(sum, spare, delta, &ring.scalar(ring.modulus() - 1));
-            delta.copy_from_slice(sum);
+            elementwise.sub_from_mul_scalar_assign(delta, spare, &ring.scalar(ring.modulus() - 1));
         }
     }
 }

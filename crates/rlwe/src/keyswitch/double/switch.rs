@@ -149,7 +149,7 @@ impl<'a> Sums<'a> {
         modulus: Modulus,
         [mut rest0, mut rest1]: [&'b mut [u64]; 2],
     ) -> ArrayVec<Run<'b>, MAX_LIMBS> {
-        let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 2));
+        let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 1));
         let group_of =
             |position: usize| self.double.groups.iter().position(|group| group.factors.contains(position));
         let mut runs: ArrayVec<Run<'b>, MAX_LIMBS> = ArrayVec::new();
@@ -267,28 +267,28 @@ impl Context {
         let parts = [out0.as_mut_slice(), out1.as_mut_slice()];
         self.threads().for_each_mut(&mut sums.runs(to, parts), |_, Run { first, positions, limbs }| {
             let count = positions.len();
-            let mut scratch = self.scratch_limbs(2 * count + 2, Domain::Coefficient);
+            let mut scratch = self.scratch_limbs(count + 2, Domain::Coefficient);
             let (x, rest) = scratch.as_mut_slice().split_at_mut(count * degree);
-            let (delta, rest) = rest.split_at_mut(count * degree);
             let (acc, spare) = rest.split_at_mut(degree);
             for (part, out) in limbs.iter_mut().enumerate() {
                 let known = positions.iter().copied().zip(x.chunks_exact_mut(degree));
                 let mut known: Outputs = known.filter(|(p, _)| extended.contains(*p)).collect();
                 sums.convert(part, &mut known);
-                remainders[part].modulo(*first, delta);
-                let limbs = out.chunks_exact_mut(degree).zip(delta.chunks_exact_mut(degree));
+                // The results take the place of what is subtracted.
+                remainders[part].modulo(*first, out);
+                let limbs = out.chunks_exact_mut(degree);
                 let mut known = known.into_iter().peekable();
-                for ((k, &position), (out, delta)) in (*first..).zip(&*positions).zip(limbs) {
+                for ((k, &position), limb) in (*first..).zip(&*positions).zip(limbs) {
                     let x = known.next_if(|(p, _)| *p == position).map(|(_, x)| x);
                     let whole = x.map(|x| match position < MAX_FACTORS && !plan.dropped.is_one() {
-                        true => sums.subtract(part, position, domain, x, delta, acc),
+                        true => sums.subtract(part, position, domain, x, limb, acc),
                         false => {
                             sums.take_to_sum(part, position, domain, x, spare);
                             acc.copy_from_slice(x);
                         }
                     });
                     let whole = whole.map(|()| &*acc);
-                    self.finish_limb(&plan, k, out, whole, delta, domain, spare, automorphism);
+                    self.finish_limb(&plan, k, limb, whole, domain, spare, automorphism);
                 }
             }
         });
