@@ -27,7 +27,7 @@ from hippocrene.errors import (
     ShapeError,
 )
 from hippocrene.polynomials import polyval
-from hippocrene.server import EvaluationKeys, Server
+from hippocrene.server import EvaluationKeys, Server, TransferKey
 
 __all__ = [
     "ArgumentError",
@@ -53,6 +53,7 @@ __all__ = [
     "SecurityError",
     "Server",
     "ShapeError",
+    "TransferKey",
     "__version__",
     "polyval",
     "presets",

@@ -14,7 +14,7 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray, numbers, raw_bytes, to_native
 from hippocrene.errors import SecretPickleError
 from hippocrene.exact import Kind, from_parts
-from hippocrene.server import EvaluationKeys
+from hippocrene.server import EvaluationKeys, TransferKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -200,6 +200,20 @@ class Client:
         """
         steps = None if rotations is None else [operator.index(step) for step in rotations]
         return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation))
+
+    def second(self, capacity: float) -> Client:
+        """Make a client with a second secret key, for what needs no more than `capacity` bits of capacity.
+
+        Its evaluation keys are a fraction of the size. A server that has them and this client's `transfer_key` takes
+        this client's arrays; the second client decrypts what it computes.
+        """
+        return Client(self._raw.second(capacity))
+
+    def transfer_key(self, second: Client) -> TransferKey:
+        """Make the key with which a server brings this client's arrays to the secret key of `second`."""
+        if not isinstance(second, Client):
+            raise TypeError(f"a transfer key leads to a Client, not to {type(second).__name__}")
+        return TransferKey(self._raw.transfer_key(second._raw))
 
     def public_key(self) -> PublicKey:
         """Make a key with which others encrypt for this client."""

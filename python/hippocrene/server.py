@@ -57,6 +57,54 @@ class EvaluationKeys:
         return f"EvaluationKeys(fingerprint={self.fingerprint!r})"
 
 
+class TransferKey:
+    """What brings arrays of one client to a second: see `Client.second`. There is no secret in it."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: _native.TransferKey) -> None:
+        """Wrap what the extension module made; `Client.transfer_key` is the way in."""
+        if not isinstance(raw, _native.TransferKey):
+            raise TypeError(
+                "transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes"
+            )
+        self._raw = raw
+
+    @property
+    def fingerprint(self) -> str:
+        """Which secret key the arrays belong to that this is for."""
+        return self._raw.fingerprint
+
+    @property
+    def second(self) -> str:
+        """Which secret key it leads to."""
+        return self._raw.second
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TransferKey:
+        """Read what `to_bytes` returned."""
+        return cls(_native.TransferKey.from_bytes(raw_bytes(data), 1))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the key to a file."""
+        self._raw.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TransferKey:
+        """Read a file that `save` wrote."""
+        return cls(_native.TransferKey.load(path, 1))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TransferKey.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"TransferKey(fingerprint={self.fingerprint!r}, second={self.second!r})"
+
+
 # Servers that compute with a precision of their own in this context.
 _at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_precision", default=MappingProxyType({}))
 
@@ -64,16 +112,29 @@ _at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_pre
 class Server:
     """Evaluation keys made ready for computing, on `threads` threads.
 
-    `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB where nothing
-    is said. Results do not depend on it.
+    `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB where
+    nothing is said. Results do not depend on it.
+
+    With a key of `transfer` it takes arrays of another client too: `load` brings them to this server's key.
     """
 
     __slots__ = ("_own",)
 
-    def __init__(self, keys: EvaluationKeys, *, threads: int = 1, key_memory: int | None = None) -> None:
+    def __init__(
+        self,
+        keys: EvaluationKeys,
+        *,
+        threads: int = 1,
+        key_memory: int | None = None,
+        transfer: TransferKey | None = None,
+    ) -> None:
         if not isinstance(keys, EvaluationKeys):
             raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
+        if not isinstance(transfer, TransferKey | None):
+            raise TypeError(f"a server transfers with a TransferKey, not {type(transfer).__name__}")
         self._own = _native.Server(keys._raw, threads)
+        if transfer is not None:
+            self._own = self._own.with_transfer(transfer._raw)
         if key_memory is not None:
             self._own.set_key_memory(key_memory)
 
@@ -106,13 +167,18 @@ class Server:
         return self._raw.fingerprint
 
     def load(self, source: EncryptedArray | bytes | bytearray | memoryview | str | PathLike[str]) -> EncryptedArray:
-        """Make an encrypted array that computes here from a file, from bytes, or from one without a server."""
+        """Make an encrypted array that computes here from a file, from bytes, or from one without a server.
+
+        An array of the key that this server has a transfer key for is brought to its own.
+        """
         if isinstance(source, EncryptedArray):
             array = source
         elif isinstance(source, (str, PathLike)):
             array = EncryptedArray.load(source)
         else:
             array = EncryptedArray.from_bytes(source)
+        if array._raw.key == self._raw.transfers:
+            return self._wrap(self._raw.transfer(array._raw))
         if array._raw.key != self.fingerprint:
             raise KeyMismatchError(
                 f"load: encrypted under key {array._raw.key}, but this server's keys are of {self.fingerprint}"

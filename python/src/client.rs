@@ -137,6 +137,14 @@ impl ClientKey {
         let keys = detached(py, || self.0.evaluation_keys(&request))?;
         Ok(EvaluationKeys(keys))
     }
+
+    fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {
+        detached(py, || self.0.second(capacity).map(Self))
+    }
+
+    fn transfer_key(&self, py: Python<'_>, second: &ClientKey) -> PyResult<TransferKey> {
+        detached(py, || self.0.transfer_key(&second.0)).map(TransferKey)
+    }
 }
 
 /// A public key.
@@ -211,5 +219,41 @@ impl EvaluationKeys {
     #[getter]
     fn fingerprint(&self) -> String {
         self.0.key().to_string()
+    }
+}
+
+/// The key that leads from one secret key to a second.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct TransferKey(pub(crate) hippocrene::TransferKey);
+
+#[pymethods]
+impl TransferKey {
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::TransferKey::from_bytes(data, threads).map(Self))
+    }
+
+    #[staticmethod]
+    fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::TransferKey::load(path, threads).map(Self))
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        let bytes = py.detach(|| self.0.to_bytes());
+        PyBytes::new(py, &bytes)
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        detached(py, || self.0.save(path))
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.key().to_string()
+    }
+
+    #[getter]
+    fn second(&self) -> String {
+        self.0.second().to_string()
     }
 }

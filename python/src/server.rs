@@ -5,7 +5,7 @@ use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 use crate::array::EncryptedArray;
-use crate::client::EvaluationKeys;
+use crate::client::{EvaluationKeys, TransferKey};
 use crate::errors::detached;
 use crate::numbers::Numbers;
 
@@ -52,13 +52,31 @@ impl Server {
         self.0.key().to_string()
     }
 
-    fn set_key_memory(&self, bytes: usize) {
-        self.0.set_key_memory(bytes);
+    fn set_key_memory(&self, limit: usize) {
+        self.0.set_key_memory(limit);
     }
 
     #[getter]
     fn key_memory(&self) -> (usize, usize) {
         self.0.key_memory()
+    }
+
+    /// This server, with the key by which it takes arrays of another key.
+    fn with_transfer(&self, py: Python<'_>, key: &TransferKey) -> PyResult<Self> {
+        detached(py, || self.0.with_transfer(&key.0).map(Self))
+    }
+
+    /// The key whose arrays are transferred.
+    #[getter]
+    fn transfers(&self) -> Option<String> {
+        self.0.transfers().map(|(key, _)| key.to_string())
+    }
+
+    /// The array of another key, brought to this server's.
+    fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        let first = self.0.transfers().map_or(self.0.session(), |(_, first)| first);
+        let array = detached(py, || self.0.transfer(&*array.read(first)?))?;
+        Ok(EncryptedArray::new(array, self.0.session()))
     }
 
     /// This server, with another precision of results.

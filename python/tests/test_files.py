@@ -17,6 +17,7 @@ from hippocrene import (
     PublicKey,
     SecretPickleError,
     Server,
+    TransferKey,
 )
 
 ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
@@ -29,11 +30,12 @@ def files(client):
         Client: client.to_bytes(),
         PublicKey: client.public_key().to_bytes(),
         EvaluationKeys: client.evaluation_keys(rotations=[1]).to_bytes(),
+        TransferKey: client.transfer_key(client.second(60)).to_bytes(),
         EncryptedArray: client.encrypt(ARRAY).to_bytes(),
     }
 
 
-KINDS = [Client, PublicKey, EvaluationKeys, EncryptedArray]
+KINDS = [Client, PublicKey, EvaluationKeys, TransferKey, EncryptedArray]
 
 
 def close(array):

@@ -3,15 +3,15 @@
 use std::sync::Arc;
 
 use hippocrene_ckks::Transfer;
-use hippocrene_rlwe::RlweError;
+use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use super::Server;
-use crate::{EncryptedArray, Error, TransferKey};
+use crate::{EncryptedArray, Error, Session, TransferKey};
 
 const OPERATION: &str = "transfer to the second key";
 
 impl Server {
-    /// This server, with the key by which it takes arrays of another key: [`Server::transfer`].
+    /// This server, with the key by which it takes arrays of another key: [`Server::transfer`]. It transfers on as many threads as it computes.
     ///
     /// # Errors
     /// [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when the key does not lead to that of this server.
@@ -20,9 +20,19 @@ impl Server {
             let (have, need) = (key.second(), self.key);
             return Err(RlweError::KeyMismatch { operation: "take a transfer key", have, need }.into());
         }
-        let first = Arc::clone(key.session().context());
-        let transfer = Transfer::new(first, Arc::clone(self.session.context()), key.inner())?;
-        Ok(Server { transfer: Some((key.session().clone(), transfer)), ..self.clone() })
+        let threads = |session: &Session| session.context().rlwe().threads().count();
+        let first = match threads(key.session()) == threads(&self.session) {
+            true => key.session().clone(),
+            false => Session::new(key.session().settings().clone(), threads(&self.session))?,
+        };
+        let second = Arc::clone(self.session.context());
+        let transfer = Transfer::new(Arc::clone(first.context()), second, key.inner())?;
+        Ok(Server { transfer: Some((first, transfer)), ..self.clone() })
+    }
+
+    /// The key whose arrays this server transfers, and their session, if it has a transfer key.
+    pub fn transfers(&self) -> Option<(Fingerprint, &Session)> {
+        self.transfer.as_ref().map(|(first, transfer)| (transfer.key().from(), first))
     }
 
     /// An array of another key brought to the key and the parameter set of this server, in one key switch for each ciphertext. Values, layout and scale stay; what its

@@ -1,0 +1,69 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import hippocrene
+from hippocrene import EncryptedArray, KeyMismatchError, Server, TransferKey
+
+ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
+
+
+@pytest.fixture(scope="module")
+def second(client):
+    return client.second(60)
+
+
+@pytest.fixture(scope="module")
+def transfer(client, second):
+    return client.transfer_key(second)
+
+
+def test_arrays_are_transferred_when_they_are_loaded(client, second, transfer, tmp_path):
+    server = Server(second.evaluation_keys(rotations=[]), transfer=transfer, threads=2)
+    encrypted = client.encrypt(ARRAY)
+    encrypted.save(tmp_path / "array.enc")
+    for source in (encrypted, encrypted.to_bytes(), tmp_path / "array.enc"):
+        array = server.load(source)
+        assert array.server is server
+        np.testing.assert_allclose(second.decrypt(array), ARRAY, atol=1e-6)
+        np.testing.assert_allclose(second.decrypt(array * array), ARRAY**2, atol=1e-6)
+    own = server.load(second.encrypt(ARRAY))
+    np.testing.assert_allclose(second.decrypt(own + server.load(encrypted)), 2 * ARRAY, atol=1e-6)
+    with pytest.raises(hippocrene.ParameterMismatchError):
+        client.decrypt(server.load(encrypted))
+
+
+def test_keys_are_smaller_and_travel(client, second, transfer, tmp_path):
+    small = second.evaluation_keys(rotations=[1])
+    assert 2 * len(small.to_bytes()) < len(client.evaluation_keys(rotations=[1]).to_bytes())
+    transfer.save(tmp_path / "transfer.key")
+    for copy in (TransferKey.load(tmp_path / "transfer.key"), pickle.loads(pickle.dumps(transfer))):
+        assert (copy.fingerprint, copy.second) == (client.fingerprint, second.fingerprint)
+        assert copy.to_bytes() == transfer.to_bytes()
+    assert client.fingerprint in repr(transfer)
+
+
+def test_what_does_not_belong_together_is_refused(client, keys, second, transfer, stranger):
+    with pytest.raises(KeyMismatchError):
+        Server(keys, transfer=transfer)
+    server = Server(second.evaluation_keys(rotations=[]), transfer=transfer)
+    with pytest.raises(KeyMismatchError):
+        server.load(stranger.encrypt(ARRAY))
+    with pytest.raises(KeyMismatchError):
+        Server(second.evaluation_keys(rotations=[])).load(client.encrypt(ARRAY))
+    with pytest.raises(hippocrene.ParameterError):
+        client.transfer_key(client)
+    with pytest.raises(hippocrene.ArgumentError, match="leave no unit free"):
+        client.second(1e6)
+    for wrong in (
+        lambda: client.transfer_key(transfer),
+        lambda: Server(keys, transfer=keys),
+        lambda: TransferKey(client),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(hippocrene.FormatError):
+        TransferKey.from_bytes(EncryptedArray.to_bytes(client.encrypt(ARRAY)))
