@@ -27,6 +27,12 @@ impl ScratchPool {
         free.iter_mut().for_each(Poly::wipe);
     }
 
+    /// Bytes of the polynomials that nobody holds: when all have come back, what computations have needed at most.
+    pub fn bytes(&self) -> usize {
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
+        free.iter().map(|poly| poly.capacity_limbs() * self.degree * size_of::<u64>()).sum()
+    }
+
     /// A polynomial of `limbs` limbs with unspecified residues.
     pub fn take(&self, limbs: usize, domain: Domain) -> Scratch<'_> {
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -96,6 +102,7 @@ mod tests {
         assert_eq!(pool.take(1, Domain::Evaluation).as_slice().as_ptr(), at_small);
         assert_eq!(pool.take(3, Domain::Evaluation).as_slice().as_ptr(), at_large);
         assert_eq!(pool.take(3, Domain::Evaluation).limb_count(), 3);
+        assert_eq!(pool.bytes(), 6 * 16 * 8);
         pool.forget();
         assert_eq!(pool.free.lock().unwrap().len(), 0);
     }

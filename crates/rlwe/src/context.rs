@@ -172,6 +172,11 @@ impl Context {
         self.scratch.take(limbs, domain)
     }
 
+    /// Bytes of the memory that operations have worked in and keep for the next, without what is on loan.
+    pub fn scratch_memory(&self) -> usize {
+        self.scratch.bytes()
+    }
+
     /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
     pub fn forget(&self) {
         self.scratch.forget();
