@@ -16,6 +16,7 @@ mod mg23;
 mod mg23_6;
 mod mg23_7;
 mod mg23_9;
+mod mg23_fig1;
 mod ntt;
 mod ops;
 mod pairs;
@@ -70,6 +71,7 @@ const ALL: &[Table] = &[
     mg23_7::OMEGA,
     mg23_7::DEGREE,
     mg23_9::TABLE,
+    mg23_fig1::TABLE,
     second::TABLE,
 ];
 

@@ -1,0 +1,145 @@
+//! `mg23-fig1`: the single against the double decomposition, as in Fig. 1 of MG23.
+
+use hippocrene_rlwe::{Gadget, Method};
+
+use super::{
+    Table,
+    mg23::{even, peer_rows, shape, sizes, sizes_with},
+};
+use crate::{
+    Result,
+    plot::{Panel, Plot},
+    report::Row,
+    scheme::{Scheme, Sizes},
+    session::{NamedWorks, Session},
+    switching::{DOMAINS, KeySwitch},
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "mg23-fig1",
+    about: "MG23 Fig. 1: the single decomposition with the smallest omega against the double decomposition with the fastest of several choices (omega the smallest, one digit for \
+            two primes, and one for each; groups of the key as the library offers them), for q of 50, 65, 75, 80, 85, 90 and 95% of the paper's bounds for log qP, in words of \
+            48 bits (up to 3 bits beyond our 128-bit limit). Averages over the four combinations of domains. (The paper gives no numbers; there the single \
+            decomposition wins everywhere but at N = 2^16, log q = 1624. N = 2^17 is left out here)",
+    memory: "6 GB",
+    time: "about 4 minutes",
+    live: false,
+    plot: true,
+    run,
+};
+
+/// `log2 N`, and `log q` at each share of the modulus; at `N = 2^14` no special prime as large as the others fits into the last 5%.
+const SETS: [(u32, &[u32]); 3] = [
+    (14, &[216, 280, 324, 342, 366, 388]),
+    (15, &[432, 560, 649, 684, 728, 780, 820]),
+    (16, &[855, 1121, 1298, 1380, 1475, 1560, 1624]),
+];
+const WORD: u32 = 48;
+/// Bytes that the keys of the double decomposition may take.
+const KEY_MEMORY: usize = 6 << 30;
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    let mut plot = Plot::default();
+    for (log_n, sets) in SETS {
+        let mut curves = [("single", Vec::new()), ("double", Vec::new())];
+        for &log_q in sets {
+            let (of_set, times) = compare(session, log_n, log_q)?;
+            rows.extend(of_set);
+            for ((_, points), ms) in curves.iter_mut().zip(times) {
+                points.push((f64::from(log_q), ms));
+            }
+        }
+        plot.panels.push(Panel {
+            title: format!("MG23 Fig. 1: key switching, N = 2^{log_n}"),
+            x: "log q".into(),
+            y: "ms".into(),
+            curves: curves.map(|(name, points)| (name.to_string(), points)).to_vec(),
+        });
+    }
+    session.plot = plot;
+    Ok(rows)
+}
+
+/// The sets of one `log q`, by falling size of the digits; the first is that of the single decomposition.
+fn choices(log_n: u32, log_q: u32) -> Result<Vec<Sizes>> {
+    let units = even(log_q, WORD);
+    let smallest = sizes(log_n, &units)?;
+    let finer = [units.len().div_ceil(2), units.len()];
+    let finer = finer.into_iter().filter(|omega| *omega > smallest.dnum);
+    let finer: Vec<Sizes> = finer.map(|omega| sizes_with(log_n, &units, omega)).collect();
+    Ok([vec![smallest], finer].concat())
+}
+
+/// Milliseconds of the single decomposition and of the fastest double one, with their rows.
+fn compare(session: &mut Session, log_n: u32, log_q: u32) -> Result<(Vec<Row>, [f64; 2])> {
+    let schemes: Vec<Scheme> = choices(log_n, log_q)?
+        .iter()
+        .map(|sizes| Scheme::new(sizes, session.kernel, 0))
+        .collect::<Result<_>>()?;
+    let first = schemes.first().ok_or("no parameter set")?;
+    let mut candidates: Vec<(&Scheme, Gadget)> = vec![(first, first.context.parameters().base_gadget())];
+    for scheme in &schemes {
+        scheme.context.set_key_memory(KEY_MEMORY);
+        let gadgets = scheme.context.parameters().double_gadgets(scheme.top());
+        candidates
+            .extend(gadgets.into_iter().filter(|gadget| gadget.group() == 1).map(|gadget| (scheme, gadget)));
+    }
+    let mut works = NamedWorks::default();
+    for (scheme, gadget) in &candidates {
+        let mut switch = KeySwitch::new(scheme, *gadget, scheme.top(), scheme.top())?;
+        works.add(name(scheme, *gadget), move || switch.all_domains());
+    }
+    let times = session.time_named(log_n, works)?.into_iter();
+    let mut times = times.map(|(name, seconds)| (name, 1e3 * seconds / DOMAINS.len() as f64));
+    let (single_name, single) = times.next().ok_or("no time")?;
+    let (double_name, double) = times.min_by(|a, b| a.1.total_cmp(&b.1)).ok_or("no double decomposition")?;
+    let set = format!("N = 2^{log_n}, log q = {log_q}");
+    let names = [single_name, double_name].map(|name| format!("{set}, {name}"));
+    let mut rows =
+        vec![Row::new(&names[0], single, "ms"), Row::new(&names[1], double, "ms").against("single", single)];
+    for ((which, name), ms) in ["single", "double"].into_iter().zip(&names).zip([single, double]) {
+        rows.extend(peer_rows(session, log_n, &peer(log_q, which), name, ms));
+    }
+    Ok((rows, [single, double]))
+}
+
+/// What MG23's own code was timed with, at one `log q`.
+fn peer(log_q: u32, which: &str) -> String {
+    format!("{log_q} bits, omega 13, {which}")
+}
+
+fn name(scheme: &Scheme, gadget: Gadget) -> String {
+    let shape = shape(scheme, scheme.top());
+    match gadget.method() {
+        Method::Single => format!("single ({shape})"),
+        Method::Double { groups } => format!("double ({shape}, {groups} groups of the key)"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{figures::Peers, tables::mg23::bound};
+
+    #[test]
+    fn sets_are_shares_of_the_bound_with_a_double_decomposition() {
+        let shares = [0.5, 0.65, 0.75, 0.8, 0.85, 0.9, 0.95];
+        for (log_n, sets) in SETS {
+            for (&log_q, share) in sets.iter().zip(shares) {
+                let of_bound = f64::from(log_q) / f64::from(bound(log_n));
+                assert!((of_bound - share).abs() < 0.016, "{log_n} {log_q} {of_bound}");
+                for sizes in choices(log_n, log_q).unwrap() {
+                    let parameters = sizes.parameters().unwrap();
+                    assert!(!parameters.double_gadgets(parameters.top()).is_empty());
+                    assert!(parameters.log2(parameters.full()) <= f64::from(bound(log_n)));
+                }
+            }
+        }
+        let peers = Peers::load().unwrap();
+        for which in ["single", "double"] {
+            assert_eq!(peers.all("MG23 N = 2^15", &peer(780, which)).len(), 1);
+        }
+    }
+}
