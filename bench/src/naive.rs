@@ -1,6 +1,6 @@
 //! Key switching without constant folding, to be timed against: the single decomposition as MG23 2.8 and 3.1 write it down, for `t = 1`.
 //!
-//! The kernels, the layout of the key and the order of the work (a few limbs at a time, so that they stay in the cache) are those of the
+//! The kernels, the layout of the key and the order of the work (as many limbs at a time) are those of the
 //! library; the difference is that every multiplication by a constant is a pass of its own. With `l` limbs of `q` and `k` of `P` these are
 //!
 //! | constant | limbs | folded into |
@@ -14,7 +14,7 @@
 //! so that multiplications are `l (l + 2 omega + 2k + 5) + 2k` (MG23 Table 2, BFV).
 
 use hippocrene_ring::{
-    Domain, Poly, ResidueRing,
+    Domain, Poly,
     arith::{inv_mod, mul_mod},
     convert::BaseConverter,
     elementwise::{KeyLimb, Scalar},
@@ -22,8 +22,9 @@ use hippocrene_ring::{
 };
 use hippocrene_rlwe::{Context, Modulus, SwitchingKey, expand_uniform};
 
-/// How many limbs are worked on together, as in the library.
-const GROUP: usize = 4;
+/// The most limbs, and words of scratch memory, that are worked on together, as in the library.
+const GROUP: usize = 32;
+const GROUP_WORDS: usize = 1 << 22;
 
 /// A key switch from a product of units back to it, with the base gadget.
 pub struct Naive<'a> {
@@ -90,7 +91,6 @@ impl<'a> Naive<'a> {
     pub fn run(&self, out: [&mut Poly; 2], c: &Poly, added: [&Poly; 2], output: Domain) {
         let (context, modulus) = (self.context, self.modulus);
         let specials = context.parameters().specials();
-        let degree = context.degree();
         let coefficients = self.inputs(c);
         let mut values = context.scratch(modulus, Domain::Evaluation);
         if c.domain() == Domain::Coefficient {
@@ -104,17 +104,17 @@ impl<'a> Naive<'a> {
         // Modulo P: the coefficients of the inner product, times the input factors of the base extension.
         let mut remainders = [0, 1].map(|_| context.scratch(specials, Domain::Coefficient));
         let positions: Vec<usize> = specials.factors().collect();
-        for (first, group) in positions.chunks(GROUP).enumerate() {
-            let [r0, r1] = &mut remainders;
-            let range = first * GROUP * degree..(first * GROUP + group.len()) * degree;
-            let [r0, r1] = [&mut r0.as_mut_slice()[range.clone()], &mut r1.as_mut_slice()[range]];
-            self.products(group, &coefficients, values, [&mut *r0, &mut *r1]);
-            for remainder in [r0, r1] {
-                for (position, limb) in group.iter().zip(remainder.chunks_exact_mut(degree)) {
-                    let ring = context.ring_at(specials, *position);
+        for group in positions.chunks(self.group(positions.len(), self.digits.len())) {
+            let extended = self.extend(group, &coefficients);
+            for (i, position) in group.iter().enumerate() {
+                let (k, ring) = (specials.limb_of(*position), context.ring_at(specials, *position));
+                let [r0, r1] = &mut remainders;
+                let [r0, r1] = [r0.limb_mut(k), r1.limb_mut(k)];
+                self.product(group, i, &extended, values, [&mut *r0, &mut *r1]);
+                for limb in [r0, r1] {
                     ring.ntt().inverse(limb);
-                    let factor = self.down.input_factor(specials.limb_of(*position));
-                    ring.elementwise().mul_scalar_assign(limb, &ring.scalar(factor));
+                    let factor = ring.scalar(self.down.input_factor(k));
+                    ring.elementwise().mul_scalar_assign(limb, &factor);
                 }
             }
         }
@@ -126,22 +126,31 @@ impl<'a> Naive<'a> {
             out.set_domain(output);
         }
         let positions: Vec<usize> = modulus.factors().collect();
-        for (first, group) in positions.chunks(GROUP).enumerate() {
-            let range = first * GROUP * degree..(first * GROUP + group.len()) * degree;
-            let [x0, x1] = [&mut *out0, &mut *out1].map(|out| &mut out.as_mut_slice()[range.clone()]);
-            self.products(group, &coefficients, values, [&mut *x0, &mut *x1]);
-            let mut deltas = context.scratch_limbs(group.len(), Domain::Coefficient);
-            for ((x, remainder), added) in [x0, x1].into_iter().zip(&remainders).zip(added) {
+        let size = self.group(positions.len(), 2 + self.digits.len());
+        for (first, group) in positions.chunks(size).enumerate() {
+            let extended = self.extend(group, &coefficients);
+            let mut deltas = [0, 1].map(|_| context.scratch_limbs(group.len(), Domain::Coefficient));
+            for (deltas, remainder) in deltas.iter_mut().zip(&remainders) {
                 let inputs: Vec<&[u64]> = remainder.limbs().collect();
                 let mut targets: Vec<(usize, &mut [u64])> =
-                    (first * GROUP..).zip(deltas.limbs_mut()).collect();
+                    (first * size..).zip(deltas.limbs_mut()).collect();
                 self.down.convert_exact_into(&mut targets, &inputs);
-                for ((k, delta), x) in targets.into_iter().zip(x.chunks_exact_mut(degree)) {
-                    let ring = context.limb_ring(modulus, k);
-                    self.finish(ring, k, x, delta, added, output);
+            }
+            for i in 0..group.len() {
+                let k = first * size + i;
+                let [x0, x1] = [out0.limb_mut(k), out1.limb_mut(k)];
+                self.product(group, i, &extended, values, [&mut *x0, &mut *x1]);
+                for ((x, deltas), added) in [x0, x1].into_iter().zip(&mut deltas).zip(added) {
+                    self.finish(k, x, deltas.limb_mut(i), added, output);
                 }
             }
         }
+    }
+
+    /// How many of `limbs` limbs are worked on together, which take `scratch` limbs of scratch memory each: equal shares, as in the library.
+    fn group(&self, limbs: usize, scratch: usize) -> usize {
+        let most = (GROUP_WORDS / (scratch * self.context.degree())).clamp(1, GROUP);
+        limbs.div_ceil(limbs.div_ceil(most))
     }
 
     /// The coefficients of the digits, times the input factors of their base extensions.
@@ -162,14 +171,13 @@ impl<'a> Naive<'a> {
         coefficients
     }
 
-    /// The inner products of the digits with the key at `positions`, in the evaluation domain.
-    fn products(&self, positions: &[usize], coefficients: &Poly, values: &Poly, acc: [&mut [u64]; 2]) {
+    /// The digits at `positions`, in the evaluation domain: limb `d |positions| + i` is digit `d` at position `i`, where it does not have
+    /// that itself.
+    fn extend(&self, positions: &[usize], coefficients: &Poly) -> Scratch<'a> {
         let (context, modulus, degree) = (self.context, self.modulus, self.context.degree());
-        let extended = modulus.lcm(context.parameters().specials());
-        let mut room = context.scratch_limbs(self.digits.len() * positions.len(), Domain::Evaluation);
-        for (digit, limbs) in
-            self.digits.iter().zip(room.as_mut_slice().chunks_exact_mut(positions.len() * degree))
-        {
+        let mut extended = context.scratch_limbs(self.digits.len() * positions.len(), Domain::Evaluation);
+        let limbs = extended.as_mut_slice().chunks_exact_mut(positions.len() * degree);
+        for (digit, limbs) in self.digits.iter().zip(limbs) {
             let inputs: Vec<&[u64]> =
                 digit.factors.factors().map(|i| coefficients.limb(modulus.limb_of(i))).collect();
             let mut targets: Vec<(usize, &mut [u64])> = positions
@@ -185,33 +193,29 @@ impl<'a> Naive<'a> {
                 context.limb_ring(digit.others, k).ntt().forward_lazy(limb);
             }
         }
-        let [acc0, acc1] = acc.map(|acc| acc.chunks_exact_mut(degree));
-        for ((i, position), (acc0, acc1)) in positions.iter().enumerate().zip(acc0.zip(acc1)) {
-            let digits = self.digits.iter().enumerate().map(|(d, digit)| {
-                let own = digit.factors.contains(*position);
-                let limb = match own {
-                    true => values.limb(modulus.limb_of(*position)),
-                    false => room.limb(d * positions.len() + i),
-                };
-                (digit.index, limb)
-            });
-            let key = &self.key[extended.limb_of(*position)];
-            let ring = context.ring_at(extended, *position);
-            ring.elementwise().inner_product(acc0, acc1, &digits.collect::<Vec<_>>(), key);
-        }
+        extended
+    }
+
+    /// The inner product of the digits with the key at position `i` of those that they were extended to, in the evaluation domain.
+    fn product(&self, positions: &[usize], i: usize, extended: &Poly, values: &Poly, acc: [&mut [u64]; 2]) {
+        let (position, modulus) = (positions[i], self.modulus);
+        let digits = self.digits.iter().enumerate().map(|(d, digit)| {
+            let limb = match digit.factors.contains(position) {
+                true => values.limb(modulus.limb_of(position)),
+                false => extended.limb(d * positions.len() + i),
+            };
+            (digit.index, limb)
+        });
+        let all = modulus.lcm(self.context.parameters().specials());
+        let (ring, key) = (self.context.ring_at(all, position), &self.key[all.limb_of(position)]);
+        let [acc0, acc1] = acc;
+        ring.elementwise().inner_product(acc0, acc1, &digits.collect::<Vec<_>>(), key);
     }
 
     /// From the inner product `x` in the evaluation domain and the base extension `delta` of its remainder modulo `P`, as coefficients, to
     /// limb `k` of the result: `(x - delta + P added)/P`.
-    fn finish(
-        &self,
-        ring: &ResidueRing,
-        k: usize,
-        x: &mut [u64],
-        delta: &mut [u64],
-        added: &Poly,
-        output: Domain,
-    ) {
+    fn finish(&self, k: usize, x: &mut [u64], delta: &mut [u64], added: &Poly, output: Domain) {
+        let ring = self.context.limb_ring(self.modulus, k);
         let (elementwise, ntt) = (ring.elementwise(), ring.ntt());
         let [p, inverse, minus] = &self.constants[k];
         let same = added.domain() == output;

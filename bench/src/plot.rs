@@ -10,7 +10,7 @@ use std::{
 use plotters::prelude::*;
 use plotters::style::{FontStyle, register_font};
 
-use crate::Result;
+use crate::{Result, number::round_to};
 
 /// Charts side by side, two in a row.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -119,6 +119,8 @@ impl Panel {
             .label_style((FAMILY, SMALL))
             .axis_desc_style((FAMILY, SMALL))
             .light_line_style(TRANSPARENT)
+            .x_label_formatter(&|x| round_to(*x, 6).to_string())
+            .y_label_formatter(&|y| round_to(*y, 6).to_string())
             .draw()?;
         for (i, (name, points)) in self.curves.iter().enumerate() {
             let colour = Palette99::pick(i).to_rgba();

@@ -72,20 +72,20 @@ impl Session {
     /// # Errors
     /// Those of the work.
     pub fn time_named(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
-        self.named(log_n, works, 3)
+        self.named(log_n, works, Budget { least: 3, ..Budget::TABLE })
     }
 
-    /// [`Session::time_named`] with at least seven samples of each, for differences of few per cent.
+    /// [`Session::time_named`] with three times as many samples and at least nine of each, for differences of few per cent.
     ///
     /// # Errors
     /// Those of the work.
     pub fn time_closely(&mut self, log_n: u32, works: NamedWorks) -> Result<Vec<(String, f64)>> {
-        self.named(log_n, works, Budget::TABLE.least)
+        self.named(log_n, works, Budget { least: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE })
     }
 
-    fn named(&mut self, log_n: u32, mut works: NamedWorks, least: usize) -> Result<Vec<(String, f64)>> {
+    fn named(&mut self, log_n: u32, mut works: NamedWorks, budget: Budget) -> Result<Vec<(String, f64)>> {
         let mut each: Vec<Work> = works.0.iter_mut().map(|(_, work)| &mut **work as Work).collect();
-        let samples = self.samples(log_n, &mut each, Budget { least, ..Budget::TABLE })?;
+        let samples = self.samples(log_n, &mut each, budget)?;
         Ok(works.0.into_iter().zip(samples).map(|((name, _), samples)| (name, samples.median())).collect())
     }
 
