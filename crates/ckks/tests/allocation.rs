@@ -12,8 +12,8 @@ use std::{
 
 use common::{Setup, circle, grafted, insecure, setup};
 use hippocrene_ckks::{Ciphertext, CkksError, Transfer};
-use hippocrene_ring::Threads;
-use hippocrene_rlwe::{Modulus, TransferKey};
+use hippocrene_ring::{Domain, Threads};
+use hippocrene_rlwe::{Destination, Method, Modulus, TransferKey};
 
 struct Counting;
 
@@ -68,6 +68,23 @@ fn steady(s: &Setup) {
     allocations("rotate, hoisted", || e.rotate_many_into(&mut many, &a, &[1, 2, 3]));
     let mut sum = a.clone();
     allocations("add", || e.add_assign(&mut sum, &b));
+    steady_double(s);
+}
+
+/// A key switch by the double decomposition.
+fn steady_double(s: &Setup) {
+    let (context, top) = (s.context.rlwe(), s.top());
+    let gadget = context.parameters().base_gadget().with_method(Method::Double { groups: 3 });
+    let key = s.evaluator.keys().relinearisation("measure").unwrap();
+    let c = context.zero(top, Domain::Evaluation);
+    let mut out = [(); 2].map(|()| context.zero(top, Domain::Evaluation));
+    allocations("key switch, double", || {
+        let decomposed = context.decompose_with(&c, top, gadget)?;
+        let [out0, out1] = &mut out;
+        let to = Destination::new(top);
+        Ok(context.switch_keys_into([out0, out1], &decomposed, key, [Some(&c), None], &to)?)
+    });
+    assert!(context.key_memory().0 > 0, "the key is kept");
 }
 
 /// A transfer to a second parameter set and secret.

@@ -18,6 +18,9 @@
 //! the sprout come in the first groups, so that smaller moduli need fewer. Where digits or the groups in use are small, so are sums, and
 //! a part of the basis does.
 //!
+//! **Memory.** The key has `omega omega~ r` pairs of polynomials for the `dnum (l + k)` of the base key; while it is made, one prime after the other (one for each thread), the
+//! coefficients of its coalesced components are there too, in 8 bytes each. A key switch holds the `2 omega~ r` limbs of the sums.
+//!
 //! **The sprout.** Its odd part and its power of two are factors of groups like others. There are no products modulo powers of two here.
 //!
 //! **Transforms** (MG23 Table 4), for `l` limbs of `Q`: `(omega + 2 omega~) r`, and `l` for what is switched and for each polynomial that is added and in the other domain

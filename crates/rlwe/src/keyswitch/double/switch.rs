@@ -128,19 +128,22 @@ impl<'a> Sums<'a> {
         });
     }
 
-    /// Converts the sums of a part to positions of `P'Q`: minus their coefficients, in `[0, 2q)`.
+    /// Converts the sums of a part to positions of `P'Q` that are in one group: minus their coefficients, in `[0, 2q)`.
     fn convert(&self, part: usize, outputs: &mut Outputs<'_>) {
-        let groups = self.double.groups.len();
-        for (i, group) in self.double.groups.iter().enumerate() {
-            let wanted = outputs.iter_mut().filter(|(position, _)| group.factors.contains(*position));
-            let mut targets: ArrayVec<(usize, &mut [u64]), GROUP> =
-                wanted.map(|(position, limb)| (group.factors.limb_of(*position), &mut **limb)).collect();
-            if !targets.is_empty() {
-                let inputs: LimbRefs =
-                    (0..self.double.primes).map(|e| self.limbs.limb(2 * (e * groups + i) + part)).collect();
-                group.converter.convert_exact_into(&mut targets, &inputs);
-            }
-        }
+        let Some(i) = outputs.first().and_then(|(position, _)| self.group_of(*position)) else { return };
+        let (group, groups) = (&self.double.groups[i], self.double.groups.len());
+        let mut targets: Outputs<'_> = outputs
+            .iter_mut()
+            .map(|(position, limb)| (group.factors.limb_of(*position), &mut **limb))
+            .collect();
+        let inputs: LimbRefs =
+            (0..self.double.primes).map(|e| self.limbs.limb(2 * (e * groups + i) + part)).collect();
+        group.converter.convert_exact_into(&mut targets, &inputs);
+    }
+
+    /// Which of the groups in use has the position, if it is one of `P'Q`.
+    fn group_of(&self, position: usize) -> Option<usize> {
+        self.double.groups.iter().position(|group| group.factors.contains(position))
     }
 
     /// The limbs of both parts of a polynomial modulo `modulus` in runs of up to [`GROUP`], fewer if there are threads for more runs.
@@ -150,13 +153,11 @@ impl<'a> Sums<'a> {
         [mut rest0, mut rest1]: [&'b mut [u64]; 2],
     ) -> ArrayVec<Run<'b>, MAX_LIMBS> {
         let (degree, size) = (self.context.degree(), self.context.group(modulus.limb_count(), 1));
-        let group_of =
-            |position: usize| self.double.groups.iter().position(|group| group.factors.contains(position));
         let mut runs: ArrayVec<Run<'b>, MAX_LIMBS> = ArrayVec::new();
         let mut first = 0;
         while let Some(start) = modulus.factors().nth(first) {
-            let group = group_of(start);
-            let neighbours = modulus.factors().skip(first).take_while(|p| group_of(*p) == group).count();
+            let group = self.group_of(start);
+            let neighbours = modulus.factors().skip(first).take_while(|p| self.group_of(*p) == group).count();
             // Runs of about one length.
             let count = neighbours.div_ceil(neighbours.div_ceil(size));
             let (limbs0, limbs1);
