@@ -30,20 +30,29 @@ fn spread(bits: u32, count: usize) -> Vec<u32> {
     (0..count).map(|i| bits / count + u32::from(i < bits % count)).collect()
 }
 
-/// The sizes of a set whose units have these bits: the smallest `omega` for which `P`, as many primes as a digit has and as large as a digit, fits beside
-/// `q`.
+/// The sizes of a set whose units have these bits: the smallest `omega` for which `P`, as large as a digit, of primes no larger than the units, fits
+/// beside `q` within the paper's bound.
 ///
 /// # Errors
 /// When none does.
 pub fn sizes(log_n: u32, units: &[u32]) -> Result<Sizes> {
+    sizes_within(log_n, units, bound(log_n))
+}
+
+/// [`sizes`] with another bound of log2 of `qP`.
+///
+/// # Errors
+/// As [`sizes`].
+pub fn sizes_within(log_n: u32, units: &[u32], log_qp: u32) -> Result<Sizes> {
     let log_q: u32 = units.iter().sum();
+    let word = units.iter().copied().max().ok_or("a modulus without primes")?;
     for omega in 1..=units.len() {
-        let count = units.len().div_ceil(omega);
-        let mut largest = units.to_vec();
-        largest.sort_unstable_by(|a, b| b.cmp(a));
-        let digit: u32 = largest[..count].iter().sum();
-        if log_q + digit <= bound(log_n) {
-            return Ok(with_rank(log_n, units, &spread(digit, count), omega));
+        // The digits do not depend on the special primes.
+        let parameters = with_rank(log_n, units, &[word], omega).parameters()?;
+        let digits = parameters.digits(parameters.top()).map(|(_, digit)| parameters.log2(digit));
+        let digit = digits.fold(0.0, f64::max).ceil() as u32;
+        if log_q + digit <= log_qp {
+            return Ok(with_rank(log_n, units, &even(digit, word), omega));
         }
     }
     Err(format!("no special modulus fits beside {log_q} bits at N = 2^{log_n}").into())
