@@ -65,9 +65,7 @@ class TransferKey:
     def __init__(self, raw: _native.TransferKey) -> None:
         """Wrap what the extension module made; `Client.transfer_key` is the way in."""
         if not isinstance(raw, _native.TransferKey):
-            raise TypeError(
-                "transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes"
-            )
+            raise TypeError("transfer keys are made by Client.transfer_key, TransferKey.load and .from_bytes")
         self._raw = raw
 
     @property
