@@ -25,7 +25,7 @@ pub const TABLE: Table = Table {
             the same log PQ in words of 48 bits, at 44 bits a level, from its own finest key. (1760 bits are 13 beyond our 128-bit limit for a ternary secret.) \
             Targets: 3% of the best r; 6 times LAKS' own code and the better of Lattigo's r = 4 and 8; expanded keys at most twice the key",
     memory: "8 GB",
-    time: "about 4 minutes",
+    time: "about 3 minutes",
     live: false,
     plot: true,
     run,

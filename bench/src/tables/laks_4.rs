@@ -22,7 +22,7 @@ pub const TABLE: Table = Table {
     about: "LAKS Table 4: a polynomial of degree 8, 16 and 32 from level 39 on, with digits of one prime at every level (previous) and with the planned gadget at each, from one \
             key; N = 2^16, 40 primes of 44 bits (13 bits beyond our 128-bit limit for a ternary secret). The powers x^2 to x^d are all computed, as x^i = x^ceil(i/2) x^floor(i/2): d - 1 products \
             with relinearisation and rescaling, as many as the paper's figures suggest (it does not say)",
-    memory: "7 GB",
+    memory: "5 GB",
     time: "about 3 minutes",
     live: false,
     plot: false,

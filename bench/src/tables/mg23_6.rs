@@ -29,7 +29,7 @@ pub const SIZES: Table = Table {
             word; and against a grafted chain in words of 48 bits at the same log q, which has moduli in small steps without small primes, and so nothing to \
             switch in. omega is the smallest within the paper's bounds for log qP (up to 3 bits beyond our 128-bit limit). Averages over the four combinations \
             of domains",
-    memory: "4 GB",
+    memory: "6 GB",
     time: "about 3 minutes",
     live: false,
     plot: false,

@@ -11,8 +11,8 @@ pub const OMEGA: Table = Table {
     name: "mg23-7",
     about: "MG23 Table 7: omega 1 against omega 2 for q of half the paper's bound for log qP, in the fewest primes below 60 bits, as in the paper, and below \
             48 bits, our word (up to 9 bits beyond our 128-bit limit). Averages over the four combinations of domains",
-    memory: "4 GB",
-    time: "about 2 minutes",
+    memory: "2 GB",
+    time: "about 1 minute",
     live: false,
     plot: false,
     run: omega,
@@ -24,8 +24,8 @@ pub const DEGREE: Table = Table {
     about: "MG23 Table 8: a large q at the ring degree N, with the smallest omega within the paper's bounds for log qP, against the ring degree 2N with omega 2; \
             primes as in mg23-7. (The paper's omega are 10, 10 and 19, with special moduli that are no whole numbers of primes; its sets with 2N = 2^18 are beyond our \
             ring degrees.) Averages over the four combinations of domains",
-    memory: "6 GB",
-    time: "about 2 minutes",
+    memory: "3 GB",
+    time: "about 1 minute",
     live: false,
     plot: false,
     run: degree,
