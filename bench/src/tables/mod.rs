@@ -20,6 +20,7 @@ mod mg23_fig1;
 mod ntt;
 mod ops;
 mod pairs;
+mod planner;
 mod second;
 mod she;
 mod tuple;
@@ -73,6 +74,7 @@ const ALL: &[Table] = &[
     mg23_9::TABLE,
     mg23_fig1::TABLE,
     second::TABLE,
+    planner::TABLE,
 ];
 
 /// The table of that name.

@@ -1,7 +1,9 @@
 //! A parameter set made ready for CKKS.
 
 use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Noise, Parameters, Profile, PublicKey, SIGMA, SecretKey, noise,
+};
 use num_complex::{Complex, Complex64};
 use zeroize::Zeroize;
 
@@ -102,6 +104,12 @@ impl Context {
         let rlwe = rlwe::Context::new(parameters, threads)?;
         let encoder = Encoder::new(rlwe.degree(), rlwe.kernel())?;
         Ok(Context { rlwe, encoder })
+    }
+
+    /// Plans key switches by `profile` from now on ([`rlwe::Context::with_profile`]).
+    #[must_use]
+    pub fn with_profile(self, profile: Profile) -> Self {
+        Context { rlwe: self.rlwe.with_profile(profile), ..self }
     }
 
     /// Wipes the memory that operations have worked in and keep for the next, which may hold what was encrypted or decrypted.

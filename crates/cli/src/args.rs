@@ -45,6 +45,15 @@ pub enum Command {
     Inspect(Inspect),
     /// List the presets, the parameter sets that keygen knows.
     Presets,
+    /// Tell how key switches are planned: the digits at each modulus, and the time that is predicted.
+    ///
+    /// From one key the fastest decomposition is chosen at each modulus, by what `hippocrene tune` has measured.
+    Plan(PlanArguments),
+    /// Measure what operations cost on this machine, for the planning of key switches; it takes a few seconds.
+    ///
+    /// The profile is written to the folder of your settings (hippocrene/profile.json in $XDG_CONFIG_HOME or ~/.config), where every
+    /// program finds it that uses the library, or to the file that the environment variable HIPPOCRENE_PROFILE names.
+    Tune(Tune),
 }
 
 /// Arguments of `keygen`.
@@ -121,6 +130,21 @@ pub struct Inspect {
     /// Files that Hippocrene wrote.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
+}
+
+/// Arguments of `plan`.
+#[derive(Debug, Args)]
+pub struct PlanArguments {
+    /// Parameters, by name (see `hippocrene presets`).
+    pub preset: String,
+}
+
+/// Arguments of `tune`.
+#[derive(Debug, Args)]
+pub struct Tune {
+    /// Another file for the profile. It is used where HIPPOCRENE_PROFILE names it.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<PathBuf>,
 }
 
 #[cfg(test)]

@@ -23,20 +23,43 @@ impl<'a> Console<'a> {
 
     /// Does `work`, showing its name and the time that passes: a spinner on a terminal, one line at the end otherwise.
     pub fn step<T>(&self, name: &str, work: impl FnOnce() -> Result<T, CliError>) -> Result<T, CliError> {
+        self.shown(name, "{spinner} {msg} {elapsed}", |_| work())
+    }
+
+    /// [`Console::step`] of work that tells how many of how many parts are done.
+    pub fn counted<T>(
+        &self,
+        name: &str,
+        work: impl FnOnce(&dyn Fn(usize, usize)) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
+        self.shown(name, "{spinner} {msg} {pos}/{len} {elapsed}", |bar| {
+            work(&|done, total| {
+                bar.set_length(total as u64);
+                bar.set_position(done as u64);
+            })
+        })
+    }
+
+    fn shown<T>(
+        &self,
+        name: &str,
+        template: &str,
+        work: impl FnOnce(&ProgressBar) -> Result<T, CliError>,
+    ) -> Result<T, CliError> {
         if self.quiet {
-            return work();
+            return work(&ProgressBar::hidden());
         }
         let start = Instant::now();
         if io::stderr().is_terminal() {
-            let style = ProgressStyle::with_template("{spinner} {msg} {elapsed}");
+            let style = ProgressStyle::with_template(template);
             let spinner = ProgressBar::new_spinner().with_message(name.to_owned());
             spinner.set_style(style.unwrap_or_else(|_| ProgressStyle::default_spinner()));
             spinner.enable_steady_tick(Duration::from_millis(100));
-            let result = work();
+            let result = work(&spinner);
             spinner.finish_and_clear();
             return result;
         }
-        let result = work()?;
+        let result = work(&ProgressBar::hidden())?;
         eprintln!("{name}: {:.2} s", start.elapsed().as_secs_f64());
         Ok(result)
     }

@@ -170,3 +170,106 @@ fn presets_are_listed_with_their_sizes() {
     assert!(grafted.contains("192 bits up to 597 [1]") && grafted.contains("sprout-15-16-30"), "{grafted}");
     assert!(words.contains("(eight 62-bit primes have 61 bits)"), "{words}");
 }
+
+/// The command as a process of its own, with the profile that it finds.
+fn with_profile(profile: &str, arguments: &[&str]) -> (Option<i32>, String, String) {
+    let command = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
+        .args(arguments)
+        .env("HIPPOCRENE_PROFILE", profile)
+        .output()
+        .expect("the command");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (command.status.code(), text(command.stdout), text(command.stderr))
+}
+
+#[test]
+fn a_measured_profile_is_what_is_planned_by() {
+    let folder = Folder::new("tune");
+    let path = folder.path("settings/profile.json");
+    let (status, out, _) = with_profile(&path, &["tune", "--json"]);
+    let tuned: serde_json::Value = serde_json::from_str(&out).expect("JSON");
+    assert_eq!(
+        (status, tuned["path"].as_str(), tuned["in_use"].as_bool()),
+        (Some(0), Some(&*path), Some(true))
+    );
+    assert_eq!(tuned["profile"]["limbs"].as_array().map(Vec::len), Some(18));
+
+    // Twice the time for everything, and half the speed of memory: twice the time that is predicted.
+    let plan = |profile: &str| -> serde_json::Value {
+        let (status, out, err) = with_profile(profile, &["plan", "n13", "--json"]);
+        assert_eq!((status, err.as_str()), (Some(0), ""));
+        serde_json::from_str(&out).expect("JSON")
+    };
+    let first = plan(&path);
+    assert_eq!(first["profile"].as_str(), Some(&*path));
+    let mut slower = tuned["profile"].clone();
+    for limb in slower["limbs"].as_array_mut().expect("entries") {
+        for which in ["cached", "memory"] {
+            for (_, cost) in limb[which].as_object_mut().expect("costs") {
+                *cost = (2.0 * cost.as_f64().expect("a number")).into();
+            }
+        }
+    }
+    let rate = &mut slower["memory"]["key_bytes_per_ns"];
+    *rate = (rate.as_f64().expect("a number") / 2.0).into();
+    let other = folder.path("slower.json");
+    fs::write(&other, slower.to_string()).expect("a file");
+    let second = plan(&other);
+    let moduli = |plan: &serde_json::Value| plan["moduli"].as_array().expect("moduli").clone();
+    for (a, b) in moduli(&first).iter().zip(moduli(&second)) {
+        let time = |row: &serde_json::Value| row["milliseconds"].as_f64().expect("a time");
+        assert!((time(&b) / time(a) - 2.0).abs() < 1e-9, "{a} {b}");
+        assert_eq!(a["group"], b["group"]);
+        assert!(time(a) <= a["base_milliseconds"].as_f64().expect("a time"));
+    }
+
+    fs::write(&path, "{\"version\": 1}").expect("a file");
+    for arguments in [&["plan", "n13"][..], &["keygen", "-p", "n13", "-o", &folder.path("keys")]] {
+        let (status, _, err) = with_profile(&path, arguments);
+        assert!(status == Some(4) && err.contains(&path) && err.contains("missing field `kernel`"), "{err}");
+    }
+    assert_eq!(
+        with_profile(&folder.path("none.json"), &["plan", "n13"]).0,
+        Some(3),
+        "a file that is not there"
+    );
+}
+
+#[test]
+fn plans_go_from_the_top_to_the_bottom() {
+    let folder = Folder::new("plan");
+    // No settings: typical figures.
+    let words = |preset: &str| {
+        let command = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
+            .args(["plan", preset])
+            .env_remove("HIPPOCRENE_PROFILE")
+            .env("XDG_CONFIG_HOME", folder.path("nothing"))
+            .output()
+            .expect("the command");
+        assert_eq!(command.status.code(), Some(0));
+        String::from_utf8(command.stdout).expect("text")
+    };
+    let grafted = words("n14");
+    assert!(grafted.contains("typical figures"), "{grafted}");
+    // The modulus of fresh ciphertexts, then 6 units to 1.
+    let first_columns: Vec<[usize; 2]> = grafted
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.split_whitespace().map(str::parse);
+            Some([cells.next()?.ok()?, cells.next()?.ok()?])
+        })
+        .collect();
+    assert_eq!(first_columns, [[6, 7], [6, 6], [5, 5], [4, 4], [3, 3], [2, 2], [1, 1]]);
+    assert_eq!(run(&["plan", "n99"]).0, 1, "no such preset");
+}
+
+#[test]
+fn a_profile_is_not_written_over_a_secret_key() {
+    let folder = Folder::new("tune-key");
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
+    let key = folder.path("keys/client.key");
+    let secret = fs::read(&key).expect("the key");
+    let (status, _, err) = run(&["tune", "--output", &key]);
+    assert!(status == 3 && err.contains("secret key"), "{err}");
+    assert_eq!(fs::read(&key).expect("the key"), secret);
+}

@@ -11,6 +11,7 @@ mod keys;
 mod kind;
 mod layout;
 mod preset;
+pub mod profile;
 mod server;
 mod session;
 mod settings;
@@ -28,7 +29,8 @@ pub use hippocrene_rlwe::Fingerprint;
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
 pub use preset::{
-    Family, KeyBytes, PRESETS, Paper, PaperDescription, Preset, PresetDescription, SecurityDescription,
+    Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset, PresetDescription,
+    SecurityDescription,
 };
 pub use server::Server;
 pub use session::Session;

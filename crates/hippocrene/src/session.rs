@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hippocrene_ckks::Context;
 use hippocrene_ring::Threads;
 
-use crate::{Error, Settings};
+use crate::{Error, Settings, profile};
 
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
 #[derive(Debug, Clone)]
@@ -15,12 +15,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares `settings` for `threads` threads (1: only the calling one).
+    /// Prepares `settings` for `threads` threads (1: only the calling one). Key switches are planned by the profile of this machine, if there is one
+    /// ([`profile::installed`]).
     ///
     /// # Errors
-    /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had.
+    /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had; those of [`profile::installed`].
     pub fn new(settings: Settings, threads: usize) -> Result<Self, Error> {
-        let context = Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
+        let mut context = Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
+        if let Some(profile) = profile::installed()? {
+            context = context.with_profile(profile);
+        }
         Ok(Session { settings: Arc::new(settings), context: Arc::new(context) })
     }
 

@@ -14,7 +14,7 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Gadget, Modulus, Parameters, RlweError,
+    Gadget, Modulus, Parameters, Profile, RlweError,
     keyswitch::{decomposition::Decomposition, expanded::KeyStore},
     modulus::MAX_LIMBS,
     switch::SwitchPlan,
@@ -57,6 +57,7 @@ impl Rings {
 pub struct Context {
     parameters: Parameters,
     kernel: Kernel,
+    profile: Profile,
     rings: Rings,
     threads: Threads,
     scratch: ScratchPool,
@@ -90,6 +91,7 @@ impl Context {
         Ok(Context {
             parameters,
             kernel,
+            profile: Profile::typical(kernel),
             rings,
             threads,
             scratch,
@@ -101,6 +103,22 @@ impl Context {
             transforms: AtomicU64::new(0),
             automorphisms: Cache::default(),
         })
+    }
+
+    /// Plans key switches by `profile` from now on, instead of by [`Profile::typical`]. A profile of another kernel than that in use says nothing about it
+    /// and changes nothing.
+    #[must_use]
+    pub fn with_profile(mut self, profile: Profile) -> Self {
+        if profile.kernel() == self.kernel {
+            self.profile = profile;
+            self.gadgets = Cache::default();
+        }
+        self
+    }
+
+    /// What key switches are planned by.
+    pub fn profile(&self) -> &Profile {
+        &self.profile
     }
 
     /// The parameter set.

@@ -44,6 +44,12 @@ pub enum RlweError {
         /// What is wrong, with numbers.
         what: String,
     },
+    /// A profile that cannot be reckoned with.
+    #[error("profile: {what}")]
+    Profile {
+        /// What is wrong: the field, what it is, and what it may be.
+        what: String,
+    },
     /// A modulus is not what an operation needs.
     #[error("{operation}: the modulus has {have} limbs, but {need}")]
     Modulus {

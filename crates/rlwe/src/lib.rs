@@ -15,6 +15,7 @@ mod modulus;
 pub mod noise;
 mod ops;
 mod parameters;
+mod profile;
 mod second;
 pub mod security;
 mod sprout;
@@ -31,11 +32,13 @@ pub use keys::{
     SecretKey, SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{
-    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, Method, RotationSum, Summand, Term,
+    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationSum,
+    Summand, Term,
 };
 pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};
+pub use profile::{LimbCosts, MemoryCosts, Profile, WordSize};
 pub use security::SecretDistribution;
 pub use sprout::{MAX_SPROUT_PRIMES, Sprout};
 pub use tensor_sum::TensorSum;

@@ -4,7 +4,9 @@ mod decrypt;
 mod encrypt;
 mod inspect;
 mod keygen;
+mod plan;
 mod presets;
+mod tune;
 
 use crate::args::{Arguments, Command};
 use crate::console::Console;
@@ -21,6 +23,8 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
         Command::Decrypt(decrypt) => decrypt::run(decrypt, threads, console),
         Command::Inspect(inspect) => inspect::run(inspect, console),
         Command::Presets => presets::run(console),
+        Command::Plan(plan) => plan::run(plan, console),
+        Command::Tune(tune) => tune::run(tune, console),
     }
 }
 

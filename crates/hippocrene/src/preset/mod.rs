@@ -3,6 +3,7 @@
 mod chain;
 mod describe;
 mod grafted;
+mod plan;
 mod simple;
 mod table_2;
 
@@ -13,6 +14,7 @@ use hippocrene_rlwe::{
 use crate::{Error, Settings};
 
 pub use describe::{KeyBytes, PaperDescription, PresetDescription, SecurityDescription};
+pub use plan::{Plan, Planned};
 
 /// A named parameter set, by the sizes of its primes. No grafted set belongs to a scale: its moduli have any number of bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

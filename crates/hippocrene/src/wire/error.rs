@@ -1,5 +1,7 @@
 //! What can be wrong with bytes.
 
+use std::path::PathBuf;
+
 use hippocrene_rlwe::Fingerprint;
 use thiserror::Error;
 
@@ -78,6 +80,14 @@ pub enum FormatError {
         have: Fingerprint,
         /// The fingerprint of the key inside.
         need: Fingerprint,
+    },
+    /// A file that holds no profile.
+    #[error("{}: {what}", path.display())]
+    Profile {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, with the field.
+        what: String,
     },
     /// Parameters that make no sense.
     #[error("the settings in the file: {what}")]

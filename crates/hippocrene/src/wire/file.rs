@@ -21,10 +21,18 @@ use crate::Error;
 /// # Errors
 /// [`Error::Io`] when it cannot be written, or when `path` holds a secret key and `kind` is not one.
 pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
-    let fail = |source| Error::Io { path: path.display().to_string(), source };
     if !kind.is_secret() {
         check_replaceable(path)?;
     }
+    write_whole(path, bytes, kind.is_secret())
+}
+
+/// Writes a file as [`save`] does, whatever there was.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be written.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8], secret: bool) -> Result<(), Error> {
+    let fail = |source| Error::Io { path: path.display().to_string(), source };
     if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         let written = OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
         return written.map_err(fail);
@@ -34,7 +42,7 @@ pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     #[cfg(unix)]
-    if kind.is_secret() {
+    if secret {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     }
     let written = options.open(&temporary).and_then(|mut file| {

@@ -21,6 +21,7 @@ mod poly;
 mod settings;
 
 pub use error::FormatError;
+pub(crate) use file::write_whole;
 pub use file::{check_replaceable, read, save};
 pub use header::{Kind, VERSION};
 pub use inspect::{

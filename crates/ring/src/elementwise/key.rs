@@ -42,7 +42,7 @@ impl KeyLimb {
         mut pair: impl FnMut(usize) -> (Vec<u64>, Vec<u64>),
     ) -> Self {
         let width = L::KEY_WORD.bytes;
-        let stride = (2 * length * width).next_multiple_of(64);
+        let stride = digit_bytes(length, width);
         let mut memory = allocate(digits * stride + PADDING);
         memory.resize(digits * stride + PADDING, 0);
         for d in 0..digits {
@@ -174,6 +174,11 @@ impl KeyLimb {
         // SAFETY: the caller vouches for `d`.
         unsafe { self.memory.as_ptr().add(self.start + d * self.stride) }
     }
+}
+
+/// Bytes from one digit to the next: two polynomials of `length` residues of `width` bytes each.
+pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
+    (2 * length * width).next_multiple_of(64)
 }
 
 /// Memory for `bytes` bytes, still untouched.

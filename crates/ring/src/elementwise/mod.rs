@@ -410,6 +410,39 @@ impl Elementwise {
         }
     }
 
+    /// What limb `i` of a digit in the form of [`Elementwise::lift`] is modulo: `q` itself if it is odd, else the prime.
+    ///
+    /// # Panics
+    /// When `i` is not below [`Elementwise::lifted_limbs`].
+    pub fn lifted_modulus(&self, i: usize) -> u64 {
+        match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => l.products.lifted_modulus(i),
+            _ => {
+                assert_eq!(i, 0, "digits modulo an odd number stay one limb");
+                self.q
+            }
+        }
+    }
+
+    /// Bytes that each digit takes of a [`KeyLimb`] with residues modulo `q` of this kernel, for polynomials of `length` coefficients.
+    pub fn key_bytes(&self, length: usize) -> usize {
+        let bytes = match &self.arithmetic {
+            Arithmetic::PowerOfTwo(l) => return l.products.key_bytes(),
+            Arithmetic::Portable(_) => Portable::KEY_WORD.bytes,
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Avx2(_) => F64::KEY_WORD.bytes,
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Avx512(_) => Word61::<false>::KEY_WORD.bytes,
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::IfmaBelow61(_) => Word61::<true>::KEY_WORD.bytes,
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::IfmaBelow50(_) => Ifma::<false>::KEY_WORD.bytes,
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::IfmaBelow48(_) => Ifma::<true>::KEY_WORD.bytes,
+        };
+        key::digit_bytes(length, bytes)
+    }
+
     /// Brings a digit to the form that inner products compute with, for one that takes part in many: modulo a power of two to its transforms;
     /// for odd `q` it is that form already.
     ///

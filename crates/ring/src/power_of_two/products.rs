@@ -301,6 +301,16 @@ impl Products {
         self.rings.len()
     }
 
+    /// The prime of limb `i` of what [`Products::lift`] writes.
+    pub(crate) fn lifted_modulus(&self, i: usize) -> u64 {
+        self.shared.rings[self.rings[i]].elementwise.modulus()
+    }
+
+    /// Bytes that each digit takes of what [`Products::prepare_key`] makes, modulo all primes.
+    pub(crate) fn key_bytes(&self) -> usize {
+        self.rings().map(|(ring, _)| ring.elementwise.key_bytes(self.shared.degree)).sum()
+    }
+
     /// Sets `out` to the transforms of `a` modulo the primes.
     pub(crate) fn lift(&self, out: &mut [u64], a: &[u64]) {
         let degree = self.shared.degree;

@@ -3,10 +3,14 @@
 use std::sync::Arc;
 
 use super::{Gadget, Method, decomposition::Decomposition};
-use crate::{Context, Modulus, Parameters, RlweError};
+use crate::{Context, Modulus, RlweError};
+
+/// By what factor a double decomposition has to be faster than any single one.
+const DOUBLE_HANDICAP: f64 = 10.0 / 9.0;
 
 impl Context {
-    /// The gadget that key switches at `modulus` use: the cheapest of [`Parameters::gadgets`].
+    /// The gadget that key switches at `modulus` use: the one of [`crate::Parameters::gadgets`] that takes the least time by the profile in use
+    /// ([`Context::predict`]; MG23 4.4, LAKS 4.3), or of [`crate::Parameters::double_gadgets`], whose keys take memory beside, if that takes a tenth less.
     ///
     /// # Errors
     /// When `modulus` is not one of ciphertexts, or the parameters have no key switching.
@@ -16,11 +20,27 @@ impl Context {
             if self.parameters().specials().is_one() {
                 return Err(no_specials());
             }
-            let gadgets = self.parameters().gadgets(modulus);
-            let cheapest = gadgets.into_iter().min_by_key(|g| transforms(self.parameters(), modulus, *g));
-            Ok(cheapest.unwrap_or(self.parameters().base_gadget()))
+            let single = self.parameters().gadgets(modulus).into_iter().map(|gadget| (gadget, 1.0));
+            let double = self.parameters().double_gadgets(modulus).into_iter();
+            let mut best = (self.parameters().base_gadget(), f64::INFINITY);
+            for (gadget, handicap) in single.chain(double.map(|gadget| (gadget, DOUBLE_HANDICAP))) {
+                let seconds = handicap * self.predict(modulus, gadget, modulus)?;
+                if seconds < best.1 {
+                    best = (gadget, seconds);
+                }
+            }
+            Ok(best.0)
         })?;
         Ok(*gadget)
+    }
+
+    /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the profile in use.
+    ///
+    /// # Errors
+    /// As [`Context::decompose_with`].
+    pub fn predict(&self, from: Modulus, gadget: Gadget, to: Modulus) -> Result<f64, RlweError> {
+        let operations = self.key_switch_operations(from, gadget, to)?;
+        Ok(operations.seconds(self.parameters().log_degree(), self.profile()))
     }
 
     /// The constants of a gadget.
@@ -32,34 +52,30 @@ impl Context {
         modulus: Modulus,
         gadget: Gadget,
     ) -> Result<Arc<Decomposition>, RlweError> {
-        self.check_modulus(modulus, "switch keys")?;
-        let parameters = self.parameters();
         self.decompositions.get_or_try_insert((modulus, gadget), || {
-            if parameters.specials().is_one() {
-                return Err(no_specials());
-            }
-            let single = gadget.with_method(Method::Single);
-            let fits = parameters.gadget(modulus, gadget.group()) == Some(single)
-                || parameters.base_gadget() == single;
-            if !fits || gadget != single && parameters.double_shape(modulus, gadget).is_none() {
-                let need = "a gadget for this modulus is needed";
-                return Err(RlweError::Modulus {
-                    operation: "switch keys",
-                    have: modulus.limb_count(),
-                    need,
-                });
-            }
+            self.check_gadget(modulus, gadget)?;
             Decomposition::new(self, modulus, gadget)
         })
+    }
+
+    /// Checks that a gadget is one for `modulus`.
+    pub(crate) fn check_gadget(&self, modulus: Modulus, gadget: Gadget) -> Result<(), RlweError> {
+        self.check_modulus(modulus, "switch keys")?;
+        let parameters = self.parameters();
+        if parameters.specials().is_one() {
+            return Err(no_specials());
+        }
+        let single = gadget.with_method(Method::Single);
+        let fits =
+            parameters.gadget(modulus, gadget.group()) == Some(single) || parameters.base_gadget() == single;
+        if !fits || gadget != single && parameters.double_shape(modulus, gadget).is_none() {
+            let need = "a gadget for this modulus is needed";
+            return Err(RlweError::Modulus { operation: "switch keys", have: modulus.limb_count(), need });
+        }
+        Ok(())
     }
 }
 
 fn no_specials() -> RlweError {
     RlweError::Parameters { what: "there are no special primes, and so no key switching".into() }
-}
-
-/// The transforms of a key switch, `(omega + 2)(l + k)` (MG23 3.1).
-fn transforms(parameters: &Parameters, modulus: Modulus, gadget: Gadget) -> usize {
-    let digits = parameters.digit_shapes(modulus, gadget.group()).len();
-    (digits + 2) * (modulus.limb_count() + gadget.specials().limb_count())
 }

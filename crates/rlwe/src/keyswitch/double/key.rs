@@ -23,8 +23,7 @@ pub(super) fn range(degree: usize, components: usize) -> usize {
 
 /// Bytes of one component in one group.
 pub(super) fn bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
-    let zero = vec![0; degree];
-    rings.iter().map(|ring| ring.elementwise().prepare_key(&[(&zero, &zero)]).bytes()).sum()
+    rings.iter().map(|ring| ring.elementwise().key_bytes(degree)).sum()
 }
 
 impl Context {

@@ -39,6 +39,7 @@ use hippocrene_ring::{ResidueRing, convert::BaseConverter, ntt::InverseFactor, p
 use super::{Gadget, decomposition::Digit};
 use crate::{Context, Modulus, RlweError};
 
+pub(super) use shape::DoubleShape;
 pub(super) use switch::Sums;
 
 /// The constants of the double decomposition of one gadget at one modulus.
@@ -128,7 +129,7 @@ impl Double {
 
 impl Context {
     /// The rings of the first `count` primes of the shared basis.
-    fn shared_rings(&self, count: usize) -> Result<Vec<Arc<ResidueRing>>, RlweError> {
+    pub(super) fn shared_rings(&self, count: usize) -> Result<Vec<Arc<ResidueRing>>, RlweError> {
         let primes = primes::ntt_primes(shape::PRIME_BITS, self.degree(), count, &[])?;
         let ring = |q: u64| {
             self.shared.get_or_try_insert(q, || Ok(ResidueRing::prime(q, self.degree(), self.kernel())?))

@@ -1,0 +1,64 @@
+//! `hippocrene plan`.
+
+use crate::args::PlanArguments;
+use crate::console::Console;
+use crate::error::CliError;
+use hippocrene::{Plan, Planned, Preset, profile};
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::path::PathBuf;
+
+/// The plan, and what it was made by.
+#[derive(Debug, Serialize)]
+struct Printed {
+    #[serde(flatten)]
+    plan: Plan,
+    /// The file of the profile; none for typical figures.
+    profile: Option<PathBuf>,
+}
+
+impl Display for Printed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Plan { preset, kernel, moduli } = &self.plan;
+        let by = match &self.profile {
+            Some(path) => path.display().to_string(),
+            None => "typical figures (hippocrene tune measures this machine)".to_owned(),
+        };
+        write!(
+            f,
+            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  specials     time    as is"
+        )?;
+        for Planned { units, limbs, bits, group, digits, special_limbs, milliseconds, base_milliseconds } in
+            moduli
+        {
+            write!(
+                f,
+                "\n{units:>6}{limbs:>7}{bits:>8.1}{group:>8}{digits:>8}{special_limbs:>10}{:>9}{:>9}",
+                time(*milliseconds),
+                time(*base_milliseconds)
+            )?;
+        }
+        f.write_str(
+            "\n\n\
+             limbs     of the modulus: its units, and what it has of the sprout\n\
+             blocks    of the key that make one digit\n\
+             specials  limbs of the special modulus\n\
+             time      predicted for a key switch, in milliseconds; as is: with the blocks and specials that the key has",
+        )
+    }
+}
+
+/// Milliseconds with three digits.
+fn time(milliseconds: f64) -> String {
+    let decimals = (2.0 - milliseconds.log10().floor()).clamp(0.0, 4.0) as usize;
+    format!("{milliseconds:.decimals$}")
+}
+
+pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Result<(), CliError> {
+    let preset = Preset::by_name(&arguments.preset)?;
+    let installed = profile::installed()?;
+    let plan = preset.plan(installed.clone())?;
+    let used = installed.filter(|profile| profile.kernel().to_string() == plan.kernel);
+    let printed = Printed { profile: used.and_then(|_| profile::path()), plan };
+    console.result(&printed, &printed)
+}

@@ -1,0 +1,81 @@
+//! How key switches of a preset are planned: the index map of LAKS (4.3), printed.
+
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{Context, Gadget, Modulus, Profile};
+use serde::Serialize;
+
+use super::Preset;
+use crate::Error;
+
+/// The key switches of a preset from the modulus of fresh ciphertexts down.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// The name of the preset.
+    pub preset: &'static str,
+    /// The kernel that they are planned for.
+    pub kernel: String,
+    /// Modulus by modulus.
+    pub moduli: Vec<Planned>,
+}
+
+/// A key switch at one modulus, with the result modulo the same.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Planned {
+    /// Units of the modulus.
+    pub units: usize,
+    /// Its limbs: the units, and those of the sprout.
+    pub limbs: usize,
+    /// Its size in bits.
+    pub bits: f64,
+    /// How many blocks of the key make one digit.
+    pub group: usize,
+    /// Into how many digits polynomials are decomposed.
+    pub digits: usize,
+    /// Limbs of the special modulus.
+    pub special_limbs: usize,
+    /// What the key switch takes one thread, as predicted.
+    pub milliseconds: f64,
+    /// What it would take with the gadget of the key as it is.
+    pub base_milliseconds: f64,
+}
+
+impl Planned {
+    fn new(context: &Context, modulus: Modulus) -> Result<Self, Error> {
+        let (parameters, gadget) = (context.parameters(), context.gadget(modulus)?);
+        let milliseconds =
+            |gadget: Gadget| Ok::<f64, Error>(1e3 * context.predict(modulus, gadget, modulus)?);
+        Ok(Planned {
+            units: modulus.words().limb_count(),
+            limbs: modulus.limb_count(),
+            bits: parameters.log2(modulus),
+            group: gadget.group(),
+            digits: context.key_switch_operations(modulus, gadget, modulus)?.digits(),
+            special_limbs: gadget.specials().limb_count(),
+            milliseconds: milliseconds(gadget)?,
+            base_milliseconds: milliseconds(parameters.base_gadget())?,
+        })
+    }
+}
+
+impl Preset {
+    /// How its key switches are planned with `profile`, or with typical figures: at the modulus of fresh ciphertexts, and at all products of the first units. Sets
+    /// that are refused are planned too.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] for a set that makes no sense, [`Error::System`] when the kernel named in `HIPPOCRENE_KERNEL` cannot be had.
+    pub fn plan(&self, profile: Option<Profile>) -> Result<Plan, Error> {
+        let parameters = self.parameters_insecure()?;
+        let (fresh, units) = (self.fresh(&parameters), parameters.unit_count());
+        let mut context = Context::new(parameters, Threads::single())?;
+        if let Some(profile) = profile {
+            context = context.with_profile(profile);
+        }
+        let below = (1..=units).rev().map(|l| Modulus::of_range(0..l)).filter(|modulus| *modulus != fresh);
+        let moduli = std::iter::once(fresh).chain(below).map(|modulus| Planned::new(&context, modulus));
+        Ok(Plan {
+            preset: self.name,
+            kernel: context.kernel().to_string(),
+            moduli: moduli.collect::<Result<_, _>>()?,
+        })
+    }
+}

@@ -1,0 +1,159 @@
+//! The profile of this machine: what the operations of key switching cost on it, by which every [`crate::Session`] plans them.
+//!
+//! `hippocrene tune` writes one to the user's folder of settings ([`path`]), and the environment variable `HIPPOCRENE_PROFILE` names another file. Without one
+//! the typical figures of the kernel in use apply, as they do when the profile is of another kernel.
+
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::Read,
+    path::{Path, PathBuf},
+};
+
+use etcetera::BaseStrategy;
+use hippocrene_ring::Kernel;
+pub use hippocrene_rlwe::Profile;
+
+use crate::{
+    Error,
+    wire::{FormatError, check_replaceable, write_whole},
+};
+
+/// The environment variable that names the file.
+pub const VARIABLE: &str = "HIPPOCRENE_PROFILE";
+
+/// The most bytes that a file may have: many times what one takes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Measures this machine with the kernel in use, with one thread, which takes some seconds. `progress` is told how many steps are done, and of how many.
+///
+/// # Errors
+/// [`Error::System`] when `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
+pub fn measure(progress: impl FnMut(usize, usize)) -> Result<Profile, Error> {
+    Ok(Profile::measure(Kernel::detect()?, progress)?)
+}
+
+/// Where the profile lies: where `HIPPOCRENE_PROFILE` says, else `hippocrene/profile.json` in the folder where this system keeps users' settings (`$XDG_CONFIG_HOME`
+/// or `~/.config`; on Windows `%APPDATA%`). `None` when there is no such folder, as the user has no home.
+pub fn path() -> Option<PathBuf> {
+    named().or_else(|| {
+        let folders = etcetera::choose_base_strategy().ok()?;
+        Some(folders.config_dir().join("hippocrene").join("profile.json"))
+    })
+}
+
+/// What the environment variable names.
+fn named() -> Option<PathBuf> {
+    std::env::var_os(VARIABLE).filter(|name| *name != OsString::new()).map(PathBuf::from)
+}
+
+/// The profile at [`path`], if there is one.
+///
+/// # Errors
+/// Those of [`load`]. That there is no file is one only where `HIPPOCRENE_PROFILE` names it.
+pub fn installed() -> Result<Option<Profile>, Error> {
+    match path() {
+        Some(path) if named().is_some() || path.exists() => load(&path).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// Reads a profile.
+///
+/// # Errors
+/// [`Error::Io`] when there is no such file, [`Error::Format`] when it holds no profile; the message names the file and what is wrong with which field.
+pub fn load(path: &Path) -> Result<Profile, Error> {
+    let fail = |source| Error::Io { path: path.display().to_string(), source };
+    let mut text = Vec::new();
+    File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(fail)?;
+    let malformed = |e: serde_json::Error| FormatError::Profile { path: path.into(), what: e.to_string() };
+    Ok(serde_json::from_slice(&text).map_err(malformed)?)
+}
+
+/// Writes a profile, in one piece, to `path`, whose folder is made where it does not exist.
+///
+/// # Errors
+/// [`Error::Io`] when it cannot be written, or when `path` holds a secret key.
+pub fn save(path: &Path, profile: &Profile) -> Result<(), Error> {
+    let fail = |source| Error::Io { path: path.display().to_string(), source };
+    check_replaceable(path)?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(fail)?;
+    }
+    let mut text = serde_json::to_vec_pretty(profile).map_err(|e| fail(e.into()))?;
+    text.push(b'\n');
+    write_whole(path, &text, false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A file of its own for each test, removed at the end.
+    struct Place(PathBuf);
+
+    impl Place {
+        fn new(name: &str) -> Self {
+            Place(std::env::temp_dir().join(format!("hippocrene-profile-{name}-{}", std::process::id())))
+        }
+    }
+
+    impl Drop for Place {
+        fn drop(&mut self) {
+            fs::remove_dir_all(&self.0).unwrap();
+        }
+    }
+
+    #[test]
+    fn profiles_are_saved_and_loaded() {
+        let place = Place::new("round-trip");
+        let path = place.0.join("new/profile.json");
+        for kernel in Kernel::ALL {
+            save(&path, &Profile::typical(kernel)).unwrap();
+            assert_eq!(load(&path).unwrap(), Profile::typical(kernel));
+        }
+    }
+
+    #[test]
+    fn errors_name_the_file_the_field_and_what_is_wrong() {
+        let place = Place::new("errors");
+        let path = place.0.join("profile.json");
+        save(&path, &Profile::typical(Kernel::Portable)).unwrap();
+        let good = fs::read_to_string(&path).unwrap();
+        let value: serde_json::Value = serde_json::from_str(&good).unwrap();
+        type Change = fn(&mut serde_json::Value);
+        let changes: [(Change, &str); 10] = [
+            (|v| v["version"] = 2.into(), "version is 2; this library reads version 1"),
+            (|v| v["kernel"] = "abacus".into(), "kernel is \"abacus\"; there are portable, avx2"),
+            (|v| v["memory"]["cache_bytes"] = 0.into(), "cache_bytes is 0; a finite number above 0"),
+            (
+                |v| v["limbs"][3]["cached"]["pair"] = (-1.5).into(),
+                "cached.pair of log_degree 13, modulus_bits 48 is -1.5",
+            ),
+            (|v| v["limbs"][3]["memory"]["sum"] = "fast".into(), "invalid type: string \"fast\""),
+            (|v| v["limbs"][0]["log_degree"] = 11.into(), "limbs[0] (log_degree 11, modulus_bits 48)"),
+            (|v| v["limbs"][1] = v["limbs"][0].clone(), "limbs[1] (log_degree 12, modulus_bits 48) stands"),
+            (
+                |v| _ = v["limbs"].as_array_mut().unwrap().pop(),
+                "limbs has no entry of log_degree 17, modulus_bits 61",
+            ),
+            (
+                |v| _ = v["limbs"][2]["cached"].as_object_mut().unwrap().remove("forward"),
+                "missing field `forward`",
+            ),
+            (|v| v["limbs"][2]["cached"]["forwards"] = 1.into(), "unknown field `forwards`"),
+        ];
+        for (change, message) in changes {
+            let mut changed = value.clone();
+            change(&mut changed);
+            fs::write(&path, changed.to_string()).unwrap();
+            let error = load(&path).unwrap_err();
+            let (kind, words) = (error.kind(), error.to_string());
+            assert!(words.contains(message) && words.contains(&*path.to_string_lossy()), "{words}");
+            assert_eq!(kind, "FormatError");
+        }
+        fs::write(&path, &good[..good.len() / 2]).unwrap();
+        assert!(load(&path).unwrap_err().to_string().contains("EOF while parsing"));
+        assert_eq!(load(&place.0.join("none")).unwrap_err().kind(), "FileError");
+    }
+}

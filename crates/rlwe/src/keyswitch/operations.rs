@@ -1,0 +1,322 @@
+//! What a key switch does, counted, and what that takes by a profile.
+
+use std::ops::AddAssign;
+
+use super::{
+    double::DoubleShape,
+    gadget::{DigitShape, Gadget},
+};
+use crate::{Context, LimbCosts, Modulus, Profile, RlweError, WordSize, modulus::MAX_FACTORS};
+
+/// Operations on limbs whose moduli are of one class.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LimbOperations {
+    /// Forward transforms.
+    pub forward: u64,
+    /// Inverse transforms.
+    pub inverse: u64,
+    /// Base conversions: pairs of a limb that is converted from and a limb that is converted to. They are counted with the latter.
+    pub pairs: u64,
+    /// Base conversions: limbs that are converted to.
+    pub targets: u64,
+    /// Inner products with the key: pairs of a component of the key and a limb.
+    pub products: u64,
+    /// Inner products with the key: limbs.
+    pub sums: u64,
+    /// Passes over a limb that add and multiply.
+    pub passes: u64,
+}
+
+impl LimbOperations {
+    /// Nanoseconds, at these costs.
+    fn nanoseconds(&self, costs: &LimbCosts) -> f64 {
+        let LimbOperations { forward, inverse, pairs, targets, products, sums, passes } = *self;
+        [
+            (forward, costs.forward),
+            (inverse, costs.inverse),
+            (pairs, costs.pair),
+            (targets, costs.target),
+            (products, costs.product),
+            (sums, costs.sum),
+            (passes, costs.pass),
+        ]
+        .iter()
+        .map(|(count, cost)| *count as f64 * cost)
+        .sum()
+    }
+}
+
+impl AddAssign for LimbOperations {
+    fn add_assign(&mut self, other: Self) {
+        self.forward += other.forward;
+        self.inverse += other.inverse;
+        self.pairs += other.pairs;
+        self.targets += other.targets;
+        self.products += other.products;
+        self.sums += other.sums;
+        self.passes += other.passes;
+    }
+}
+
+/// The operations of one key switch.
+///
+/// Of a limb modulo a power of two the operations are counted that its products take modulo primes; it has no transforms of its own, but a pass instead.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Operations {
+    limbs: [LimbOperations; WordSize::ALL.len()],
+    transforms: u64,
+    digits: usize,
+    key_bytes: u64,
+    polynomial_bytes: u64,
+}
+
+impl Operations {
+    /// Those on limbs whose moduli are of one class.
+    pub fn of_size(&self, size: WordSize) -> LimbOperations {
+        self.limbs[size as usize]
+    }
+
+    /// All of them, whatever the class.
+    pub fn total(&self) -> LimbOperations {
+        let mut total = LimbOperations::default();
+        self.limbs.iter().for_each(|limbs| total += *limbs);
+        total
+    }
+
+    /// Transforms of limbs as [`Context::transforms`] counts them: one for each limb modulo a power of two, and none for its products.
+    pub fn transforms(&self) -> u64 {
+        self.transforms
+    }
+
+    /// How many digits there are, `omega`.
+    pub fn digits(&self) -> usize {
+        self.digits
+    }
+
+    /// Bytes of the key that are read.
+    pub fn key_bytes(&self) -> u64 {
+        self.key_bytes
+    }
+
+    /// Bytes of the polynomials that it goes through: what is switched, its coefficients, the digits that are there at one time, what is divided away,
+    /// and the result.
+    pub fn polynomial_bytes(&self) -> u64 {
+        self.polynomial_bytes
+    }
+
+    /// Seconds that they take one thread at ring degree `2^log_degree`: the sum of what each takes. As far as keys and polynomials do not fit into the cache
+    /// together, that is more, and the time is added to read the key from memory.
+    pub fn seconds(&self, log_degree: u32, profile: &Profile) -> f64 {
+        let missed = profile.missed(self.key_bytes + self.polynomial_bytes);
+        let costs = WordSize::ALL.map(|size| profile.limb(log_degree, size, missed));
+        let limbs: f64 = self.limbs.iter().zip(&costs).map(|(limbs, costs)| limbs.nanoseconds(costs)).sum();
+        1e-9 * (limbs + missed * self.key_bytes as f64 / profile.memory().key_bytes_per_ns)
+    }
+}
+
+impl Context {
+    /// The operations of a key switch of a polynomial modulo `from = Q` with `gadget` that ends modulo `to = Q'` as products do: in the evaluation domain in
+    /// and out, both parts added to, and with coalesced or doubly decomposed keys that are there.
+    ///
+    /// # Errors
+    /// As [`Context::decompose_with`].
+    pub fn key_switch_operations(
+        &self,
+        from: Modulus,
+        gadget: Gadget,
+        to: Modulus,
+    ) -> Result<Operations, RlweError> {
+        self.check_gadget(from, gadget)?;
+        let mut count = Count::new(self, from, gadget);
+        let digits = count.digits.len();
+        for position in from.factors() {
+            count.transform(from, position, |limbs| &mut limbs.inverse, 1);
+            count.at(from, position).passes += 2;
+        }
+        let dropped = count.extended.without(to);
+        let scratch = match self.parameters().double_shape(from, gadget) {
+            Some(shape) => {
+                let key_bytes = self.shared_rings(1)?[0].elementwise().key_bytes(self.degree());
+                count.double(&shape, key_bytes, to, dropped);
+                digits * self.group(shape.primes, digits) + 2 * shape.groups.len() * shape.primes
+            }
+            None => {
+                count.single(to, dropped);
+                (digits + 2) * self.group(to.limb_count(), digits + 2)
+            }
+        };
+        let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;
+        count.operations.digits = digits;
+        count.operations.polynomial_bytes = (8 * self.degree() * limbs) as u64;
+        Ok(count.operations)
+    }
+}
+
+/// A count under way.
+struct Count<'a> {
+    context: &'a Context,
+    /// `P'Q`.
+    extended: Modulus,
+    digits: Vec<Digit>,
+    /// Whether the limbs that digits have themselves are multiples of the polynomial's.
+    scaled: bool,
+    operations: Operations,
+}
+
+/// A digit: what it is modulo, and how many components of the key there are for it, coalesced and as they are.
+struct Digit {
+    factors: Modulus,
+    groups: u64,
+    blocks: u64,
+}
+
+impl<'a> Count<'a> {
+    fn new(context: &'a Context, modulus: Modulus, gadget: Gadget) -> Self {
+        let parameters = context.parameters();
+        let sizes: Vec<usize> = parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
+        let digit = |DigitShape { groups, factors }: DigitShape| {
+            let blocks: usize = groups.iter().map(|group| sizes[*group]).sum();
+            Digit { factors, groups: groups.len() as u64, blocks: blocks as u64 }
+        };
+        Count {
+            context,
+            extended: modulus.lcm(gadget.specials()),
+            digits: parameters.digit_shapes(modulus, gadget.group()).into_iter().map(digit).collect(),
+            scaled: gadget.specials() != parameters.specials(),
+            operations: Operations::default(),
+        }
+    }
+
+    /// The operations on the limb of `modulus` at `position`.
+    fn at(&mut self, modulus: Modulus, position: usize) -> &mut LimbOperations {
+        let q = self.context.parameters().limb_modulus(modulus, position);
+        &mut self.operations.limbs[WordSize::of(q) as usize]
+    }
+
+    /// So many transforms of the limb of `modulus` at `position`.
+    fn transform(
+        &mut self,
+        modulus: Modulus,
+        position: usize,
+        direction: fn(&mut LimbOperations) -> &mut u64,
+        times: u64,
+    ) {
+        self.operations.transforms += times;
+        let limbs = self.at(modulus, position);
+        match position {
+            Modulus::TWO => limbs.passes += times,
+            _ => *direction(limbs) += times,
+        }
+    }
+
+    /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`.
+    fn convert(&mut self, from: Modulus, modulus: Modulus, position: usize, times: u64) {
+        let limbs = self.at(modulus, position);
+        limbs.pairs += times * from.limb_count() as u64;
+        limbs.targets += times;
+    }
+
+    /// The single decomposition, after the coefficients.
+    fn single(&mut self, to: Modulus, dropped: Modulus) {
+        for position in self.extended.factors() {
+            self.product(position);
+        }
+        for position in dropped.factors() {
+            self.transform(dropped, position, |limbs| &mut limbs.inverse, 2);
+        }
+        for position in to.factors() {
+            self.finish(to, position, dropped);
+        }
+    }
+
+    /// The double decomposition, after the coefficients; of the key, a component takes `key_bytes` modulo each prime.
+    fn double(&mut self, shape: &DoubleShape, key_bytes: usize, to: Modulus, dropped: Modulus) {
+        let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
+        let digits = self.digits.len() as u64;
+        let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
+        let inputs: u64 = self.digits.iter().map(|digit| digit.factors.limb_count() as u64).sum();
+        self.operations.transforms += (digits + 2 * groups) * primes;
+        self.operations.limbs[WordSize::Below48 as usize] += LimbOperations {
+            forward: digits * primes,
+            inverse: 2 * groups * primes,
+            pairs: inputs * primes,
+            targets: digits * primes,
+            products: components * groups * primes,
+            sums: groups * primes,
+            passes: 0,
+        };
+        self.operations.key_bytes += components * groups * primes * key_bytes as u64;
+        for position in dropped.factors() {
+            self.sums(position, primes);
+            self.at(dropped, position).passes += 2;
+        }
+        for position in to.factors() {
+            if self.extended.contains(position) {
+                self.sums(position, primes);
+                self.at(to, position).passes += 2;
+                if position >= MAX_FACTORS || dropped.is_one() {
+                    self.transform(to, position, |limbs| &mut limbs.forward, 2);
+                }
+            }
+            self.finish(to, position, dropped);
+        }
+    }
+
+    /// Both sums, converted from the shared basis to a position of `P'Q`.
+    fn sums(&mut self, position: usize, primes: u64) {
+        let limbs = self.at(self.extended, position);
+        limbs.pairs += 2 * primes;
+        limbs.targets += 2;
+    }
+
+    /// The digits extended to a position of `P'Q`, and their inner product with the key there.
+    fn product(&mut self, position: usize) {
+        let (context, extended) = (self.context, self.extended);
+        let full = context.parameters().full();
+        let digits = std::mem::take(&mut self.digits);
+        for digit in &digits {
+            match digit.factors.contains(position) {
+                true => self.at(extended, position).passes += u64::from(self.scaled),
+                false => {
+                    self.convert(digit.factors, extended, position, 1);
+                    self.transform(extended, position, |limbs| &mut limbs.forward, 1);
+                }
+            }
+        }
+        let components: u64 = match position {
+            Modulus::TWO => digits.iter().map(|digit| digit.blocks).sum(),
+            _ => digits.iter().map(|digit| digit.groups).sum(),
+        };
+        let elementwise = context.ring_at(full, position).elementwise();
+        for i in 0..elementwise.lifted_limbs() {
+            let limbs = &mut self.operations.limbs[WordSize::of(elementwise.lifted_modulus(i)) as usize];
+            limbs.products += components;
+            limbs.sums += 1;
+            if position == Modulus::TWO {
+                // Digits are embedded and transformed; the two sums are transformed back and converted.
+                limbs.passes += digits.len() as u64;
+                limbs.forward += digits.len() as u64;
+                limbs.inverse += 2;
+                limbs.pairs += 2;
+            }
+        }
+        if position == Modulus::TWO {
+            self.at(extended, position).targets += 2;
+        }
+        self.operations.key_bytes += components * elementwise.key_bytes(context.degree()) as u64;
+        if !full.agrees(extended, position) {
+            // Both sums are reduced, and copied.
+            self.at(extended, position).passes += 4;
+        }
+        self.digits = digits;
+    }
+
+    /// The end of the modulus switch, at a position of `Q'`, for both parts.
+    fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus) {
+        if !dropped.is_one() {
+            self.convert(dropped, to, position, 2);
+            self.transform(to, position, |limbs| &mut limbs.forward, 2);
+        }
+        self.at(to, position).passes += 2;
+    }
+}

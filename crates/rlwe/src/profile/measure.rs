@@ -1,0 +1,318 @@
+//! Measuring: a key switch in miniature, of which every step is timed by itself.
+
+use std::time::{Duration, Instant};
+
+use hippocrene_ring::{
+    Domain, Kernel, Poly, ResidueRing, convert::BaseConverter, elementwise::KeyLimb, primes,
+};
+
+use super::{Costs, DEGREES, LOG_DEGREES, LimbCosts, MemoryCosts, NO_COSTS, Profile, WordSize};
+use crate::RlweError;
+
+/// The shape of a key switch in miniature.
+#[derive(Debug, Clone, Copy)]
+struct Shape {
+    /// Limbs of the polynomial that is decomposed.
+    limbs: usize,
+    /// Digits.
+    digits: usize,
+    /// Limbs that they are extended to.
+    targets: usize,
+}
+
+/// Whose polynomials stay in the cache up to ring degrees of `2^16` or so.
+const SMALL: Shape = Shape { limbs: 8, digits: 2, targets: 4 };
+/// Whose polynomials do not, from ring degrees of `2^15` or so on.
+const LARGE: Shape = Shape { limbs: 24, digits: 4, targets: 16 };
+/// Moduli that base conversions are measured from: a few and many.
+const FEW: usize = 2;
+const MANY: usize = 8;
+/// How long one shape is measured at one ring degree and class, and how often at least.
+const TIME: Duration = Duration::from_millis(40);
+const LEAST_ROUNDS: usize = 3;
+
+/// Samples of the steps.
+#[derive(Default)]
+struct Samples(Vec<[f64; STEPS]>);
+
+/// The steps: inverse transforms; conversions from few limbs and from many; forward transforms; inner products of one digit and of all;
+/// passes.
+const STEPS: usize = 7;
+
+impl Samples {
+    /// The median of each step, in nanoseconds.
+    fn medians(&self) -> [f64; STEPS] {
+        std::array::from_fn(|step| median(self.0.iter().map(|sample| sample[step]).collect()))
+    }
+}
+
+/// The median; NaN of nothing.
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let n = values.len();
+    if n == 0 { f64::NAN } else { (values[(n - 1) / 2] + values[n / 2]) / 2.0 }
+}
+
+/// To four digits: no time is known better.
+fn rounded(value: f64) -> f64 {
+    format!("{value:.3e}").parse().unwrap_or(value)
+}
+
+/// Nanoseconds since the last lap.
+struct Stopwatch(Instant);
+
+impl Stopwatch {
+    fn lap(&mut self) -> f64 {
+        let now = Instant::now();
+        1e9 * now.duration_since(std::mem::replace(&mut self.0, now)).as_secs_f64()
+    }
+}
+
+/// A key switch in miniature: the polynomial, its coefficients, the digits, and the sums. All limbs use the same few moduli and components of a key,
+/// so that these do not count among what has to come from memory.
+struct Miniature<'a> {
+    moduli: &'a Moduli,
+    shape: Shape,
+    few: BaseConverter,
+    many: BaseConverter,
+    polynomial: Poly,
+    coefficients: Poly,
+    /// Digit after digit at all targets.
+    extended: Poly,
+    /// Two sums and a result for each target.
+    sums: [Poly; 3],
+}
+
+/// Moduli of one class, with what is computed modulo them.
+struct Moduli {
+    degree: usize,
+    kernel: Kernel,
+    sources: Vec<ResidueRing>,
+    targets: Vec<ResidueRing>,
+    /// For each target as many components as there are digits.
+    key: Vec<KeyLimb>,
+}
+
+/// How many moduli are converted to; limbs take them in turn.
+const RINGS: usize = 4;
+
+impl Moduli {
+    fn new(log_degree: u32, size: WordSize, kernel: Kernel) -> Result<Self, RlweError> {
+        let degree = 1 << log_degree;
+        // In descending order: residues modulo a later one are residues modulo an earlier one.
+        let moduli = primes::ntt_primes(size.bits(), degree, MANY + RINGS, &[])?;
+        let rings = |moduli: &[u64]| -> Result<Vec<ResidueRing>, RlweError> {
+            Ok(moduli.iter().map(|q| ResidueRing::prime(*q, degree, kernel)).collect::<Result<_, _>>()?)
+        };
+        let (sources, targets) = (rings(&moduli[..MANY])?, rings(&moduli[MANY..])?);
+        let polynomial = residues(degree, 2);
+        let component = (polynomial.limb(0), polynomial.limb(1));
+        let prepare = |ring: &ResidueRing| ring.elementwise().prepare_key(&[component; LARGE.digits]);
+        let mut key: Vec<KeyLimb> = targets.iter().map(prepare).collect();
+        KeyLimb::gather(&mut key);
+        Ok(Moduli { degree, kernel, sources, targets, key })
+    }
+
+    /// The conversion from the first `inputs` moduli to `outputs` limbs.
+    fn converter(&self, inputs: usize, outputs: usize) -> BaseConverter {
+        let from: Vec<u64> = self.sources[..inputs].iter().map(ResidueRing::modulus).collect();
+        let to: Vec<u64> = self.targets.iter().cycle().take(outputs).map(ResidueRing::modulus).collect();
+        BaseConverter::new(&from, &to, self.kernel)
+    }
+}
+
+/// A polynomial with residues below `2^40`, whatever the moduli; no kernel can tell these from others.
+fn residues(degree: usize, limbs: usize) -> Poly {
+    let mut poly = Poly::zero(degree, limbs, Domain::Evaluation);
+    for (x, i) in poly.as_mut_slice().iter_mut().zip(1u64..) {
+        *x = i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 24;
+    }
+    poly
+}
+
+impl<'a> Miniature<'a> {
+    fn new(moduli: &'a Moduli, shape: Shape) -> Self {
+        let Shape { limbs, digits, targets } = shape;
+        let degree = moduli.degree;
+        Miniature {
+            moduli,
+            shape,
+            few: moduli.converter(FEW, targets),
+            many: moduli.converter(MANY, targets),
+            polynomial: residues(degree, limbs),
+            coefficients: Poly::zero(degree, limbs, Domain::Coefficient),
+            extended: Poly::zero(degree, digits * targets, Domain::Evaluation),
+            sums: [0; 3].map(|_| Poly::zero(degree, targets, Domain::Evaluation)),
+        }
+    }
+
+    /// Runs it once: what each step took, in nanoseconds for one limb.
+    fn run(&mut self) -> [f64; STEPS] {
+        let Moduli { degree, sources, targets: rings, key, .. } = self.moduli;
+        let (degree, Shape { limbs, digits, targets }) = (*degree, self.shape);
+        let (coefficients, extended) = (&mut self.coefficients, &mut self.extended);
+        let mut stopwatch = Stopwatch(Instant::now());
+        for (k, limb) in coefficients.limbs_mut().enumerate() {
+            let ntt = sources[k % MANY].ntt();
+            ntt.inverse_scaled_into(limb, self.polynomial.limb(k), &ntt.inverse_factor(1));
+        }
+        let inverse = stopwatch.lap();
+
+        let [mut from_few, mut from_many] = [0.0; 2];
+        for (d, digit) in extended.as_mut_slice().chunks_exact_mut(targets * degree).enumerate() {
+            // Digits begin at limbs that a multiple of MANY divides, so that moduli fit.
+            let first = d * MANY % limbs;
+            let inputs: [&[u64]; MANY] = std::array::from_fn(|k| coefficients.limb(first + k));
+            let mut outputs: Vec<&mut [u64]> = digit.chunks_exact_mut(degree).collect();
+            self.many.convert_exact(&mut outputs, &inputs);
+            from_many += stopwatch.lap();
+            self.few.convert_exact(&mut outputs, &inputs[..FEW]);
+            from_few += stopwatch.lap();
+        }
+
+        // At each target the digits are transformed right before their products, which find them in the cache.
+        let [mut forward, mut of_one, mut of_all] = [0.0; 3];
+        let [sums0, sums1, results] = &mut self.sums;
+        for (i, (sum0, sum1)) in sums0.limbs_mut().zip(sums1.limbs_mut()).enumerate() {
+            let (ring, key) = (&rings[i % RINGS], &key[i % RINGS]);
+            (0..digits).for_each(|d| ring.ntt().forward_lazy(extended.limb_mut(d * targets + i)));
+            forward += stopwatch.lap();
+            let pairs: [(usize, &[u64]); LARGE.digits] =
+                std::array::from_fn(|d| (d, extended.limb(d % digits * targets + i)));
+            ring.elementwise().inner_product(sum0, sum1, &pairs[..1], key);
+            of_one += stopwatch.lap();
+            ring.elementwise().inner_product(sum0, sum1, &pairs[..digits], key);
+            of_all += stopwatch.lap();
+        }
+        for (i, result) in results.limbs_mut().enumerate() {
+            let ring = &rings[i % RINGS];
+            ring.elementwise().sub_from_mul_scalar_assign(result, sums0.limb(i), &ring.scalar(3));
+        }
+        let pass = stopwatch.lap();
+        let (limbs, targets) = (limbs as f64, targets as f64);
+        let extensions = digits as f64 * targets;
+        [
+            inverse / limbs,
+            from_few / extensions,
+            from_many / extensions,
+            forward / extensions,
+            of_one / targets,
+            of_all / targets,
+            pass / targets,
+        ]
+    }
+
+    /// Runs it until the time is up, and fits the costs.
+    fn measure(&mut self) -> LimbCosts {
+        self.run();
+        let (mut samples, start) = (Samples::default(), Instant::now());
+        while samples.0.len() < LEAST_ROUNDS || start.elapsed() < TIME {
+            samples.0.push(self.run());
+        }
+        let [inverse, few, many, forward, one, all, pass] = samples.medians();
+        let (pair, target) = line([(FEW, few), (MANY, many)]);
+        let (product, sum) = line([(1, one), (self.shape.digits, all)]);
+        LimbCosts::of([forward, inverse, pair, target, product, sum, pass].map(rounded))
+    }
+}
+
+/// The slope of the line through two points, and its height at 0. What times give is never less than nothing: a height below a hundredth of the first point is
+/// taken for that, and so the slope.
+fn line([(x0, y0), (x1, y1)]: [(usize, f64); 2]) -> (f64, f64) {
+    let slope = ((y1 - y0) / (x1 - x0) as f64).max(y0 / 100.0);
+    (slope, (y0 - slope * x0 as f64).max(y0 / 100.0))
+}
+
+/// log2 of the ring degree at which memory is measured: several limbs fit into the second-level cache.
+const MEMORY_LOG_DEGREE: u32 = 13;
+/// Twice log2 of the bytes of data gone through again and again: from 2 MiB, which are in the cache, to 64 MiB, which are not.
+const HALF_OCTAVES: std::ops::RangeInclusive<u32> = 42..=52;
+/// Components of the key in one inner product.
+const SHARE: usize = 8;
+
+/// What it costs that data are not in the cache.
+fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
+    let degree = 1usize << MEMORY_LOG_DEGREE;
+    let q = primes::ntt_primes(WordSize::Below48.bits(), degree, 1, &[])?[0];
+    let ring = ResidueRing::prime(q, degree, kernel)?;
+    let sizes: Vec<usize> = HALF_OCTAVES.map(|k| (f64::from(k) / 2.0).exp2() as usize).collect();
+    let [least, most] = [sizes[0], sizes[sizes.len() - 1]];
+
+    // Transforms from one polynomial to another, until they take longer.
+    let from = residues(degree, most / (16 * degree));
+    let mut to = Poly::zero(degree, from.limb_count(), Domain::Coefficient);
+    let factor = ring.ntt().inverse_factor(1);
+    let mut transform = |bytes: usize| {
+        let count = bytes / (16 * degree);
+        repeated(|| {
+            for (out, limb) in to.limbs_mut().zip(from.limbs()).take(count) {
+                ring.ntt().inverse_scaled_into(out, limb, &factor);
+            }
+        }) / count as f64
+    };
+    let times: Vec<f64> = sizes.iter().map(|bytes| transform(*bytes)).collect();
+    let (cached, missed) = (times[0], times[times.len() - 1]);
+    let fit = times.iter().take_while(|time| **time <= cached + (missed - cached).max(cached / 10.0) / 4.0);
+    let cache_bytes = sizes[fit.count().max(1) - 1] as f64;
+
+    // Inner products with a key that is read from the cache, and from memory.
+    let share = [(from.limb(0), from.limb(1)); SHARE];
+    let component = ring.elementwise().key_bytes(degree);
+    let mut key = vec![ring.elementwise().prepare_key(&share); most / component / SHARE];
+    KeyLimb::gather(&mut key);
+    let pairs: [(usize, &[u64]); SHARE] = std::array::from_fn(|d| (d, from.limb(0)));
+    let (sum0, sum1) = to.as_mut_slice()[..2 * degree].split_at_mut(degree);
+    let mut read = |bytes: usize| {
+        let count = (bytes / component / SHARE).max(1);
+        repeated(|| {
+            for key in &key[..count] {
+                ring.elementwise().inner_product(sum0, sum1, &pairs, key);
+            }
+        }) / (count * SHARE * component) as f64
+    };
+    let (cached, missed) = (read(least), read(most));
+    // A slow kernel has the key read ahead of it, so that it makes no difference: no more than this, then.
+    let more = (missed - cached).max(cached / 100.0);
+    Ok(MemoryCosts { cache_bytes, key_bytes_per_ns: rounded(1.0 / more) })
+}
+
+/// Nanoseconds that `work` takes when it is done again and again: the median.
+fn repeated(mut work: impl FnMut()) -> f64 {
+    work();
+    let (mut samples, start) = (Vec::new(), Instant::now());
+    while samples.len() < LEAST_ROUNDS || start.elapsed() < TIME {
+        let mut stopwatch = Stopwatch(Instant::now());
+        work();
+        samples.push(stopwatch.lap());
+    }
+    median(samples)
+}
+
+impl Profile {
+    /// Measures what operations cost on this machine with `kernel`, with one thread: every ring degree and class of moduli for a twentieth of a second or three
+    /// rounds, and a key of up to 128 MiB that is read, which takes a few seconds in all. After each of the steps, `progress` is told how many are done, and of
+    /// how many.
+    ///
+    /// # Errors
+    /// [`RlweError::Ring`] when this CPU cannot run the kernel.
+    pub fn measure(kernel: Kernel, mut progress: impl FnMut(usize, usize)) -> Result<Profile, RlweError> {
+        let steps = 1 + DEGREES * WordSize::ALL.len();
+        let mut done = 0;
+        let mut step = || {
+            done += 1;
+            progress(done, steps);
+        };
+        let memory = measure_memory(kernel)?;
+        step();
+        let mut limbs = NO_COSTS;
+        for (log_degree, limbs) in LOG_DEGREES.zip(&mut limbs) {
+            for (size, limb) in WordSize::ALL.into_iter().zip(limbs) {
+                let moduli = Moduli::new(log_degree, size, kernel)?;
+                let [cached, memory] = [SMALL, LARGE].map(|shape| Miniature::new(&moduli, shape).measure());
+                *limb = Costs { cached, memory };
+                step();
+            }
+        }
+        Profile::new(kernel, memory, limbs)
+    }
+}

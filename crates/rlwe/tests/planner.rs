@@ -1,0 +1,143 @@
+//! The planner: what it counts is what is done, and it takes the cheapest by the profile it has.
+
+mod common;
+
+use common::{insecure, insecure_grafted};
+use hippocrene_ring::{Domain, Kernel, Poly};
+use hippocrene_rlwe::{
+    Context, Destination, EvaluationKeys, LimbOperations, Method, Modulus, PreparedEvaluationKeys, Profile,
+    SecretKey, Sprout, WordSize,
+};
+
+const LOG_DEGREE: u32 = 10;
+
+/// A chain with every unit a block, and a grafted one, with their keys.
+fn chains() -> [(Context, PreparedEvaluationKeys); 2] {
+    let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
+    [insecure(LOG_DEGREE, 9, 1, 9), insecure_grafted(LOG_DEGREE, 7, 2, 4, sprout)].map(|context| {
+        let secret = SecretKey::generate(&context).unwrap();
+        let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
+        keys.add_relinearisation(&context, &secret).unwrap();
+        let keys = keys.prepare(&context).unwrap();
+        (context, keys)
+    })
+}
+
+/// Products of units, with and without a part of the sprout.
+fn moduli(context: &Context) -> Vec<Modulus> {
+    let parameters = context.parameters();
+    let words = (1..=parameters.unit_count()).map(|l| Modulus::of_range(0..l));
+    match parameters.top().sprout().is_one() {
+        true => words.collect(),
+        false => words
+            .flat_map(|m| [m, m.lcm(Modulus::of_sprout(1, 0)), m.lcm(Modulus::of_sprout(2, 5))])
+            .collect(),
+    }
+}
+
+#[test]
+fn transforms_and_bytes_are_counted_as_they_are_done() {
+    for (context, keys) in chains() {
+        let key = keys.relinearisation("count").unwrap();
+        let moduli = moduli(&context);
+        for (i, &from) in moduli.iter().enumerate() {
+            let poly = context.zero(from, Domain::Evaluation);
+            // To itself, to one below, and to all moduli's middle.
+            for to in [from, moduli[i.saturating_sub(1)], moduli[moduli.len() / 2]] {
+                let parameters = context.parameters();
+                let single = parameters.gadgets(from).into_iter().chain([parameters.base_gadget()]);
+                for gadget in single.chain(parameters.double_gadgets(from)) {
+                    let counted = context.key_switch_operations(from, gadget, to).unwrap();
+                    let mut out: [Poly; 2] = [0; 2].map(|_| context.zero(to, Domain::Evaluation));
+                    let [out0, out1] = &mut out;
+                    let before = context.transforms();
+                    let decomposed = context.decompose_with(&poly, from, gadget).unwrap();
+                    let destination = Destination::new(to);
+                    context
+                        .switch_keys_into([out0, out1], &decomposed, key, [None, None], &destination)
+                        .unwrap();
+                    assert_eq!(
+                        context.transforms() - before,
+                        counted.transforms(),
+                        "{from:?} {gadget:?} {to:?}"
+                    );
+                    if gadget.method() != Method::Single {
+                        continue;
+                    }
+                    assert!(counted.key_bytes() <= key.bytes() as u64);
+                    if from == to {
+                        // MG23 3.1.
+                        let limbs = from.limb_count() + gadget.specials().limb_count();
+                        assert_eq!(counted.transforms(), ((counted.digits() + 2) * limbs) as u64);
+                    }
+                }
+            }
+        }
+        // The whole key, read once.
+        let (top, base) = (context.parameters().top(), context.parameters().base_gadget());
+        let whole = context.key_switch_operations(top, base, top).unwrap();
+        assert_eq!(whole.key_bytes(), key.bytes() as u64);
+    }
+}
+
+/// A simple chain of 9 units of 40 bits, by hand: `omega = 3` digits of 2 limbs from 6, `P'` of 2.
+#[test]
+fn a_key_switch_is_counted_as_by_hand() {
+    let context = insecure(LOG_DEGREE, 9, 1, 9);
+    let modulus = Modulus::of_range(0..6);
+    let gadget = context.parameters().gadget(modulus, 2).unwrap();
+    assert_eq!(gadget.specials().limb_count(), 2);
+    let counted = context.key_switch_operations(modulus, gadget, modulus).unwrap();
+    let by_hand = LimbOperations {
+        // The digits to the 6 limbs that they do not have themselves; the remainders to 6 limbs.
+        forward: 3 * 6 + 2 * 6,
+        // The coefficients; the remainders.
+        inverse: 6 + 2 * 2,
+        pairs: 2 * 3 * 6 + 2 * 2 * 6,
+        targets: 3 * 6 + 2 * 6,
+        products: 3 * 8,
+        sums: 8,
+        // What is added; the limbs that digits have themselves, as P' is not P; the ends.
+        passes: 2 * 6 + 6 + 2 * 6,
+    };
+    assert_eq!((counted.of_size(WordSize::Below48), counted.total()), (by_hand, by_hand));
+}
+
+#[test]
+fn the_plan_is_the_cheapest_by_the_profile_in_use() {
+    for (context, _) in chains() {
+        let other = match context.kernel() {
+            Kernel::Portable => Kernel::Avx2,
+            _ => Kernel::Portable,
+        };
+        let profile = Profile::typical(context.kernel());
+        let context = context.with_profile(Profile::typical(other));
+        assert_eq!(context.profile(), &profile, "a profile of another kernel");
+        for modulus in moduli(&context) {
+            let planned = context.gadget(modulus).unwrap();
+            let time = |gadget| context.predict(modulus, gadget, modulus).unwrap();
+            let mut gadgets = context.parameters().gadgets(modulus);
+            if gadgets.is_empty() {
+                gadgets.push(context.parameters().base_gadget());
+            }
+            let best = gadgets.into_iter().map(time).fold(f64::INFINITY, f64::min);
+            assert_eq!(time(planned), best);
+        }
+    }
+}
+
+/// What is measured is sound, and it is of this machine: larger rings take longer.
+#[test]
+fn measuring_gives_a_profile() {
+    let mut told = Vec::new();
+    let kernel = Kernel::detect().unwrap();
+    let profile = Profile::measure(kernel, |done, total| told.push((done, total))).unwrap();
+    assert_eq!(told, (1..=19).map(|done| (done, 19)).collect::<Vec<_>>());
+    assert_eq!(profile.kernel(), kernel);
+    for size in WordSize::ALL {
+        let forward = |log_degree| profile.limb(log_degree, size, 0.0).forward;
+        assert!(forward(17) > 4.0 * forward(12) && forward(12) == 2.0 * forward(11));
+    }
+    assert_eq!(profile.missed(0), 0.0);
+    assert_eq!(profile.missed(u64::MAX), 1.0);
+}
