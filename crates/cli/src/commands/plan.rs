@@ -26,16 +26,16 @@ impl Display for Printed {
         };
         write!(
             f,
-            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  specials     time    as is"
+            "{preset}, kernel {kernel}, by {by}\n\n units  limbs    bits  blocks  digits  specials    method     time    as is"
         )?;
-        for Planned { units, limbs, bits, group, digits, special_limbs, milliseconds, base_milliseconds } in
-            moduli
-        {
+        for row in moduli {
+            let Planned { units, limbs, bits, group, digits, special_limbs, .. } = row;
+            let method = row.double_groups.map_or("single".to_owned(), |groups| format!("double/{groups}"));
             write!(
                 f,
-                "\n{units:>6}{limbs:>7}{bits:>8.1}{group:>8}{digits:>8}{special_limbs:>10}{:>9}{:>9}",
-                time(*milliseconds),
-                time(*base_milliseconds)
+                "\n{units:>6}{limbs:>7}{bits:>8.1}{group:>8}{digits:>8}{special_limbs:>10}{method:>10}{:>9}{:>9}",
+                time(row.milliseconds),
+                time(row.base_milliseconds)
             )?;
         }
         f.write_str(
@@ -43,6 +43,7 @@ impl Display for Printed {
              limbs     of the modulus: its units, and what it has of the sprout\n\
              blocks    of the key that make one digit\n\
              specials  limbs of the special modulus\n\
+             method    single, or double and into how many groups the key is decomposed a second time\n\
              time      predicted for a key switch, in milliseconds; as is: with the blocks and specials that the key has",
         )
     }

@@ -1,7 +1,7 @@
 //! How key switches of a preset are planned: the index map of LAKS (4.3), printed.
 
 use hippocrene_ring::Threads;
-use hippocrene_rlwe::{Context, Gadget, Modulus, Profile};
+use hippocrene_rlwe::{Context, Gadget, Method, Modulus, Profile};
 use serde::Serialize;
 
 use super::Preset;
@@ -33,6 +33,8 @@ pub struct Planned {
     pub digits: usize,
     /// Limbs of the special modulus.
     pub special_limbs: usize,
+    /// Into how many groups the key is decomposed a second time; none for the single decomposition.
+    pub double_groups: Option<usize>,
     /// What the key switch takes one thread, as predicted.
     pub milliseconds: f64,
     /// What it would take with the gadget of the key as it is.
@@ -51,6 +53,10 @@ impl Planned {
             group: gadget.group(),
             digits: context.key_switch_operations(modulus, gadget, modulus)?.digits(),
             special_limbs: gadget.specials().limb_count(),
+            double_groups: match gadget.method() {
+                Method::Single => None,
+                Method::Double { groups } => Some(groups),
+            },
             milliseconds: milliseconds(gadget)?,
             base_milliseconds: milliseconds(parameters.base_gadget())?,
         })
