@@ -228,12 +228,13 @@ impl Evaluator {
         let a = &*self.brought(a, modulus)?;
         let factor = self.switched_scale(scale, to, modulus).over(a.scale());
         let encoded = t.encode(self.context(), modulus, factor)?;
-        let bound = encoded.values().flatten().map(|(_, plaintext)| plaintext.bound()).sum::<f64>();
-        self.check_capacity(a, modulus, a.scale().times(factor).log2(), bound * a.bound(), OPERATION)?;
+        // Whatever is added up on the way is no larger than a whole row.
+        let bound = t.norm * a.bound();
+        self.check_capacity(a, modulus, a.scale().times(factor).log2(), bound, OPERATION)?;
         let total = self.sum_of_giant_steps(a, t, &encoded)?;
         let mut out = Ciphertext::empty(self.context());
         total.divide_into(out.inner_mut(), to)?;
-        out.set_meta(scale, a.slots(), t.norm * a.bound());
+        out.set_meta(scale, a.slots(), bound);
         Ok(out)
     }
 
