@@ -251,9 +251,10 @@ fn measure_memory(kernel: Kernel) -> Result<MemoryCosts, RlweError> {
         }) / count as f64
     };
     let times: Vec<f64> = sizes.iter().map(|bytes| transform(*bytes)).collect();
-    let (cached, missed) = (times[0], times[times.len() - 1]);
-    let fit = times.iter().take_while(|time| **time <= cached + (missed - cached).max(cached / 10.0) / 4.0);
-    let cache_bytes = sizes[fit.count().max(1) - 1] as f64;
+    let (cached, missed) = (times.iter().copied().fold(f64::INFINITY, f64::min), times[times.len() - 1]);
+    // The last size that is nearer to the fastest: other work on the machine makes a measurement slower, never faster.
+    let limit = cached + (missed - cached).max(cached / 10.0) / 4.0;
+    let cache_bytes = sizes[times.iter().rposition(|time| *time <= limit).unwrap_or(0)] as f64;
 
     // Inner products with a key that is read from the cache, and from memory.
     let share = [(from.limb(0), from.limb(1)); SHARE];

@@ -180,8 +180,8 @@ impl Profile {
     }
 
     /// What part of `bytes` of data that a computation goes through again and again is not in the cache when it is wanted: nothing as long as they fit, and
-    /// everything from three times that on. (What is used soon after it was made stays in the cache even then, and is not counted among what comes from memory.)
+    /// everything from four times that on. (What is used soon after it was made stays in the cache even then, and is not counted among what comes from memory.)
     pub fn missed(&self, bytes: u64) -> f64 {
-        (0.5 * (bytes as f64 / self.memory.cache_bytes - 1.0)).clamp(0.0, 1.0)
+        ((bytes as f64 / self.memory.cache_bytes - 1.0) / 3.0).clamp(0.0, 1.0)
     }
 }
