@@ -71,7 +71,7 @@ impl Server {
     }
 
     /// Sets how many bytes of memory, beside the keys, may go to what is derived from them to switch keys faster (LAKS); 1 GiB where nothing is
-    /// said. It holds for all servers of this session. Results do not depend on it.
+    /// said. It holds for all servers that share this one's [`Session`]. Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         self.session.context().rlwe().set_key_memory(bytes);
     }

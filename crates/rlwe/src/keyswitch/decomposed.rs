@@ -45,7 +45,6 @@ impl Context {
     /// # Errors
     /// When the polynomial does not fit, or the parameters have no key switching.
     pub fn decompose<'a>(&'a self, poly: &'a Poly, modulus: Modulus) -> Result<Decomposed<'a>, RlweError> {
-        self.check_polynomial(poly, modulus, "switch keys")?;
         self.decompose_with(poly, modulus, self.gadget(modulus)?)
     }
 
@@ -81,7 +80,6 @@ impl Context {
         poly: &'a Poly,
         modulus: Modulus,
     ) -> Result<Decomposed<'a>, RlweError> {
-        self.check_polynomial(poly, modulus, "switch keys")?;
         self.decompose_hoisted_with(poly, modulus, self.gadget(modulus)?)
     }
 
