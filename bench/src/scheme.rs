@@ -188,7 +188,7 @@ mod tests {
         assert_eq!(scheme.below_top(1).limb_count(), 3);
         let mut product = scheme.empty();
         let (a, to) = (&ciphertext, scheme.below_top(1));
-        scheme.context.multiply_into(&mut product, a, a, &scheme.keys, to, 1).unwrap();
+        scheme.context.multiply_into(&mut product, a, a, 1, &scheme.keys, to).unwrap();
         assert_eq!(product.modulus(), to);
     }
 }

@@ -61,7 +61,7 @@ impl Side {
     /// When there is no relinearisation key.
     pub fn key_switch(&mut self) -> Result<()> {
         let Scheme { context, keys, .. } = &self.scheme;
-        Ok(context.relinearise_into(&mut self.out, &self.product, keys, self.from, 1)?)
+        Ok(context.relinearise_into(&mut self.out, &self.product, keys, self.from)?)
     }
 
     /// Tensor, relinearisation and rescale.
@@ -70,7 +70,7 @@ impl Side {
     /// When there is no relinearisation key.
     pub fn multiply(&mut self) -> Result<()> {
         let Scheme { context, keys, .. } = &self.scheme;
-        Ok(context.multiply_into(&mut self.out, &self.a, &self.b, keys, self.to, 1)?)
+        Ok(context.multiply_into(&mut self.out, &self.a, &self.b, 1, keys, self.to)?)
     }
 
     /// A rotation by one slot.
@@ -80,7 +80,7 @@ impl Side {
     pub fn rotate(&mut self) -> Result<()> {
         let Scheme { context, keys, .. } = &self.scheme;
         let element = galois_element_of_rotation(context.degree(), 1);
-        Ok(context.apply_galois_into(&mut self.out, &self.a, element, keys, 1)?)
+        Ok(context.apply_galois_into(&mut self.out, &self.a, element, keys)?)
     }
 
     /// A rescale.
@@ -88,7 +88,7 @@ impl Side {
     /// # Errors
     /// None that occur here.
     pub fn rescale(&mut self) -> Result<()> {
-        Ok(self.scheme.context.switch_ciphertext_into(&mut self.out, &self.a, self.to, 1)?)
+        Ok(self.scheme.context.switch_ciphertext_into(&mut self.out, &self.a, self.to)?)
     }
 
     /// A plain rescale: the last unit is divided away.
@@ -99,7 +99,7 @@ impl Side {
         let units = self.from.words();
         let last = units.factors().next_back().ok_or("a modulus without a unit")?;
         let to = self.from.without(Modulus::of_factor(last));
-        Ok(self.scheme.context.switch_ciphertext_into(&mut self.out, &self.a, to, 1)?)
+        Ok(self.scheme.context.switch_ciphertext_into(&mut self.out, &self.a, to)?)
     }
 }
 

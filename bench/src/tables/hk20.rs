@@ -50,8 +50,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let [multiply, rescale, encrypt, decrypt] = session.time(
             LOG_N,
             [
-                &mut || Ok(context.multiply_into(&mut product, &a, &b, &scheme.keys, top, 1)?),
-                &mut || Ok(context.switch_ciphertext_into(&mut lower, &a, scheme.below_top(1), 1)?),
+                &mut || Ok(context.multiply_into(&mut product, &a, &b, 1, &scheme.keys, top)?),
+                &mut || Ok(context.switch_ciphertext_into(&mut lower, &a, scheme.below_top(1))?),
                 &mut || scheme.encrypt(&message, top).map(drop),
                 &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
             ],

@@ -76,7 +76,7 @@ impl<'a> Evaluation<'a> {
         }
         let mut out = self.scheme.empty();
         let sum = sum.ok_or("a polynomial without coefficients")?;
-        context.switch_ciphertext_into(&mut out, &sum, rescaled(modulus)?, 1)?;
+        context.switch_ciphertext_into(&mut out, &sum, rescaled(modulus)?)?;
         Ok(out)
     }
 

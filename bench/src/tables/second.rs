@@ -36,10 +36,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         let (to, from) = (second.fresh(), key.modulus(second.fresh()));
         let a = wide.encrypt(&wide.message(from), from)?;
         let mut b = narrow.empty();
-        wide.context.transfer_into(&mut b, &a, &key, &narrow.context, to, 1)?;
+        wide.context.transfer_into(&mut b, &a, &key, &narrow.context, to)?;
         let element = galois_element_of_rotation(wide.context.degree(), 1);
         let rotate = |scheme: &Scheme, out: &mut Ciphertext, x: &Ciphertext| {
-            Ok(scheme.context.apply_galois_into(out, x, element, &scheme.keys, 1)?)
+            Ok(scheme.context.apply_galois_into(out, x, element, &scheme.keys)?)
         };
         let (mut rotated, mut narrowly, mut transferred) = (wide.empty(), narrow.empty(), narrow.empty());
         let [first, other, transfer] = session.time(
@@ -47,7 +47,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             [
                 &mut || rotate(&wide, &mut rotated, &a),
                 &mut || rotate(&narrow, &mut narrowly, &b),
-                &mut || Ok(wide.context.transfer_into(&mut transferred, &a, &key, &narrow.context, to, 1)?),
+                &mut || Ok(wide.context.transfer_into(&mut transferred, &a, &key, &narrow.context, to)?),
             ],
         )?;
 

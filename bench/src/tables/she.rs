@@ -184,27 +184,26 @@ impl Shape {
                 &mut || Ok(scheme.secret.decrypt(context, &a).map(drop)?),
                 &mut || Ok(decode(&scheme.secret.decrypt(context, &a)?)?),
                 &mut || Ok(context.tensor_into(o0, &a, &b)?),
-                &mut || Ok(context.switch_ciphertext_into(o3, &a, lower, 1)?),
+                &mut || Ok(context.switch_ciphertext_into(o3, &a, lower)?),
             ],
         )?;
         // What uses keys runs alone, as peers were timed: in turn, each finds its key evicted by those of the others.
         let [relinearise] =
-            session.time(log_n, [&mut || Ok(context.relinearise_into(o1, &tensor, keys, top, 1)?)])?;
+            session.time(log_n, [&mut || Ok(context.relinearise_into(o1, &tensor, keys, top)?)])?;
         let [multiply] =
-            session.time(log_n, [&mut || Ok(context.multiply_into(o2, &a, &b, keys, lower, 1)?)])?;
+            session.time(log_n, [&mut || Ok(context.multiply_into(o2, &a, &b, 1, keys, lower)?)])?;
         let [rotate] =
-            session.time(log_n, [&mut || Ok(context.apply_galois_into(o4, &a, element(1), keys, 1)?)])?;
+            session.time(log_n, [&mut || Ok(context.apply_galois_into(o4, &a, element(1), keys)?)])?;
         let [singles, hoisted] = session.time(
             log_n,
             [
                 &mut || {
-                    (1..=HOISTED)
-                        .try_for_each(|k| Ok(context.apply_galois_into(o6, &a, element(k), keys, 1)?))
+                    (1..=HOISTED).try_for_each(|k| Ok(context.apply_galois_into(o6, &a, element(k), keys)?))
                 },
                 &mut || {
                     let decomposed = context.hoist(&a)?;
                     for k in 1..=HOISTED {
-                        context.apply_galois_hoisted_into(o5, &a, &decomposed, element(k), keys, 1)?;
+                        context.apply_galois_hoisted_into(o5, &a, &decomposed, element(k), keys)?;
                     }
                     Ok(())
                 },

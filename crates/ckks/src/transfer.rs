@@ -75,7 +75,7 @@ impl Transfer {
         to: Modulus,
     ) -> Result<(), CkksError> {
         let (first, second) = (self.first.rlwe(), self.second.rlwe());
-        first.transfer_into(out.inner_mut(), a.inner(), &self.key, second, to, 1)?;
+        first.transfer_into(out.inner_mut(), a.inner(), &self.key, second, to)?;
         let scale = self.first.switched_scale(a.scale(), a.modulus(), self.key.modulus(to));
         out.set_meta(scale, a.slots(), a.bound());
         Ok(())

@@ -122,8 +122,7 @@ fn products_keep_to_the_theorem() {
         // E, the error of relinearisation: what it is here, and six standard deviations where it ends in another modulus.
         let before = exact.iter().map(|x| x / &q).collect::<Vec<_>>();
         let error = norm(&difference(&recombined(&s, &relinearised), &before));
-        let switch =
-            s.context.rlwe().key_switch_noise(a.modulus(), a.modulus(), 1).unwrap().log2_std().exp2();
+        let switch = s.context.rlwe().key_switch_noise(a.modulus(), a.modulus()).unwrap().log2_std().exp2();
         assert!(
             error <= left_out + 6.0 * switch + 1.0,
             "relinearised: {error}, {left_out} left out, {switch}"

@@ -166,7 +166,7 @@ fn overhead(parameters: &Parameters) -> f64 {
     // x y + x e_y + y e_x, with one and the same error in a square.
     let product = secret_key_encryption(SIGMA).scaled(1.0);
     let switched = parameters.largest_switching_noise();
-    let rounded = rounding(parameters.secret_weight(), 1, 2);
+    let rounded = rounding(parameters.secret_weight(), 2);
     // One rounding in the rescale and one in the rotation.
     let error = [product, switched, rounded, rounded].into_iter().fold(Noise::NONE, Noise::plus);
     error.log2_std() + 0.5 * (parameters.degree() as f64 / 2.0).log2()

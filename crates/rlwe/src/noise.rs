@@ -55,12 +55,12 @@ impl Noise {
 }
 
 /// The rounding error of a modulus switch of the parts `(c0, c1)` or `(c0, c1, c2)`: each part is off by a uniform number in
-/// `[-t/2, t/2)`; `c1`'s error is multiplied by a secret `s` of squared norm `weight`, `c2`'s by `s^2`, of expected squared norm `2 weight^2`
-/// (a coefficient of `s^2` is a sum over unordered pairs `s_i s_j`, each taken twice). Variance `t^2 (1 + weight + 2 weight^2) / 12`, the
+/// `[-1/2, 1/2)`; `c1`'s error is multiplied by a secret `s` of squared norm `weight`, `c2`'s by `s^2`, of expected squared norm `2 weight^2`
+/// (a coefficient of `s^2` is a sum over unordered pairs `s_i s_j`, each taken twice). Variance `(1 + weight + 2 weight^2) / 12`, the
 /// last term for three parts only.
-pub fn rounding(weight: f64, t: u64, parts: usize) -> Noise {
+pub fn rounding(weight: f64, parts: usize) -> Noise {
     let square = if parts > 2 { 2.0 * weight * weight } else { 0.0 };
-    Noise::from_std(((1.0 + weight + square) / 12.0).sqrt() * t as f64)
+    Noise::from_std(((1.0 + weight + square) / 12.0).sqrt())
 }
 
 /// Encryption under the secret key: the error itself, of standard deviation `sigma`.

@@ -224,12 +224,12 @@ impl Context {
         let modulus = a.modulus();
         out.reshape(self, 3, modulus, a.noise(), a.key());
         let [c0, c1, c2] = out.parts_mut() else { unreachable!("reshaped to three parts") };
-        self.tensor_parts([c0, c1, c2], a, b);
+        self.tensor_parts([c0, c1, c2], a, b, 1);
         Ok(())
     }
 
-    /// The tensor product of two checked ciphertexts of two parts; a square where they are one and the same.
-    fn tensor_parts(&self, [c0, c1, c2]: [&mut Poly; 3], a: &Ciphertext, b: &Ciphertext) {
+    /// `n` times the tensor product of two checked ciphertexts of two parts.
+    fn tensor_parts(&self, [c0, c1, c2]: [&mut Poly; 3], a: &Ciphertext, b: &Ciphertext, n: u64) {
         let modulus = a.modulus();
         let degree = self.degree();
         let square = std::ptr::eq(a, b);
@@ -237,18 +237,28 @@ impl Context {
             [c0.as_mut_slice(), c1.as_mut_slice(), c2.as_mut_slice()],
             degree,
             |k, [c0, c1, c2]| {
-                let elementwise = self.limb_ring(modulus, k).elementwise();
+                let ring = self.limb_ring(modulus, k);
+                let elementwise = ring.elementwise();
                 let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
-                if square {
+                let (b0, b1) = (b.part(0).limb(k), b.part(1).limb(k));
+                if n != 1 {
+                    // One factor is multiplied, while it is in the cache anyway.
+                    let mut scaled = self.scratch_limbs(2, Domain::Evaluation);
+                    let (n0, n1) = scaled.as_mut_slice().split_at_mut(degree);
+                    let n = ring.scalar(n % ring.modulus());
+                    elementwise.mul_scalar(n0, a0, &n);
+                    elementwise.mul_scalar(n1, a1, &n);
+                    elementwise.tensor(c0, c1, c2, n0, n1, b0, b1);
+                } else if square {
                     elementwise.square(c0, c1, c2, a0, a1);
                 } else {
-                    elementwise.tensor(c0, c1, c2, a0, a1, b.part(0).limb(k), b.part(1).limb(k));
+                    elementwise.tensor(c0, c1, c2, a0, a1, b0, b1);
                 }
             },
         );
     }
 
-    /// The product of `a` and `b`, relinearised and brought from modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch.
+    /// `n` times the product of `a` and `b`, relinearised and brought from modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch.
     /// `a` and `b` may be the same. The noise is set to that of the key switch; the caller adds that of the product.
     ///
     /// # Errors
@@ -258,9 +268,9 @@ impl Context {
         out: &mut Ciphertext,
         a: &Ciphertext,
         b: &Ciphertext,
+        n: u64,
         keys: &PreparedEvaluationKeys,
         to: Modulus,
-        t: u64,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply";
         self.check_pair(a, b, OPERATION)?;
@@ -271,8 +281,8 @@ impl Context {
         let from = a.modulus();
         let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
         let [c0, c1, c2] = &mut product;
-        self.tensor_parts([c0, c1, c2], a, b);
-        self.switch_into(out, &product[2], [Some(&product[0]), Some(&product[1])], key, from, to, t, a.key())
+        self.tensor_parts([c0, c1, c2], a, b, n);
+        self.switch_into(out, &product[2], [Some(&product[0]), Some(&product[1])], key, from, to, a.key())
     }
 
     /// Brings a ciphertext of three parts back to two, and from modulus `Q` to `to = Q'` (scaled by `Q'/Q`), in one modulus switch.
@@ -285,7 +295,6 @@ impl Context {
         a: &Ciphertext,
         keys: &PreparedEvaluationKeys,
         to: Modulus,
-        t: u64,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "relinearise";
         self.check_digest(a.parameters(), OPERATION)?;
@@ -295,7 +304,7 @@ impl Context {
         }
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
-        self.switch_into(out, a.part(2), [Some(a.part(0)), Some(a.part(1))], key, from, to, t, a.key())?;
+        self.switch_into(out, a.part(2), [Some(a.part(0)), Some(a.part(1))], key, from, to, a.key())?;
         let scaled = a.noise().scaled(self.parameters().log2(to) - self.parameters().log2(from));
         out.set_noise(out.noise().plus(scaled));
         Ok(())
@@ -310,13 +319,12 @@ impl Context {
         key: &PreparedSwitchingKey,
         from: Modulus,
         to: Modulus,
-        t: u64,
         fingerprint: crate::Fingerprint,
     ) -> Result<(), RlweError> {
         let decomposed = self.decompose(c, from)?;
-        out.reshape(self, 2, to, self.key_switch_noise(from, to, t)?, fingerprint);
+        out.reshape(self, 2, to, self.key_switch_noise(from, to)?, fingerprint);
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let destination = Destination { t, ..Destination::new(to) };
+        let destination = Destination::new(to);
         self.switch_keys_into([out0, out1], &decomposed, key, added, &destination)
     }
 
@@ -330,7 +338,6 @@ impl Context {
         a: &Ciphertext,
         element: usize,
         keys: &PreparedEvaluationKeys,
-        t: u64,
     ) -> Result<(), RlweError> {
         if element == 1 {
             out.copy_from(a);
@@ -338,7 +345,7 @@ impl Context {
         }
         self.check_two_parts(a, "rotate")?;
         let decomposed = self.decompose(a.part(1), a.modulus())?;
-        self.apply_galois_hoisted_into(out, a, &decomposed, element, keys, t)
+        self.apply_galois_hoisted_into(out, a, &decomposed, element, keys)
     }
 
     /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`].
@@ -361,7 +368,6 @@ impl Context {
         hoisted: &Decomposed<'_>,
         element: usize,
         keys: &PreparedEvaluationKeys,
-        t: u64,
     ) -> Result<(), RlweError> {
         self.check_two_parts(a, "rotate")?;
         self.check_key(a, keys, "rotate")?;
@@ -375,34 +381,33 @@ impl Context {
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
         let key = keys.galois(element)?;
-        let noise = self.key_switch_noise_with(modulus, hoisted.gadget(), modulus, t)?;
+        let noise = self.key_switch_noise_with(modulus, hoisted.gadget(), modulus)?;
         out.reshape(self, 2, modulus, a.noise().plus(noise), a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let destination = Destination { t, automorphism: Some(&automorphism), ..Destination::new(modulus) };
+        let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(modulus) };
         self.switch_keys_into([out0, out1], hoisted, key, [Some(a.part(0)), None], &destination)
     }
 
     /// Brings a ciphertext from modulus `Q` to `to = Q'`, scaling message and noise by `Q'/Q`.
     ///
     /// # Errors
-    /// When `t` shares a factor with what is divided away.
+    /// When it was made with other parameters, or `to` is not a divisor of `PQ_max` or 1.
     pub fn switch_ciphertext_into(
         &self,
         out: &mut Ciphertext,
         a: &Ciphertext,
         to: Modulus,
-        t: u64,
     ) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), "switch modulus")?;
         let from = a.modulus();
         let parameters = self.parameters();
         let mut noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
         if !from.divides(to) {
-            noise = noise.plus(noise::rounding(parameters.secret_weight(), t, a.parts().len()));
+            noise = noise.plus(noise::rounding(parameters.secret_weight(), a.parts().len()));
         }
         out.reshape(self, a.parts().len(), to, noise, a.key());
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
-            self.switch_modulus(out, part, from, to, t)?;
+            self.switch_modulus(out, part, from, to, 1)?;
         }
         Ok(())
     }

@@ -162,7 +162,6 @@ impl Context {
         key: &PreparedTransferKey,
         second: &Context,
         to: Modulus,
-        t: u64,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "transfer to the second key";
         self.check_two_parts(a, OPERATION)?;
@@ -174,10 +173,10 @@ impl Context {
         let (from, destination) = (a.modulus(), key.modulus(to));
         let decomposed = self.decompose(a.part(1), from)?;
         let scaled = a.noise().scaled(self.parameters().log2(destination) - self.parameters().log2(from));
-        let noise = scaled.plus(self.key_switch_noise(from, destination, t)?);
+        let noise = scaled.plus(self.key_switch_noise(from, destination)?);
         out.reshape(second, 2, to, noise, key.to());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let destination = Destination { t, ..Destination::new(destination) };
+        let destination = Destination::new(destination);
         self.switch_keys_into([out0, out1], &decomposed, key.key(), [Some(a.part(0)), None], &destination)
     }
 }

@@ -4,6 +4,10 @@
 //! `(R x - delta)/S`, where `delta = R x mod S` and `delta = 0 mod t`. It is the rescale of CKKS, the rational rescale of
 //! GRAFT (Def. 3.1; its Algorithms 5 and 6), the ModDown of key switching (HK20), and the modulus switching of BGV (`t` the plaintext modulus).
 //!
+//! **`t` costs nothing.** `delta = t (t^{-1} R x mod S)` for the centred remainder: a factor on the way into base conversion and one on the way out (the constant
+//! folding of MG23 3.3). So BGV's modulus switch is the other one between a division and a multiplication by `t`: who keeps ciphertexts divided by `t`, as
+//! `crates/bgv` does, needs only `t = 1`.
+//!
 //! **Powers of two.** `S` and `Q'` share no prime but 2. With `Q = 2^b ..`, `Q' = 2^b' ..` and `b' < b`, `S = 2^(b-b') S~` has no inverse modulo
 //! `2^b'`. The limb at [`Modulus::TWO`] is then computed modulo `2^b`, where `R x - delta` is known from `x mod 2^b`: shifted right by `b - b'` bits, and times
 //! `S~^{-1}`. `S` has one limb modulo `2^(b-b')` like any other.
@@ -16,12 +20,11 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use hippocrene_ring::{
     Domain, Poly, ResidueRing,
-    arith::{add_mod, inv_mod, mul_mod},
+    arith::{inv_mod, mul_mod},
     automorphism::Automorphism,
     convert::BaseConverter,
     elementwise::Scalar,
     ntt::InverseFactor,
-    scratch::Scratch,
 };
 
 use crate::{Context, Modulus, RlweError, context::LimbRefs};
@@ -37,18 +40,14 @@ const GROUP_WORDS: usize = 1 << 22;
 pub(crate) struct SwitchPlan {
     from: Modulus,
     to: Modulus,
-    /// What `delta` is wanted modulo: `Q'`, but with the larger power of two of `Q` and `Q'` if `Q'` has one.
-    work: Modulus,
     /// `S`, which is divided away.
     pub(crate) dropped: Modulus,
-    /// From the limbs of `S` to those of `work`, times the factors of the targets (and to `t`, last, when it is not 1).
+    /// From the limbs of `S` to those of `Q'` (with the larger power of two of `Q` and `Q'`, if `Q'` has one), times the factors of the targets.
     converter: BaseConverter,
-    /// For each limb of `S`, modulo `s`: `R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
+    /// For each limb of `S`, modulo `s`: `t^{-1} R (S/s)^{-1} mod s`, for the last pass of an inverse transform and on its own.
     pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
     /// For each limb of the result.
     targets: Vec<Target>,
-    /// `t` and `-S^{-1} mod t`.
-    exact: Option<(u64, u64)>,
 }
 
 /// The constants of one limb of the result.
@@ -58,8 +57,6 @@ struct Target {
     combination: Combination,
     /// By what `delta` is multiplied when it is converted, modulo the limb.
     factor: u64,
-    /// `S` times that.
-    dropped: u64,
 }
 
 /// How a limb comes from `x` and the `delta` that the converter gives (times the factor). With `u = S~^{-1}`: `S~` is `S` without its power of two at
@@ -103,8 +100,7 @@ impl Target {
             (true, false, None) => (Combination::Sum(raise, negative), 1),
             (false, false, _) => (Combination::Delta(negative), 1),
         };
-        let dropped = mul_mod(parameters.residue(dropped, q), factor, q);
-        Target { position, combination, factor, dropped }
+        Target { position, combination, factor }
     }
 }
 
@@ -112,41 +108,27 @@ impl SwitchPlan {
     fn new(context: &Context, from: Modulus, to: Modulus, t: u64) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let (dropped, added) = (from.without(to), to.without(from));
-        let exact = match t {
-            1 => None,
-            _ => match inv_mod(parameters.residue(dropped, t), t) {
-                Some(s) => Some((t, (t - s) % t)),
-                None => {
-                    return Err(RlweError::Parameters {
-                        what: format!(
-                            "the plaintext modulus {t} shares a factor with the modulus to be dropped"
-                        ),
-                    });
-                }
-            },
-        };
         let work = match to.two() {
             0 => to,
             _ => to.lcm(Modulus::of_sprout(0, from.two())),
         };
         let targets: Vec<Target> =
             work.factors().map(|position| Target::new(context, from, to, work, position)).collect();
-        let factors = targets.iter().map(|target| target.factor);
-        let mut wanted: Vec<(u64, u64)> = parameters.limb_moduli(work).into_iter().zip(factors).collect();
-        if t > 1 {
-            wanted.push((t, 1));
-        }
+        let scaled = |(q, target): (u64, &Target)| (q, mul_mod(t % q, target.factor, q));
+        let wanted: Vec<(u64, u64)> =
+            parameters.limb_moduli(work).into_iter().zip(&targets).map(scaled).collect();
         let converter = BaseConverter::scaled(&parameters.limb_moduli(dropped), &wanted, context.kernel());
-        let inputs = context
-            .rings(dropped)
-            .enumerate()
-            .map(|(k, ring)| {
-                let q = ring.modulus();
-                let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
-                (ring.ntt().inverse_factor(factor), ring.scalar(factor))
-            })
-            .collect();
-        Ok(SwitchPlan { from, to, work, dropped, inputs, targets, exact, converter })
+        let input = |(k, ring): (usize, &ResidueRing)| {
+            let q = ring.modulus();
+            let inverse = inv_mod(t % q, q).ok_or_else(|| RlweError::Parameters {
+                what: format!("the plaintext modulus {t} shares a factor with the modulus to be dropped"),
+            })?;
+            let factor = mul_mod(converter.input_factor(k), parameters.residue(added, q), q);
+            let factor = mul_mod(factor, inverse, q);
+            Ok((ring.ntt().inverse_factor(factor), ring.scalar(factor)))
+        };
+        let inputs = context.rings(dropped).enumerate().map(input).collect::<Result<_, RlweError>>()?;
+        Ok(SwitchPlan { from, to, dropped, inputs, targets, converter })
     }
 }
 
@@ -154,7 +136,7 @@ impl Context {
     /// `out = round_t((Q'/Q) x)` for `x` modulo `from = Q` and `out` modulo `to = Q'`, any two divisors of `PQ_max`, in the domain of `x`. `out`
     /// gets the limbs of `to`, whatever it had.
     ///
-    /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient (`(t + 1)/2` for even `t`), and
+    /// The result differs from `(Q'/Q) x` by at most `t/2` in every coefficient, and
     /// `R x - S out = 0 mod t`. Where the remainder is within a fraction `2^-45` of one half, either neighbour may come out.
     ///
     /// # Errors
@@ -316,26 +298,13 @@ pub(crate) struct Remainder<'a> {
     context: &'a Context,
     plan: &'a SwitchPlan,
     limbs: LimbRefs<'a>,
-    /// For `t` other than 1: `t`, and the `v` modulo `t` for which `delta + S v = 0 mod t`.
-    multiple: Option<(u64, Scratch<'a>)>,
 }
 
 impl<'a> Remainder<'a> {
-    /// From the residues of `R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients.
+    /// From the residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients.
     pub(crate) fn new(context: &'a Context, plan: &'a SwitchPlan, limbs: &'a Poly) -> Self {
         let limbs: LimbRefs = limbs.limbs().collect();
-        let multiple = plan.exact.map(|(t, factor)| {
-            let mut v = context.scratch_limbs(1, Domain::Coefficient);
-            match plan.dropped.is_one() {
-                true => v.clear(),
-                false => {
-                    plan.converter.convert_exact_into(&mut [(plan.targets.len(), v.limb_mut(0))], &limbs)
-                }
-            }
-            v.limb_mut(0).iter_mut().for_each(|x| *x = mul_mod(*x % t, factor, t));
-            (t, v)
-        });
-        Remainder { context, plan, limbs, multiple }
+        Remainder { context, plan, limbs }
     }
 
     /// `delta` modulo the limbs of the result from the `first` on, as many as `out` has limbs, as coefficients, lazily reduced. Where `S` is 1
@@ -348,20 +317,5 @@ impl<'a> Remainder<'a> {
         let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
             (first..).zip(out.chunks_exact_mut(degree)).collect();
         self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
-        if let Some((t, v)) = &self.multiple {
-            for (k, delta) in outputs {
-                let q = self.context.limb_ring(self.plan.work, k).modulus();
-                make_divisible(delta, q, self.plan.targets[k].dropped, *t, v.limb(0));
-            }
-        }
-    }
-}
-
-/// Adds to `delta` modulo `q` the multiple `S v` of least absolute value that makes it 0 modulo `t`: `v` in `[0, t)` stands for its
-/// representative in `(-t/2, t/2]`.
-fn make_divisible(delta: &mut [u64], q: u64, s: u64, t: u64, v: &[u64]) {
-    for (x, &v) in delta.iter_mut().zip(v) {
-        let v = if v > t / 2 { q - (t - v) % q } else { v % q };
-        *x = add_mod(*x % q, mul_mod(v % q, s, q), q);
     }
 }

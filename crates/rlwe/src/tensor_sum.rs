@@ -136,7 +136,6 @@ impl TensorSum<'_> {
         out: &mut Ciphertext,
         keys: &PreparedEvaluationKeys,
         to: Modulus,
-        t: u64,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "relinearise";
         if self.is_zero {
@@ -147,7 +146,7 @@ impl TensorSum<'_> {
         }
         let key = keys.relinearisation(OPERATION)?;
         let [c0, c1, c2] = &self.parts;
-        self.context.switch_into(out, c2, [Some(c0), Some(c1)], key, self.modulus, to, t, self.key)
+        self.context.switch_into(out, c2, [Some(c0), Some(c1)], key, self.modulus, to, self.key)
     }
 
     /// The sum as a ciphertext of three parts.

@@ -42,7 +42,7 @@ fn both_decompositions_give_the_same_bits() {
 
                 let out = setup.switch(&c, modulus, gadget, [None, None], &destination);
                 let measured = log2_std(&setup.error(&c, modulus, &out));
-                let stated = context.key_switch_noise_with(modulus, gadget, modulus, 1).unwrap().log2_std();
+                let stated = context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
                 assert!((measured - stated).abs() < 1.5f64.log2(), "{gadget:?} at {modulus:?}: 2^{measured}");
             }
         }
@@ -63,7 +63,7 @@ fn ranges_of_coefficients_make_whole_limbs() {
     }
 }
 
-/// To smaller moduli and larger ones, exactly modulo `t`, in all combinations of domains, through an automorphism and hoisted.
+/// To smaller moduli and larger ones, in all combinations of domains, through an automorphism and hoisted.
 #[test]
 fn every_destination_is_reached() {
     for setup in Setup::all() {
@@ -82,19 +82,18 @@ fn every_destination_is_reached() {
                 let smaller = Modulus::of_range(0..1).lcm(Modulus::of_sprout(top.odd() & 2, top.two() / 2));
                 for to in [modulus, smaller, modulus.lcm(gadget.specials()), top] {
                     for choice in 0..16usize {
-                        let t = [1, 65537][choice.count_ones() as usize % 2];
                         let pick = |bit: u32, poly: &Poly| match choice >> bit & 1 {
                             0 => poly.clone(),
                             _ => in_coefficients(poly),
                         };
                         let (c, x, y) = (pick(0, &c), pick(1, &x), pick(2, &y));
                         let domain = [Domain::Evaluation, Domain::Coefficient][choice >> 3];
-                        let automorphism = (t > 1).then_some(&*automorphism);
-                        let destination = Destination { modulus: to, t, domain, automorphism };
+                        let automorphism = (choice.count_ones() % 2 == 1).then_some(&*automorphism);
+                        let destination = Destination { modulus: to, domain, automorphism };
                         let added = [Some(&x), Some(&y)];
                         let expected = setup.switch(&c, modulus, single, added, &destination);
                         let out = setup.switch(&c, modulus, gadget, added, &destination);
-                        assert_eq!(out, expected, "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}, {t}");
+                        assert_eq!(out, expected, "{gadget:?} from {modulus:?} to {to:?}, {choice:04b}");
 
                         let decomposed = context.decompose_hoisted_with(&c, modulus, gadget).unwrap();
                         // Without room for the key, the single decomposition stands in.
@@ -106,7 +105,7 @@ fn every_destination_is_reached() {
                             context
                                 .switch_keys_into([out0, out1], &decomposed, key, added, &destination)
                                 .unwrap();
-                            assert_eq!(out, expected, "{gadget:?} hoisted, {choice:04b}, {t}");
+                            assert_eq!(out, expected, "{gadget:?} hoisted, {choice:04b}");
                         }
                         context.set_key_memory(ENOUGH);
                     }

@@ -119,8 +119,8 @@ fn rotations_at_every_kind_of_modulus() {
                 for element in [galois_element_of_rotation(degree, 1), galois_element_of_conjugation(degree)]
                 {
                     let (mut out, mut again) = (Ciphertext::empty(&context), Ciphertext::empty(&context));
-                    context.apply_galois_into(&mut out, &a, element, &keys, 1).unwrap();
-                    context.apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys, 1).unwrap();
+                    context.apply_galois_into(&mut out, &a, element, &keys).unwrap();
+                    context.apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys).unwrap();
                     assert_eq!(out, again);
                     let expected = substitute(&context, &x, element);
                     check(
@@ -158,7 +158,7 @@ fn rotations_rescaled_rationally() {
                 let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(to) };
                 context.switch_keys_into([c0, c1], &decomposed, key, added, &destination).unwrap();
                 let noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));
-                let noise = noise.plus(context.key_switch_noise(from, to, 1).unwrap());
+                let noise = noise.plus(context.key_switch_noise(from, to).unwrap());
                 let out = Ciphertext::from_parts(&context, parts.into(), to, noise, a.key()).unwrap();
                 let (q, q_new) = (number(&context, from), number(&context, to));
                 let expected: Vec<BigInt> = x.iter().map(|x| (x * &q_new + (&q >> 1u32)) / &q).collect();
@@ -193,7 +193,7 @@ fn products_relinearised_and_rescaled_rationally() {
             }
             for to in all.iter().copied().skip(n % 3).step_by(3) {
                 let mut out = Ciphertext::empty(&context);
-                context.multiply_into(&mut out, &a, &b, &keys, to, 1).unwrap();
+                context.multiply_into(&mut out, &a, &b, 1, &keys, to).unwrap();
                 out.set_noise(out.noise().plus(noise.scaled(parameters.log2(to) - parameters.log2(from))));
                 let (q, q_new) = (number(&context, from), number(&context, to));
                 let expected: Vec<BigInt> =
@@ -231,7 +231,7 @@ fn agrees_with_the_paper() {
             let expected = secret.decrypt(&context, &three).unwrap();
             let expected = coefficients(&context, &expected, modulus);
             let mut ours = Ciphertext::empty(&context);
-            context.relinearise_into(&mut ours, &three, &prepared, modulus, 1).unwrap();
+            context.relinearise_into(&mut ours, &three, &prepared, modulus).unwrap();
             check(&context, &secret, &ours, &expected, &format_args!("ours, sprout {i}"));
 
             // 1: the modulus of whole blocks.
@@ -269,7 +269,7 @@ fn agrees_with_the_paper() {
             let digits = blocks.iter().map(|(_, block)| parameters.log2(*block));
             let product = noise::inner_product(context.degree(), SIGMA, digits);
             let product = product.scaled(parameters.log2(modulus) - parameters.log2(extended));
-            let paper = of(parts.collect(), product.plus(noise::rounding(parameters.secret_weight(), 1, 2)));
+            let paper = of(parts.collect(), product.plus(noise::rounding(parameters.secret_weight(), 2)));
             check(&context, &secret, &paper, &expected, &format_args!("the paper, sprout {i}"));
         }
     }
@@ -292,11 +292,11 @@ fn any_number_of_threads_gives_the_same_bits() {
             let results = [0, 1].map(|i| {
                 let context = &all[i];
                 let mut outs = [0; 4].map(|_| Ciphertext::empty(context));
-                context.multiply_into(&mut outs[0], &a, &a, &keys, *to, 1).unwrap();
-                context.apply_galois_into(&mut outs[1], &a, element, &keys, 1).unwrap();
+                context.multiply_into(&mut outs[0], &a, &a, 1, &keys, *to).unwrap();
+                context.apply_galois_into(&mut outs[1], &a, element, &keys).unwrap();
                 let hoisted = context.hoist(&a).unwrap();
-                context.apply_galois_hoisted_into(&mut outs[2], &a, &hoisted, element, &keys, 1).unwrap();
-                context.switch_ciphertext_into(&mut outs[3], &a, *to, 1).unwrap();
+                context.apply_galois_hoisted_into(&mut outs[2], &a, &hoisted, element, &keys).unwrap();
+                context.switch_ciphertext_into(&mut outs[3], &a, *to).unwrap();
                 outs
             });
             assert_eq!(results[0], results[1]);

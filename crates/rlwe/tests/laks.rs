@@ -16,7 +16,7 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
     for setup in Setup::all() {
         let (context, parameters) = (&setup.context, setup.context.parameters());
         let limit = parameters.largest_switching_noise();
-        let limit = limit.plus(rounding(parameters.secret_weight(), 1, 2)).log2_std();
+        let limit = limit.plus(rounding(parameters.secret_weight(), 2)).log2_std();
         let mut largest = 1;
         for modulus in setup.moduli() {
             let c = setup.uniform(modulus, 5);
@@ -29,8 +29,7 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
                 let destination = Destination::new(modulus);
                 let out = setup.switch(&c, modulus, gadget, [None, None], &destination);
                 let measured = log2_std(&setup.error(&c, modulus, &out));
-                let estimated =
-                    context.key_switch_noise_with(modulus, gadget, modulus, 1).unwrap().log2_std();
+                let estimated = context.key_switch_noise_with(modulus, gadget, modulus).unwrap().log2_std();
                 assert!(
                     (measured - estimated).abs() < 1.5f64.log2(),
                     "{gadget:?} at {modulus:?}: measured 2^{measured:.2}, estimated 2^{estimated:.2}"

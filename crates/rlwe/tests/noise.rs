@@ -100,7 +100,7 @@ fn encryption_and_linear_operations() {
             .unwrap()
             .expand(&context);
         let mut out = Ciphertext::empty(&context);
-        context.switch_ciphertext_into(&mut out, &c, Modulus::of_range(0..1), 1).unwrap();
+        context.switch_ciphertext_into(&mut out, &c, Modulus::of_range(0..1)).unwrap();
         check(&context, &secret, &out, &multiple.iter().map(|x| x / q).collect::<Vec<_>>(), "switch modulus");
     }
 }
@@ -123,9 +123,9 @@ fn rotations_at_every_gadget_rank_and_modulus() {
                 galois_element_of_conjugation(context.degree()),
             ] {
                 let mut out = Ciphertext::empty(&context);
-                context.apply_galois_into(&mut out, &a, element, &keys, 1).unwrap();
+                context.apply_galois_into(&mut out, &a, element, &keys).unwrap();
                 let mut again = Ciphertext::empty(&context);
-                context.apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys, 1).unwrap();
+                context.apply_galois_hoisted_into(&mut again, &a, &hoisted, element, &keys).unwrap();
                 assert_eq!(out, again);
                 let expected = substitute(&context, &x, element);
                 check(
@@ -162,7 +162,7 @@ fn key_switches_with_any_secret_and_any_primes() {
             let x = message(&context, 20, 5);
             let a = key.encrypt(&context, &encoded(&context, &x, modulus), modulus).unwrap().expand(&context);
             let mut out = Ciphertext::empty(&context);
-            context.apply_galois_into(&mut out, &a, element, &keys, 1).unwrap();
+            context.apply_galois_into(&mut out, &a, element, &keys).unwrap();
             let expected = substitute(&context, &x, element);
             check(&context, &key, &out, &expected, &format!("{units:?} {specials:?} {secret} {limbs}"));
         }
@@ -181,7 +181,7 @@ fn modulus_switch_of_a_product() {
         let mut product = Ciphertext::empty(&context);
         context.tensor_into(&mut product, &encrypt(), &encrypt()).unwrap();
         let mut out = Ciphertext::empty(&context);
-        context.switch_ciphertext_into(&mut out, &product, low, 1).unwrap();
+        context.switch_ciphertext_into(&mut out, &product, low).unwrap();
         check(&context, &key, &out, &zero, "switch modulus, three parts");
     }
 }
@@ -225,17 +225,17 @@ fn products_relinearised_and_rescaled_in_one_switch() {
 
     let smaller = Modulus::of_range(0..3);
     let mut out = Ciphertext::empty(&context);
-    context.relinearise_into(&mut out, &tensor, &keys, top, 1).unwrap();
+    context.relinearise_into(&mut out, &tensor, &keys, top).unwrap();
     check(&context, &secret, &out, &product, "relinearise");
-    context.multiply_into(&mut out, &a, &b, &keys, smaller, 1).unwrap();
+    context.multiply_into(&mut out, &a, &b, 1, &keys, smaller).unwrap();
     let switch: Noise = out.noise();
     out.set_noise(switch.plus(at(smaller)));
     check(&context, &secret, &out, &y, "multiply");
 
     // A square is the product with itself.
     let mut square = Ciphertext::empty(&context);
-    context.multiply_into(&mut square, &b, &b, &keys, smaller, 1).unwrap();
-    context.multiply_into(&mut out, &b, &b.clone(), &keys, smaller, 1).unwrap();
+    context.multiply_into(&mut square, &b, &b, 1, &keys, smaller).unwrap();
+    context.multiply_into(&mut out, &b, &b.clone(), 1, &keys, smaller).unwrap();
     assert_eq!(square, out);
 }
 
@@ -253,12 +253,12 @@ fn what_does_not_fit_is_named() {
     assert!(secret.decrypt(&context, &b).unwrap_err().to_string().contains("decrypt: encrypted under key"));
     let mut out = Ciphertext::empty(&context);
     let element = galois_element_of_rotation(context.degree(), 8);
-    let error = message(context.apply_galois_into(&mut out, &a, element, &keys, 1));
+    let error = message(context.apply_galois_into(&mut out, &a, element, &keys));
     assert!(error.contains("rotation by 8 needs a key") && error.contains("rotation by 2"), "{error}");
     context.tensor_into(&mut out, &a, &a).unwrap();
     assert!(message(context.tensor_into(&mut b, &out, &out)).contains("relinearise it first"));
     let empty = EvaluationKeys::empty(&context, secret.fingerprint()).prepare(&context).unwrap();
-    assert!(message(context.relinearise_into(&mut b, &out, &empty, top, 1)).contains("relinearisation key"));
+    assert!(message(context.relinearise_into(&mut b, &out, &empty, top)).contains("relinearisation key"));
     let mut low = Ciphertext::empty(&context);
     context.reduce_modulus_into(&mut low, &a, Modulus::of_range(0..1)).unwrap();
     assert!(message(context.add_assign(&mut low, &a)).contains("40.0 and 120.0 bits"));
@@ -266,7 +266,7 @@ fn what_does_not_fit_is_named() {
     // A decomposition of one ciphertext does not rotate another.
     let (element, c) = (galois_element_of_rotation(context.degree(), 1), a.clone());
     let hoisted = context.hoist(&a).unwrap();
-    let refused = message(context.apply_galois_hoisted_into(&mut low, &c, &hoisted, element, &keys, 1));
+    let refused = message(context.apply_galois_hoisted_into(&mut low, &c, &hoisted, element, &keys));
     assert!(refused.contains("of another ciphertext"), "{refused}");
 }
 
@@ -287,7 +287,7 @@ fn things_of_other_parameters_are_errors_not_panics() {
     assert!(context.sub_plain_assign(&mut foreign, &m).is_err());
     assert!(context.mul_plain_assign(&mut foreign, &m).is_err());
     assert!(context.reduce_modulus_into(&mut out, &foreign, two).is_err());
-    assert!(context.switch_ciphertext_into(&mut out, &foreign, two, 1).is_err());
+    assert!(context.switch_ciphertext_into(&mut out, &foreign, two).is_err());
     assert!(context.tensor_into(&mut out, &foreign, &foreign).is_err());
     assert!(context.hoist(&foreign).is_err());
     assert!(secret.decrypt(&context, &foreign).is_err());

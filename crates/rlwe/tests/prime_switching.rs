@@ -56,7 +56,7 @@ fn swaps_are_one_division() {
                 let out = setup.switch(&c, from, gadget, [None, None], &destination);
                 let dropped = parameters.log2(from.without(to));
                 let measured = log2_std(&setup.scaled_error(&c, from, to, &out)) - dropped;
-                let stated = context.key_switch_noise_with(from, gadget, to, 1).unwrap().log2_std();
+                let stated = context.key_switch_noise_with(from, gadget, to).unwrap().log2_std();
                 assert!(
                     (measured - stated).abs() < 1.5f64.log2(),
                     "{gadget:?}: 2^{measured}, stated 2^{stated}"

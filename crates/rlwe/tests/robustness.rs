@@ -58,12 +58,11 @@ fn what_is_foreign_is_refused() {
     let stranger = SecretKey::generate(context).unwrap();
     let fresh = stranger.encrypt(context, &c, modulus).unwrap().expand(context);
     let mut rotated = Ciphertext::empty(context);
-    let error = context.apply_galois_into(&mut rotated, &fresh, *element, keys, 1).unwrap_err();
+    let error = context.apply_galois_into(&mut rotated, &fresh, *element, keys).unwrap_err();
     assert!(matches!(error, RlweError::KeyMismatch { operation: "rotate", .. }), "{error}");
     let own = secret.encrypt(context, &c, modulus).unwrap().expand(context);
     let hoisted = context.hoist(&fresh).unwrap();
-    let error =
-        context.apply_galois_hoisted_into(&mut rotated, &own, &hoisted, *element, keys, 1).unwrap_err();
+    let error = context.apply_galois_hoisted_into(&mut rotated, &own, &hoisted, *element, keys).unwrap_err();
     assert!(matches!(error, RlweError::Decomposed { .. }), "{error}");
 
     let elsewhere = context.parameters().gadget(Modulus::of_range(0..1), 2).unwrap();
@@ -71,7 +70,7 @@ fn what_is_foreign_is_refused() {
     for gadget in [elsewhere, foreign] {
         is_modulus(context.decompose_with(&c, modulus, gadget));
         is_modulus(context.decompose_hoisted_with(&c, modulus, gadget));
-        is_modulus(context.key_switch_noise_with(modulus, gadget, modulus, 1));
+        is_modulus(context.key_switch_noise_with(modulus, gadget, modulus));
     }
 }
 
@@ -86,25 +85,23 @@ fn nothing_and_zero() {
     is_modulus(context.decompose_hoisted(&none, Modulus::ONE));
     is_modulus(context.decompose(&Poly::zero(512, 4, Domain::Evaluation), modulus));
     is_modulus(context.gadget(Modulus::ONE));
-    is_modulus(context.key_switch_noise(Modulus::ONE, modulus, 1));
+    is_modulus(context.key_switch_noise(Modulus::ONE, modulus));
 
     let zero = context.zero(modulus, Domain::Evaluation);
     let key = setup.keys.galois(setup.element).unwrap();
     let decomposed = context.decompose(&zero, modulus).unwrap();
     let mut out = [Poly::zero(1024, 0, Domain::Coefficient), Poly::zero(1024, 9, Domain::Evaluation)];
-    let mut switch = |added: Option<&Poly>, to: Modulus, t: u64| {
+    let mut switch = |added: Option<&Poly>, to: Modulus| {
         let [out0, out1] = &mut out;
-        let destination = Destination { t, ..Destination::new(to) };
-        context.switch_keys_into([out0, out1], &decomposed, key, [added, None], &destination)
+        context.switch_keys_into([out0, out1], &decomposed, key, [added, None], &Destination::new(to))
     };
-    is_modulus(switch(Some(&none), modulus, 1));
-    is_modulus(switch(None, Modulus::ONE, 1));
-    is_modulus(switch(None, Modulus::of_factor(100), 1));
-    is_modulus(switch(None, Modulus::of_sprout(1, 0), 1));
-    assert!(matches!(switch(None, modulus, 0), Err(RlweError::Parameters { .. })));
+    is_modulus(switch(Some(&none), modulus));
+    is_modulus(switch(None, Modulus::ONE));
+    is_modulus(switch(None, Modulus::of_factor(100)));
+    is_modulus(switch(None, Modulus::of_sprout(1, 0)));
 
     let x = setup.uniform(modulus, 2);
-    switch(Some(&x), modulus, 1).unwrap();
+    switch(Some(&x), modulus).unwrap();
     assert_eq!(out, [x, zero.clone()], "whatever limbs and domain the results had");
     let mut wrong = [0, 1].map(|_| Poly::zero(512, 4, Domain::Evaluation));
     let [wrong0, wrong1] = &mut wrong;

@@ -56,7 +56,7 @@ impl Setup {
 
     fn transfer(&self, a: &Ciphertext, to: Modulus) -> Ciphertext {
         let mut out = Ciphertext::empty(&self.second);
-        self.first.transfer_into(&mut out, a, &self.key, &self.second, to, 1).unwrap();
+        self.first.transfer_into(&mut out, a, &self.key, &self.second, to).unwrap();
         out
     }
 
@@ -169,7 +169,7 @@ fn the_second_set_computes() {
         let a = setup.transfer(&reduced, top);
         setup.check(&a, &x);
         let mut rotated = Ciphertext::empty(second);
-        second.apply_galois_into(&mut rotated, &a, element, &keys, 1).unwrap();
+        second.apply_galois_into(&mut rotated, &a, element, &keys).unwrap();
         let automorphism = Automorphism::new(second.degree(), element).unwrap();
         setup.check(&rotated, &rotate(&automorphism, &x));
     }
@@ -200,7 +200,7 @@ fn switching_down_at_once_reduces_the_fresh_error() {
         let fresh = public.encrypt(first, &encoded, wide).unwrap();
         let out = setup.transfer(&fresh, top);
         setup.check(&out, &small);
-        let rounding = noise::rounding(first.parameters().secret_weight(), 1, 2);
+        let rounding = noise::rounding(first.parameters().secret_weight(), 2);
         assert!(out.noise().log2_std() < rounding.log2_std() + 0.5);
         assert!(fresh.noise().log2_std() > out.noise().log2_std() + 3.0);
     }
@@ -229,31 +229,31 @@ fn what_does_not_belong_together_is_refused() {
         Err(RlweError::ParameterMismatch { operation: "prepare a transfer key", .. })
     ));
     let foreign = foreign.prepare(first, second).unwrap();
-    let error = first.transfer_into(&mut out, &fresh, &foreign, second, top, 1).unwrap_err();
+    let error = first.transfer_into(&mut out, &fresh, &foreign, second, top).unwrap_err();
     assert!(
         matches!(error, RlweError::KeyMismatch { operation: "transfer to the second key", .. }),
         "{error}"
     );
     let arrived = setup.transfer(&fresh, top);
     assert!(matches!(
-        first.transfer_into(&mut out, &arrived, key, second, top, 1),
+        first.transfer_into(&mut out, &arrived, key, second, top),
         Err(RlweError::ParameterMismatch { .. })
     ));
     assert!(matches!(
-        first.transfer_into(&mut out, &fresh, key, first, top, 1),
+        first.transfer_into(&mut out, &fresh, key, first, top),
         Err(RlweError::ParameterMismatch { .. })
     ));
     assert!(from.decrypt(first, &arrived).is_err() && to.decrypt(second, &fresh).is_err());
 
     // A modulus with a special or beyond the second set; a ciphertext of three parts.
     for bad in [second.parameters().full(), first.parameters().top(), Modulus::ONE] {
-        let error = first.transfer_into(&mut out, &fresh, key, second, bad, 1).unwrap_err();
+        let error = first.transfer_into(&mut out, &fresh, key, second, bad).unwrap_err();
         assert!(matches!(error, RlweError::Modulus { .. }), "{error}");
     }
     let mut product = Ciphertext::empty(first);
     first.tensor_into(&mut product, &fresh, &fresh).unwrap();
     assert!(matches!(
-        first.transfer_into(&mut out, &product, key, second, top, 1),
+        first.transfer_into(&mut out, &product, key, second, top),
         Err(RlweError::Parts { have: 3, .. })
     ));
 }

@@ -113,10 +113,9 @@ proptest! {
         let values = values(&context, &q, &mut rng);
         let got = switched(&context, &values, from, to, t, evaluation);
         for (x, y) in values.iter().zip(&got) {
-            // |R x - S y| <= t S/2 (for even t (t + 1) S/2) modulo S Q', and R x - S y = 0 mod t.
-            let width = BigInt::from(t + u64::from(t.is_multiple_of(2)));
+            // |R x - S y| <= t S/2 modulo S Q', and R x - S y = 0 mod t.
             let delta = centred(&(&r * x - &s * y), &(&s * &q_new));
-            let bound = (&s * width).magnitude() + (&s >> 30u32).magnitude() + 2u32;
+            let bound = (&s * t).magnitude() + (&s * t >> 30u32).magnitude() + 2u32;
             prop_assert!(delta.magnitude() * 2u32 <= bound, "{delta} {s}");
             // (Where Q' is larger than t: else the multiple is not to be told from the result.)
             if q_new > BigInt::from(t + 1) {
@@ -281,7 +280,7 @@ fn rational_rescale_of_ciphertexts() {
             context.to_evaluation(&mut message, from);
             let ciphertext = secret.encrypt(&context, &message, from).unwrap().expand(&context);
             let mut out = hippocrene_rlwe::Ciphertext::empty(&context);
-            context.switch_ciphertext_into(&mut out, &ciphertext, to, 1).unwrap();
+            context.switch_ciphertext_into(&mut out, &ciphertext, to).unwrap();
             let phase = |c, modulus| coefficients(&context, &secret.decrypt(&context, c).unwrap(), modulus);
             let s = number(&context, from.without(to));
             let r = number(&context, to.without(from));

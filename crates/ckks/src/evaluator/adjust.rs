@@ -102,7 +102,7 @@ impl Evaluator {
 
     /// The rounding of a modulus switch.
     pub(crate) fn switch_noise(&self) -> Noise {
-        hippocrene_rlwe::noise::rounding(self.context().parameters().secret_weight(), 1, 2)
+        hippocrene_rlwe::noise::rounding(self.context().parameters().secret_weight(), 2)
     }
 
     /// Brings two ciphertexts to one modulus and one scale.

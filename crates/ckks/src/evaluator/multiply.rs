@@ -73,7 +73,7 @@ impl Evaluator {
         let (from, log2_a, log2_b) = (a.modulus(), a.scale().log2(), b.scale().log2());
         let bound = a.bound() * b.bound();
         self.check_capacity(a, from, log2_a + log2_b, bound, OPERATION)?;
-        self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), self.keys(), to, 1)?;
+        self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), 1, self.keys(), to)?;
         let noise =
             self.product_noise(a, b).scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());
         out.inner_mut().set_noise(noise);

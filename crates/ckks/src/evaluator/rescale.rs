@@ -45,7 +45,7 @@ impl Evaluator {
         to: Modulus,
     ) -> Result<(), CkksError> {
         let from = a.modulus();
-        self.context().rlwe().switch_ciphertext_into(out.inner_mut(), a.inner(), to, 1)?;
+        self.context().rlwe().switch_ciphertext_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(self.switched_scale(a.scale(), from, to), a.slots(), a.bound());
         Ok(())
     }

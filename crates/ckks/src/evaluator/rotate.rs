@@ -99,7 +99,7 @@ impl Evaluator {
                 self.rotate_into(out, a, steps)?;
                 continue;
             }
-            rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, element, self.keys(), 1)?;
+            rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, element, self.keys())?;
             out.set_meta(a.scale(), a.slots(), a.bound());
         }
         Ok(())
@@ -121,7 +121,7 @@ impl Evaluator {
         a: &Ciphertext,
         element: usize,
     ) -> Result<(), CkksError> {
-        self.context().rlwe().apply_galois_into(out.inner_mut(), a.inner(), element, self.keys(), 1)?;
+        self.context().rlwe().apply_galois_into(out.inner_mut(), a.inner(), element, self.keys())?;
         out.set_meta(a.scale(), a.slots(), a.bound());
         Ok(())
     }

@@ -84,7 +84,7 @@ impl Evaluator {
         let mut partial = self.partial(a)?;
         for sum in &mut partial {
             let mut out = rlwe::Ciphertext::empty(rlwe);
-            rlwe.switch_ciphertext_into(&mut out, sum, to, 1)?;
+            rlwe.switch_ciphertext_into(&mut out, sum, to)?;
             *sum = out;
         }
         let rounding = if from == to { Noise::NONE } else { self.switch_noise() };
@@ -110,10 +110,10 @@ impl Evaluator {
             sum.multiply(a.divisor);
             add_part(&mut sum, (a, b), k)?;
             let mut out = rlwe::Ciphertext::empty(rlwe);
-            sum.relinearise_into(&mut out, self.keys(), to, 1)?;
+            sum.relinearise_into(&mut out, self.keys(), to)?;
             partial.push(out);
         }
-        self.moved(&product, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1)?)
+        self.moved(&product, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to)?)
     }
 
     fn relinearise_to(&self, a: &Tuple, to: Modulus) -> Result<Tuple, CkksError> {
@@ -121,10 +121,10 @@ impl Evaluator {
         let mut partial = self.partial(a)?;
         for sum in &mut partial {
             let mut out = rlwe::Ciphertext::empty(rlwe);
-            rlwe.relinearise_into(&mut out, sum, self.keys(), to, 1)?;
+            rlwe.relinearise_into(&mut out, sum, self.keys(), to)?;
             *sum = out;
         }
-        self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to, 1)?)
+        self.moved(a, a.modulus(), partial, to, rlwe.key_switch_noise(a.modulus(), to)?)
     }
 
     /// The tuple `a`, modulo `from`, with its partial recombinations brought to the modulus `to`, each with the error `added`.

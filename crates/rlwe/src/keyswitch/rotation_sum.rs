@@ -341,7 +341,7 @@ impl RotationSum<'_> {
         let parameters = context.parameters();
         let mut noise = self.noise.scaled(parameters.log2(to) - parameters.log2(self.modulus));
         if !extended.divides(to) {
-            noise = noise.plus(noise::rounding(parameters.secret_weight(), 1, 2));
+            noise = noise.plus(noise::rounding(parameters.secret_weight(), 2));
         }
         out.reshape(context, 2, to, noise, self.key);
         for (out, part) in out.parts_mut().iter_mut().zip(&self.parts) {

@@ -19,8 +19,6 @@ use crate::{
 pub struct Destination<'a> {
     /// The modulus `Q'` of the result, any divisor of `PQ_max`.
     pub modulus: Modulus,
-    /// The error scale: the result is exact modulo `t` (MG23: 1 for CKKS and BFV, the plaintext modulus for BGV).
-    pub t: u64,
     /// The domain of the result.
     pub domain: Domain,
     /// What the result goes through.
@@ -28,15 +26,15 @@ pub struct Destination<'a> {
 }
 
 impl Destination<'_> {
-    /// Modulo `modulus` in the evaluation domain, with `t = 1` and no automorphism.
+    /// Modulo `modulus` in the evaluation domain, with no automorphism.
     pub fn new(modulus: Modulus) -> Self {
-        Destination { modulus, t: 1, domain: Domain::Evaluation, automorphism: None }
+        Destination { modulus, domain: Domain::Evaluation, automorphism: None }
     }
 }
 
 impl Context {
     /// Switches keys: with a key from `s'` to `s`, the decomposed `c` modulo `Q`, and `added` (polynomials modulo `Q`),
-    /// `out0 + out1 s = round_t((Q'/Q) (added0 + added1 s + c s')) + e` modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`,
+    /// `out0 + out1 s = round((Q'/Q) (added0 + added1 s + c s')) + e` modulo `Q'`, any divisor of `PQ_max`, in one modulus switch from `P'Q`. `c`,
     /// what is added, and the result are each in either domain: with `omega` digits, `l` limbs of `Q` and `k` of `P'`, all combinations take `(omega + 2)(l + k)`
     /// transforms for `Q' = Q` (MG23 3.1; two more for each polynomial in coefficients where the sprout has odd primes).
     /// With the double decomposition they are as many as MG23's Table 4 says.
@@ -69,10 +67,10 @@ impl Context {
         if let Some(sums) = Sums::new(self, decomposed, key, added) {
             return self.switch_sums_into(out, &sums, destination);
         }
-        let Destination { modulus: to, t, domain, .. } = *destination;
+        let Destination { modulus: to, domain, .. } = *destination;
         let product = Product::new(self, decomposed, key, added);
         let extended = decomposed.plan.extended;
-        let plan = self.switch_plan(extended, to, t)?;
+        let plan = self.switch_plan(extended, to, 1)?;
         let degree = self.degree();
 
         // First where one part of a limb is divided away and another stays, which can be in the sprout only.
@@ -175,8 +173,8 @@ impl Context {
     ///
     /// # Errors
     /// As [`Context::gadget`].
-    pub fn key_switch_noise(&self, from: Modulus, to: Modulus, t: u64) -> Result<Noise, RlweError> {
-        self.key_switch_noise_with(from, self.gadget(from)?, to, t)
+    pub fn key_switch_noise(&self, from: Modulus, to: Modulus) -> Result<Noise, RlweError> {
+        self.key_switch_noise_with(from, self.gadget(from)?, to)
     }
 
     /// [`Context::key_switch_noise`] with a gadget of the caller's choice.
@@ -188,15 +186,14 @@ impl Context {
         from: Modulus,
         gadget: Gadget,
         to: Modulus,
-        t: u64,
     ) -> Result<Noise, RlweError> {
         let parameters = self.parameters();
         let decomposition = self.decomposition(from, gadget)?;
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(gadget.specials());
-        let product = decomposition.noise.scaled((t as f64).log2() + down);
+        let product = decomposition.noise.scaled(down);
         Ok(match decomposition.extended.divides(to) {
             true => product,
-            false => product.plus(noise::rounding(parameters.secret_weight(), t, 2)),
+            false => product.plus(noise::rounding(parameters.secret_weight(), 2)),
         })
     }
 }

@@ -240,9 +240,9 @@ impl Context {
         sums: &Sums<'_>,
         destination: &Destination<'_>,
     ) -> Result<(), RlweError> {
-        let Destination { modulus: to, t, domain, automorphism } = *destination;
+        let Destination { modulus: to, domain, automorphism } = *destination;
         let (degree, extended) = (self.degree(), sums.decomposed.plan.extended);
-        let plan = self.switch_plan(extended, to, t)?;
+        let plan = self.switch_plan(extended, to, 1)?;
 
         // What is divided away.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));
