@@ -115,7 +115,7 @@ proptest! {
         for (x, y) in values.iter().zip(&got) {
             // |R x - S y| <= t S/2 modulo S Q', and R x - S y = 0 mod t.
             let delta = centred(&(&r * x - &s * y), &(&s * &q_new));
-            let bound = (&s * t).magnitude() + (&s * t >> 30u32).magnitude() + 2u32;
+            let bound = (&s * t).magnitude() + ((&s * t) >> 30u32).magnitude() + 2u32;
             prop_assert!(delta.magnitude() * 2u32 <= bound, "{delta} {s}");
             // (Where Q' is larger than t: else the multiple is not to be told from the result.)
             if q_new > BigInt::from(t + 1) {
