@@ -32,41 +32,6 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The Galois elements of the fewest rotations that there are keys for and that compose the one by `steps`: this itself, or those by powers
-    /// of two to the left, to the right, or both (non-adjacent form). This itself when none of these can be had.
-    pub(crate) fn rotation_elements(&self, slots: usize, steps: i64) -> ArrayVec<usize, 64> {
-        let mut elements: ArrayVec<usize, 64> =
-            self.composed(slots, steps).iter().map(|step| self.rotation_element(slots, *step)).collect();
-        if elements.is_empty() {
-            elements.push(self.rotation_element(slots, steps));
-        }
-        elements
-    }
-
-    /// The steps of [`Evaluator::rotation_elements`]; empty for the rotation itself.
-    fn composed(&self, slots: usize, steps: i64) -> ArrayVec<i64, 64> {
-        let left = steps.rem_euclid(slots as i64);
-        let has = |step: i64| self.keys().has_galois(self.rotation_element(slots, step));
-        let mut best = ArrayVec::new();
-        if has(left) {
-            return best;
-        }
-        let right = slots as i64 - left;
-        // The non-adjacent form of x has the digits +1 of (3x & !x)/2 and -1 of (x & !3x)/2.
-        let signed = |x: i64| (((3 * x) & !x) >> 1, (x & !(3 * x)) >> 1);
-        let (from_left, from_right) = (signed(left), signed(right));
-        for (plus, minus) in [(left, 0), (0, right), from_left, (from_right.1, from_right.0)] {
-            let digits =
-                |word: i64, sign: i64| (0..62).filter(move |k| word >> k & 1 == 1).map(move |k| sign << k);
-            let candidate: ArrayVec<i64, 64> =
-                digits(plus, 1).chain(digits(minus, -1)).filter(|s| s % slots as i64 != 0).collect();
-            if candidate.iter().all(|&s| has(s)) && (best.is_empty() || candidate.len() < best.len()) {
-                best = candidate;
-            }
-        }
-        best
-    }
-
     /// Several rotations of one ciphertext, which share its decomposition (hoisting): much cheaper than one by one.
     ///
     /// # Errors
@@ -124,6 +89,11 @@ impl Evaluator {
         self.context().rlwe().apply_galois_into(out.inner_mut(), a.inner(), element, self.keys())?;
         out.set_meta(a.scale(), a.slots(), a.bound());
         Ok(())
+    }
+
+    /// The Galois elements of the fewest rotations that there are keys for and that compose the one by `steps`.
+    pub(crate) fn rotation_elements(&self, slots: usize, steps: i64) -> ArrayVec<usize, 64> {
+        self.keys().rotation_elements(self.context().rlwe().degree(), slots, steps)
     }
 
     /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.

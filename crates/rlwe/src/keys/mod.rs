@@ -2,6 +2,7 @@
 
 mod galois;
 mod public;
+mod rotations;
 pub(crate) mod secret;
 mod size;
 mod switching;

@@ -1,0 +1,213 @@
+//! Sums, and products with what is not encrypted.
+
+use std::borrow::Cow;
+
+use hippocrene_ring::arith::{inv_mod, mul_mod, signed_mod};
+use hippocrene_rlwe::Noise;
+
+use super::Evaluator;
+use crate::{BgvError, Ciphertext, Plaintext, noise};
+
+/// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`.
+const CARRY: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
+
+impl Evaluator {
+    /// `a + b`, slot by slot.
+    ///
+    /// # Errors
+    /// When keys or parameters differ, or [`BgvError::Budget`] when the noise would be too large.
+    pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
+        const OPERATION: &str = "add";
+        let (a, b) = self.align(a, b, OPERATION)?;
+        let (mut out, have) = (a.into_owned(), b.budget_bits(self.context()));
+        let noise = noise::sum(out.inner().noise(), b.inner().noise());
+        self.context().rlwe().add_assign(out.inner_mut(), b.inner())?;
+        out.inner_mut().set_noise(noise);
+        self.check_budget(&out, have, OPERATION)?;
+        Ok(out)
+    }
+
+    /// `a - b`, slot by slot.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add`].
+    pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
+        const OPERATION: &str = "subtract";
+        let (a, b) = self.align(a, b, OPERATION)?;
+        let (mut out, have) = (a.into_owned(), b.budget_bits(self.context()));
+        let noise = noise::sum(out.inner().noise(), b.inner().noise());
+        self.context().rlwe().sub_assign(out.inner_mut(), b.inner())?;
+        out.inner_mut().set_noise(noise);
+        self.check_budget(&out, have, OPERATION)?;
+        Ok(out)
+    }
+
+    /// `-a`.
+    ///
+    /// # Errors
+    /// When it was made with other parameters.
+    pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
+        self.check(a, "negate")?;
+        let mut out = a.clone();
+        self.context().rlwe().negate_assign(out.inner_mut())?;
+        Ok(out)
+    }
+
+    /// `a + p` for an encoded vector: no noise is added.
+    ///
+    /// # Errors
+    /// When parameters or plaintext moduli differ.
+    pub fn add_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
+        const OPERATION: &str = "add a plaintext";
+        self.check(a, OPERATION)?;
+        let message = self.context().embed(p, a.factor(), a.modulus(), OPERATION)?;
+        let mut out = a.clone();
+        self.context().rlwe().add_plain_assign(out.inner_mut(), &message)?;
+        Ok(out)
+    }
+
+    /// `a - p` for an encoded vector: no noise is added.
+    ///
+    /// # Errors
+    /// When parameters or plaintext moduli differ.
+    pub fn sub_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
+        const OPERATION: &str = "subtract a plaintext";
+        self.check(a, OPERATION)?;
+        let message = self.context().embed(p, a.factor(), a.modulus(), OPERATION)?;
+        let mut out = a.clone();
+        self.context().rlwe().sub_plain_assign(out.inner_mut(), &message)?;
+        Ok(out)
+    }
+
+    /// `a p` for an encoded vector. The noise grows by the Euclidean norm of the coefficients of `p`, at most `t sqrt(N)/2`.
+    ///
+    /// # Errors
+    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be too large.
+    pub fn mul_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
+        const OPERATION: &str = "multiply by a plaintext";
+        self.check(a, OPERATION)?;
+        self.context().encoder().check(p, OPERATION)?;
+        let rlwe = self.context().rlwe();
+        let factor = rlwe.from_signed(p.coefficients(), a.modulus());
+        let mut out = a.clone();
+        rlwe.mul_plain_assign(out.inner_mut(), &factor)?;
+        let norm = p.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt();
+        out.inner_mut().set_noise(grown(a.inner().noise(), norm));
+        self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
+        Ok(out)
+    }
+
+    /// `a + c` for an integer `c` in every slot: no noise is added.
+    ///
+    /// # Errors
+    /// When it was made with other parameters.
+    pub fn add_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, BgvError> {
+        self.add_plain(a, &self.context().encoder().encode_coefficients(&[c])?)
+    }
+
+    /// `c a` for an integer `c`. A unit modulo `t` is divided out of the factor, which costs nothing, and no noise; only where sums of ciphertexts of different factors meet is
+    /// there something to pay. Others multiply the ciphertext.
+    ///
+    /// # Errors
+    /// When it was made with other parameters, or [`BgvError::Budget`] when the noise would be too large.
+    pub fn mul_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, BgvError> {
+        const OPERATION: &str = "multiply by an integer";
+        self.check(a, OPERATION)?;
+        let t = self.context().plain_modulus();
+        let mut out = a.clone();
+        match inv_mod(signed_mod(c, t), t) {
+            Some(inverse) => out.set_factor(mul_mod(a.factor(), inverse, t)),
+            None => self.multiply_residues(&mut out, centred(signed_mod(c, t), t))?,
+        }
+        self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
+        Ok(out)
+    }
+
+    /// Multiplies what `a` holds by the integer `c`; the factor stays, so that the message is multiplied.
+    fn multiply_residues(&self, a: &mut Ciphertext, c: i64) -> Result<(), BgvError> {
+        if c != 1 {
+            self.context().rlwe().mul_constant_assign(a.inner_mut(), |q| signed_mod(c, q))?;
+            let noise = grown(a.inner().noise(), c.unsigned_abs() as f64);
+            a.inner_mut().set_noise(noise);
+        }
+        Ok(())
+    }
+
+    /// Brings two ciphertexts to one modulus, the smaller, and to one factor: with integers `x` and `y` such that `x g = y g'`, `a` is multiplied by `x` and `b` by `y`. Of the
+    /// pairs that the extended Euclidean algorithm passes on `g'/g` and `t`, the one is taken for which the noise of a sum is least: a ciphertext of a larger modulus is multiplied
+    /// before it is switched down, so that its constant may be large.
+    pub(crate) fn align<'a>(
+        &self,
+        a: &'a Ciphertext,
+        b: &'a Ciphertext,
+        operation: &'static str,
+    ) -> Result<(Cow<'a, Ciphertext>, Cow<'a, Ciphertext>), BgvError> {
+        self.check(a, operation)?;
+        self.check(b, operation)?;
+        let (context, t) = (self.context(), self.context().plain_modulus());
+        let to =
+            if context.log2(a.modulus()) <= context.log2(b.modulus()) { a.modulus() } else { b.modulus() };
+        let pairs = match inv_mod(a.factor(), t) {
+            Some(inverse) => pairs(mul_mod(b.factor(), inverse, t), t),
+            None => {
+                let what = format!("the factor {} is not a unit modulo {t}", a.factor());
+                return Err(BgvError::Argument { operation, what });
+            }
+        };
+        let noise = |c: &Ciphertext, x: i64| {
+            grown(c.inner().noise(), x.unsigned_abs() as f64)
+                .scaled(context.log2(to) - context.log2(c.modulus()))
+        };
+        let cost = |(x, y): &(i64, i64)| noise::sum(noise(a, *x), noise(b, *y)).log2_std();
+        let best = pairs.into_iter().min_by(|p, q| cost(p).total_cmp(&cost(q)));
+        let (x, y) = best.unwrap_or((1, 1));
+        Ok((self.multiplied(a, x, to)?, self.multiplied(b, y, to)?))
+    }
+
+    /// `a`, with what it holds and its factor multiplied by `x`, at the modulus `to`.
+    fn multiplied<'a>(
+        &self,
+        a: &'a Ciphertext,
+        x: i64,
+        to: hippocrene_rlwe::Modulus,
+    ) -> Result<Cow<'a, Ciphertext>, BgvError> {
+        if x == 1 {
+            return self.brought(a, to);
+        }
+        let t = self.context().plain_modulus();
+        let mut out = a.clone();
+        self.multiply_residues(&mut out, x)?;
+        out.set_factor(mul_mod(a.factor(), signed_mod(x, t), t));
+        if out.modulus() != to {
+            out = self.switch_modulus(&out, to)?;
+        }
+        Ok(Cow::Owned(out))
+    }
+}
+
+/// An error multiplied by a polynomial of Euclidean norm `norm`, with the message that outgrows `t/2`.
+fn grown(error: Noise, norm: f64) -> Noise {
+    match norm {
+        0.0 => Noise::NONE,
+        1.0 => error,
+        _ => noise::sum(error, Noise::from_std(CARRY)).scaled(norm.log2()),
+    }
+}
+
+/// Pairs `(x, y)` of units modulo `t` with `x = y r mod t`: the remainders and coefficients of the extended Euclidean algorithm on `t` and the unit `r`, with `|x y| < t`.
+fn pairs(r: u64, t: u64) -> Vec<(i64, i64)> {
+    let mut pairs = Vec::new();
+    let ((mut x0, mut y0), (mut x, mut y)) = ((t as i64, 0i64), (r as i64, 1i64));
+    while x != 0 {
+        if inv_mod(signed_mod(x, t), t).is_some() {
+            pairs.push((x, y));
+        }
+        let quotient = x0 / x;
+        ((x0, y0), (x, y)) = ((x, y), (x0 - quotient * x, y0 - quotient * y));
+    }
+    pairs
+}
+
+fn centred(residue: u64, t: u64) -> i64 {
+    hippocrene_ring::arith::centred(residue, t)
+}

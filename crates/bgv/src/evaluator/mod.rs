@@ -1,0 +1,64 @@
+//! Arithmetic on encrypted integers.
+//!
+//! Moduli are chosen by the noise: a product ends at the modulus that brings its error down to about the rounding of a modulus switch, and operands of different moduli
+//! meet at the smaller one. Who calls need not know about levels; [`Ciphertext::budget_bits`] says what is left.
+
+mod linear;
+mod multiply;
+mod rotate;
+mod switch;
+
+use std::sync::Arc;
+
+use hippocrene_rlwe::{Noise, PreparedEvaluationKeys, noise::rounding};
+
+use crate::{BgvError, Ciphertext, Context};
+
+/// Computes on ciphertexts with the evaluation keys of one client. It holds no secret.
+#[derive(Debug, Clone)]
+pub struct Evaluator {
+    context: Arc<Context>,
+    keys: Arc<PreparedEvaluationKeys>,
+}
+
+impl Evaluator {
+    /// An evaluator with these keys.
+    pub fn new(context: Arc<Context>, keys: Arc<PreparedEvaluationKeys>) -> Self {
+        Evaluator { context, keys }
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The evaluation keys.
+    pub fn keys(&self) -> &PreparedEvaluationKeys {
+        &self.keys
+    }
+
+    /// Checks that an operand is of this context's parameters and plaintext modulus.
+    pub(crate) fn check(&self, a: &Ciphertext, operation: &'static str) -> Result<(), BgvError> {
+        self.context.rlwe().check_digest(a.inner().parameters(), operation)?;
+        self.context.check_plain_modulus(a.plain_modulus(), operation)
+    }
+
+    /// Checks that there is noise budget left in the result of an operation whose operands had at least `have` bits of it.
+    pub(crate) fn check_budget(
+        &self,
+        out: &Ciphertext,
+        have: f64,
+        operation: &'static str,
+    ) -> Result<(), BgvError> {
+        let left = out.budget_bits(&self.context);
+        if left > 0.0 {
+            return Ok(());
+        }
+        Err(BgvError::Budget { operation, need: have - left, have })
+    }
+
+    /// The rounding of a modulus switch: the least noise that ciphertexts come down to.
+    pub(crate) fn floor(&self) -> Noise {
+        rounding(self.context.rlwe().parameters().secret_weight(), 2)
+    }
+}

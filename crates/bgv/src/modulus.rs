@@ -1,0 +1,59 @@
+//! The moduli of one plaintext modulus.
+
+use hippocrene_rlwe::{Modulus, Parameters};
+
+/// How many bits of noise budget the limb modulo a power of two may cost for being done without: it costs as much as several others.
+const DEAR_LIMB: f64 = 4.0;
+
+/// The moduli `q_0 .. q_{l-1} r` (`r` a divisor of the sprout) that are coprime to the plaintext modulus, by their bits. A sprout prime that is the plaintext modulus, as 65537 may be, is in
+/// none of them.
+#[derive(Debug)]
+pub(crate) struct Moduli {
+    /// log2 and the modulus, ascending.
+    all: Vec<(f64, Modulus)>,
+}
+
+impl Moduli {
+    /// Those that are coprime to `t`: none where `t` shares a factor with a unit.
+    pub(crate) fn new(parameters: &Parameters, t: u64) -> Self {
+        let top = parameters.top();
+        let coprime = |modulus: Modulus| parameters.limb_moduli(modulus).into_iter().all(|q| gcd(q, t) == 1);
+        let sprouts =
+            (0..=top.odd()).flat_map(|odd| (0..=top.two()).map(move |two| Modulus::of_sprout(odd, two)));
+        let sprouts: Vec<Modulus> =
+            sprouts.filter(|sprout| sprout.divides(top) && coprime(*sprout)).collect();
+        let prefixes = (0..=parameters.unit_count())
+            .map(|l| Modulus::of_range(0..l))
+            .take_while(|units| coprime(*units));
+        let mut all: Vec<(f64, Modulus)> = prefixes
+            .flat_map(|units| sprouts.iter().map(move |sprout| units.lcm(*sprout)))
+            .filter(|modulus| !modulus.is_one())
+            .map(|modulus| (parameters.log2(modulus), modulus))
+            .collect();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        Moduli { all }
+    }
+
+    /// The modulus of fresh ciphertexts: the largest without a power of two, if that is not much smaller than with one.
+    pub(crate) fn top(&self) -> Option<Modulus> {
+        let (bits, _) = self.all.last()?;
+        self.near(*bits, *bits)
+    }
+
+    /// The modulus that is nearest to `bits` bits, among those of at most `most` bits; one without a power of two if that is hardly farther. Every bit by which it is off
+    /// costs about one of the noise budget.
+    pub(crate) fn near(&self, bits: f64, most: f64) -> Option<Modulus> {
+        let cost = |(log2, modulus): &(f64, Modulus)| {
+            (log2 - bits).abs() + if modulus.contains(Modulus::TWO) { DEAR_LIMB } else { 0.0 }
+        };
+        let candidates = self.all.iter().filter(|(log2, _)| *log2 <= most);
+        candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
+    }
+}
+
+fn gcd(mut a: u64, mut b: u64) -> u64 {
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}

@@ -1,0 +1,174 @@
+//! Sums, products, rotations and modulus switches against plain arithmetic, on grafted and simple chains; and the noise that is estimated against the noise there is.
+
+mod common;
+
+use common::{Setup, insecure, setup};
+use hippocrene_bgv::{BgvError, Ciphertext, Context};
+use hippocrene_ring::{Domain, Poly};
+use hippocrene_rlwe::{Modulus, Parameters};
+
+const LOG_DEGREE: u32 = 10;
+
+/// A grafted and a simple chain, with plaintext moduli of which one is a prime of the sprout.
+fn chains() -> Vec<Setup> {
+    let chain = |sprout, t| insecure(LOG_DEGREE, 48, 5, sprout, t, &[1, 2, -4]);
+    vec![
+        chain("sprout-15-16-32", 65537),
+        chain("sprout-15-16-32", 786_433),
+        chain("none", 65537),
+        chain("none", 12289),
+    ]
+}
+
+#[test]
+fn every_operation_is_exact() {
+    for s in chains() {
+        let (e, half) = (&s.evaluator, s.degree() / 2);
+        let (x, y) = (s.values(1), s.values(2));
+        let (a, b) = (s.encrypt(&x), s.encrypt(&y));
+        let t = u128::from(s.t());
+        let plaintext =
+            |v: &[u64]| s.context.encoder().encode(&v.iter().map(|v| *v as i64).collect::<Vec<_>>()).unwrap();
+        assert_eq!(s.decrypt(&a), x);
+        assert_eq!(s.decrypt(&e.add(&a, &b).unwrap()), s.zip(&x, &y, |x, y| x + y));
+        assert_eq!(s.decrypt(&e.sub(&a, &b).unwrap()), s.zip(&x, &y, |x, y| x + t - y));
+        assert_eq!(s.decrypt(&e.negate(&a).unwrap()), s.zip(&x, &y, |x, _| t - x));
+        assert_eq!(s.decrypt(&e.add_plain(&a, &plaintext(&y)).unwrap()), s.zip(&x, &y, |x, y| x + y));
+        assert_eq!(s.decrypt(&e.sub_plain(&a, &plaintext(&y)).unwrap()), s.zip(&x, &y, |x, y| x + t - y));
+        assert_eq!(s.decrypt(&e.mul_plain(&a, &plaintext(&y)).unwrap()), s.zip(&x, &y, |x, y| x * y));
+        assert_eq!(s.decrypt(&e.add_integer(&a, -7).unwrap()), s.zip(&x, &y, |x, _| x + t - 7));
+        for c in [0i64, 1, -1, 5, 40_000] {
+            let residue = c.rem_euclid(t as i64) as u128;
+            assert_eq!(s.decrypt(&e.mul_integer(&a, c).unwrap()), s.zip(&x, &y, |x, _| x * residue), "{c}");
+        }
+        let rotated =
+            |v: &[u64], k: usize| [&v[k..half], &v[..k], &v[half + k..], &v[half..half + k]].concat();
+        for (steps, k) in [(1, 1), (2, 2), (-4, half - 4), (3, 3), (0, 0)] {
+            assert_eq!(s.decrypt(&e.rotate_rows(&a, steps).unwrap()), rotated(&x, k), "{steps}");
+        }
+        assert_eq!(s.decrypt(&e.exchange_rows(&a).unwrap()), [&x[half..], &x[..half]].concat());
+        // A sum of a product and of what was not multiplied, whose factors and moduli differ, both ways round.
+        let product = e.mul_bgv(&a, &b).unwrap();
+        let (xy, square) = (s.zip(&x, &y, |x, y| x * y), e.mul_bgv(&a, &a).unwrap());
+        assert_eq!(s.decrypt(&product), xy);
+        assert_eq!(s.decrypt(&square), s.zip(&x, &x, |x, y| x * y));
+        assert_ne!(product.factor(), a.factor());
+        let sums = [e.add(&product, &a).unwrap(), e.add(&a, &product).unwrap()];
+        for sum in &sums {
+            assert_eq!(s.decrypt(sum), s.zip(&xy, &x, |p, x| p + x));
+            // The constant is paid where there is room: no noise budget is lost to it.
+            assert!(sum.budget_bits(&s.context) > product.budget_bits(&s.context) - 1.5);
+        }
+        let deeper = e.mul_bgv(&sums[0], &e.mul_integer(&product, 3).unwrap()).unwrap();
+        assert_eq!(s.decrypt(&deeper), s.zip(&xy, &x, |p, x| (p + x) % t * (3 * p % t)));
+        let again = e.sub(&deeper, &e.mul_integer(&square, -1).unwrap()).unwrap();
+        let expected = s.zip(&s.decrypt(&deeper), &x, |d, x| d + x * x % t);
+        assert_eq!(s.decrypt(&again), expected);
+    }
+}
+
+/// Products until the budget is used up: all are right, and the next is refused. The estimate never promises more than there is, and not much less.
+#[test]
+fn exact_to_the_last_bit_of_the_budget() {
+    for s in chains() {
+        let (mut x, y) = (s.values(3), s.values(4));
+        let (mut a, b) = (s.encrypt(&x), s.encrypt(&y));
+        let mut products = 0;
+        loop {
+            let (have, there) = (a.budget_bits(&s.context), s.budget(&a));
+            assert!(have <= there && there < have + 8.0, "{have} bits are estimated, {there} are there");
+            match s.evaluator.mul_bgv(&a, &b) {
+                Ok(product) => a = product,
+                Err(error) => {
+                    assert!(matches!(error, BgvError::Budget { operation: "multiply", .. }), "{error}");
+                    assert!(error.to_string().contains("noise budget"), "{error}");
+                    break;
+                }
+            }
+            x = s.zip(&x, &y, |x, y| x * y);
+            assert_eq!(s.decrypt(&a), x);
+            products += 1;
+        }
+        assert!(products >= 5, "{products}");
+    }
+}
+
+/// `t` times a ciphertext is one of textbook BGV, and `t` times a switched one is that one switched as BGV does, with a remainder divisible by `t`.
+#[test]
+fn bgv_as_it_is_in_the_textbook() {
+    for s in chains() {
+        let rlwe = s.context.rlwe();
+        let a = s.encrypt(&s.values(5));
+        let from = a.modulus();
+        let times_t = |part: &Poly, modulus: Modulus| {
+            let mut part = part.clone();
+            for (k, limb) in part.limbs_mut().enumerate() {
+                let ring = rlwe.limb_ring(modulus, k);
+                ring.elementwise().mul_scalar_assign(limb, &ring.scalar(s.t() % ring.modulus()));
+            }
+            part
+        };
+        for to in [Modulus::of_range(0..2), Modulus::of_range(1..4)] {
+            let ours = s.evaluator.switch_modulus(&a, to).unwrap();
+            for (ours, part) in ours.inner().parts().iter().zip(a.inner().parts()) {
+                let mut textbook = rlwe.zero(to, Domain::Evaluation);
+                rlwe.switch_modulus(&mut textbook, &times_t(part, from), from, to, s.t()).unwrap();
+                assert_eq!(times_t(ours, to), textbook);
+            }
+            assert_eq!(s.decrypt(&ours), s.values(5));
+        }
+    }
+}
+
+/// A plaintext modulus without slots, even too: polynomials modulo `X^N + 1`.
+#[test]
+fn polynomials_modulo_any_number() {
+    for t in [2u64, 1 << 16, 1000, (1 << 40) + 15] {
+        let s = insecure(LOG_DEGREE, 48, 6, if t == 1000 { "sprout-15-16-32" } else { "none" }, t, &[]);
+        let encoder = s.context.encoder();
+        let n = s.degree();
+        let sparse = |terms: &[(usize, i64)]| {
+            let mut out = vec![0i64; n];
+            terms.iter().for_each(|(i, c)| out[*i] += c);
+            out
+        };
+        let encrypt = |terms: &[(usize, i64)]| {
+            let plaintext = encoder.encode_coefficients(&sparse(terms)).unwrap();
+            s.context.encrypt(&s.secret, &plaintext).unwrap().expand(&s.context)
+        };
+        let product =
+            s.evaluator.mul_bgv(&encrypt(&[(0, 3), (n - 1, 5)]), &encrypt(&[(1, 1), (2, -1)])).unwrap();
+        let product = s.evaluator.add(&product, &encrypt(&[(7, 1)])).unwrap();
+        let got = encoder.decode_coefficients(&s.context.decrypt(&s.secret, &product).unwrap()).unwrap();
+        // (3 + 5 X^(n-1))(X - X^2) = 3X - 3X^2 + 5 X^n - 5 X^(n+1) = -5 + 8 X - 3 X^2.
+        let expected = sparse(&[(0, -5), (1, 8), (2, -3), (7, 1)]);
+        assert_eq!(got, expected.iter().map(|c| c.rem_euclid(t as i64) as u64).collect::<Vec<_>>(), "{t}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let s = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[]);
+    let a = s.encrypt(&s.values(6));
+    let rlwe = s.context.rlwe();
+    assert!(s.evaluator.rotate_rows(&a, 1).unwrap_err().to_string().contains("not generated"));
+    assert!(Context::new(rlwe.clone(), 0).is_err());
+    let shared = rlwe.parameters().factor(0);
+    let error = Context::new(rlwe.clone(), shared).unwrap_err().to_string();
+    assert!(error.contains("coprime"), "{error}");
+    let other = Context::new(rlwe.clone(), 12289).unwrap();
+    let plaintext = other.encoder().encode(&[1, 2]).unwrap();
+    assert!(matches!(s.evaluator.add_plain(&a, &plaintext), Err(BgvError::PlainModulusMismatch { .. })));
+    assert!(other.decrypt(&s.secret, &a).unwrap_err().to_string().contains("12289 and 65537"));
+    let inner = a.inner().clone();
+    assert!(Ciphertext::from_parts(&s.context, inner.clone(), 65537, 0).is_err());
+    assert!(Ciphertext::from_parts(&s.context, inner.clone(), 65537, 65537).is_err());
+    assert!(Ciphertext::from_parts(&s.context, inner, 12289, 1).is_err());
+    assert!(s.evaluator.switch_modulus(&a, Modulus::ONE).is_err());
+    let error = s.evaluator.mul_bgv(&a, &setup(insecure_parameters(), 65537, &[]).encrypt(&[1])).unwrap_err();
+    assert!(error.to_string().contains("other parameters"), "{error}");
+}
+
+fn insecure_parameters() -> Parameters {
+    insecure(LOG_DEGREE, 47, 3, "none", 65537, &[]).context.rlwe().parameters().clone()
+}
