@@ -1,9 +1,9 @@
 //! A parameter set made ready for CKKS.
 
+use std::sync::Arc;
+
 use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
-use hippocrene_rlwe::{
-    self as rlwe, Modulus, Noise, Parameters, Profile, PublicKey, SIGMA, SecretKey, noise,
-};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise};
 use num_complex::{Complex, Complex64};
 use zeroize::Zeroize;
 
@@ -20,7 +20,7 @@ const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
 /// An RLWE context with an encoder.
 #[derive(Debug)]
 pub struct Context {
-    rlwe: rlwe::Context,
+    rlwe: Arc<rlwe::Context>,
     encoder: Encoder,
 }
 
@@ -101,15 +101,16 @@ impl Context {
     /// # Errors
     /// When `HIPPOCRENE_KERNEL` names a kernel that cannot be used.
     pub fn new(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
-        let rlwe = rlwe::Context::new(parameters, threads)?;
-        let encoder = Encoder::new(rlwe.degree(), rlwe.kernel())?;
-        Ok(Context { rlwe, encoder })
+        Self::of(Arc::new(rlwe::Context::new(parameters, threads)?))
     }
 
-    /// Plans key switches by `profile` from now on ([`rlwe::Context::with_profile`]).
-    #[must_use]
-    pub fn with_profile(self, profile: Profile) -> Self {
-        Context { rlwe: self.rlwe.with_profile(profile), ..self }
+    /// Adds the encoder to an RLWE context, which others may share.
+    ///
+    /// # Errors
+    /// When the ring degree is not supported.
+    pub fn of(rlwe: Arc<rlwe::Context>) -> Result<Self, CkksError> {
+        let encoder = Encoder::new(rlwe.degree(), rlwe.kernel())?;
+        Ok(Context { rlwe, encoder })
     }
 
     /// Wipes the memory that operations have worked in and keep for the next, which may hold what was encrypted or decrypted.
@@ -119,7 +120,7 @@ impl Context {
     }
 
     /// The RLWE context.
-    pub fn rlwe(&self) -> &rlwe::Context {
+    pub fn rlwe(&self) -> &Arc<rlwe::Context> {
         &self.rlwe
     }
 

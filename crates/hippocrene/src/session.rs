@@ -21,10 +21,11 @@ impl Session {
     /// # Errors
     /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had; those of [`profile::installed`].
     pub fn new(settings: Settings, threads: usize) -> Result<Self, Error> {
-        let mut context = Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
+        let mut rlwe = hippocrene_rlwe::Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
         if let Some(profile) = profile::installed()? {
-            context = context.with_profile(profile);
+            rlwe = rlwe.with_profile(profile);
         }
+        let context = Context::of(Arc::new(rlwe))?;
         Ok(Session { settings: Arc::new(settings), context: Arc::new(context) })
     }
 
