@@ -123,7 +123,7 @@ impl Polynomial {
     }
 
     /// A bound on its absolute values where the absolute value of the argument is at most `bound`.
-    pub(super) fn bound(&self, bound: f64) -> f64 {
+    pub(crate) fn bound(&self, bound: f64) -> f64 {
         match self.basis {
             Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * bound + c.abs()),
             Basis::Chebyshev { .. } => self.coefficients.iter().map(|c| c.abs()).sum(),

@@ -1,0 +1,285 @@
+//! The cosine near the integers, interpolated as HK20 does.
+
+use std::f64::consts::{LOG2_E, TAU};
+
+use super::{
+    error_bound::{chebyshev_nodes, from_samples},
+    newton::{self, many_bits},
+    nodes::{Allocation, Intervals},
+};
+use crate::{
+    CkksError,
+    big_float::Inner,
+    circuits::{Basis, Polynomial},
+};
+
+/// The function `cos(2 pi (x - 1/4) / 2^r)` where `x` is within `epsilon` of an integer of absolute value below `k`. Doubled `r` times, `y -> 2 y^2 -
+/// 1`, it is `sin(2 pi x)`.
+///
+/// A polynomial needs to agree with it there only, and so has a lower degree than one that agrees on the whole of `[-k, k]` (HK20): its nodes are
+/// shared out among the intervals by Algorithm 1, and the difference of function and polynomial of degree `n` is at most
+/// `(2 pi / 2^r)^(n+1) / (n+1)! max |prod (x - node)|`.
+#[derive(Debug, Clone)]
+pub struct Cosine {
+    intervals: Intervals,
+    doublings: u32,
+    /// Function values at so many Chebyshev nodes in each interval, from left to right.
+    samples: Vec<(Inner, Inner)>,
+    samples_each: usize,
+}
+
+/// A polynomial in the place of a [`Cosine`].
+#[derive(Debug, Clone)]
+pub struct CosineInterpolation {
+    /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`.
+    pub polynomial: Polynomial,
+    /// The number of nodes around each integer, from `-(k - 1)` to `k - 1`.
+    pub nodes: Vec<usize>,
+    /// The sum of the absolute values of the coefficients: what an error of the Chebyshev polynomials is multiplied by at most. It is large
+    /// where the polynomial swings wildly between the intervals.
+    pub coefficient_sum: f64,
+    /// A bound of the error of `sin(2 pi x)` after the doublings, with coefficients that are not rounded.
+    pub exact_error: f64,
+    /// The same with coefficients rounded to `f64`.
+    pub error: f64,
+}
+
+/// Of numbers that errors are computed from.
+const BITS: usize = 256;
+/// Errors below 2 to minus this are not told from 0.
+const FLOOR: f64 = 176.0;
+const OPERATION: &str = "approximate a cosine";
+
+impl Cosine {
+    /// # Errors
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2` and `doublings <= 12`.
+    pub fn new(k: u32, log2_epsilon: f64, doublings: u32) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        if !(1..=512).contains(&k) {
+            return fail(format!("integers up to k = {k} are asked for: k is 1 to 512"));
+        }
+        if !(-40.0..=-2.0).contains(&log2_epsilon) {
+            return fail(format!("epsilon = 2^{log2_epsilon}: it is 2^-40 to 2^-2"));
+        }
+        if doublings > 12 {
+            return fail(format!("{doublings} doublings: they are 12 at most"));
+        }
+        let intervals = Intervals { k, epsilon: log2_epsilon.exp2() };
+        // An ellipse that reaches to the middle between two integers.
+        let rho = ellipse(0.5, intervals.epsilon);
+        let m = (FLOOR / rho.log2()).ceil() as usize;
+        let samples_each = 3 * m;
+        let mut samples = Vec::with_capacity(samples_each * (2 * k as usize - 1));
+        for i in intervals.middles() {
+            let (low, high) = (i - intervals.epsilon, i + intervals.epsilon);
+            for x in chebyshev_nodes(low, high, samples_each) {
+                let value = value(x, doublings, BITS);
+                samples.push((many_bits(x, BITS) / many_bits(f64::from(k), BITS), value));
+            }
+        }
+        Ok(Cosine { intervals, doublings, samples, samples_each })
+    }
+
+    /// The interpolation with `degree + 1` nodes.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when the degree is above 1023.
+    pub fn interpolate(&self, degree: usize) -> Result<CosineInterpolation, CkksError> {
+        if degree > 1023 {
+            let what = format!("degree {degree}: it is 1023 at most");
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        let mut allocation = self.allocation();
+        (0..=degree).for_each(|_| allocation.add_node());
+        let counts = allocation.counts;
+        let nodes = self.intervals.nodes(&counts);
+        // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all nodes a few bits for each.
+        let most = counts.iter().copied().max().unwrap_or(0) as f64;
+        let bits = BITS + 4 * nodes.len() + (most * (2.0 - self.intervals.epsilon.log2())) as usize;
+        let values = nodes.iter().map(|x| value(*x, self.doublings, bits)).collect();
+        let reach = f64::from(self.intervals.k);
+        let exact: Vec<Inner> = newton::interpolate(&nodes, values, reach, bits)
+            .into_iter()
+            .map(|c| c.with_precision(BITS).value())
+            .collect();
+        let rounded: Vec<f64> = exact.iter().map(|c| c.to_f64().value()).collect();
+        let rounding: f64 =
+            exact.iter().zip(&rounded).map(|(c, r)| (c - many_bits(*r, BITS)).to_f64().value().abs()).sum();
+        let coefficient_sum = rounded.iter().map(|c| c.abs()).sum();
+        let errors = self.errors(&exact, coefficient_sum);
+        let largest = |more: f64| {
+            let after = |(i, e): (f64, &f64)| self.doubled(i, e + more);
+            self.intervals.middles().zip(&errors).map(after).fold(0.0, f64::max)
+        };
+        let basis = Basis::Chebyshev { low: -reach, high: reach };
+        Ok(CosineInterpolation {
+            polynomial: Polynomial::new(basis, rounded)?,
+            nodes: counts,
+            coefficient_sum,
+            exact_error: largest(0.0),
+            error: largest(rounding),
+        })
+    }
+
+    /// The least degree at which the bound of the theory puts the error of `sin(2 pi x)`, to first order, below `error > 0`.
+    pub(super) fn bounded_degree(&self, error: f64) -> usize {
+        let mut allocation = self.allocation();
+        // log2 of (2 pi / 2^r)^nodes / nodes!
+        let (mut nodes, mut derivative) = (0f64, 0f64);
+        while nodes < 1.0 || derivative + allocation.largest() > error.log2() {
+            allocation.add_node();
+            nodes += 1.0;
+            derivative += (TAU / nodes).log2() - f64::from(self.doublings);
+        }
+        nodes as usize - 1
+    }
+
+    /// The sum of the absolute values of the coefficients of the cosine's own Chebyshev series on `[-k, k]`, roughly: Bessel functions, of which
+    /// about as many count as the argument is large.
+    pub(super) fn natural_sum(&self) -> f64 {
+        1.0 + (TAU * f64::from(self.intervals.k) / f64::from(self.doublings).exp2()).sqrt()
+    }
+
+    fn allocation(&self) -> Allocation {
+        let small = f64::MIN_POSITIVE.sqrt();
+        let weights = self.intervals.middles().map(|i| (self.doubled(i, small) / small).log2()).collect();
+        Allocation::new(self.intervals, weights)
+    }
+
+    /// What becomes of an error `e` near the integer `i` when it is doubled: `y -> 2 y^2 - 1` makes `4 |y| e + 2 e^2` of it.
+    fn doubled(&self, i: f64, mut e: f64) -> f64 {
+        let mut step = TAU * (-f64::from(self.doublings)).exp2();
+        for _ in 0..self.doublings {
+            let y = (((i - 0.25) * step).cos().abs() + step * self.intervals.epsilon).min(1.0);
+            e = 4.0 * y * e + 2.0 * e * e;
+            step *= 2.0;
+        }
+        e
+    }
+
+    /// A bound of the polynomial's error in each interval.
+    ///
+    /// Function and polynomial are entire, and bounded on an ellipse around the interval whose major semi-axis is `a`: the cosine by `cosh(2 pi a /
+    /// 2^r)`; a Chebyshev polynomial of degree `n` by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` which that one lies in.
+    fn errors(&self, coefficients: &[Inner], sum: f64) -> Vec<f64> {
+        let k = f64::from(self.intervals.k);
+        let m = self.samples_each / 3;
+        let log2_distance = |a: f64| {
+            let rho = ellipse(a, self.intervals.epsilon);
+            let outer = ellipse(1.0 + a / k, 1.0);
+            let cosine = TAU * a * (-f64::from(self.doublings)).exp2() * LOG2_E;
+            let size = (sum.log2() + outer.log2() * (coefficients.len() - 1) as f64).max(cosine) + 1.0;
+            1.0 + size - rho.log2() * m as f64 - (rho - 1.0).log2()
+        };
+        let distance = (0..40)
+            .map(|j| self.intervals.epsilon * f64::from(j + 2).exp2().sqrt())
+            .take_while(|a| *a < 4.0)
+            .map(log2_distance)
+            .fold(f64::INFINITY, f64::min)
+            .exp2();
+        self.samples
+            .chunks(self.samples_each)
+            .map(|interval| {
+                let mut largest = 0f64;
+                for (y, value) in interval {
+                    let error = newton::evaluate(coefficients, y, BITS) - value;
+                    largest = largest.max(error.to_f64().value().abs());
+                }
+                from_samples(largest, self.samples_each, m, distance)
+            })
+            .collect()
+    }
+}
+
+/// The parameter of the ellipse of major semi-axis `a` around an interval of half the length `half`: the sum of its semi-axes over `half`.
+fn ellipse(a: f64, half: f64) -> f64 {
+    (a + (a * a - half * half).sqrt()) / half
+}
+
+/// `cos(2 pi (x - 1/4) / 2^r)`.
+fn value(x: f64, doublings: u32, bits: usize) -> Inner {
+    let turns = many_bits(x, bits) - many_bits(0.25, bits);
+    (turns * many_bits((1.0 - f64::from(doublings)).exp2(), bits)).cos_pi()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The bound of the theory, and values at points that are nobody's nodes, against the bound from samples.
+    #[test]
+    fn errors_lie_between_what_is_seen_and_what_theory_says() {
+        for (k, log2_epsilon, doublings, degree) in
+            [(1, -3.0, 0, 5), (4, -5.0, 0, 25), (12, -10.0, 2, 40), (9, -8.0, 3, 21), (16, -2.0, 2, 50)]
+        {
+            let cosine = Cosine::new(k, log2_epsilon, doublings).unwrap();
+            let have = cosine.interpolate(degree).unwrap();
+            assert_eq!(have.polynomial.degree(), degree);
+            assert_eq!(have.nodes.iter().sum::<usize>(), degree + 1);
+            let mut seen = 0f64;
+            for i in cosine.intervals.middles() {
+                for s in -7..=7 {
+                    let x = i + cosine.intervals.epsilon * f64::from(s) / 7.0;
+                    let angle = TAU * (x - 0.25) / f64::from(doublings).exp2();
+                    let mut y = have.polynomial.evaluate(x);
+                    assert!((y - angle.cos()).abs() < 0.1);
+                    for _ in 0..doublings {
+                        y = 2.0 * y * y - 1.0;
+                    }
+                    seen = seen.max((y - (TAU * x).sin()).abs());
+                }
+            }
+            let what = format!("{k} {log2_epsilon} {doublings} {degree}: {seen:e} {have:?}");
+            assert!(seen <= have.error + 1e-13 && seen + 1e-13 > 0.3 * have.error, "{what}");
+            assert!(have.exact_error <= have.error);
+            let mut allocation = cosine.allocation();
+            (0..=degree).for_each(|_| allocation.add_node());
+            let factorial: f64 = (1..=degree + 1).map(|n| (n as f64).log2()).sum();
+            let derivative = (degree + 1) as f64 * (TAU.log2() - f64::from(doublings)) - factorial;
+            let theory = (derivative + allocation.largest()).exp2();
+            assert!(have.exact_error < 1.2 * theory, "{what} {theory:e}");
+            assert_eq!(cosine.bounded_degree(theory * 1.000_001), degree);
+        }
+    }
+
+    #[test]
+    fn nodes_are_added_where_the_bound_is_largest() {
+        let intervals = Intervals { k: 3, epsilon: 0.125 };
+        let mut allocation = Allocation::new(intervals, vec![0.0; 5]);
+        for total in 0..20 {
+            assert_eq!(allocation.counts.iter().sum::<usize>(), total);
+            let nodes = intervals.nodes(&allocation.counts);
+            assert!(nodes.len() == total && nodes.windows(2).all(|w| w[0] < w[1]));
+            let mut largest = [0f64; 5];
+            for (largest, i) in largest.iter_mut().zip(intervals.middles()) {
+                for s in -16..=16 {
+                    let x = i + intervals.epsilon * f64::from(s) / 16.0;
+                    *largest = largest.max(nodes.iter().map(|node| (x - node).abs()).product());
+                }
+            }
+            let good =
+                largest.iter().zip(&allocation.bounds).all(|(seen, bound)| *seen <= bound.exp2() * 1.000_001);
+            assert!(good, "{largest:?} {allocation:?}");
+            let worst = allocation.largest();
+            let before = allocation.clone();
+            allocation.add_node();
+            let grown = (0..5).find(|&i| allocation.counts[i] > before.counts[i]).unwrap();
+            assert_eq!(before.bounds[grown], worst);
+        }
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_named() {
+        for (k, e, r) in [(0, -5.0, 0), (513, -5.0, 0), (4, -1.0, 0), (4, f64::NAN, 0), (4, -5.0, 13)] {
+            assert!(Cosine::new(k, e, r).is_err());
+        }
+        let error = Cosine::new(2, -5.0, 1).unwrap().interpolate(1024).unwrap_err();
+        assert_eq!(error.to_string(), "approximate a cosine: degree 1024: it is 1023 at most");
+    }
+
+    #[test]
+    fn ellipses_have_the_sum_of_their_axes() {
+        let rho = ellipse(1.25, 1.0);
+        assert!((rho - 2.0).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,106 @@
+//! How far a polynomial is from a function at most, from finitely many values of both.
+
+use std::f64::consts::{FRAC_PI_2, PI};
+
+use crate::{CkksError, circuits::Polynomial};
+
+/// What is known about a function on an interval: how near polynomials of high degree come to it.
+///
+/// Finitely many values alone bound no error. From this, `E_m`, the distance of the function from the polynomials of degree `m`, follows by theory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Smoothness {
+    /// The derivative of order `order >= 1` exists (the one before it is absolutely continuous), and its absolute values are at most
+    /// `bound`. Order 1 is a Lipschitz constant.
+    Derivative {
+        /// The order.
+        order: u32,
+        /// The bound.
+        bound: f64,
+    },
+    /// The function is analytic in the open Bernstein ellipse of parameter `rho > 1` (foci at the ends of the interval, sum of the
+    /// semi-axes `rho` times half the interval's length), and its absolute values there are at most `bound`.
+    Analytic {
+        /// The sum of the semi-axes, over half the interval's length.
+        rho: f64,
+        /// The bound.
+        bound: f64,
+    },
+}
+
+impl Smoothness {
+    /// A bound of `E_m` on an interval of length `2 half`: Jackson's `(pi/2)^k half^k bound / ((m+1) m .. (m-k+2))` for `m >= k` (Cheney,
+    /// Introduction to Approximation Theory, 4.6), or `2 bound rho^-m / (rho - 1)` (Trefethen, Approximation Theory and Approximation
+    /// Practice, Theorem 8.2).
+    fn distance(self, half: f64, m: usize) -> f64 {
+        match self {
+            Smoothness::Derivative { order, bound } => {
+                let factors = (0..order).map(|j| FRAC_PI_2 * half / (m + 1 - j as usize) as f64);
+                factors.product::<f64>() * bound
+            }
+            Smoothness::Analytic { rho, bound } => 2.0 * bound * rho.powi(-(m as i32)) / (rho - 1.0),
+        }
+    }
+
+    fn check(self, operation: &'static str) -> Result<(), CkksError> {
+        let good = match self {
+            Smoothness::Derivative { order, bound } => {
+                (1..=64).contains(&order) && bound.is_finite() && bound >= 0.0
+            }
+            Smoothness::Analytic { rho, bound } => {
+                rho > 1.0 && rho.is_finite() && bound.is_finite() && bound >= 0.0
+            }
+        };
+        let what =
+            || format!("{self:?}: orders are 1 to 64, rho is above 1, bounds are finite and not negative");
+        if good { Ok(()) } else { Err(CkksError::Argument { operation, what: what() }) }
+    }
+}
+
+/// A bound of `|e|` on an interval, where `e` is within `distance` of a polynomial of degree `m`, and `|e|` is at most `largest` at the `samples >
+/// m` Chebyshev nodes of the interval: `(largest + distance) / cos(m pi / (2 samples)) + distance`, since a polynomial of degree `m` exceeds
+/// its largest value at these nodes by that cosine at most (Ehlich and Zeller, Math. Z. 86, 1964).
+pub(super) fn from_samples(largest: f64, samples: usize, m: usize, distance: f64) -> f64 {
+    (largest + distance) / (FRAC_PI_2 * m as f64 / samples as f64).cos() + distance
+}
+
+/// The `count` Chebyshev nodes of `[low, high]`, from high to low.
+pub(super) fn chebyshev_nodes(low: f64, high: f64, count: usize) -> impl Iterator<Item = f64> {
+    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+    (0..count).map(move |j| middle + half * (PI * (j as f64 + 0.5) / count as f64).cos())
+}
+
+/// A bound of `|f - p|` on `[low, high]`, including what `f64` may get wrong in the values of both (`f` is taken to be right to `2^-52` of its values).
+pub(super) fn bound(
+    operation: &'static str,
+    f: &dyn Fn(f64) -> f64,
+    p: &Polynomial,
+    (low, high): (f64, f64),
+    smoothness: Smoothness,
+) -> Result<f64, CkksError> {
+    const MOST: usize = 1 << 15;
+    smoothness.check(operation)?;
+    let half = 0.5 * (high - low);
+    let mut m = p.degree().max(64);
+    loop {
+        let samples = 4 * m;
+        let (mut largest, mut size) = (0f64, 0f64);
+        for x in chebyshev_nodes(low, high, samples) {
+            let value = f(x);
+            if !value.is_finite() {
+                return Err(CkksError::Argument {
+                    operation,
+                    what: format!("the function is {value} at {x}"),
+                });
+            }
+            largest = largest.max((value - p.evaluate(x)).abs());
+            size = size.max(value.abs());
+        }
+        let distance = smoothness.distance(half, m);
+        if distance <= largest / 64.0 || m >= MOST {
+            let sum: f64 = p.bound(low.abs().max(high.abs()));
+            let rounding = f64::EPSILON * (size + sum * (p.degree() + 1) as f64);
+            return Ok(from_samples(largest, samples, m, distance) + rounding);
+        }
+        m *= 2;
+    }
+}

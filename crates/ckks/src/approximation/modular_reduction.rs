@@ -1,0 +1,210 @@
+//! `x - round(x)`, as bootstrapping needs it: a cosine, doubled, and an arcsine.
+
+use std::f64::consts::TAU;
+
+use super::{
+    Smoothness,
+    cosine::{Cosine, CosineInterpolation},
+    error_bound,
+};
+use crate::{
+    CkksError,
+    circuits::{Basis, Polynomial},
+};
+
+const OPERATION: &str = "approximate the reduction modulo 1";
+
+/// `x -> x - round(x)` for `|x| <= k - 1 + epsilon` with `|x - round(x)| <= epsilon`, by polynomials (HK20).
+///
+/// A polynomial stands for `cos(2 pi (x - 1/4) / 2^r)`; `r` doublings `y -> 2 y^2 - 1` make `sin(2 pi x)` of it; and `arcsin(y) / (2 pi)`, a polynomial as
+/// well, or just `y / (2 pi)`, gives `x - round(x)`. Without the arcsine the error is `6.6 epsilon^3` at least.
+///
+/// The degree of the cosine's polynomial is the least one whose error bound does, among those whose coefficients are not much larger than the
+/// cosine's own: interpolations of lower degree swing wildly between the intervals, and would multiply the noise of what they are evaluated on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ModularReduction {
+    cosine: Polynomial,
+    reach: f64,
+    doublings: u32,
+    arcsine: Option<Polynomial>,
+    error: f64,
+}
+
+impl ModularReduction {
+    /// The least degree whose error bound, doublings and arcsine included, is at most `2^log2_error`. `arcsine_degree` is 0, for none, or odd.
+    ///
+    /// Coefficients are `f64`: errors below about `2^(2r - 56)`, `r` the number of doublings, are out of reach.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <= 12` and `arcsine_degree` is 0 or odd and at most 63, and when the
+    /// error cannot be reached; the message says what can be.
+    pub fn new(
+        k: u32,
+        log2_epsilon: f64,
+        log2_error: f64,
+        doublings: u32,
+        arcsine_degree: usize,
+    ) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        if arcsine_degree > 63 || (arcsine_degree != 0 && arcsine_degree.is_multiple_of(2)) {
+            return fail(format!("the arcsine's degree is {arcsine_degree}: it is 0 or odd, and 63 at most"));
+        }
+        if !(-1000.0..0.0).contains(&log2_error) {
+            return fail(format!("an error of 2^{log2_error} is asked for: it is below 1"));
+        }
+        let cosine = Cosine::new(k, log2_epsilon, doublings)?;
+        let (error, epsilon) = (log2_error.exp2(), log2_epsilon.exp2());
+        // The sine comes with an error, which is below 2 pi times that of the result.
+        let range = ((TAU * epsilon).sin() + TAU * error).min(1.0);
+        if arcsine_degree > 0 && range >= 1.0 {
+            return fail(format!(
+                "an arcsine needs values below 1: 2^{log2_epsilon} and an error of 2^{log2_error} are too large"
+            ));
+        }
+        let arcsine = Arcsine::new(arcsine_degree, range, epsilon)?;
+        let room = (error - arcsine.error) / arcsine.slope;
+        if room <= 0.0 {
+            let have = arcsine.error.log2();
+            return fail(format!(
+                "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, not within 2^{log2_error:.2}"
+            ));
+        }
+        let interpolation = least_degree(&cosine, room).map_err(|reached| {
+            let have = (arcsine.error + arcsine.slope * reached).log2();
+            let what = format!(
+                "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, not within 2^{log2_error:.2}"
+            );
+            CkksError::Argument { operation: OPERATION, what }
+        })?;
+        Ok(ModularReduction {
+            error: arcsine.error + arcsine.slope * interpolation.error,
+            cosine: interpolation.polynomial,
+            reach: f64::from(k),
+            doublings,
+            arcsine: arcsine.polynomial,
+        })
+    }
+
+    /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach, reach]`.
+    pub fn cosine(&self) -> &Polynomial {
+        &self.cosine
+    }
+
+    /// The end of the interval that the cosine's polynomial is written for: `k`.
+    pub fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    /// How often `y -> 2 y^2 - 1` follows the cosine: then it is `sin(2 pi x)`.
+    pub fn doublings(&self) -> u32 {
+        self.doublings
+    }
+
+    /// The odd polynomial for `y -> arcsin(y) / (2 pi)`, in the monomial basis; where there is none, the result is `y / (2 pi)`.
+    pub fn arcsine(&self) -> Option<&Polynomial> {
+        self.arcsine.as_ref()
+    }
+
+    /// log2 of a bound of the error of the result, as a number in the unit of `x`: with the coefficients that the polynomials have, in exact
+    /// arithmetic.
+    pub fn log2_error(&self) -> f64 {
+        self.error.log2()
+    }
+
+    /// How many multiplications deep the evaluation is on an argument that has been divided by the [reach](Self::reach) already (one more otherwise), the
+    /// factor `1 / (2 pi)` aside where there is no arcsine.
+    pub fn depth(&self) -> u32 {
+        let cosine = (self.cosine.degree() + 1).next_power_of_two().trailing_zeros();
+        let arcsine = self.arcsine.as_ref().map_or(0, |p| p.depth() as u32);
+        cosine + self.doublings + arcsine
+    }
+
+    /// The same on plain numbers.
+    pub fn apply(&self, x: f64) -> f64 {
+        let mut y = self.cosine.evaluate(x);
+        for _ in 0..self.doublings {
+            y = 2.0 * y * y - 1.0;
+        }
+        self.arcsine.as_ref().map_or(y / TAU, |p| p.evaluate(y))
+    }
+}
+
+/// The interpolation of least degree whose error is at most `room` and whose coefficients are at most twice as large as the cosine's own in all; else the
+/// least error that was seen with such coefficients.
+fn least_degree(cosine: &Cosine, room: f64) -> Result<CosineInterpolation, f64> {
+    const STEP: usize = 4;
+    let mut reached = f64::INFINITY;
+    let mut at = |degree: usize| {
+        let have =
+            cosine.interpolate(degree).ok().filter(|p| p.coefficient_sum <= 2.0 * cosine.natural_sum())?;
+        reached = reached.min(have.error);
+        Some(have).filter(|p| p.error <= room)
+    };
+    let bounded = cosine.bounded_degree(room);
+    let most = bounded + bounded / 2 + 4 * STEP;
+    let mut best = (bounded..=most).step_by(STEP).find_map(&mut at).ok_or(f64::NAN);
+    // Errors wander a little from one degree to the next: the search ends where several in a row fail.
+    let mut failed = 0;
+    while let Ok(found) = &best
+        && failed < STEP
+        && found.polynomial.degree() > failed
+    {
+        match at(found.polynomial.degree() - 1 - failed) {
+            Some(better) => (best, failed) = (Ok(better), 0),
+            None => failed += 1,
+        }
+    }
+    best.map_err(|_| reached)
+}
+
+/// What follows the sine.
+struct Arcsine {
+    polynomial: Option<Polynomial>,
+    /// A bound of its error, against `arcsin(y) / (2 pi)`.
+    error: f64,
+    /// A bound of its derivative.
+    slope: f64,
+}
+
+impl Arcsine {
+    /// For `|y| <= range`, where the exact sine is at most `sin(2 pi epsilon)`.
+    fn new(degree: usize, range: f64, epsilon: f64) -> Result<Self, CkksError> {
+        if degree == 0 {
+            let error = epsilon - (TAU * epsilon).sin() / TAU;
+            return Ok(Arcsine { polynomial: None, error, slope: 1.0 / TAU });
+        }
+        let f = |y: f64| y.asin() / TAU;
+        let series = Polynomial::approximate(f, -range, range, degree)?;
+        let mut coefficients = monomials(series.coefficients(), range);
+        coefficients.iter_mut().step_by(2).for_each(|c| *c = 0.0);
+        let polynomial = Polynomial::new(Basis::Monomial, coefficients)?;
+        // The arcsine is analytic up to -1 and 1, and at most pi / 2 where |z| < 1, as on the ellipse that ends there.
+        let rho = (1.0 + (1.0 - range * range).sqrt()) / range;
+        let smoothness = Smoothness::Analytic { rho, bound: 0.25 };
+        let error = error_bound::bound(OPERATION, &f, &polynomial, (-range, range), smoothness)?;
+        let terms = polynomial.coefficients().iter().enumerate().skip(1);
+        let slope = terms.map(|(i, c)| i as f64 * c.abs() * range.powi(i as i32 - 1)).sum();
+        Ok(Arcsine { polynomial: Some(polynomial), error, slope })
+    }
+}
+
+/// The coefficients in the monomial basis of a sum of Chebyshev polynomials of `[-range, range]`.
+fn monomials(chebyshev: &[f64], range: f64) -> Vec<f64> {
+    let count = chebyshev.len();
+    let mut out = vec![0.0; count];
+    let (mut t0, mut t1) = (vec![0.0; count], vec![0.0; count]);
+    t0[0] = 1.0;
+    if count > 1 {
+        t1[1] = 1.0;
+    }
+    for c in chebyshev {
+        out.iter_mut().zip(&t0).for_each(|(o, t)| *o += c * t);
+        let mut next = vec![0.0; count];
+        for i in 0..count {
+            next[i] = 2.0 * if i == 0 { 0.0 } else { t1[i - 1] } - t0[i];
+        }
+        t0 = std::mem::replace(&mut t1, next);
+    }
+    out.iter_mut().enumerate().for_each(|(i, c)| *c /= range.powi(i as i32));
+    out
+}

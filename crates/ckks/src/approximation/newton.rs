@@ -1,0 +1,52 @@
+//! Interpolation in many bits, from nodes to coefficients in the Chebyshev basis.
+
+use crate::big_float::Inner;
+
+/// `x` with `bits` bits.
+pub(super) fn many_bits(x: f64, bits: usize) -> Inner {
+    // Only what is not finite has no exact value.
+    Inner::try_from(x).unwrap_or(Inner::ZERO).with_precision(bits).value()
+}
+
+/// The coefficients, in the Chebyshev basis of `[-reach, reach]`, of the polynomial that takes `values` at `nodes`, which are different: Newton's
+/// divided differences, then Horner's rule on them, where `y T_k(y) = (T_(k+1)(y) + T_(k-1)(y)) / 2`. Nodes that lie close together cost many
+/// bits, which the numbers have to bring.
+pub(super) fn interpolate(nodes: &[f64], values: Vec<Inner>, reach: f64, bits: usize) -> Vec<Inner> {
+    let nodes: Vec<Inner> = nodes.iter().map(|x| many_bits(*x, bits)).collect();
+    let mut differences = values;
+    for k in 1..nodes.len() {
+        for i in (k..nodes.len()).rev() {
+            differences[i] = (&differences[i] - &differences[i - 1]) / (&nodes[i] - &nodes[i - k]);
+        }
+    }
+    let half = many_bits(0.5 * reach, bits);
+    let mut out: Vec<Inner> = Vec::with_capacity(nodes.len());
+    for (node, difference) in nodes.iter().zip(differences).rev() {
+        let mut next = vec![many_bits(0.0, bits); out.len() + 1];
+        for (k, c) in out.iter().enumerate() {
+            next[k] -= c * node;
+            let product = c * &half;
+            if k == 0 {
+                next[1] += &product;
+                next[1] += product;
+            } else {
+                next[k - 1] += &product;
+                next[k + 1] += product;
+            }
+        }
+        next[0] += difference;
+        out = next;
+    }
+    out
+}
+
+/// The value at `y` in `[-1, 1]` of a sum of Chebyshev polynomials (Clenshaw).
+pub(super) fn evaluate(coefficients: &[Inner], y: &Inner, bits: usize) -> Inner {
+    let twice = y * many_bits(2.0, bits);
+    let (mut b1, mut b2) = (many_bits(0.0, bits), many_bits(0.0, bits));
+    for c in coefficients[1..].iter().rev() {
+        let next = &twice * &b1 - b2 + c;
+        b2 = std::mem::replace(&mut b1, next);
+    }
+    y * b1 - b2 + &coefficients[0]
+}
