@@ -7,6 +7,7 @@
 mod ciphertext;
 mod context;
 pub mod design;
+mod encapsulation;
 mod error;
 mod fingerprint;
 mod keys;
@@ -16,6 +17,7 @@ pub mod noise;
 mod ops;
 mod parameters;
 mod profile;
+mod raise;
 mod second;
 pub mod security;
 mod sprout;
@@ -28,8 +30,9 @@ pub use context::Context;
 pub use error::RlweError;
 pub use fingerprint::Fingerprint;
 pub use keys::{
-    EvaluationKeys, KeySize, PreparedEvaluationKeys, PreparedSwitchingKey, PreparedTransferKey, PublicKey,
-    SecretKey, SwitchingKey, TransferKey, expand_uniform,
+    EncapsulationKeys, EvaluationKeys, KeySize, PreparedEncapsulationKeys, PreparedEvaluationKeys,
+    PreparedSwitchingKey, PreparedTransferKey, PublicKey, SecretKey, SwitchingKey, TransferKey,
+    expand_uniform,
 };
 pub use keyswitch::{
     DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationSum,

@@ -93,16 +93,27 @@ impl Inclusion {
     /// # Errors
     /// [`RlweError::Parameters`] when ciphertexts of `second` are none of `first`.
     pub(crate) fn new(first: &Parameters, second: &Parameters) -> Result<Self, RlweError> {
+        if first.secret() != second.secret() {
+            return Err(RlweError::Parameters {
+                what: format!(
+                    "a second parameter set has the distribution of the secret of the first; this one has {}, the first {}",
+                    second.secret(),
+                    first.secret()
+                ),
+            });
+        }
+        Self::of_moduli(first, second)
+    }
+
+    /// The same for secrets of any two distributions.
+    pub(crate) fn of_moduli(first: &Parameters, second: &Parameters) -> Result<Self, RlweError> {
         let fail =
             |what: String| Err(RlweError::Parameters { what: format!("a second parameter set {what}") });
-        let shape = |p: &Parameters| (p.log_degree(), p.secret());
-        if shape(first) != shape(second) {
+        if first.log_degree() != second.log_degree() {
             return fail(format!(
-                "has the ring degree and the distribution of the secret of the first; this one has 2^{} and {}, the first 2^{} and {}",
+                "has the ring degree of the first; this one has 2^{}, the first 2^{}",
                 second.log_degree(),
-                second.secret(),
-                first.log_degree(),
-                first.secret()
+                first.log_degree()
             ));
         }
         let (wide, narrow) = (first.literal(), second.literal());

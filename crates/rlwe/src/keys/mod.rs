@@ -1,5 +1,6 @@
 //! Secret, public and switching keys.
 
+mod encapsulation;
 mod galois;
 mod public;
 mod rotations;
@@ -8,6 +9,7 @@ mod size;
 mod switching;
 mod transfer;
 
+pub use encapsulation::{EncapsulationKeys, PreparedEncapsulationKeys};
 pub use galois::{EvaluationKeys, PreparedEvaluationKeys};
 pub use public::PublicKey;
 pub use secret::{SecretKey, expand_uniform};

@@ -39,8 +39,17 @@ impl SecretKey {
     /// # Errors
     /// When the parameters ask for a Hamming weight above the ring degree.
     pub fn from_seed(context: &Context, seed: Seed) -> Result<Self, RlweError> {
+        Self::of_distribution(context, seed, context.parameters().secret())
+    }
+
+    /// The secret that `seed` gives with another set of the same ring degree, whose secrets are of `distribution`, modulo `PQ_max` of this one.
+    pub(crate) fn of_distribution(
+        context: &Context,
+        seed: Seed,
+        distribution: SecretDistribution,
+    ) -> Result<Self, RlweError> {
         let mut coefficients = vec![0i64; context.degree()];
-        let sampled = sample_secret(&seed, context.parameters().secret(), &mut coefficients);
+        let sampled = sample_secret(&seed, distribution, &mut coefficients);
         let poly = context.from_signed(&coefficients, context.parameters().full());
         coefficients.zeroize();
         sampled?;
