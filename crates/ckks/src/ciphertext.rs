@@ -142,11 +142,11 @@ impl Ciphertext {
         (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
     }
 
-    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the real part of a slot. An error in the
-    /// coefficients of standard deviation `e` is one of `e sqrt(N/2)/scale` in each slot's real and imaginary part.
+    /// How precise the values are: `-log2` of the estimated standard deviation of the error in the real part of a slot. With `n` slots, an error of
+    /// standard deviation `e` in the coefficients is one of `e sqrt(n)/scale` in each slot's real and imaginary part: only the `2n` coefficients of
+    /// powers of `X^(N/2n)` count.
     pub fn precision_bits(&self) -> f64 {
-        let degree = self.inner.part(0).degree() as f64;
-        self.scale.log2() - self.inner.noise().log2_std() - 0.5 * (degree / 2.0).log2()
+        self.scale.log2() - self.inner.noise().log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
     /// How many bits of the modulus are left to be divided away before the values no longer fit: `log2(Q / (2 scale bound))`, with a

@@ -193,6 +193,25 @@ impl Context {
         Ok(())
     }
 
+    /// `a = a X^exponent`. Nothing is rounded, and the noise stays.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn mul_monomial_assign(&self, a: &mut Ciphertext, exponent: usize) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "multiply by a monomial")?;
+        let (modulus, degree) = (a.modulus(), self.degree());
+        let mut monomial = self.scratch(modulus, Domain::Evaluation);
+        monomial.for_each_limb(self.threads(), |k, limb| {
+            let ring = self.limb_ring(modulus, k);
+            limb.fill(0);
+            // X^N = -1.
+            limb[exponent % degree] =
+                if (exponent / degree).is_multiple_of(2) { 1 } else { ring.modulus() - 1 };
+            ring.ntt().forward(limb);
+        });
+        self.mul_plain_assign(a, &monomial)
+    }
+
     /// `a += c` for an integer constant (the polynomial `c`) given by its residues.
     ///
     /// # Errors

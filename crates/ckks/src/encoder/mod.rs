@@ -41,10 +41,11 @@ mod tests;
 
 use std::{
     borrow::Borrow,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use hippocrene_ring::{Kernel, ResidueRing, RingError, scratch::ScratchPool};
+use num_complex::{Complex, Complex64};
 
 pub use error::EncodeError;
 pub use integer::IntegerPolynomial;
@@ -52,7 +53,10 @@ pub use integer::IntegerPolynomial;
 use big::Tables;
 use fft::SpecialFft;
 use mixed_radix::MixedRadix;
+use roots::Circle;
 use scratch::Pool;
+
+use crate::BigFloat;
 
 /// Encodes and decodes for one ring degree. It can be shared by threads; memory that a call works in is kept for the next.
 ///
@@ -82,6 +86,7 @@ pub struct Encoder {
     kernel: Kernel,
     fft: SpecialFft,
     big: Tables,
+    circle: OnceLock<Circle>,
     pool: Pool,
     limbs: ScratchPool,
     mixed_radix: Mutex<Vec<Arc<MixedRadix>>>,
@@ -106,6 +111,7 @@ impl Encoder {
             kernel,
             fft: SpecialFft::new(degree.ilog2() - 1, kernel),
             big: Tables::new(degree.ilog2() - 1),
+            circle: OnceLock::new(),
             pool: Pool::new(degree),
             limbs: ScratchPool::new(degree),
             mixed_radix: Mutex::new(Vec::new()),
@@ -120,6 +126,20 @@ impl Encoder {
     /// The largest slot count, `N/2`.
     pub fn max_slots(&self) -> usize {
         self.degree / 2
+    }
+
+    /// `exp(2 pi i t / 2^log_order)`, rounded correctly, where `2^log_order` divides `2N`.
+    pub(crate) fn root(&self, t: u32, log_order: u32) -> Complex64 {
+        let log = self.degree.ilog2() + 1;
+        let circle = self.circle.get_or_init(|| Circle::new(log));
+        let (re, im) = circle.point(((t as usize) << (log - log_order)) & (2 * self.degree - 1));
+        Complex64 { re, im }
+    }
+
+    /// [`Encoder::root`] to 320 bits, times `2^shift`, `shift` at most 0.
+    pub(crate) fn big_root(&self, t: u32, log_order: u32, shift: i32) -> Complex<BigFloat> {
+        let (re, im) = self.big.root(t, log_order, shift);
+        Complex { re, im }
     }
 
     /// Wipes the memory that calls have worked in and keep for the next, which may hold what they encoded or decoded, and gives it back.

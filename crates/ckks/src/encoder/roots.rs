@@ -91,7 +91,8 @@ pub(super) fn power_of_five(mut exponent: usize, order: usize) -> usize {
 
 /// The points `exp(2 pi i t / 2^log_order)`, rounded from double-double: one octant is stored, symmetry gives the rest, so
 /// that conjugate, opposite and mirrored points agree in every bit.
-struct Circle {
+#[derive(Debug)]
+pub(super) struct Circle {
     log_order: u32,
     /// `(cos, sin)` for `0 <= t <= 2^log_order / 8`.
     octant: Vec<(f64, f64)>,
@@ -99,7 +100,7 @@ struct Circle {
 
 impl Circle {
     /// For `log_order >= 2`.
-    fn new(log_order: u32) -> Self {
+    pub(super) fn new(log_order: u32) -> Self {
         let last = (1usize << log_order) / 8;
         // t = coarse 2^half + fine: the series is summed about 2 sqrt(last) times, and one product gives each point.
         let half = last.max(1).ilog2().div_ceil(2);
@@ -115,7 +116,7 @@ impl Circle {
     }
 
     /// `exp(2 pi i t / 2^log_order)` for `t < 2^log_order`.
-    fn point(&self, t: usize) -> (f64, f64) {
+    pub(super) fn point(&self, t: usize) -> (f64, f64) {
         let quarter = (1usize << self.log_order) / 4;
         let (quadrant, t) = (t / quarter, t % quarter);
         let (c, s) = if t < self.octant.len() {

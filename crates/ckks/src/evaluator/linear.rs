@@ -262,10 +262,10 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// The coefficients of the message, as if they were noise: of root mean square `scale bound/sqrt(N)`.
+    /// The coefficients of the message, as if they were noise: with `n` slots, `2n` coefficients of root mean square `scale bound/sqrt(2n)`.
     pub(super) fn message(a: &Ciphertext) -> Noise {
-        let degree = a.inner().part(0).degree() as f64;
-        Self::message_times(a.scale().log2() - 0.5 * degree.log2(), a.bound(), Noise::from_std(1.0))
+        let coefficients = 2.0 * a.slots() as f64;
+        Self::message_times(a.scale().log2() - 0.5 * coefficients.log2(), a.bound(), Noise::from_std(1.0))
     }
 
     /// What the rounding of `constant` to an integer adds: the message times what the rounding took away.

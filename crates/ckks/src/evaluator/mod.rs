@@ -82,8 +82,8 @@ impl Evaluator {
         self.context.check_capacity(a, modulus, log2_scale, bound, operation)
     }
 
-    /// The noise of a product of a message (bound times scale) with an error: `N` coefficients of a message of root mean square
-    /// `scale bound / sqrt(N)` (Parseval), each times an independent error.
+    /// The noise of a product of a message (bound times scale) with an error: with `n` slots, `2n` coefficients of a message of root mean square
+    /// `scale bound / sqrt(2n)` (Parseval), each times an independent error.
     pub(crate) fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {
         if bound > 0.0 { error.scaled(log2_scale + bound.log2()) } else { Noise::NONE }
     }

@@ -55,7 +55,7 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Capacity`] when there is none so small.
-    pub(super) fn modulus_at_most(
+    pub(crate) fn modulus_at_most(
         &self,
         bits: f64,
         a: &Ciphertext,

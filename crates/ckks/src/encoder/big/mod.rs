@@ -20,6 +20,8 @@ use std::sync::OnceLock;
 use fft::Fft;
 use roots::Circle;
 
+use crate::BigFloat;
+
 /// The most words a number has.
 const MAX_WORDS: u32 = 5;
 
@@ -45,6 +47,24 @@ impl Tables {
             four: OnceLock::new(),
             five: OnceLock::new(),
         }
+    }
+
+    /// `(cos, sin)` of `2 pi t / 2^log_order`, to 320 bits and times `2^shift`; `2^log_order` is at most twice the ring degree.
+    pub(super) fn root(&self, t: u32, log_order: u32, shift: i32) -> (BigFloat, BigFloat) {
+        let circle = self.five.get_or_init(|| Circle::new(self.log_slots + 2));
+        let number = |negative: bool, words: &[u64], exponent: i64| {
+            BigFloat::from_words(negative, words, exponent + i64::from(shift)).expect("it is at most 1")
+        };
+        let quarter = 1 << self.log_slots;
+        let t = t << (self.log_slots + 2 - log_order);
+        if t.is_multiple_of(quarter) {
+            let whole = |x: i32| number(x < 0, &[x.unsigned_abs().into()], 0);
+            let (cos, sin) = [(1, 0), (0, 1), (-1, 0), (0, -1)][(t / quarter % 4) as usize];
+            return (whole(cos), whole(sin));
+        }
+        let root = circle.point(t % (4 * quarter));
+        let fraction = |negative, words: &[u64]| number(negative, words, -64 * words.len() as i64);
+        (fraction(root.cos_negative, root.cos), fraction(root.sin_negative, root.sin))
     }
 
     fn fft<'a, const W: usize>(&'a self, circle: &'a OnceLock<Circle<W>>) -> Fft<'a, W> {

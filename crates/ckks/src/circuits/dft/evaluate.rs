@@ -1,0 +1,108 @@
+//! The homomorphic DFT of ciphertexts.
+
+use std::{borrow::Cow, f64::consts::SQRT_2};
+
+use super::{Direction, HomomorphicDft, Packing};
+use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform::Landing};
+
+const OPERATION: &str = "homomorphic DFT";
+
+impl Evaluator {
+    /// The transform `dft` of `a`, at exactly the scale `target`.
+    ///
+    /// A level takes the bits that [`super::DftLevel::scale_bits`] says (on a simple chain, all of the next primes that have so many), and the whole transform
+    /// takes `log2(scale/target)` more. Between levels the scale is the larger one of the operand's and the target.
+    ///
+    /// **Bounds.** Let the slots of `a` be bounded by `b`, and the factor be `f`. From coefficients to slots the result is bounded by `|f| b`; where a tighter bound on the
+    /// coefficients is known, declare it ([`Ciphertext::set_bound`]). From slots to coefficients it is bounded by `n |f| b` (times `sqrt(2)` side
+    /// by side, times 2 where it is real), which is what the slots of such a polynomial can reach; but the coefficients stay below `|f| b` (times `sqrt(2)` side
+    /// by side), and only these have to fit the modulus.
+    ///
+    /// **Noise** is estimated for slots of absolute value `b` and independent angles.
+    ///
+    /// # Errors
+    /// When `a` has another number of slots than `dft` takes, a key is missing, or the modulus is too small.
+    pub fn homomorphic_dft(
+        &self,
+        a: &Ciphertext,
+        dft: &HomomorphicDft,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let forward = dft.direction == Direction::SlotsToCoefficients;
+        let taken = if forward { dft.packed_slots() } else { dft.slots };
+        if a.slots() != taken {
+            return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: taken });
+        }
+        let landings = self.landings(a, dft, target)?;
+        let mut x = Cow::Borrowed(a);
+        for (i, (level, landing)) in dft.levels.iter().zip(&landings).enumerate() {
+            x = Cow::Owned(self.linear_transform_to(&x, &level.transform, *landing)?);
+            if i == 0 && forward && dft.packing == Packing::SideBySide {
+                x = Cow::Owned(self.sum_of_halves(&x)?);
+            }
+        }
+        let mut out = x.into_owned();
+        if dft.conjugates() {
+            let conjugate = self.conjugate(&out)?;
+            self.context().rlwe().add_assign(out.inner_mut(), conjugate.inner())?;
+        }
+        let slots = dft.slots as f64;
+        let bound = match (forward, dft.packing) {
+            (false, _) => out.bound(),
+            (true, Packing::Real) => 2.0 * slots * out.bound(),
+            (true, _) => slots * out.bound(),
+        };
+        out.set_bound(bound);
+        Ok(out)
+    }
+
+    /// Where the levels leave their results. Their bounds are on coefficients.
+    fn landings(
+        &self,
+        a: &Ciphertext,
+        dft: &HomomorphicDft,
+        target: Scale,
+    ) -> Result<Vec<Landing>, CkksError> {
+        let paired = dft.direction == Direction::SlotsToCoefficients && dft.packing == Packing::SideBySide;
+        let between = if a.scale() < target { target } else { a.scale() };
+        let mut coefficients = a.bound() * if paired { SQRT_2 } else { 1.0 };
+        let mut magnitude = a.bound();
+        // The modulus that the levels lead to; a result may be modulo a larger one, with its scale larger by as much.
+        let (mut modulus, mut scale) = (a.modulus(), a.scale());
+        let mut landings = Vec::with_capacity(dft.levels.len());
+        for (i, level) in dft.levels.iter().enumerate() {
+            let is_last = i + 1 == dft.levels.len();
+            let next_scale = if is_last { target } else { between };
+            let wanted = self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2();
+            let next = self.modulus_at_most(wanted, a, OPERATION)?;
+            coefficients *= level.factor;
+            self.check_capacity(a, next, next_scale.log2(), coefficients, OPERATION)?;
+            // Where the next transform would go up to a modulus without a power of two, this one goes there at once.
+            let up = if is_last { next } else { self.without_two(next) };
+            let up = if self.log2(up) > self.log2(next) { up } else { next };
+            landings.push(Landing {
+                modulus: up,
+                scale: self.switched_scale(next_scale, next, up),
+                magnitude,
+                largest_coefficient: coefficients,
+                bound: coefficients,
+            });
+            magnitude *= level.growth * if i == 0 && paired { SQRT_2 } else { 1.0 };
+            (modulus, scale) = (next, next_scale);
+        }
+        Ok(landings)
+    }
+
+    /// The sum of the two halves of the slots: it has half as many.
+    fn sum_of_halves(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let slots = a.slots() / 2;
+        let rotated = self.rotate(a, slots as i64)?;
+        let mut sum = a.clone();
+        self.context().rlwe().add_assign(sum.inner_mut(), rotated.inner())?;
+        // Of the noise, every other coefficient is doubled, and what is between them is of no account; the rotation adds some of its own.
+        let noise = a.inner().noise().scaled(0.5 * 3f64.log2()).plus(rotated.inner().noise());
+        sum.inner_mut().set_noise(noise);
+        sum.set_meta(a.scale(), slots, a.bound());
+        Ok(sum)
+    }
+}

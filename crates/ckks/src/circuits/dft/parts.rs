@@ -1,0 +1,43 @@
+//! Real and imaginary parts.
+
+use crate::{Ciphertext, CkksError, Evaluator};
+
+impl Evaluator {
+    /// Twice the real parts of the slots: `a` and its conjugate, added up.
+    ///
+    /// # Errors
+    /// When the conjugation key is missing, or the values do not fit.
+    pub fn real_part(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.add(a, &self.conjugate(a)?)
+    }
+
+    /// Twice the real parts and twice the imaginary parts of the slots, for one conjugation: `a + conj(a)` and `-i (a - conj(a))`.
+    ///
+    /// # Errors
+    /// When the conjugation key is missing, or the values do not fit.
+    pub fn real_and_imaginary(&self, a: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+        let conjugate = self.conjugate(a)?;
+        let real = self.add(a, &conjugate)?;
+        let imaginary = self.mul_by_i(&self.sub(&conjugate, a)?)?;
+        Ok((real, imaginary))
+    }
+
+    /// `real + i imaginary`, slot by slot.
+    ///
+    /// # Errors
+    /// When moduli, scales, slots or keys differ, or the values do not fit.
+    pub fn complex(&self, real: &Ciphertext, imaginary: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.add(real, &self.mul_by_i(imaginary)?)
+    }
+
+    /// `i a`, exactly: the message times `X^(N/2)`.
+    ///
+    /// # Errors
+    /// When it was made with other parameters.
+    pub fn mul_by_i(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let mut out = a.clone();
+        let rlwe = self.context().rlwe();
+        rlwe.mul_monomial_assign(out.inner_mut(), rlwe.degree() / 2)?;
+        Ok(out)
+    }
+}

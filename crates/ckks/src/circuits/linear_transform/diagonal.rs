@@ -1,0 +1,114 @@
+//! The numbers of one diagonal.
+
+use hippocrene_rlwe::Modulus;
+use num_complex::{Complex, Complex64};
+
+use crate::{BigFloat, CkksError, Context, Plaintext, Scale, Values};
+
+/// Up to this scale (as log2), `f64` holds all that an encoding does: see [`crate::encoder`].
+const DOUBLE_BITS: f64 = 50.0;
+
+/// The numbers of a diagonal. There may be fewer than there are slots: they repeat.
+#[derive(Debug, Clone)]
+pub(super) enum Diagonal {
+    Double(Vec<Complex64>),
+    Big(Vec<Complex<BigFloat>>),
+    Roots(Roots),
+}
+
+/// Roots of unity, some of them halved, and zeros, times a number. They take 4 bytes each, and are known to any precision.
+#[derive(Debug, Clone)]
+pub(in crate::circuits) struct Roots {
+    /// `t` for `exp(2 pi i t / 2^log_order)`, with [`Roots::HALF`] for half of that, and [`Roots::ZERO`] for 0.
+    pub exponents: Vec<u32>,
+    /// `2^log_order` divides `2N`.
+    pub log_order: u32,
+    /// What all are multiplied by.
+    pub factor: Scale,
+}
+
+impl Roots {
+    /// Added to an exponent it stands for half of the root.
+    pub const HALF: u32 = 1 << 31;
+
+    /// Stands for 0 among exponents.
+    pub const ZERO: u32 = u32::MAX;
+
+    /// An entry as the exponent of its root and the power of two that this is multiplied by; nothing for 0.
+    fn parts(entry: u32) -> Option<(u32, i32)> {
+        (entry != Self::ZERO).then_some((entry & !Self::HALF, if entry & Self::HALF == 0 { 0 } else { -1 }))
+    }
+}
+
+impl Diagonal {
+    /// How many numbers there are before they repeat.
+    pub fn period(&self) -> usize {
+        match self {
+            Diagonal::Double(v) => v.len(),
+            Diagonal::Big(v) => v.len(),
+            Diagonal::Roots(roots) => roots.exponents.len(),
+        }
+    }
+
+    pub fn absolute_value(&self, i: usize) -> f64 {
+        let i = i % self.period();
+        match self {
+            Diagonal::Double(v) => v[i].norm(),
+            Diagonal::Big(v) => Complex64::new(v[i].re.to_f64(), v[i].im.to_f64()).norm(),
+            Diagonal::Roots(roots) => Roots::parts(roots.exponents[i])
+                .map_or(0.0, |(_, shift)| roots.factor.times(Scale::power_of_two(shift)).to_f64()),
+        }
+    }
+
+    /// The root of the mean of the squares of the absolute values.
+    pub fn root_mean_square(&self) -> f64 {
+        let period = self.period();
+        let sum: f64 = (0..period).map(|i| self.absolute_value(i).powi(2)).sum();
+        (sum / period as f64).sqrt()
+    }
+
+    /// The numbers rotated by `steps` to the right and encoded at `scale` modulo `extended`; they fit `modulus`.
+    pub fn encode_rotated(
+        &self,
+        context: &Context,
+        steps: usize,
+        scale: Scale,
+        modulus: Modulus,
+        extended: Modulus,
+    ) -> Result<Plaintext, CkksError> {
+        let slots = self.period();
+        let steps = steps % slots;
+        let encode = |values: Values<'_>, scale: Scale| {
+            context.encode_extended(values, slots, scale, modulus, extended)
+        };
+        match self {
+            Diagonal::Double(v) => {
+                let mut v = v.clone();
+                v.rotate_right(steps);
+                encode(Values::Complex(&v), scale)
+            }
+            Diagonal::Big(v) => {
+                let mut v = v.clone();
+                v.rotate_right(steps);
+                encode(Values::BigComplex(&v), scale)
+            }
+            Diagonal::Roots(Roots { exponents, log_order, factor }) => {
+                let exponents = exponents[slots - steps..].iter().chain(&exponents[..slots - steps]);
+                let (encoder, scale) = (context.encoder(), scale.times(*factor));
+                if scale.log2() > DOUBLE_BITS {
+                    let root = |entry: &u32| match Roots::parts(*entry) {
+                        Some((t, shift)) => encoder.big_root(t, *log_order, shift),
+                        None => Complex { re: BigFloat::zero(), im: BigFloat::zero() },
+                    };
+                    encode(Values::BigComplex(&exponents.map(root).collect::<Vec<_>>()), scale)
+                } else {
+                    let root = |entry: &u32| match Roots::parts(*entry) {
+                        Some((t, shift)) => encoder.root(t, *log_order) * f64::from(shift).exp2(),
+                        None => Complex64::ZERO,
+                    };
+                    encode(Values::Complex(&exponents.map(root).collect::<Vec<_>>()), scale)
+                }
+            }
+        }
+    }
+}

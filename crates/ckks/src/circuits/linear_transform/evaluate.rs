@@ -1,0 +1,134 @@
+//! Linear transforms of ciphertexts.
+
+use hippocrene_rlwe::{Modulus, RotationSum, Summand, Term};
+
+use super::{Encoded, LinearTransform, steps};
+use crate::{Ciphertext, CkksError, Evaluator, Scale, context::encoding_noise};
+
+const OPERATION: &str = "linear transform";
+
+/// Where a transform leaves its result, and what is known of the values.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::circuits) struct Landing {
+    pub modulus: Modulus,
+    pub scale: Scale,
+    /// The root mean square of the slots of the operand, for the noise of the rounding of the diagonals.
+    pub magnitude: f64,
+    /// What the coefficients of the result are no larger than, over the scale.
+    pub largest_coefficient: f64,
+    /// What the slots of the result are no larger than.
+    pub bound: f64,
+}
+
+impl Evaluator {
+    /// The map `t` of the slots of `a`, rescaled to `target`: modulus and exact scale are those of a square, [`Evaluator::after_product`], of
+    /// `a`, which is rescaled to the target first if its scale is larger. The diagonals are encoded at the scale of `a`.
+    ///
+    /// All of it is had modulo `P'Q` (double hoisting, ePrint 2020/1203): the baby rotations share one decomposition, their products with the diagonals are
+    /// added up as they are, of each such sum one part is divided by `P'` for its giant rotation, and the result is divided and rescaled in one
+    /// modulus switch.
+    ///
+    /// Products of polynomials modulo a power of two cost transforms. Where the modulus has such a limb, the map is had modulo the next larger one
+    /// that has none, to which `a` is brought by a rational rescale; near the top, where there is none, modulo one that is smaller by at most 4 bits;
+    /// failing that, where it stands.
+    ///
+    /// # Errors
+    /// When a rotation key is missing, the slots differ, or the result does not fit the modulus.
+    pub fn linear_transform(
+        &self,
+        a: &Ciphertext,
+        t: &LinearTransform,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        if a.slots() != t.slots {
+            return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
+        }
+        let a = &*self.at_most(a, target)?;
+        let (modulus, scale) = self.after_product(a, target);
+        // Whatever is added up on the way is no larger than a whole row.
+        let bound = t.norm * a.bound();
+        let landing = Landing { modulus, scale, magnitude: a.bound(), largest_coefficient: bound, bound };
+        self.linear_transform_to(a, t, landing)
+    }
+
+    /// [`Evaluator::linear_transform`] to any modulus and scale: the diagonals are encoded at the scale that takes `a` there. The slots of `a` are taken for
+    /// those of the transform, of which there are at least as many: they repeat.
+    pub(in crate::circuits) fn linear_transform_to(
+        &self,
+        a: &Ciphertext,
+        t: &LinearTransform,
+        to: Landing,
+    ) -> Result<Ciphertext, CkksError> {
+        let modulus = self.without_two(a.modulus());
+        let a = &*self.brought(a, modulus)?;
+        let factor = self.switched_scale(to.scale, to.modulus, modulus).over(a.scale());
+        let encoded = t.encode(self.context(), modulus, factor)?;
+        let log2_scale = a.scale().times(factor).log2();
+        self.check_capacity(a, modulus, log2_scale, to.largest_coefficient, OPERATION)?;
+        let total = self.sum_of_giant_steps(a, t, &encoded, to.magnitude)?;
+        let mut out = Ciphertext::empty(self.context());
+        total.divide_into(out.inner_mut(), to.modulus)?;
+        out.set_meta(to.scale, t.slots, to.bound);
+        Ok(out)
+    }
+
+    /// The products with all diagonals, rotated and added up, modulo `P'Q`.
+    fn sum_of_giant_steps<'a>(
+        &'a self,
+        a: &Ciphertext,
+        t: &LinearTransform,
+        encoded: &Encoded,
+        magnitude: f64,
+    ) -> Result<RotationSum<'a>, CkksError> {
+        let rlwe = self.context().rlwe();
+        let baby: Vec<usize> = steps(&t.diagonals, t.baby).0.into_iter().collect();
+        let hoisted = rlwe.hoist_for_sums(a.inner())?;
+        // Rotations without a key of their own are composed, each of them as a ciphertext.
+        let element = |step: usize| self.rotation_element(t.slots, step as i64);
+        let composed: Vec<Option<Ciphertext>> = baby
+            .iter()
+            .map(|step| match self.keys().has_galois(element(*step)) {
+                true => Ok(None),
+                false => self.rotate(a, *step as i64).map(Some),
+            })
+            .collect::<Result<_, _>>()?;
+        let summands: Vec<Summand> = baby
+            .iter()
+            .zip(&composed)
+            .map(|(step, composed)| match composed {
+                Some(rotated) => Summand::Same(rotated.inner()),
+                None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
+            })
+            .collect();
+        let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
+        for terms in encoded.values() {
+            let terms = terms.iter().map(|factor| Term {
+                summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
+                factor: factor.plaintext.poly(),
+                log2_norm: factor.log2_norm,
+            });
+            rows.push(terms.collect());
+        }
+        let sums = rlwe.rotation_sums(&summands, &rows, self.keys())?;
+
+        let mut total: Option<RotationSum> = None;
+        for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
+            // The rounding of the diagonals, times the message. A diagonal that repeats has fewer coefficients that are rounded.
+            let rounding = Self::message_times(a.scale().log2(), magnitude, encoding_noise());
+            let share: f64 =
+                terms.iter().map(|factor| factor.plaintext.slots() as f64 / t.slots as f64).sum();
+            let rounding = rounding.scaled(0.5 * share.log2());
+            sum.set_noise(sum.noise().plus(rounding));
+            if *giant > 0 {
+                for element in self.rotation_elements(t.slots, *giant as i64) {
+                    sum = sum.rotated(element, self.keys())?;
+                }
+            }
+            match &mut total {
+                None => total = Some(sum),
+                Some(total) => total.add(&sum)?,
+            }
+        }
+        Ok(total.expect("a transform has at least one diagonal"))
+    }
+}
