@@ -1,7 +1,7 @@
 //! Plaintexts and ciphertexts.
 
 use hippocrene_ring::arith::inv_mod;
-use hippocrene_rlwe::{self as rlwe, Modulus};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
 use zeroize::Zeroize;
 
 use crate::{BgvError, Context, noise::TAIL};
@@ -41,6 +41,11 @@ impl Drop for Plaintext {
     fn drop(&mut self) {
         self.coefficients.zeroize();
     }
+}
+
+/// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext modulus `t`.
+pub fn budget_bits(bits: f64, t: u64, error: Noise) -> f64 {
+    bits - 1.0 - (t as f64).log2() - error.log2_std() - TAIL
 }
 
 /// An encrypted polynomial modulo `t`: an RLWE ciphertext and the factor `g` of its message (see the crate's page).
@@ -114,8 +119,7 @@ impl Ciphertext {
     /// The noise budget in bits, estimated without the secret key: `log2(Q/2t)` less the logarithm of an error that is 11 times the estimated standard deviation.
     /// Decryption is right while it is positive. Errors of Gaussian shape are as large in one of `2^17` coefficients with probability below `2^-70`.
     pub fn budget_bits(&self, context: &Context) -> f64 {
-        let room = context.rlwe().parameters().log2(self.modulus()) - 1.0 - (self.t as f64).log2();
-        room - self.inner.noise().log2_std() - TAIL
+        budget_bits(context.rlwe().parameters().log2(self.modulus()), self.t, self.inner.noise())
     }
 }
 

@@ -7,10 +7,25 @@ use hippocrene_ring::{
     arith::{inv_mod, mul_mod, neg_mod},
     convert::BaseConverter,
 };
-use hippocrene_rlwe::{self as rlwe, Modulus, PublicKey, SecretKey};
+use hippocrene_rlwe::{self as rlwe, Modulus, Parameters, PublicKey, SecretKey};
 use zeroize::Zeroize;
 
 use crate::{BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, modulus::Moduli};
+
+/// The moduli for `t`, and that of fresh ciphertexts.
+fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
+    Encoder::check_plain_modulus(t)?;
+    let moduli = Moduli::new(parameters, t);
+    let bits = |modulus: &Modulus| parameters.log2(*modulus);
+    match moduli.top() {
+        Some(fresh) if bits(&fresh) > (t as f64).log2() + 2.0 => Ok((moduli, fresh)),
+        top => {
+            let most = top.map_or(0.0, |top| bits(&top));
+            let what = format!("the largest modulus that is coprime to it has {most:.1} bits");
+            Err(BgvError::PlainModulus { t, what })
+        }
+    }
+}
 
 /// An RLWE context, which others may share, with a plaintext modulus `t`.
 #[derive(Debug)]
@@ -27,15 +42,17 @@ impl Context {
     /// # Errors
     /// [`BgvError::PlainModulus`] when `t` is not in `[2, 2^61)`, or no modulus of these parameters is coprime to it and larger than `4 t`.
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
+        let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
         let encoder = Encoder::new(t, rlwe.degree(), rlwe.kernel())?;
-        let moduli = Moduli::new(rlwe.parameters(), t);
-        let bits = |modulus: &Modulus| rlwe.parameters().log2(*modulus);
-        let Some(fresh) = moduli.top().filter(|top| bits(top) > (t as f64).log2() + 2.0) else {
-            let most = moduli.top().map_or(0.0, |top| bits(&top));
-            let what = format!("the largest modulus that is coprime to it has {most:.1} bits");
-            return Err(BgvError::PlainModulus { t, what });
-        };
         Ok(Context { rlwe, encoder, moduli, fresh })
+    }
+
+    /// Checks what [`Context::new`] checks, and prepares nothing.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn check(parameters: &Parameters, t: u64) -> Result<(), BgvError> {
+        moduli_of(parameters, t).map(drop)
     }
 
     /// The RLWE context.

@@ -36,12 +36,18 @@ impl Encoder {
     /// # Errors
     /// [`BgvError::PlainModulus`] when `t` is out of range.
     pub fn new(t: u64, degree: usize, kernel: Kernel) -> Result<Self, BgvError> {
-        if !(2..LARGEST).contains(&t) {
-            return Err(BgvError::PlainModulus { t, what: "2 to 2^61 - 1 are supported".into() });
-        }
+        Self::check_plain_modulus(t)?;
         let has_slots = t % (2 * degree as u64) == 1 && primes::is_prime(t);
         let slots = if has_slots { Some(Slots::new(t, degree, kernel)?) } else { None };
         Ok(Encoder { t, degree, slots })
+    }
+
+    /// Checks that `t` is in range.
+    pub(crate) fn check_plain_modulus(t: u64) -> Result<(), BgvError> {
+        if (2..LARGEST).contains(&t) {
+            return Ok(());
+        }
+        Err(BgvError::PlainModulus { t, what: "2 to 2^61 - 1 are supported".into() })
     }
 
     /// The plaintext modulus `t`.

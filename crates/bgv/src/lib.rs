@@ -24,7 +24,7 @@ mod evaluator;
 mod modulus;
 mod noise;
 
-pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
+pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext, budget_bits};
 pub use context::Context;
 pub use encoder::Encoder;
 pub use error::BgvError;
