@@ -6,6 +6,7 @@ mod graft_4;
 mod graft_5;
 mod graft_9;
 mod hk20;
+mod hk20_cosine;
 mod key_switch;
 mod laks;
 mod laks_3;
@@ -63,6 +64,8 @@ const ALL: &[Table] = &[
     graft_12::TABLE,
     word::TABLE,
     tuple::TABLE,
+    hk20_cosine::DEGREES,
+    hk20_cosine::PRODUCTS,
     hk20::TABLE,
     laks_3::TABLE,
     laks_4::TABLE,

@@ -26,6 +26,8 @@ pub struct Cosine {
     /// Function values at so many Chebyshev nodes in each interval, from left to right.
     samples: Vec<(Inner, Inner)>,
     samples_each: usize,
+    /// Of the numbers that errors are computed from.
+    bits: usize,
 }
 
 /// A polynomial in the place of a [`Cosine`].
@@ -44,16 +46,14 @@ pub struct CosineInterpolation {
     pub error: f64,
 }
 
-/// Of numbers that errors are computed from.
-const BITS: usize = 256;
-/// Errors below 2 to minus this are not told from 0.
-const FLOOR: f64 = 176.0;
 const OPERATION: &str = "approximate a cosine";
 
 impl Cosine {
+    /// The function; errors down to `2^log2_least` are told from 0.
+    ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2` and `doublings <= 12`.
-    pub fn new(k: u32, log2_epsilon: f64, doublings: u32) -> Result<Self, CkksError> {
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `-40 <= log2_epsilon <= -2`, `doublings <= 12` and `-1000 <= log2_least <= 0`.
+    pub fn new(k: u32, log2_epsilon: f64, doublings: u32, log2_least: f64) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !(1..=512).contains(&k) {
             return fail(format!("integers up to k = {k} are asked for: k is 1 to 512"));
@@ -64,20 +64,24 @@ impl Cosine {
         if doublings > 12 {
             return fail(format!("{doublings} doublings: they are 12 at most"));
         }
+        if !(-1000.0..=0.0).contains(&log2_least) {
+            return fail(format!("errors down to 2^{log2_least} are asked for: 2^-1000 to 1 are possible"));
+        }
         let intervals = Intervals { k, epsilon: log2_epsilon.exp2() };
+        let bits = 120 + (-log2_least) as usize;
         // An ellipse that reaches to the middle between two integers.
         let rho = ellipse(0.5, intervals.epsilon);
-        let m = (FLOOR / rho.log2()).ceil() as usize;
+        let m = ((70.0 - log2_least) / rho.log2()).ceil() as usize;
         let samples_each = 3 * m;
         let mut samples = Vec::with_capacity(samples_each * (2 * k as usize - 1));
         for i in intervals.middles() {
             let (low, high) = (i - intervals.epsilon, i + intervals.epsilon);
             for x in chebyshev_nodes(low, high, samples_each) {
-                let value = value(x, doublings, BITS);
-                samples.push((many_bits(x, BITS) / many_bits(f64::from(k), BITS), value));
+                let value = value(x, doublings, bits);
+                samples.push((many_bits(x, bits) / many_bits(f64::from(k), bits), value));
             }
         }
-        Ok(Cosine { intervals, doublings, samples, samples_each })
+        Ok(Cosine { intervals, doublings, samples, samples_each, bits })
     }
 
     /// The interpolation with `degree + 1` nodes.
@@ -95,16 +99,19 @@ impl Cosine {
         let nodes = self.intervals.nodes(&counts);
         // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all nodes a few bits for each.
         let most = counts.iter().copied().max().unwrap_or(0) as f64;
-        let bits = BITS + 4 * nodes.len() + (most * (2.0 - self.intervals.epsilon.log2())) as usize;
+        let bits = self.bits + 4 * nodes.len() + (most * (2.0 - self.intervals.epsilon.log2())) as usize;
         let values = nodes.iter().map(|x| value(*x, self.doublings, bits)).collect();
         let reach = f64::from(self.intervals.k);
         let exact: Vec<Inner> = newton::interpolate(&nodes, values, reach, bits)
             .into_iter()
-            .map(|c| c.with_precision(BITS).value())
+            .map(|c| c.with_precision(self.bits).value())
             .collect();
         let rounded: Vec<f64> = exact.iter().map(|c| c.to_f64().value()).collect();
-        let rounding: f64 =
-            exact.iter().zip(&rounded).map(|(c, r)| (c - many_bits(*r, BITS)).to_f64().value().abs()).sum();
+        let rounding: f64 = exact
+            .iter()
+            .zip(&rounded)
+            .map(|(c, r)| (c - many_bits(*r, self.bits)).to_f64().value().abs())
+            .sum();
         let coefficient_sum = rounded.iter().map(|c| c.abs()).sum();
         let errors = self.errors(&exact, coefficient_sum);
         let largest = |more: f64| {
@@ -182,7 +189,7 @@ impl Cosine {
             .map(|interval| {
                 let mut largest = 0f64;
                 for (y, value) in interval {
-                    let error = newton::evaluate(coefficients, y, BITS) - value;
+                    let error = newton::evaluate(coefficients, y, self.bits) - value;
                     largest = largest.max(error.to_f64().value().abs());
                 }
                 from_samples(largest, self.samples_each, m, distance)
@@ -212,7 +219,7 @@ mod tests {
         for (k, log2_epsilon, doublings, degree) in
             [(1, -3.0, 0, 5), (4, -5.0, 0, 25), (12, -10.0, 2, 40), (9, -8.0, 3, 21), (16, -2.0, 2, 50)]
         {
-            let cosine = Cosine::new(k, log2_epsilon, doublings).unwrap();
+            let cosine = Cosine::new(k, log2_epsilon, doublings, -60.0).unwrap();
             let have = cosine.interpolate(degree).unwrap();
             assert_eq!(have.polynomial.degree(), degree);
             assert_eq!(have.nodes.iter().sum::<usize>(), degree + 1);
@@ -271,9 +278,10 @@ mod tests {
     #[test]
     fn what_is_out_of_range_is_named() {
         for (k, e, r) in [(0, -5.0, 0), (513, -5.0, 0), (4, -1.0, 0), (4, f64::NAN, 0), (4, -5.0, 13)] {
-            assert!(Cosine::new(k, e, r).is_err());
+            assert!(Cosine::new(k, e, r, -60.0).is_err());
         }
-        let error = Cosine::new(2, -5.0, 1).unwrap().interpolate(1024).unwrap_err();
+        assert!(Cosine::new(2, -5.0, 1, 1.0).unwrap_err().to_string().contains("2^1 are asked for"));
+        let error = Cosine::new(2, -5.0, 1, -60.0).unwrap().interpolate(1024).unwrap_err();
         assert_eq!(error.to_string(), "approximate a cosine: degree 1024: it is 1023 at most");
     }
 

@@ -4,6 +4,7 @@
 mod cosine;
 mod error_bound;
 mod interpolation;
+mod least_degree;
 mod modular_reduction;
 mod newton;
 mod nodes;
@@ -11,4 +12,5 @@ mod nodes;
 pub use cosine::{Cosine, CosineInterpolation};
 pub use error_bound::Smoothness;
 pub use interpolation::{Approximation, interpolate, interpolate_to};
+pub use least_degree::Coefficients;
 pub use modular_reduction::ModularReduction;

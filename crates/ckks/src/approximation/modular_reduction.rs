@@ -2,11 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::{
-    Smoothness,
-    cosine::{Cosine, CosineInterpolation},
-    error_bound,
-};
+use super::{Smoothness, cosine::Cosine, error_bound, least_degree::Coefficients};
 use crate::{
     CkksError,
     circuits::{Basis, Polynomial},
@@ -52,7 +48,7 @@ impl ModularReduction {
         if !(-1000.0..0.0).contains(&log2_error) {
             return fail(format!("an error of 2^{log2_error} is asked for: it is below 1"));
         }
-        let cosine = Cosine::new(k, log2_epsilon, doublings)?;
+        let cosine = Cosine::new(k, log2_epsilon, doublings, log2_error.max(-60.0) - 8.0)?;
         let (error, epsilon) = (log2_error.exp2(), log2_epsilon.exp2());
         // The sine comes with an error, which is below 2 pi times that of the result.
         let range = ((TAU * epsilon).sin() + TAU * error).min(1.0);
@@ -69,7 +65,7 @@ impl ModularReduction {
                 "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, not within 2^{log2_error:.2}"
             ));
         }
-        let interpolation = least_degree(&cosine, room).map_err(|reached| {
+        let interpolation = cosine.least_degree(room, Coefficients::Rounded).map_err(|reached| {
             let have = (arcsine.error + arcsine.slope * reached).log2();
             let what = format!(
                 "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, not within 2^{log2_error:.2}"
@@ -127,34 +123,6 @@ impl ModularReduction {
         }
         self.arcsine.as_ref().map_or(y / TAU, |p| p.evaluate(y))
     }
-}
-
-/// The interpolation of least degree whose error is at most `room` and whose coefficients are at most twice as large as the cosine's own in all; else the
-/// least error that was seen with such coefficients.
-fn least_degree(cosine: &Cosine, room: f64) -> Result<CosineInterpolation, f64> {
-    const STEP: usize = 4;
-    let mut reached = f64::INFINITY;
-    let mut at = |degree: usize| {
-        let have =
-            cosine.interpolate(degree).ok().filter(|p| p.coefficient_sum <= 2.0 * cosine.natural_sum())?;
-        reached = reached.min(have.error);
-        Some(have).filter(|p| p.error <= room)
-    };
-    let bounded = cosine.bounded_degree(room);
-    let most = bounded + bounded / 2 + 4 * STEP;
-    let mut best = (bounded..=most).step_by(STEP).find_map(&mut at).ok_or(f64::NAN);
-    // Errors wander a little from one degree to the next: the search ends where several in a row fail.
-    let mut failed = 0;
-    while let Ok(found) = &best
-        && failed < STEP
-        && found.polynomial.degree() > failed
-    {
-        match at(found.polynomial.degree() - 1 - failed) {
-            Some(better) => (best, failed) = (Ok(better), 0),
-            None => failed += 1,
-        }
-    }
-    best.map_err(|_| reached)
 }
 
 /// What follows the sine.

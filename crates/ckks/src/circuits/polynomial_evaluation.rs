@@ -42,10 +42,7 @@ impl Evaluator {
             chain.push(self.after_square(chain[d].0, chain[d].1, target));
         }
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
-        let baby = (0..=depth)
-            .map(|k| 1 << k)
-            .min_by_key(|&baby| products(p.coefficients(), depth, baby, chebyshev))
-            .unwrap_or(1);
+        let (_, baby) = fewest_products(p.coefficients(), depth, chebyshev);
         let scale = chain[depth].1;
         let powers = BTreeMap::from([(1, argument)]);
         let lowered = BTreeMap::new();
@@ -127,6 +124,20 @@ fn trim(coefficients: &mut Vec<f64>) {
 fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
     coefficients.len() <= baby.max(2)
         && (1..coefficients.len()).all(|i| coefficients[i] == 0.0 || depth_of(i) < depth)
+}
+
+impl Polynomial {
+    /// How many products of ciphertexts its evaluation takes (products with numbers are not counted).
+    pub fn products(&self) -> usize {
+        let chebyshev = matches!(self.basis(), Basis::Chebyshev { .. });
+        fewest_products(self.coefficients(), depth_of(self.degree() + 1), chebyshev).0
+    }
+}
+
+/// The number of products of ciphertexts with the best number of baby steps, and that number.
+fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
+    let candidates = (0..=depth).map(|k| 1 << k);
+    candidates.map(|baby| (products(coefficients, depth, baby, chebyshev), baby)).min().unwrap_or((0, 1))
 }
 
 /// How many products of ciphertexts an evaluation takes.
