@@ -7,6 +7,7 @@ mod graft_5;
 mod graft_9;
 mod hk20;
 mod hk20_cosine;
+mod integers;
 mod key_switch;
 mod laks;
 mod laks_3;
@@ -67,6 +68,7 @@ const ALL: &[Table] = &[
     hk20_cosine::DEGREES,
     hk20_cosine::PRODUCTS,
     hk20::TABLE,
+    integers::TABLE,
     laks_3::TABLE,
     laks_4::TABLE,
     laks_5::TABLE,

@@ -1,0 +1,166 @@
+//! `integers`: exact arithmetic modulo `t`, BGV and BFV, against the peers.
+
+use std::sync::Arc;
+
+use hippocrene_bgv::{Ciphertext, Context, Evaluator};
+use hippocrene_ring::{Threads, automorphism::galois_element_of_conjugation};
+use hippocrene_rlwe::{self as rlwe, EvaluationKeys, PublicKey, SecretDistribution, SecretKey, Sprout};
+
+use super::Table;
+use crate::{
+    Result,
+    report::Row,
+    scheme::{Sizes, megabytes},
+    session::Session,
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "integers",
+    about: "BGV and BFV modulo t = 65537 at log PQ up to the limit of 128 bits, simple chains of 48-bit primes: with the log Q of Lattigo's and OpenFHE's sets, and with that of SEAL's, which \
+            has one special prime; each against the peers' times, scaled",
+    memory: "1 GB",
+    time: "about 1 minute",
+    live: false,
+    plot: false,
+    run,
+};
+
+const T: u64 = 65537;
+const MULTIPLY_BGV: &str = "BGV multiply + relinearise + switch";
+const ROTATE_BGV: &str = "BGV rotate";
+const ROTATE_BFV: &str = "BFV rotate";
+
+/// One parameter set.
+struct Shape {
+    name: &'static str,
+    sizes: Sizes,
+    /// The group of peers' figures, and those whose log Q this is; none: there are no figures.
+    peers: Option<(&'static str, &'static [&'static str])>,
+}
+
+fn shapes() -> Vec<Shape> {
+    let sizes = |log_n, units: usize, special: u32, specials: usize, dnum| Sizes {
+        log_n,
+        units: vec![(48, units)],
+        specials: vec![(special, specials)],
+        sprout: Sprout::default(),
+        dnum,
+        secret: SecretDistribution::Ternary,
+    };
+    const SEAL: &[&str] = &["SEAL 4.4 + HEXL"];
+    const OTHERS: &[&str] = &["Lattigo 6.2", "OpenFHE 1.5.1 + HEXL"];
+    vec![
+        Shape { name: "N = 2^13, Q 144, P 48", sizes: sizes(13, 3, 48, 1, 3), peers: None },
+        Shape {
+            name: "N = 2^14, Q 336, P 94",
+            sizes: sizes(14, 7, 47, 2, 4),
+            peers: Some(("integers N = 2^14", OTHERS)),
+        },
+        Shape {
+            name: "N = 2^14, Q 384, P 46",
+            sizes: sizes(14, 8, 46, 1, 8),
+            peers: Some(("integers N = 2^14", SEAL)),
+        },
+        Shape {
+            name: "N = 2^15, Q 672, P 192",
+            sizes: sizes(15, 14, 48, 4, 4),
+            peers: Some(("integers N = 2^15", OTHERS)),
+        },
+        Shape {
+            name: "N = 2^15, Q 816, P 48",
+            sizes: sizes(15, 17, 48, 1, 17),
+            peers: Some(("integers N = 2^15", SEAL)),
+        },
+    ]
+}
+
+impl Shape {
+    fn rows(&self, session: &Session, operation: &str, seconds: f64) -> Vec<Row> {
+        let row = Row::new(format!("{}: {operation}", self.name), 1e3 * seconds, "ms");
+        let Some((group, peers)) = self.peers else { return vec![row] };
+        let figures = session.peers.all(group, operation).into_iter();
+        let rows: Vec<Row> = figures
+            .filter(|figure| peers.contains(&figure.peer.as_str()))
+            .map(|figure| row.clone().against_peer(figure).target(target(operation)))
+            .collect();
+        if rows.is_empty() { vec![row] } else { rows }
+    }
+
+    fn measure(&self, session: &mut Session) -> Result<Vec<Row>> {
+        let log_n = self.sizes.log_n;
+        let rlwe = Arc::new(rlwe::Context::with_kernel(
+            self.sizes.parameters()?,
+            Threads::single(),
+            session.kernel,
+        )?);
+        let secret = SecretKey::generate(&rlwe)?;
+        let public = PublicKey::generate(&rlwe, &secret)?;
+        let mut keys = EvaluationKeys::empty(&rlwe, secret.fingerprint());
+        keys.add_relinearisation(&rlwe, &secret)?;
+        keys.add_rotations(&rlwe, &secret, [1])?;
+        keys.add_galois(&rlwe, &secret, galois_element_of_conjugation(rlwe.degree()))?;
+        let keys = Arc::new(keys.prepare(&rlwe)?);
+        let context = Arc::new(Context::new(rlwe, T)?);
+        let evaluator = Evaluator::new(Arc::clone(&context), keys);
+        let values: Vec<i64> = (0..1i64 << log_n).map(|i| i * i % 65521).collect();
+        let plaintext = context.encoder().encode(&values)?;
+        let (a, b) =
+            (context.encrypt_public(&public, &plaintext)?, context.encrypt_public(&public, &plaintext)?);
+        let mut out = [(); 3].map(|()| Ciphertext::empty(&context));
+        let [o0, o1, o2] = &mut out;
+        let [encode, encrypt, decrypt, add, add_plain, mul_plain] = session.time(
+            log_n,
+            [
+                &mut || Ok(context.encoder().encode(&values).map(drop)?),
+                &mut || Ok(context.encrypt_public(&public, &plaintext).map(drop)?),
+                &mut || {
+                    let plaintext = context.decrypt(&secret, &a)?;
+                    Ok(context.encoder().decode(&plaintext).map(drop)?)
+                },
+                &mut || Ok(evaluator.add(&a, &b).map(drop)?),
+                &mut || Ok(evaluator.add_plain(&a, &plaintext).map(drop)?),
+                &mut || Ok(evaluator.mul_plain(&a, &plaintext).map(drop)?),
+            ],
+        )?;
+        // What uses keys runs alone, as peers were timed.
+        let [bgv] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &b)?)])?;
+        let [rotate] = session.time(log_n, [&mut || Ok(evaluator.rotate_rows_into(o1, &a, 1)?)])?;
+        let [exchange] = session.time(log_n, [&mut || Ok(evaluator.exchange_rows_into(o2, &a)?)])?;
+        let mut rows = Vec::new();
+        for (operation, seconds) in [
+            ("encode", encode),
+            ("encrypt", encrypt),
+            ("decrypt + decode", decrypt),
+            ("add", add),
+            ("add a plaintext", add_plain),
+            ("multiply by a plaintext", mul_plain),
+            (MULTIPLY_BGV, bgv),
+            (ROTATE_BGV, rotate),
+            (ROTATE_BFV, rotate),
+            ("exchange rows", exchange),
+        ] {
+            rows.extend(self.rows(session, operation, seconds));
+        }
+        let name = format!("{}: fresh ciphertext", self.name);
+        rows.push(Row::new(name, megabytes(a.inner()), "MB"));
+        Ok(rows)
+    }
+}
+
+/// How many times faster than the peer an operation has to be.
+fn target(operation: &str) -> Option<f64> {
+    match operation {
+        MULTIPLY_BGV => Some(5.0),
+        ROTATE_BGV | ROTATE_BFV => Some(4.0),
+        _ => None,
+    }
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for shape in shapes() {
+        rows.extend(shape.measure(session)?);
+    }
+    Ok(rows)
+}
