@@ -4,8 +4,10 @@
 use hippocrene_ring::{Domain, Poly};
 
 use crate::{
-    Ciphertext, Context, Decomposed, Destination, Modulus, PreparedEvaluationKeys, PreparedSwitchingKey,
-    RlweError, noise,
+    Ciphertext, Context, Decomposed, Destination, Method, Modulus, PreparedEvaluationKeys,
+    PreparedSwitchingKey, RlweError,
+    keyswitch::operand::{Operand, TensorPart},
+    noise,
 };
 
 impl Context {
@@ -297,11 +299,24 @@ impl Context {
         self.check_two_parts(b, OPERATION)?;
         self.check_key(a, keys, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
-        let from = a.modulus();
-        let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
-        let [c0, c1, c2] = &mut product;
-        self.tensor_parts([c0, c1, c2], a, b, n);
-        self.switch_into(out, &product[2], [Some(&product[0]), Some(&product[1])], key, from, to, a.key())
+        let (from, gadget) = (a.modulus(), self.gadget(a.modulus())?);
+        if gadget.method() != Method::Single || from.contains(Modulus::TWO) {
+            // Products modulo a power of two are dear: they are computed once. So they are where the inner product is not taken limb by limb.
+            let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
+            let [c0, c1, c2] = &mut product;
+            self.tensor_parts([c0, c1, c2], a, b, n);
+            let added = [Some(&*product[0]), Some(&*product[1])];
+            return self.switch_into(out, &product[2], added, key, from, to, a.key());
+        }
+        let part = |i| {
+            let parts = [a, b].map(|c| [c.part(0), c.part(1)]);
+            Operand::Tensor(TensorPart { a: parts[0], b: parts[1], i, n })
+        };
+        let decomposed = self.decompose_operand(part(2), from, gadget)?;
+        out.reshape(self, 2, to, self.key_switch_noise_with(from, gadget, to)?, a.key());
+        let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
+        let added = [Some(part(0)), Some(part(1))];
+        self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 
     /// Brings a ciphertext of three parts back to two, and from modulus `Q` to `to = Q'` (scaled by `Q'/Q`), in one modulus switch.

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, scratch::Scratch};
+use hippocrene_ring::{Domain, Poly, arith::mul_mod, elementwise::Scalar, scratch::Scratch};
 
-use super::{decomposition::Decomposition, gadget::Gadget};
+use super::{decomposition::Decomposition, gadget::Gadget, operand::Operand};
 use crate::{Context, Modulus, RlweError, context::LimbRefs, modulus::MAX_LIMBS, switch::GROUP};
 
 /// A polynomial modulo `Q` decomposed into digits, each to be known modulo `P'Q` in the evaluation domain.
@@ -17,8 +17,8 @@ use crate::{Context, Modulus, RlweError, context::LimbRefs, modulus::MAX_LIMBS, 
 pub struct Decomposed<'a> {
     pub(crate) plan: Arc<Decomposition>,
     pub(crate) modulus: Modulus,
-    /// The polynomial itself, in either domain.
-    pub(crate) original: &'a Poly,
+    /// The polynomial itself.
+    pub(crate) original: Operand<'a>,
     /// The coefficients of the digits, times the input factors of base conversion.
     coefficients: Scratch<'a>,
     /// What was extended at once.
@@ -59,16 +59,34 @@ impl Context {
         gadget: Gadget,
     ) -> Result<Decomposed<'a>, RlweError> {
         self.check_polynomial(poly, modulus, "switch keys")?;
+        self.decompose_operand(Operand::Poly(poly), modulus, gadget)
+    }
+
+    /// [`Context::decompose_with`] of a checked operand.
+    pub(crate) fn decompose_operand<'a>(
+        &'a self,
+        operand: Operand<'a>,
+        modulus: Modulus,
+        gadget: Gadget,
+    ) -> Result<Decomposed<'a>, RlweError> {
         let plan = self.decomposition(modulus, gadget)?;
         let mut coefficients = self.scratch(modulus, Domain::Coefficient);
         coefficients.for_each_limb(self.threads(), |k, limb| {
             let (ring, (inverse, scalar)) = (self.limb_ring(modulus, k), &plan.inputs[k]);
-            match poly.domain() {
-                Domain::Evaluation => self.inverse_scaled_into(ring, limb, poly.limb(k), inverse),
-                Domain::Coefficient => ring.elementwise().mul_scalar(limb, poly.limb(k), scalar),
+            match operand {
+                Operand::Poly(poly) if poly.domain() == Domain::Coefficient => {
+                    ring.elementwise().mul_scalar(limb, poly.limb(k), scalar);
+                }
+                Operand::Poly(poly) => self.inverse_scaled_into(ring, limb, poly.limb(k), inverse),
+                Operand::Tensor(tensor) => {
+                    let q = ring.modulus();
+                    let factor = mul_mod(scalar.value(), operand.factor() % q, q);
+                    tensor.compute(ring, k, limb);
+                    self.inverse_scaled(ring, limb, &ring.ntt().inverse_factor(factor));
+                }
             }
         });
-        Ok(Decomposed { plan, modulus, original: poly, coefficients, hoisted: None, shared: None })
+        Ok(Decomposed { plan, modulus, original: operand, coefficients, hoisted: None, shared: None })
     }
 
     /// Decomposes `poly` for several key switches.
@@ -114,7 +132,7 @@ impl Context {
             });
             others.push(limbs);
         }
-        let own = (!decomposed.owns_original()).then(|| {
+        let own = decomposed.own().is_none().then(|| {
             let mut own = self.scratch(modulus, Domain::Evaluation);
             own.for_each_limb(self.threads(), |k, limb| decomposed.own_limb(self, k, limb));
             own
@@ -152,7 +170,7 @@ impl Decomposed<'_> {
 
     /// Whether it is the decomposition of this very polynomial.
     pub(crate) fn is_of(&self, poly: &Poly) -> bool {
-        std::ptr::eq(self.original, poly)
+        self.original.poly().is_some_and(|original| std::ptr::eq(original, poly))
     }
 
     /// The coefficients of the digit modulo `factors`.
@@ -160,18 +178,28 @@ impl Decomposed<'_> {
         factors.factors().map(|i| self.coefficients.limb(self.modulus.limb_of(i))).collect()
     }
 
-    /// Whether the limbs that digits have themselves are those of the polynomial.
-    pub(crate) fn owns_original(&self) -> bool {
-        self.plan.factors.is_none() && self.original.domain() == Domain::Evaluation
+    /// The polynomial, if the limbs that digits have themselves are its limbs.
+    pub(crate) fn own(&self) -> Option<&Poly> {
+        let poly = self.original.poly()?;
+        (self.plan.factors.is_none() && poly.domain() == Domain::Evaluation).then_some(poly)
     }
 
     /// Sets `out` to limb `k` of `(P'/P) c` in the evaluation domain, lazily reduced: the limb that a digit has itself, where that is not the
     /// polynomial's.
     pub(crate) fn own_limb(&self, context: &Context, k: usize, out: &mut [u64]) {
-        let (ring, limb) = (context.limb_ring(self.modulus, k), self.original.limb(k));
-        match &self.plan.factors {
-            Some(factors) => ring.elementwise().mul_scalar(out, limb, &factors[k]),
-            None => out.copy_from_slice(limb),
+        let ring = context.limb_ring(self.modulus, k);
+        let factor = self.plan.factors.as_ref().map(|factors| &factors[k]);
+        match (self.original, factor) {
+            (Operand::Poly(poly), Some(factor)) => ring.elementwise().mul_scalar(out, poly.limb(k), factor),
+            (Operand::Poly(poly), None) => out.copy_from_slice(poly.limb(k)),
+            (Operand::Tensor(tensor), factor) => {
+                let q = ring.modulus();
+                let factor = mul_mod(factor.map_or(1, Scalar::value), self.original.factor() % q, q);
+                tensor.compute(ring, k, out);
+                if factor != 1 {
+                    ring.elementwise().mul_scalar_assign(out, &ring.scalar(factor));
+                }
+            }
         }
         if self.original.domain() == Domain::Coefficient {
             context.forward_lazy(ring, out);

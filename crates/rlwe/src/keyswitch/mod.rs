@@ -5,6 +5,7 @@ pub(crate) mod decomposition;
 mod double;
 pub(crate) mod expanded;
 mod gadget;
+pub(crate) mod operand;
 mod operations;
 mod planner;
 mod product;

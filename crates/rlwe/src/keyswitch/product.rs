@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, scratch::Scratch};
+use hippocrene_ring::{Domain, Poly, arith::mul_mod, scratch::Scratch};
 
-use super::{Decomposed, decomposition::Digit, expanded::ExpandedKey};
+use super::{Decomposed, decomposition::Digit, expanded::ExpandedKey, operand::Operand};
 use crate::{
     Context, Modulus, PreparedSwitchingKey,
     modulus::{MAX_FACTORS, MAX_LIMBS},
@@ -22,8 +22,7 @@ pub(crate) struct Product<'a> {
     key: &'a PreparedSwitchingKey,
     /// The key with coalesced components; without it they are summed as they are used.
     expanded: Option<Arc<ExpandedKey>>,
-    /// Polynomials modulo `Q`, in either domain.
-    added: [Option<&'a Poly>; 2],
+    added: [Option<Operand<'a>>; 2],
 }
 
 impl<'a> Product<'a> {
@@ -31,7 +30,7 @@ impl<'a> Product<'a> {
         context: &'a Context,
         decomposed: &'a Decomposed<'a>,
         key: &'a PreparedSwitchingKey,
-        added: [Option<&'a Poly>; 2],
+        added: [Option<Operand<'a>>; 2],
     ) -> Self {
         let gadget = decomposed.plan.gadget;
         let expanded = (gadget.group() > 1).then(|| context.expanded_key(key, gadget)).flatten();
@@ -44,7 +43,7 @@ impl<'a> Product<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
         let wanted = |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
-        let needed = !decomposed.owns_original() || digits.iter().any(wanted);
+        let needed = decomposed.own().is_none() || digits.iter().any(wanted);
         let count = if needed { decomposed.scratch() * targets.len() } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
         let limbs = extended.as_mut_slice().chunks_exact_mut(targets.len().max(1) * degree);
@@ -70,7 +69,7 @@ impl<'a> Product<'a> {
             let limb = targets.len() * d + i;
             if digit.others.contains(position) {
                 context.forward_lazy(context.ring_at(digit.others, position), fresh.limb_mut(limb));
-            } else if !decomposed.owns_original() {
+            } else if decomposed.own().is_none() {
                 let own = decomposed.modulus.limb_of(position);
                 decomposed.own_limb(context, own, fresh.limb_mut(limb));
             }
@@ -91,15 +90,15 @@ impl<'a> Product<'a> {
         let full = context.parameters().full();
         let wide = context.ring_at(full, position).elementwise();
         let limb = |d: usize| match (&decomposed.hoisted, plan.digits[d].factors.contains(position)) {
-            (None, true) if decomposed.owns_original() => {
-                decomposed.original.limb(decomposed.modulus.limb_of(position))
-            }
-            (None, _) => fresh.limb(targets.len() * d + i),
-            (Some(hoisted), true) => {
-                let own = hoisted.own.as_deref().unwrap_or(decomposed.original);
-                own.limb(decomposed.modulus.limb_of(position))
-            }
             (Some(hoisted), false) => hoisted.others[d].limb(plan.digits[d].others.limb_of(position)),
+            (hoisted, true) => {
+                let extended = hoisted.as_ref().and_then(|hoisted| hoisted.own.as_deref());
+                match extended.or_else(|| decomposed.own()) {
+                    Some(own) => own.limb(decomposed.modulus.limb_of(position)),
+                    None => fresh.limb(targets.len() * d + i),
+                }
+            }
+            (None, false) => fresh.limb(targets.len() * d + i),
         };
         match &self.expanded {
             _ if position == Modulus::TWO => {
@@ -141,15 +140,23 @@ impl<'a> Product<'a> {
         }
         for (part, acc) in [acc0, acc1].into_iter().enumerate() {
             let Some((added, k)) = self.added(part, position) else { continue };
-            let specials = &plan.specials[k];
-            match added.domain() {
-                Domain::Evaluation => elementwise.mul_scalar_add_assign(acc, added.limb(k), specials),
-                Domain::Coefficient if position < MAX_FACTORS => (),
-                Domain::Coefficient => {
+            let (specials, ring) = (&plan.specials[k], context.ring_at(decomposed.modulus, position));
+            match added {
+                Operand::Poly(added) if added.domain() == Domain::Evaluation => {
+                    elementwise.mul_scalar_add_assign(acc, added.limb(k), specials);
+                }
+                Operand::Poly(_) if position < MAX_FACTORS => (),
+                Operand::Poly(added) => {
                     let mut spare = context.scratch_limbs(1, Domain::Evaluation);
                     spare.limb_mut(0).copy_from_slice(added.limb(k));
-                    context.forward(context.ring_at(decomposed.modulus, position), spare.limb_mut(0));
+                    context.forward(ring, spare.limb_mut(0));
                     elementwise.mul_scalar_add_assign(acc, spare.limb(0), specials);
+                }
+                Operand::Tensor(tensor) => {
+                    let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+                    tensor.compute(ring, k, spare.limb_mut(0));
+                    let factor = mul_mod(specials.value(), added.factor() % ring.modulus(), ring.modulus());
+                    elementwise.mul_scalar_add_assign(acc, spare.limb(0), &ring.scalar(factor));
                 }
             }
         }
@@ -158,12 +165,13 @@ impl<'a> Product<'a> {
     /// The limb at `position` of what is added to a part in coefficients and was not yet added by [`Product::at`], and `P'` modulo it.
     pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
         let (added, k) = self.added(part, position)?;
-        let late = added.domain() == Domain::Coefficient && position < MAX_FACTORS;
-        late.then(|| (added.limb(k), self.decomposed.plan.specials[k].value()))
+        let added =
+            added.poly().filter(|added| added.domain() == Domain::Coefficient && position < MAX_FACTORS)?;
+        Some((added.limb(k), self.decomposed.plan.specials[k].value()))
     }
 
     /// What is added to a part, if it has a limb at `position`, and the number of that.
-    fn added(&self, part: usize, position: usize) -> Option<(&'a Poly, usize)> {
+    fn added(&self, part: usize, position: usize) -> Option<(Operand<'a>, usize)> {
         let modulus = self.decomposed.modulus;
         self.added[part]
             .filter(|_| modulus.contains(position))

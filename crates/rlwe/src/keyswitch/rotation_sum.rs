@@ -16,6 +16,7 @@ use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, elementwise::Pai
 use super::{
     Decomposed, Gadget, Method,
     decomposition::Decomposition,
+    operand::Operand,
     product::{Product, Targets},
 };
 use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise};
@@ -151,7 +152,8 @@ impl Context {
                     return Err(RlweError::Decomposed { operation: OPERATION });
                 }
                 let key = keys.galois(*element)?;
-                let product = Product::new(self, hoisted, key, [Some(ciphertext.part(0)), None]);
+                let product =
+                    Product::new(self, hoisted, key, [Some(Operand::Poly(ciphertext.part(0))), None]);
                 Some((product, self.automorphism(*element)?))
             }
             _ => None,

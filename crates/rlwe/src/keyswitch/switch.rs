@@ -6,6 +6,7 @@ use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
 use super::{
     Decomposed, Gadget,
     double::Sums,
+    operand::Operand,
     product::{Product, Targets},
 };
 use crate::{
@@ -67,6 +68,24 @@ impl Context {
         if let Some(sums) = Sums::new(self, decomposed, key, added) {
             return self.switch_sums_into(out, &sums, destination);
         }
+        self.switch_product_into(
+            out,
+            decomposed,
+            key,
+            added.map(|added| added.map(Operand::Poly)),
+            destination,
+        )
+    }
+
+    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands.
+    pub(crate) fn switch_product_into(
+        &self,
+        out: [&mut Poly; 2],
+        decomposed: &Decomposed<'_>,
+        key: &PreparedSwitchingKey,
+        added: [Option<Operand<'_>>; 2],
+        destination: &Destination<'_>,
+    ) -> Result<(), RlweError> {
         let Destination { modulus: to, domain, .. } = *destination;
         let product = Product::new(self, decomposed, key, added);
         let extended = decomposed.plan.extended;

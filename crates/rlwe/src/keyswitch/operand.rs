@@ -1,0 +1,69 @@
+//! What key switches take: polynomials, or products that are computed limb by limb.
+
+use hippocrene_ring::{Domain, Poly, ResidueRing};
+
+/// A polynomial modulo `Q`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Operand<'a> {
+    /// As it is, in either domain.
+    Poly(&'a Poly),
+    /// A part of a tensor product, in the evaluation domain.
+    Tensor(TensorPart<'a>),
+}
+
+/// `n` times part `i` of the tensor product of `(a0, a1)` and `(b0, b1)`: `(a0 b0, a0 b1 + a1 b0, a1 b1)`. Its limbs are computed when they are wanted, while they
+/// are in the cache, and are never written to memory: at `N = 2^15` that is most of what a product takes beside its key switch. `n` is left to who multiplies
+/// by a constant anyway.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TensorPart<'a> {
+    pub(crate) a: [&'a Poly; 2],
+    pub(crate) b: [&'a Poly; 2],
+    pub(crate) i: usize,
+    pub(crate) n: u64,
+}
+
+impl<'a> Operand<'a> {
+    /// The polynomial, if it is there.
+    pub(crate) fn poly(&self) -> Option<&'a Poly> {
+        match self {
+            Operand::Poly(poly) => Some(poly),
+            Operand::Tensor(_) => None,
+        }
+    }
+
+    /// The domain of its limbs.
+    pub(crate) fn domain(&self) -> Domain {
+        self.poly().map_or(Domain::Evaluation, Poly::domain)
+    }
+
+    /// The constant by which what [`TensorPart::compute`] gives has to be multiplied; 1 for a polynomial.
+    pub(crate) fn factor(&self) -> u64 {
+        match self {
+            Operand::Poly(_) => 1,
+            Operand::Tensor(tensor) if tensor.i == 1 && tensor.is_square() => 2 * tensor.n,
+            Operand::Tensor(tensor) => tensor.n,
+        }
+    }
+}
+
+impl TensorPart<'_> {
+    fn is_square(&self) -> bool {
+        self.a.iter().zip(&self.b).all(|(a, b)| std::ptr::eq(*a, *b))
+    }
+
+    /// Sets `out` to limb `k` without `n`; of the middle part of a square to half of it.
+    pub(crate) fn compute(&self, ring: &ResidueRing, k: usize, out: &mut [u64]) {
+        let TensorPart { a: [a0, a1], b: [b0, b1], i, .. } = *self;
+        let elementwise = ring.elementwise();
+        match i {
+            0 => elementwise.mul(out, a0.limb(k), b0.limb(k)),
+            1 => {
+                elementwise.mul(out, a0.limb(k), b1.limb(k));
+                if !self.is_square() {
+                    elementwise.mul_add_assign(out, a1.limb(k), b0.limb(k));
+                }
+            }
+            _ => elementwise.mul(out, a1.limb(k), b1.limb(k)),
+        }
+    }
+}
