@@ -3,6 +3,7 @@
 
 pub mod approximation;
 mod big_float;
+pub mod bootstrap;
 mod ciphertext;
 pub mod circuits;
 mod context;

@@ -23,6 +23,7 @@ pub struct ModularReduction {
     reach: f64,
     doublings: u32,
     arcsine: Option<Polynomial>,
+    epsilon: f64,
     error: f64,
 }
 
@@ -77,6 +78,7 @@ impl ModularReduction {
             cosine: interpolation.polynomial,
             reach: f64::from(k),
             doublings,
+            epsilon,
             arcsine: arcsine.polynomial,
         })
     }
@@ -99,6 +101,11 @@ impl ModularReduction {
     /// The odd polynomial for `y -> arcsin(y) / (2 pi)`, in the monomial basis; where there is none, the result is `y / (2 pi)`.
     pub fn arcsine(&self) -> Option<&Polynomial> {
         self.arcsine.as_ref()
+    }
+
+    /// `epsilon`: how far from an integer `x` may be.
+    pub fn epsilon(&self) -> f64 {
+        self.epsilon
     }
 
     /// log2 of a bound of the error of the result, as a number in the unit of `x`: with the coefficients that the polynomials have, in exact

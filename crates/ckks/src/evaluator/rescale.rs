@@ -107,7 +107,7 @@ impl Evaluator {
     }
 
     /// Message and scale times an integer that is not zero: nothing is rounded.
-    pub(super) fn multiply_constant(&self, a: &mut Ciphertext, constant: u128) -> Result<(), CkksError> {
+    pub(crate) fn multiply_constant(&self, a: &mut Ciphertext, constant: u128) -> Result<(), CkksError> {
         let Some(factor) = Scale::from_integer(constant).filter(|_| constant > 1) else { return Ok(()) };
         let residue = |q: u64| (constant % u128::from(q)) as u64;
         self.context().rlwe().mul_constant_assign(a.inner_mut(), residue)?;

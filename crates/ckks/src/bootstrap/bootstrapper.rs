@@ -1,0 +1,165 @@
+//! Bootstrapping with the keys of a client.
+
+use std::sync::Arc;
+
+use hippocrene_ring::automorphism::galois_element_of_rotation;
+use hippocrene_rlwe::{Noise, PreparedEncapsulationKeys};
+
+use super::{BootstrapPlan, Order};
+use crate::{Ciphertext, CkksError, Evaluator, circuits::Packing};
+
+const OPERATION: &str = "bootstrap";
+
+/// Bootstraps ciphertexts by a plan. It holds no secret.
+#[derive(Debug, Clone)]
+pub struct Bootstrapper {
+    plan: Arc<BootstrapPlan>,
+    evaluator: Evaluator,
+    encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
+}
+
+impl Bootstrapper {
+    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BootstrapPlan::add_keys`]) and those of the sparse secret
+    /// ([`BootstrapPlan::encapsulation_keys`]).
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when the plan has a sparse secret and there are no keys for it or the other way about, and when keys or parameters do not belong
+    /// together or a key is missing.
+    pub fn new(
+        plan: Arc<BootstrapPlan>,
+        evaluator: Evaluator,
+        encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
+    ) -> Result<Self, CkksError> {
+        let rlwe = plan.context().rlwe();
+        rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
+        if plan.narrow().is_some() != encapsulation.is_some() {
+            let what = match plan.narrow() {
+                Some(_) => "the plan has a sparse secret, whose keys are not there",
+                None => "there are keys of a sparse secret, and the plan has none",
+            };
+            return Err(CkksError::Argument { operation: OPERATION, what: what.into() });
+        }
+        for step in plan.rotations() {
+            evaluator.keys().galois(galois_element_of_rotation(rlwe.degree(), step))?;
+        }
+        Ok(Bootstrapper { plan, evaluator, encapsulation })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Arc<BootstrapPlan> {
+        &self.plan
+    }
+
+    /// The evaluator.
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.evaluator
+    }
+
+    /// The values of `a` in a ciphertext that has capacity again: by [`Bootstrapper::lower`], [`Bootstrapper::raise`], [`Bootstrapper::coefficients_to_slots`],
+    /// [`Bootstrapper::reduce`] and [`Bootstrapper::finish`].
+    ///
+    /// # Errors
+    /// As these.
+    pub fn bootstrap(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let lowered = self.lower(a)?;
+        let raised = self.raise(&lowered)?;
+        let slots = self.coefficients_to_slots(&raised)?;
+        let reduced = self.reduce(&slots)?;
+        let mut out = self.finish(&reduced, &lowered)?;
+        out.set_bound(a.bound());
+        Ok(out)
+    }
+
+    /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo the raised modulus, under the sparse secret where there is one, and what belongs to other
+    /// powers than those of `X^(N/2n)` summed away. In the unit of `q0`, which is the scale, the coefficients are below `k`; the bound that is set
+    /// is the root mean square of the slots that such coefficients make.
+    ///
+    /// # Errors
+    /// When the ciphertext is not modulo `q0`, or a key does not fit.
+    pub fn raise(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (plan, context) = (&self.plan, self.evaluator.context());
+        let rlwe = context.rlwe();
+        let mut out = Ciphertext::empty(context);
+        match (&self.encapsulation, plan.narrow()) {
+            (Some(keys), Some(narrow)) => {
+                rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, narrow, plan.raised())?;
+            }
+            _ => rlwe.raise_modulus_into(out.inner_mut(), a.inner(), plan.raised())?,
+        }
+        out.set_meta(plan.raised_scale(), context.max_slots(), f64::INFINITY);
+        for step in plan.trace_rotations() {
+            let rotated = self.evaluator.rotate(&out, step)?;
+            // The coefficients that count are the same in both, and so are their errors.
+            let noise =
+                out.inner().noise().scaled(1.0).plus(rlwe.key_switch_noise(plan.raised(), plan.raised())?);
+            rlwe.add_assign(out.inner_mut(), rotated.inner())?;
+            out.inner_mut().set_noise(noise);
+        }
+        let slots = plan.literal().slots;
+        let magnitude = (2.0 * slots as f64 * (plan.weight() + 1.0) / 12.0).sqrt();
+        out.set_meta(plan.raised_scale(), slots, magnitude);
+        Ok(out)
+    }
+
+    /// The third phase: coefficients into slots, divided by the reach of the reduction; real and imaginary parts in a ciphertext each where they are not packed.
+    ///
+    /// # Errors
+    /// When a key is missing.
+    pub fn coefficients_to_slots(&self, a: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
+        let (plan, e) = (&self.plan, &self.evaluator);
+        let x = e.homomorphic_dft(a, &plan.to_slots, plan.scale)?;
+        let mut parts = match plan.to_slots.packing() {
+            Packing::Complex => {
+                let (real, imaginary) = e.real_and_imaginary(&x)?;
+                vec![real, imaginary]
+            }
+            Packing::SideBySide | Packing::Real => vec![x],
+        };
+        parts.iter_mut().for_each(|part| part.set_bound(1.0));
+        Ok(parts)
+    }
+
+    /// The fourth phase: the reduction modulo 1 of each, put together again.
+    ///
+    /// # Errors
+    /// When the modulus is too small or a key is missing.
+    pub fn reduce(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
+        let (plan, e) = (&self.plan, &self.evaluator);
+        let reduction = &plan.literal().reduction;
+        let reduced = parts.iter().map(|x| e.reduce_modulo_one(x, reduction, plan.scale, plan.reduced_scale));
+        let reduced = reduced.collect::<Result<Vec<_>, _>>()?;
+        match &reduced[..] {
+            [one] => Ok(one.clone()),
+            [real, imaginary] => e.complex(real, imaginary),
+            _ => {
+                let what = format!("{} parts: one or two are reduced", reduced.len());
+                Err(CkksError::Argument { operation: OPERATION, what })
+            }
+        }
+    }
+
+    /// The last phase: `m/q0` is read as the values again, for which `lowered`, the result of the first phase, has the scale; and slots go into coefficients
+    /// where they do so last.
+    ///
+    /// # Errors
+    /// When the modulus is too small or a key is missing.
+    pub fn finish(&self, reduced: &Ciphertext, lowered: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (plan, e) = (&self.plan, &self.evaluator);
+        let literal = plan.literal();
+        let mut out = reduced.clone();
+        let unit = plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
+        let values = lowered.scale().over(unit);
+        // What the reduction's polynomials are off by.
+        let parts = if literal.real || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
+        let off =
+            plan.approximation.log2() + out.scale().log2() - 0.5 * ((parts * out.slots()) as f64).log2();
+        let noise = out.inner().noise().plus(Noise::from_log2_std(off));
+        out.inner_mut().set_noise(noise);
+        out.set_meta(out.scale().times(values), out.slots(), literal.bound);
+        if literal.order == Order::SlotsToCoefficientsLast {
+            out = e.homomorphic_dft(&out, &plan.to_coefficients, plan.output_scale)?;
+            out.set_bound(literal.bound);
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,104 @@
+//! From what is to be bootstrapped to the base modulus.
+
+use std::borrow::Cow;
+
+use super::{Bootstrapper, Order};
+use crate::{Ciphertext, CkksError};
+
+const OPERATION: &str = "bootstrap";
+
+/// A message is brought to the base modulus with a scale that is off by `2^-FINE` of it at most, where the modulus allows.
+const FINE: f64 = 6.0;
+
+/// By how many bits the modulus of a ciphertext that goes into coefficients first exceeds the base modulus in the end: its rounding is then small beside that
+/// of the base modulus.
+const MARGIN: f64 = 3.0;
+
+/// Errors of so many standard deviations still have to lie in the range.
+const DEVIATIONS: f64 = 10.0;
+
+impl Bootstrapper {
+    /// The first phase: the message of `a`, in coefficients where these come first, modulo `q0`, at a scale at which values up to the bound are at most
+    /// `epsilon q0`.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when the values of `a` may be larger than the plan allows, [`CkksError::Capacity`] when its modulus is too small, and when slots
+    /// or keys do not fit.
+    pub fn lower(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        let literal = plan.literal();
+        if a.slots() != literal.slots {
+            return Err(CkksError::SlotMismatch {
+                operation: OPERATION,
+                left: a.slots(),
+                right: literal.slots,
+            });
+        }
+        if a.bound() > literal.bound * (1.0 + 1e-9) {
+            return Err(CkksError::Argument {
+                operation: OPERATION,
+                what: format!(
+                    "values up to {} could leave the range: it was planned for values up to {}",
+                    a.bound(),
+                    literal.bound
+                ),
+            });
+        }
+        let a = match literal.order {
+            Order::SlotsToCoefficientsFirst => Cow::Owned(self.slots_to_coefficients(a)?),
+            Order::SlotsToCoefficientsLast => Cow::Borrowed(a),
+        };
+        // The error counts as values do.
+        let error = DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
+        let log2_ratio = ((literal.bound + error) / literal.reduction.epsilon()).log2();
+        let need = a.scale().log2() + log2_ratio;
+        let have = e.log2(a.modulus());
+        if need > have {
+            let capacity = a.capacity_bits(e.context());
+            let need = capacity + need - have;
+            return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
+        }
+        let middle = e.divisor_at_least(a.modulus(), need + FINE);
+        let constant = (e.log2(middle) - need).exp2().floor().max(1.0);
+        let mut raised = a.into_owned();
+        e.multiply_constant(&mut raised, constant as u128)?;
+        let mut reduced = Ciphertext::empty(e.context());
+        e.context().rlwe().reduce_modulus_into(reduced.inner_mut(), raised.inner(), middle)?;
+        reduced.set_meta(raised.scale(), literal.slots, literal.bound);
+        if middle == plan.base() {
+            return Ok(reduced);
+        }
+        let mut out = Ciphertext::empty(e.context());
+        e.rescale_to_into(&mut out, &reduced, plan.base())?;
+        Ok(out)
+    }
+
+    /// Slots into coefficients, at the smallest moduli that do.
+    fn slots_to_coefficients(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        let literal = plan.literal();
+        let ratio = (literal.bound / literal.reduction.epsilon()).log2();
+        let end = e.log2(plan.base()) + MARGIN;
+        let target_bits = (end - ratio).min(a.scale().log2());
+        let transform = &plan.to_coefficients;
+        let need = target_bits + ratio + transform.bits() + a.scale().log2() - target_bits + 1.0;
+        let have = e.log2(a.modulus());
+        if need > have {
+            let capacity = a.capacity_bits(e.context());
+            let need = capacity + need - have;
+            return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
+        }
+        let target = crate::Scale::from_f64(target_bits.exp2()).ok_or_else(|| CkksError::Argument {
+            operation: OPERATION,
+            what: format!("a scale of 2^{target_bits}"),
+        })?;
+        let mut low = Ciphertext::empty(e.context());
+        let modulus = e.divisor_at_least(a.modulus(), need);
+        e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
+        low.set_meta(a.scale(), a.slots(), literal.bound);
+        let mut out = e.homomorphic_dft(&low, transform, target)?;
+        // Coefficients are what the slots were.
+        out.set_bound(literal.bound);
+        Ok(out)
+    }
+}

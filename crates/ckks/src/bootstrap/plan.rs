@@ -1,0 +1,341 @@
+//! What a bootstrap does, before there are keys.
+
+use std::sync::Arc;
+
+use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, EvaluationKeys, Modulus, SecretKey};
+
+use super::{failure::log2_failure_probability, reduction::step_bits};
+use crate::{
+    CkksError, Context, Scale,
+    approximation::ModularReduction,
+    circuits::{DftLevel, Direction, HomomorphicDft, Packing},
+};
+
+const OPERATION: &str = "plan a bootstrap";
+
+/// When slots go into coefficients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// First, on what is to be bootstrapped (GRAFT 2.3): the values are coefficients when the modulus is raised and slots when it is reduced, where errors
+    /// are not summed up any more. The ciphertext needs capacity for the transform; it takes place at small moduli, where it is fast.
+    SlotsToCoefficientsFirst,
+    /// Last, on the result: the ciphertext needs no capacity beside `q0`.
+    SlotsToCoefficientsLast,
+}
+
+/// What a bootstrap is to be, as it is written down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BootstrapLiteral {
+    /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster when slots go into coefficients last: all coefficients are
+    /// reduced at once.
+    pub slots: usize,
+    /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go into coefficients first.
+    pub real: bool,
+    /// The order of the steps.
+    pub order: Order,
+    /// The bound on the absolute values in the slots of what is bootstrapped; anything larger is refused.
+    pub bound: f64,
+    /// The bits of the modulus `q0` that is raised: the grafted modulus nearest to it is taken, which has to have a unit.
+    pub base_bits: f64,
+    /// The Hamming weight of the sparse secret under which the modulus is raised, or `None` to raise it under the secret itself.
+    pub sparse_weight: Option<usize>,
+    /// The reduction modulo 1. Its `epsilon` is the message ratio: a value of `bound` is `epsilon q0` at the base modulus.
+    pub reduction: ModularReduction,
+    /// The bits of the scale at which the reduction's cosine is evaluated.
+    pub scale_bits: f64,
+    /// The levels of the transform of coefficients to slots, the first one first.
+    pub coefficients_to_slots: Vec<DftLevel>,
+    /// The levels of the transform of slots to coefficients.
+    pub slots_to_coefficients: Vec<DftLevel>,
+    /// The bits of the scale of the result, give or take a bit.
+    pub output_scale_bits: f64,
+    /// The bits of the modulus that the result is to have, give or take a few: the modulus is raised no further than they need (GRAFT F.2). `None` for as
+    /// many as possible.
+    pub output_bits: Option<f64>,
+}
+
+/// A bootstrap without keys.
+#[derive(Debug)]
+pub struct BootstrapPlan {
+    pub(super) context: Arc<Context>,
+    pub(super) literal: BootstrapLiteral,
+    /// `q0`.
+    pub(super) base: Modulus,
+    /// What it is raised to.
+    pub(super) raised: Modulus,
+    /// The context of the sparse secret.
+    pub(super) narrow: Option<rlwe::Context>,
+    pub(super) to_slots: HomomorphicDft,
+    pub(super) to_coefficients: HomomorphicDft,
+    /// The scale of the cosine's argument, and near which its polynomial is evaluated.
+    pub(super) scale: Scale,
+    /// Near which the scale of the reduction's result is.
+    pub(super) reduced_scale: Scale,
+    /// The scale of the result where it can be exact, and near which it is where it cannot.
+    pub(super) output_scale: Scale,
+    /// The root mean square of the error of the reduction's polynomials.
+    pub(super) approximation: f64,
+}
+
+impl BootstrapPlan {
+    /// Plans a bootstrap: makes the transforms, chooses moduli, and the parameter set of the sparse secret, which is held to its security limit where the
+    /// parameters of `context` are secure.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these steps; as [`HomomorphicDft::new`], and
+    /// [`rlwe::Parameters::encapsulation`].
+    pub fn new(context: Arc<Context>, literal: BootstrapLiteral) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        if !(literal.bound.is_finite() && literal.bound > 0.0) {
+            return fail(format!("a bound of {} on the values", literal.bound));
+        }
+        if !literal.slots.is_power_of_two() || literal.slots > context.max_slots() {
+            let most = context.max_slots();
+            return fail(format!("{} slots: a power of two up to {most} is possible", literal.slots));
+        }
+        let numbers = [literal.base_bits, literal.scale_bits, literal.output_scale_bits];
+        if let Some(bits) = numbers.iter().find(|bits| !(1.0..=1e4).contains(*bits)) {
+            return fail(format!("a modulus or scale of {bits} bits"));
+        }
+        let parameters = context.parameters();
+        let base = parameters.grafted_modulus(literal.base_bits);
+        let narrow = match literal.sparse_weight {
+            None => None,
+            Some(weight) => {
+                let set = match parameters.security() {
+                    Some(_) => parameters.encapsulation(base, weight)?,
+                    None => parameters.encapsulation_insecure(base, weight)?,
+                };
+                Some(rlwe::Context::new(set, context.rlwe().threads().clone())?)
+            }
+        };
+        let (to_slots, to_coefficients) = transforms(&context, &literal)?;
+        let ratio = (literal.bound / literal.reduction.epsilon()).log2();
+        // Where errors in slots become errors in coefficients, n of them add up in each slot.
+        let summed = match literal.order {
+            Order::SlotsToCoefficientsFirst => 0.0,
+            Order::SlotsToCoefficientsLast => 0.5 * (literal.slots as f64).log2(),
+        };
+        let power = |bits: f64| {
+            let what = format!("a scale of 2^{bits}");
+            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        };
+        let mut plan = BootstrapPlan {
+            base,
+            raised: parameters.top(),
+            narrow,
+            to_slots,
+            to_coefficients,
+            scale: power(literal.scale_bits)?,
+            reduced_scale: power(literal.output_scale_bits + ratio + summed)?,
+            output_scale: power(literal.output_scale_bits)?,
+            approximation: 0.0,
+            context: Arc::clone(&context),
+            literal,
+        };
+        plan.raised = plan.choose_raised()?;
+        plan.approximation = plan.approximation_error();
+        Ok(plan)
+    }
+
+    /// The smallest modulus from which the output has the bits that are asked for.
+    fn choose_raised(&self) -> Result<Modulus, CkksError> {
+        let parameters = self.context.parameters();
+        let (top, consumed) = (parameters.log2(parameters.top()), self.bits());
+        let output = self.literal.output_bits.unwrap_or(0.0).max(self.output_scale.log2() + 1.0);
+        if consumed + output > top {
+            let what = format!(
+                "raised to {top:.1} bits, {consumed:.1} are used up: no {output:.1} are left for the result"
+            );
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        let Some(output) = self.literal.output_bits else { return Ok(parameters.top()) };
+        // A bit more, since no modulus is met exactly.
+        let wanted = (consumed + output + 1.0).max(parameters.log2(self.base));
+        let mut raised = parameters.grafted_modulus(wanted).lcm(self.base);
+        let mut more = 1.0;
+        while parameters.log2(raised) < wanted && more < 64.0 && raised != parameters.top() {
+            raised = parameters.grafted_modulus(wanted + more).lcm(self.base);
+            more += 1.0;
+        }
+        Ok(raised)
+    }
+
+    /// How many bits lie between the modulus that is raised to and that of the result, give or take a few.
+    pub fn bits(&self) -> f64 {
+        let (r, scale) = (&self.literal.reduction, self.scale.log2());
+        let into_slots = self.to_slots.bits() + self.raised_scale().log2() - scale;
+        let depth = (r.cosine().degree() + 1).next_power_of_two().ilog2();
+        let mut at = scale;
+        let mut bits = into_slots + f64::from(depth) * scale;
+        for step in step_bits(r, scale, self.reduced_scale.log2()) {
+            bits += 2.0 * at - step;
+            at = step;
+        }
+        if let Some(arcsine) = r.arcsine() {
+            bits += at - self.reduced_scale.log2() + arcsine.depth() as f64 * self.reduced_scale.log2();
+        }
+        match self.literal.order {
+            Order::SlotsToCoefficientsFirst => bits,
+            Order::SlotsToCoefficientsLast => {
+                bits + self.to_coefficients.bits() + 0.5 * (self.literal.slots as f64).log2()
+            }
+        }
+    }
+
+    /// The scale of `t/q0` once the coefficients of other powers than those of `X^(N/2n)` have been summed away: `q0 N/(2n)`.
+    pub(super) fn raised_scale(&self) -> Scale {
+        let parameters = self.context.parameters();
+        let moduli = parameters.limb_moduli(self.base).into_iter();
+        let q0 = moduli.fold(Scale::power_of_two(0), Scale::times_integer);
+        q0.times_integer((self.context.max_slots() / self.literal.slots) as u64)
+    }
+
+    /// The root mean square of `f(x) - (x - round(x))`, `f` the reduction's polynomials, where `round(x)` is normal with the deviation that the secret makes, and
+    /// `x - round(x)` is uniform on `[-epsilon, epsilon]`, as values up to the bound are; or has the root mean square of the coefficients of such values.
+    fn approximation_error(&self) -> f64 {
+        const SAMPLES: u32 = 4096;
+        let reduction = &self.literal.reduction;
+        let shrunk = match self.literal.order {
+            Order::SlotsToCoefficientsFirst => 1.0,
+            Order::SlotsToCoefficientsLast => (2.0 * self.literal.slots as f64).sqrt().recip(),
+        };
+        let (most, deviation) = (reduction.reach() - 1.0, ((self.weight() + 1.0) / 12.0).sqrt());
+        // Additive recurrences by the powers of the plastic number are evenly spread in the cube.
+        let uniform = |i: u32, step: f64| (0.5 + f64::from(i) * step).fract();
+        let square = |i: u32| {
+            let radius = (-2.0 * uniform(i, 0.819_172_513_396).max(1e-12).ln()).sqrt();
+            let integer = deviation * radius * (std::f64::consts::TAU * uniform(i, 0.671_043_606_703)).cos();
+            let offset = reduction.epsilon() * shrunk * (2.0 * uniform(i, 0.549_700_477_901) - 1.0);
+            (reduction.apply(integer.round().clamp(-most, most) + offset) - offset).powi(2)
+        };
+        ((0..SAMPLES).map(square).sum::<f64>() / f64::from(SAMPLES)).sqrt()
+    }
+
+    /// The expected Hamming weight of the secret under which the modulus is raised.
+    pub(super) fn weight(&self) -> f64 {
+        let dense = self.context.parameters().secret().expected_weight(self.context.rlwe().degree());
+        self.literal.sparse_weight.map_or(dense, |weight| weight as f64)
+    }
+
+    /// What was asked for.
+    pub fn literal(&self) -> &BootstrapLiteral {
+        &self.literal
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The modulus `q0` that is raised.
+    pub fn base(&self) -> Modulus {
+        self.base
+    }
+
+    /// The modulus that it is raised to.
+    pub fn raised(&self) -> Modulus {
+        self.raised
+    }
+
+    /// The parameters of the sparse secret.
+    pub fn narrow(&self) -> Option<&rlwe::Context> {
+        self.narrow.as_ref()
+    }
+
+    /// The transform of coefficients to slots.
+    pub fn to_slots(&self) -> &HomomorphicDft {
+        &self.to_slots
+    }
+
+    /// The transform of slots to coefficients.
+    pub fn to_coefficients(&self) -> &HomomorphicDft {
+        &self.to_coefficients
+    }
+
+    /// How many reductions of a whole ciphertext there are: two where complex slots are reduced part by part.
+    pub fn reductions(&self) -> usize {
+        if self.to_slots.packing() == Packing::Complex { 2 } else { 1 }
+    }
+
+    /// log2 of the probability that a bootstrap fails, in that a coefficient of `I` leaves the range of the reduction: [`log2_failure_probability`]. The slots
+    /// are wrong then by more than their bound.
+    pub fn log2_failure_probability(&self) -> f64 {
+        let coefficients = if self.to_slots.packing() == Packing::Real { 1 } else { 2 } * self.literal.slots;
+        log2_failure_probability(
+            self.weight().ceil() as usize,
+            self.literal.reduction.reach() as u32,
+            coefficients,
+        )
+    }
+
+    /// The bits of capacity ([`crate::Ciphertext::capacity_bits`]) that a ciphertext needs to be bootstrapped, for values of the bound.
+    pub fn capacity_needed(&self) -> f64 {
+        let ratio = -self.literal.reduction.epsilon().log2();
+        match self.literal.order {
+            Order::SlotsToCoefficientsFirst => self.to_coefficients.bits() + ratio,
+            Order::SlotsToCoefficientsLast => ratio,
+        }
+    }
+
+    /// The rotations whose keys are needed.
+    pub fn rotations(&self) -> Vec<i64> {
+        let mut all = [self.to_slots.rotations(), self.to_coefficients.rotations()].concat();
+        all.extend(self.trace_rotations());
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The rotations of all `N/2` slots that sum away what belongs to no power of `X^(N/2n)`: by `n, 2n, .., N/4`.
+    pub(super) fn trace_rotations(&self) -> impl Iterator<Item = i64> + use<> {
+        let (slots, most) = (self.literal.slots, self.context.max_slots());
+        (0..(most / slots).ilog2()).map(move |k| (slots << k) as i64)
+    }
+
+    /// Adds the keys of rotations, conjugation and products that are needed.
+    ///
+    /// # Errors
+    /// When a key does not fit.
+    pub fn add_keys(&self, keys: &mut EvaluationKeys, secret: &SecretKey) -> Result<(), CkksError> {
+        let rlwe = self.context.rlwe();
+        if keys.relinearisation().is_none() {
+            keys.add_relinearisation(rlwe, secret)?;
+        }
+        keys.add_rotations(rlwe, secret, self.rotations())?;
+        Ok(keys.add_conjugation(rlwe, secret)?)
+    }
+
+    /// Makes the keys of sparse-secret encapsulation, where there is one.
+    ///
+    /// # Errors
+    /// When the secret does not fit.
+    pub fn encapsulation_keys(&self, secret: &SecretKey) -> Result<Option<EncapsulationKeys>, CkksError> {
+        let make = |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret);
+        Ok(self.narrow.as_ref().map(make).transpose()?)
+    }
+}
+
+/// The transforms to slots and to coefficients. What is in the slots between them is `x/reach`.
+fn transforms(
+    context: &Context,
+    literal: &BootstrapLiteral,
+) -> Result<(HomomorphicDft, HomomorphicDft), CkksError> {
+    let BootstrapLiteral { slots, real, order, ref reduction, .. } = *literal;
+    let sparse = order == Order::SlotsToCoefficientsLast && 2 * slots <= context.max_slots();
+    let packing = match (real, sparse) {
+        (true, _) => Packing::Real,
+        (false, true) => Packing::SideBySide,
+        (false, false) => Packing::Complex,
+    };
+    let back = if order == Order::SlotsToCoefficientsFirst { Packing::Complex } else { packing };
+    // Twice the real and the imaginary parts are taken.
+    let parts = if packing == Packing::Complex { 2.0 } else { 1.0 };
+    let factor = 1.0 / (parts * reduction.reach());
+    let new = HomomorphicDft::with_packing;
+    use Direction::{CoefficientsToSlots, SlotsToCoefficients};
+    Ok((
+        new(context, CoefficientsToSlots, packing, slots, &literal.coefficients_to_slots, factor)?,
+        new(context, SlotsToCoefficients, back, slots, &literal.slots_to_coefficients, 1.0)?,
+    ))
+}

@@ -1,0 +1,243 @@
+//! Bootstraps at small insecure parameters: both orders, full and sparse slots, real and complex, grafted and simple chains.
+
+mod common;
+
+use std::sync::{Arc, LazyLock};
+
+use hippocrene_ckks::{
+    Ciphertext, CkksError, Context, Evaluator, Scale,
+    approximation::ModularReduction,
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order},
+    circuits::DftLevel,
+};
+use hippocrene_ring::{Threads, primes};
+use hippocrene_rlwe::{
+    EvaluationKeys, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey, Sprout,
+};
+use num_complex::Complex64;
+
+struct Setup {
+    context: Arc<Context>,
+    secret: SecretKey,
+    bootstrapper: Bootstrapper,
+}
+
+/// Units of 48 bits and a sprout, or a simple chain of a base of 48 bits and `units` primes of 45. Insecure.
+fn context(log_degree: u32, units: usize, grafted: bool) -> Arc<Context> {
+    let degree = 1 << log_degree;
+    let mut chain = primes::ntt_primes(48, degree, if grafted { units } else { 1 }, &[]).unwrap();
+    if !grafted {
+        chain.extend(primes::ntt_primes(45, degree, units, &[]).unwrap());
+    }
+    let sprout = if grafted { Sprout::for_degree(log_degree).unwrap() } else { Sprout::default() };
+    let specials = primes::ntt_primes(49, degree, 5, &[]).unwrap();
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        gadget_rank: (chain.len() + 1).div_ceil(4),
+        units: chain,
+        specials,
+        sprout,
+        secret: SecretDistribution::SparseTernary { weight: 192 },
+    });
+    Arc::new(Context::new(parameters.unwrap(), Threads::single()).unwrap())
+}
+
+fn setup(context: Arc<Context>, literal: BootstrapLiteral) -> Setup {
+    let secret = SecretKey::generate(context.rlwe()).unwrap();
+    let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal).unwrap());
+    let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+    plan.add_keys(&mut keys, &secret).unwrap();
+    let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
+    let encapsulation = plan.encapsulation_keys(&secret).unwrap();
+    let encapsulation =
+        encapsulation.map(|k| Arc::new(k.prepare(context.rlwe(), plan.narrow().unwrap()).unwrap()));
+    let evaluator = Evaluator::new(Arc::clone(&context), keys);
+    Setup { bootstrapper: Bootstrapper::new(plan, evaluator, encapsulation).unwrap(), context, secret }
+}
+
+impl Setup {
+    fn encrypt(&self, values: &[Complex64], scale: Scale, bits: f64) -> Ciphertext {
+        let modulus = self.context.parameters().grafted_modulus(bits);
+        let plaintext = self.context.encode(values.into(), values.len(), scale, modulus).unwrap();
+        self.context.encrypt(&self.secret, &plaintext).unwrap().expand(&self.context)
+    }
+
+    /// Bootstraps `values`, and checks what comes out, and the estimate of its error within a factor of `2^within`.
+    fn check(&self, values: &[Complex64], a: &Ciphertext, within: f64, what: &str) -> Ciphertext {
+        let y = self.bootstrapper.bootstrap(a).unwrap();
+        let got = self.context.decode_complex(&self.context.decrypt(&self.secret, &y).unwrap()).unwrap();
+        let sum: f64 = got.iter().zip(values).map(|(g, v)| (g - v).norm_sqr()).sum();
+        let measured = (sum / (2 * values.len()) as f64).sqrt().log2();
+        let estimated = -y.precision_bits();
+        assert!((measured - estimated).abs() < within, "{what}: 2^{measured:.2}, estimated 2^{estimated:.2}");
+        assert_eq!(y.bound(), a.bound());
+        y
+    }
+}
+
+/// Numbers whose real and imaginary parts are spread evenly over `[-r, r]`, with absolute values up to 1.
+fn square(count: usize, real: bool) -> Vec<Complex64> {
+    let part = |i: usize, step: f64| 2.0 * (0.5 + i as f64 * step).fract() - 1.0;
+    let (x, y) = (0.754_877_666, 0.569_840_291);
+    (0..count)
+        .map(|i| match real {
+            true => Complex64::from(part(i, x)),
+            false => Complex64::new(part(i, x), part(i, y)) * std::f64::consts::FRAC_1_SQRT_2,
+        })
+        .collect()
+}
+
+fn levels(radices: &[u32], scale_bits: f64) -> Vec<DftLevel> {
+    radices.iter().map(|&radix_log2| DftLevel { radix_log2, scale_bits }).collect()
+}
+
+/// Made once: the search for the degree takes a second.
+fn reduction() -> ModularReduction {
+    static REDUCTION: LazyLock<ModularReduction> =
+        LazyLock::new(|| ModularReduction::new(17, -8.0, -36.0, 3, 3).unwrap());
+    REDUCTION.clone()
+}
+
+fn literal(slots: usize, order: Order, real: bool) -> BootstrapLiteral {
+    let stages = slots.ilog2();
+    let first = stages.div_ceil(2);
+    BootstrapLiteral {
+        slots,
+        real,
+        order,
+        bound: 1.0,
+        base_bits: 48.0,
+        sparse_weight: Some(32),
+        reduction: reduction(),
+        scale_bits: 54.0,
+        coefficients_to_slots: levels(&[first, stages - first], 48.0),
+        slots_to_coefficients: levels(&[first, stages - first], 35.0),
+        output_scale_bits: 40.0,
+        output_bits: None,
+    }
+}
+
+/// A bootstrap of `slots` numbers from the least capacity that it asks for.
+fn bootstrapped(c: &Arc<Context>, literal: BootstrapLiteral, within: f64) -> (Setup, Ciphertext) {
+    let (slots, order, real) = (literal.slots, literal.order, literal.real);
+    let values: Vec<Complex64> = square(slots, real).iter().map(|z| z * literal.bound).collect();
+    let s = setup(Arc::clone(c), literal);
+    let scale = Scale::power_of_two(38);
+    let bits = scale.log2() + s.bootstrapper.plan().literal().bound.log2() + 1.0;
+    let capacity = s.bootstrapper.plan().capacity_needed() + 1.0;
+    let a = s.encrypt(&values, scale, bits + capacity);
+    let y = s.check(&values, &a, within, &format!("{slots} {order:?} {real}"));
+    (s, y)
+}
+
+#[test]
+fn any_slots_in_both_orders() {
+    let c = context(8, 16, true);
+    let (first, last) = (Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast);
+    for (slots, order, real) in [
+        (128, first, false),
+        (128, last, false),
+        (128, first, true),
+        (128, last, true),
+        (16, first, false),
+        (16, last, false),
+        (64, last, false),
+        (16, last, true),
+    ] {
+        // Of 16 slots the errors are few, and those of their roundings larger or smaller by chance.
+        let within = if slots > 16 { 1.0 } else { 2.0 };
+        let (s, y) = bootstrapped(&c, literal(slots, order, real), within);
+        let plan = s.bootstrapper.plan();
+        assert_eq!(plan.log2_failure_probability(), f64::NEG_INFINITY);
+        assert_eq!(plan.reductions(), if !real && (order == first || slots == 128) { 2 } else { 1 });
+        assert!(y.precision_bits() > 24.0 && (y.scale().log2() - 40.0).abs() < 1.0);
+        let used = c.parameters().log2(plan.raised()) - c.parameters().log2(y.modulus());
+        assert!((used - plan.bits()).abs() < 4.0, "{used} {}", plan.bits());
+    }
+}
+
+/// Other bounds of the values; and the modulus is raised only as far as the output needs.
+#[test]
+fn outputs_are_as_large_as_is_asked_for() {
+    let c = context(8, 16, true);
+    let bits = |m| c.parameters().log2(m);
+    for (bound, output) in [(1.0, 60.0), (20.0, 100.0), (0.2, 75.0)] {
+        let literal = BootstrapLiteral {
+            bound,
+            output_bits: Some(output),
+            ..literal(128, Order::SlotsToCoefficientsFirst, false)
+        };
+        let (s, y) = bootstrapped(&c, literal, 1.0);
+        assert!((output - 2.0..output + 4.0).contains(&bits(y.modulus())), "{}", bits(y.modulus()));
+        assert!(bits(s.bootstrapper.plan().raised()) < bits(c.parameters().top()));
+        assert!((y.precision_bits() + bound.log2() - 28.5).abs() < 1.0, "{}", y.precision_bits());
+    }
+}
+
+#[test]
+fn a_simple_chain_without_a_sparse_secret() {
+    let c = context(8, 16, false);
+    let literal = BootstrapLiteral {
+        sparse_weight: None,
+        reduction: ModularReduction::new(28, -7.0, -18.0, 3, 0).unwrap(),
+        coefficients_to_slots: levels(&[4, 3], 45.0),
+        slots_to_coefficients: levels(&[7], 45.0),
+        scale_bits: 45.0,
+        ..literal(128, Order::SlotsToCoefficientsFirst, true)
+    };
+    let (s, y) = bootstrapped(&c, literal, 1.0);
+    let fails = s.bootstrapper.plan().log2_failure_probability();
+    assert!((-60.0..-30.0).contains(&fails), "{fails}");
+    assert!(c.parameters().log2(y.modulus()) > 100.0);
+}
+
+#[test]
+fn what_could_go_wrong_is_refused() {
+    let c = context(8, 16, true);
+    let good = || literal(16, Order::SlotsToCoefficientsLast, true);
+    let plan = |l: BootstrapLiteral| BootstrapPlan::new(Arc::clone(&c), l);
+    let argument = |l: BootstrapLiteral, words: &str| {
+        let error = plan(l).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    argument(BootstrapLiteral { slots: 12, ..good() }, "12 slots");
+    argument(BootstrapLiteral { bound: 0.0, ..good() }, "a bound of 0");
+    argument(BootstrapLiteral { bound: f64::NAN, ..good() }, "a bound of NaN");
+    argument(BootstrapLiteral { scale_bits: f64::INFINITY, ..good() }, "inf bits");
+    argument(BootstrapLiteral { output_bits: Some(500.0), ..good() }, "no 500.0 are left");
+    argument(BootstrapLiteral { scale_bits: 90.0, ..good() }, "are used up");
+    argument(BootstrapLiteral { coefficients_to_slots: levels(&[3], 40.0), ..good() }, "3 stages");
+    argument(BootstrapLiteral { base_bits: 16.0, ..good() }, "has a unit is needed");
+
+    let s = setup(Arc::clone(&c), good());
+    let values = square(16, true);
+    let scale = Scale::power_of_two(40);
+    let mut large = s.encrypt(&values, scale, 60.0);
+    large.set_bound(1.5);
+    let error = s.bootstrapper.bootstrap(&large).unwrap_err().to_string();
+    assert!(error.contains("values up to 1.5") && error.contains("up to 1"), "{error}");
+    let low = s.encrypt(&values, scale, 45.0);
+    assert!(matches!(s.bootstrapper.bootstrap(&low), Err(CkksError::Capacity { .. })));
+    let other = s.encrypt(&values[..8], scale, 60.0);
+    assert!(matches!(s.bootstrapper.bootstrap(&other), Err(CkksError::SlotMismatch { .. })));
+    let first = setup(Arc::clone(&c), literal(16, Order::SlotsToCoefficientsFirst, true));
+    assert!(matches!(first.bootstrapper.bootstrap(&low), Err(CkksError::Capacity { .. })));
+    let fine = s.encrypt(&values, scale, 60.0);
+    assert!(matches!(
+        first.bootstrapper.bootstrap(&fine),
+        Err(CkksError::Capacity { .. }) | Err(CkksError::Rlwe(_))
+    ));
+
+    // A plan without its keys, and keys that are too few.
+    let (plan, e) = (s.bootstrapper.plan(), s.bootstrapper.evaluator());
+    let error = Bootstrapper::new(Arc::clone(plan), e.clone(), None).unwrap_err().to_string();
+    assert!(error.contains("sparse secret"), "{error}");
+    let keys = EvaluationKeys::empty(c.rlwe(), s.secret.fingerprint()).prepare(c.rlwe()).unwrap();
+    let bare = Evaluator::new(Arc::clone(&c), Arc::new(keys));
+    let encapsulation = plan.encapsulation_keys(&s.secret).unwrap().unwrap();
+    let encapsulation = Arc::new(encapsulation.prepare(c.rlwe(), plan.narrow().unwrap()).unwrap());
+    assert!(matches!(
+        Bootstrapper::new(Arc::clone(plan), bare, Some(encapsulation)),
+        Err(CkksError::Rlwe(RlweError::MissingGaloisKey { .. }))
+    ));
+}
