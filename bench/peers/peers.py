@@ -15,11 +15,13 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
-# What to install, what to run, and the Pythons to try first: the openfhe wheel holds a module for one
-# version of Python only.
+# For each program the package that it imports, what to install for that, and the Pythons to try first: the
+# openfhe wheel holds a module for one version of Python only.
+OPENFHE = ("openfhe", "openfhe==1.6.1.*", ("3.10", "3.12"))
 PEERS = {
-    "openfhe": ("openfhe==1.6.1.*", "measure_openfhe.py", ("3.10", "3.12")),
-    "tenseal": ("tenseal==0.3.*", "measure_tenseal.py", ()),
+    "openfhe": ("measure_openfhe.py", *OPENFHE),
+    "openfhe-integers": ("measure_openfhe_integers.py", *OPENFHE),
+    "tenseal": ("measure_tenseal.py", "tenseal", "tenseal==0.3.*", ()),
 }
 
 
@@ -72,9 +74,9 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
     return str(inside)
 
 
-def measure(folder: Path, package: str) -> dict:
-    """What `package` takes, or `{"peer", "missing"}` with the reasons."""
-    requirement, program, preferred = PEERS[package]
+def measure(folder: Path, peer: str) -> dict:
+    """What `peer` takes, or `{"peer", "missing"}` with the reasons."""
+    program, package, requirement, preferred = PEERS[peer]
     reasons = []
     for version, python in pythons(preferred):
         try:
@@ -92,15 +94,13 @@ def measure(folder: Path, package: str) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--environments", type=Path, required=True, help="the folder of the virtual environments")
-    parser.add_argument("package", nargs="*", help=f"which of {', '.join(PEERS)} to measure (default: all)")
+    parser.add_argument("peer", nargs="*", help=f"which of {', '.join(PEERS)} to measure (default: all)")
     arguments = parser.parse_args()
-    unknown = set(arguments.package) - set(PEERS)
+    unknown = set(arguments.peer) - set(PEERS)
     if unknown:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
-    json.dump(
-        [measure(arguments.environments, package) for package in arguments.package or PEERS], sys.stdout, indent=1
-    )
+    json.dump([measure(arguments.environments, peer) for peer in arguments.peer or PEERS], sys.stdout, indent=1)
     print()
 
 

@@ -41,10 +41,10 @@ pub struct LiveFigure {
 }
 
 impl Live {
-    /// Installs the wheels where they are not there yet, under `target/peers-venv`, and measures them. What cannot be had or
+    /// Installs the wheels of these peers (as `peers.py` calls them) where they are not there yet, under `target/peers-venv`, and measures them. What cannot be had or
     /// measured is left out, with a row in [`Live::missing`] that says why.
-    pub fn measure() -> Self {
-        let measured = run_program().and_then(|json| Live::read(&json));
+    pub fn measure(peers: &[&str]) -> Self {
+        let measured = run_program(peers).and_then(|json| Live::read(&json));
         measured.unwrap_or_else(|error| {
             Live(vec![Wheel {
                 peer: "wheels".into(),
@@ -86,12 +86,13 @@ impl Live {
     }
 }
 
-fn run_program() -> Result<Vec<u8>> {
+fn run_program(peers: &[&str]) -> Result<Vec<u8>> {
     let package = Path::new(env!("CARGO_MANIFEST_DIR"));
     let output = Command::new("python3")
         .arg(package.join("peers/peers.py"))
         .arg("--environments")
         .arg(package.join("../target/peers-venv"))
+        .args(peers)
         .output()
         .map_err(|error| format!("cannot run python3: {error}"))?;
     if output.status.success() {

@@ -14,7 +14,7 @@ struct Arguments {
     /// Print one JSON object instead of words
     #[arg(long)]
     json: bool,
-    /// Measure the openfhe and tenseal wheels too, in virtual environments under target/peers-venv
+    /// Measure peers that come as wheels too, in virtual environments under target/peers-venv
     #[arg(long)]
     peers: bool,
     /// Draw the paper's figure from what is measured, into this PNG file
@@ -38,7 +38,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let table = tables::find(&arguments.table)?;
-    if arguments.peers && !table.live {
+    if arguments.peers && table.live.is_empty() {
         return Err(format!("the table {} has no peers that can be measured live", table.name).into());
     }
     if arguments.plot.is_some() && !table.plot {
@@ -52,9 +52,10 @@ fn run(arguments: &Arguments) -> Result<()> {
     let mut session = Session::new()?;
     if arguments.peers {
         eprintln!(
-            "measuring the wheels openfhe and tenseal (installed first where they are not): about 2 minutes"
+            "measuring {} (wheels, installed first where they are not): about 2 minutes",
+            table.live.join(" and ")
         );
-        session.live = Live::measure();
+        session.live = Live::measure(table.live);
     }
     let rows = (table.run)(&mut session)?;
     if let Some(canvas) = canvas {

@@ -24,7 +24,7 @@ pub const TABLE: Table = Table {
             have it (targets: the paper's)",
     memory: "2 GB",
     time: "about 2 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

@@ -13,7 +13,7 @@ pub const TABLE: Table = Table {
             that the paper does not explain is left out",
     memory: "100 MB",
     time: "a few seconds",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

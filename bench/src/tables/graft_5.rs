@@ -16,7 +16,7 @@ pub const TABLE: Table = Table {
             Then our own presets",
     memory: "100 MB",
     time: "a few seconds",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

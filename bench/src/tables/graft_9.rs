@@ -22,7 +22,7 @@ pub const TABLE: Table = Table {
             bootstrapping's transforms: the table's rows for homomorphic DFTs)",
     memory: "500 MB",
     time: "about 2 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

@@ -18,7 +18,7 @@ pub const TABLE: Table = Table {
             limit and only there to be timed)",
     memory: "2 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

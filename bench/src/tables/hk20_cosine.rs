@@ -17,7 +17,7 @@ pub const DEGREES: Table = Table {
             multiplied by as much)",
     memory: "10 MB",
     time: "about half a minute",
-    live: false,
+    live: &[],
     plot: false,
     run: degrees,
 };
@@ -30,7 +30,7 @@ pub const PRODUCTS: Table = Table {
             interpolated on the whole interval",
     memory: "10 MB",
     time: "a few seconds",
-    live: false,
+    live: &[],
     plot: false,
     run: products,
 };

@@ -18,10 +18,10 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "integers",
     about: "BGV and BFV modulo t = 65537 at log PQ up to the limit of 128 bits, simple chains of 48-bit primes: with the log Q of Lattigo's and OpenFHE's sets, and with that of SEAL's, which \
-            has one special prime; each against the peers' times, scaled",
+            has one special prime; each against the peers' times, scaled (--peers: against the openfhe wheel in the same run)",
     memory: "1 GB",
-    time: "about 1 minute",
-    live: false,
+    time: "about 1 minute, with --peers about 2",
+    live: &["openfhe-integers"],
     plot: false,
     run,
 };
@@ -30,6 +30,10 @@ const T: u64 = 65537;
 const MULTIPLY_BGV: &str = "BGV multiply + relinearise + switch";
 const ROTATE_BGV: &str = "BGV rotate";
 const ROTATE_BFV: &str = "BFV rotate";
+
+/// The peer with one special prime, and those with more.
+const SEAL: &[&str] = &["SEAL 4.4 + HEXL"];
+const OTHERS: &[&str] = &["Lattigo 6.2", "OpenFHE 1.5.1 + HEXL"];
 
 /// One parameter set.
 struct Shape {
@@ -48,8 +52,6 @@ fn shapes() -> Vec<Shape> {
         dnum,
         secret: SecretDistribution::Ternary,
     };
-    const SEAL: &[&str] = &["SEAL 4.4 + HEXL"];
-    const OTHERS: &[&str] = &["Lattigo 6.2", "OpenFHE 1.5.1 + HEXL"];
     vec![
         Shape { name: "N = 2^13, Q 144, P 48", sizes: sizes(13, 3, 48, 1, 3), peers: None },
         Shape {
@@ -80,10 +82,12 @@ impl Shape {
         let row = Row::new(format!("{}: {operation}", self.name), 1e3 * seconds, "ms");
         let Some((group, peers)) = self.peers else { return vec![row] };
         let figures = session.peers.all(group, operation).into_iter();
-        let rows: Vec<Row> = figures
+        let scaled = figures
             .filter(|figure| peers.contains(&figure.peer.as_str()))
-            .map(|figure| row.clone().against_peer(figure).target(target(operation)))
-            .collect();
+            .map(|figure| row.clone().against_peer(figure).target(target(operation)));
+        let live = session.live.all(group, operation).into_iter();
+        let live = live.filter(|_| peers == OTHERS).map(|figure| row.clone().against_live(figure));
+        let rows: Vec<Row> = scaled.chain(live).collect();
         if rows.is_empty() { vec![row] } else { rows }
     }
 
@@ -158,7 +162,7 @@ fn target(operation: &str) -> Option<f64> {
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let mut rows = Vec::new();
+    let mut rows = session.live.missing();
     for shape in shapes() {
         rows.extend(shape.measure(session)?);
     }

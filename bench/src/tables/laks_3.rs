@@ -26,7 +26,7 @@ pub const TABLE: Table = Table {
             Targets: 3% of the best r; 6 times LAKS' own code and the better of Lattigo's r = 4 and 8; expanded keys at most twice the key",
     memory: "8 GB",
     time: "about 3 minutes",
-    live: false,
+    live: &[],
     plot: true,
     run,
 };

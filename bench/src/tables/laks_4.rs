@@ -24,7 +24,7 @@ pub const TABLE: Table = Table {
             with relinearisation and rescaling, as many as the paper's figures suggest (it does not say)",
     memory: "5 GB",
     time: "about 3 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

@@ -20,7 +20,7 @@ pub const TABLE: Table = Table {
             against rotations one by one",
     memory: "5 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

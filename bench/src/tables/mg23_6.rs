@@ -17,7 +17,7 @@ pub const SWITCHING: Table = Table {
             combinations of domains",
     memory: "3 GB",
     time: "about 2 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run: switching,
 };
@@ -31,7 +31,7 @@ pub const SIZES: Table = Table {
             of domains",
     memory: "6 GB",
     time: "about 3 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run: prime_sizes,
 };

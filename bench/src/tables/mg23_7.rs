@@ -13,7 +13,7 @@ pub const OMEGA: Table = Table {
             48 bits, our word (up to 9 bits beyond our 128-bit limit). Averages over the four combinations of domains",
     memory: "2 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run: omega,
 };
@@ -26,7 +26,7 @@ pub const DEGREE: Table = Table {
             ring degrees.) Averages over the four combinations of domains",
     memory: "3 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run: degree,
 };

@@ -24,7 +24,7 @@ pub const TABLE: Table = Table {
             bit. Then omega 1 against MG23's own code, and against its multiplications alone, counted at one of 512 bits in a cycle (and carried over as peers are) and timed. N = 2^17 in our word only",
     memory: "4 GB",
     time: "about 3 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

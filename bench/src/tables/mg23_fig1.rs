@@ -24,7 +24,7 @@ pub const TABLE: Table = Table {
             decomposition wins everywhere but at N = 2^16, log q = 1624. N = 2^17 is left out here)",
     memory: "8 GB",
     time: "about 5 minutes",
-    live: false,
+    live: &[],
     plot: true,
     run,
 };

@@ -43,8 +43,8 @@ pub struct Table {
     pub memory: &'static str,
     /// How long it takes.
     pub time: &'static str,
-    /// Whether `--peers` adds peers that are measured in the same run.
-    pub live: bool,
+    /// The peers that `--peers` measures in the same run.
+    pub live: &'static [&'static str],
     /// Whether the paper has a figure, which `--plot` draws.
     pub plot: bool,
     /// Measures it.

@@ -14,7 +14,7 @@ pub const TABLE: Table = Table {
             (our inverse includes the factor 1/N, theirs does not); hot, over 24 primes in turn, and kernel against kernel",
     memory: "200 MB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

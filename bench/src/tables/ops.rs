@@ -24,7 +24,7 @@ pub const TABLE: Table = Table {
             the prototypes of its data flow",
     memory: "5 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

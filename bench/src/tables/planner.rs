@@ -20,7 +20,7 @@ pub const TABLE: Table = Table {
             limit, and is only there to be timed",
     memory: "10 GB",
     time: "about 3 minutes",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

@@ -14,7 +14,7 @@ pub const TABLE: Table = Table {
             preset itself, whose gadgets are planned for that modulus; and what the transfer costs, once for each ciphertext",
     memory: "1.5 GB",
     time: "1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

@@ -21,7 +21,7 @@ pub const TABLE: Table = Table {
             transform (--peers: against wheels measured in the same run)",
     memory: "1 GB",
     time: "about 1 minute, with --peers about 3",
-    live: true,
+    live: &["openfhe", "tenseal"],
     plot: false,
     run,
 };

@@ -22,7 +22,7 @@ pub const TABLE: Table = Table {
             products at the same scale",
     memory: "2 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };

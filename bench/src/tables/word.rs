@@ -23,7 +23,7 @@ pub const TABLE: Table = Table {
             (log PQ at most 430 at N = 2^14, 868 at N = 2^15), a ternary secret",
     memory: "1 GB",
     time: "about 1 minute",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };
