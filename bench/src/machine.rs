@@ -31,6 +31,13 @@ fn name_in(cpuinfo: &str) -> Option<&str> {
         .map(|(_, name)| name.trim())
 }
 
+/// The most memory that this process has held so far, in bytes, where the system tells.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let kibibytes = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    Some(kibibytes.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -41,6 +48,14 @@ mod tests {
         assert_eq!(name_in(info), Some("AMD EPYC 9B14"));
         assert_eq!(name_in("processor\t: 0\n"), None);
         assert!(!cpu_name().is_empty());
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_system_tells_the_memory() {
+        let block = vec![1u8; 1 << 24];
+        let peak = peak_memory().unwrap();
+        assert!(peak > block.len() as u64 && peak < 1 << 45);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The tables, one file each.
 
+mod boot;
 mod graft_12;
 mod graft_2;
 mod graft_4;
@@ -68,6 +69,7 @@ const ALL: &[Table] = &[
     hk20_cosine::DEGREES,
     hk20_cosine::PRODUCTS,
     hk20::TABLE,
+    boot::TABLE,
     integers::TABLE,
     laks_3::TABLE,
     laks_4::TABLE,

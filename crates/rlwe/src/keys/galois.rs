@@ -159,6 +159,20 @@ impl EvaluationKeys {
         })
     }
 
+    /// [`EvaluationKeys::prepare`], giving up the memory of each key as soon as it is laid out.
+    ///
+    /// # Errors
+    /// As `prepare`.
+    pub fn into_prepared(self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
+        context.check_digest(self.parameters, "prepare evaluation keys")?;
+        Ok(PreparedEvaluationKeys {
+            key: self.key,
+            relinearisation: self.relinearisation.map(|k| k.prepare(context)),
+            galois: self.galois.into_iter().map(|(element, k)| (element, k.prepare(context))).collect(),
+            degree: context.degree(),
+        })
+    }
+
     fn check(&self, context: &Context, secret: &SecretKey) -> Result<(), RlweError> {
         const OPERATION: &str = "make evaluation keys";
         context.check_digest(self.parameters, OPERATION)?;

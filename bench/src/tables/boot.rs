@@ -1,0 +1,208 @@
+//! `boot`: a bootstrap by phases, with what it needs and what it leaves, beside the peers'.
+
+use std::{cell::RefCell, sync::Arc, time::Instant};
+
+use hippocrene::Preset;
+use hippocrene_ckks::{
+    Ciphertext, Context, Evaluator, Scale,
+    approximation::ModularReduction,
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order},
+    circuits::DftLevel,
+};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{EvaluationKeys, PreparedEncapsulationKeys, PreparedEvaluationKeys, SecretKey};
+use num_complex::Complex64;
+
+use super::Table;
+use crate::{
+    Result, machine,
+    report::Row,
+    session::{NamedWorks, Session},
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "boot",
+    about: "a bootstrap of 2^15 slots at N = 2^16 with the preset n16s (sparse secret h = 192, log PQ 1544), slots to coefficients first, the modulus raised \
+            under a sparse secret of h' = 32: time by phase, precision, modulus left, keys, memory, beside Lattigo's bootstrap and OpenFHE's fastest; \
+            complex slots, and real ones with the same keys",
+    memory: "11 GB",
+    time: "about 2 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+const PRESET: &str = "n16s";
+const GROUP: &str = "bootstrap N = 2^16";
+/// The scale of what is bootstrapped and of the result, as log2.
+const SCALE: i32 = 40;
+
+/// Three levels each way; a cosine of degree 50 with two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
+fn literal(real: bool) -> Result<BootstrapLiteral> {
+    let levels = |scale_bits| [5; 3].map(|radix_log2| DftLevel { radix_log2, scale_bits }).to_vec();
+    Ok(BootstrapLiteral {
+        slots: 1 << 15,
+        real,
+        order: Order::SlotsToCoefficientsFirst,
+        bound: 1.0,
+        base_bits: 48.0,
+        sparse_weight: Some(32),
+        reduction: ModularReduction::new(17, -8.0, -36.0, 2, 3)?,
+        scale_bits: 57.0,
+        coefficients_to_slots: levels(52.0),
+        slots_to_coefficients: levels(42.0),
+        output_scale_bits: f64::from(SCALE),
+        output_bits: None,
+    })
+}
+
+/// What a bootstrap is done with.
+struct Client {
+    context: Arc<Context>,
+    secret: SecretKey,
+    keys: Arc<PreparedEvaluationKeys>,
+    encapsulation: Arc<PreparedEncapsulationKeys>,
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+    let rlwe = context.rlwe();
+    let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(false)?)?);
+    let start = Instant::now();
+    let secret = SecretKey::generate(rlwe)?;
+    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+    plan.add_keys(&mut keys, &secret)?;
+    let encapsulation = plan.encapsulation_keys(&secret)?.ok_or("the plan has a sparse secret")?;
+    let generation = start.elapsed().as_secs_f64();
+    let start = Instant::now();
+    let count = keys.galois().len() + 2;
+    let keys = Arc::new(keys.into_prepared(rlwe)?);
+    let narrow = plan.narrow().ok_or("the plan has a sparse secret")?;
+    let encapsulation = Arc::new(encapsulation.prepare(rlwe, narrow)?);
+    let preparation = start.elapsed().as_secs_f64();
+    let client = Client { context: Arc::clone(&context), secret, keys, encapsulation };
+
+    let mut rows = bootstrap(session, &client, plan, "complex")?;
+    let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
+    rows.extend(bootstrap(session, &client, real, "real")?);
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let stored = count * client.context.parameters().switching_key_size().seeded;
+    let held = client.keys.bytes() + client.encapsulation.bytes() + client.context.rlwe().key_memory().0;
+    let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
+    rows.extend(beside(session, "keys", || Row::new("keys, as stored", megabytes(stored), "MB")));
+    rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
+    rows.extend(beside(session, "key generation", || Row::new("key generation", generation, "s")));
+    rows.push(Row::new("keys laid out", preparation, "s"));
+    rows.extend(beside(session, "peak memory", || Row::new("peak memory", gibibytes, "GiB")));
+    Ok(rows)
+}
+
+/// A row beside Lattigo's figure and that of OpenFHE's fastest bootstrap: the first two of the file.
+fn beside(session: &Session, what: &str, row: impl Fn() -> Row) -> Vec<Row> {
+    session.peers.all(GROUP, what).into_iter().take(2).map(|peer| row().against_peer(peer)).collect()
+}
+
+/// Evenly spread over the square of complex numbers up to 1, or over the reals.
+fn values(count: usize, real: bool) -> Vec<Complex64> {
+    let part = |i: usize, step: f64| 2.0 * (0.5 + i as f64 * step).fract() - 1.0;
+    let number = |i: usize| match real {
+        true => Complex64::from(part(i, 0.754_877_666)),
+        false => {
+            Complex64::new(part(i, 0.754_877_666), part(i, 0.569_840_291)) * std::f64::consts::FRAC_1_SQRT_2
+        }
+    };
+    (0..count).map(number).collect()
+}
+
+fn bootstrap(
+    session: &mut Session,
+    client: &Client,
+    plan: Arc<BootstrapPlan>,
+    what: &str,
+) -> Result<Vec<Row>> {
+    let (context, literal) = (&client.context, plan.literal().clone());
+    let z = values(literal.slots, literal.real);
+    // The least modulus that a bootstrap asks for.
+    let bits = f64::from(SCALE) + 2.0 + plan.capacity_needed();
+    let low = context.parameters().grafted_modulus(bits);
+    let plaintext = context.encode((&z[..]).into(), literal.slots, Scale::power_of_two(SCALE), low)?;
+    let a = context.encrypt(&client.secret, &plaintext)?.expand(context);
+    let evaluator = Evaluator::new(Arc::clone(context), Arc::clone(&client.keys));
+    let bootstrapper =
+        Bootstrapper::new(Arc::clone(&plan), evaluator, Some(Arc::clone(&client.encapsulation)))?;
+
+    let lowered = RefCell::new(bootstrapper.lower(&a)?);
+    let raised = RefCell::new(bootstrapper.raise(&lowered.borrow())?);
+    let parts = RefCell::new(bootstrapper.coefficients_to_slots(&raised.borrow())?);
+    let result: RefCell<Option<Ciphertext>> = RefCell::default();
+    let mut works = NamedWorks::default();
+    works.add("slots to coefficients", || {
+        lowered.replace(bootstrapper.lower(&a)?);
+        Ok(())
+    });
+    works.add("modulus raise", || {
+        raised.replace(bootstrapper.raise(&lowered.borrow())?);
+        Ok(())
+    });
+    works.add("coefficients to slots", || {
+        parts.replace(bootstrapper.coefficients_to_slots(&raised.borrow())?);
+        Ok(())
+    });
+    works.add("sine", || {
+        let reduced = bootstrapper.reduce(&parts.borrow())?;
+        result.replace(Some(bootstrapper.finish(&reduced, &lowered.borrow())?));
+        Ok(())
+    });
+    let times = session.time_named(context.parameters().log_degree(), works)?;
+    let total: f64 = times.iter().map(|(_, seconds)| seconds).sum();
+
+    let y = result.into_inner().ok_or("the last phase has run")?;
+    let got = context.decode_complex(&context.decrypt(&client.secret, &y)?)?;
+    let errors = || {
+        got.iter().zip(&z).map(|(g, z)| g - z).flat_map(|e| match literal.real {
+            true => vec![e.re.abs()],
+            false => vec![e.re.abs(), e.im.abs()],
+        })
+    };
+    let mean = errors().sum::<f64>() / errors().count() as f64;
+    let worst = errors().fold(0.0, f64::max);
+    let left = context.parameters().log2(y.modulus());
+    let name = |figure: &str| format!("{what}: {figure}");
+    let mut rows = beside(session, "bootstrap", || Row::new(name("bootstrap"), total, "s"));
+    for (phase, seconds) in &times {
+        let peers = beside(session, phase, || Row::new(name(phase), *seconds, "s"));
+        let alone = peers.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
+        rows.extend(peers.into_iter().chain(alone));
+    }
+    let mut more = |figure: &str, value: f64| {
+        rows.extend(beside(session, figure, || Row::more(name(figure), value, "bits")));
+    };
+    more("mean precision", -mean.log2());
+    more("worst precision", -worst.log2());
+    more("log Q left", left);
+    rows.push(Row::more(name("estimated precision, standard deviation"), y.precision_bits(), "bits"));
+    rows.push(Row::new(name("capacity that the next bootstrap takes"), plan.capacity_needed(), "bits"));
+    let fails = plan.log2_failure_probability();
+    rows.push(match fails.is_finite() {
+        true => Row::new(name("log2 of the failure probability"), fails, ""),
+        false => Row::missing(name("it cannot fail: no coefficient of I can leave the range")),
+    });
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_plan_is_secure_and_fails_less_often_than_2_to_the_minus_128() {
+        let context = Arc::new(
+            Context::new(Preset::by_name(PRESET).unwrap().parameters().unwrap(), Threads::single()).unwrap(),
+        );
+        let plan = BootstrapPlan::new(context, literal(false).unwrap()).unwrap();
+        assert!(plan.log2_failure_probability() < -128.0);
+        assert!(plan.narrow().unwrap().parameters().security().is_some());
+        assert!(plan.context().parameters().security().is_some());
+    }
+}
