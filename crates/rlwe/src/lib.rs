@@ -10,6 +10,7 @@ pub mod design;
 mod encapsulation;
 mod error;
 mod fingerprint;
+mod kept;
 mod keys;
 mod keyswitch;
 mod modulus;
@@ -29,6 +30,7 @@ pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
 pub use error::RlweError;
 pub use fingerprint::Fingerprint;
+pub use kept::Kept;
 pub use keys::{
     EncapsulationKeys, EvaluationKeys, KeySize, PreparedEncapsulationKeys, PreparedEvaluationKeys,
     PreparedSwitchingKey, PreparedTransferKey, PublicKey, SecretKey, SwitchingKey, TransferKey,

@@ -5,10 +5,10 @@ mod evaluate;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Kept, Modulus};
 use num_complex::{Complex, Complex64};
 
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
@@ -29,31 +29,8 @@ pub struct LinearTransform {
     baby: usize,
     /// The largest sum of absolute values along a row.
     norm: f64,
-    kept: Mutex<Kept>,
-}
-
-/// Encodings by modulus and scale, the last used last, and how many bytes they may take.
-#[derive(Debug)]
-struct Kept {
-    encodings: Vec<(Modulus, Scale, Arc<Encoded>)>,
-    limit: usize,
-}
-
-/// The bytes that the encodings of one transform may take where nothing else is said.
-const DEFAULT_MEMORY: usize = 1 << 30;
-
-impl Kept {
-    fn bytes(&self) -> usize {
-        let factors = self.encodings.iter().flat_map(|(.., encoded)| encoded.values().flatten());
-        factors.map(|factor| size_of_val(factor.plaintext.poly().as_slice())).sum()
-    }
-
-    /// Drops what was not used for the longest time, but for `least` encodings.
-    fn make_room(&mut self, least: usize) {
-        while self.encodings.len() > least && self.bytes() > self.limit {
-            self.encodings.remove(0);
-        }
-    }
+    /// Encodings by modulus and scale.
+    kept: Kept<(Modulus, Scale), Encoded>,
 }
 
 /// For each giant step its baby steps, with the diagonals rotated and encoded.
@@ -116,8 +93,7 @@ impl LinearTransform {
             .map(|k| 1usize << k)
             .min_by(|&x, &y| cost(&diagonals, x).total_cmp(&cost(&diagonals, y)))
             .unwrap_or(1);
-        let kept = Mutex::new(Kept { encodings: Vec::new(), limit: DEFAULT_MEMORY });
-        Ok(LinearTransform { slots, diagonals, baby, norm, kept })
+        Ok(LinearTransform { slots, diagonals, baby, norm, kept: Kept::default() })
     }
 
     /// [`LinearTransform::new`] for real diagonals.
@@ -139,41 +115,30 @@ impl LinearTransform {
     /// dropped, those first that were not used for the longest time. Those used last are kept for the next use, whatever they take, unless the
     /// limit is 0.
     pub fn set_memory(&self, bytes: usize) {
-        let mut kept = self.lock();
-        kept.limit = bytes;
-        kept.make_room(usize::from(bytes > 0));
+        self.kept.set_memory(bytes);
     }
 
     /// How many bytes encoded diagonals take, and how many they may.
     pub fn memory(&self) -> (usize, usize) {
-        let kept = self.lock();
-        (kept.bytes(), kept.limit)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+        self.kept.memory()
     }
 
     /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q`; made once and kept as long as there is room.
     fn encode(&self, context: &Context, modulus: Modulus, scale: Scale) -> Result<Arc<Encoded>, CkksError> {
         let extended = context.rlwe().rotation_modulus(modulus)?;
-        let mut kept = self.lock();
-        if let Some(i) = kept.encodings.iter().position(|(m, s, _)| *m == extended && *s == scale) {
-            kept.encodings[i..].rotate_left(1);
-            return Ok(Arc::clone(&kept.encodings[kept.encodings.len() - 1].2));
-        }
-        let mut encoded = Encoded::new();
-        for (r, diagonal) in &self.diagonals {
-            let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
-            let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
-            let log2_norm = scale.log2() + diagonal.root_mean_square().log2();
-            encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm });
-        }
-        let encoded = Arc::new(encoded);
-        kept.encodings.push((extended, scale, Arc::clone(&encoded)));
-        let least = usize::from(kept.limit > 0);
-        kept.make_room(least);
-        Ok(encoded)
+        let bytes = |encoded: &Encoded| {
+            encoded.values().flatten().map(|f| size_of_val(f.plaintext.poly().as_slice())).sum()
+        };
+        self.kept.get_or_try_insert((extended, scale), bytes, || {
+            let mut encoded = Encoded::new();
+            for (r, diagonal) in &self.diagonals {
+                let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
+                let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
+                let log2_norm = scale.log2() + diagonal.root_mean_square().log2();
+                encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm });
+            }
+            Ok(encoded)
+        })
     }
 }
 

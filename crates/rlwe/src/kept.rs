@@ -1,0 +1,101 @@
+//! What was made for a key, kept while there is room.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The bytes that are kept where nothing else is said.
+const DEFAULT_MEMORY: usize = 1 << 30;
+
+/// Large values by key, such as the encoded diagonals of a linear transform by modulus: each is made when it is first asked for, and those that were not used for
+/// the longest time are dropped when all take more than a limit, which is 1 GiB at first.
+#[derive(Debug)]
+pub struct Kept<K, V>(Mutex<Entries<K, V>>);
+
+#[derive(Debug)]
+struct Entries<K, V> {
+    /// Keys, values and their bytes, the last used last.
+    values: Vec<(K, Arc<V>, usize)>,
+    limit: usize,
+}
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Kept(Mutex::new(Entries { values: Vec::new(), limit: DEFAULT_MEMORY }))
+    }
+}
+
+impl<K: PartialEq, V> Kept<K, V> {
+    /// The value of `key`, made by `make` unless it is there; `bytes` says what it takes.
+    ///
+    /// # Errors
+    /// Those of `make`.
+    pub fn get_or_try_insert<E>(
+        &self,
+        key: K,
+        bytes: impl FnOnce(&V) -> usize,
+        make: impl FnOnce() -> Result<V, E>,
+    ) -> Result<Arc<V>, E> {
+        let mut entries = self.lock();
+        if let Some(i) = entries.values.iter().position(|(known, ..)| *known == key) {
+            entries.values[i..].rotate_left(1);
+            return Ok(Arc::clone(&entries.values[entries.values.len() - 1].1));
+        }
+        let value = Arc::new(make()?);
+        let bytes = bytes(&value);
+        entries.values.push((key, Arc::clone(&value), bytes));
+        entries.make_room();
+        Ok(value)
+    }
+
+    /// Sets how many bytes may be taken. The value that was used last is kept for the next use, whatever it takes, unless the limit is 0.
+    pub fn set_memory(&self, bytes: usize) {
+        let mut entries = self.lock();
+        entries.limit = bytes;
+        entries.make_room();
+    }
+
+    /// How many bytes are taken, and how many may be.
+    pub fn memory(&self) -> (usize, usize) {
+        let entries = self.lock();
+        (entries.bytes(), entries.limit)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Entries<K, V>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K, V> Entries<K, V> {
+    fn bytes(&self) -> usize {
+        self.values.iter().map(|(.., bytes)| bytes).sum()
+    }
+
+    fn make_room(&mut self) {
+        let least = usize::from(self.limit > 0);
+        while self.values.len() > least && self.bytes() > self.limit {
+            self.values.remove(0);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_used_last_is_kept() {
+        let kept = Kept::<u32, u32>::default();
+        let get = |key: u32| kept.get_or_try_insert(key, |_| 10, || Ok::<_, ()>(key * key)).map(|v| *v);
+        assert_eq!([get(1), get(2), get(3)], [Ok(1), Ok(4), Ok(9)]);
+        assert_eq!(kept.memory(), (30, DEFAULT_MEMORY));
+        assert_eq!(get(1), Ok(1));
+        kept.set_memory(20);
+        // 2 was not used for the longest time; 3 and 1 are not made again.
+        let there = |key| kept.get_or_try_insert(key, |_| 10, || Err(())).is_ok();
+        assert_eq!([there(2), there(3), there(1)], [false, true, true]);
+        kept.set_memory(1);
+        assert_eq!((there(3), there(1), kept.memory()), (false, true, (10, 1)));
+        kept.set_memory(0);
+        assert_eq!((there(1), kept.memory()), (false, (0, 0)));
+        assert_eq!((get(1), kept.memory()), (Ok(1), (0, 0)));
+    }
+}
