@@ -43,9 +43,9 @@ impl Drop for Plaintext {
     }
 }
 
-/// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext modulus `t`.
+/// [`Ciphertext::budget_bits`] of a ciphertext whose modulus has `bits` bits, with the plaintext modulus `t`. Without an error it is what the message leaves.
 pub fn budget_bits(bits: f64, t: u64, error: Noise) -> f64 {
-    bits - 1.0 - (t as f64).log2() - error.log2_std() - TAIL
+    bits - (t as f64).log2() - (1.0 + error.log2_std() + TAIL).max(0.0)
 }
 
 /// An encrypted polynomial modulo `t`: an RLWE ciphertext and the factor `g` of its message (see the crate's page).

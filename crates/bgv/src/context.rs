@@ -80,6 +80,12 @@ impl Context {
         self.moduli.near(bits, most).unwrap_or(self.fresh)
     }
 
+    /// [`Moduli::landing`].
+    pub(crate) fn modulus_for_landing(&self, bits: f64, most: f64, margin: f64, clear: f64) -> Modulus {
+        let landing = self.moduli.landing(bits, most, margin, clear);
+        landing.unwrap_or_else(|| self.modulus_near(bits - margin, most))
+    }
+
     pub(crate) fn log2(&self, modulus: Modulus) -> f64 {
         self.rlwe.parameters().log2(modulus)
     }
@@ -89,6 +95,22 @@ impl Context {
         let t = self.plain_modulus();
         let moduli = self.rlwe.parameters().limb_moduli(modulus);
         moduli.into_iter().fold(1 % t, |product, q| mul_mod(product, q % t, t))
+    }
+
+    /// The factor of a ciphertext of the factor `g` modulo `from` whose limbs are reduced to the divisor `to`: `g from/to`.
+    pub(crate) fn dropped_factor(&self, g: u64, from: Modulus, to: Modulus) -> u64 {
+        mul_mod(g, self.residue(from.without(to)), self.plain_modulus())
+    }
+
+    /// The factor of a product in the manner of BGV modulo `modulus = Q` of ciphertexts whose factors have the product `g`: `-Q g`.
+    pub(crate) fn product_factor(&self, modulus: Modulus, g: u64) -> u64 {
+        let t = self.plain_modulus();
+        mul_mod(neg_mod(self.residue(modulus), t), g, t)
+    }
+
+    /// The divisor of `modulus` of at least `bits` bits that has the fewest limbs, and of those the smallest, among those that are coprime to `t`; `modulus` itself where there is none.
+    pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
+        self.moduli.divisor_at_least(modulus, bits).unwrap_or(modulus)
     }
 
     /// Checks that a modulus is one of ciphertexts and coprime to `t`.

@@ -17,6 +17,7 @@
 //! - A product in the manner of BGV is `t` times the tensor product, and has the factor `-Q g g'`; one in the manner of BFV has `g g'`.
 
 mod ciphertext;
+mod circuits;
 mod context;
 mod encoder;
 mod error;
@@ -25,6 +26,7 @@ mod modulus;
 mod noise;
 
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext, budget_bits};
+pub use circuits::{LinearTransform, Matrix, Permutation, Polynomial};
 pub use context::Context;
 pub use encoder::Encoder;
 pub use error::BgvError;

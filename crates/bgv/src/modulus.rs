@@ -5,6 +5,9 @@ use hippocrene_rlwe::{Modulus, Parameters};
 /// How many bits of noise budget the limb modulo a power of two may cost for being done without: it costs as much as several others.
 const DEAR_LIMB: f64 = 4.0;
 
+/// By how many bits a margin may be missed.
+const LANDING_SLACK: f64 = 0.5;
+
 /// The moduli `q_0 .. q_{l-1} r` (`r` a divisor of the sprout) that are coprime to the plaintext modulus, by their bits. A sprout prime that is the plaintext modulus, as 65537 may be, is in
 /// none of them.
 #[derive(Debug)]
@@ -48,6 +51,24 @@ impl Moduli {
         };
         let candidates = self.all.iter().filter(|(log2, _)| *log2 <= most);
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
+    }
+
+    /// The modulus to multiply or to land at for an error that is of the size of rounding at `bits` bits, of those of at most `most` bits: nearest to `margin` bits below, so that it is
+    /// well below rounding, or where steps are long so far above that it is wholly of products: `clear` bits. Nothing between the two.
+    pub(crate) fn landing(&self, bits: f64, most: f64, margin: f64, clear: f64) -> Option<Modulus> {
+        let cost = |(log2, modulus): &(f64, Modulus)| {
+            (log2 - bits + margin).abs() + if modulus.contains(Modulus::TWO) { DEAR_LIMB } else { 0.0 }
+        };
+        let fits = |above: f64| above <= LANDING_SLACK - margin || above >= clear;
+        let candidates = self.all.iter().filter(|(log2, _)| *log2 <= most && fits(log2 - bits));
+        candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
+    }
+
+    /// The divisor of `modulus` of at least `bits` bits that has the fewest limbs, and of those the smallest.
+    pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Option<Modulus> {
+        let fit = self.all.iter().filter(|(log2, divisor)| *log2 >= bits && divisor.divides(modulus));
+        // They ascend, so that the first of the fewest limbs is the smallest.
+        fit.min_by_key(|(_, divisor)| divisor.limb_count()).map(|(_, divisor)| *divisor)
     }
 }
 

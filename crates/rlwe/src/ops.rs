@@ -21,16 +21,27 @@ impl Context {
         b: &Ciphertext,
         operation: &'static str,
     ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), operation)?;
-        self.check_digest(b.parameters(), operation)?;
-        if a.key() != b.key() {
-            return Err(RlweError::KeyMismatch { operation, have: b.key(), need: a.key() });
-        }
+        self.check_same_key(a, b, operation)?;
         if a.modulus() != b.modulus() {
             let bits = |c: &Ciphertext| self.parameters().log2(c.modulus());
             return Err(RlweError::ModulusMismatch { operation, left: bits(a), right: bits(b) });
         }
         Ok(())
+    }
+
+    /// Checks that two ciphertexts have these parameters and one key.
+    pub(crate) fn check_same_key(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), operation)?;
+        self.check_digest(b.parameters(), operation)?;
+        if a.key() == b.key() {
+            return Ok(());
+        }
+        Err(RlweError::KeyMismatch { operation, have: b.key(), need: a.key() })
     }
 
     pub(crate) fn check_two_parts(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {

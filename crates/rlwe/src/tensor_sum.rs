@@ -27,10 +27,11 @@ impl Context {
         Ok(TensorSum { context: self, parts, modulus, key: a.key(), is_zero: true })
     }
 
-    /// `a += c b` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
+    /// `a += c b` for an integer constant given by its residues: `residue(q)` is `c mod q`. Where the modulus of `b` is a multiple of that of `a`, `b` is reduced on
+    /// the way, as by [`Context::reduce_modulus_into`]. The noise is left to the caller.
     ///
     /// # Errors
-    /// When keys, moduli or numbers of parts differ.
+    /// When keys or numbers of parts differ, or the modulus of `a` does not divide that of `b`.
     pub fn add_multiple_assign(
         &self,
         a: &mut Ciphertext,
@@ -38,7 +39,12 @@ impl Context {
         residue: impl Fn(u64) -> u64 + Sync + Send,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "add a multiple";
-        self.check_pair(a, b, OPERATION)?;
+        let (modulus, from) = (a.modulus(), b.modulus());
+        if modulus.divides(from) {
+            self.check_same_key(a, b, OPERATION)?;
+        } else {
+            self.check_pair(a, b, OPERATION)?;
+        }
         if a.parts().len() != b.parts().len() {
             return Err(RlweError::Parts {
                 operation: OPERATION,
@@ -46,12 +52,13 @@ impl Context {
                 need: a.parts().len(),
             });
         }
-        let modulus = a.modulus();
         for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
             a.for_each_limb(self.threads(), |k, a| {
-                let ring = self.limb_ring(modulus, k);
-                let factor = ring.scalar(residue(ring.modulus()));
-                ring.elementwise().mul_scalar_add_assign(a, b.limb(k), &factor);
+                let position = modulus.factors().nth(k).expect("a limb of this modulus");
+                let ring = self.ring_at(modulus, position);
+                let mut spare = self.scratch_limbs(1, Domain::Evaluation);
+                let b = self.reduced_limb(b, from, modulus, position, spare.limb_mut(0));
+                ring.elementwise().mul_scalar_add_assign(a, b, &ring.scalar(residue(ring.modulus())));
             });
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
 
 /// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`.
-const CARRY: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
+pub(crate) const CARRY: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
 
 impl Evaluator {
     /// `a + b`, slot by slot.
@@ -165,7 +165,7 @@ impl Evaluator {
     }
 
     /// `a`, with what it holds and its factor multiplied by `x`, at the modulus `to`.
-    fn multiplied<'a>(
+    pub(crate) fn multiplied<'a>(
         &self,
         a: &'a Ciphertext,
         x: i64,
@@ -186,7 +186,7 @@ impl Evaluator {
 }
 
 /// An error multiplied by a polynomial of Euclidean norm `norm`, with the message that outgrows `t/2`.
-fn grown(error: Noise, norm: f64) -> Noise {
+pub(crate) fn grown(error: Noise, norm: f64) -> Noise {
     match norm {
         0.0 => Noise::NONE,
         1.0 => error,

@@ -8,11 +8,13 @@ mod multiply;
 mod rotate;
 mod switch;
 
+pub(crate) use linear::{CARRY, grown};
+
 use std::sync::Arc;
 
 use hippocrene_rlwe::{Noise, PreparedEvaluationKeys, noise::rounding};
 
-use crate::{BgvError, Ciphertext, Context};
+use crate::{BgvError, Ciphertext, Context, noise};
 
 /// Computes on ciphertexts with the evaluation keys of one client. It holds no secret.
 #[derive(Debug, Clone)]
@@ -55,6 +57,11 @@ impl Evaluator {
             return Ok(());
         }
         Err(BgvError::Budget { operation, need: have - left, have })
+    }
+
+    /// The error of a product in the manner of BGV, before it is relinearised.
+    pub(crate) fn product_noise(&self, a: Noise, b: Noise) -> Noise {
+        noise::product(a, b, self.floor(), self.context.rlwe().degree(), self.context.plain_modulus())
     }
 
     /// The rounding of a modulus switch: the least noise that ciphertexts come down to.

@@ -1,9 +1,9 @@
 //! Products of ciphertexts.
 
-use hippocrene_ring::arith::{mul_mod, neg_mod};
+use hippocrene_ring::arith::mul_mod;
 
 use super::Evaluator;
-use crate::{BgvError, Ciphertext, noise};
+use crate::{BgvError, Ciphertext};
 
 impl Evaluator {
     /// `a b` in the manner of BGV, relinearised: both factors are brought to one modulus at which their noise is that of rounding, multiplied, and switched down
@@ -32,21 +32,14 @@ impl Evaluator {
         let square = std::ptr::eq(a, b);
         let right = if square { std::borrow::Cow::Borrowed(&*left) } else { self.brought(b, from)? };
         let t = context.plain_modulus();
-        let (degree, rlwe) = (context.rlwe().degree(), context.rlwe());
-        let product = noise::product(left.inner().noise(), right.inner().noise(), degree, t);
-        let to = self.modulus_after(from, product.log2_std());
+        let rlwe = context.rlwe();
+        let product = self.product_noise(left.inner().noise(), right.inner().noise());
+        let to = self.modulus_after_product(from, product.log2_std());
         rlwe.multiply_into(out.inner_mut(), left.inner(), right.inner(), t, self.keys(), to)?;
         let scaled = product.scaled(context.log2(to) - context.log2(from));
-        let total = noise::sum(scaled, out.inner().noise());
+        let total = scaled.plus(out.inner().noise());
         out.inner_mut().set_noise(total);
-        out.set_factor(self.product_factor(&left, &right));
+        out.set_factor(context.product_factor(from, mul_mod(left.factor(), right.factor(), t)));
         self.check_budget(out, have, OPERATION)
-    }
-
-    /// The factor of a product in the manner of BGV of two ciphertexts of one modulus: `-Q g g'`.
-    fn product_factor(&self, a: &Ciphertext, b: &Ciphertext) -> u64 {
-        let (context, t) = (self.context(), self.context().plain_modulus());
-        let modulus = neg_mod(context.residue(a.modulus()), t);
-        mul_mod(modulus, mul_mod(a.factor(), b.factor(), t), t)
     }
 }

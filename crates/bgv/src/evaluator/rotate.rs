@@ -3,7 +3,7 @@
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 
 use super::Evaluator;
-use crate::{BgvError, Ciphertext, noise};
+use crate::{BgvError, Ciphertext};
 
 impl Evaluator {
     /// Both rows rotated by `steps` to the left: slot `i` of each row of the result is slot `i + steps` of that row of `a`, modulo `N/2`. Where this rotation has no key of its
@@ -62,7 +62,7 @@ impl Evaluator {
         rlwe.apply_galois_into(out.inner_mut(), a.inner(), element, self.keys())?;
         if element != 1 {
             let switched = rlwe.key_switch_noise(a.modulus(), a.modulus())?;
-            out.inner_mut().set_noise(noise::sum(a.inner().noise(), switched));
+            out.inner_mut().set_noise(a.inner().noise().plus(switched));
         }
         out.set_factor(a.factor());
         self.check_budget(out, a.budget_bits(self.context()), OPERATION)

@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
-use hippocrene_bgv::{Ciphertext, Context, Evaluator};
-use hippocrene_ring::{Threads, automorphism::galois_element_of_conjugation, primes};
+use hippocrene_bgv::{Ciphertext, Context, Evaluator, Plaintext};
+use hippocrene_ring::{
+    RnsBasis, Threads, arith::mul_mod, automorphism::galois_element_of_conjugation, basis::log2, primes,
+};
 use hippocrene_rlwe::{
     self as rlwe, EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
 };
@@ -67,6 +69,36 @@ impl Setup {
 
     pub fn decrypt(&self, c: &Ciphertext) -> Vec<u64> {
         self.context.encoder().decode(&self.context.decrypt(&self.secret, c).unwrap()).unwrap()
+    }
+
+    /// log2 of the standard deviation of the coefficients of the error `e` of `t (c0 + c1 s) = [-Q g m]_t + t e`, with what it is rounded by.
+    pub fn error(&self, c: &Ciphertext) -> f64 {
+        let rlwe = self.context.rlwe();
+        let phase = self.secret.decrypt(rlwe, c.inner()).unwrap();
+        let basis = RnsBasis::new(&rlwe.parameters().limb_moduli(c.modulus())).unwrap();
+        let mut squares = 0.0;
+        for i in 0..self.degree() {
+            let times_t = |(limb, q): (&[u64], &u64)| mul_mod(limb[i], self.t() % q, *q);
+            let residues: Vec<u64> = phase.limbs().zip(basis.moduli()).map(times_t).collect();
+            let size = log2(basis.compose_centred(&residues).magnitude()) - (self.t() as f64).log2();
+            squares += (2.0 * size).exp2();
+        }
+        0.5 * (squares / self.degree() as f64).log2()
+    }
+
+    /// Checks that the error is as large as is estimated, within a factor 1.5; on a simple chain, where no modulus switch has made errors independent, it may be larger by one bit and
+    /// smaller by five.
+    pub fn check_noise(&self, c: &Ciphertext, what: &str) {
+        let (estimated, measured) = (c.inner().noise().log2_std(), self.error(c));
+        let is_simple = self.context.rlwe().parameters().top().sprout().is_one();
+        let range = if is_simple { -1.0..5.0 } else { -0.585..0.585 };
+        let fits = range.contains(&(estimated - measured));
+        assert!(fits, "{what}: {estimated} bits are estimated, {measured} are there");
+    }
+
+    pub fn plaintext(&self, values: &[u64]) -> Plaintext {
+        let values: Vec<i64> = values.iter().map(|v| *v as i64).collect();
+        self.context.encoder().encode(&values).unwrap()
     }
 
     /// The budget that there is.

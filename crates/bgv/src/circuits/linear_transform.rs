@@ -1,0 +1,297 @@
+//! Plain matrices times encrypted slots, by diagonals.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hippocrene_ring::{
+    Poly,
+    automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
+};
+use hippocrene_rlwe::{Kept, Modulus, Noise, RotationSum, Summand, Term};
+
+use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, evaluator::CARRY};
+
+const OPERATION: &str = "linear transform";
+
+/// What a baby step costs of what a giant step costs: that of the same transforms of CKKS, where it was fitted to times.
+const HOISTED_COST: f64 = 0.4;
+
+/// A permutation of the slots that an automorphism gives: both rows rotated by `rotation` to the left, and exchanged or not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Permutation {
+    /// Whether the rows are exchanged.
+    pub exchanged: bool,
+    /// The rotation of both rows to the left, below `N/2`.
+    pub rotation: usize,
+}
+
+impl Permutation {
+    /// The rotation of both rows by `rotation` to the left.
+    pub fn rotated(rotation: usize) -> Self {
+        Permutation { exchanged: false, rotation }
+    }
+
+    /// The exchange of rows that were rotated by `rotation` to the left.
+    pub fn exchanged(rotation: usize) -> Self {
+        Permutation { exchanged: true, rotation }
+    }
+}
+
+/// A linear map of the `N` slots modulo `t`, given by its diagonals: slot `i` of the result is the sum over permutations `p` of `diagonal_p[i]` times slot `i` of the permuted operand.
+/// With all `N` permutations it is any matrix at all.
+///
+/// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244): with rotations `g + b`, the result is
+/// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted, and serve the diagonals with and without an exchange of rows alike: those
+/// with it are exchanged back, and all of their sum is exchanged at last.
+///
+/// **Noise.** The error `e` of the operand becomes `sum_p d_p p(e)`, with `d_p` the polynomials of the diagonals. For independent ones that is `(sum |d_p|^2)^(1/2)` times as large. The most
+/// that it is otherwise is found at the constant coefficient, which all automorphisms leave where it is: there it is the inner product of `e` with `sum_p p^-1(d_p(1/X))`, and as many
+/// times as large as the Euclidean norm of that. The larger of both is taken.
+#[derive(Debug)]
+pub struct LinearTransform {
+    degree: usize,
+    t: u64,
+    /// The baby steps, ascending.
+    baby: Vec<usize>,
+    giant: Vec<GiantStep>,
+    /// log2 of the factor by which the noise is larger than that of independent diagonals.
+    log2_dependence: f64,
+    /// For each modulus `P'Q` the diagonals of each giant step.
+    kept: Kept<Modulus, Vec<Vec<Poly>>>,
+}
+
+#[derive(Debug)]
+struct GiantStep {
+    step: Permutation,
+    diagonals: Vec<Diagonal>,
+}
+
+/// A diagonal, permuted back by its giant step.
+#[derive(Debug)]
+struct Diagonal {
+    /// The number of its baby step.
+    baby: usize,
+    plaintext: Plaintext,
+    log2_norm: f64,
+}
+
+impl LinearTransform {
+    /// The map with these diagonals, each of `N` integers: the first row, then the second.
+    ///
+    /// # Errors
+    /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there is no diagonal, one has another length, or a rotation is not below `N/2`.
+    pub fn new(context: &Context, diagonals: &BTreeMap<Permutation, Vec<i64>>) -> Result<Self, BgvError> {
+        let (degree, t) = (context.rlwe().degree(), context.plain_modulus());
+        let fail = |what: String| Err(BgvError::Argument { operation: "make a linear transform", what });
+        if diagonals.is_empty() {
+            return fail("there are no diagonals".into());
+        }
+        if let Some((p, d)) = diagonals.iter().find(|(p, d)| p.rotation >= degree / 2 || d.len() != degree) {
+            let (rotation, have) = (p.rotation, d.len());
+            return fail(format!(
+                "the diagonal of rotation {rotation} has {have} integers: rotations below {} and {degree} integers are needed",
+                degree / 2
+            ));
+        }
+        let size = (0..degree.trailing_zeros())
+            .map(|k| 1usize << k)
+            .min_by(|&x, &y| cost(diagonals, x).total_cmp(&cost(diagonals, y)))
+            .unwrap_or(1);
+        let baby: Vec<usize> = steps(diagonals, size).0.into_iter().collect();
+        let mut giant: Vec<GiantStep> = Vec::new();
+        for (p, diagonal) in diagonals {
+            let step = Permutation { rotation: p.rotation / size * size, ..*p };
+            let (first, second) = diagonal.split_at(degree / 2);
+            let mut rows = if p.exchanged { [second, first] } else { [first, second] }.map(<[i64]>::to_vec);
+            rows.iter_mut().for_each(|row| row.rotate_right(step.rotation));
+            let plaintext = context.encoder().encode(&rows.concat())?;
+            let number = baby.partition_point(|b| *b < p.rotation % size);
+            let diagonal = Diagonal { baby: number, log2_norm: norm(&plaintext).log2(), plaintext };
+            // Diagonals come in the order of their giant steps.
+            match giant.last_mut().filter(|last| last.step == step) {
+                Some(last) => last.diagonals.push(diagonal),
+                None => giant.push(GiantStep { step, diagonals: vec![diagonal] }),
+            }
+        }
+        let log2_dependence = dependence(degree, &baby, &giant).log2();
+        Ok(LinearTransform { degree, t, baby, giant, log2_dependence, kept: Kept::default() })
+    }
+
+    /// The ring degree `N`: how many slots it maps.
+    pub fn degree(&self) -> usize {
+        self.degree
+    }
+
+    /// The rotations whose keys it wants: baby steps and giant steps.
+    pub fn rotations(&self) -> Vec<i64> {
+        let giant = self.giant.iter().map(|giant| giant.step.rotation);
+        let all: BTreeSet<usize> = giant.chain(self.baby.iter().copied()).collect();
+        all.into_iter().filter(|step| *step != 0).map(|step| step as i64).collect()
+    }
+
+    /// Whether it wants the key of the exchange of rows.
+    pub fn exchanges(&self) -> bool {
+        self.giant.iter().any(|giant| giant.step.exchanged)
+    }
+
+    /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus that the transform is used at; what is more is dropped, those first that
+    /// were not used for the longest time. Those used last are kept for the next use, whatever they take, unless the limit is 0.
+    pub fn set_memory(&self, bytes: usize) {
+        self.kept.set_memory(bytes);
+    }
+
+    /// How many bytes encoded diagonals take, and how many they may.
+    pub fn memory(&self) -> (usize, usize) {
+        self.kept.memory()
+    }
+}
+
+/// The baby steps and the giant steps that `diagonals` need, with `size` baby steps.
+fn steps(
+    diagonals: &BTreeMap<Permutation, Vec<i64>>,
+    size: usize,
+) -> (BTreeSet<usize>, BTreeSet<Permutation>) {
+    let giant = |p: &Permutation| Permutation { rotation: p.rotation / size * size, ..*p };
+    (diagonals.keys().map(|p| p.rotation % size).collect(), diagonals.keys().map(giant).collect())
+}
+
+fn cost(diagonals: &BTreeMap<Permutation, Vec<i64>>, size: usize) -> f64 {
+    let (baby, giant) = steps(diagonals, size);
+    let baby = baby.iter().filter(|step| **step != 0).count() as f64;
+    HOISTED_COST * baby + giant.iter().filter(|step| step.rotation != 0).count() as f64
+}
+
+/// The Euclidean norm of the coefficients.
+fn norm(plaintext: &Plaintext) -> f64 {
+    plaintext.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt()
+}
+
+/// How many times as large the error of a transform is as that of independent diagonals.
+fn dependence(degree: usize, baby: &[usize], giant: &[GiantStep]) -> f64 {
+    let mask = 2 * degree - 1;
+    let (mut constant, mut squares) = (vec![0f64; degree], 0.0);
+    for diagonal in giant.iter().flat_map(|giant| &giant.diagonals) {
+        // Giant steps leave the constant coefficient where it is, so that only baby steps are left of the permutation. X^i is taken to X^(-i/5^b).
+        let element = galois_element_of_rotation(degree, -(baby[diagonal.baby] as i64));
+        for (i, c) in diagonal.plaintext.coefficients().iter().enumerate() {
+            let exponent = (2 * degree - i).wrapping_mul(element) & mask;
+            let sign = if exponent < degree { 1.0 } else { -1.0 };
+            constant[exponent & (degree - 1)] += sign * *c as f64;
+            squares += (*c as f64).powi(2);
+        }
+    }
+    let together = constant.iter().map(|c| c * c).sum::<f64>();
+    if together > squares { (together / squares).sqrt() } else { 1.0 }
+}
+
+impl Evaluator {
+    /// The map `transform` of the slots of `a`, switched down by as many bits as the noise has grown.
+    ///
+    /// All of it is had modulo `P'Q` (double hoisting, Bossuat and others, ePrint 2020/1203): the baby rotations share one decomposition, their products with the diagonals are added up
+    /// as they are, of each such sum one part is divided by `P'` for its giant rotation, and the result is divided and switched down in one modulus switch. The diagonals are multiplied
+    /// with as integers, so that the factor stays.
+    ///
+    /// # Errors
+    /// When it is of another context, a key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    pub fn linear_transform(
+        &self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<Ciphertext, BgvError> {
+        let context = self.context();
+        self.check(a, OPERATION)?;
+        context.check_plain_modulus(transform.t, OPERATION)?;
+        if transform.degree != context.rlwe().degree() {
+            let (have, need) = (transform.degree, context.rlwe().degree());
+            let what = format!("a transform of {have} slots, {need} are needed");
+            return Err(BgvError::Argument { operation: OPERATION, what });
+        }
+        let a = self.reduce(a)?;
+        let total = self.sum_of_giant_steps(&a, transform)?;
+        let to = self.modulus_after(a.modulus(), total.noise().log2_std());
+        let mut out = Ciphertext::empty(context);
+        total.divide_into(out.inner_mut(), to)?;
+        out.set_factor(a.factor());
+        self.check_budget(&out, a.budget_bits(context), OPERATION)?;
+        Ok(out)
+    }
+
+    /// The products with all diagonals, permuted and added up, modulo `P'Q`.
+    fn sum_of_giant_steps<'a>(
+        &'a self,
+        a: &Ciphertext,
+        transform: &LinearTransform,
+    ) -> Result<RotationSum<'a>, BgvError> {
+        let (rlwe, keys) = (self.context().rlwe(), self.keys());
+        let degree = rlwe.degree();
+        let extended = rlwe.rotation_modulus(a.modulus())?;
+        let bytes = |encoded: &Vec<Vec<Poly>>| {
+            encoded.iter().flatten().map(|poly| size_of_val(poly.as_slice())).sum()
+        };
+        let encoded = transform.kept.get_or_try_insert(extended, bytes, || {
+            let encode = |d: &Diagonal| rlwe.from_signed(d.plaintext.coefficients(), extended);
+            let of_giant = |giant: &GiantStep| giant.diagonals.iter().map(encode).collect();
+            Ok::<_, BgvError>(transform.giant.iter().map(of_giant).collect::<Vec<Vec<Poly>>>())
+        })?;
+        let hoisted = rlwe.hoist_for_sums(a.inner())?;
+        // Rotations without a key of their own are composed, each of them as a ciphertext.
+        let element = |step: usize| galois_element_of_rotation(degree, step as i64);
+        let composed: Vec<Option<Ciphertext>> = transform
+            .baby
+            .iter()
+            .map(|step| match keys.has_galois(element(*step)) {
+                true => Ok(None),
+                false => self.rotate_rows(a, *step as i64).map(Some),
+            })
+            .collect::<Result<_, _>>()?;
+        let summands: Vec<Summand> = transform
+            .baby
+            .iter()
+            .zip(&composed)
+            .map(|(step, composed)| match composed {
+                Some(rotated) => Summand::Same(rotated.inner()),
+                None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
+            })
+            .collect();
+        let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
+        for (giant, polys) in transform.giant.iter().zip(encoded.iter()) {
+            let terms = giant.diagonals.iter().zip(polys).map(|(diagonal, factor)| Term {
+                summand: diagonal.baby,
+                factor,
+                log2_norm: diagonal.log2_norm,
+            });
+            rows.push(terms.collect());
+        }
+        let sums = rlwe.rotation_sums(&summands, &rows, keys)?;
+
+        // Without and with an exchange of rows.
+        let mut totals: [Option<RotationSum>; 2] = [None, None];
+        for ((giant, row), mut sum) in transform.giant.iter().zip(&rows).zip(sums) {
+            // What the message outgrows t/2 by, over t.
+            let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
+            let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
+            sum.set_noise(error.scaled(transform.log2_dependence));
+            if giant.step.rotation > 0 {
+                for element in keys.rotation_elements(degree, degree / 2, giant.step.rotation as i64) {
+                    sum = sum.rotated(element, keys)?;
+                }
+            }
+            let total = &mut totals[usize::from(giant.step.exchanged)];
+            match total {
+                None => *total = Some(sum),
+                Some(total) => total.add(&sum)?,
+            }
+        }
+        let [rotated, exchanged] = totals;
+        let exchanged = match exchanged {
+            Some(sum) => Some(sum.rotated(galois_element_of_conjugation(degree), keys)?),
+            None => None,
+        };
+        match (rotated, exchanged) {
+            (Some(mut total), Some(exchanged)) => {
+                total.add(&exchanged)?;
+                Ok(total)
+            }
+            (total, exchanged) => Ok(total.or(exchanged).expect("a transform has at least one diagonal")),
+        }
+    }
+}
