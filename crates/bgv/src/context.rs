@@ -10,7 +10,7 @@ use hippocrene_ring::{
 use hippocrene_rlwe::{self as rlwe, Modulus, Parameters, PublicKey, SecretKey};
 use zeroize::Zeroize;
 
-use crate::{BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, modulus::Moduli};
+use crate::{BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, modulus::Moduli, spare::Spares};
 
 /// The moduli for `t`, and that of fresh ciphertexts.
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
@@ -34,6 +34,7 @@ pub struct Context {
     encoder: Encoder,
     moduli: Moduli,
     fresh: Modulus,
+    spares: Spares,
 }
 
 impl Context {
@@ -44,7 +45,7 @@ impl Context {
     pub fn new(rlwe: Arc<rlwe::Context>, t: u64) -> Result<Self, BgvError> {
         let (moduli, fresh) = moduli_of(rlwe.parameters(), t)?;
         let encoder = Encoder::new(t, rlwe.degree(), rlwe.kernel())?;
-        Ok(Context { rlwe, encoder, moduli, fresh })
+        Ok(Context { rlwe, encoder, moduli, fresh, spares: Spares::default() })
     }
 
     /// Checks what [`Context::new`] checks, and prepares nothing.
@@ -84,6 +85,16 @@ impl Context {
     pub(crate) fn modulus_for_landing(&self, bits: f64, most: f64, margin: f64, clear: f64) -> Modulus {
         let landing = self.moduli.landing(bits, most, margin, clear);
         landing.unwrap_or_else(|| self.modulus_near(bits - margin, most))
+    }
+
+    /// The modulus of at least `bits` bits that costs least, among those of at most `most` bits that are coprime to `t`; the largest there is where `bits` is above all.
+    pub(crate) fn modulus_above(&self, bits: f64, most: f64) -> Modulus {
+        self.moduli.above(bits, most).unwrap_or_else(|| self.modulus_near(bits, most))
+    }
+
+    /// Ciphertexts for operations to work in.
+    pub(crate) fn spares(&self) -> &Spares {
+        &self.spares
     }
 
     pub(crate) fn log2(&self, modulus: Modulus) -> f64 {

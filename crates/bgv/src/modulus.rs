@@ -46,10 +46,19 @@ impl Moduli {
     /// The modulus that is nearest to `bits` bits, among those of at most `most` bits; one without a power of two if that is hardly farther. Every bit by which it is off
     /// costs about one of the noise budget.
     pub(crate) fn near(&self, bits: f64, most: f64) -> Option<Modulus> {
+        self.cheapest(bits, |log2| log2 <= most)
+    }
+
+    /// The same among those of at least `bits` bits, for which bits too many cost no noise budget.
+    pub(crate) fn above(&self, bits: f64, most: f64) -> Option<Modulus> {
+        self.cheapest(bits, |log2| log2 >= bits && log2 <= most)
+    }
+
+    fn cheapest(&self, bits: f64, possible: impl Fn(f64) -> bool) -> Option<Modulus> {
         let cost = |(log2, modulus): &(f64, Modulus)| {
             (log2 - bits).abs() + if modulus.contains(Modulus::TWO) { DEAR_LIMB } else { 0.0 }
         };
-        let candidates = self.all.iter().filter(|(log2, _)| *log2 <= most);
+        let candidates = self.all.iter().filter(|(log2, _)| possible(*log2));
         candidates.min_by(|a, b| cost(a).total_cmp(&cost(b))).map(|(_, modulus)| *modulus)
     }
 

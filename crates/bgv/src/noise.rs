@@ -11,6 +11,9 @@ pub(crate) const TAIL: f64 = 3.5;
 /// How many bits above the rounding of a modulus switch an error is taken for a product of two errors.
 pub(crate) const POWER: f64 = 2.0;
 
+/// The standard deviation of a number that is uniform in `[-1/2, 1/2)`: `1/sqrt(12)`.
+pub(crate) const FRACTION: f64 = 0.288_675_134_594_812_9;
+
 /// The error of a sum, whatever the errors have to do with each other.
 pub(crate) fn sum(a: Noise, b: Noise) -> Noise {
     let (high, low) = if a.log2_std() >= b.log2_std() { (a, b) } else { (b, a) };
@@ -57,4 +60,50 @@ fn dependence(a: Noise, b: Noise, floor: Noise, degree: usize, t: u64) -> f64 {
     let share = j / (j + k);
     let entropy = -share * share.log2() - (1.0 - share) * (1.0 - share).log2();
     1.0 + 1.5 * ((j + k) * entropy - 2.0)
+}
+
+/// What the error of a product in the manner of BFV comes from.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ScaledProduct {
+    /// The errors of the factors modulo `Q`.
+    pub(crate) factors: [Noise; 2],
+    /// The rounding of the switch of one to `R`, times `Q/R`.
+    pub(crate) switched: Noise,
+    /// `(c0 + c1 s)/Q` over the integers, of a ciphertext that is uniform modulo `Q`: of variance `(1 + |s|^2)/12`, as that of rounding.
+    pub(crate) quotient: Noise,
+    /// The rounding of three parts.
+    pub(crate) rounding: Noise,
+    pub(crate) degree: usize,
+    pub(crate) t: u64,
+    /// log2 of `Q`.
+    pub(crate) modulus_bits: f64,
+}
+
+/// The error of `(t/R) A B` with `A = (Q/t) u + e`, `B = (R/t) u' + e'` over the integers, where `u = t A/Q` is the message and `t` times a quotient: `u e' Q/R + u' e + (t/R) e e'`, and
+/// the rounding at the end. To the errors of the factors `X/t` belongs, less than 1/2, by which `Q m/t` differs from an integer.
+pub(crate) fn scaled_product(of: ScaledProduct) -> Noise {
+    let ScaledProduct { factors: [a, b], switched, quotient, rounding, degree, t, modulus_bits } = of;
+    let fraction = Noise::from_std(FRACTION);
+    let [a, b] = [a, b].map(|error| error.plus(fraction));
+    let t = (t as f64).log2();
+    let spread = |error: Noise| spread(error, quotient, degree);
+    let linear = sum(spread(a), spread(b)).plus(switched.scaled(0.5));
+    let linear = linear.times_polynomial(degree, t + quotient.log2_std());
+    let both = spread(a).times_polynomial(degree, spread(b).log2_std()).scaled(t - modulus_bits);
+    sum(linear, both).plus(rounding).plus(fraction)
+}
+
+/// An error as large as it has to be taken to be multiplied by a quotient `u`, which has the secret as a factor.
+///
+/// What is of rounding, up to `floor`, has the secret as a factor too, which makes the product `sqrt(2)` times as large as if they were independent. What exceeds it is a product itself and may have
+/// `u` or the secret as a factor any number of times. Then all that can be said is that the product is no larger than the error times the largest value of `u` at a root of unity. A value is a product of
+/// two complex normal ones, of `s` and of a uniform polynomial, and exceeds `r` times their root mean square with probability `sqrt(pi r) exp(-2r)`: that is below `1/(30 N)` for `2 r = ln N + 4` or
+/// a little more.
+fn spread(error: Noise, floor: Noise, degree: usize) -> Noise {
+    let above = error.log2_std() - floor.log2_std();
+    if above <= 0.0 {
+        return error.scaled(0.5);
+    }
+    let excess = floor.scaled(0.5 * ((2.0 * above).exp2() - 1.0).log2());
+    floor.scaled(0.5).plus(excess.scaled((0.5 * (degree as f64).ln() + 2.0).log2()))
 }

@@ -17,6 +17,7 @@ use crate::{
     Gadget, Modulus, Parameters, Profile, RlweError,
     keyswitch::{decomposition::Decomposition, expanded::KeyStore},
     modulus::MAX_LIMBS,
+    scaled_product::ScaledProduct,
     switch::SwitchPlan,
 };
 
@@ -65,7 +66,8 @@ pub struct Context {
     pub(crate) decompositions: Cache<(Modulus, Gadget), Decomposition>,
     pub(crate) gadgets: Cache<Modulus, Gadget>,
     pub(crate) expanded: KeyStore,
-    /// Of the shared basis of double decompositions, by their primes.
+    pub(crate) scaled_products: Cache<(Modulus, Modulus, u64), ScaledProduct>,
+    /// Of the shared basis of double decompositions and of auxiliary moduli, by their primes.
     pub(crate) shared: Cache<u64, ResidueRing>,
     pub(crate) transforms: AtomicU64,
     automorphisms: Cache<usize, Automorphism>,
@@ -99,6 +101,7 @@ impl Context {
             decompositions: Cache::default(),
             gadgets: Cache::default(),
             expanded: KeyStore::default(),
+            scaled_products: Cache::default(),
             shared: Cache::default(),
             transforms: AtomicU64::new(0),
             automorphisms: Cache::default(),

@@ -19,6 +19,7 @@ mod ops;
 mod parameters;
 mod profile;
 mod raise;
+mod scaled_product;
 mod second;
 pub mod security;
 mod sprout;

@@ -6,7 +6,7 @@ use hippocrene_ring::{Domain, Poly};
 use crate::{
     Ciphertext, Context, Decomposed, Destination, Method, Modulus, PreparedEvaluationKeys,
     PreparedSwitchingKey, RlweError,
-    keyswitch::operand::{Operand, TensorPart},
+    keyswitch::operand::{Added, Operand, TensorPart},
     noise,
 };
 
@@ -326,7 +326,7 @@ impl Context {
         let decomposed = self.decompose_operand(part(2), from, gadget)?;
         out.reshape(self, 2, to, self.key_switch_noise_with(from, gadget, to)?, a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let added = [Some(part(0)), Some(part(1))];
+        let added = [0, 1].map(|i| Added { evaluation: Some(part(i)), coefficients: None });
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 

@@ -8,8 +8,8 @@ use hippocrene_rlwe::Noise;
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
 
-/// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`.
-pub(crate) const CARRY: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
+/// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`, by a multiple of `t` over `t`.
+pub(crate) const CARRY: f64 = noise::FRACTION;
 
 impl Evaluator {
     /// `a + b`, slot by slot.
@@ -190,7 +190,7 @@ pub(crate) fn grown(error: Noise, norm: f64) -> Noise {
     match norm {
         0.0 => Noise::NONE,
         1.0 => error,
-        _ => noise::sum(error, Noise::from_std(CARRY)).scaled(norm.log2()),
+        _ => noise::sum(error, Noise::from_std(noise::FRACTION)).scaled(norm.log2()),
     }
 }
 

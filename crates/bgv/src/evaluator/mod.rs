@@ -6,6 +6,7 @@
 mod linear;
 mod multiply;
 mod rotate;
+mod scaled;
 mod switch;
 
 pub(crate) use linear::{CARRY, grown};
@@ -14,19 +15,31 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{Noise, PreparedEvaluationKeys, noise::rounding};
 
-use crate::{BgvError, Ciphertext, Context, noise};
+use crate::{BgvError, Ciphertext, Context, Scheme, noise};
 
 /// Computes on ciphertexts with the evaluation keys of one client. It holds no secret.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     context: Arc<Context>,
     keys: Arc<PreparedEvaluationKeys>,
+    scheme: Scheme,
 }
 
 impl Evaluator {
-    /// An evaluator with these keys.
+    /// An evaluator with these keys, whose products are those of BGV.
     pub fn new(context: Arc<Context>, keys: Arc<PreparedEvaluationKeys>) -> Self {
-        Evaluator { context, keys }
+        Evaluator { context, keys, scheme: Scheme::Bgv }
+    }
+
+    /// The same evaluator with products in the manner of `scheme`. Ciphertexts go with both, and may go through both.
+    #[must_use]
+    pub fn with_scheme(self, scheme: Scheme) -> Self {
+        Evaluator { scheme, ..self }
+    }
+
+    /// How [`Evaluator::mul`] computes products.
+    pub fn scheme(&self) -> Scheme {
+        self.scheme
     }
 
     /// The context.

@@ -3,7 +3,7 @@
 use hippocrene_ring::arith::mul_mod;
 
 use super::Evaluator;
-use crate::{BgvError, Ciphertext};
+use crate::{BgvError, Ciphertext, spare::Operand};
 
 impl Evaluator {
     /// `a b` in the manner of BGV, relinearised: both factors are brought to one modulus at which their noise is that of rounding, multiplied, and switched down
@@ -28,9 +28,9 @@ impl Evaluator {
         let context = self.context();
         let have = a.budget_bits(context).min(b.budget_bits(context));
         let from = self.common_modulus(a, b);
-        let left = self.brought(a, from)?;
+        let left = self.operand(a, from)?;
         let square = std::ptr::eq(a, b);
-        let right = if square { std::borrow::Cow::Borrowed(&*left) } else { self.brought(b, from)? };
+        let right = if square { Operand::Given(&left) } else { self.operand(b, from)? };
         let t = context.plain_modulus();
         let rlwe = context.rlwe();
         let product = self.product_noise(left.inner().noise(), right.inner().noise());

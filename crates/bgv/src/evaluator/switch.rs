@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hippocrene_rlwe::Modulus;
 
 use super::Evaluator;
-use crate::{BgvError, Ciphertext, noise::POWER};
+use crate::{BgvError, Ciphertext, noise::POWER, spare::Operand};
 
 /// A ciphertext whose noise exceeds that of rounding by no more bits than this is not switched down: it would cost a modulus switch and gain little.
 const EXCESS: f64 = 1.5;
@@ -16,6 +16,9 @@ const EXCESS: f64 = 1.5;
 /// the product of two values with normal distributions there, `r1` and `s`. Squared again and again, it stays small where it is below `2^MARGIN sqrt(2)`, and above this it grows without end. With 4
 /// bits it is above with probability `2^-65`; with none it would be at many roots, which a mean square over all does not tell.
 const MARGIN: f64 = 4.0;
+
+/// The same for products in the manner of BFV. Errors grow by a factor at each root there, which their estimate has in it, so that little is gained by more.
+const MARGIN_SCALED: f64 = 1.25;
 
 impl Evaluator {
     /// Brings `a` from its modulus `Q` to `to = Q'`, any other modulus that is coprime to `t`: the noise is multiplied by `Q'/Q`, and rounding adds `(1 + |s|^2)/12` to its
@@ -90,6 +93,23 @@ impl Evaluator {
     pub(crate) fn common_modulus(&self, a: &Ciphertext, b: &Ciphertext) -> Modulus {
         let [to_a, to_b] = [a, b].map(|x| self.reduced_modulus(x).unwrap_or(x.modulus()));
         if self.context().log2(to_a) <= self.context().log2(to_b) { to_a } else { to_b }
+    }
+
+    /// [`Evaluator::modulus_after`] for products in the manner of BFV, whose relative error does not depend on the modulus: none is gone below that would cost noise budget.
+    pub(crate) fn modulus_after_scaled(&self, from: Modulus, log2_std: f64) -> Modulus {
+        let excess = log2_std - self.floor().log2_std();
+        let bits = self.context().log2(from);
+        if excess > EXCESS { self.context().modulus_above(bits - excess - MARGIN_SCALED, bits) } else { from }
+    }
+
+    /// `a` at the modulus `to`, for an operation to work with.
+    pub(crate) fn operand<'a>(&'a self, a: &'a Ciphertext, to: Modulus) -> Result<Operand<'a>, BgvError> {
+        if a.modulus() == to {
+            return Ok(Operand::Given(a));
+        }
+        let mut spare = self.context().spares().take(self.context());
+        self.switch_modulus_into(&mut spare, a, to)?;
+        Ok(Operand::Changed(spare))
     }
 
     /// `a` at the modulus `to`.

@@ -22,6 +22,25 @@ pub(crate) struct TensorPart<'a> {
     pub(crate) n: u64,
 }
 
+/// What is added to a part of a key switch, modulo `Q`: the sum of a polynomial in the evaluation domain and of one in coefficients, whose residues may be in `[0, 2q)`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Added<'a> {
+    pub(crate) evaluation: Option<Operand<'a>>,
+    pub(crate) coefficients: Option<&'a Poly>,
+}
+
+impl<'a> Added<'a> {
+    /// A polynomial in either domain, or nothing.
+    pub(crate) fn new(poly: Option<&'a Poly>) -> Self {
+        match poly {
+            Some(poly) if poly.domain() == Domain::Coefficient => {
+                Added { evaluation: None, coefficients: Some(poly) }
+            }
+            _ => Added { evaluation: poly.map(Operand::Poly), coefficients: None },
+        }
+    }
+}
+
 impl<'a> Operand<'a> {
     /// The polynomial, if it is there.
     pub(crate) fn poly(&self) -> Option<&'a Poly> {

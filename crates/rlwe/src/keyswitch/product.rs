@@ -5,7 +5,12 @@ use std::sync::Arc;
 use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod, scratch::Scratch};
 
-use super::{Decomposed, decomposition::Digit, expanded::ExpandedKey, operand::Operand};
+use super::{
+    Decomposed,
+    decomposition::Digit,
+    expanded::ExpandedKey,
+    operand::{Added, Operand},
+};
 use crate::{
     Context, Modulus, PreparedSwitchingKey,
     modulus::{MAX_FACTORS, MAX_LIMBS},
@@ -22,7 +27,7 @@ pub(crate) struct Product<'a> {
     key: &'a PreparedSwitchingKey,
     /// The key with coalesced components; without it they are summed as they are used.
     expanded: Option<Arc<ExpandedKey>>,
-    added: [Option<Operand<'a>>; 2],
+    added: [Added<'a>; 2],
 }
 
 impl<'a> Product<'a> {
@@ -30,7 +35,7 @@ impl<'a> Product<'a> {
         context: &'a Context,
         decomposed: &'a Decomposed<'a>,
         key: &'a PreparedSwitchingKey,
-        added: [Option<Operand<'a>>; 2],
+        added: [Added<'a>; 2],
     ) -> Self {
         let gadget = decomposed.plan.gadget;
         let expanded = (gadget.group() > 1).then(|| context.expanded_key(key, gadget)).flatten();
@@ -138,44 +143,40 @@ impl<'a> Product<'a> {
                 acc.copy_from_slice(spare.limb(0));
             }
         }
-        for (part, acc) in [acc0, acc1].into_iter().enumerate() {
-            let Some((added, k)) = self.added(part, position) else { continue };
-            let (specials, ring) = (&plan.specials[k], context.ring_at(decomposed.modulus, position));
-            match added {
-                Operand::Poly(added) if added.domain() == Domain::Evaluation => {
+        if !decomposed.modulus.contains(position) {
+            return;
+        }
+        let k = decomposed.modulus.limb_of(position);
+        let (specials, ring) = (&plan.specials[k], context.ring_at(decomposed.modulus, position));
+        for (added, acc) in self.added.iter().zip([acc0, acc1]) {
+            match added.evaluation {
+                None => (),
+                Some(Operand::Poly(added)) => {
                     elementwise.mul_scalar_add_assign(acc, added.limb(k), specials);
                 }
-                Operand::Poly(_) if position < MAX_FACTORS => (),
-                Operand::Poly(added) => {
-                    let mut spare = context.scratch_limbs(1, Domain::Evaluation);
-                    spare.limb_mut(0).copy_from_slice(added.limb(k));
-                    context.forward(ring, spare.limb_mut(0));
-                    elementwise.mul_scalar_add_assign(acc, spare.limb(0), specials);
-                }
-                Operand::Tensor(tensor) => {
+                Some(added @ Operand::Tensor(tensor)) => {
                     let mut spare = context.scratch_limbs(1, Domain::Evaluation);
                     tensor.compute(ring, k, spare.limb_mut(0));
                     let factor = mul_mod(specials.value(), added.factor() % ring.modulus(), ring.modulus());
                     elementwise.mul_scalar_add_assign(acc, spare.limb(0), &ring.scalar(factor));
                 }
             }
+            if let (Some(added), true) = (added.coefficients, position >= MAX_FACTORS) {
+                let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+                spare.limb_mut(0).copy_from_slice(added.limb(k));
+                context.forward(ring, spare.limb_mut(0));
+                elementwise.mul_scalar_add_assign(acc, spare.limb(0), specials);
+            }
         }
     }
 
     /// The limb at `position` of what is added to a part in coefficients and was not yet added by [`Product::at`], and `P'` modulo it.
     pub(crate) fn coefficients(&self, part: usize, position: usize) -> Option<(&'a [u64], u64)> {
-        let (added, k) = self.added(part, position)?;
-        let added =
-            added.poly().filter(|added| added.domain() == Domain::Coefficient && position < MAX_FACTORS)?;
-        Some((added.limb(k), self.decomposed.plan.specials[k].value()))
-    }
-
-    /// What is added to a part, if it has a limb at `position`, and the number of that.
-    fn added(&self, part: usize, position: usize) -> Option<(Operand<'a>, usize)> {
         let modulus = self.decomposed.modulus;
-        self.added[part]
-            .filter(|_| modulus.contains(position))
-            .map(|added| (added, modulus.limb_of(position)))
+        let late = position < MAX_FACTORS && modulus.contains(position);
+        let added = self.added[part].coefficients.filter(|_| late)?;
+        let k = modulus.limb_of(position);
+        Some((added.limb(k), self.decomposed.plan.specials[k].value()))
     }
 }
 

@@ -16,7 +16,7 @@ use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, elementwise::Pai
 use super::{
     Decomposed, Gadget, Method,
     decomposition::Decomposition,
-    operand::Operand,
+    operand::Added,
     product::{Product, Targets},
 };
 use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluationKeys, RlweError, noise};
@@ -152,8 +152,8 @@ impl Context {
                     return Err(RlweError::Decomposed { operation: OPERATION });
                 }
                 let key = keys.galois(*element)?;
-                let product =
-                    Product::new(self, hoisted, key, [Some(Operand::Poly(ciphertext.part(0))), None]);
+                let added = [Added::new(Some(ciphertext.part(0))), Added::default()];
+                let product = Product::new(self, hoisted, key, added);
                 Some((product, self.automorphism(*element)?))
             }
             _ => None,
@@ -303,7 +303,7 @@ impl RotationSum<'_> {
         let mut divided = context.scratch(modulus, Domain::Evaluation);
         context.switch_modulus(&mut divided, &self.parts[1], plan.extended, modulus, 1)?;
         let decomposed = context.decompose_with(&divided, modulus, plan.gadget)?;
-        let product = Product::new(context, &decomposed, key, [None, None]);
+        let product = Product::new(context, &decomposed, key, [Added::default(); 2]);
         let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
         let [out0, out1] = &mut parts;
         let (degree, size) =

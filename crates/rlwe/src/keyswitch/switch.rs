@@ -6,7 +6,7 @@ use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
 use super::{
     Decomposed, Gadget,
     double::Sums,
-    operand::Operand,
+    operand::Added,
     product::{Product, Targets},
 };
 use crate::{
@@ -68,22 +68,16 @@ impl Context {
         if let Some(sums) = Sums::new(self, decomposed, key, added) {
             return self.switch_sums_into(out, &sums, destination);
         }
-        self.switch_product_into(
-            out,
-            decomposed,
-            key,
-            added.map(|added| added.map(Operand::Poly)),
-            destination,
-        )
+        self.switch_product_into(out, decomposed, key, added.map(Added::new), destination)
     }
 
-    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands.
+    /// [`Context::switch_keys_into`] by the single decomposition, of checked operands: what is added to a part may be the sum of two, in both domains, which takes no more transforms than one.
     pub(crate) fn switch_product_into(
         &self,
         out: [&mut Poly; 2],
         decomposed: &Decomposed<'_>,
         key: &PreparedSwitchingKey,
-        added: [Option<Operand<'_>>; 2],
+        added: [Added<'_>; 2],
         destination: &Destination<'_>,
     ) -> Result<(), RlweError> {
         let Destination { modulus: to, domain, .. } = *destination;

@@ -1,0 +1,298 @@
+//! Products in the manner of BFV against plain arithmetic, on grafted and simple chains, alone and among products in the manner of BGV; and their noise.
+
+mod common;
+
+use common::{Setup, insecure, setup};
+use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Scheme};
+use hippocrene_ring::primes::ntt_primes;
+use hippocrene_rlwe::{Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use proptest::prelude::*;
+
+const LOG_DEGREE: u32 = 10;
+
+const SCHEMES: [Scheme; 2] = [Scheme::Bgv, Scheme::Bfv];
+
+fn chains() -> Vec<Setup> {
+    let chain = |bits, sprout, t| insecure(LOG_DEGREE, bits, 5, sprout, t, &[1, 2, 4]);
+    vec![
+        chain(48, "sprout-15-16-32", 65537),
+        chain(46, "sprout-15-16-32", 786_433),
+        chain(48, "none", 65537),
+        chain(55, "none", 12289),
+    ]
+}
+
+fn of_scheme(s: &Setup, scheme: Scheme) -> Evaluator {
+    s.evaluator.clone().with_scheme(scheme)
+}
+
+#[test]
+fn products_are_exact() {
+    for s in chains() {
+        let e = of_scheme(&s, Scheme::Bfv);
+        assert_eq!((s.evaluator.scheme(), e.scheme()), (Scheme::Bgv, Scheme::Bfv));
+        let (x, y) = (s.values(1), s.values(2));
+        let (a, b) = (s.encrypt(&x), s.encrypt(&y));
+        let xy = s.zip(&x, &y, |x, y| x * y);
+        let product = e.mul(&a, &b).unwrap();
+        assert_eq!(s.decrypt(&product), xy);
+        // Factors of 1 stay, so that sums cost nothing.
+        assert_eq!(product.factor(), 1);
+        let square = e.square(&a).unwrap();
+        assert_eq!(s.decrypt(&square), s.zip(&x, &x, |x, y| x * y));
+        assert_eq!(s.decrypt(&e.add(&product, &a).unwrap()), s.zip(&xy, &x, |p, x| p + x));
+        // Factors and moduli of all kinds, both ways round; and what the other scheme has multiplied.
+        let other = s.evaluator.mul(&b, &product).unwrap();
+        let expected = s.zip(&xy, &y, |p, y| p * y);
+        assert_eq!(s.decrypt(&other), expected);
+        for (left, right) in [(&other, &a), (&a, &other)] {
+            let mixed = e.mul(left, right).unwrap();
+            assert_eq!(mixed.factor(), other.factor());
+            assert_eq!(s.decrypt(&mixed), s.zip(&expected, &x, |p, x| p * x));
+        }
+        assert_eq!(
+            s.decrypt(&e.mul(&square, &product).unwrap()),
+            s.zip(&x, &xy, |x, p| x * x % s.t() as u128 * p)
+        );
+    }
+}
+
+/// Products until the budget is used up, by one factor and of each by itself: all are right, and the next is refused. The estimate never promises more than there is, though
+/// errors have the same factors again and again, and not much less: where a simple chain lets them stay, 1.5 bits for every product at most.
+#[test]
+fn exact_to_the_last_bit_of_the_budget() {
+    for s in chains() {
+        for square in [false, true] {
+            let e = of_scheme(&s, Scheme::Bfv);
+            let (mut x, y) = (s.values(3), s.values(4));
+            let (mut a, b) = (s.encrypt(&x), s.encrypt(&y));
+            let mut products = 0u8;
+            loop {
+                let (have, there) = (a.budget_bits(&s.context), s.budget(&a));
+                assert!(
+                    have <= there && there < have + 4.0 + 1.5 * f64::from(products),
+                    "{have} bits are estimated, {there} are there"
+                );
+                match if square { e.square(&a) } else { e.mul(&a, &b) } {
+                    Ok(product) => a = product,
+                    Err(error) => {
+                        assert!(matches!(error, BgvError::Budget { operation: "multiply", .. }), "{error}");
+                        break;
+                    }
+                }
+                x = if square { s.zip(&x, &x, |x, y| x * y) } else { s.zip(&x, &y, |x, y| x * y) };
+                assert_eq!(s.decrypt(&a), x);
+                products += 1;
+            }
+            assert!(products >= 8, "{products}");
+        }
+    }
+}
+
+/// log2 of the standard deviation of the error: of what remains of the phase when the message has been subtracted.
+fn error(s: &Setup, c: &Ciphertext) -> f64 {
+    let message =
+        s.context.encoder().encode(&s.decrypt(c).iter().map(|x| *x as i64).collect::<Vec<_>>()).unwrap();
+    let nothing = s.evaluator.sub_plain(c, &message).unwrap();
+    let rlwe = s.context.rlwe();
+    let phase = s.secret.decrypt(rlwe, nothing.inner()).unwrap();
+    let basis = hippocrene_ring::RnsBasis::new(&rlwe.parameters().limb_moduli(c.modulus())).unwrap();
+    let values = basis.compose_limbs(&phase.limbs().collect::<Vec<_>>());
+    let squares: f64 = values.iter().map(|v| v.to_string().parse::<f64>().unwrap().powi(2)).sum();
+    0.5 * (squares / values.len() as f64).log2()
+}
+
+/// Errors of products of BFV are what the formula says: of squares within a factor of 1.5; of independent factors, whose errors are added as if they were dependent, within one
+/// of 2.2. They are measured before the modulus is switched down, where nothing else counts.
+#[test]
+fn noise_is_as_estimated() {
+    for s in chains() {
+        let e = of_scheme(&s, Scheme::Bfv);
+        let (x, y) = (s.values(5), s.values(6));
+        let fresh = [s.encrypt(&x), s.encrypt(&y)];
+        let top = fresh[0].modulus();
+        // At moduli of the size of the auxiliary one, and far below it.
+        let moduli = [top, Modulus::of_range(0..3), Modulus::of_range(0..2).lcm(top.sprout())];
+        for modulus in moduli {
+            let at = |c: &Ciphertext| {
+                if c.modulus() == modulus { c.clone() } else { e.switch_modulus(c, modulus).unwrap() }
+            };
+            let [a, b] = [at(&fresh[0]), at(&fresh[1])];
+            for (left, right, most) in [(&a, &a, 1.5), (&a, &b, 2.2)] {
+                let product = e.mul(left, right).unwrap();
+                let difference = error(&s, &product) - product.inner().noise().log2_std();
+                assert!(
+                    difference < 1.5f64.log2() && difference > -f64::log2(most),
+                    "{modulus:?}: {difference}"
+                );
+            }
+        }
+    }
+}
+
+/// Polynomials modulo plaintext moduli without slots: 2, a power of two, one of 40 bits.
+#[test]
+fn polynomials_modulo_any_number() {
+    for (t, sprout) in
+        [(2u64, "none"), (1 << 16, "none"), (1 << 16, "sprout-15-16-32"), ((1 << 40) + 15, "sprout-15-16-32")]
+    {
+        let s = insecure(LOG_DEGREE, 48, 6, sprout, t, &[]);
+        let (encoder, n) = (s.context.encoder(), s.degree());
+        let encrypt = |values: &[u64]| {
+            let values: Vec<i64> = values.iter().map(|v| *v as i64).collect();
+            s.context
+                .encrypt(&s.secret, &encoder.encode_coefficients(&values).unwrap())
+                .unwrap()
+                .expand(&s.context)
+        };
+        let e = of_scheme(&s, Scheme::Bfv);
+        let (mut x, mut y) = (s.values(7), vec![0; n]);
+        (y[0], y[1], y[n - 1]) = (3 % t, t - 1, 1);
+        let (mut a, b) = (encrypt(&x), encrypt(&y));
+        for _ in 0..2 {
+            a = e.mul(&a, &b).unwrap();
+            // x (3 - X + X^(n-1)).
+            let (big, m) = (|v: u64| u128::from(v), u128::from(t));
+            x = (0..n)
+                .map(|i| {
+                    let before = if i == 0 { m - big(x[n - 1]) } else { big(x[i - 1]) };
+                    let after = if i == n - 1 { big(x[0]) } else { m - big(x[i + 1]) };
+                    ((3 * big(x[i]) + (m - before % m) + after) % m) as u64
+                })
+                .collect();
+            let got = encoder.decode_coefficients(&s.context.decrypt(&s.secret, &a).unwrap()).unwrap();
+            assert_eq!(got, x, "{t}");
+        }
+    }
+}
+
+/// A step of a circuit on two registers.
+#[derive(Debug, Clone, Copy)]
+enum Step {
+    Multiply(Scheme),
+    Square(Scheme),
+    Add,
+    MultiplyPlain,
+    Rotate,
+    Exchange,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let scheme = || prop_oneof![Just(Scheme::Bgv), Just(Scheme::Bfv)];
+    prop_oneof![
+        3 => scheme().prop_map(Step::Multiply),
+        1 => scheme().prop_map(Step::Square),
+        1 => Just(Step::Add),
+        1 => Just(Step::MultiplyPlain),
+        1 => Just(Step::Rotate),
+        1 => Just(Step::Exchange),
+    ]
+}
+
+/// A step on the integers modulo `t`, in two rows.
+fn plain(s: &Setup, step: Step, x: &[u64], y: &[u64]) -> Vec<u64> {
+    let half = x.len() / 2;
+    match step {
+        Step::Multiply(_) | Step::MultiplyPlain => s.zip(x, y, |x, y| x * y),
+        Step::Square(_) => s.zip(x, x, |x, y| x * y),
+        Step::Add => s.zip(x, y, |x, y| x + y),
+        Step::Rotate => [&x[2..half], &x[..2], &x[half + 2..], &x[half..half + 2]].concat(),
+        Step::Exchange => [&x[half..], &x[..half]].concat(),
+    }
+}
+
+fn encrypted(
+    s: &Setup,
+    step: Step,
+    a: &Ciphertext,
+    b: &Ciphertext,
+    y: &[u64],
+) -> Result<Ciphertext, BgvError> {
+    let e = &s.evaluator;
+    match step {
+        Step::Multiply(scheme) => of_scheme(s, scheme).mul(a, b),
+        Step::Square(scheme) => of_scheme(s, scheme).square(a),
+        Step::Add => e.add(a, b),
+        Step::MultiplyPlain => {
+            let y: Vec<i64> = y.iter().map(|y| *y as i64).collect();
+            e.mul_plain(a, &s.context.encoder().encode(&y)?)
+        }
+        Step::Rotate => e.rotate_rows(a, 2),
+        Step::Exchange => e.exchange_rows(a),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 6, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Random circuits of both schemes until the budget refuses a step: every result is right, and what it refuses it refuses by name.
+    #[test]
+    fn random_circuits_are_exact(steps in prop::collection::vec(step(), 12), seed: u64) {
+        for s in chains() {
+            let mut values = [s.values(seed), s.values(seed ^ 1)];
+            let mut registers = [s.encrypt(&values[0]), s.encrypt(&values[1])];
+            for (i, step) in steps.iter().enumerate() {
+                let (to, other) = (i % 2, (i + 1) % 2);
+                match encrypted(&s, *step, &registers[to], &registers[other], &values[other]) {
+                    Ok(result) => registers[to] = result,
+                    Err(error) => {
+                        prop_assert!(matches!(error, BgvError::Budget { .. }), "{error}");
+                        break;
+                    }
+                }
+                values[to] = plain(&s, *step, &values[to], &values[other]);
+                prop_assert_eq!(&s.decrypt(&registers[to]), &values[to], "step {} of {:?}", i, &steps);
+            }
+        }
+    }
+}
+
+/// A parameter set of 128 bits of security: `N = 2^14`, `log PQ = 430`.
+#[test]
+fn with_128_bits_of_security() {
+    let sprout = Sprout::named("sprout-15-16-32").unwrap();
+    let mut used = sprout.primes.clone();
+    let mut prime = |bits: u32| {
+        used.push(ntt_primes(bits, 1 << 14, 1, &used).unwrap()[0]);
+        used[used.len() - 1]
+    };
+    let specials = vec![prime(47), prime(47)];
+    let units = [45, 46, 45, 46, 45, 46].map(&mut prime).to_vec();
+    let literal = ParametersLiteral {
+        log_degree: 14,
+        units,
+        specials,
+        sprout,
+        gadget_rank: 4,
+        secret: SecretDistribution::Ternary,
+    };
+    let s = setup(Parameters::new(literal).unwrap(), 65537, &[]);
+    let (x, y) = (s.values(8), s.values(9));
+    let (a, b) = (s.encrypt(&x), s.encrypt(&y));
+    for scheme in SCHEMES {
+        let e = of_scheme(&s, scheme);
+        let (mut c, mut z, mut products) = (a.clone(), x.clone(), 0);
+        while let Ok(product) = e.mul(&c, &b) {
+            (c, products) = (product, products + 1);
+            z = s.zip(&z, &y, |z, y| z * y);
+        }
+        assert_eq!(s.decrypt(&c), z);
+        assert!(products >= 7, "{scheme:?}: {products}");
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let s = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[]);
+    let e = of_scheme(&s, Scheme::Bfv);
+    let a = s.encrypt(&s.values(10));
+    let other = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[]);
+    let error = e.mul(&a, &other.encrypt(&other.values(10))).unwrap_err().to_string();
+    assert!(error.contains("multiply"), "{error}");
+    let noisy = {
+        let mut inner = a.inner().clone();
+        inner.set_noise(Noise::from_log2_std(110.0));
+        Ciphertext::from_parts(&s.context, inner, 65537, 1).unwrap()
+    };
+    assert!(matches!(e.mul(&a, &noisy), Err(BgvError::Budget { .. })));
+}

@@ -1,0 +1,217 @@
+//! The scaled product itself.
+
+use arrayvec::ArrayVec;
+use hippocrene_ring::{Domain, Poly, scratch::Scratch};
+
+use super::ScaledProduct;
+use crate::{
+    Ciphertext, Context, Destination, Method, Modulus, PreparedEvaluationKeys, RlweError,
+    context::LimbRefs,
+    keyswitch::operand::{Added, Operand, TensorPart},
+    modulus::MAX_LIMBS,
+    switch::GROUP,
+};
+
+/// Targets of a base conversion.
+type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+
+/// Neighbouring limbs of five polynomials, from the `first` on.
+struct Run<'a> {
+    first: usize,
+    limbs: [&'a mut [u64]; 5],
+}
+
+/// The three parts of a scaled product modulo `Q`.
+pub(super) struct Parts<'a> {
+    /// `(t/R) b'` in the evaluation domain, which makes `(t/R) x` with `a`; where products are eager, that itself, of the parts 0 and 1.
+    pub(super) pair: [Scratch<'a>; 2],
+    /// `-delta/R` of the parts 0 and 1, in coefficients in `[0, 2q)`.
+    pub(super) remainders: [Scratch<'a>; 2],
+    /// Part 2, in coefficients.
+    pub(super) last: Scratch<'a>,
+}
+
+impl Context {
+    /// The product over the integers of `a` modulo `Q` and `b` modulo any `Q_b`, scaled, relinearised and brought from `Q` to `to = Q'` in one modulus switch: with `a0 + a1 s = A` and
+    /// `b0 + b1 s = B`, it has `(Q'/Q) (t/Q_b) A B` modulo `Q'`. `a` and `b` may be the same. The noise is set to that of the key switch; the caller adds that of the product,
+    /// which depends on messages, with the rounding of `b` to a modulus of [`Context::auxiliary_log2`] bits.
+    ///
+    /// # Errors
+    /// When keys differ, an operand has more than two parts, the relinearisation key is missing, or the modulus is too large for its auxiliary modulus.
+    pub fn multiply_scaled_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        t: u64,
+        keys: &PreparedEvaluationKeys,
+        to: Modulus,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply";
+        self.check_two_parts(a, OPERATION)?;
+        self.check_two_parts(b, OPERATION)?;
+        self.check_key(a, keys, OPERATION)?;
+        self.check_key(b, keys, OPERATION)?;
+        let key = keys.relinearisation(OPERATION)?;
+        let from = a.modulus();
+        // What is added comes in both domains, which the single decomposition takes at no cost.
+        let gadget = self.gadget(from)?.with_method(Method::Single);
+        let constants = self.scaled_product(from, b.modulus(), t)?;
+        // Products modulo a power of two are dear: they are computed once.
+        let eager = from.contains(Modulus::TWO);
+        let Parts { pair, remainders, last } = self.scaled_parts(&constants, a, b, eager);
+        let decomposed = self.decompose_with(&last, from, gadget)?;
+        out.reshape(self, 2, to, self.key_switch_noise_with(from, gadget, to)?, a.key());
+        let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
+        let factors = [[a.part(0), a.part(1)], [&*pair[0], &*pair[1]]];
+        let added = [0, 1].map(|i| Added {
+            evaluation: Some(match eager {
+                true => Operand::Poly(&pair[i]),
+                false => Operand::Tensor(TensorPart { a: factors[0], b: factors[1], i, n: 1 }),
+            }),
+            coefficients: Some(&*remainders[i]),
+        });
+        self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
+    }
+
+    /// The scaled product of two checked ciphertexts, whose parts 0 and 1 are multiplied here if products are `eager`.
+    pub(super) fn scaled_parts(
+        &self,
+        constants: &ScaledProduct,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        eager: bool,
+    ) -> Parts<'_> {
+        let auxiliary = self.auxiliary_products(constants, a, b);
+        let (modulus, degree) = (a.modulus(), self.degree());
+        let mut parts = Parts {
+            pair: [0, 1].map(|_| self.scratch(modulus, Domain::Evaluation)),
+            remainders: [0, 1].map(|_| self.scratch(modulus, Domain::Coefficient)),
+            last: self.scratch(modulus, Domain::Coefficient),
+        };
+        let limbs = |i: usize| -> LimbRefs<'_> { auxiliary.limbs().skip(i).step_by(5).collect() };
+        let [x0, x1, x2, b0, b1] = [0, 1, 2, 3, 4].map(limbs);
+        let Parts { pair: [p0, p1], remainders: [r0, r1], last } = &mut parts;
+        let polynomials = [p0, p1, r0, r1, last].map(|poly| poly.as_mut_slice());
+        let mut runs = runs(polynomials, self.group(modulus.limb_count(), 1) * degree, degree);
+        self.threads().for_each_mut(&mut runs, |_, Run { first, limbs: [p0, p1, r0, r1, last] }| {
+            for (y, p) in [(&b0, &mut **p0), (&b1, &mut **p1)] {
+                constants.back.convert_exact_into(&mut outputs(*first, p, degree), y);
+            }
+            for (y, r) in [(&x0, &mut **r0), (&x1, &mut **r1), (&x2, &mut **last)] {
+                constants.divide.convert_exact_into(&mut outputs(*first, r, degree), y);
+            }
+            let mut scratch = self.scratch_limbs(3, Domain::Evaluation);
+            let (x2, factors) = scratch.as_mut_slice().split_at_mut(degree);
+            let (b0, b1) = factors.split_at_mut(degree);
+            let limbs = p0.chunks_exact_mut(degree).zip(p1.chunks_exact_mut(degree));
+            for (i, ((p0, p1), last)) in limbs.zip(last.chunks_exact_mut(degree)).enumerate() {
+                let k = *first + i;
+                let ring = self.limb_ring(modulus, k);
+                let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
+                self.forward(ring, p0);
+                self.forward(ring, p1);
+                if eager {
+                    b0.copy_from_slice(p0);
+                    b1.copy_from_slice(p1);
+                    ring.elementwise().tensor(p0, p1, x2, a0, a1, b0, b1);
+                } else {
+                    ring.elementwise().mul(x2, a1, p1);
+                }
+                // -(-x - (-delta/R)) with -x in the place of x.
+                let (inverse, negative) = &constants.negative[k];
+                self.inverse_scaled(ring, x2, inverse);
+                ring.elementwise().sub_from_mul_scalar_assign(last, x2, negative);
+            }
+        });
+        drop(runs);
+        parts
+    }
+
+    /// Modulo each prime `p` of `R` five limbs of coefficients: of the three parts of the tensor product, times `t (R/p)^{-1}`, and of the two parts of `b'`, times `(R/p)^{-1}`.
+    fn auxiliary_products(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext) -> Scratch<'_> {
+        let degree = self.degree();
+        let lifted = self.coefficients(a, &constants.lift_inputs);
+        let switched = match std::ptr::eq(a, b) {
+            true => [0, 1].map(|i| self.raised(constants, &lifted[i], a.modulus())),
+            false => self.coefficients(b, &constants.switch_inputs),
+        };
+        let [a0, a1] = [0, 1].map(|i| lifted[i].limbs().collect::<LimbRefs<'_>>());
+        let [b0, b1] = [0, 1].map(|i| switched[i].limbs().collect::<LimbRefs<'_>>());
+        let primes = constants.rings.len();
+        let mut products = self.scratch_limbs(5 * primes, Domain::Coefficient);
+        let size = self.group(primes, 4);
+        self.threads().for_each_chunk(products.as_mut_slice(), 5 * size * degree, |group, out| {
+            let (first, count) = (group * size, out.len() / (5 * degree));
+            let mut scratch = self.scratch_limbs(4 * count, Domain::Evaluation);
+            let inputs = [
+                (&constants.lift, &a0),
+                (&constants.lift, &a1),
+                (&constants.switch, &b0),
+                (&constants.switch, &b1),
+            ];
+            for ((converter, y), limbs) in
+                inputs.into_iter().zip(scratch.as_mut_slice().chunks_exact_mut(count * degree))
+            {
+                converter.convert_exact_into(&mut outputs(first, limbs, degree), y);
+            }
+            for (i, out) in out.chunks_exact_mut(5 * degree).enumerate() {
+                let ring = &*constants.rings[first + i];
+                let mut outs = out.chunks_exact_mut(degree);
+                let mut next = || outs.next().expect("five limbs for each prime");
+                let [x0, x1, x2, z0, z1] = [next(), next(), next(), next(), next()];
+                let scaled = &constants.back_inputs[first + i];
+                ring.elementwise().mul_scalar(z0, scratch.limb(2 * count + i), scaled);
+                ring.elementwise().mul_scalar(z1, scratch.limb(3 * count + i), scaled);
+                for j in 0..4 {
+                    self.forward(ring, scratch.limb_mut(j * count + i));
+                }
+                let [a0, a1, b0, b1] = [0, 1, 2, 3].map(|j| scratch.limb(j * count + i));
+                ring.elementwise().tensor(x0, x1, x2, a0, a1, b0, b1);
+                for x in [x0, x1, x2] {
+                    self.inverse_scaled(ring, x, &constants.divide_inputs[first + i]);
+                }
+            }
+        });
+        products
+    }
+
+    /// The coefficients of both parts of a ciphertext, limb by limb times a factor.
+    fn coefficients(
+        &self,
+        a: &Ciphertext,
+        factors: &[hippocrene_ring::ntt::InverseFactor],
+    ) -> [Scratch<'_>; 2] {
+        [0, 1].map(|i| {
+            let mut out = self.scratch(a.modulus(), Domain::Coefficient);
+            out.for_each_limb(self.threads(), |k, limb| {
+                let ring = self.limb_ring(a.modulus(), k);
+                self.inverse_scaled_into(ring, limb, a.part(i).limb(k), &factors[k]);
+            });
+            out
+        })
+    }
+
+    /// `R` times coefficients.
+    fn raised(&self, constants: &ScaledProduct, poly: &Poly, modulus: Modulus) -> Scratch<'_> {
+        let mut out = self.scratch(modulus, Domain::Coefficient);
+        out.for_each_limb(self.threads(), |k, limb| {
+            let elementwise = self.limb_ring(modulus, k).elementwise();
+            elementwise.mul_scalar(limb, poly.limb(k), &constants.raise[k]);
+        });
+        out
+    }
+}
+
+/// Limbs one after the other, as the targets of a base conversion from the `first` on.
+fn outputs(first: usize, limbs: &mut [u64], degree: usize) -> Outputs<'_> {
+    (first..).zip(limbs.chunks_exact_mut(degree)).collect()
+}
+
+/// The runs of `size` words of five polynomials.
+fn runs(polynomials: [&mut [u64]; 5], size: usize, degree: usize) -> ArrayVec<Run<'_>, MAX_LIMBS> {
+    let [a, b, c, d, e] = polynomials.map(|poly| poly.chunks_mut(size));
+    let firsts = (0..).step_by(size / degree);
+    let limbs = a.zip(b).zip(c).zip(d.zip(e)).map(|(((a, b), c), (d, e))| [a, b, c, d, e]);
+    firsts.zip(limbs).map(|(first, limbs)| Run { first, limbs }).collect()
+}
