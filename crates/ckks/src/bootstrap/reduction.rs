@@ -43,8 +43,11 @@ impl Evaluator {
                 Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })?;
             // Cosines, by whose root mean square errors are multiplied.
             y.set_bound(FRAC_1_SQRT_2);
-            let square = self.square_rescale(&y, step)?;
-            y = self.add_number(&self.mul_integer(&square, 2)?, -1.0)?;
+            let to = self.rescaled_modulus(y.modulus(), y.scale().times(y.scale()), step);
+            let mut doubled = Ciphertext::empty(self.context());
+            self.mul_multiple_to_into(&mut doubled, &y, &y, 2, to)?;
+            self.add_number_assign(&mut doubled, -1.0)?;
+            y = doubled;
         }
         let range = (TAU * r.epsilon()).sin() + TAU * r.log2_error().exp2();
         match r.arcsine() {

@@ -208,7 +208,7 @@ impl Evaluation<'_> {
         match self.evaluate(&r, depth, scale)? {
             Value::Encrypted(r) => e.add_assign(&mut product, &r)?,
             Value::Constant(0.0) => {}
-            Value::Constant(r) => product = e.add_number(&product, r)?,
+            Value::Constant(r) => e.add_number_assign(&mut product, r)?,
         }
         Ok(Value::Encrypted(product))
     }
@@ -241,8 +241,10 @@ impl Evaluation<'_> {
                 Some(sum) => e.mul_number_add_assign(sum, &power, coefficients[i])?,
             }
         }
-        let sum = sum.expect("a leaf has a coefficient that is not 0 beside the constant");
-        let sum = if coefficients[0] == 0.0 { sum } else { e.add_number(&sum, coefficients[0])? };
+        let mut sum = sum.expect("a leaf has a coefficient that is not 0 beside the constant");
+        if coefficients[0] != 0.0 {
+            e.add_number_assign(&mut sum, coefficients[0])?;
+        }
         let mut out = Ciphertext::empty(e.context());
         e.rescale_to_into(&mut out, &sum, to)?;
         out.set_meta(scale, out.slots(), out.bound());
@@ -279,19 +281,19 @@ impl Evaluation<'_> {
         let (e, place) = (self.evaluator, depth_of(n));
         let to = self.chain[place].0;
         let mut power = Ciphertext::empty(e.context());
+        let n = if self.chebyshev { 2 } else { 1 };
         if a == b {
             let half = self.power(a)?;
-            e.mul_to_into(&mut power, half, half, to)?;
+            e.mul_multiple_to_into(&mut power, half, half, n, to)?;
         } else {
             self.lowered(a, place - 1)?;
             self.lowered(b, place - 1)?;
-            e.mul_to_into(&mut power, self.at(a, place - 1), self.at(b, place - 1), to)?;
+            e.mul_multiple_to_into(&mut power, self.at(a, place - 1), self.at(b, place - 1), n, to)?;
         }
         if self.chebyshev {
             // T_n = 2 T_a T_b - T_{a-b}.
-            power = e.mul_integer(&power, 2)?;
             if a == b {
-                power = e.add_number(&power, -1.0)?;
+                e.add_number_assign(&mut power, -1.0)?;
             } else {
                 let first = e.adjust(self.power(1)?, to, power.scale())?;
                 e.sub_assign(&mut power, &first)?;

@@ -178,13 +178,26 @@ impl Evaluator {
     /// # Errors
     /// When `c` is too large for the modulus.
     pub fn add_big_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<Ciphertext, CkksError> {
+        let mut out = a.clone();
+        self.add_big_number_assign(&mut out, c)?;
+        Ok(out)
+    }
+
+    /// `a += c`, the number `c` added to every slot.
+    ///
+    /// # Errors
+    /// As [`Evaluator::add_number`].
+    pub fn add_number_assign(&self, a: &mut Ciphertext, c: f64) -> Result<(), CkksError> {
+        self.add_big_number_assign(a, &finite(c, ADD_NUMBER)?)
+    }
+
+    fn add_big_number_assign(&self, a: &mut Ciphertext, c: &BigFloat) -> Result<(), CkksError> {
         let integer = Integer::scaled(c, a.scale(), ADD_NUMBER)?;
         let bound = a.bound() + c.to_f64().abs();
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, ADD_NUMBER)?;
-        let mut out = a.clone();
-        self.context().rlwe().add_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
-        out.set_bound(bound);
-        Ok(out)
+        self.context().rlwe().add_constant_assign(a.inner_mut(), |q| integer.residue(q))?;
+        a.set_bound(bound);
+        Ok(())
     }
 
     /// `a c`, every slot times the number `c` taken at `scale`; the scales multiply. Rescale afterwards.

@@ -68,14 +68,26 @@ impl Evaluator {
         b: &Ciphertext,
         to: Modulus,
     ) -> Result<(), CkksError> {
+        self.mul_multiple_to_into(out, a, b, 1, to)
+    }
+
+    /// [`Evaluator::mul_to_into`] of `n a b`, `n` a small integer, which costs nothing.
+    pub(crate) fn mul_multiple_to_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        n: u64,
+        to: Modulus,
+    ) -> Result<(), CkksError> {
         const OPERATION: &str = "multiply";
         self.check_slots(a, b, OPERATION)?;
         let (from, log2_a, log2_b) = (a.modulus(), a.scale().log2(), b.scale().log2());
-        let bound = a.bound() * b.bound();
+        let bound = n as f64 * a.bound() * b.bound();
         self.check_capacity(a, from, log2_a + log2_b, bound, OPERATION)?;
-        self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), 1, self.keys(), to)?;
-        let noise =
-            self.product_noise(a, b).scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());
+        self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), n, self.keys(), to)?;
+        let down = self.log2(to) - self.log2(from) + (n as f64).log2();
+        let noise = self.product_noise(a, b).scaled(down).plus(out.inner().noise());
         out.inner_mut().set_noise(noise);
         out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
         Ok(())
