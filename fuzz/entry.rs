@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use hippocrene::{
-    ClientKey, EncryptedArray, EvaluationKeys, PublicKey, Session, Settings, TransferKey, wire,
+    ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session, Settings, TransferKey, wire,
 };
 
 /// The settings that the corpus was made with.
@@ -61,6 +61,12 @@ fn read(bytes: &[u8]) {
         // Residues may take fewer bits than the file gave them.
         let again =
             EncryptedArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
+        assert_eq!(again.to_bytes(), array.to_bytes());
+        loaded = true;
+    }
+    if let Ok(array) = IntegerArray::from_bytes(bytes, &SESSION) {
+        let again =
+            IntegerArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }

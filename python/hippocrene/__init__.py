@@ -9,6 +9,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.client import Client, PublicKey
 from hippocrene.errors import (
     ArgumentError,
+    BudgetError,
     CapacityError,
     EncodeError,
     FileError,
@@ -31,6 +32,7 @@ from hippocrene.server import EvaluationKeys, Server, TransferKey
 
 __all__ = [
     "ArgumentError",
+    "BudgetError",
     "CapacityError",
     "Client",
     "EncodeError",

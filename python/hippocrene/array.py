@@ -14,6 +14,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 from hippocrene import _native, exact
 from hippocrene.errors import MissingServerError, ShapeError
 from hippocrene.exact import is_exact_kind
+from hippocrene.integers import integers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,8 +56,10 @@ def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
     return bytes(data)
 
 
-def to_native(array: Values, operation: str) -> Values | _native.BigArray:
-    """Return what `numbers` returned as the extension module takes it."""
+def to_native(
+    array: Values | npt.NDArray[np.int64], operation: str
+) -> Values | npt.NDArray[np.int64] | _native.BigArray:
+    """Return what `numbers` or `integers` returned as the extension module takes it."""
     return exact.to_native(array, operation) if is_exact_kind(array) else array
 
 
@@ -67,6 +70,10 @@ class EncryptedArray:
     `roll` and polynomials, with other encrypted arrays of the same key, with plain arrays and with numbers. Scales and
     rescaling are automatic, and follow from the `precision` that is asked for. Every multiplication uses some of
     `capacity_bits`; when too little is left, the next one raises `CapacityError`.
+
+    An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way exactly, modulo
+    `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one that would use them up raises
+    `BudgetError`. What takes numbers that are no integers (`mean`, ``/``, `polynomial`, precision) it does not have.
 
     Clients and `Server.load` make these; one that was read without a server can be kept and decrypted, and computes
     after ``server.load(array)``.
@@ -102,12 +109,31 @@ class EncryptedArray:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
+    def plain_modulus(self) -> int | None:
+        """What integers are computed modulo; None for an array of numbers."""
+        return self._raw.plain_modulus
+
+    @property
+    def budget_bits(self) -> float | None:
+        """How many bits the noise of encrypted integers may still grow by, as estimated; results are exact until then.
+
+        None for an array of numbers, and for one without a server that was made with parameters of no preset.
+        """
+        return self._raw.budget_bits
+
+    def _of_numbers(self, value: float | None, what: str) -> float:
+        """Return what an array of numbers has, and integers have not."""
+        if value is None:
+            raise AttributeError(f"encrypted integers are exact and have no {what}: budget_bits says what is left")
+        return value
+
+    @property
     def precision_bits(self) -> float:
         """How small the error is, in bits after the binary point: ``-log2`` of its estimated standard deviation.
 
         The largest error among thousands of values is about four times that: two or three bits worse.
         """
-        return self._raw.precision_bits
+        return self._of_numbers(self._raw.precision_bits, "precision_bits")
 
     @property
     def precision(self) -> float:
@@ -115,7 +141,7 @@ class EncryptedArray:
 
         Operations on arrays of different precision have the smaller one. `precision_bits` says what there is.
         """
-        return self._raw.precision
+        return self._of_numbers(self._raw.precision, "precision")
 
     def with_precision(self, bits: float) -> EncryptedArray:
         """Return the array with another `precision` asked for.
@@ -132,6 +158,8 @@ class EncryptedArray:
 
         None for an array without a server that was made with parameters of no preset.
         """
+        if self.plain_modulus is not None:
+            self._of_numbers(None, "capacity_bits")
         return self._raw.capacity_bits
 
     @property
@@ -145,8 +173,11 @@ class EncryptedArray:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        capacity = "?" if self.capacity_bits is None else f"{self.capacity_bits:.1f}"
-        return f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, capacity_bits={capacity})"
+        left = self._raw.capacity_bits if self.plain_modulus is None else self.budget_bits
+        bits = "?" if left is None else f"{left:.1f}"
+        if self.plain_modulus is not None:
+            return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits})"
+        return f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, capacity_bits={bits})"
 
     # What it cannot be
 
@@ -188,6 +219,16 @@ class EncryptedArray:
         except ValueError:
             raise ShapeError(f"{operation}: shapes {self.shape} and {shape} do not broadcast together") from None
 
+    def _plain(self, values: npt.ArrayLike, operation: str) -> Values | npt.NDArray[np.int64]:
+        """Return plain values as this array computes with them: numbers, or integers modulo its modulus."""
+        modulus = self.plain_modulus
+        return numbers(values, operation) if modulus is None else integers(values, operation, modulus)
+
+    def _matrix(self, values: npt.ArrayLike) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
+        """Return a plain vector or matrix as this array is multiplied by it."""
+        modulus = self.plain_modulus
+        return real_numbers(values, "matmul") if modulus is None else integers(values, "matmul", modulus)
+
     def _with(self, other: object, operation: Literal["add", "sub", "mul"]) -> EncryptedArray:
         """Compute with another encrypted array, with plain numbers or with one number."""
         if isinstance(other, EncryptedArray):
@@ -196,7 +237,7 @@ class EncryptedArray:
         plain = (int, float, complex, Decimal, np.number, np.bool_, np.ndarray, list, tuple)
         if not isinstance(other, plain) and not hasattr(other, "_mpf_"):
             return cast("EncryptedArray", NotImplemented)
-        values = numbers(cast("npt.ArrayLike", other), operation)
+        values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
         raw = server._broadcast(self._raw, shape)
@@ -204,11 +245,11 @@ class EncryptedArray:
             return -((-self)._with(values, "add"))
         if operation == "sub":
             values, operation = -values, "add"
-        if values.ndim == 0 and values.dtype.kind == "f" and not is_exact_kind(values):
+        if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
-            return server._wrap(with_number(raw, float(values)))
+            return server._wrap(with_number(raw, cast("float", values.item())))
         with_plain = server._raw.add_plain if operation == "add" else server._raw.mul_plain
-        values = cast("Values", np.array(np.broadcast_to(values, shape), order="C"))
+        values = cast("Values | npt.NDArray[np.int64]", np.array(np.broadcast_to(values, shape), order="C"))
         return server._wrap(with_plain(raw, to_native(values, operation)))
 
     def __add__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
@@ -232,6 +273,10 @@ class EncryptedArray:
     def __truediv__(self, other: npt.ArrayLike) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
             return NotImplemented
+        if self.plain_modulus is not None:
+            raise TypeError(
+                f"encrypted integers are not divided: multiply by the inverse, pow(x, -1, {self.plain_modulus})"
+            )
         divisor = numbers(other, "div")
         if is_exact_kind(divisor):
             raise TypeError("an encrypted array is divided by doubles: multiply by the inverse instead")
@@ -273,7 +318,7 @@ class EncryptedArray:
         if isinstance(other, EncryptedArray):
             server = self._bound_server("matmul", other)
             return server._wrap(server._raw.dot(self._raw, other._raw))
-        matrix = real_numbers(other, "matmul")
+        matrix = self._matrix(other)
         server = self._bound_server("matmul")
         if matrix.ndim == 1:
             return server._wrap(server._raw.dot_plain(self._raw, matrix))
@@ -282,7 +327,7 @@ class EncryptedArray:
         raise ShapeError(f"matmul takes plain vectors and matrices, not shape {matrix.shape}")
 
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
-        matrix = real_numbers(other, "matmul")
+        matrix = self._matrix(other)
         server = self._bound_server("matmul")
         if matrix.ndim not in (1, 2) or self.ndim not in (1, 2):
             raise ShapeError(f"matmul takes vectors and matrices, not shapes {matrix.shape} and {self.shape}")
@@ -322,6 +367,8 @@ class EncryptedArray:
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
     ) -> EncryptedArray:
         """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        if self.plain_modulus is not None:
+            raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
         total = self.sum(axis, keepdims=keepdims)
         return total * (total.size / self.size)
 
@@ -376,7 +423,7 @@ class EncryptedArray:
     @property
     def bound(self) -> float:
         """No absolute value is larger: the worst case that follows from the bound declared at encryption."""
-        return self._raw.bound
+        return self._of_numbers(self._raw.bound, "bound")
 
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.

@@ -6,14 +6,15 @@ import errno
 import operator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, SupportsIndex
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray, numbers, raw_bytes, to_native
-from hippocrene.errors import SecretPickleError
+from hippocrene.errors import ParameterError, SecretPickleError
 from hippocrene.exact import Kind, from_parts
+from hippocrene.integers import integers
 from hippocrene.server import EvaluationKeys, TransferKey
 
 if TYPE_CHECKING:
@@ -27,8 +28,13 @@ def encrypt(
     key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike, bound: float | None, precision: float | None
 ) -> EncryptedArray:
     """Encrypt under either key."""
-    raw = to_native(numbers(values, "encrypt"), "encrypt")
-    return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))
+    if key.plain_modulus is None:
+        raw = to_native(numbers(values, "encrypt"), "encrypt")
+        return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))
+    if bound is not None or precision is not None:
+        raise TypeError("encrypted integers are exact and have neither bound nor precision")
+    whole = integers(values, "encrypt", key.plain_modulus)
+    return EncryptedArray(key.encrypt(whole, bound=None, precision=None))
 
 
 def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
@@ -66,6 +72,8 @@ class PublicKey:
         where that is not to be the client's own: see `Client.generate`. Beyond the 53 bits of doubles, values can be
         `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
         are.
+
+        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that.
         """
         return encrypt(self._raw, values, bound, precision)
 
@@ -109,7 +117,15 @@ class Client:
         self._may_pickle = False
 
     @classmethod
-    def generate(cls, preset: str = "n14", *, precision: float | None = None, threads: int = 1) -> Client:
+    def generate(
+        cls,
+        preset: str = "n14",
+        *,
+        precision: float | None = None,
+        scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
+        plain_modulus: int | None = None,
+        threads: int = 1,
+    ) -> Client:
         """Make a fresh secret key from the randomness of the system.
 
         `preset` names the parameters (see `presets`): the larger, the more can be computed in a row, and the slower.
@@ -120,8 +136,31 @@ class Client:
         ``x.with_precision(20)``; operations can have one of their own, ``with server.at_precision(50): ...``. An
         operation on arrays of different precision has the smaller one. `EncryptedArray.precision_bits` says what
         precision a result really has.
+
+        With the `scheme` ``"bgv"`` or ``"bfv"`` the client encrypts integers, which are computed with exactly, modulo
+        `plain_modulus`: a prime that is 1 modulo twice the ring degree, by default 65537, or 786433 at the ring degrees
+        ``2**16`` and ``2**17``. Both schemes have the same keys and the same arrays; they differ in how products are
+        computed. docs/integers.md says when to choose which.
         """
-        return cls(_native.ClientKey.generate(preset, precision, threads))
+        if scheme == "ckks" and plain_modulus is not None:
+            raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
+        if scheme != "ckks" and precision is not None:
+            raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
+        exact = None if scheme == "ckks" else scheme
+        modulus = None if plain_modulus is None else operator.index(plain_modulus)
+        if modulus is not None and not 2 <= modulus < 2**61:
+            raise ParameterError(f"plain modulus {modulus}: 2 to 2**61 - 1 are supported")
+        return cls(_native.ClientKey.generate(preset, precision, exact, modulus, threads))
+
+    @property
+    def scheme(self) -> str:
+        """How it computes: ``"ckks"`` on numbers, ``"bgv"`` or ``"bfv"`` on integers."""
+        return self._raw.scheme
+
+    @property
+    def plain_modulus(self) -> int | None:
+        """What its integers are computed modulo; None for a client that encrypts numbers."""
+        return self._raw.plain_modulus
 
     @property
     def precision(self) -> float:
@@ -140,7 +179,7 @@ class Client:
 
     @property
     def slots(self) -> int:
-        """How many numbers one ciphertext holds; larger arrays span several."""
+        """How many numbers (or integers, twice as many) one ciphertext holds; larger arrays span several."""
         return self._raw.slots
 
     def encrypt(
@@ -156,11 +195,15 @@ class Client:
         where that is not to be the client's own: see `Client.generate`. Beyond the 53 bits of doubles, values can be
         `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
         are.
+
+        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that.
         """
         return encrypt(self._raw, values, bound, precision)
 
-    def decrypt(self, array: EncryptedArray, *, dtype: Kind | None = None) -> npt.NDArray[Any]:
+    def decrypt(self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False) -> npt.NDArray[Any]:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.
+
+        Integers are exact, and from 0 up to the `plain_modulus`, or around zero when `signed`.
 
         `dtype` asks for more than the 53 bits of doubles: `numpy.longdouble`, `decimal.Decimal` (an array of objects,
         rounded to what `precision_bits` says that they are worth), or a function of mantissa and exponent of two as
@@ -170,11 +213,17 @@ class Client:
         their encryptions can compute the key (ePrint 2020/1533). Publish only what `decrypt_for_sharing` returns.
         """
         raw = _raw_array(array)
+        if raw.plain_modulus is not None:
+            if dtype not in (None, int, np.int64, np.dtype(np.int64)):
+                raise TypeError("encrypted integers are decrypted to numpy.int64, and nothing else")
+            return self._raw.decrypt_integers(raw, signed)
+        if signed:
+            raise TypeError("decrypt takes signed for encrypted integers: numbers have their signs")
         if dtype is None or dtype in (float, np.float64, np.dtype(np.float64)):
             return self._raw.decrypt(raw)
         if raw.is_complex:
             raise TypeError("complex arrays are decrypted to complex doubles, and nothing else")
-        return from_parts(self._raw.decrypt_exact(raw), raw.shape, dtype, raw.precision_bits)
+        return from_parts(self._raw.decrypt_exact(raw), raw.shape, dtype, array.precision_bits)
 
     def decrypt_for_sharing(self, array: EncryptedArray, bits: int | None = None) -> npt.NDArray[np.float64]:
         """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
@@ -258,4 +307,5 @@ class Client:
         return Client.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"Client(preset={self.preset!r}, fingerprint={self.fingerprint!r})"
+        exact = "" if self.plain_modulus is None else f", scheme={self.scheme!r}, plain_modulus={self.plain_modulus}"
+        return f"Client(preset={self.preset!r}, fingerprint={self.fingerprint!r}{exact})"

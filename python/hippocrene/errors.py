@@ -30,6 +30,10 @@ class CapacityError(HippocreneError, ArithmeticError):
     """The capacity of an encrypted array is used up."""
 
 
+class BudgetError(HippocreneError, ArithmeticError):
+    """The noise budget of encrypted integers is used up."""
+
+
 class ScaleError(HippocreneError, ArithmeticError):
     """Scales that cannot be brought together."""
 

@@ -1,8 +1,8 @@
 //! Encrypted arrays.
 
 use crate::errors::detached;
-use hippocrene::wire::{self, Inspection};
-use hippocrene::{Error, Session};
+use hippocrene::wire::{self, ElementsInspection, Inspection};
+use hippocrene::{Array, Error, IntegerArray, Numbers, Residues, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
@@ -13,24 +13,73 @@ use std::path::PathBuf;
 pub(crate) struct EncryptedArray(State);
 
 enum State {
-    /// With the session that it belongs to.
-    Read { array: hippocrene::EncryptedArray, session: Session },
+    /// Numbers, with the session that they belong to.
+    Numbers { array: hippocrene::EncryptedArray, session: Session },
+    /// Integers, with the session that they belong to.
+    Integers { array: IntegerArray, session: Session },
     /// Bytes whose checksum is right, and what they say they are. Their residues are read where a session is.
     Bytes { bytes: Vec<u8>, inspection: Box<Inspection> },
 }
 
-impl EncryptedArray {
-    pub(crate) fn new(array: hippocrene::EncryptedArray, session: &Session) -> Self {
-        Self(State::Read { array, session: session.clone() })
+/// The forms of arrays, as this module holds them.
+pub(crate) trait Held: wire::FileForm {
+    /// What such an array holds, for errors.
+    const HOLDS: &'static str;
+
+    fn hold(array: Array<Self>, session: &Session) -> EncryptedArray;
+
+    /// The array, if it was read and has this form.
+    fn held(array: &EncryptedArray) -> Option<&Array<Self>>;
+}
+
+impl Held for Numbers {
+    const HOLDS: &'static str = "numbers";
+
+    fn hold(array: Array<Self>, session: &Session) -> EncryptedArray {
+        EncryptedArray(State::Numbers { array, session: session.clone() })
     }
 
-    /// The array, read with `session` where it was not read before.
-    pub(crate) fn read(&self, session: &Session) -> Result<Cow<'_, hippocrene::EncryptedArray>, Error> {
+    fn held(array: &EncryptedArray) -> Option<&Array<Self>> {
+        if let State::Numbers { array, .. } = &array.0 { Some(array) } else { None }
+    }
+}
+
+impl Held for Residues {
+    const HOLDS: &'static str = "integers";
+
+    fn hold(array: Array<Self>, session: &Session) -> EncryptedArray {
+        EncryptedArray(State::Integers { array, session: session.clone() })
+    }
+
+    fn held(array: &EncryptedArray) -> Option<&Array<Self>> {
+        if let State::Integers { array, .. } = &array.0 { Some(array) } else { None }
+    }
+}
+
+impl EncryptedArray {
+    /// The array, which is of the form `F`, read with `session` where it was not read before.
+    pub(crate) fn read<F: Held>(&self, session: &Session) -> Result<Cow<'_, Array<F>>, Error> {
+        if let Some(array) = F::held(self) {
+            return Ok(Cow::Borrowed(array));
+        }
         match &self.0 {
-            State::Read { array, .. } => Ok(Cow::Borrowed(array)),
-            State::Bytes { bytes, .. } => {
-                hippocrene::EncryptedArray::from_bytes(bytes, session).map(Cow::Owned)
+            State::Bytes { bytes, inspection } if inspection.kind == F::KIND => {
+                Array::from_bytes(bytes, session).map(Cow::Owned)
             }
+            _ => {
+                let have = if self.is_integers() { Residues::HOLDS } else { Numbers::HOLDS };
+                let what = format!("an array of encrypted {have}, where one of {} is needed", F::HOLDS);
+                Err(Error::Argument { operation: "compute", what })
+            }
+        }
+    }
+
+    /// Whether it holds integers.
+    pub(crate) fn is_integers(&self) -> bool {
+        match &self.0 {
+            State::Numbers { .. } => false,
+            State::Integers { .. } => true,
+            State::Bytes { inspection, .. } => inspection.kind == wire::Kind::IntegerArray,
         }
     }
 
@@ -41,6 +90,26 @@ impl EncryptedArray {
             return Err(wire::FormatError::Kind { have, need }.into());
         }
         Ok(Self(State::Bytes { bytes, inspection: Box::new(inspection) }))
+    }
+
+    /// What the bytes say of the elements, where it was not read.
+    fn elements(&self) -> Option<&ElementsInspection> {
+        match &self.0 {
+            State::Bytes { inspection, .. } => inspection.array.as_ref().map(|array| &array.elements),
+            _ => None,
+        }
+    }
+
+    /// Of numbers, `read` of the array and its session, or `told` of what the bytes say; `None` of integers.
+    fn of_numbers<T>(
+        &self,
+        read: impl Fn(&hippocrene::EncryptedArray, &Session) -> T,
+        told: impl Fn(&ElementsInspection) -> Option<T>,
+    ) -> Option<T> {
+        match &self.0 {
+            State::Numbers { array, session } => Some(read(array, session)),
+            _ => self.elements().and_then(told),
+        }
     }
 }
 
@@ -53,12 +122,15 @@ impl EncryptedArray {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || Self::of_bytes(wire::read(&path, Some(wire::Kind::Array))?.to_vec()))
+        detached(py, || {
+            Self::of_bytes(wire::read(&path, &[wire::Kind::Array, wire::Kind::IntegerArray])?.to_vec())
+        })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         let bytes = py.detach(|| match &self.0 {
-            State::Read { array, .. } => Cow::Owned(array.to_bytes()),
+            State::Numbers { array, .. } => Cow::Owned(array.to_bytes()),
+            State::Integers { array, .. } => Cow::Owned(array.to_bytes()),
             State::Bytes { bytes, .. } => Cow::Borrowed(bytes),
         });
         PyBytes::new(py, &bytes)
@@ -66,74 +138,97 @@ impl EncryptedArray {
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         detached(py, || match &self.0 {
-            State::Read { array, .. } => array.save(&path),
-            State::Bytes { bytes, .. } => wire::save(&path, bytes, wire::Kind::Array),
+            State::Numbers { array, .. } => array.save(&path),
+            State::Integers { array, .. } => array.save(&path),
+            State::Bytes { bytes, inspection } => wire::save(&path, bytes, inspection.kind),
         })
     }
 
     #[getter]
     fn shape<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(
-            py,
-            match &self.0 {
-                State::Read { array, .. } => array.shape(),
-                State::Bytes { inspection, .. } => {
-                    inspection.array.as_ref().map_or(&[][..], |array| &array.shape)
-                }
-            },
-        )
+        let shape = match &self.0 {
+            State::Numbers { array, .. } => array.shape(),
+            State::Integers { array, .. } => array.shape(),
+            State::Bytes { inspection, .. } => {
+                inspection.array.as_ref().map_or(&[][..], |array| &array.shape)
+            }
+        };
+        PyTuple::new(py, shape)
     }
 
     #[getter]
     fn is_complex(&self) -> bool {
-        match &self.0 {
-            State::Read { array, .. } => array.is_complex(),
-            State::Bytes { inspection, .. } => inspection.array.as_ref().is_some_and(|array| array.complex),
-        }
+        let told = |elements: &ElementsInspection| match elements {
+            ElementsInspection::Numbers { complex, .. } => Some(*complex),
+            ElementsInspection::Integers { .. } => None,
+        };
+        self.of_numbers(|array, _| array.is_complex(), told).unwrap_or(false)
     }
 
     #[getter]
     fn key(&self) -> String {
         match &self.0 {
-            State::Read { array, .. } => array.key().to_string(),
+            State::Numbers { array, .. } => array.key().to_string(),
+            State::Integers { array, .. } => array.key().to_string(),
             State::Bytes { inspection, .. } => inspection.key.clone().unwrap_or_default(),
         }
     }
 
+    /// `None` for integers. So it is of what follows.
     #[getter]
-    fn bound(&self) -> f64 {
-        match &self.0 {
-            State::Read { array, .. } => array.bound(),
-            State::Bytes { inspection, .. } => inspection.array.as_ref().map_or(0.0, |array| array.bound),
-        }
+    fn bound(&self) -> Option<f64> {
+        let told = |elements: &ElementsInspection| match elements {
+            ElementsInspection::Numbers { bound, .. } => Some(*bound),
+            ElementsInspection::Integers { .. } => None,
+        };
+        self.of_numbers(|array, _| array.bound(), told)
     }
 
     #[getter]
-    fn precision(&self) -> f64 {
-        match &self.0 {
-            State::Read { array, .. } => array.precision(),
-            State::Bytes { inspection, .. } => inspection.array.as_ref().map_or(0.0, |array| array.precision),
-        }
+    fn precision(&self) -> Option<f64> {
+        let told = |elements: &ElementsInspection| match elements {
+            ElementsInspection::Numbers { precision, .. } => Some(*precision),
+            ElementsInspection::Integers { .. } => None,
+        };
+        self.of_numbers(|array, _| array.precision(), told)
     }
 
     #[getter]
-    fn precision_bits(&self) -> f64 {
-        match &self.0 {
-            State::Read { array, session } => array.precision_bits(session),
-            State::Bytes { inspection, .. } => {
-                inspection.array.as_ref().map_or(0.0, |array| array.precision_bits)
-            }
-        }
+    fn precision_bits(&self) -> Option<f64> {
+        let told = |elements: &ElementsInspection| match elements {
+            ElementsInspection::Numbers { precision_bits, .. } => Some(*precision_bits),
+            ElementsInspection::Integers { .. } => None,
+        };
+        self.of_numbers(|array, session| array.precision_bits(session), told)
     }
 
-    /// `None` for bytes made with parameters that are no preset's.
+    /// `None` too for bytes made with parameters that are no preset's.
     #[getter]
     fn capacity_bits(&self) -> Option<f64> {
-        match &self.0 {
-            State::Read { array, session } => Some(array.capacity_bits(session)),
-            State::Bytes { inspection, .. } => {
-                inspection.array.as_ref().and_then(|array| array.capacity_bits)
-            }
+        let told = |elements: &ElementsInspection| match elements {
+            ElementsInspection::Numbers { capacity_bits, .. } => *capacity_bits,
+            ElementsInspection::Integers { .. } => None,
+        };
+        self.of_numbers(|array, session| array.capacity_bits(session), told)
+    }
+
+    /// `None` for numbers.
+    #[getter]
+    fn plain_modulus(&self) -> Option<u64> {
+        match (&self.0, self.elements()) {
+            (State::Integers { array, .. }, _) => Some(array.plain_modulus()),
+            (_, Some(ElementsInspection::Integers { plain_modulus, .. })) => Some(*plain_modulus),
+            _ => None,
+        }
+    }
+
+    /// `None` for numbers, and for bytes made with parameters that are no preset's.
+    #[getter]
+    fn budget_bits(&self) -> Option<f64> {
+        match (&self.0, self.elements()) {
+            (State::Integers { array, session }, _) => Some(array.budget_bits(session)),
+            (_, Some(ElementsInspection::Integers { budget_bits, .. })) => *budget_bits,
+            _ => None,
         }
     }
 }

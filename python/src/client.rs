@@ -1,9 +1,9 @@
 //! What holds or makes keys.
 
-use crate::array::EncryptedArray;
+use crate::array::{EncryptedArray, Held};
 use crate::errors::detached;
-use crate::numbers::{Numbers, to_numpy};
-use hippocrene::{BigFloat, Encryption, KeyRequest, Preset, Session};
+use crate::numbers::{Plain, Slices, to_numpy};
+use hippocrene::{BigFloat, Encryption, Integers, KeyRequest, Numbers, Preset, Residues, Session};
 use num_bigint::BigInt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -17,6 +17,10 @@ fn preset_name(session: &Session) -> Option<&'static str> {
     hippocrene::PRESETS.iter().find(is_session).map(|preset| preset.name)
 }
 
+fn plain_modulus(session: &Session) -> Option<u64> {
+    session.settings().integers().map(|integers| integers.plain_modulus)
+}
+
 /// The secret key of a client.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct ClientKey(hippocrene::ClientKey);
@@ -24,12 +28,29 @@ pub(crate) struct ClientKey(hippocrene::ClientKey);
 #[pymethods]
 impl ClientKey {
     #[staticmethod]
-    #[pyo3(signature = (preset, precision, threads))]
-    fn generate(py: Python<'_>, preset: &str, precision: Option<f64>, threads: usize) -> PyResult<Self> {
+    #[pyo3(signature = (preset, precision, scheme, plain_modulus, threads))]
+    fn generate(
+        py: Python<'_>,
+        preset: &str,
+        precision: Option<f64>,
+        scheme: Option<&str>,
+        plain_modulus: Option<u64>,
+        threads: usize,
+    ) -> PyResult<Self> {
         detached(py, || {
             let settings = Preset::by_name(preset)?.settings()?;
             let settings = match precision {
                 Some(precision) => settings.with_precision(precision)?,
+                None => settings,
+            };
+            let settings = match scheme {
+                Some(scheme) => {
+                    let scheme = Integers::scheme_by_name(scheme)?;
+                    let degree = settings.parameters().degree();
+                    let plain_modulus =
+                        plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
+                    settings.with_integers(Integers { scheme, plain_modulus })?
+                }
                 None => settings,
             };
             hippocrene::ClientKey::generate_with(settings, threads).map(Self)
@@ -70,26 +91,48 @@ impl ClientKey {
         self.0.session().settings().precision()
     }
 
+    /// Of one ciphertext of what the client encrypts.
     #[getter]
     fn slots(&self) -> usize {
-        self.0.session().slots()
+        let session = self.0.session();
+        if session.integers().is_some() { 2 * session.slots() } else { session.slots() }
+    }
+
+    #[getter]
+    fn scheme(&self) -> &'static str {
+        self.0.session().settings().integers().map_or("ckks", |integers| integers.scheme.name())
+    }
+
+    #[getter]
+    fn plain_modulus(&self) -> Option<u64> {
+        plain_modulus(self.0.session())
     }
 
     #[pyo3(signature = (values, *, bound, precision))]
     fn encrypt(
         &self,
         py: Python<'_>,
-        values: Numbers<'_>,
+        values: Plain<'_>,
         bound: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound, precision });
-        let array = detached(py, || self.0.encrypt_with(numbers, shape, &how))?;
-        Ok(EncryptedArray::new(array, self.0.session()))
+        let (slices, shape, session) = (values.slices()?, values.shape(), self.0.session());
+        detached(py, || match slices {
+            Slices::Integers(integers) => {
+                Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
+            }
+            Slices::Numbers(numbers) => {
+                let how = Encryption { bound, precision };
+                Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
+            }
+        })
     }
 
     fn decrypt<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Bound<'py, PyAny>> {
-        let array = detached(py, || array.read(self.0.session()))?;
+        if array.is_integers() {
+            return self.decrypt_integers(py, array, false);
+        }
+        let array = detached(py, || array.read::<Numbers>(self.0.session()))?;
         if array.is_complex() {
             let values = detached(py, || self.0.decrypt_complex(&array))?;
             return to_numpy(py, values, array.shape());
@@ -98,10 +141,25 @@ impl ClientKey {
         to_numpy(py, values, array.shape())
     }
 
+    /// Integers in `[0, t)`, or around zero.
+    fn decrypt_integers<'py>(
+        &self,
+        py: Python<'py>,
+        array: &EncryptedArray,
+        signed: bool,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let array = detached(py, || array.read::<Residues>(self.0.session()))?;
+        let values = detached(py, || match signed {
+            true => self.0.decrypt_signed_integers(&array),
+            false => self.0.decrypt_integers(&array),
+        })?;
+        to_numpy(py, values, array.shape())
+    }
+
     /// Mantissa and exponent of two of every real element, in row-major order.
     fn decrypt_exact(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<Vec<(BigInt, i64)>> {
         detached(py, || {
-            let array = array.read(self.0.session())?;
+            let array = array.read::<Numbers>(self.0.session())?;
             Ok(self.0.decrypt_big(&array)?.iter().map(BigFloat::to_parts).collect())
         })
     }
@@ -113,7 +171,7 @@ impl ClientKey {
         array: &EncryptedArray,
         bits: Option<u32>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let array = detached(py, || array.read(self.0.session()))?;
+        let array = detached(py, || array.read::<Numbers>(self.0.session()))?;
         let values = detached(py, || {
             let bits = bits.map_or_else(|| self.0.sharing_bits(&array), Ok)?;
             self.0.decrypt_for_sharing(&array, bits)
@@ -177,17 +235,29 @@ impl PublicKey {
         self.0.key().to_string()
     }
 
+    #[getter]
+    fn plain_modulus(&self) -> Option<u64> {
+        plain_modulus(self.0.session())
+    }
+
     #[pyo3(signature = (values, *, bound, precision))]
     fn encrypt(
         &self,
         py: Python<'_>,
-        values: Numbers<'_>,
+        values: Plain<'_>,
         bound: Option<f64>,
         precision: Option<f64>,
     ) -> PyResult<EncryptedArray> {
-        let (numbers, shape, how) = (values.values()?, values.shape(), Encryption { bound, precision });
-        let array = detached(py, || self.0.encrypt_with(numbers, shape, &how))?;
-        Ok(EncryptedArray::new(array, self.0.session()))
+        let (slices, shape, session) = (values.slices()?, values.shape(), self.0.session());
+        detached(py, || match slices {
+            Slices::Integers(integers) => {
+                Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
+            }
+            Slices::Numbers(numbers) => {
+                let how = Encryption { bound, precision };
+                Ok(Numbers::hold(self.0.encrypt_with(numbers, shape, &how)?, session))
+            }
+        })
     }
 }
 

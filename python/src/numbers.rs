@@ -1,7 +1,7 @@
 //! What goes between numpy and the library.
 
 use crate::errors::detached;
-use hippocrene::{BigFloat, Error, Values};
+use hippocrene::{BigFloat, Error, Form, Values};
 use num_bigint::BigInt;
 use numpy::{Complex64, Element, IntoPyArray, PyArrayMethods, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
@@ -35,31 +35,108 @@ impl BigArray {
     }
 }
 
-/// A C-ordered numpy array of doubles or of pairs of them, or numbers of more precision.
+/// A C-ordered numpy array of integers, of doubles or of pairs of them, or numbers of more precision.
 #[derive(FromPyObject)]
-pub(crate) enum Numbers<'py> {
+pub(crate) enum Plain<'py> {
+    Integers(PyReadonlyArrayDyn<'py, i64>),
     Real(PyReadonlyArrayDyn<'py, f64>),
     Complex(PyReadonlyArrayDyn<'py, Complex64>),
     Big(PyRef<'py, BigArray>),
 }
 
-impl Numbers<'_> {
-    /// The numbers in row-major order.
-    pub(crate) fn values(&self) -> PyResult<Values<'_>> {
+/// An integer or a double.
+#[derive(FromPyObject, Clone, Copy)]
+pub(crate) enum Number {
+    Integer(i64),
+    Real(f64),
+}
+
+/// Plain numbers in row-major order, for arrays of either form.
+#[derive(Clone, Copy)]
+pub(crate) enum Slices<'a> {
+    Integers(&'a [i64]),
+    Numbers(Values<'a>),
+}
+
+impl Plain<'_> {
+    pub(crate) fn slices(&self) -> PyResult<Slices<'_>> {
         Ok(match self {
-            Numbers::Real(array) => Values::Real(array.as_slice()?),
-            Numbers::Complex(array) => Values::Complex(array.as_slice()?),
-            Numbers::Big(array) => Values::Big(&array.values),
+            Plain::Integers(array) => Slices::Integers(array.as_slice()?),
+            Plain::Real(array) => Slices::Numbers(Values::Real(array.as_slice()?)),
+            Plain::Complex(array) => Slices::Numbers(Values::Complex(array.as_slice()?)),
+            Plain::Big(array) => Slices::Numbers(Values::Big(&array.values)),
         })
     }
 
     pub(crate) fn shape(&self) -> &[usize] {
         match self {
-            Numbers::Real(array) => array.shape(),
-            Numbers::Complex(array) => array.shape(),
-            Numbers::Big(array) => &array.shape,
+            Plain::Integers(array) => array.shape(),
+            Plain::Real(array) => array.shape(),
+            Plain::Complex(array) => array.shape(),
+            Plain::Big(array) => &array.shape,
         }
     }
+}
+
+/// A form of arrays, with the plain numbers that numpy has for it.
+pub(crate) trait FromPlain: Form {
+    /// One for each element.
+    ///
+    /// # Errors
+    /// When these are of another kind. So it is for what follows.
+    fn of_slices(slices: Slices<'_>) -> Result<Self::Plain<'_>, Error>;
+
+    /// Those of a vector or a matrix.
+    fn of_matrix(slices: Slices<'_>) -> Result<&[Self::Number], Error>;
+
+    fn of_number(number: Number) -> Result<Self::Number, Error>;
+}
+
+impl FromPlain for hippocrene::Numbers {
+    fn of_slices(slices: Slices<'_>) -> Result<Values<'_>, Error> {
+        match slices {
+            Slices::Numbers(values) => Ok(values),
+            Slices::Integers(_) => Err(unfit("doubles")),
+        }
+    }
+
+    fn of_matrix(slices: Slices<'_>) -> Result<&[f64], Error> {
+        match slices {
+            Slices::Numbers(Values::Real(values)) => Ok(values),
+            _ => Err(unfit("doubles")),
+        }
+    }
+
+    fn of_number(number: Number) -> Result<f64, Error> {
+        match number {
+            Number::Integer(integer) => Ok(integer as f64),
+            Number::Real(number) => Ok(number),
+        }
+    }
+}
+
+impl FromPlain for hippocrene::Residues {
+    fn of_slices(slices: Slices<'_>) -> Result<&[i64], Error> {
+        match slices {
+            Slices::Integers(values) => Ok(values),
+            Slices::Numbers(_) => Err(unfit("integers")),
+        }
+    }
+
+    fn of_matrix(slices: Slices<'_>) -> Result<&[i64], Error> {
+        Self::of_slices(slices)
+    }
+
+    fn of_number(number: Number) -> Result<i64, Error> {
+        match number {
+            Number::Integer(integer) => Ok(integer),
+            Number::Real(_) => Err(unfit("integers")),
+        }
+    }
+}
+
+fn unfit(need: &str) -> Error {
+    Error::Argument { operation: "compute", what: format!("these plain numbers are not {need}") }
 }
 
 /// A numpy array of these values in row-major order.

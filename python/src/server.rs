@@ -1,43 +1,60 @@
 //! What computes.
 
-use hippocrene::{Basis, EncryptedArray as Array, Error, Polynomial};
-use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use hippocrene::{Array, Basis, Error, Numbers, Polynomial, Residues};
 use pyo3::prelude::*;
 
-use crate::array::EncryptedArray;
+use crate::array::{EncryptedArray, Held};
 use crate::client::{EvaluationKeys, TransferKey};
 use crate::errors::detached;
-use crate::numbers::Numbers;
+use crate::numbers::{FromPlain, Number, Plain};
 
 /// Evaluation keys made ready to compute with.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Server(hippocrene::Server);
 
 impl Server {
-    /// Computes from one array, with the interpreter lock released.
-    fn compute(
+    /// Computes from an array of one form, with the interpreter lock released.
+    fn compute<F: Held>(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        work: impl FnOnce(&hippocrene::Server, &Array) -> Result<Array, Error> + Send,
+        work: impl FnOnce(&hippocrene::Server, &Array<F>) -> Result<Array<F>, Error> + Send,
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
-        let array = detached(py, || work(&self.0, &*array.read(session)?))?;
-        Ok(EncryptedArray::new(array, session))
+        detached(py, || Ok(F::hold(work(&self.0, &*array.read(session)?)?, session)))
     }
 
-    /// Computes from two arrays, with the interpreter lock released.
-    fn compute_from_two(
+    /// Computes from two arrays of one form, with the interpreter lock released.
+    fn compute_from_two<F: Held>(
         &self,
         py: Python<'_>,
         left: &EncryptedArray,
         right: &EncryptedArray,
-        work: impl FnOnce(&hippocrene::Server, &Array, &Array) -> Result<Array, Error> + Send,
+        work: impl FnOnce(&hippocrene::Server, &Array<F>, &Array<F>) -> Result<Array<F>, Error> + Send,
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
-        let array = detached(py, || work(&self.0, &*left.read(session)?, &*right.read(session)?))?;
-        Ok(EncryptedArray::new(array, session))
+        detached(py, || Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session)))
     }
+}
+
+/// Computes with one expression from arrays of either form, that of the first, which it can call `F`.
+macro_rules! compute {
+    ($server:ident, $py:ident, $array:ident, $work:expr) => {
+        if $array.is_integers() {
+            type F = Residues;
+            $server.compute::<F>($py, $array, $work)
+        } else {
+            type F = Numbers;
+            $server.compute::<F>($py, $array, $work)
+        }
+    };
+    ($server:ident, $py:ident, $left:ident, $right:ident, $work:expr) => {
+        if $left.is_integers() {
+            $server.compute_from_two::<Residues>($py, $left, $right, $work)
+        } else {
+            $server.compute_from_two::<Numbers>($py, $left, $right, $work)
+        }
+    };
 }
 
 #[pymethods]
@@ -75,8 +92,8 @@ impl Server {
     /// The array of another key, brought to this server's.
     fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         let first = self.0.transfers().map_or(self.0.session(), |(_, first)| first);
-        let array = detached(py, || self.0.transfer(&*array.read(first)?))?;
-        Ok(EncryptedArray::new(array, self.0.session()))
+        let array = detached(py, || self.0.transfer(&*array.read::<Numbers>(first)?))?;
+        Ok(Numbers::hold(array, self.0.session()))
     }
 
     /// This server, with another precision of results.
@@ -90,114 +107,120 @@ impl Server {
         array: &EncryptedArray,
         bits: f64,
     ) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| array.clone().with_precision(bits, server.session()))
+        self.compute::<Numbers>(py, array, |server, array| {
+            array.clone().with_precision(bits, server.session())
+        })
     }
 
     /// The array, read and ready to compute with.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |_, array| Ok(array.clone()))
+        compute!(self, py, array, |_, array| Ok(array.clone()))
     }
 
     fn with_bound(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |_, array| array.clone().with_bound(bound))
+        self.compute::<Numbers>(py, array, |_, array| array.clone().with_bound(bound))
     }
 
     fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute_from_two(py, left, right, |server, left, right| server.add(left, right))
+        compute!(self, py, left, right, |server, left, right| server.add(left, right))
     }
 
     fn sub(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute_from_two(py, left, right, |server, left, right| server.sub(left, right))
+        compute!(self, py, left, right, |server, left, right| server.sub(left, right))
     }
 
     fn mul(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute_from_two(py, left, right, |server, left, right| server.mul(left, right))
+        compute!(self, py, left, right, |server, left, right| server.mul(left, right))
     }
 
     fn add_plain(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        values: Numbers<'_>,
+        values: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
-        let values = values.values()?;
-        self.compute(py, array, |server, array| server.add_plain(array, values))
+        let slices = values.slices()?;
+        compute!(self, py, array, |server, array| { server.add_plain(array, F::of_slices(slices)?) })
     }
 
     fn mul_plain(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        values: Numbers<'_>,
+        values: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
-        let values = values.values()?;
-        self.compute(py, array, |server, array| server.mul_plain(array, values))
+        let slices = values.slices()?;
+        compute!(self, py, array, |server, array| { server.mul_plain(array, F::of_slices(slices)?) })
     }
 
-    fn add_number(&self, py: Python<'_>, array: &EncryptedArray, number: f64) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.add_number(array, number))
+    fn add_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> PyResult<EncryptedArray> {
+        compute!(self, py, array, |server, array| { server.add_number(array, F::of_number(number)?) })
     }
 
-    fn mul_number(&self, py: Python<'_>, array: &EncryptedArray, number: f64) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.mul_number(array, number))
+    fn mul_number(&self, py: Python<'_>, array: &EncryptedArray, number: Number) -> PyResult<EncryptedArray> {
+        compute!(self, py, array, |server, array| { server.mul_number(array, F::of_number(number)?) })
     }
 
     fn negate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.negate(array))
+        compute!(self, py, array, |server, array| server.negate(array))
     }
 
     fn pow(&self, py: Python<'_>, array: &EncryptedArray, exponent: u32) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.pow(array, exponent))
+        compute!(self, py, array, |server, array| server.pow(array, exponent))
     }
 
     fn conjugate(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.conjugate(array))
+        self.compute::<Numbers>(py, array, |server, array| server.conjugate(array))
     }
 
     fn dot(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute_from_two(py, left, right, |server, left, right| server.dot(left, right))
+        compute!(self, py, left, right, |server, left, right| server.dot(left, right))
     }
 
     fn dot_plain(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        vector: PyReadonlyArray1<'_, f64>,
+        vector: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
-        let vector = vector.as_slice()?;
-        self.compute(py, array, |server, array| server.dot_plain(array, vector))
+        let vector = vector.slices()?;
+        compute!(self, py, array, |server, array| { server.dot_plain(array, F::of_matrix(vector)?) })
     }
 
     fn matmul_plain(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,
-        matrix: PyReadonlyArray2<'_, f64>,
+        matrix: Plain<'_>,
     ) -> PyResult<EncryptedArray> {
         let columns = matrix.shape()[1];
-        let matrix = matrix.as_slice()?;
-        self.compute(py, array, |server, array| server.matmul_plain(array, matrix, columns))
+        let matrix = matrix.slices()?;
+        compute!(self, py, array, |server, array| {
+            server.matmul_plain(array, F::of_matrix(matrix)?, columns)
+        })
     }
 
     fn rmatmul_plain(
         &self,
         py: Python<'_>,
-        matrix: PyReadonlyArray2<'_, f64>,
+        matrix: Plain<'_>,
         array: &EncryptedArray,
     ) -> PyResult<EncryptedArray> {
         let rows = matrix.shape()[0];
-        let matrix = matrix.as_slice()?;
-        self.compute(py, array, |server, array| server.rmatmul_plain(matrix, rows, array))
+        let matrix = matrix.slices()?;
+        compute!(self, py, array, |server, array| {
+            server.rmatmul_plain(F::of_matrix(matrix)?, rows, array)
+        })
     }
 
     #[pyo3(signature = (array, axis))]
     fn sum(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.sum(array, axis))
+        compute!(self, py, array, |server, array| server.sum(array, axis))
     }
 
     #[pyo3(signature = (array, axis))]
     fn mean(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.mean(array, axis))
+        self.compute::<Numbers>(py, array, |server, array| server.mean(array, axis))
     }
 
     #[pyo3(signature = (array, shift, axis))]
@@ -208,15 +231,15 @@ impl Server {
         shift: i64,
         axis: Option<usize>,
     ) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.roll(array, shift, axis))
+        compute!(self, py, array, |server, array| server.roll(array, shift, axis))
     }
 
     fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.transpose(array))
+        compute!(self, py, array, |server, array| server.transpose(array))
     }
 
     fn insert_axis(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.insert_axis(array, axis))
+        compute!(self, py, array, |server, array| server.insert_axis(array, axis))
     }
 
     fn broadcast_to(
@@ -225,7 +248,7 @@ impl Server {
         array: &EncryptedArray,
         shape: Vec<usize>,
     ) -> PyResult<EncryptedArray> {
-        self.compute(py, array, |server, array| server.broadcast_to(array, &shape))
+        compute!(self, py, array, |server, array| server.broadcast_to(array, &shape))
     }
 
     /// A polynomial of these coefficients, lowest degree first: of powers, or of Chebyshev polynomials of an interval.
@@ -238,7 +261,7 @@ impl Server {
         interval: Option<(f64, f64)>,
     ) -> PyResult<EncryptedArray> {
         let basis = interval.map_or(Basis::Monomial, |(low, high)| Basis::Chebyshev { low, high });
-        self.compute(py, array, |server, array| {
+        self.compute::<Numbers>(py, array, |server, array| {
             let polynomial = Polynomial::new(basis, coefficients)?;
             server.polynomial(array, &polynomial)
         })

@@ -155,6 +155,11 @@ impl SeededCiphertext {
 
     /// The whole ciphertext.
     pub fn expand(&self, context: &Context) -> Ciphertext {
-        Ciphertext::new(self.inner.expand(context.rlwe()), self.t, 1)
+        self.expand_in(context.rlwe())
+    }
+
+    /// [`SeededCiphertext::expand`], which no plaintext modulus takes part in.
+    pub fn expand_in(&self, rlwe: &rlwe::Context) -> Ciphertext {
+        Ciphertext::new(self.inner.expand(rlwe), self.t, 1)
     }
 }

@@ -46,3 +46,13 @@ pub enum Scheme {
     /// BFV: the tensor product over the integers, scaled by `t/Q` (full RNS, Halevi, Polyakov and Shoup, ePrint 2018/117; Kim, Polyakov and Zucca, ePrint 2021/204).
     Bfv,
 }
+
+impl Scheme {
+    /// Its name: `bgv` or `bfv`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Scheme::Bgv => "bgv",
+            Scheme::Bfv => "bfv",
+        }
+    }
+}

@@ -33,9 +33,12 @@ fn main() {
     bad("fresh", "length", 48, &[0xff; 8]);
     bad("fresh", "count", 72, &[0xff; 8]);
     bad("fresh", "shape", 80, &[0xff; 8]);
-    bad("product", "noise", HEADS + 16 + 50, &f64::NAN.to_le_bytes());
+    bad("product", "noise", HEADS + 16 + 22, &f64::NAN.to_le_bytes());
+    bad("squares", "factor", HEADS + 16 + 30, &65_537u64.to_le_bytes());
+    bad("integers", "plain", 80, &[0; 8]);
+    bad("settings", "scheme", 96, &[3]);
     bad("public", "residue", files["public"].len() - 5, &[0xff; 5]);
-    bad("evaluation", "galois", 132, &[0xff; 4]);
+    bad("evaluation", "galois", 144, &[0xff; 4]);
     bad("settings", "primes", 60, &[0xff; 8]);
     bad("secret", "version", 8, &[0xff; 2]);
 }

@@ -6,10 +6,11 @@ use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
-    CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, KeyRequest, Preset, PublicKey,
-    Session, Settings, TransferKey,
-    array::precision_bits,
+    Array, CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, Form, IntegerArray, KeyRequest,
+    Preset, PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
+    integers::{decode_integers, encrypt_integers},
+    numbers::precision_bits,
 };
 
 const SHARING: &str = "decrypt for sharing";
@@ -113,7 +114,7 @@ impl ClientKey {
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
         keys.add_relinearisation(rlwe, &self.secret)?;
         keys.add_rotations(rlwe, &self.secret, request.steps(self.session.slots()))?;
-        if request.conjugation {
+        if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;
         }
         Ok(EvaluationKeys::new(self.session.clone(), keys))
@@ -188,6 +189,54 @@ impl ClientKey {
         encrypt_elements(&self.session, values, shape, how, |plaintext| {
             Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
         })
+    }
+
+    /// Encrypts the elements of an array of shape `shape` in row-major order, integers that count modulo the plaintext modulus of the settings.
+    ///
+    /// ```
+    /// # fn main() -> Result<(), hippocrene::Error> {
+    /// use hippocrene::{ClientKey, Integers, KeyRequest, Preset, Scheme, Server};
+    ///
+    /// let integers = Integers { scheme: Scheme::Bgv, plain_modulus: 65537 };
+    /// let client = ClientKey::generate_with(Preset::by_name("n13")?.settings()?.with_integers(integers)?, 1)?;
+    /// let server = Server::new(client.evaluation_keys(&KeyRequest::default())?)?;
+    ///
+    /// let x = client.encrypt_integers(&[1, -2, 300], &[3])?;
+    /// let y = server.add_number(&server.mul(&x, &x)?, 5)?;
+    ///
+    /// assert_eq!(client.decrypt_integers(&y)?, [6, 9, 24468]); // x^2 + 5 modulo 65537
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the settings have no plaintext modulus, [`Error::Parameters`] when that gives no slots, [`Error::Shape`] when there are not as many
+    /// integers as the shape says.
+    pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
+        encrypt_integers(&self.session, values, shape, |context, plaintext| {
+            Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
+        })
+    }
+
+    /// Decrypts integers, in row-major order: in `[0, t)`. The result is exact.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] or [`Error::PlainModulusMismatch`] when these settings do not have its plaintext modulus.
+    pub fn decrypt_integers(&self, array: &IntegerArray) -> Result<Vec<i64>, Error> {
+        self.integers_of(array, false)
+    }
+
+    /// [`ClientKey::decrypt_integers`] to the integers around zero: in `(-t/2, t/2]`.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt_integers`].
+    pub fn decrypt_signed_integers(&self, array: &IntegerArray) -> Result<Vec<i64>, Error> {
+        self.integers_of(array, true)
+    }
+
+    fn integers_of(&self, array: &IntegerArray, signed: bool) -> Result<Vec<i64>, Error> {
+        let (context, _) = self.session.need_integers("decrypt integers")?;
+        self.decrypt_with(array, |c| decode_integers(context, &context.decrypt(&self.secret, c)?, signed))
     }
 
     /// Decrypts to the real parts of the elements, in row-major order.
@@ -285,10 +334,10 @@ impl ClientKey {
         array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
-    fn decrypt_with<T: Clone + Default>(
+    fn decrypt_with<F: Form, T: Clone + Default>(
         &self,
-        array: &EncryptedArray,
-        decrypt: impl Fn(&Ciphertext) -> Result<Vec<T>, Error>,
+        array: &Array<F>,
+        decrypt: impl Fn(&F::Ciphertext) -> Result<Vec<T>, Error>,
     ) -> Result<Vec<T>, Error> {
         self.session.context().rlwe().check_digest(array.parameters(), "decrypt")?;
         if array.key() != self.fingerprint() {

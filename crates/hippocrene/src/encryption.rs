@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::{Plaintext, Scale, Values};
 
-use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session};
+use crate::{CiphertextBody, EncryptedArray, Error, Layout, Numbers, Session};
 
 /// What is declared of values when they are encrypted.
 ///
@@ -24,13 +24,10 @@ pub(crate) fn encrypt_elements(
     values: Values<'_>,
     shape: &[usize],
     how: &Encryption,
-    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody, Error>,
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error>,
 ) -> Result<EncryptedArray, Error> {
     const OPERATION: &str = "encrypt";
-    let layout = Layout::packed(shape, session.slots())?;
-    if layout.size() != values.len() {
-        return Err(Error::shape(OPERATION, format!("{} values do not fill shape {shape:?}", values.len())));
-    }
+    let layout = Layout::filled(shape, session.slots(), values.len(), OPERATION)?;
     let largest = values.bound();
     if let Some(bound) = how.bound
         && largest > bound
@@ -50,7 +47,8 @@ pub(crate) fn encrypt_elements(
             encrypt_slots(session, layout.scatter(v), |v| Values::BigComplex(v), scale, encrypt)
         }
     }?;
-    let array = EncryptedArray::from_parts(layout, values.is_complex(), true, precision, bodies)
+    let form = Numbers { complex: values.is_complex(), precision };
+    let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
     array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))
 }
@@ -61,8 +59,8 @@ fn encrypt_slots<T: Clone + Default>(
     mut slots: Vec<Vec<T>>,
     wrap: impl Fn(&[T]) -> Values<'_>,
     scale: Scale,
-    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody, Error>,
-) -> Result<Vec<CiphertextBody>, Error> {
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error>,
+) -> Result<Vec<CiphertextBody<Numbers>>, Error> {
     let modulus = session.settings().fresh();
     let bodies = slots
         .iter()

@@ -1,5 +1,6 @@
 //! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the exceptions of the Python package.
 
+use hippocrene_bgv::BgvError;
 use hippocrene_ckks::{BigFloatError, CkksError, encoder::EncodeError};
 use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
@@ -31,6 +32,9 @@ pub enum Error {
     /// The capacity of a ciphertext is used up.
     #[error(transparent)]
     Capacity(CkksError),
+    /// The noise budget of encrypted integers is used up.
+    #[error(transparent)]
+    Budget(BgvError),
     /// Operands whose scales cannot be brought together.
     #[error(transparent)]
     Scale(CkksError),
@@ -43,6 +47,9 @@ pub enum Error {
     /// Things that were made with different parameters.
     #[error(transparent)]
     ParameterMismatch(RlweError),
+    /// Integers modulo different plaintext moduli.
+    #[error(transparent)]
+    PlainModulusMismatch(BgvError),
     /// Bytes that are not what they should be.
     #[error(transparent)]
     Format(#[from] FormatError),
@@ -66,8 +73,8 @@ pub enum Error {
     #[error(transparent)]
     System(RingError),
     /// A failure below that no argument of the caller's should be able to cause.
-    #[error(transparent)]
-    Internal(CkksError),
+    #[error("{0}")]
+    Internal(String),
 }
 
 impl Error {
@@ -77,6 +84,29 @@ impl Error {
 
     pub(crate) fn argument(operation: &'static str, what: impl Into<String>) -> Self {
         Error::Argument { operation, what: what.into() }
+    }
+
+    /// The same error of a whole operation on arrays, where it came from a part of it.
+    pub(crate) fn during(self, operation: &'static str) -> Self {
+        match self {
+            Error::Budget(BgvError::Budget { need, have, .. }) => {
+                Error::Budget(BgvError::Budget { operation, need, have })
+            }
+            other => other,
+        }
+    }
+}
+
+impl From<BgvError> for Error {
+    fn from(error: BgvError) -> Self {
+        match error {
+            BgvError::Rlwe(e) => e.into(),
+            BgvError::Budget { .. } => Error::Budget(error),
+            BgvError::PlainModulus { .. } => Error::Parameters(error.to_string()),
+            BgvError::PlainModulusMismatch { .. } => Error::PlainModulusMismatch(error),
+            BgvError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
     }
 }
 
@@ -89,7 +119,7 @@ impl From<CkksError> for Error {
             CkksError::Capacity { .. } => Error::Capacity(error),
             CkksError::ScaleMismatch { .. } => Error::Scale(error),
             CkksError::Argument { operation, what } => Error::Argument { operation, what },
-            other => Error::Internal(other),
+            other => Error::Internal(other.to_string()),
         }
     }
 }
@@ -111,7 +141,7 @@ impl From<RlweError> for Error {
             RlweError::MissingGaloisKey { .. } | RlweError::MissingRelinearisationKey { .. } => {
                 Error::MissingKey(error)
             }
-            other => Error::Internal(CkksError::Rlwe(other)),
+            other => Error::Internal(other.to_string()),
         }
     }
 }

@@ -4,7 +4,10 @@ use hippocrene_ckks::Values;
 use hippocrene_rlwe::Fingerprint;
 use num_complex::Complex64;
 
-use crate::{CiphertextBody, EncryptedArray, Encryption, Error, Session, encryption::encrypt_elements};
+use crate::{
+    CiphertextBody, EncryptedArray, Encryption, Error, IntegerArray, Session, encryption::encrypt_elements,
+    integers::encrypt_integers,
+};
 
 /// A public key: encrypts arrays that only the client can read.
 #[derive(Debug, Clone)]
@@ -65,16 +68,27 @@ impl PublicKey {
             Ok(CiphertextBody::Full(context.encrypt_public(&self.inner, plaintext)?))
         })
     }
+
+    /// Encrypts integers, as [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers) does.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_integers`](crate::ClientKey::encrypt_integers).
+    pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
+        encrypt_integers(&self.session, values, shape, |context, plaintext| {
+            Ok(CiphertextBody::Full(context.encrypt_public(&self.inner, plaintext)?))
+        })
+    }
 }
 
 /// Which evaluation keys a client makes: always the relinearisation key, and rotations.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyRequest {
-    /// Rotations for every power of two of slots: any rotation can be composed of them, and sums along axes need no others.
+    /// Rotations for every power of two of slots: any rotation can be composed of them, and sums along axes need no others. For integers the exchange of the rows of slots is
+    /// one of them.
     pub powers_of_two: bool,
     /// Further rotations (in slots, to the left; negative: to the right) that get keys of their own, and so take one step.
     pub rotations: Vec<i64>,
-    /// The key of complex conjugation.
+    /// The key of complex conjugation, which exchanges the rows of integers.
     pub conjugation: bool,
 }
 

@@ -4,12 +4,13 @@ use crate::Error;
 
 impl Error {
     /// The name of every kind of error, as the exceptions of the Python package and the command's JSON call them.
-    pub const KINDS: [&str; 14] = [
+    pub const KINDS: [&str; 15] = [
         "ParameterError",
         "SecurityError",
         "EncodeError",
         "ShapeError",
         "CapacityError",
+        "BudgetError",
         "ScaleError",
         "MissingKeyError",
         "KeyMismatchError",
@@ -29,15 +30,16 @@ impl Error {
             Error::Encode(_) => 2,
             Error::Shape { .. } => 3,
             Error::Capacity(_) => 4,
-            Error::Scale(_) => 5,
-            Error::MissingKey(_) => 6,
-            Error::KeyMismatch(_) => 7,
-            Error::ParameterMismatch(_) => 8,
-            Error::Format(_) => 9,
-            Error::Io { .. } => 10,
-            Error::Argument { .. } => 11,
-            Error::System(_) => 12,
-            Error::Internal(_) => 13,
+            Error::Budget(_) => 5,
+            Error::Scale(_) => 6,
+            Error::MissingKey(_) => 7,
+            Error::KeyMismatch(_) => 8,
+            Error::ParameterMismatch(_) | Error::PlainModulusMismatch(_) => 9,
+            Error::Format(_) => 10,
+            Error::Io { .. } => 11,
+            Error::Argument { .. } => 12,
+            Error::System(_) => 13,
+            Error::Internal(_) => 14,
         };
         Self::KINDS[index]
     }

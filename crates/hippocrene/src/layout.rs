@@ -30,6 +30,20 @@ impl Layout {
         Self::new(shape.to_vec(), strides, slots)
     }
 
+    /// [`Layout::packed`] for so many elements.
+    pub(crate) fn filled(
+        shape: &[usize],
+        slots: usize,
+        count: usize,
+        operation: &'static str,
+    ) -> Result<Self, Error> {
+        let layout = Self::packed(shape, slots)?;
+        if layout.size() == count {
+            return Ok(layout);
+        }
+        Err(Error::shape(operation, format!("{count} values do not fill shape {shape:?}")))
+    }
+
     /// A layout with these strides.
     ///
     /// # Errors

@@ -2,14 +2,20 @@
 //!
 //! [`ClientKey`] encrypts, decrypts and makes the [`EvaluationKeys`] that a [`Server`] computes with; a [`PublicKey`] only encrypts, and a [`TransferKey`]
 //! brings arrays to a second key.
+//!
+//! Arrays come in two [forms](Form): an [`EncryptedArray`] of real or complex numbers (CKKS), an [`IntegerArray`] of integers modulo a plaintext modulus (BGV and
+//! BFV, see [`Integers`]). One key serves all of them, and the server's operations on both have the same names.
 
 mod array;
 mod client;
 mod encryption;
 mod error;
+mod form;
+mod integers;
 mod keys;
 mod kind;
 mod layout;
+mod numbers;
 mod preset;
 pub mod profile;
 mod server;
@@ -17,21 +23,25 @@ mod session;
 mod settings;
 pub mod wire;
 
-pub use array::{CiphertextBody, EncryptedArray};
+pub use array::Array;
 pub use client::ClientKey;
 pub use encryption::Encryption;
 pub use error::Error;
+pub use form::{CiphertextBody, Form};
+pub use hippocrene_bgv::Scheme;
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_rlwe::Fingerprint;
+pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
+pub use numbers::{EncryptedArray, Numbers};
 pub use preset::{
     Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset, PresetDescription,
     SecurityDescription,
 };
 pub use server::Server;
 pub use session::Session;
-pub use settings::Settings;
+pub use settings::{Integers, Settings};

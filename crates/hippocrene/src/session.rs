@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
+use hippocrene_bgv as bgv;
 use hippocrene_ckks::Context;
 use hippocrene_ring::Threads;
 
-use crate::{Error, Settings, profile};
+use crate::{Error, Scheme, Settings, profile};
 
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
 #[derive(Debug, Clone)]
 pub struct Session {
     settings: Arc<Settings>,
     context: Arc<Context>,
+    integers: Option<Arc<bgv::Context>>,
 }
 
 impl Session {
@@ -25,8 +27,13 @@ impl Session {
         if let Some(profile) = profile::installed()? {
             rlwe = rlwe.with_profile(profile);
         }
-        let context = Context::of(Arc::new(rlwe))?;
-        Ok(Session { settings: Arc::new(settings), context: Arc::new(context) })
+        let rlwe = Arc::new(rlwe);
+        let context = Context::of(Arc::clone(&rlwe))?;
+        let integers = match settings.integers() {
+            Some(integers) => Some(Arc::new(bgv::Context::new(rlwe, integers.plain_modulus)?)),
+            None => None,
+        };
+        Ok(Session { settings: Arc::new(settings), context: Arc::new(context), integers })
     }
 
     /// The settings.
@@ -39,7 +46,23 @@ impl Session {
         &self.context
     }
 
-    /// Slots of one ciphertext: half of the ring degree.
+    /// The context of integers, on the RLWE context of the other, where the settings have a plaintext modulus.
+    pub fn integers(&self) -> Option<&Arc<bgv::Context>> {
+        self.integers.as_ref()
+    }
+
+    /// [`Session::integers`] for an operation that needs it, and the scheme.
+    pub(crate) fn need_integers(
+        &self,
+        operation: &'static str,
+    ) -> Result<(&Arc<bgv::Context>, Scheme), Error> {
+        self.integers.as_ref().zip(self.settings.integers().map(|i| i.scheme)).ok_or_else(|| {
+            let what = "these keys compute on numbers; integers take settings with a plaintext modulus";
+            Error::argument(operation, what)
+        })
+    }
+
+    /// Slots of one ciphertext of numbers: half of the ring degree. Ciphertexts of integers have twice as many.
     pub fn slots(&self) -> usize {
         self.context.max_slots()
     }

@@ -1,5 +1,6 @@
 //! Settings: a parameter set and how precisely it is computed with.
 
+use hippocrene_bgv::Scheme;
 use hippocrene_ckks::Scale;
 use hippocrene_rlwe::{
     Modulus, Noise, Parameters, SIGMA,
@@ -28,6 +29,37 @@ pub struct Settings {
     overhead: f64,
     /// The modulus of fresh ciphertexts: the largest, but that the power of two may have a smaller exponent.
     fresh: Modulus,
+    integers: Option<Integers>,
+}
+
+/// How integers are computed with.
+///
+/// Keys do not depend on it: one key serves arrays of numbers, BGV, BFV and every plaintext modulus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Integers {
+    /// How products are computed. Ciphertexts are the same in both schemes.
+    pub scheme: Scheme,
+    /// The plaintext modulus `t`: integers are computed with modulo `t`. For arrays it is a prime that is 1 modulo `2N`, as
+    /// [`Integers::default_plain_modulus`] is.
+    pub plain_modulus: u64,
+}
+
+impl Integers {
+    /// The scheme of this name.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when it is neither `bgv` nor `bfv`.
+    pub fn scheme_by_name(name: &str) -> Result<Scheme, Error> {
+        let named = [Scheme::Bgv, Scheme::Bfv].into_iter().find(|scheme| scheme.name() == name);
+        named.ok_or_else(|| {
+            Error::Parameters(format!("there is no scheme {name:?} for integers; there are bgv and bfv"))
+        })
+    }
+
+    /// A plaintext modulus that arrays can have: 65537, and 786433 at the ring degrees `2^16` and `2^17`.
+    pub fn default_plain_modulus(degree: usize) -> u64 {
+        if degree <= 1 << 15 { 65_537 } else { 786_433 }
+    }
 }
 
 impl Settings {
@@ -41,7 +73,7 @@ impl Settings {
     /// [`Error::Parameters`] when the modulus has no room for the scale, or the scale would be below `2^10`.
     pub fn new(parameters: Parameters, precision: f64) -> Result<Self, Error> {
         let (overhead, fresh) = (overhead(&parameters), parameters.top());
-        let settings = Settings { parameters, precision, overhead, fresh };
+        let settings = Settings { parameters, precision, overhead, fresh, integers: None };
         settings.scale_of(precision)?;
         Ok(settings)
     }
@@ -83,8 +115,22 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The same for integers too.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when the plaintext modulus is not in `[2, 2^61)`, or no modulus of these parameters is coprime to it and larger than four times it.
+    pub fn with_integers(self, integers: Integers) -> Result<Self, Error> {
+        hippocrene_bgv::Context::check(&self.parameters, integers.plain_modulus)?;
+        Ok(Settings { integers: Some(integers), ..self })
+    }
+
+    /// How integers are computed with, if they are.
+    pub fn integers(&self) -> Option<Integers> {
+        self.integers
+    }
+
     /// Settings of the second parameter set for arrays that come to it with at least `capacity` bits of capacity, at the precision of these settings and values up to
-    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller.
+    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller. It is for arrays of numbers.
     ///
     /// # Errors
     /// [`Error::Argument`] when this takes all units, so that nothing is freed, and [`Error::Parameters`] where no second set does.

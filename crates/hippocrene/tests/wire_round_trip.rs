@@ -3,9 +3,9 @@
 mod wire_common;
 
 use hippocrene::{
-    ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, Preset, PublicKey, Server, Settings,
-    TransferKey,
-    wire::{FormatError, Kind, inspect},
+    ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Preset, PublicKey,
+    Scheme, Server, Settings, TransferKey,
+    wire::{ElementsInspection, FormatError, Kind, inspect},
 };
 use wire_common::{client, things};
 
@@ -49,6 +49,20 @@ fn every_kind_survives_the_round_trip() {
             assert_eq!(loaded.precision_bits(session), array.precision_bits(session));
             assert_eq!(client.decrypt(&loaded).unwrap(), things.client.decrypt(array).unwrap());
         }
+        for array in [&things.integers, &things.squares] {
+            let loaded = IntegerArray::from_bytes(&array.to_bytes(), server.session()).unwrap();
+            assert_eq!(loaded.to_bytes(), array.to_bytes());
+            assert_eq!((loaded.layout(), loaded.form()), (array.layout(), array.form()));
+            assert_eq!(loaded.is_clean(), array.is_clean());
+            assert_eq!(loaded.budget_bits(session), array.budget_bits(session));
+            assert_eq!(
+                client.decrypt_integers(&loaded).unwrap(),
+                things.client.decrypt_integers(array).unwrap()
+            );
+        }
+        let squares = IntegerArray::from_bytes(&things.squares.to_bytes(), server.session()).unwrap();
+        let fourth = client.decrypt_integers(&server.mul(&squares, &squares).unwrap()).unwrap();
+        assert_eq!(fourth, [625, 1, 16, 20_022, 3_561, 1]);
         let fresh = EncryptedArray::from_bytes(&things.fresh.to_bytes(), server.session()).unwrap();
         let square = client.decrypt(&server.mul(&fresh, &fresh).unwrap()).unwrap();
         assert!((square[0] - 1.0).abs() < 1e-6, "{}", square[0]);
@@ -73,19 +87,33 @@ fn inspect_agrees_with_the_objects() {
             assert_eq!((settings.units, settings.specials, settings.gadget_rank), (3, 1, 3));
             assert_eq!((settings.security_limit, settings.scale_bits), (None, 40.0));
             assert_eq!(settings.log2_pq, parameters.log2(parameters.full()));
+            let integers = settings.integers.unwrap();
+            assert_eq!((integers.scheme, integers.plain_modulus), ("bgv", 65_537));
         }
         let Some(array) = told.array else {
-            assert!(!matches!(told.kind, Kind::Array));
+            assert!(!matches!(told.kind, Kind::Array | Kind::IntegerArray));
             continue;
         };
-        let object = if name == "fresh" { &things.fresh } else { &things.product };
-        assert_eq!(array.shape, object.shape());
-        assert_eq!(array.ciphertexts, object.bodies().len());
-        assert_eq!(array.seeded, if name == "fresh" { 2 } else { 0 });
-        assert_eq!((array.limbs, array.precision), (if name == "fresh" { 3 } else { 2 }, object.precision()));
-        assert_eq!(array.bound, object.bound());
-        assert_eq!(array.capacity_bits, None);
-        assert!((array.precision_bits - object.precision_bits(session)).abs() < 1e-9);
+        let fresh = matches!(name, "fresh" | "integers");
+        assert_eq!((array.ciphertexts, array.seeded), if fresh { (2, 2) } else { (1, 0) });
+        match (told.kind, array.elements) {
+            (
+                Kind::Array,
+                ElementsInspection::Numbers { capacity_bits, precision, precision_bits, bound, .. },
+            ) => {
+                let object = if fresh { &things.fresh } else { &things.product };
+                assert_eq!(array.shape, object.shape());
+                assert_eq!((array.limbs, precision), (if fresh { 3 } else { 2 }, object.precision()));
+                assert_eq!((bound, capacity_bits), (object.bound(), None));
+                assert!((precision_bits - object.precision_bits(session)).abs() < 1e-9);
+            }
+            (Kind::IntegerArray, ElementsInspection::Integers { plain_modulus, budget_bits }) => {
+                let object = if fresh { &things.integers } else { &things.squares };
+                assert_eq!((&array.shape[..], array.clean), (object.shape(), object.is_clean()));
+                assert_eq!((plain_modulus, budget_bits, array.slots), (65_537, None, 64));
+            }
+            other => panic!("{name}: {other:?}"),
+        }
     }
     let second = inspect(&things.transfer.to_bytes()).unwrap().transfer.unwrap();
     assert_eq!(second.key, things.second.fingerprint().to_string());
@@ -108,8 +136,26 @@ fn presets_are_recognised_and_secure_files_load() {
     let array = client.encrypt(&[0.5; 5000], &[5000]).unwrap();
     let told = inspect(&array.to_bytes()).unwrap().array.unwrap();
     let capacity = array.capacity_bits(client.session());
-    assert!((told.capacity_bits.unwrap() - capacity).abs() < 1e-9);
+    let ElementsInspection::Numbers { capacity_bits, .. } = told.elements else { panic!("{told:?}") };
+    assert!((capacity_bits.unwrap() - capacity).abs() < 1e-9);
     assert!(told.modulus_bits.unwrap() > 160.0);
+
+    // The same key for integers: the parameters are the same, and so is their preset.
+    let integers = Integers { scheme: Scheme::Bfv, plain_modulus: 65_537 };
+    let settings = client.session().settings().clone().with_integers(integers).unwrap();
+    let exact = ClientKey::from_seed(settings, client.seed().clone(), 1).unwrap();
+    let told = inspect(&exact.to_bytes()).unwrap();
+    assert_eq!(told.preset, Some("n13"));
+    assert_eq!(told.settings.unwrap().integers.unwrap().scheme, "bfv");
+    let loaded = ClientKey::from_bytes(&exact.to_bytes(), 1).unwrap();
+    assert_eq!(loaded.session().settings(), exact.session().settings());
+    assert_eq!(loaded.decrypt(&array).unwrap().len(), 5000);
+    let count = exact.encrypt_integers(&[12], &[]).unwrap();
+    let told = inspect(&count.to_bytes()).unwrap().array.unwrap().elements;
+    let ElementsInspection::Integers { budget_bits, .. } = told else { panic!("{told:?}") };
+    assert!((budget_bits.unwrap() - count.budget_bits(exact.session())).abs() < 1e-9);
+    let refused = IntegerArray::from_bytes(&count.to_bytes(), client.session()).unwrap_err().to_string();
+    assert!(refused.contains("which are for numbers and have none"), "{refused}");
 
     // Half of an evaluation key is a seed: one key of 4 digits modulo 3 primes of 40 or 41 bits, one of 46 and one of 47.
     let keys = client.evaluation_keys(&KeyRequest::only([])).unwrap().to_bytes();

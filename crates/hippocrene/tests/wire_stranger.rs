@@ -76,6 +76,15 @@ fn bit_length(q: u64) -> usize {
     64 - q.leading_zeros() as usize
 }
 
+/// The scheme and the plaintext modulus of settings.
+fn integers_of(bytes: &mut &[u8]) {
+    let (scheme, t) = (number(bytes, 4), number(bytes, 8));
+    assert!((scheme, t) == (1, u128::from(PLAIN_MODULUS)) || (scheme, t) == (0, 0));
+}
+
+/// The plaintext modulus of the files.
+const PLAIN_MODULUS: u64 = 65_537;
+
 /// A polynomial: one limb of values for each factor it is taken modulo.
 type Limbs = Vec<Vec<u64>>;
 
@@ -93,6 +102,7 @@ impl Set {
         assert_eq!(number(bytes, 4), 0);
         let [log_degree, units, specials, rank, secret, two, odd] = named;
         let precision = float(bytes);
+        integers_of(bytes);
         let factors: Vec<u64> = (0..units + specials).map(|_| number(bytes, 8) as u64).collect();
         let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
         assert_eq!((secret, two, odd), (0, 0, 0));
@@ -185,7 +195,7 @@ impl Set {
 
 /// Kind, digest, key and payload of a file whose checksum is right.
 fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
-    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x02\x00");
+    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x03\x00");
     assert_eq!(file[11], u8::from(file[10] == 2));
     let all = file[..12].iter().chain(&file[16..]).copied();
     assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
@@ -203,32 +213,48 @@ fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
     (set, s)
 }
 
-/// Shape and elements, from the file of an array.
-fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
+/// A ciphertext's message: coefficients around zero, small enough to be the same modulo each of its factors.
+struct Message {
+    coefficients: Vec<i64>,
+    factors: Vec<u64>,
+    /// What the ciphertext's head has after the noise.
+    own: Vec<u8>,
+}
+
+/// What the file of an array holds.
+struct Read {
+    kind: u8,
+    field: [u8; 8],
+    slots: usize,
+    /// Length and stride.
+    axes: Vec<(usize, usize)>,
+    /// The ciphertexts' messages, each multiplied by a number.
+    messages: Vec<Message>,
+}
+
+/// Reads an array whose ciphertexts' heads end in `own` bytes; the messages are multiplied by `times`.
+fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> Read {
     let (kind, _, _, mut rest) = open(file);
     let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
     let (slots, count) = (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize);
-    assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
-    assert_eq!(float(&mut rest), set.precision);
+    assert_eq!(flags & 1, 0);
+    let field = take(&mut rest, 8).try_into().unwrap();
     let axes: Vec<(usize, usize)> =
         (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
     let heads: Vec<_> = (0..count)
         .map(|_| {
             let (modulus, sprout) = (number(&mut rest, 16), number(&mut rest, 2));
             assert_eq!((modulus >> 126, sprout), (0, 0));
-            let mantissa = number(&mut rest, 16);
-            let exponent = number(&mut rest, 4) as u32 as i32;
-            let parts = number(&mut rest, 4);
-            let (bound, noise) = (float(&mut rest), float(&mut rest));
-            assert!(bound > 0.0 && noise.abs() < 40.0);
-            (modulus, mantissa as f64 * f64::from(exponent).exp2(), parts)
+            let (parts, noise) = (number(&mut rest, 4), float(&mut rest));
+            assert!(noise.abs() < 40.0);
+            (modulus, parts, take(&mut rest, own))
         })
         .collect();
     let all = heads.iter().fold(0, |all, head| all | head.0);
     let widths: Vec<usize> =
         (0..128).map(|i| if all >> i & 1 == 1 { number(&mut rest, 1) as usize } else { 0 }).collect();
-    let mut plain = Vec::new();
-    for (modulus, scale, parts) in heads {
+    let mut messages = Vec::new();
+    for (modulus, parts, own) in heads {
         let factors: Vec<usize> = (0..128).filter(|i| modulus >> i & 1 == 1).collect();
         let seed = (parts == 1).then(|| take(&mut rest, 32));
         let mut read =
@@ -238,39 +264,82 @@ fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
             c.push(factors.iter().map(|i| set.expand(seed, 0, *i)).collect());
         }
         // Every limb must say the same, since the message is small.
-        let messages: Vec<Vec<i64>> = (0..factors.len())
+        let limbs: Vec<Vec<i64>> = (0..factors.len())
             .map(|k| {
-                let s = set.values(s, factors[k]);
+                let (s, q) = (set.values(s, factors[k]), set.factors[factors[k]]);
                 let zero = vec![0; s.len()];
                 let m = c.iter().rev().fold(zero, |m, part| set.multiply_add(&part[k], &m, &s, factors[k]));
+                let m: Vec<u64> = m.iter().map(|x| mul(*x, times % q, q)).collect();
                 set.coefficients(&m, factors[k])
             })
             .collect();
+        let factors: Vec<u64> = factors.iter().map(|i| set.factors[*i]).collect();
         // The first unit has 48 bits and the message fewer; modulo the others it may not fit.
-        let m = &messages[0];
-        for (other, factor) in messages.iter().zip(&factors) {
-            let q = set.factors[*factor] as i64;
-            assert!(m.iter().zip(other).all(|(a, b)| (a - b) % q == 0));
+        for (other, q) in limbs.iter().zip(&factors) {
+            assert!(limbs[0].iter().zip(other).all(|(a, b)| (a - b) % *q as i64 == 0));
         }
-        for j in 0..slots as u64 {
-            let power = (0..j).fold(1, |p, _| p * 5 % (2 * set.degree));
-            let x = Complex64::cis(std::f64::consts::PI * power as f64 / set.degree as f64);
-            let value = m.iter().rev().fold(Complex64::ZERO, |y, c| y * x + *c as f64);
-            plain.push(value.re / scale);
-        }
+        messages.push(Message { coefficients: limbs[0].clone(), factors, own: own.to_vec() });
     }
     assert!(rest.is_empty());
+    Read { kind, field, slots, axes, messages }
+}
+
+/// The shape, and the elements in row-major order, from what stands in all slots.
+fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, Vec<T>) {
     let shape: Vec<usize> = axes.iter().map(|a| a.0).collect();
-    let elements = (0..shape.iter().product()).map(|mut index: usize| {
-        let position = axes.iter().rev().fold(0, |p, (length, stride)| {
+    let position = |mut index: usize| {
+        axes.iter().rev().fold(0, |p, (length, stride)| {
             let i = index % length;
             index /= length;
             p + i * stride
-        });
-        plain[position]
-    });
-    let elements = elements.collect();
+        })
+    };
+    let elements = (0..shape.iter().product()).map(|index| plain[position(index)]).collect();
     (shape, elements)
+}
+
+/// Shape and elements, from the file of an array of numbers.
+fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
+    let Read { kind, field, slots, axes, messages } = read_array(file, set, s, 28, 1);
+    assert_eq!((kind, slots as u64), (5, set.degree / 2));
+    assert_eq!(f64::from_le_bytes(field), set.precision);
+    let mut plain = Vec::new();
+    for message in messages {
+        let mut own = &message.own[..];
+        let (mantissa, exponent) = (number(&mut own, 16), number(&mut own, 4) as u32 as i32);
+        assert!(float(&mut own) > 0.0);
+        let scale = mantissa as f64 * f64::from(exponent).exp2();
+        for j in 0..slots as u64 {
+            let power = (0..j).fold(1, |p, _| p * 5 % (2 * set.degree));
+            let x = Complex64::cis(std::f64::consts::PI * power as f64 / set.degree as f64);
+            let value = message.coefficients.iter().rev().fold(Complex64::ZERO, |y, c| y * x + *c as f64);
+            plain.push(value.re / scale);
+        }
+    }
+    elements(&axes, &plain)
+}
+
+/// Shape and elements, from the file of an array of integers.
+fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i64>) {
+    let t = PLAIN_MODULUS;
+    let Read { kind, field, slots, axes, messages } = read_array(file, set, s, 8, t);
+    assert_eq!((kind, slots as u64, u64::from_le_bytes(field)), (7, set.degree, t));
+    let psi = set.psi(t);
+    let mut plain = Vec::new();
+    for message in messages {
+        let factor = number(&mut &message.own[..], 8) as u64;
+        let modulus = message.factors.iter().fold(1, |product, q| mul(product, q % t, t));
+        let inverse = pow(t - mul(modulus, factor, t), t - 2, t);
+        let residue = |c: &i64| mul(c.rem_euclid(t as i64) as u64, inverse, t);
+        let residues: Vec<u64> = message.coefficients.iter().map(residue).collect();
+        for j in 0..set.degree {
+            let power = (0..j % (set.degree / 2)).fold(1, |p, _| p * 5 % (2 * set.degree));
+            let power = if j < set.degree / 2 { power } else { 2 * set.degree - power };
+            let x = pow(psi, power, t);
+            plain.push(residues.iter().rev().fold(0, |y, c| (mul(y, x, t) + c) % t) as i64);
+        }
+    }
+    elements(&axes, &plain)
 }
 
 #[test]
@@ -288,6 +357,13 @@ fn a_stranger_decrypts_arrays() {
                 assert!((have - need).abs() < 1e-10, "{have} {need}");
             }
         }
+        for array in [&things.integers, &things.squares] {
+            let (shape, elements) = decrypt_integers(&array.to_bytes(), &set, &s);
+            assert_eq!(shape, array.shape());
+            assert_eq!(elements, things.client.decrypt_integers(array).unwrap());
+        }
+        let integers = decrypt_integers(&things.integers.to_bytes(), &set, &s).1;
+        assert_eq!(integers[..2], [61_074, 61_075]); // -70000, -69999
         assert!((decrypt(&things.fresh.to_bytes(), &set, &s).1[3] + 0.625).abs() < 1e-6);
         assert!((decrypt(&things.product.to_bytes(), &set, &s).1[3] - 9.0).abs() < 1e-6);
     }

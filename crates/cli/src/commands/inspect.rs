@@ -3,7 +3,9 @@
 use crate::args::Inspect;
 use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::wire::{self, ArrayInspection, Inspection, KeysInspection, SettingsInspection};
+use hippocrene::wire::{
+    self, ArrayInspection, ElementsInspection, Inspection, KeysInspection, SettingsInspection,
+};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::Path;
@@ -23,7 +25,7 @@ struct One<'a> {
 
 impl<'a> One<'a> {
     fn of(path: &'a Path) -> Result<Self, CliError> {
-        let bytes = wire::read(path, None).map_err(CliError::of(path))?;
+        let bytes = wire::read(path, &[]).map_err(CliError::of(path))?;
         let is = wire::inspect(&bytes).map_err(CliError::of(path))?;
         Ok(Self { path, is })
     }
@@ -54,12 +56,17 @@ impl Display for One<'_> {
         let name =
             preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));
         write!(f, "\n  parameters  {name}, ring degree {ring_degree}")?;
-        if let Some(SettingsInspection { log2_pq, security_limit, precision, .. }) = &self.is.settings {
+        if let Some(SettingsInspection { log2_pq, security_limit, precision, integers, .. }) =
+            &self.is.settings
+        {
             let limit = security_limit
                 .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
             write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit})")?;
             if self.is.array.is_none() {
                 write!(f, "\n  precision   {precision:.1} bits after the binary point")?;
+            }
+            if let Some(integers) = integers {
+                write!(f, "\n  integers    modulo {}, {}", integers.plain_modulus, integers.scheme)?;
             }
         }
         if let Some(keys) = &self.is.keys {
@@ -82,16 +89,25 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
 }
 
 fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Result {
-    let numbers = if array.complex { "complex" } else { "real" };
-    write!(f, "\n  shape       {:?}, {numbers}, in {} ciphertexts", array.shape, array.ciphertexts)?;
-    write!(
-        f,
-        "\n  precision   {:.1} bits after the binary point ({:.1} are asked for)",
-        array.precision_bits, array.precision
-    )?;
-    match array.capacity_bits {
-        Some(bits) => write!(f, "\n  capacity    {bits:.1} bits"),
-        None => write!(f, "\n  capacity    unknown: the parameters are no preset's"),
+    let what = match &array.elements {
+        ElementsInspection::Numbers { complex: true, .. } => "complex".to_owned(),
+        ElementsInspection::Numbers { complex: false, .. } => "real".to_owned(),
+        ElementsInspection::Integers { plain_modulus, .. } => format!("integers modulo {plain_modulus}"),
+    };
+    write!(f, "\n  shape       {:?}, {what}, in {} ciphertexts", array.shape, array.ciphertexts)?;
+    let (left, bits) = match array.elements {
+        ElementsInspection::Numbers { precision_bits, precision, capacity_bits, .. } => {
+            write!(
+                f,
+                "\n  precision   {precision_bits:.1} bits after the binary point ({precision:.1} are asked for)"
+            )?;
+            ("capacity", capacity_bits)
+        }
+        ElementsInspection::Integers { budget_bits, .. } => ("budget", budget_bits),
+    };
+    match bits {
+        Some(bits) => write!(f, "\n  {left:<11} {bits:.1} bits"),
+        None => write!(f, "\n  {left:<11} unknown: the parameters are no preset's"),
     }
 }
 

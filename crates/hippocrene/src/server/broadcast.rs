@@ -7,10 +7,11 @@
 
 use std::borrow::Cow;
 
-use hippocrene_ckks::Ciphertext;
-
 use super::Server;
-use crate::{EncryptedArray, Error, Layout};
+use crate::{Array, Error, Form, Layout};
+
+/// Two arrays of one layout.
+type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
 
 /// How an array stands in one that it is repeated to.
 struct Repetition {
@@ -27,21 +28,21 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is left.
-    pub fn broadcast_to(&self, a: &EncryptedArray, shape: &[usize]) -> Result<EncryptedArray, Error> {
+    pub fn broadcast_to<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Array<F>, Error> {
         self.check(a, "broadcast")?;
         if a.shape() == shape {
             return Ok(a.clone());
         }
-        self.broadcast_as(a, Layout::packed(shape, self.session.slots())?)
+        self.broadcast_as(a, Layout::packed(shape, F::slots(&self.session))?)
     }
 
     /// Both arrays in one shape and one layout.
-    pub(super) fn broadcast<'a>(
+    pub(super) fn broadcast<'a, F: Form>(
         &self,
-        a: &'a EncryptedArray,
-        b: &'a EncryptedArray,
+        a: &'a Array<F>,
+        b: &'a Array<F>,
         operation: &'static str,
-    ) -> Result<(Cow<'a, EncryptedArray>, Cow<'a, EncryptedArray>), Error> {
+    ) -> Result<Both<'a, F>, Error> {
         if a.layout() == b.layout() {
             return Ok((Cow::Borrowed(a), Cow::Borrowed(b)));
         }
@@ -55,14 +56,14 @@ impl Server {
         }
         let layout = match b.shape() == shape {
             true => b.layout().clone(),
-            false => Layout::packed(&shape, self.session.slots())?,
+            false => Layout::packed(&shape, F::slots(&self.session))?,
         };
         let a = self.broadcast_as(a, layout.clone())?;
         Ok((Cow::Owned(a), Cow::Owned(self.broadcast_as(b, layout)?)))
     }
 
     /// The array repeated to the shape of `layout`, and its elements where that says.
-    fn broadcast_as(&self, a: &EncryptedArray, layout: Layout) -> Result<EncryptedArray, Error> {
+    fn broadcast_as<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         const OPERATION: &str = "broadcast";
         if *a.layout() == layout {
             return Ok(a.clone());
@@ -72,25 +73,24 @@ impl Server {
             return Err(Error::shape(OPERATION, what));
         }
         if let Some(repetition) = repetition(a.layout(), &layout) {
-            let (inputs, precision) = (a.expanded(&self.session), self.precision_of(&[a]));
-            let pick = |copies: &dyn Fn(&Ciphertext) -> Result<Ciphertext, Error>| {
-                let copies = inputs.iter().map(|c| copies(c)).collect::<Result<Vec<_>, _>>()?;
-                Ok::<Vec<Ciphertext>, Error>(repetition.sources.iter().map(|&i| copies[i].clone()).collect())
+            let (inputs, form) = (a.expanded(&self.session), self.form_of(&[a]));
+            let pick = |copies: Vec<F::Ciphertext>| {
+                repetition.sources.iter().map(|&i| copies[i].clone()).collect::<Vec<_>>()
             };
             if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
-                let out = pick(&|c| Ok(c.clone()))?;
-                let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), false, precision, out);
-                return Ok(out.with_period(a.period()));
+                let out = pick(inputs.into_iter().map(Cow::into_owned).collect());
+                return Ok(Array::from_ciphertexts(layout, form, false, out).with_period(a.period()));
             }
             if a.is_clean() {
-                let out = pick(&|c| self.repeated(c, &repetition.axes))?;
+                let repeated = inputs.iter().map(|c| self.repeated(&form, c, &repetition.axes));
+                let out = repeated.collect::<Result<Vec<_>, _>>().map_err(|e| e.during(OPERATION))?;
                 let clean = repetition.axes.iter().all(|(_, length)| length.is_power_of_two());
-                return Ok(EncryptedArray::from_ciphertexts(layout, a.is_complex(), clean, precision, out));
+                return Ok(Array::from_ciphertexts(layout, form, clean, pick(out)));
             }
         }
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
         let sources = sources(a.layout(), layout.shape());
-        let entries: Vec<_> = layout.positions().zip(sources).map(|(to, from)| (to, from, 1.0)).collect();
+        let entries: Vec<_> = layout.positions().zip(sources).map(|(to, from)| (to, from, F::ONE)).collect();
         self.linear_map(a, layout, entries, operation)
     }
 
@@ -98,7 +98,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] when the shape is another, [`Error::Capacity`] when no multiplication is left.
-    pub fn relayout(&self, a: &EncryptedArray, layout: Layout) -> Result<EncryptedArray, Error> {
+    pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         self.check(a, "move elements")?;
         if layout.shape() != a.shape() {
             let what = format!("shape {:?} to {:?}", a.shape(), layout.shape());
@@ -107,18 +107,22 @@ impl Server {
         self.broadcast_as(a, layout)
     }
 
-    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero.
-    fn repeated(&self, c: &Ciphertext, axes: &[(usize, usize)]) -> Result<Ciphertext, Error> {
-        let slots = self.session.slots();
+    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero. Places that an axis fills up to a power of two stand within one row of
+    /// slots, or are both rows.
+    fn repeated<F: Form>(
+        &self,
+        form: &F,
+        c: &F::Ciphertext,
+        axes: &[(usize, usize)],
+    ) -> Result<F::Ciphertext, Error> {
+        let slots = F::slots(&self.session);
         let mut out = c.clone();
         for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
             let end = slots.min(stride * length.next_power_of_two());
             let mut step = stride;
             while step < end {
-                let copy = self.evaluator.rotate(&out, -(step as i64))?;
-                self.evaluator.add_assign(&mut out, &copy)?;
-                // No slot holds more than one of them.
-                out.set_bound(c.bound());
+                let copy = form.rotate(self, &out, -(step as i64))?;
+                out = form.overlay(self, &out, &copy)?;
                 step *= 2;
             }
         }

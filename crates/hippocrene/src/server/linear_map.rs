@@ -2,71 +2,69 @@
 
 use std::collections::BTreeMap;
 
-use hippocrene_ckks::{Ciphertext, circuits::LinearTransform};
-
 use super::Server;
-use crate::{EncryptedArray, Error, Layout};
+use crate::{Array, Error, Form, Layout};
 
-/// The diagonals between two ciphertexts: by rotation, a number for each slot.
-type Diagonals = BTreeMap<usize, Vec<f64>>;
+/// The diagonals between two ciphertexts: by the number of the automorphism ([`Form::diagonal`]), a number for each slot.
+type Diagonals<F> = BTreeMap<usize, Vec<<F as Form>::Number>>;
 
 impl Server {
     /// The array of layout `out` whose element at position `to` is the sum of `weight` times the slot of `a` at position `from`,
-    /// over the entries `(to, from, weight)`. Every slot of the result that holds no element is zero. One multiplication deep.
-    pub(super) fn linear_map(
+    /// over the entries `(to, from, weight)`, which name no pair of positions twice. Every slot of the result that holds no element is zero. One multiplication deep.
+    pub(super) fn linear_map<F: Form>(
         &self,
-        a: &EncryptedArray,
+        a: &Array<F>,
         out: Layout,
-        entries: impl IntoIterator<Item = (usize, usize, f64)>,
+        entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
         operation: &'static str,
-    ) -> Result<EncryptedArray, Error> {
+    ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
-        let slots = self.session.slots();
+        let (slots, zero) = (F::slots(&self.session), F::Number::default());
         // Which ciphertext feeds which, with its diagonals.
-        let mut maps: BTreeMap<(usize, usize), Diagonals> = BTreeMap::new();
+        let mut maps: BTreeMap<(usize, usize), Diagonals<F>> = BTreeMap::new();
         for (to, from, weight) in entries {
-            let rotation = (from % slots + slots - to % slots) % slots;
             let diagonals = maps.entry((to / slots, from / slots)).or_default();
-            diagonals.entry(rotation).or_insert_with(|| vec![0.0; slots])[to % slots] += weight;
+            let diagonal = diagonals.entry(F::diagonal(slots, to % slots, from % slots));
+            diagonal.or_insert_with(|| vec![zero; slots])[to % slots] = weight;
         }
         for to in 0..out.ciphertexts() {
             if maps.range((to, 0)..(to + 1, 0)).next().is_none() {
-                maps.insert((to, 0), BTreeMap::from([(0, vec![0.0; slots])]));
+                maps.insert((to, 0), BTreeMap::from([(0, vec![zero; slots])]));
             }
         }
 
-        let (precision, target) = (self.precision_of(&[a]), self.scale_of(&[a])?);
+        let form = self.form_of(&[a]);
+        let ciphertexts = self.mapped(&form, a, maps).map_err(|e| e.during(operation))?;
+        Ok(Array::from_ciphertexts(out, form, true, ciphertexts))
+    }
+
+    /// The sums of the mapped ciphertexts of `a`, one for each number in the first place of a key.
+    fn mapped<F: Form>(
+        &self,
+        form: &F,
+        a: &Array<F>,
+        maps: BTreeMap<(usize, usize), Diagonals<F>>,
+    ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
-        let inputs = inputs.iter().map(|x| self.lowered(x, target)).collect::<Result<Vec<_>, _>>()?;
-        let mut transforms: Vec<(Diagonals, LinearTransform)> = Vec::new();
-        let mut results: Vec<Option<Ciphertext>> = vec![None; out.ciphertexts()];
+        let inputs = inputs.iter().map(|x| form.lowered(self, x)).collect::<Result<Vec<_>, _>>()?;
+        let mut known: Vec<(Diagonals<F>, F::Map)> = Vec::new();
+        let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for ((to, from), diagonals) in maps {
-            // Blocks of rows are mapped alike: one transform serves all of them.
-            let known = transforms.iter().position(|(d, _)| *d == diagonals);
-            let index = match known {
+            // Blocks of rows are mapped alike: one map serves all of them.
+            let index = match known.iter().position(|(d, _)| *d == diagonals) {
                 Some(index) => index,
                 None => {
-                    transforms.push((diagonals.clone(), LinearTransform::from_real(slots, diagonals)?));
-                    transforms.len() - 1
+                    known.push((diagonals.clone(), F::map(self, diagonals)?));
+                    known.len() - 1
                 }
             };
-            let input = &inputs[from];
-            let term = self.evaluator.linear_transform(input, &transforms[index].1, target)?;
-            results[to] = Some(match results[to].take() {
+            let term = form.apply(self, &inputs[from], &known[index].1)?;
+            let sum = match results.get(&to) {
                 None => term,
-                Some(sum) => {
-                    let (mut sum, term) = self.evaluator.align(&sum, &term)?;
-                    self.evaluator.add_assign(&mut sum, &term)?;
-                    sum
-                }
-            });
+                Some(sum) => form.add(self, sum, &term)?,
+            };
+            results.insert(to, sum);
         }
-        Ok(EncryptedArray::from_ciphertexts(
-            out,
-            a.is_complex(),
-            true,
-            precision,
-            results.into_iter().flatten().collect(),
-        ))
+        Ok(results.into_values().collect())
     }
 }

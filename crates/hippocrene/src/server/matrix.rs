@@ -1,9 +1,7 @@
 //! Matrix products with plain matrices, and rolls.
 
-use hippocrene_ckks::Values;
-
 use super::Server;
-use crate::{EncryptedArray, Error, Layout};
+use crate::{Array, Error, Form, Layout};
 
 impl Server {
     /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)` in row-major order; the result has
@@ -12,12 +10,12 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::MissingKey`] when rotation keys are missing, [`Error::Capacity`] when no
     /// multiplication is left.
-    pub fn matmul_plain(
+    pub fn matmul_plain<F: Form>(
         &self,
-        a: &EncryptedArray,
-        w: &[f64],
+        a: &Array<F>,
+        w: &[F::Number],
         columns: usize,
-    ) -> Result<EncryptedArray, Error> {
+    ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "matrix product";
         let (rows, k) = self.inner_axis(a, OPERATION)?;
         if columns == 0 || w.len() != k * columns {
@@ -35,16 +33,16 @@ impl Server {
         shape[axis] = columns;
         if columns == 1 {
             // One product and a few rotations.
-            let sum = self.sum(&self.mul_plain(a, Values::Real(&tiled(w, rows)))?, Some(axis))?;
+            let sum = self.sum(&self.mul_plain(a, F::plain(&tiled(w, rows)))?, Some(axis))?;
             let mut strides = sum.layout().strides().to_vec();
             strides.push(1);
             let layout = sum.layout().with_shape(shape, strides)?;
             return Ok(sum.with_layout(layout));
         }
         let layout = if columns <= k.next_power_of_two() {
-            Layout::new(shape, a.layout().strides().to_vec(), self.session.slots())?
+            Layout::new(shape, a.layout().strides().to_vec(), F::slots(&self.session))?
         } else {
-            Layout::packed(&shape, self.session.slots())?
+            Layout::packed(&shape, F::slots(&self.session))?
         };
         let (to, from): (Vec<usize>, Vec<usize>) =
             (layout.positions().collect(), a.layout().positions().collect());
@@ -52,14 +50,14 @@ impl Server {
             let (to, from) = (&to[row * columns..], &from[row * k..]);
             (0..columns).flat_map(move |j| (0..k).map(move |i| (to[j], from[i], w[i * columns + j])))
         });
-        self.linear_map(a, layout, entries.filter(|e| e.2 != 0.0), OPERATION)
+        self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
     }
 
     /// `a @ w` for a plain vector of length `k`: the result has shape `(..)`. One multiplication deep.
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
-    pub fn dot_plain(&self, a: &EncryptedArray, w: &[f64]) -> Result<EncryptedArray, Error> {
+    pub fn dot_plain<F: Form>(&self, a: &Array<F>, w: &[F::Number]) -> Result<Array<F>, Error> {
         const OPERATION: &str = "dot product";
         let (rows, k) = self.inner_axis(a, OPERATION)?;
         if w.len() != k {
@@ -68,7 +66,7 @@ impl Server {
                 format!("shape {:?} with a vector of {} numbers", a.shape(), w.len()),
             ));
         }
-        self.sum(&self.mul_plain(a, Values::Real(&tiled(w, rows)))?, Some(a.shape().len() - 1))
+        self.sum(&self.mul_plain(a, F::plain(&tiled(w, rows)))?, Some(a.shape().len() - 1))
     }
 
     /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape
@@ -76,7 +74,12 @@ impl Server {
     ///
     /// # Errors
     /// As [`Server::matmul_plain`].
-    pub fn rmatmul_plain(&self, m: &[f64], rows: usize, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+    pub fn rmatmul_plain<F: Form>(
+        &self,
+        m: &[F::Number],
+        rows: usize,
+        a: &Array<F>,
+    ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "matrix product";
         let n =
             *a.shape().first().ok_or_else(|| Error::shape(OPERATION, "the encrypted array has no axis"))?;
@@ -92,7 +95,7 @@ impl Server {
         }
         let mut shape = a.shape().to_vec();
         shape[0] = rows;
-        let slots = self.session.slots();
+        let slots = F::slots(&self.session);
         let layout = Layout::new(shape.clone(), a.layout().strides().to_vec(), slots)
             .or_else(|_| Layout::packed(&shape, slots))?;
         let rest = a.size() / n;
@@ -104,14 +107,14 @@ impl Server {
                 (0..rest).map(move |c| (to[i * rest + c], from[j * rest + c], m[i * n + j]))
             })
         });
-        self.linear_map(a, layout, entries.filter(|e| e.2 != 0.0), OPERATION)
+        self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
     }
 
     /// The dot product of two encrypted vectors of one length.
     ///
     /// # Errors
     /// [`Error::Shape`] when they are not vectors of one length.
-    pub fn dot(&self, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+    pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         if a.shape().len() != 1 || a.shape() != b.shape() {
             return Err(Error::shape(
                 "dot product",
@@ -130,7 +133,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when rotation keys are missing.
-    pub fn roll(&self, a: &EncryptedArray, shift: i64, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+    pub fn roll<F: Form>(&self, a: &Array<F>, shift: i64, axis: Option<usize>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "roll";
         self.check(a, OPERATION)?;
         if axis.is_some_and(|x| x >= a.shape().len()) {
@@ -140,13 +143,14 @@ impl Server {
             ));
         }
         let layout = a.layout();
+        let right = shift.rem_euclid(layout.slots() as i64);
         if layout.ciphertexts() == 1
             && layout.is_full()
             && (axis.is_none() || a.shape().len() == 1)
             && is_row_major(layout)
+            && F::rotates(layout.slots(), right as usize)
         {
-            let left = shift.rem_euclid(layout.slots() as i64);
-            return self.map(a, OPERATION, true, |x| Ok(self.evaluator.rotate(x, -left)?));
+            return self.map(a, OPERATION, true, |form, x| form.rotate(self, x, -right));
         }
         // Elements of the axis, and how far apart they are in row-major order.
         let (length, inner) = match axis {
@@ -158,7 +162,7 @@ impl Server {
         let entries = (0..a.size()).map(|e| {
             let along = e / inner % length;
             let target = e + ((along + by) % length) * inner - along * inner;
-            (positions[target], positions[e], 1.0)
+            (positions[target], positions[e], F::ONE)
         });
         self.linear_map(a, layout.clone(), entries, OPERATION)
     }
@@ -167,7 +171,7 @@ impl Server {
     ///
     /// # Errors
     /// Never for arrays of this library.
-    pub fn transpose(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+    pub fn transpose<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let reversed = |v: &[usize]| v.iter().rev().copied().collect::<Vec<_>>();
         let layout = a.layout().with_shape(reversed(a.shape()), reversed(a.layout().strides()))?;
         Ok(a.clone().with_layout(layout))
@@ -177,7 +181,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Shape`] when `axis` is larger than the number of axes.
-    pub fn insert_axis(&self, a: &EncryptedArray, axis: usize) -> Result<EncryptedArray, Error> {
+    pub fn insert_axis<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
         let (mut shape, mut strides) = (a.shape().to_vec(), a.layout().strides().to_vec());
         if axis > shape.len() {
             return Err(Error::shape(
@@ -191,7 +195,7 @@ impl Server {
     }
 
     /// The last axis of `a`: how many rows there are, and how long they are.
-    fn inner_axis(&self, a: &EncryptedArray, operation: &'static str) -> Result<(usize, usize), Error> {
+    fn inner_axis<F: Form>(&self, a: &Array<F>, operation: &'static str) -> Result<(usize, usize), Error> {
         self.check(a, operation)?;
         match a.shape().last() {
             Some(&k) => Ok((a.size() / k, k)),
@@ -201,7 +205,7 @@ impl Server {
 }
 
 /// `w` once for each row.
-fn tiled(w: &[f64], rows: usize) -> Vec<f64> {
+fn tiled<T: Copy>(w: &[T], rows: usize) -> Vec<T> {
     std::iter::repeat_n(w, rows).flatten().copied().collect()
 }
 

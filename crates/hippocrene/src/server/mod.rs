@@ -2,39 +2,39 @@
 //!
 //! Scales and rescaling are automatic: every product is brought back to the scale that its precision takes, and operands of different moduli
 //! are brought to the smaller one. What shapes mean follows numpy.
+//!
+//! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs` have what they do to single ciphertexts.
 
 mod arithmetic;
 mod broadcast;
+mod integers;
 mod linear_map;
 mod matrix;
+mod numbers;
 mod polynomial;
 mod reduce;
 mod transfer;
 
-use std::{
-    borrow::{Borrow, Cow},
-    sync::Arc,
-};
+use std::{borrow::Borrow, sync::Arc};
 
-use hippocrene_ckks::{Ciphertext, Evaluator, Scale, Transfer};
+use hippocrene_bgv as bgv;
+use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
-use crate::{EncryptedArray, Error, EvaluationKeys, Session};
+use crate::{Array, Error, EvaluationKeys, Form, Session};
 
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
 pub struct Server {
     session: Session,
     evaluator: Evaluator,
+    integers: Option<bgv::Evaluator>,
     key: Fingerprint,
     /// The precision of results, where it does not come from the operands.
     precision: Option<f64>,
     /// The way from another key to this one, with the session of the arrays that it is for.
     transfer: Option<(Session, Transfer)>,
 }
-
-/// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
-const SURPLUS: f64 = 0.5;
 
 impl Server {
     /// A server with these keys.
@@ -56,9 +56,10 @@ impl Server {
     }
 
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
-        let prepared = keys.inner().prepare(session.context().rlwe())?;
-        let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::new(prepared));
-        Ok(Server { session, evaluator, key: keys.key(), precision: None, transfer: None })
+        let prepared = Arc::new(keys.inner().prepare(session.context().rlwe())?);
+        let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::clone(&prepared));
+        let integers = session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), prepared));
+        Ok(Server { session, evaluator, integers, key: keys.key(), precision: None, transfer: None })
     }
 
     /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.
@@ -86,7 +87,7 @@ impl Server {
         &self.session
     }
 
-    /// The evaluator of single ciphertexts.
+    /// The evaluator of single ciphertexts of numbers.
     pub fn evaluator(&self) -> &Evaluator {
         &self.evaluator
     }
@@ -96,70 +97,59 @@ impl Server {
         self.key
     }
 
-    fn check(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
+    /// The evaluator of single ciphertexts of integers, where the settings have a plaintext modulus.
+    pub fn integer_evaluator(&self) -> Option<&bgv::Evaluator> {
+        self.integers.as_ref()
+    }
+
+    fn check<F: Form>(&self, a: &Array<F>, operation: &'static str) -> Result<(), Error> {
         self.session.context().rlwe().check_digest(a.parameters(), operation)?;
-        if a.key() == self.key {
-            Ok(())
-        } else {
-            Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into())
+        if a.key() != self.key {
+            return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
         }
+        a.form().check(self, operation)
     }
 
     /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the layout stays.
-    fn map(
+    fn map<F: Form>(
         &self,
-        a: &EncryptedArray,
+        a: &Array<F>,
         operation: &'static str,
         clean: bool,
-        f: impl Fn(&Ciphertext) -> Result<Ciphertext, Error>,
-    ) -> Result<EncryptedArray, Error> {
+        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
+    ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
-        let out = a.expanded(&self.session).iter().map(|c| f(c)).collect::<Result<Vec<_>, _>>()?;
-        let precision = self.precision_of(&[a]);
-        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), a.is_complex(), clean, precision, out);
-        Ok(out.with_period(a.period()))
+        let form = self.form_of(&[a]);
+        let out = a.expanded(&self.session).iter().map(|c| f(&form, c)).collect::<Result<Vec<_>, _>>();
+        let out = out.map_err(|e| e.during(operation))?;
+        Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
     }
 
     /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by pair. They are broadcast to one shape, and
     /// stand where the first one's elements do that has this shape. `clean` says whether slots without an element are zero in the result, from
     /// whether they are in the operands.
-    fn zip(
+    fn zip<F: Form>(
         &self,
-        a: &EncryptedArray,
-        b: &EncryptedArray,
+        a: &Array<F>,
+        b: &Array<F>,
         operation: &'static str,
         clean: impl Fn(bool, bool) -> bool,
-        f: impl Fn(&Ciphertext, &Ciphertext) -> Result<Ciphertext, Error>,
-    ) -> Result<EncryptedArray, Error> {
+        f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
+    ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         self.check(b, operation)?;
         let (a, b) = self.broadcast(a, b, operation)?;
-        let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
-        let out = left.iter().zip(&right).map(|(x, y)| f(x, y)).collect::<Result<Vec<_>, _>>()?;
-        let (complex, clean) = (a.is_complex() || b.is_complex(), clean(a.is_clean(), b.is_clean()));
+        let (left, right, form) =
+            (a.expanded(&self.session), b.expanded(&self.session), self.form_of(&[&a, &b]));
+        let out = left.iter().zip(&right).map(|(x, y)| f(&form, x, y)).collect::<Result<Vec<_>, _>>();
+        let (out, clean) = (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
         let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
-        let precision = self.precision_of(&[&a, &b]);
-        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), complex, clean, precision, out);
-        Ok(out.with_period(period))
+        Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(period))
     }
 
-    /// The precision of what is computed from these arrays: the least of theirs, unless this server has one of its own.
-    fn precision_of(&self, arrays: &[&EncryptedArray]) -> f64 {
-        self.precision.unwrap_or_else(|| arrays.iter().map(|a| a.precision()).fold(f64::INFINITY, f64::min))
-    }
-
-    /// The scale that products of these arrays are rescaled to.
-    fn scale_of(&self, arrays: &[&EncryptedArray]) -> Result<Scale, Error> {
-        self.session.settings().scale_of(self.precision_of(arrays))
-    }
-
-    /// A factor of a product that is to have the scale `target`: its own scale is no larger. Bringing it down costs no capacity.
-    fn lowered<'a>(&self, x: &'a Ciphertext, target: Scale) -> Result<Cow<'a, Ciphertext>, Error> {
-        if x.scale().log2() <= target.log2() + SURPLUS
-            || self.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
-        {
-            return Ok(Cow::Borrowed(x));
-        }
-        Ok(Cow::Owned(self.evaluator.rescale(x, target)?))
+    /// The form of what this server computes from these arrays.
+    fn form_of<F: Form>(&self, arrays: &[&Array<F>]) -> F {
+        let first = arrays[0].form().clone();
+        arrays[1..].iter().fold(first, |form, a| form.join(a.form())).computed_by(self)
     }
 }

@@ -3,7 +3,7 @@
 use hippocrene_ckks::circuits::Polynomial;
 
 use super::Server;
-use crate::{EncryptedArray, Error};
+use crate::{EncryptedArray, Error, Form};
 
 impl Server {
     /// `p(a)`, element by element; [`Polynomial::depth`] multiplications deep.
@@ -13,9 +13,9 @@ impl Server {
     /// Chebyshev polynomial.
     pub fn polynomial(&self, a: &EncryptedArray, p: &Polynomial) -> Result<EncryptedArray, Error> {
         let clean = a.is_clean() && (a.layout().is_full() || p.evaluate(0.0) == 0.0);
-        let target = self.scale_of(&[a])?;
-        self.map(a, "evaluate a polynomial", clean, |x| {
-            Ok(self.evaluator.polynomial(&*self.lowered(x, target)?, p, target)?)
+        self.map(a, "evaluate a polynomial", clean, |form, x| {
+            let target = form.scale(self)?;
+            Ok(self.evaluator.polynomial(&*form.lowered(self, x)?, p, target)?)
         })
     }
 }

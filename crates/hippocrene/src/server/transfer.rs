@@ -49,8 +49,7 @@ impl Server {
         first.context().rlwe().check_digest(a.parameters(), OPERATION)?;
         self.session.settings().scale_of(a.precision())?;
         let out = a.expanded(first).iter().map(|c| transfer.transfer(c)).collect::<Result<Vec<_>, _>>()?;
-        let (layout, precision) = (a.layout().clone(), a.precision());
-        let out = EncryptedArray::from_ciphertexts(layout, a.is_complex(), a.is_clean(), precision, out);
+        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), *a.form(), a.is_clean(), out);
         Ok(out.with_period(a.period()))
     }
 }

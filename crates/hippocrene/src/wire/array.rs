@@ -1,9 +1,8 @@
-//! Files of encrypted arrays.
+//! Files of encrypted arrays: what both forms have in common.
 
 use std::path::Path;
 
-use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext};
-use hippocrene_ring::sample::{SIGMA, Seed};
+use hippocrene_ring::{Poly, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters};
 
 use super::{
@@ -14,17 +13,16 @@ use super::{
     keys::SEED_BYTES,
     poly::Widths,
 };
-use crate::{CiphertextBody, EncryptedArray, Error, Layout, Session, Settings, array::precision_bits};
+use crate::{Array, CiphertextBody, Error, Form, Layout, Session, Settings};
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 32;
 /// Bytes of an axis: length and stride.
 const AXIS_BYTES: usize = 16;
-/// Bytes of the head of a ciphertext.
-const HEAD_BYTES: usize = 58;
+/// Bytes of the start of a ciphertext's head: modulus, parts and noise.
+const START_BYTES: usize = 30;
 
-/// Flags of an array.
-const COMPLEX: u32 = 1;
+/// The flag of arrays whose slots without an element are zero.
 const CLEAN: u32 = 2;
 
 /// The number of parts that marks a ciphertext whose second part is a seed.
@@ -33,97 +31,139 @@ const SEEDED: u32 = 1;
 const MAX_AXES: u32 = 64;
 /// The largest stride.
 const MAX_STRIDE: u64 = 1 << 48;
-/// The largest absolute value of `floor(log2(scale))`.
-const MAX_SCALE_BITS: i32 = 1000;
-/// The numbers of slots that there are: half of the ring degree.
-const SLOTS: std::ops::RangeInclusive<usize> = 1 << 3..=1 << 16;
+/// The ring degrees that there are.
+const DEGREES: std::ops::RangeInclusive<usize> = 1 << 4..=1 << 17;
 /// The largest absolute value of the log2 of a standard deviation.
 const MAX_NOISE_BITS: f64 = 4096.0;
 
+/// What the files of arrays of one form have of their own.
+pub trait FileForm: Form {
+    /// The kind of the files.
+    const KIND: Kind;
+    /// The flags that there are, beside that of clean arrays.
+    const FLAGS: u32;
+    /// Of how many coefficients of a polynomial there is one slot.
+    const COEFFICIENTS: usize;
+    /// Bytes of [`FileForm::Own`].
+    const OWN_BYTES: usize;
+    /// What a ciphertext has beside an RLWE ciphertext.
+    type Own: Copy + std::fmt::Debug;
+
+    /// The error of a seeded ciphertext, which is that of any fresh one.
+    fn fresh_noise() -> Noise;
+
+    /// The form's own flags.
+    fn flags(&self) -> u32;
+
+    /// The form's field.
+    fn field(&self) -> [u8; 8];
+
+    /// The form of these flags and this field.
+    ///
+    /// # Errors
+    /// When the field is out of range.
+    fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError>;
+
+    /// Checks the form against the parameters that the digest names, and the moduli of its ciphertexts.
+    ///
+    /// # Errors
+    /// When it cannot be with these.
+    fn check_settings(&self, settings: &Settings, moduli: &[Modulus]) -> Result<(), FormatError>;
+
+    /// Checks that a session reads such arrays.
+    ///
+    /// # Errors
+    /// When it does not.
+    fn check_session(&self, session: &Session) -> Result<(), FormatError>;
+
+    /// What a ciphertext has of its own.
+    fn own(body: &CiphertextBody<Self>) -> Self::Own;
+
+    /// Appends that.
+    fn write_own(own: &Self::Own, out: &mut Vec<u8>);
+
+    /// Reads that.
+    ///
+    /// # Errors
+    /// When a field is out of range.
+    fn read_own(&self, cursor: &mut Cursor<'_>, seeded: bool) -> Result<Self::Own, FormatError>;
+
+    /// A ciphertext put together.
+    ///
+    /// # Errors
+    /// When it cannot be one.
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        own: Self::Own,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// A seeded ciphertext put together.
+    ///
+    /// # Errors
+    /// When it cannot be one.
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        own: Self::Own,
+    ) -> Result<Self::Seeded, Error>;
+}
+
 /// What a file says about an array before its residues.
 #[derive(Debug)]
-pub(super) struct ArrayHead {
+pub(super) struct ArrayHead<F: FileForm> {
     pub(super) layout: Layout,
-    pub(super) complex: bool,
+    pub(super) form: F,
     pub(super) clean: bool,
-    pub(super) precision: f64,
-    pub(super) ciphertexts: Vec<CiphertextHead>,
+    pub(super) ciphertexts: Vec<CiphertextHead<F>>,
     widths: Widths,
 }
 
 /// What a file says about a ciphertext before its residues.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct CiphertextHead {
+pub(super) struct CiphertextHead<F: FileForm> {
     pub(super) modulus: Modulus,
-    pub(super) scale: Scale,
     /// `SEEDED`, or how many parts there are.
     parts: u32,
-    pub(super) bound: f64,
     noise: Noise,
+    pub(super) own: F::Own,
 }
 
-impl CiphertextHead {
-    fn of(body: &CiphertextBody) -> Self {
+impl<F: FileForm> CiphertextHead<F> {
+    fn of(body: &CiphertextBody<F>) -> Self {
         // Estimates that have left all sense are brought back to the limit, so that what is written can be read.
-        let clamp_bound = |bound: f64| bound.min(f64::MAX);
-        let clamp_noise = |noise: Noise| match noise.log2_std() {
+        let clamped = |noise: Noise| match noise.log2_std() {
             bits if bits.is_nan() => Noise::from_log2_std(MAX_NOISE_BITS),
             bits => Noise::from_log2_std(bits.clamp(-MAX_NOISE_BITS, MAX_NOISE_BITS)),
         };
-        match body {
-            CiphertextBody::Full(c) => CiphertextHead {
-                modulus: c.modulus(),
-                scale: c.scale(),
-                parts: c.inner().parts().len() as u32,
-                bound: clamp_bound(c.bound()),
-                noise: clamp_noise(c.inner().noise()),
-            },
-            CiphertextBody::Seeded(c) => CiphertextHead {
-                modulus: c.inner().modulus(),
-                scale: c.scale(),
-                parts: SEEDED,
-                bound: clamp_bound(c.bound()),
-                noise: Noise::from_log2_std(0.0),
-            },
-        }
+        let (parts, noise) = match body {
+            CiphertextBody::Full(c) => (F::inner(c).parts().len() as u32, clamped(F::inner(c).noise())),
+            CiphertextBody::Seeded(_) => (SEEDED, Noise::from_log2_std(0.0)),
+        };
+        CiphertextHead { modulus: body.modulus(), parts, noise, own: F::own(body) }
     }
 
     pub(super) fn is_seeded(&self) -> bool {
         self.parts == SEEDED
     }
 
-    /// The estimate of the error, which for a seeded ciphertext is that of any fresh one: `sigma` and the rounding of the encoder.
-    fn noise(&self) -> Noise {
-        if self.is_seeded() {
-            Noise::from_std(SIGMA).plus(Noise::from_std((1.0f64 / 12.0).sqrt()))
-        } else {
-            self.noise
-        }
-    }
-
-    /// As [`EncryptedArray::precision_bits`].
-    pub(super) fn precision_bits(&self, degree: usize) -> f64 {
-        precision_bits(self.scale, self.noise(), degree)
-    }
-
-    /// As [`Ciphertext::capacity_bits`].
-    pub(super) fn capacity_bits(&self, parameters: &Parameters) -> f64 {
-        parameters.log2(self.modulus) - self.scale.log2() - self.bound.max(1.0).log2() - 1.0
+    /// The estimate of the error, which for a seeded ciphertext is that of any fresh one.
+    pub(super) fn noise(&self) -> Noise {
+        if self.is_seeded() { F::fresh_noise() } else { self.noise }
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let (mantissa, exponent) = self.scale.to_parts();
         let (words, odd, two) = self.modulus.to_parts();
         out.extend(words.to_le_bytes());
         out.extend([odd, two]);
-        out.extend(mantissa.to_le_bytes());
-        out.extend(exponent.to_le_bytes());
         out.extend(self.parts.to_le_bytes());
-        out.extend(self.bound.to_le_bytes());
         out.extend(self.noise.log2_std().to_le_bytes());
+        F::write_own(&self.own, out);
     }
 
-    fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
+    fn read(cursor: &mut Cursor<'_>, form: &F) -> Result<Self, FormatError> {
         let words = cursor.u128()?;
         let [odd, two] = cursor.array()?;
         let modulus = Modulus::from_parts(words, odd, two).ok_or_else(|| {
@@ -135,15 +175,9 @@ impl CiphertextHead {
             let need = "a product of units and sprout divisors";
             return Err(FormatError::field("the modulus of a ciphertext", 1, need));
         }
-        let mantissa = cursor.u128()?;
-        let scale = checked_scale(mantissa, cursor.i32()?)?;
         let parts = cursor.u32()?;
         if !(SEEDED..=3).contains(&parts) {
             return Err(FormatError::field("the parts of a ciphertext", parts, "2, 3, or 1 and a seed"));
-        }
-        let bound = cursor.f64()?;
-        if !(bound.is_finite() && bound.is_sign_positive()) {
-            return Err(FormatError::field("the bound of a ciphertext", bound, "finite and not negative"));
         }
         let noise = cursor.f64()?;
         if parts == SEEDED && noise.to_bits() != 0 {
@@ -153,7 +187,8 @@ impl CiphertextHead {
             let need = format!("-{MAX_NOISE_BITS} to {MAX_NOISE_BITS} bits");
             return Err(FormatError::field("the noise of a ciphertext", noise, need));
         }
-        Ok(CiphertextHead { modulus, scale, parts, bound, noise: Noise::from_log2_std(noise) })
+        let own = form.read_own(cursor, parts == SEEDED)?;
+        Ok(CiphertextHead { modulus, parts, noise: Noise::from_log2_std(noise), own })
     }
 
     /// Bytes of the residues (and the seed).
@@ -165,67 +200,69 @@ impl CiphertextHead {
     fn read_body(
         &self,
         cursor: &mut Cursor<'_>,
-        widths: &Widths,
+        head: &ArrayHead<F>,
         session: &Session,
         key: Fingerprint,
-    ) -> Result<CiphertextBody, Error> {
+    ) -> Result<CiphertextBody<F>, Error> {
         const WHAT: &str = "ciphertext";
-        let context = session.context().rlwe();
-        let CiphertextHead { modulus, scale, bound, .. } = *self;
-        let slots = session.slots();
+        let (context, modulus) = (session.context().rlwe(), self.modulus);
         if self.is_seeded() {
             cursor.enter(WHAT);
             let seed = Seed::from_bytes(cursor.array()?);
-            let c0 = widths.read_poly(cursor, context, modulus, WHAT)?;
+            let c0 = head.widths.read_poly(cursor, context, modulus, WHAT)?;
             let inner = rlwe::SeededCiphertext::from_parts(context, seed, c0, modulus, key)?;
-            let seeded = SeededCiphertext::from_parts(session.context(), inner, scale, slots, bound)?;
-            return Ok(CiphertextBody::Seeded(seeded));
+            return Ok(CiphertextBody::Seeded(head.form.seeded(session, inner, self.own)?));
         }
         let parts = (0..self.parts)
-            .map(|_| widths.read_poly(cursor, context, modulus, WHAT))
+            .map(|_| head.widths.read_poly(cursor, context, modulus, WHAT))
             .collect::<Result<Vec<_>, _>>()?;
         let inner = rlwe::Ciphertext::from_parts(context, parts, modulus, self.noise, key)?;
-        let full = Ciphertext::from_parts(session.context(), inner, scale, slots, bound)?;
-        Ok(CiphertextBody::Full(full))
+        Ok(CiphertextBody::Full(head.form.full(session, inner, self.own)?))
     }
 }
 
-impl ArrayHead {
-    fn of(array: &EncryptedArray) -> Self {
-        let polys = array.bodies().iter().flat_map(|body| match body {
-            CiphertextBody::Full(c) => {
-                c.inner().parts().iter().map(|part| (c.modulus(), part)).collect::<Vec<_>>()
-            }
-            CiphertextBody::Seeded(c) => vec![(c.inner().modulus(), c.inner().c0())],
-        });
+/// The polynomials of a ciphertext that are written.
+fn polys<F: Form>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
+    match body {
+        CiphertextBody::Full(c) => F::inner(c).parts().iter().map(|part| (body.modulus(), part)).collect(),
+        CiphertextBody::Seeded(c) => vec![(body.modulus(), F::inner_seeded(c).c0())],
+    }
+}
+
+impl<F: FileForm> ArrayHead<F> {
+    fn of(array: &Array<F>) -> Self {
         ArrayHead {
             layout: array.layout().clone(),
-            complex: array.is_complex(),
+            form: array.form().clone(),
             clean: array.is_clean(),
-            precision: array.precision(),
             ciphertexts: array.bodies().iter().map(CiphertextHead::of).collect(),
-            widths: Widths::of_polys(polys),
+            widths: Widths::of_polys(array.bodies().iter().flat_map(polys)),
         }
+    }
+
+    /// The ring degree.
+    pub(super) fn degree(&self) -> usize {
+        F::COEFFICIENTS * self.layout.slots()
     }
 
     fn bytes(&self) -> usize {
         let axes = AXIS_BYTES * self.layout.shape().len();
-        FIXED_BYTES + axes + HEAD_BYTES * self.ciphertexts.len() + self.widths.as_bytes().len()
+        let heads = (START_BYTES + F::OWN_BYTES) * self.ciphertexts.len();
+        FIXED_BYTES + axes + heads + self.widths.as_bytes().len()
     }
 
     fn body_bytes(&self) -> u64 {
-        let degree = 2 * self.layout.slots();
-        let bytes = self.ciphertexts.iter().map(|c| c.body_bytes(&self.widths, degree));
+        let bytes = self.ciphertexts.iter().map(|c| c.body_bytes(&self.widths, self.degree()));
         bytes.fold(0, u64::saturating_add)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let flags = if self.complex { COMPLEX } else { 0 } | if self.clean { CLEAN } else { 0 };
+        let flags = self.form.flags() | if self.clean { CLEAN } else { 0 };
         out.extend(flags.to_le_bytes());
         out.extend((self.layout.shape().len() as u32).to_le_bytes());
         out.extend((self.layout.slots() as u64).to_le_bytes());
         out.extend((self.ciphertexts.len() as u64).to_le_bytes());
-        out.extend(self.precision.to_le_bytes());
+        out.extend(self.form.field());
         for (length, stride) in self.layout.shape().iter().zip(self.layout.strides()) {
             out.extend((*length as u64).to_le_bytes());
             out.extend((*stride as u64).to_le_bytes());
@@ -240,22 +277,22 @@ impl ArrayHead {
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
         cursor.enter("array");
         let flags = cursor.u32()?;
-        if flags > COMPLEX | CLEAN {
-            return Err(FormatError::field("the flags of an array", flags, "0 to 3"));
+        if flags & !(F::FLAGS | CLEAN) != 0 {
+            let need = if F::FLAGS == 0 { "0 or 2" } else { "0 to 3" };
+            return Err(FormatError::field("the flags of an array", flags, need));
         }
         let axes = cursor.u32()?;
         if axes > MAX_AXES {
             return Err(FormatError::field("the number of axes", axes, format!("at most {MAX_AXES}")));
         }
         let slots = size("the number of slots", cursor.u64()?)?;
-        if !(slots.is_power_of_two() && SLOTS.contains(&slots)) {
-            return Err(FormatError::field("the number of slots", slots, "a power of two from 8 to 65536"));
+        let (least, most) = (DEGREES.start() / F::COEFFICIENTS, DEGREES.end() / F::COEFFICIENTS);
+        if !(slots.is_power_of_two() && (least..=most).contains(&slots)) {
+            let need = format!("a power of two from {least} to {most}");
+            return Err(FormatError::field("the number of slots", slots, need));
         }
         let count = cursor.u64()?;
-        let precision = cursor.f64()?;
-        if !precision.is_finite() {
-            return Err(FormatError::field("the precision of an array", precision, "a finite number"));
-        }
+        let form = F::of_field(flags & F::FLAGS, cursor.array()?)?;
         let (mut shape, mut strides) = (Vec::new(), Vec::new());
         for _ in 0..axes {
             shape.push(size("the length of an axis", cursor.u64()?)?);
@@ -272,17 +309,17 @@ impl ArrayHead {
             return Err(FormatError::field("the number of ciphertexts", count, need));
         }
         cursor.enter("heads of ciphertexts");
-        let need = count.saturating_mul(HEAD_BYTES as u64);
+        let need = count.saturating_mul((START_BYTES + F::OWN_BYTES) as u64);
         if cursor.left() < need {
             let (what, have) = ("heads of ciphertexts", cursor.left());
             return Err(FormatError::Truncated { what, have, need });
         }
-        let ciphertexts = (0..count).map(|_| CiphertextHead::read(cursor)).collect::<Result<Vec<_>, _>>()?;
+        let ciphertexts =
+            (0..count).map(|_| CiphertextHead::read(cursor, &form)).collect::<Result<Vec<_>, _>>()?;
         let factors = ciphertexts.iter().fold(Modulus::ONE, |all, c| all.lcm(c.modulus));
         cursor.enter("widths of residues");
         let widths = Widths::read(cursor, factors)?;
-        let (complex, clean) = (flags & COMPLEX != 0, flags & CLEAN != 0);
-        Ok(ArrayHead { layout, complex, clean, precision, ciphertexts, widths })
+        Ok(ArrayHead { layout, form, clean: flags & CLEAN != 0, ciphertexts, widths })
     }
 
     /// Checks that what is left is as long as the ciphertexts are.
@@ -291,13 +328,10 @@ impl ArrayHead {
         cursor.expect_left(self.body_bytes())
     }
 
-    /// Checks the head against the settings.
+    /// Checks the head against settings of the parameters that the digest names.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), FormatError> {
-        let parameters = settings.parameters();
-        settings.scale_of(self.precision).map_err(|error| {
-            FormatError::field("the precision of an array", self.precision, format!("possible ({error})"))
-        })?;
-        let slots = parameters.degree() / 2;
+        let parameters: &Parameters = settings.parameters();
+        let slots = parameters.degree() / F::COEFFICIENTS;
         if self.layout.slots() != slots {
             return Err(FormatError::field("the number of slots", self.layout.slots(), slots.to_string()));
         }
@@ -310,75 +344,60 @@ impl ArrayHead {
                 return Err(FormatError::field("the modulus of a ciphertext", have, need));
             }
         }
+        let moduli: Vec<Modulus> = self.ciphertexts.iter().map(|c| c.modulus).collect();
+        self.form.check_settings(settings, &moduli)?;
         self.widths.check(parameters)
     }
-}
-
-/// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
-fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
-    let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
-        FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
-    })?;
-    // floor(log2(scale)) is the exponent plus 127.
-    if exponent.checked_add(127).is_none_or(|bits| bits.abs() > MAX_SCALE_BITS) {
-        let (least, most) = (-MAX_SCALE_BITS - 127, MAX_SCALE_BITS - 127);
-        return Err(FormatError::field("the exponent of a scale", exponent, format!("{least} to {most}")));
-    }
-    Ok(scale)
 }
 
 fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
     usize::try_from(value).map_err(|_| FormatError::field(field, value, format!("at most {}", usize::MAX)))
 }
 
-impl EncryptedArray {
+impl<F: FileForm> Array<F> {
     /// The array as bytes, in the format of `docs/wire-format.md`.
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = ArrayHead::of(self);
         let payload = head.bytes() + head.body_bytes() as usize;
-        let mut out = header::begin(Kind::Array, self.parameters(), Some(self.key()), payload);
+        let mut out = header::begin(F::KIND, self.parameters(), Some(self.key()), payload);
         head.write(&mut out);
         for body in self.bodies() {
-            match body {
-                CiphertextBody::Full(c) => {
-                    for part in c.inner().parts() {
-                        head.widths.write_poly(&mut out, part, c.modulus());
-                    }
-                }
-                CiphertextBody::Seeded(c) => {
-                    out.extend(c.inner().seed().as_bytes());
-                    head.widths.write_poly(&mut out, c.inner().c0(), c.inner().modulus());
-                }
+            if let CiphertextBody::Seeded(c) = body {
+                out.extend(F::inner_seeded(c).seed().as_bytes());
+            }
+            for (modulus, poly) in polys(body) {
+                head.widths.write_poly(&mut out, poly, modulus);
             }
         }
         header::finish(&mut out);
         out
     }
 
-    /// The array from bytes that [`EncryptedArray::to_bytes`] made.
+    /// The array from bytes that `to_bytes` made.
     ///
     /// # Errors
-    /// [`Error::Format`] when the bytes are not an encrypted array, or were made with other parameters than those of `session`.
+    /// [`Error::Format`] when the bytes are not an encrypted array of this form, or were made with other parameters than those of `session`.
     pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
-        let (header, payload) = Header::open_as(bytes, Kind::Array)?;
+        let (header, payload) = Header::open_as(bytes, F::KIND)?;
         let parameters = session.settings().parameters();
         if header.parameters != parameters.digest() {
             let (have, need) = (header.parameters, parameters.digest());
             return Err(FormatError::Parameters { have, need }.into());
         }
         let mut cursor = Cursor::new(payload, "array");
-        let head = ArrayHead::read(&mut cursor)?;
+        let head = ArrayHead::<F>::read(&mut cursor)?;
+        head.form.check_session(session)?;
         head.check(session.settings())?;
         head.check_length(&mut cursor)?;
         let bodies = head
             .ciphertexts
             .iter()
-            .map(|c| c.read_body(&mut cursor, &head.widths, session, header.key))
+            .map(|c| c.read_body(&mut cursor, &head, session, header.key))
             .collect::<Result<Vec<_>, _>>()?;
         let count = bodies.len();
-        EncryptedArray::from_parts(head.layout, head.complex, head.clean, head.precision, bodies).ok_or_else(
-            || FormatError::field("the number of ciphertexts", count, "that of the layout").into(),
-        )
+        Array::from_parts(head.layout, head.form, head.clean, bodies).ok_or_else(|| {
+            FormatError::field("the number of ciphertexts", count, "that of the layout").into()
+        })
     }
 
     /// Writes the array to a file, all or nothing.
@@ -386,14 +405,14 @@ impl EncryptedArray {
     /// # Errors
     /// [`Error::Io`] when it cannot be written.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-        file::save(path.as_ref(), &self.to_bytes(), Kind::Array)
+        file::save(path.as_ref(), &self.to_bytes(), F::KIND)
     }
 
     /// An array from a file.
     ///
     /// # Errors
-    /// As [`EncryptedArray::from_bytes`], and [`Error::Io`] when the file cannot be read.
+    /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
     pub fn load(path: impl AsRef<Path>, session: &Session) -> Result<Self, Error> {
-        Self::from_bytes(&file::load(path.as_ref(), Kind::Array)?, session)
+        Self::from_bytes(&file::load(path.as_ref(), F::KIND)?, session)
     }
 }

@@ -4,7 +4,7 @@ use super::FormatError;
 
 /// Bytes that have not been read yet, and what they are part of.
 #[derive(Debug)]
-pub(super) struct Cursor<'a> {
+pub struct Cursor<'a> {
     rest: &'a [u8],
     what: &'static str,
 }

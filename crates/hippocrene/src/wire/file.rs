@@ -92,21 +92,23 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
 
 /// Reads a file of the kind expected, as [`read`] does.
 pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error> {
-    read(path, Some(kind))
+    read(path, &[kind])
 }
 
-/// The bytes of a file that this library wrote: the header first, and the rest only when it is of the kind expected (if one is) and as
+/// The bytes of a file that this library wrote: the header first, and the rest only when it is of one of the kinds expected (if there are any) and as
 /// long as the header says.
 ///
 /// # Errors
 /// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read.
-pub fn read(path: &Path, kind: Option<Kind>) -> Result<Zeroizing<Vec<u8>>, Error> {
+pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
     let fail = |source| Error::Io { path: path.display().to_string(), source };
     let file = File::open(path).map_err(fail)?;
     let mut start = Vec::with_capacity(HEADER_BYTES);
     (&file).take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
     let header = Header::read(&start)?;
-    kind.map_or(Ok(()), |kind| header.expect(kind))?;
+    if let Some(first) = kinds.first().filter(|_| !kinds.contains(&header.kind)) {
+        header.expect(*first)?;
+    }
     let metadata = file.metadata().map_err(fail)?;
     let mut bytes = Zeroizing::new(Vec::new());
     if metadata.is_file() {

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{FormatError, cursor::Cursor};
 
 /// The version of the format that this library writes and reads.
-pub const VERSION: u16 = 2;
+pub const VERSION: u16 = 3;
 
 /// The first bytes of every file. Like those of PNG they show when a transfer took the file for text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";
@@ -35,20 +35,23 @@ pub enum Kind {
     PublicKey = 3,
     /// The keys of a server.
     EvaluationKeys = 4,
-    /// An encrypted array.
+    /// An encrypted array of numbers.
     Array = 5,
     /// The key that leads to a second one.
     TransferKey = 6,
+    /// An encrypted array of integers.
+    IntegerArray = 7,
 }
 
 impl Kind {
-    const ALL: [Kind; 6] = [
+    const ALL: [Kind; 7] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
         Kind::EvaluationKeys,
         Kind::Array,
         Kind::TransferKey,
+        Kind::IntegerArray,
     ];
 
     /// Whether files of this kind must be kept secret.
@@ -68,8 +71,9 @@ impl std::fmt::Display for Kind {
             Kind::SecretKey => "a secret key",
             Kind::PublicKey => "a public key",
             Kind::EvaluationKeys => "evaluation keys",
-            Kind::Array => "an encrypted array",
+            Kind::Array => "an encrypted array of numbers",
             Kind::TransferKey => "a transfer key",
+            Kind::IntegerArray => "an encrypted array of integers",
         })
     }
 }

@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use super::{
     FormatError, Kind,
-    array::ArrayHead,
+    array::{ArrayHead, FileForm},
     cursor::Cursor,
     header::Header,
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
     settings::{Security, read_settings},
 };
-use crate::{Error, PRESETS, Settings};
+use crate::{Error, Integers, Numbers, PRESETS, Residues, Settings};
 
 /// What a file is: what it says itself, and what a preset of the same digest tells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -69,6 +69,17 @@ pub struct SettingsInspection {
     pub precision: f64,
     /// log2 of the scale that it takes.
     pub scale_bits: f64,
+    /// How integers are computed with, if they are.
+    pub integers: Option<IntegersInspection>,
+}
+
+/// How integers are computed with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct IntegersInspection {
+    /// The scheme of products: `bgv` or `bfv`.
+    pub scheme: &'static str,
+    /// The plaintext modulus.
+    pub plain_modulus: u64,
 }
 
 /// Which evaluation keys there are.
@@ -91,8 +102,6 @@ pub struct ArrayInspection {
     pub shape: Vec<usize>,
     /// Slots of one ciphertext.
     pub slots: usize,
-    /// Whether the elements are complex.
-    pub complex: bool,
     /// Whether the slots that hold no element are zero.
     pub clean: bool,
     /// How many ciphertexts there are.
@@ -103,16 +112,37 @@ pub struct ArrayInspection {
     pub limbs: usize,
     /// log2 of the smallest modulus, in bits; known when the parameters are.
     pub modulus_bits: Option<f64>,
-    /// log2 of the largest scale, in bits.
-    pub scale_bits: f64,
-    /// The least capacity of a ciphertext, in bits; known when the parameters are.
-    pub capacity_bits: Option<f64>,
-    /// The precision that results are to have, in bits after the binary point.
-    pub precision: f64,
-    /// The least precision of a ciphertext, as estimated, in bits after the binary point.
-    pub precision_bits: f64,
-    /// A bound on the absolute values of the elements.
-    pub bound: f64,
+    /// What the elements are like.
+    #[serde(flatten)]
+    pub elements: ElementsInspection,
+}
+
+/// What the elements of an encrypted array are like.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum ElementsInspection {
+    /// Real or complex numbers.
+    Numbers {
+        /// Whether they are complex.
+        complex: bool,
+        /// log2 of the largest scale, in bits.
+        scale_bits: f64,
+        /// The least capacity of a ciphertext, in bits; known when the parameters are.
+        capacity_bits: Option<f64>,
+        /// The precision that results are to have, in bits after the binary point.
+        precision: f64,
+        /// The least precision of a ciphertext, as estimated, in bits after the binary point.
+        precision_bits: f64,
+        /// A bound on their absolute values.
+        bound: f64,
+    },
+    /// Integers.
+    Integers {
+        /// The plaintext modulus.
+        plain_modulus: u64,
+        /// The least noise budget of a ciphertext, as estimated, in bits; known when the parameters are.
+        budget_bits: Option<f64>,
+    },
 }
 
 /// Says what a file is. Header, checksum, settings and the sizes of all parts are checked; residues are not, since that takes the
@@ -124,7 +154,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let (header, payload) = Header::open(bytes)?;
     let mut cursor = Cursor::new(payload, "settings");
     let own = match header.kind {
-        Kind::Array => None,
+        Kind::Array | Kind::IntegerArray => None,
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
     let (mut keys, mut transfer, mut head) = (None, None, None);
@@ -139,7 +169,8 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         }
         (Kind::PublicKey, Some(settings)) => cursor.expect_left(public_key_bytes(settings.parameters()))?,
         (Kind::SecretKey, _) => cursor.expect_left(SEED_BYTES as u64)?,
-        (Kind::Array, _) => head = Some(ArrayHead::read(&mut cursor)?),
+        (Kind::Array, _) => head = Some(Head::Numbers(ArrayHead::read(&mut cursor)?)),
+        (Kind::IntegerArray, _) => head = Some(Head::Integers(ArrayHead::read(&mut cursor)?)),
         _ => {
             header.expect_no_key()?;
             cursor.expect_left(0)?;
@@ -147,15 +178,14 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     }
     let degree = match (&own, &head) {
         (Some(settings), _) => settings.parameters().degree(),
-        (None, Some(head)) => 2 * head.layout.slots(),
+        (None, Some(head)) => head.degree(),
         (None, None) => return Err(FormatError::UnknownKind { have: header.kind as u8 }.into()),
     };
     let preset = preset_of(&header, degree)?;
-    if let Some(head) = &head {
-        if let Some((_, settings)) = &preset {
-            head.check(settings)?;
-        }
-        head.check_length(&mut cursor)?;
+    match &head {
+        Some(Head::Numbers(head)) => check_array(head, preset.as_ref(), &mut cursor)?,
+        Some(Head::Integers(head)) => check_array(head, preset.as_ref(), &mut cursor)?,
+        None => {}
     }
     let name = preset.as_ref().map(|(name, _)| *name);
     let settings = own.or(preset.map(|(_, settings)| settings));
@@ -171,9 +201,60 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         ring_degree: degree,
         keys,
         transfer,
-        array: head.map(|head| describe_array(&head, parameters)),
+        array: head.map(|head| head.describe(parameters)),
         settings: settings.as_ref().map(describe_settings),
     })
+}
+
+/// What an array's file says before its residues.
+enum Head {
+    Numbers(ArrayHead<Numbers>),
+    Integers(ArrayHead<Residues>),
+}
+
+impl Head {
+    fn degree(&self) -> usize {
+        match self {
+            Head::Numbers(head) => head.degree(),
+            Head::Integers(head) => head.degree(),
+        }
+    }
+
+    fn describe(&self, parameters: Option<&Parameters>) -> ArrayInspection {
+        let least = |bits: &mut dyn Iterator<Item = f64>| bits.fold(f64::INFINITY, f64::min);
+        match self {
+            Head::Numbers(head) => {
+                let all = &head.ciphertexts;
+                let elements = ElementsInspection::Numbers {
+                    complex: head.form.complex,
+                    scale_bits: all.iter().map(|c| c.own.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
+                    capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
+                    precision: head.form.precision,
+                    precision_bits: least(&mut all.iter().map(|c| c.precision_bits(head.degree()))),
+                    bound: all.iter().map(|c| c.own.bound).fold(0.0, f64::max),
+                };
+                describe_array(head, parameters, elements)
+            }
+            Head::Integers(head) => {
+                let (all, plain_modulus) = (&head.ciphertexts, head.form.plain_modulus);
+                let budget = |p| least(&mut all.iter().map(|c| c.budget_bits(p, plain_modulus)));
+                let budget_bits = parameters.map(budget);
+                describe_array(head, parameters, ElementsInspection::Integers { plain_modulus, budget_bits })
+            }
+        }
+    }
+}
+
+/// Checks the head of an array against the preset that it belongs to, if it does to one, and its length.
+fn check_array<F: FileForm>(
+    head: &ArrayHead<F>,
+    preset: Option<&(&'static str, Settings)>,
+    cursor: &mut Cursor<'_>,
+) -> Result<(), FormatError> {
+    if let Some((_, settings)) = preset {
+        head.check(settings)?;
+    }
+    head.check_length(cursor)
 }
 
 /// The preset of this digest, with its settings.
@@ -198,6 +279,10 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
         gadget_rank: parameters.literal().gadget_rank,
         precision: settings.precision(),
         scale_bits: settings.scale().log2(),
+        integers: settings.integers().map(|Integers { scheme, plain_modulus }| IntegersInspection {
+            scheme: scheme.name(),
+            plain_modulus,
+        }),
     }
 }
 
@@ -226,23 +311,21 @@ fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
     }
 }
 
-fn describe_array(head: &ArrayHead, parameters: Option<&Parameters>) -> ArrayInspection {
+fn describe_array<F: FileForm>(
+    head: &ArrayHead<F>,
+    parameters: Option<&Parameters>,
+    elements: ElementsInspection,
+) -> ArrayInspection {
     let all = &head.ciphertexts;
-    let degree = 2 * head.layout.slots();
-    let least = |bits: &mut dyn Iterator<Item = f64>| bits.fold(f64::INFINITY, f64::min);
+    let bits = |p: &Parameters| all.iter().map(|c| p.log2(c.modulus)).fold(f64::INFINITY, f64::min);
     ArrayInspection {
         shape: head.layout.shape().to_vec(),
         slots: head.layout.slots(),
-        complex: head.complex,
         clean: head.clean,
         ciphertexts: all.len(),
         seeded: all.iter().filter(|c| c.is_seeded()).count(),
         limbs: all.iter().map(|c| c.modulus.limb_count()).min().unwrap_or(0),
-        modulus_bits: parameters.map(|p| least(&mut all.iter().map(|c| p.log2(c.modulus)))),
-        scale_bits: all.iter().map(|c| c.scale.log2()).fold(f64::NEG_INFINITY, f64::max),
-        capacity_bits: parameters.map(|p| least(&mut all.iter().map(|c| c.capacity_bits(p)))),
-        precision: head.precision,
-        precision_bits: least(&mut all.iter().map(|c| c.precision_bits(degree))),
-        bound: all.iter().map(|c| c.bound).fold(0.0, f64::max),
+        modulus_bits: parameters.map(bits),
+        elements,
     }
 }

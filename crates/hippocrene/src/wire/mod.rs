@@ -6,7 +6,7 @@
 //!
 //! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
 //! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
-//! [`TransferKey`](crate::TransferKey) and [`EncryptedArray`](crate::EncryptedArray). [`inspect()`] tells what any file is.
+//! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray) and [`IntegerArray`](crate::IntegerArray). [`inspect()`] tells what any file is.
 
 mod array;
 mod cursor;
@@ -14,16 +14,20 @@ mod error;
 mod file;
 mod header;
 mod inspect;
+mod integers;
 mod key_file;
 mod keys;
+mod numbers;
 mod packing;
 mod poly;
 mod settings;
 
+pub use array::FileForm;
 pub use error::FormatError;
 pub(crate) use file::write_whole;
 pub use file::{check_replaceable, read, save};
 pub use header::{Kind, VERSION};
 pub use inspect::{
-    ArrayInspection, Inspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
+    ArrayInspection, ElementsInspection, Inspection, IntegersInspection, KeysInspection, SettingsInspection,
+    TransferInspection, inspect,
 };

@@ -12,10 +12,10 @@ use super::{
     file,
     header::{self, Header},
 };
-use crate::{Error, Settings};
+use crate::{Error, Integers, Scheme, Settings};
 
 /// Bytes of the fields before the primes.
-const FIXED_BYTES: usize = 40;
+const FIXED_BYTES: usize = 52;
 
 /// What is done with parameter sets of no known security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +46,9 @@ pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
         out.extend(field.to_le_bytes());
     }
     out.extend(settings.precision().to_le_bytes());
+    let (scheme, t) = settings.integers().map_or((0, 0), |i| (scheme_number(i.scheme), i.plain_modulus));
+    out.extend(scheme.to_le_bytes());
+    out.extend(t.to_le_bytes());
     for prime in units.iter().chain(specials).chain(&sprout.primes) {
         out.extend(prime.to_le_bytes());
     }
@@ -65,6 +68,7 @@ pub(super) fn read_settings(
     let (two, odd) = (cursor.u32()?, cursor.u32()? as usize);
     let fresh_two = cursor.u32()?;
     let precision = cursor.f64()?;
+    let integers = integers_of(cursor.u32()?, cursor.u64()?)?;
     let count = units.saturating_add(specials);
     if count > MAX_FACTORS {
         return Err(
@@ -103,7 +107,31 @@ pub(super) fn read_settings(
     let fresh_two = u8::try_from(fresh_two).unwrap_or(u8::MAX);
     let settings =
         Settings::new(parameters, precision).and_then(|settings| settings.with_fresh_two(fresh_two));
+    let settings = match integers {
+        Some(integers) => settings.and_then(|settings| settings.with_integers(integers)),
+        None => settings,
+    };
     Ok(settings.map_err(|e| FormatError::Settings { what: e.to_string() })?)
+}
+
+/// The number of a scheme for integers.
+fn scheme_number(scheme: Scheme) -> u32 {
+    match scheme {
+        Scheme::Bgv => 1,
+        Scheme::Bfv => 2,
+    }
+}
+
+/// How integers are computed with, from its two fields; both are 0 where they are not.
+fn integers_of(scheme: u32, plain_modulus: u64) -> Result<Option<Integers>, FormatError> {
+    let scheme = match scheme {
+        0 if plain_modulus == 0 => return Ok(None),
+        0 => return Err(FormatError::field("the plaintext modulus without a scheme", plain_modulus, "0")),
+        1 => Scheme::Bgv,
+        2 => Scheme::Bfv,
+        _ => return Err(FormatError::field("the scheme of integers", scheme, "0 for none, 1 or 2")),
+    };
+    Ok(Some(Integers { scheme, plain_modulus }))
 }
 
 impl Settings {

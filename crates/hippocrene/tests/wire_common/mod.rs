@@ -2,12 +2,13 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{
-    ClientKey, EncryptedArray, EvaluationKeys, KeyRequest, PublicKey, Server, Settings, TransferKey,
+    ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Integers, KeyRequest, PublicKey, Scheme, Server,
+    Settings, TransferKey,
 };
 use hippocrene_ring::{primes, sample::Seed};
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
-/// A base prime of 48 bits, two primes of 40, one special of 48. Insecure.
+/// A base prime of 48 bits, two primes of 40, one special of 48, integers modulo 65537. Insecure.
 pub fn settings(log_degree: u32) -> Settings {
     let degree = 1 << log_degree;
     let large = primes::ntt_primes(48, degree, 2, &[]).unwrap();
@@ -22,7 +23,9 @@ pub fn settings(log_degree: u32) -> Settings {
         gadget_rank: 3,
         secret: SecretDistribution::Ternary,
     };
-    Settings::at_scale(Parameters::new_insecure(literal).unwrap(), 40).unwrap()
+    let integers = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };
+    let settings = Settings::at_scale(Parameters::new_insecure(literal).unwrap(), 40).unwrap();
+    settings.with_integers(integers).unwrap()
 }
 
 /// Always the same key of [`settings`].
@@ -42,6 +45,10 @@ pub struct Things {
     pub fresh: EncryptedArray,
     /// One ciphertext, whole, with a smaller modulus.
     pub product: EncryptedArray,
+    /// Two ciphertexts, seeded.
+    pub integers: IntegerArray,
+    /// One ciphertext, whole, with a smaller modulus and a factor.
+    pub squares: IntegerArray,
 }
 
 pub fn things(log_degree: u32) -> Things {
@@ -57,11 +64,15 @@ pub fn things(log_degree: u32) -> Things {
     let server = Server::new(keys.clone()).unwrap();
     let x = public.encrypt(&[0.5, -1.5, 2.0, 3.0, 0.25, 1.0], &[2, 3]).unwrap();
     let product = server.mul(&x, &x).unwrap();
-    Things { client, public, keys, second, transfer, fresh, product }
+    let values: Vec<i64> = (0..2 * slots as i64 + 3).map(|i| i * i * i - 70_000).collect();
+    let integers = client.encrypt_integers(&values, &[values.len()]).unwrap();
+    let x = public.encrypt_integers(&[5, -1, 2, 300, 40_000, 1 << 40], &[2, 3]).unwrap();
+    let squares = server.mul(&x, &x).unwrap();
+    Things { client, public, keys, second, transfer, fresh, product, integers, squares }
 }
 
 impl Things {
-    /// A file of every kind, and two of arrays.
+    /// A file of every kind, and two of arrays of either form.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         vec![
             ("settings", self.client.session().settings().to_bytes()),
@@ -71,6 +82,8 @@ impl Things {
             ("transfer", self.transfer.to_bytes()),
             ("fresh", self.fresh.to_bytes()),
             ("product", self.product.to_bytes()),
+            ("integers", self.integers.to_bytes()),
+            ("squares", self.squares.to_bytes()),
         ]
     }
 }

@@ -1,0 +1,219 @@
+//! The two forms of encrypted arrays, and what each computes on single ciphertexts.
+
+use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
+
+use hippocrene_rlwe as rlwe;
+
+use crate::{Error, Layout, Server, Session};
+
+/// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), real or complex (CKKS), or [`Residues`](crate::Residues), integers modulo a plaintext modulus
+/// (BGV and BFV). What arrays have in common is written once, for both; this is where they differ. There are no other forms.
+///
+/// A value of the form goes with every array: it is what holds for all elements alike. Operations are methods of the form that their result has.
+pub trait Form: Clone + Debug {
+    /// A whole ciphertext.
+    type Ciphertext: Clone + Debug;
+    /// A fresh ciphertext, half of it a seed.
+    type Seeded: Clone + Debug;
+    /// A plain number.
+    type Number: Copy + Default + PartialEq;
+    /// Plain numbers, one for each element.
+    type Plain<'v>: Copy;
+    /// A linear map from slots to slots, ready to be applied.
+    type Map;
+    /// The number 1.
+    const ONE: Self::Number;
+
+    /// The RLWE ciphertext.
+    fn inner(ciphertext: &Self::Ciphertext) -> &rlwe::Ciphertext;
+
+    /// The RLWE ciphertext of a seeded one.
+    fn inner_seeded(ciphertext: &Self::Seeded) -> &rlwe::SeededCiphertext;
+
+    /// The whole ciphertext of a seeded one.
+    fn expand(session: &Session, ciphertext: &Self::Seeded) -> Self::Ciphertext;
+
+    /// Slots of one ciphertext.
+    fn slots(session: &Session) -> usize;
+
+    /// Checks that a server can compute on arrays of this form.
+    ///
+    /// # Errors
+    /// When it has not what that takes.
+    fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error>;
+
+    /// The form of what is computed from arrays of this form and of `other`.
+    fn join(&self, other: &Self) -> Self;
+
+    /// The form of what is computed from arrays of this form by this server.
+    fn computed_by(self, server: &Server) -> Self;
+
+    /// The form of what is computed from an array of this form and plain numbers.
+    fn with_plain(self, plain: Self::Plain<'_>) -> Self;
+
+    /// Plain numbers from a slice of them.
+    fn plain(numbers: &[Self::Number]) -> Self::Plain<'_>;
+
+    /// How many plain numbers there are.
+    fn count(plain: Self::Plain<'_>) -> usize;
+
+    /// `x + y`.
+    ///
+    /// # Errors
+    /// When the ciphertexts do not fit, or the result is too large or has too much noise. So it is for all that follow.
+    fn add(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// `x - y`.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn sub(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// `x + y` where no slot of both is other than 0.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn overlay(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// `-x`.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn negate(&self, server: &Server, x: &Self::Ciphertext) -> Result<Self::Ciphertext, Error>;
+
+    /// `x y`; a square where both are one and the same.
+    ///
+    /// # Errors
+    /// As [`Form::add`], and when the relinearisation key is missing.
+    fn mul(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        y: &Self::Ciphertext,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// `x + c` in every slot.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn add_number(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        c: Self::Number,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// `c x`.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn mul_number(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        c: Self::Number,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// The ciphertexts of an array, with plain numbers added where their layout puts them.
+    ///
+    /// # Errors
+    /// As [`Form::add`], and when a number cannot be encoded.
+    fn add_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Self::Ciphertext>],
+        plain: Self::Plain<'_>,
+    ) -> Result<Vec<Self::Ciphertext>, Error>;
+
+    /// The ciphertexts of an array, multiplied by plain numbers where their layout puts them, and by 0 elsewhere.
+    ///
+    /// # Errors
+    /// As [`Form::add_plain`].
+    fn mul_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Self::Ciphertext>],
+        plain: Self::Plain<'_>,
+    ) -> Result<Vec<Self::Ciphertext>, Error>;
+
+    /// Whether a rotation of all slots by `left` is one of ciphertexts.
+    fn rotates(slots: usize, left: usize) -> bool;
+
+    /// All slots rotated by `left`, negative: to the right. Where [`Form::rotates`] does not hold, the rows of half of the slots rotate each by itself.
+    ///
+    /// # Errors
+    /// As [`Form::add`], and when a rotation key is missing.
+    fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Result<Self::Ciphertext, Error>;
+
+    /// To slots that stand at a multiple of `stride count` (both powers of two): the sum of the `count` slots from there on whose distance is `stride`. The other slots
+    /// hold such sums too, of slots that come again at the end of a ciphertext (or a row of slots).
+    ///
+    /// # Errors
+    /// As [`Form::rotate`].
+    fn inner_sum(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        stride: usize,
+        count: usize,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// The number of the automorphism that brings slot `from` to slot `to`.
+    fn diagonal(slots: usize, to: usize, from: usize) -> usize;
+
+    /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by number `to` of the diagonal that leads from there.
+    ///
+    /// # Errors
+    /// When a number cannot be encoded.
+    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<Self::Number>>) -> Result<Self::Map, Error>;
+
+    /// A ciphertext that linear maps are applied to, brought to where that costs least.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn lowered<'a>(
+        &self,
+        server: &Server,
+        x: &'a Self::Ciphertext,
+    ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
+
+    /// A linear map applied.
+    ///
+    /// # Errors
+    /// As [`Form::rotate`].
+    fn apply(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        map: &Self::Map,
+    ) -> Result<Self::Ciphertext, Error>;
+
+    /// Whether elements of these forms can be of one array.
+    fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
+}
+
+/// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
+#[derive(Debug, Clone)]
+pub enum CiphertextBody<F: Form> {
+    /// Both parts.
+    Full(F::Ciphertext),
+    /// One part and a seed: half of the size.
+    Seeded(F::Seeded),
+}

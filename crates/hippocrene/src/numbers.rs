@@ -1,0 +1,99 @@
+//! Arrays of real and complex numbers.
+
+use hippocrene_ckks::{Ciphertext, Scale};
+use hippocrene_rlwe::Noise;
+
+use crate::{Array, CiphertextBody, Error, Session};
+
+/// The form of arrays of real or complex numbers (CKKS).
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Numbers {
+    /// Whether the elements are complex; else the imaginary parts are only noise.
+    pub complex: bool,
+    /// The precision that what is computed from them is to have, in bits after the binary point. It must be possible with their parameters
+    /// ([`Settings::scale_of`](crate::Settings::scale_of)).
+    pub precision: f64,
+}
+
+/// An encrypted array of real or complex numbers.
+pub type EncryptedArray = Array<Numbers>;
+
+impl EncryptedArray {
+    /// Whether the elements are complex; else the imaginary parts are only noise.
+    pub fn is_complex(&self) -> bool {
+        self.form().complex
+    }
+
+    /// A bound on the absolute values of the elements.
+    pub fn bound(&self) -> f64 {
+        let bound = |body: &CiphertextBody<Numbers>| match body {
+            CiphertextBody::Full(c) => c.bound(),
+            CiphertextBody::Seeded(c) => c.bound(),
+        };
+        self.bodies().iter().map(bound).fold(0.0, f64::max)
+    }
+
+    /// Declares that no element is larger than `bound` in absolute value.
+    ///
+    /// The bound that operations follow is that of the worst case, which a sum of many products is far from; who knows better says so,
+    /// where a Chebyshev series refuses an array whose bound exceeds its interval. For a fresh array it replaces the bound that
+    /// encryption took from the values, and so hides how large they are. Where the declaration is wrong, results may be.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `bound` is negative or not finite.
+    pub fn with_bound(mut self, bound: f64) -> Result<Self, Error> {
+        if !(bound.is_finite() && bound >= 0.0) {
+            return Err(Error::argument("declare a bound", format!("{bound} is not a finite number from 0")));
+        }
+        self.set_bound(bound);
+        Ok(self)
+    }
+
+    pub(crate) fn set_bound(&mut self, bound: f64) {
+        for body in self.bodies_mut() {
+            match body {
+                CiphertextBody::Full(c) => c.set_bound(bound),
+                CiphertextBody::Seeded(c) => c.set_bound(bound),
+            }
+        }
+    }
+
+    /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.
+    ///
+    /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold.
+    pub fn precision_bits(&self, session: &Session) -> f64 {
+        let degree = 2 * self.layout().slots();
+        let bits = |c: &Ciphertext| precision_bits(c.scale(), c.inner().noise(), degree);
+        self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings.
+    pub fn capacity_bits(&self, session: &Session) -> f64 {
+        let context = session.context();
+        self.expanded(session).iter().map(|c| c.capacity_bits(context)).fold(f64::INFINITY, f64::min)
+    }
+
+    /// The precision that what is computed from it is to have, in bits after the binary point: what was asked for, where
+    /// [`EncryptedArray::precision_bits`] estimates what there is. Operations on arrays of different precision take the smaller.
+    pub fn precision(&self) -> f64 {
+        self.form().precision
+    }
+
+    /// Asks for another precision of what is computed from this array. Less precision takes less capacity in every product; more than the array
+    /// has makes nothing more precise.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when these parameters do not allow it.
+    pub fn with_precision(mut self, precision: f64, session: &Session) -> Result<Self, Error> {
+        session.settings().scale_of(precision)?;
+        self.form_mut().precision = precision;
+        Ok(self)
+    }
+}
+
+/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: an error in the coefficients of standard deviation `e` is
+/// one of `e sqrt(N/2)/scale` in each slot, and none is smaller than that of rounding to integers, `1/sqrt(12)`.
+pub(crate) fn precision_bits(scale: Scale, noise: Noise, degree: usize) -> f64 {
+    let rounding = 12f64.powf(-0.5).log2();
+    scale.log2() - noise.log2_std().max(rounding) - 0.5 * (degree as f64 / 2.0).log2()
+}

@@ -1,0 +1,203 @@
+//! What is done to ciphertexts of integers (BGV and BFV).
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Plaintext, SeededCiphertext};
+use hippocrene_rlwe as rlwe;
+
+use super::Server;
+use crate::{CiphertextBody, Error, Form, Layout, Residues, Session};
+
+impl Form for Residues {
+    type Ciphertext = Ciphertext;
+    type Seeded = SeededCiphertext;
+    type Number = i64;
+    type Plain<'v> = &'v [i64];
+    type Map = BTreeMap<usize, Plaintext>;
+    const ONE: i64 = 1;
+
+    fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
+        ciphertext.inner()
+    }
+
+    fn inner_seeded(ciphertext: &SeededCiphertext) -> &rlwe::SeededCiphertext {
+        ciphertext.inner()
+    }
+
+    fn expand(session: &Session, ciphertext: &SeededCiphertext) -> Ciphertext {
+        ciphertext.expand_in(session.context().rlwe())
+    }
+
+    fn slots(session: &Session) -> usize {
+        2 * session.slots()
+    }
+
+    fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool {
+        ciphertext.plain_modulus() == self.plain_modulus
+    }
+
+    fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error> {
+        let (context, _) = server.session.need_integers(operation)?;
+        let (left, right) = (context.plain_modulus(), self.plain_modulus);
+        if left == right {
+            return Ok(());
+        }
+        Err(BgvError::PlainModulusMismatch { operation, left, right }.into())
+    }
+
+    fn join(&self, _: &Self) -> Self {
+        *self
+    }
+
+    fn computed_by(self, _: &Server) -> Self {
+        self
+    }
+
+    fn with_plain(self, _: &[i64]) -> Self {
+        self
+    }
+
+    fn plain(numbers: &[i64]) -> &[i64] {
+        numbers
+    }
+
+    fn count(plain: &[i64]) -> usize {
+        plain.len()
+    }
+
+    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.add(x, y)?)
+    }
+
+    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.sub(x, y)?)
+    }
+
+    fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        self.add(server, x, y)
+    }
+
+    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.negate(x)?)
+    }
+
+    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.mul_bgv(x, y)?)
+    }
+
+    fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.add_integer(x, c)?)
+    }
+
+    fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.mul_integer(x, c)?)
+    }
+
+    fn add_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
+        with_plain(server, layout, ciphertexts, plain, Evaluator::add_plain)
+    }
+
+    fn mul_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: &[i64],
+    ) -> Result<Vec<Ciphertext>, Error> {
+        with_plain(server, layout, ciphertexts, plain, Evaluator::mul_plain)
+    }
+
+    /// The two rows exchanged, or nothing done.
+    fn rotates(slots: usize, left: usize) -> bool {
+        left.is_multiple_of(slots / 2)
+    }
+
+    fn rotate(&self, server: &Server, x: &Ciphertext, left: i64) -> Result<Ciphertext, Error> {
+        let slots = Self::slots(&server.session);
+        match left.rem_euclid(slots as i64) as usize {
+            0 => Ok(x.clone()),
+            left if left == slots / 2 => Ok(evaluator(server)?.exchange_rows(x)?),
+            _ => Ok(evaluator(server)?.rotate_rows(x, left)?),
+        }
+    }
+
+    fn inner_sum(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        stride: usize,
+        count: usize,
+    ) -> Result<Ciphertext, Error> {
+        let mut sum = x.clone();
+        for k in 0..count.ilog2() {
+            let turned = self.rotate(server, &sum, (stride << k) as i64)?;
+            sum = self.add(server, &sum, &turned)?;
+        }
+        Ok(sum)
+    }
+
+    /// The rotation of the rows to the left, and beyond half of the slots one after which they are exchanged.
+    fn diagonal(slots: usize, to: usize, from: usize) -> usize {
+        let row = slots / 2;
+        let exchanged = (to / row != from / row) as usize;
+        exchanged * row + (from + slots - to) % row
+    }
+
+    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<i64>>) -> Result<Self::Map, Error> {
+        let encoder = evaluator(server)?.context().encoder();
+        diagonals.into_iter().map(|(rotation, slots)| Ok((rotation, encoder.encode(&slots)?))).collect()
+    }
+
+    /// Brought to the modulus at which its noise is that of rounding.
+    fn lowered<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
+        Ok(Cow::Owned(evaluator(server)?.reduce(x)?))
+    }
+
+    fn apply(&self, server: &Server, x: &Ciphertext, map: &Self::Map) -> Result<Ciphertext, Error> {
+        let (evaluator, row) = (evaluator(server)?, Self::slots(&server.session) / 2);
+        let mut exchanged = None;
+        let mut sum: Option<Ciphertext> = None;
+        for (rotation, diagonal) in map {
+            let source = match (rotation / row, &mut exchanged) {
+                (0, _) => x,
+                (_, Some(exchanged)) => exchanged,
+                (_, none) => none.insert(evaluator.exchange_rows(x)?),
+            };
+            let turned = evaluator.rotate_rows(source, (rotation % row) as i64)?;
+            let term = evaluator.mul_plain(&turned, diagonal)?;
+            sum = Some(match sum {
+                None => term,
+                Some(sum) => evaluator.add(&sum, &term)?,
+            });
+        }
+        sum.ok_or_else(|| Error::argument("linear map", "it has no diagonal"))
+    }
+}
+
+/// The evaluator of integers.
+fn evaluator(server: &Server) -> Result<&Evaluator, Error> {
+    server.integers.as_ref().ok_or_else(|| {
+        Error::argument("compute on integers", "the settings of these keys have no plaintext modulus")
+    })
+}
+
+/// Applies `f` to every ciphertext with its slots' worth of plain integers.
+fn with_plain(
+    server: &Server,
+    layout: &Layout,
+    ciphertexts: &[Cow<'_, Ciphertext>],
+    plain: &[i64],
+    f: impl Fn(&Evaluator, &Ciphertext, &Plaintext) -> Result<Ciphertext, BgvError>,
+) -> Result<Vec<Ciphertext>, Error> {
+    let evaluator = evaluator(server)?;
+    let encoder = evaluator.context().encoder();
+    let slots = layout.scatter(plain);
+    let each = ciphertexts.iter().zip(&slots).map(|(x, slots)| Ok(f(evaluator, x, &encoder.encode(slots)?)?));
+    each.collect()
+}

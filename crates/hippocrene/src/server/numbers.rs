@@ -1,0 +1,261 @@
+//! What is done to ciphertexts of real and complex numbers (CKKS).
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use hippocrene_ckks::{Ciphertext, Plaintext, Scale, SeededCiphertext, Values, circuits::LinearTransform};
+use hippocrene_rlwe as rlwe;
+
+use super::Server;
+use crate::{CiphertextBody, Error, Form, Layout, Numbers, Session};
+
+/// Integers up to this, `2^53`, are multiplied with exactly.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Numbers with so many places after the binary point, or fewer, are multiplied with exactly, at the price of one bit of capacity for each.
+/// With more places the scale would be so much larger that bringing sums with other arrays to one scale costs more than is saved.
+const MOST_BINARY_PLACES: i32 = 12;
+
+/// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
+const SURPLUS: f64 = 0.5;
+
+impl Form for Numbers {
+    type Ciphertext = Ciphertext;
+    type Seeded = SeededCiphertext;
+    type Number = f64;
+    type Plain<'v> = Values<'v>;
+    type Map = LinearTransform;
+    const ONE: f64 = 1.0;
+
+    fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
+        ciphertext.inner()
+    }
+
+    fn inner_seeded(ciphertext: &SeededCiphertext) -> &rlwe::SeededCiphertext {
+        ciphertext.inner()
+    }
+
+    fn expand(session: &Session, ciphertext: &SeededCiphertext) -> Ciphertext {
+        ciphertext.expand(session.context())
+    }
+
+    fn slots(session: &Session) -> usize {
+        session.slots()
+    }
+
+    fn fits(&self, _: &CiphertextBody<Self>) -> bool {
+        true
+    }
+
+    fn check(&self, _: &Server, _: &'static str) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn join(&self, other: &Self) -> Self {
+        Numbers { complex: self.complex || other.complex, precision: self.precision.min(other.precision) }
+    }
+
+    /// The precision is the least of the operands, unless the server has one of its own.
+    fn computed_by(self, server: &Server) -> Self {
+        Numbers { precision: server.precision.unwrap_or(self.precision), ..self }
+    }
+
+    fn with_plain(self, plain: Values<'_>) -> Self {
+        Numbers { complex: self.complex || plain.is_complex(), ..self }
+    }
+
+    fn plain(numbers: &[f64]) -> Values<'_> {
+        Values::Real(numbers)
+    }
+
+    fn count(plain: Values<'_>) -> usize {
+        plain.len()
+    }
+
+    fn add(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        if std::ptr::eq(x, y) {
+            // The errors are one and the same, not independent: twice the ciphertext says so.
+            return self.mul_number(server, x, 2.0);
+        }
+        let (mut x, y) = server.evaluator.align(x, y)?;
+        server.evaluator.add_assign(&mut x, &y)?;
+        Ok(x)
+    }
+
+    fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let (mut x, y) = server.evaluator.align(x, y)?;
+        server.evaluator.sub_assign(&mut x, &y)?;
+        Ok(x)
+    }
+
+    fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let mut out = x.clone();
+        server.evaluator.add_assign(&mut out, y)?;
+        // No slot holds more than one of them.
+        out.set_bound(x.bound());
+        Ok(out)
+    }
+
+    fn negate(&self, server: &Server, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.negate(x)?)
+    }
+
+    fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
+        let target = self.scale(server)?;
+        if std::ptr::eq(x, y) {
+            return Ok(server.evaluator.square_rescale(&*self.lowered(server, x)?, target)?);
+        }
+        let (x, y) = in_one_modulus(server, self.lowered(server, x)?, self.lowered(server, y)?)?;
+        Ok(server.evaluator.mul_rescale(&x, &y, target)?)
+    }
+
+    fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.add_number(x, c)?)
+    }
+
+    fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
+        let evaluator = &server.evaluator;
+        if let Some(scale) = exact_scale(c) {
+            return Ok(evaluator.mul_number(x, c, scale)?);
+        }
+        let x = self.lowered(server, x)?;
+        Ok(evaluator.rescale(&evaluator.mul_number(&x, c, x.scale())?, self.scale(server)?)?)
+    }
+
+    fn add_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: Values<'_>,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        with_plain(ciphertexts, layout, plain, |x, slots| {
+            Ok(server.evaluator.add_plain(x, &encode(server, slots, x)?)?)
+        })
+    }
+
+    fn mul_plain(
+        &self,
+        server: &Server,
+        layout: &Layout,
+        ciphertexts: &[Cow<'_, Ciphertext>],
+        plain: Values<'_>,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        let target = self.scale(server)?;
+        with_plain(ciphertexts, layout, plain, |x, slots| {
+            let x = self.lowered(server, x)?;
+            let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x)?)?;
+            Ok(server.evaluator.rescale(&product, target)?)
+        })
+    }
+
+    fn rotates(_: usize, _: usize) -> bool {
+        true
+    }
+
+    fn rotate(&self, server: &Server, x: &Ciphertext, left: i64) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.rotate(x, left)?)
+    }
+
+    fn inner_sum(
+        &self,
+        server: &Server,
+        x: &Ciphertext,
+        stride: usize,
+        count: usize,
+    ) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.inner_sum(x, stride, count)?)
+    }
+
+    /// The rotation to the left that does it.
+    fn diagonal(slots: usize, to: usize, from: usize) -> usize {
+        (from + slots - to) % slots
+    }
+
+    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<f64>>) -> Result<LinearTransform, Error> {
+        Ok(LinearTransform::from_real(server.session.slots(), diagonals)?)
+    }
+
+    /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs no capacity.
+    fn lowered<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
+        let target = self.scale(server)?;
+        if x.scale().log2() <= target.log2() + SURPLUS
+            || server.evaluator.rescaled_modulus(x.modulus(), x.scale(), target) == x.modulus()
+        {
+            return Ok(Cow::Borrowed(x));
+        }
+        Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
+    }
+
+    fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.linear_transform(x, map, self.scale(server)?)?)
+    }
+}
+
+impl Numbers {
+    /// The scale that products are rescaled to.
+    pub(super) fn scale(&self, server: &Server) -> Result<Scale, Error> {
+        server.session.settings().scale_of(self.precision)
+    }
+}
+
+/// Applies `f` to every ciphertext with its slots' worth of `p`.
+fn with_plain(
+    ciphertexts: &[Cow<'_, Ciphertext>],
+    layout: &Layout,
+    p: Values<'_>,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
+) -> Result<Vec<Ciphertext>, Error> {
+    match p {
+        Values::Real(v) => each(ciphertexts, &layout.scatter(v), Values::Real, f),
+        Values::Complex(v) => each(ciphertexts, &layout.scatter(v), Values::Complex, f),
+        Values::Big(v) => each(ciphertexts, &layout.scatter(v), Values::Big, f),
+        Values::BigComplex(v) => each(ciphertexts, &layout.scatter(v), Values::BigComplex, f),
+    }
+}
+
+/// `f` of every ciphertext and its slots' worth of numbers.
+fn each<'v, T>(
+    ciphertexts: &[Cow<'_, Ciphertext>],
+    slots: &'v [Vec<T>],
+    wrap: impl Fn(&'v [T]) -> Values<'v>,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
+) -> Result<Vec<Ciphertext>, Error> {
+    ciphertexts.iter().zip(slots).map(|(x, s)| f(x, wrap(s))).collect()
+}
+
+/// Numbers in the slots, at the scale and the modulus of `x`.
+fn encode(server: &Server, slots: Values<'_>, x: &Ciphertext) -> Result<Plaintext, Error> {
+    Ok(server.session.context().encode(slots, server.session.slots(), x.scale(), x.modulus())?)
+}
+
+/// Two factors in one modulus. Factors of one scale keep that in common, so that their product can be added to others of its depth as it is;
+/// of factors of different precision only the moduli have to agree.
+fn in_one_modulus<'a>(
+    server: &Server,
+    x: Cow<'a, Ciphertext>,
+    y: Cow<'a, Ciphertext>,
+) -> Result<(Cow<'a, Ciphertext>, Cow<'a, Ciphertext>), Error> {
+    let parameters = server.session.settings().parameters();
+    if x.modulus() == y.modulus() {
+        return Ok((x, y));
+    }
+    if (x.scale().log2() - y.scale().log2()).abs() <= SURPLUS {
+        let (x, y) = server.evaluator.align(&x, &y)?;
+        return Ok((Cow::Owned(x), Cow::Owned(y)));
+    }
+    if parameters.log2(x.modulus()) >= parameters.log2(y.modulus()) {
+        let x = server.evaluator.bring_to(&x, y.modulus())?;
+        return Ok((Cow::Owned(x), y));
+    }
+    let y = server.evaluator.bring_to(&y, x.modulus())?;
+    Ok((x, Cow::Owned(y)))
+}
+
+/// The least scale `2^k`, `k <= 12`, at which `c` is an integer that an `f64` holds exactly.
+fn exact_scale(c: f64) -> Option<Scale> {
+    let exact = |k: &i32| {
+        let scaled = c * f64::from(*k).exp2();
+        scaled.fract() == 0.0 && scaled.abs() <= LARGEST_EXACT
+    };
+    (0..=MOST_BINARY_PLACES).find(exact).map(Scale::power_of_two)
+}

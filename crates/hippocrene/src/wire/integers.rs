@@ -1,0 +1,112 @@
+//! What files of arrays of integers have of their own.
+
+use hippocrene_bgv::{self as bgv, Ciphertext, SeededCiphertext};
+use hippocrene_ring::arith::inv_mod;
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption};
+
+use super::{
+    FormatError, Kind,
+    array::{CiphertextHead, FileForm},
+    cursor::Cursor,
+};
+use crate::{CiphertextBody, Error, Residues, Session, Settings};
+
+const PLAIN_MODULUS: &str = "the plaintext modulus of an array";
+const FACTOR: &str = "the factor of a ciphertext";
+
+impl CiphertextHead<Residues> {
+    /// As [`bgv::Ciphertext::budget_bits`].
+    pub(super) fn budget_bits(&self, parameters: &Parameters, t: u64) -> f64 {
+        bgv::budget_bits(parameters.log2(self.modulus), t, self.noise())
+    }
+}
+
+impl FileForm for Residues {
+    const KIND: Kind = Kind::IntegerArray;
+    const FLAGS: u32 = 0;
+    const COEFFICIENTS: usize = 1;
+    const OWN_BYTES: usize = 8;
+    /// The factor.
+    type Own = u64;
+
+    fn fresh_noise() -> Noise {
+        secret_key_encryption(SIGMA)
+    }
+
+    fn flags(&self) -> u32 {
+        0
+    }
+
+    fn field(&self) -> [u8; 8] {
+        self.plain_modulus.to_le_bytes()
+    }
+
+    fn of_field(_: u32, field: [u8; 8]) -> Result<Self, FormatError> {
+        let t = u64::from_le_bytes(field);
+        if !(2..1 << 61).contains(&t) {
+            return Err(FormatError::field(PLAIN_MODULUS, t, "2 to 2^61 - 1"));
+        }
+        Ok(Residues { plain_modulus: t })
+    }
+
+    fn check_settings(&self, settings: &Settings, moduli: &[Modulus]) -> Result<(), FormatError> {
+        let parameters = settings.parameters();
+        let shared = moduli
+            .iter()
+            .flat_map(|modulus| parameters.limb_moduli(*modulus))
+            .find(|q| inv_mod(q % self.plain_modulus, self.plain_modulus).is_none());
+        match shared {
+            Some(q) => {
+                let need = format!("coprime to the factor {q} of a ciphertext's modulus");
+                Err(FormatError::field(PLAIN_MODULUS, self.plain_modulus, need))
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn check_session(&self, session: &Session) -> Result<(), FormatError> {
+        let need = match session.settings().integers() {
+            Some(integers) if integers.plain_modulus == self.plain_modulus => return Ok(()),
+            Some(integers) => format!("{}, that of the keys", integers.plain_modulus),
+            None => "that of the keys, which are for numbers and have none".to_owned(),
+        };
+        Err(FormatError::field(PLAIN_MODULUS, self.plain_modulus, need))
+    }
+
+    fn own(body: &CiphertextBody<Self>) -> u64 {
+        match body {
+            CiphertextBody::Full(c) => c.factor(),
+            CiphertextBody::Seeded(_) => 1,
+        }
+    }
+
+    fn write_own(factor: &u64, out: &mut Vec<u8>) {
+        out.extend(factor.to_le_bytes());
+    }
+
+    fn read_own(&self, cursor: &mut Cursor<'_>, seeded: bool) -> Result<u64, FormatError> {
+        let (factor, t) = (cursor.u64()?, self.plain_modulus);
+        if seeded && factor != 1 {
+            return Err(FormatError::field("the factor of a seeded ciphertext", factor, "1"));
+        }
+        if factor >= t || inv_mod(factor, t).is_none() {
+            return Err(FormatError::field(FACTOR, factor, format!("a unit modulo {t} below it")));
+        }
+        Ok(factor)
+    }
+
+    fn full(&self, session: &Session, inner: rlwe::Ciphertext, factor: u64) -> Result<Ciphertext, Error> {
+        let (context, _) = session.need_integers("read integers")?;
+        Ok(Ciphertext::from_parts(context, inner, self.plain_modulus, factor)?)
+    }
+
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        _: u64,
+    ) -> Result<SeededCiphertext, Error> {
+        let (context, _) = session.need_integers("read integers")?;
+        Ok(SeededCiphertext::from_parts(context, inner, self.plain_modulus)?)
+    }
+}

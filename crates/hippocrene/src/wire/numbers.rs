@@ -1,0 +1,132 @@
+//! What files of arrays of numbers have of their own.
+
+use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption};
+
+use super::{
+    FormatError, Kind,
+    array::{CiphertextHead, FileForm},
+    cursor::Cursor,
+};
+use crate::{CiphertextBody, Error, Numbers, Session, Settings, numbers::precision_bits};
+
+/// The flag of arrays of complex numbers.
+const COMPLEX: u32 = 1;
+/// The largest absolute value of `floor(log2(scale))`.
+const MAX_SCALE_BITS: i32 = 1000;
+
+/// What a ciphertext of numbers has beside an RLWE ciphertext.
+#[derive(Debug, Clone, Copy)]
+pub struct ScaleAndBound {
+    pub(super) scale: Scale,
+    pub(super) bound: f64,
+}
+
+impl CiphertextHead<Numbers> {
+    /// As [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits).
+    pub(super) fn precision_bits(&self, degree: usize) -> f64 {
+        precision_bits(self.own.scale, self.noise(), degree)
+    }
+
+    /// As [`Ciphertext::capacity_bits`].
+    pub(super) fn capacity_bits(&self, parameters: &Parameters) -> f64 {
+        let ScaleAndBound { scale, bound } = self.own;
+        parameters.log2(self.modulus) - scale.log2() - bound.max(1.0).log2() - 1.0
+    }
+}
+
+impl FileForm for Numbers {
+    const KIND: Kind = Kind::Array;
+    const FLAGS: u32 = COMPLEX;
+    const COEFFICIENTS: usize = 2;
+    const OWN_BYTES: usize = 28;
+    type Own = ScaleAndBound;
+
+    /// `sigma` and the rounding of the encoder.
+    fn fresh_noise() -> Noise {
+        secret_key_encryption(SIGMA).plus(Noise::from_std((1.0f64 / 12.0).sqrt()))
+    }
+
+    fn flags(&self) -> u32 {
+        if self.complex { COMPLEX } else { 0 }
+    }
+
+    fn field(&self) -> [u8; 8] {
+        self.precision.to_le_bytes()
+    }
+
+    fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError> {
+        let precision = f64::from_le_bytes(field);
+        if !precision.is_finite() {
+            return Err(FormatError::field("the precision of an array", precision, "a finite number"));
+        }
+        Ok(Numbers { complex: flags == COMPLEX, precision })
+    }
+
+    fn check_settings(&self, settings: &Settings, _: &[Modulus]) -> Result<(), FormatError> {
+        settings.scale_of(self.precision).map(drop).map_err(|error| {
+            FormatError::field("the precision of an array", self.precision, format!("possible ({error})"))
+        })
+    }
+
+    fn check_session(&self, _: &Session) -> Result<(), FormatError> {
+        Ok(())
+    }
+
+    fn own(body: &CiphertextBody<Self>) -> ScaleAndBound {
+        let (scale, bound) = match body {
+            CiphertextBody::Full(c) => (c.scale(), c.bound()),
+            CiphertextBody::Seeded(c) => (c.scale(), c.bound()),
+        };
+        // A bound that has left all sense is brought back to the limit, so that what is written can be read.
+        ScaleAndBound { scale, bound: bound.min(f64::MAX) }
+    }
+
+    fn write_own(own: &ScaleAndBound, out: &mut Vec<u8>) {
+        let (mantissa, exponent) = own.scale.to_parts();
+        out.extend(mantissa.to_le_bytes());
+        out.extend(exponent.to_le_bytes());
+        out.extend(own.bound.to_le_bytes());
+    }
+
+    fn read_own(&self, cursor: &mut Cursor<'_>, _: bool) -> Result<ScaleAndBound, FormatError> {
+        let mantissa = cursor.u128()?;
+        let scale = checked_scale(mantissa, cursor.i32()?)?;
+        let bound = cursor.f64()?;
+        if !(bound.is_finite() && bound.is_sign_positive()) {
+            return Err(FormatError::field("the bound of a ciphertext", bound, "finite and not negative"));
+        }
+        Ok(ScaleAndBound { scale, bound })
+    }
+
+    fn full(
+        &self,
+        session: &Session,
+        inner: rlwe::Ciphertext,
+        own: ScaleAndBound,
+    ) -> Result<Ciphertext, Error> {
+        Ok(Ciphertext::from_parts(session.context(), inner, own.scale, session.slots(), own.bound)?)
+    }
+
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        own: ScaleAndBound,
+    ) -> Result<SeededCiphertext, Error> {
+        Ok(SeededCiphertext::from_parts(session.context(), inner, own.scale, session.slots(), own.bound)?)
+    }
+}
+
+/// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
+fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
+    let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
+        FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
+    })?;
+    // floor(log2(scale)) is the exponent plus 127.
+    if exponent.checked_add(127).is_none_or(|bits| bits.abs() > MAX_SCALE_BITS) {
+        let (least, most) = (-MAX_SCALE_BITS - 127, MAX_SCALE_BITS - 127);
+        return Err(FormatError::field("the exponent of a scale", exponent, format!("{least} to {most}")));
+    }
+    Ok(scale)
+}

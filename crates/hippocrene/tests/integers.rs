@@ -1,0 +1,270 @@
+//! What a server computes on arrays of integers, against the same in plain arithmetic modulo `t`.
+
+mod common;
+
+use common::insecure_settings;
+use hippocrene::{ClientKey, Error, IntegerArray, Integers, KeyRequest, Preset, Scheme, Server, Settings};
+use proptest::prelude::*;
+
+fn settings(log_degree: u32, depth: usize, scheme: Scheme, plain_modulus: u64) -> Settings {
+    insecure_settings(log_degree, depth).with_integers(Integers { scheme, plain_modulus }).unwrap()
+}
+
+/// A client and its server for integers modulo `t`, with `2^log_degree` slots. Insecure.
+fn insecure(log_degree: u32, depth: usize, scheme: Scheme, t: u64) -> (ClientKey, Server) {
+    let client = ClientKey::generate_with(settings(log_degree, depth, scheme, t), 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    (client, server)
+}
+
+/// `count` integers, negative ones too.
+fn integers(count: usize, seed: i64) -> Vec<i64> {
+    (0..count as i64).map(|i| (i * 7919 + seed * 104_729) * (i + 3) % 200_003 - 100_000).collect()
+}
+
+fn residues(values: impl IntoIterator<Item = i128>, t: u64) -> Vec<i64> {
+    values.into_iter().map(|v| v.rem_euclid(t.into()) as i64).collect()
+}
+
+#[test]
+fn element_by_element() {
+    for (scheme, t) in [(Scheme::Bgv, 65_537), (Scheme::Bfv, 65_537), (Scheme::Bgv, 257)] {
+        let (client, server) = insecure(7, 5, scheme, t);
+        for shape in [vec![], vec![1], vec![100], vec![128], vec![300], vec![5, 7], vec![3, 4, 5]] {
+            let size = shape.iter().product();
+            let (x, y) = (integers(size, 1), integers(size, 2));
+            let encrypt = |v: &[i64]| client.encrypt_integers(v, &shape).unwrap();
+            let (a, b) = (encrypt(&x), encrypt(&y));
+            let check = |array: Result<IntegerArray, Error>, f: &dyn Fn(i128, i128) -> i128, what: &str| {
+                let array = array.unwrap();
+                let expected = x.iter().zip(&y).map(|(x, y)| f(i128::from(*x), i128::from(*y)));
+                let decrypted = client.decrypt_integers(&array).unwrap();
+                assert_eq!(decrypted, residues(expected, t), "{what}, shape {shape:?}, {scheme:?}");
+                assert_eq!(array.shape(), shape);
+            };
+            check(Ok(a.clone()), &|x, _| x, "encrypt");
+            check(server.add(&a, &b), &|x, y| x + y, "add");
+            check(server.add(&a, &a), &|x, _| 2 * x, "twice");
+            check(server.sub(&a, &b), &|x, y| x - y, "subtract");
+            check(server.negate(&a), &|x, _| -x, "negate");
+            check(server.mul(&a, &b), &|x, y| x * y, "multiply");
+            check(server.mul(&a, &a), &|x, _| x * x, "square");
+            check(server.add_plain(&a, &y[..]), &|x, y| x + y, "add plain integers");
+            check(server.mul_plain(&a, &y[..]), &|x, y| x * y, "multiply by plain integers");
+            for c in [0, 1, -1, 3, 1 << 20, t as i64, -(1 << 40)] {
+                check(server.add_number(&a, c), &|x, _| x + i128::from(c), "add a number");
+                check(server.mul_number(&a, c), &|x, _| x * i128::from(c), "multiply by a number");
+            }
+            let product = server.mul(&a, &b).unwrap();
+            check(server.add(&product, &a), &|x, y| x * y + x, "different moduli and factors");
+            check(server.sub(&a, &product), &|x, y| x - x * y, "different moduli and factors");
+            check(server.mul(&product, &a), &|x, y| x * y % t as i128 * x, "product with a product");
+            for n in [1, 2, 3, 5, 8] {
+                let power = |x: i128| (0..n).fold(1, |p, _| p * x % t as i128);
+                check(server.pow(&a, n), &|x, _| power(x), "power");
+            }
+        }
+    }
+}
+
+#[test]
+fn signs_and_public_keys() {
+    let (client, _) = insecure(6, 2, Scheme::Bgv, 257);
+    let array = client.public_key().unwrap().encrypt_integers(&[0, 1, 128, 129, 256, -1], &[6]).unwrap();
+    assert_eq!(client.decrypt_integers(&array).unwrap(), [0, 1, 128, 129, 256, 256]);
+    assert_eq!(client.decrypt_signed_integers(&array).unwrap(), [0, 1, 128, -128, -1, -1]);
+    // An even modulus has a half, which counts as positive, but no slots.
+    let error = ClientKey::generate_with(settings(6, 2, Scheme::Bgv, 1000), 1)
+        .unwrap()
+        .encrypt_integers(&[1], &[])
+        .unwrap_err();
+    assert_eq!(error.kind(), "ParameterError");
+    assert!(error.to_string().contains("1 modulo 128 does, such as 65537"), "{error}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn sums(shape in prop::collection::vec(1usize..12, 1..4), seed in 0i64..100) {
+        let t = 65_537;
+        let (client, server) = insecure(7, 4, Scheme::Bgv, t);
+        let x = integers(shape.iter().product(), seed);
+        let a = client.encrypt_integers(&x, &shape).unwrap();
+        let total = server.sum(&a, None).unwrap();
+        prop_assert_eq!(total.shape(), &[] as &[usize]);
+        let sum = |x: &mut dyn Iterator<Item = i64>| x.map(i128::from).sum::<i128>();
+        prop_assert_eq!(client.decrypt_integers(&total).unwrap(), residues([sum(&mut x.iter().copied())], t));
+        // Repeated over the whole shape again.
+        let wide = server.mul(&a, &total).unwrap();
+        let all = sum(&mut x.iter().copied());
+        prop_assert_eq!(
+            client.decrypt_integers(&wide).unwrap(),
+            residues(x.iter().map(|x| i128::from(*x) * all), t)
+        );
+        for axis in 0..shape.len() {
+            let along = server.sum(&a, Some(axis)).unwrap();
+            let inner: usize = shape[axis + 1..].iter().product();
+            let outer: usize = shape[..axis].iter().product();
+            let expected: Vec<i128> = (0..outer * inner)
+                .map(|e| sum(&mut (0..shape[axis]).map(|k| x[(e / inner * shape[axis] + k) * inner + e % inner])))
+                .collect();
+            prop_assert_eq!(client.decrypt_integers(&along).unwrap(), residues(expected.iter().copied(), t));
+            // What the sum left in other slots does not get into later sums.
+            let again = server.sum(&server.add_number(&along, 1).unwrap(), None).unwrap();
+            let expected = expected.iter().map(|e| e + 1).sum();
+            prop_assert_eq!(client.decrypt_integers(&again).unwrap(), residues([expected], t));
+        }
+    }
+
+    #[test]
+    fn matrix_products(rows in 1usize..30, k in 1usize..9, columns in 1usize..9, seed in 0i64..100) {
+        let t = 65_537;
+        let (client, server) = insecure(6, 4, Scheme::Bgv, t);
+        let matmul = |x: &[i64], w: &[i64], k: usize| {
+            let columns = w.len() / k;
+            let entry = move |row: &[i64], j: usize| (0..k).map(|i| i128::from(row[i] * w[i * columns + j])).sum();
+            residues(x.chunks(k).flat_map(|row| (0..columns).map(move |j| entry(row, j))), t)
+        };
+        let (x, w) = (integers(rows * k, seed), integers(k * columns, seed + 1));
+        let a = client.encrypt_integers(&x, &[rows, k]).unwrap();
+        let product = server.matmul_plain(&a, &w, columns).unwrap();
+        prop_assert_eq!(product.shape(), &[rows, columns]);
+        prop_assert_eq!(client.decrypt_integers(&product).unwrap(), matmul(&x, &w, k));
+        let dot = server.dot_plain(&a, &w[..k]).unwrap();
+        prop_assert_eq!(dot.shape(), &[rows]);
+        prop_assert_eq!(client.decrypt_integers(&dot).unwrap(), matmul(&x, &w[..k], k));
+        let m = integers(columns * rows, seed + 2);
+        let product = server.rmatmul_plain(&m, columns, &a).unwrap();
+        prop_assert_eq!(client.decrypt_integers(&product).unwrap(), matmul(&m, &x, rows));
+        let v = client.encrypt_integers(&x[..k], &[k]).unwrap();
+        let inner = client.decrypt_integers(&server.dot(&v, &v).unwrap()).unwrap();
+        prop_assert_eq!(inner, matmul(&x[..k], &x[..k], k));
+    }
+
+    #[test]
+    fn rolls_and_broadcasts(rows in 1usize..30, columns in 1usize..9, shift in -70i64..70) {
+        let t = 257;
+        let (client, server) = insecure(6, 4, Scheme::Bgv, t);
+        let x = integers(rows * columns, 5);
+        let a = client.encrypt_integers(&x, &[rows, columns]).unwrap();
+        let moved = |axis: Option<usize>| client.decrypt_integers(&server.roll(&a, shift, axis).unwrap()).unwrap();
+        let around = |i: usize, n: usize| (i as i64 - shift).rem_euclid(n as i64) as usize;
+        let expected = (0..x.len()).map(|i| x[around(i, x.len())].into());
+        prop_assert_eq!(moved(None), residues(expected, t));
+        let expected = (0..x.len()).map(|e| x[e / columns * columns + around(e % columns, columns)].into());
+        prop_assert_eq!(moved(Some(1)), residues(expected, t));
+        // All slots of one ciphertext.
+        let full = integers(64, 3);
+        let b = client.encrypt_integers(&full, &[64]).unwrap();
+        for shift in [shift, 32] {
+            let expected = (0..64).map(|i| full[(i - shift).rem_euclid(64) as usize].into());
+            let rolled = client.decrypt_integers(&server.roll(&b, shift, None).unwrap()).unwrap();
+            prop_assert_eq!(rolled, residues(expected, t));
+        }
+        let row = client.encrypt_integers(&x[..columns], &[columns]).unwrap();
+        let wide = server.broadcast_to(&row, &[rows, columns]).unwrap();
+        let repeated = || x[..columns].iter().cycle().take(x.len()).map(|x| i128::from(*x));
+        prop_assert_eq!(client.decrypt_integers(&wide).unwrap(), residues(repeated(), t));
+        let product = client.decrypt_integers(&server.mul(&a, &row).unwrap()).unwrap();
+        prop_assert_eq!(product, residues(repeated().zip(&x).map(|(r, x)| r * i128::from(*x)), t));
+        let column = client.encrypt_integers(&x[..rows], &[rows, 1]).unwrap();
+        let sum = client.decrypt_integers(&server.add(&row, &column).unwrap()).unwrap();
+        let expected = (0..rows * columns).map(|e| i128::from(x[e / columns] + x[e % columns]));
+        prop_assert_eq!(sum, residues(expected, t));
+    }
+}
+
+/// Of every operation the budget says that the result is right, and it is an error where it would not be.
+#[test]
+fn the_budget_ends_with_an_error_that_names_the_operation() {
+    let (client, server) = insecure(7, 2, Scheme::Bgv, 65_537);
+    let x = integers(40, 3);
+    let mut array = client.encrypt_integers(&x, &[40]).unwrap();
+    let mut expected = residues(x.iter().map(|x| i128::from(*x)), 65_537);
+    let (mut products, mut before) = (0, array.budget_bits(server.session()));
+    let error = loop {
+        match server.square(&array) {
+            Ok(square) => array = square,
+            Err(error) => break error,
+        }
+        expected = residues(expected.iter().map(|x| i128::from(x * x)), 65_537);
+        assert_eq!(client.decrypt_integers(&array).unwrap(), expected);
+        let left = array.budget_bits(server.session());
+        assert!(left > 0.0 && left < before);
+        (before, products) = (left, products + 1);
+    };
+    assert!((2..6).contains(&products), "{products}");
+    assert_eq!(error.kind(), "BudgetError");
+    assert!(error.to_string().starts_with("square needs "), "{error}");
+    let named = [
+        (server.pow(&array, 8), "power needs"),
+        (server.mul_plain(&array, &x[..]), "multiply by plain numbers needs"),
+        (server.roll(&server.mul_number(&array, 5).unwrap(), 1, None), "roll needs"),
+        (server.matmul_plain(&array, &[1000; 80], 2), "matrix product needs"),
+    ];
+    for (result, words) in named {
+        let error = result.unwrap_err().to_string();
+        assert!(error.starts_with(words), "{error}");
+    }
+}
+
+#[test]
+fn errors_say_what_does_not_fit() {
+    let (client, server) = insecure(6, 2, Scheme::Bgv, 65_537);
+    let a = client.encrypt_integers(&[1, 2, 3], &[3]).unwrap();
+    let other = ClientKey::from_seed(settings(6, 2, Scheme::Bgv, 257), client.seed().clone(), 1).unwrap();
+    let b = other.encrypt_integers(&[1, 2, 3], &[3]).unwrap();
+    assert_eq!(b.key(), a.key());
+    let numbers = ClientKey::from_seed(insecure_settings(6, 2), client.seed().clone(), 1).unwrap();
+    let plain = Server::new(numbers.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    let (stranger, _) = insecure(6, 2, Scheme::Bgv, 65_537);
+    let cases = [
+        (
+            server.add(&a, &b).map(drop),
+            "ParameterMismatchError",
+            "add: the plaintext moduli are 65537 and 257",
+        ),
+        (client.decrypt_integers(&b).map(drop), "ParameterMismatchError", "are 65537 and 257"),
+        (plain.add(&a, &a).map(drop), "ArgumentError", "add: these keys compute on numbers"),
+        (numbers.decrypt_integers(&a).map(drop), "ArgumentError", "these keys compute on numbers"),
+        (numbers.encrypt_integers(&[1], &[1]).map(drop), "ArgumentError", "these keys compute on numbers"),
+        (stranger.decrypt_integers(&a).map(drop), "KeyMismatchError", "decrypt"),
+        (client.encrypt_integers(&[1, 2], &[3]).map(drop), "ShapeError", "2 values do not fill shape [3]"),
+        (server.add_plain(&a, &[1, 2][..]).map(drop), "ShapeError", "2 numbers for shape [3]"),
+        (server.pow(&a, 0).map(drop), "ArgumentError", "the exponent is 0"),
+        (server.sum(&a, Some(1)).map(drop), "ShapeError", "no axis 1"),
+        (
+            insecure_settings(6, 2)
+                .with_integers(Integers { scheme: Scheme::Bfv, plain_modulus: 1 })
+                .map(drop),
+            "ParameterError",
+            "plaintext modulus 1: 2 to 2^61 - 1",
+        ),
+    ];
+    for (result, kind, words) in cases {
+        let error = result.unwrap_err();
+        assert_eq!(error.kind(), kind, "{error}");
+        assert!(error.to_string().contains(words), "{error}");
+    }
+    // One key serves numbers and integers.
+    let x = client.encrypt(&[0.5, 2.0], &[2]).unwrap();
+    assert!((client.decrypt(&server.mul(&x, &x).unwrap()).unwrap()[1] - 4.0).abs() < 1e-6);
+    assert!((numbers.decrypt(&plain.mul(&x, &x).unwrap()).unwrap()[1] - 4.0).abs() < 1e-6);
+}
+
+#[test]
+fn real_parameters() {
+    for scheme in [Scheme::Bgv, Scheme::Bfv] {
+        let plain_modulus = Integers::default_plain_modulus(1 << 13);
+        let settings = Preset::by_name("n13").unwrap().settings().unwrap();
+        let settings = settings.with_integers(Integers { scheme, plain_modulus }).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+        let x: Vec<i64> = (0..10_000).collect();
+        let a = client.encrypt_integers(&x, &[100, 100]).unwrap();
+        let squares = server.sum(&server.square(&a).unwrap(), None).unwrap();
+        let expected = x.iter().map(|x| x * x).sum::<i64>() % plain_modulus as i64;
+        assert_eq!(client.decrypt_integers(&squares).unwrap(), [expected]);
+    }
+}

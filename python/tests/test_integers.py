@@ -1,0 +1,236 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import hippocrene
+from hippocrene import EncryptedArray
+
+T = 65537
+few = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+values = st.integers(-(2**62), 2**62)
+shapes = hnp.array_shapes(min_dims=0, max_dims=3, max_side=6)
+
+
+def arrays(shape=shapes):
+    return hnp.arrays(np.int64, shape, elements=values)
+
+
+def modulo(array) -> np.ndarray:
+    """The array modulo T: of Python's integers, which do not overflow."""
+    return np.asarray(np.asarray(array, dtype=object) % T, dtype=np.int64)
+
+
+def whole(array) -> np.ndarray:
+    return np.asarray(array, dtype=object)
+
+
+@pytest.fixture(scope="module")
+def client() -> hippocrene.Client:
+    return hippocrene.Client.generate("n13", scheme="bgv")
+
+
+@pytest.fixture(scope="module")
+def server(client) -> hippocrene.Server:
+    return hippocrene.Server(client.evaluation_keys())
+
+
+@pytest.fixture
+def secret(client, server):
+    return lambda array: server.load(client.encrypt(array))
+
+
+@pytest.fixture
+def equal(client):
+    def check(encrypted: EncryptedArray, want) -> None:
+        assert isinstance(encrypted, EncryptedArray)
+        got = client.decrypt(encrypted)
+        assert got.dtype == np.int64
+        assert encrypted.shape == np.shape(want)
+        np.testing.assert_array_equal(got, modulo(want))
+
+    return check
+
+
+@few
+@given(arrays())
+def test_what_was_encrypted_is_decrypted(client, equal, array):
+    encrypted = client.encrypt(array)
+    equal(encrypted, array)
+    assert (encrypted.shape, encrypted.ndim, encrypted.size) == (array.shape, array.ndim, array.size)
+    signed = client.decrypt(encrypted, signed=True)
+    assert np.all(2 * np.abs(signed) < T)
+    np.testing.assert_array_equal(modulo(signed), modulo(array))
+    equal(client.public_key().encrypt(array), array)
+
+
+@few
+@given(arrays(), st.data())
+def test_element_by_element_as_numpy(secret, equal, x, data):
+    y = data.draw(arrays(hnp.broadcastable_shapes(x.shape, max_dims=2, max_side=4)))
+    try:
+        np.broadcast_shapes(x.shape, y.shape)
+    except ValueError:
+        return
+    a, b, n = secret(x), secret(y), data.draw(values)
+    x, y = whole(x), whole(y)
+    equal(a + b, x + y)
+    equal(a - b, x - y)
+    equal(a * b, x * y)
+    equal(-a, -x)
+    equal(+a, x)
+    equal(a**3, x**3)
+    plain = modulo(y)
+    equal(a + plain, x + y)
+    equal(plain - a, y - x)
+    equal(a * plain, x * y)
+    equal(a + n, x + n)
+    equal(n - a, n - x)
+    equal(a * n, x * n)
+    equal((a * n + b) * a, (x * n + y) * x)
+
+
+@few
+@given(arrays(hnp.array_shapes(min_dims=1, max_dims=3, max_side=6)), st.data())
+def test_sums_and_rolls_as_numpy(secret, equal, x, data):
+    a, x = secret(x), whole(x)
+    equal(a.sum(), x.sum())
+    axis = data.draw(st.integers(-x.ndim, x.ndim - 1))
+    equal(a.sum(axis), x.sum(axis))
+    equal(a.sum(axis, keepdims=True), x.sum(axis, keepdims=True))
+    shift = data.draw(st.integers(-9, 9))
+    equal(a.roll(shift), np.roll(x, shift))
+    equal(a.roll(shift, axis), np.roll(x, shift, axis))
+    equal(a.T, x.T)
+
+
+@few
+@given(st.integers(1, 5), st.integers(1, 5), st.integers(1, 5), st.data())
+def test_products_of_matrices_as_numpy(secret, equal, rows, inner, columns, data):
+    x, w = data.draw(arrays((rows, inner))), data.draw(arrays((inner, columns)))
+    m, v = data.draw(arrays((columns, rows))), data.draw(arrays((inner,)))
+    a, b = secret(x), secret(v)
+    equal(a @ w, whole(x) @ whole(w))
+    equal(m @ a, whole(m) @ whole(x))
+    equal(a @ v, whole(x) @ whole(v))
+    equal(b @ b, whole(v) @ whole(v))
+    equal(a.dot(w), whole(x) @ whole(w))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64, bool, object])
+def test_every_type_of_integers_is_taken(client, secret, equal, dtype):
+    x = np.array([0, 1, 100], dtype=dtype)
+    equal(client.encrypt(x), x.astype(object))
+    equal(secret([1, 2, 3]) * x, whole([1, 2, 3]) * x.astype(object))
+    equal(client.encrypt(2**70), 2**70)
+    equal(client.encrypt(np.array([2**64 - 1], dtype=np.uint64)), [2**64 - 1])
+    equal(secret(np.arange(12).reshape(3, 4).T[::2]), np.arange(12).reshape(3, 4).T[::2])
+
+
+def test_what_is_not_integers_is_refused_in_words(client, secret):
+    encrypted = secret([1, 2, 3])
+    for wrong in (0.5, np.array([1.0, 2.0, 3.0]), [1j, 0, 0], "1", [0.5, 2**70]):
+        with pytest.raises(TypeError, match="integers"):
+            client.encrypt(wrong)
+    for wrong in (0.5, np.array([1.0, 2.0, 3.0])):
+        for compute in (lambda w: encrypted + w, lambda w: w - encrypted, lambda w: encrypted * w):
+            with pytest.raises(TypeError, match="takes integers here, not values of type float64"):
+                compute(wrong)
+    with pytest.raises(TypeError, match="masked"):
+        client.encrypt(np.ma.masked_array([1, 2]))
+    with pytest.raises(TypeError, match="takes integers"):
+        encrypted @ np.ones(3)
+    with pytest.raises(TypeError, match=r"inverse, pow\(x, -1, 65537\)"):
+        encrypted / 2
+    with pytest.raises(TypeError, match="mean"):
+        encrypted.mean()
+    for name in ("precision", "precision_bits", "capacity_bits", "bound"):
+        with pytest.raises(AttributeError, match=f"have no {name}"):
+            getattr(encrypted, name)
+    with pytest.raises(hippocrene.ArgumentError, match="integers, where one of numbers is needed"):
+        encrypted.polynomial([1.0, 2.0])
+    with pytest.raises(TypeError, match="neither bound nor precision"):
+        client.encrypt([1], bound=2.0)
+    with pytest.raises(TypeError, match=r"numpy\.int64"):
+        client.decrypt(encrypted, dtype=float)
+
+
+def test_clients_say_what_they_compute_on(client):
+    assert (client.scheme, client.plain_modulus, client.slots) == ("bgv", T, 8192)
+    assert "scheme='bgv', plain_modulus=65537" in repr(client)
+    assert hippocrene.Client.generate("n12").scheme == "ckks"
+    with pytest.raises(TypeError, match="scheme="):
+        hippocrene.Client.generate("n12", plain_modulus=T)
+    with pytest.raises(TypeError, match="precision is for numbers"):
+        hippocrene.Client.generate("n12", scheme="bgv", precision=20)
+    with pytest.raises(hippocrene.ParameterError, match='no scheme "tfhe"'):
+        hippocrene.Client.generate("n12", scheme="tfhe")
+    for wrong in (-1, 1, 2**61, 2**200):
+        with pytest.raises(hippocrene.ParameterError, match="supported"):
+            hippocrene.Client.generate("n12", scheme="bfv", plain_modulus=wrong)
+    without = hippocrene.Client.generate("n12", scheme="bfv", plain_modulus=1000)
+    with pytest.raises(hippocrene.ParameterError, match="a prime that is 1 modulo 8192 does, such as 65537"):
+        without.encrypt([1])
+
+
+@pytest.mark.parametrize("scheme", ["bgv", "bfv"])
+def test_the_budget_ends_with_an_error_that_names_the_operation(scheme):
+    client = hippocrene.Client.generate("n13", scheme=scheme)
+    server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    x = server.load(client.encrypt([3, -2]))
+    want, before = whole([3, -2]), np.inf
+    while x.budget_bits > 40:
+        before, x, want = x.budget_bits, x * x, want * want % T
+        np.testing.assert_array_equal(client.decrypt(x), modulo(want))
+        assert 0 < x.budget_bits < before
+    assert before < np.inf
+    with pytest.raises(hippocrene.BudgetError, match=r"^power needs .* bits of noise budget"):
+        x**256
+    assert f"budget_bits={x.budget_bits:.1f}" in repr(x)
+    assert issubclass(hippocrene.BudgetError, ArithmeticError)
+
+
+def test_files_and_bytes(client, server, equal, tmp_path):
+    x = client.encrypt([[1, 2], [3, 4]])
+    x.save(tmp_path / "x.enc")
+    read = EncryptedArray.load(tmp_path / "x.enc")
+    assert (read.shape, read.plain_modulus, read.server) == ((2, 2), T, None)
+    assert read.budget_bits == pytest.approx(x.budget_bits)
+    for again in (read, pickle.loads(pickle.dumps(x)), server.load(x.to_bytes()), server.load(tmp_path / "x.enc")):
+        equal(again, [[1, 2], [3, 4]])
+    read.save(tmp_path / "again.enc")
+    assert (tmp_path / "again.enc").read_bytes() == x.to_bytes()
+    client.save(tmp_path / "client.key")
+    loaded = hippocrene.Client.load(tmp_path / "client.key")
+    assert (loaded.scheme, loaded.plain_modulus) == ("bgv", T)
+    np.testing.assert_array_equal(loaded.decrypt(x), [[1, 2], [3, 4]])
+    keys = hippocrene.EvaluationKeys.from_bytes(client.evaluation_keys().to_bytes())
+    equal(hippocrene.Server(keys).load(x) * 2, [[2, 4], [6, 8]])
+    with pytest.raises(hippocrene.FormatError, match="a secret key, where an encrypted array"):
+        EncryptedArray.load(tmp_path / "client.key")
+
+
+def test_numbers_and_integers_do_not_mix(client, secret):
+    numbers = hippocrene.Client.generate("n13")
+    server = hippocrene.Server(numbers.evaluation_keys(rotations=[]))
+    x = server.load(numbers.encrypt([1, 2]))
+    assert (x.plain_modulus, x.budget_bits, numbers.plain_modulus) == (None, None, None)
+    assert numbers.decrypt(x).dtype == np.float64
+    with pytest.raises(hippocrene.ArgumentError, match="numbers, where one of integers is needed"):
+        secret([1, 2]) + x
+    with pytest.raises(hippocrene.KeyMismatchError):
+        server.load(client.encrypt([1, 2]))
+    with pytest.raises(hippocrene.FormatError, match="which are for numbers and have none"):
+        numbers.decrypt(EncryptedArray.from_bytes(client.encrypt([1]).to_bytes()))
+    with pytest.raises(TypeError, match="signed"):
+        numbers.decrypt(x, signed=True)
