@@ -2,7 +2,9 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Plaintext, SeededCiphertext};
+use hippocrene_bgv::{
+    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, SeededCiphertext,
+};
 use hippocrene_rlwe as rlwe;
 
 use super::Server;
@@ -13,7 +15,7 @@ impl Form for Residues {
     type Seeded = SeededCiphertext;
     type Number = i64;
     type Plain<'v> = &'v [i64];
-    type Map = BTreeMap<usize, Plaintext>;
+    type Map = LinearTransform;
     const ONE: i64 = 1;
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
@@ -149,34 +151,20 @@ impl Form for Residues {
         exchanged * row + (from + slots - to) % row
     }
 
-    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<i64>>) -> Result<Self::Map, Error> {
-        let encoder = evaluator(server)?.context().encoder();
-        diagonals.into_iter().map(|(rotation, slots)| Ok((rotation, encoder.encode(&slots)?))).collect()
+    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<i64>>) -> Result<LinearTransform, Error> {
+        let row = Self::slots(&server.session) / 2;
+        let permutation = |diagonal| Permutation { exchanged: diagonal >= row, rotation: diagonal % row };
+        let diagonals = diagonals.into_iter().map(|(diagonal, slots)| (permutation(diagonal), slots));
+        Ok(LinearTransform::new(evaluator(server)?.context(), &diagonals.collect())?)
     }
 
-    /// Brought to the modulus at which its noise is that of rounding.
-    fn lowered<'a>(&self, server: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
-        Ok(Cow::Owned(evaluator(server)?.reduce(x)?))
+    /// It is brought to where it costs least by the transform itself.
+    fn lowered<'a>(&self, _: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
+        Ok(Cow::Borrowed(x))
     }
 
-    fn apply(&self, server: &Server, x: &Ciphertext, map: &Self::Map) -> Result<Ciphertext, Error> {
-        let (evaluator, row) = (evaluator(server)?, Self::slots(&server.session) / 2);
-        let mut exchanged = None;
-        let mut sum: Option<Ciphertext> = None;
-        for (rotation, diagonal) in map {
-            let source = match (rotation / row, &mut exchanged) {
-                (0, _) => x,
-                (_, Some(exchanged)) => exchanged,
-                (_, none) => none.insert(evaluator.exchange_rows(x)?),
-            };
-            let turned = evaluator.rotate_rows(source, (rotation % row) as i64)?;
-            let term = evaluator.mul_plain(&turned, diagonal)?;
-            sum = Some(match sum {
-                None => term,
-                Some(sum) => evaluator.add(&sum, &term)?,
-            });
-        }
-        sum.ok_or_else(|| Error::argument("linear map", "it has no diagonal"))
+    fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.linear_transform(x, map)?)
     }
 }
 
