@@ -235,7 +235,7 @@ impl ClientKey {
     }
 
     fn integers_of(&self, array: &IntegerArray, signed: bool) -> Result<Vec<i64>, Error> {
-        let (context, _) = self.session.need_integers("decrypt integers")?;
+        let context = self.session.need_integers("decrypt integers")?;
         self.decrypt_with(array, |c| decode_integers(context, &context.decrypt(&self.secret, c)?, signed))
     }
 

@@ -59,7 +59,7 @@ pub(crate) fn encrypt_integers(
     encrypt: impl Fn(&bgv::Context, &Plaintext) -> Result<CiphertextBody<Residues>, Error>,
 ) -> Result<IntegerArray, Error> {
     const OPERATION: &str = "encrypt integers";
-    let (context, _) = session.need_integers(OPERATION)?;
+    let context = session.need_integers(OPERATION)?;
     let (t, degree) = (context.plain_modulus(), context.rlwe().degree());
     if !context.encoder().has_slots() {
         let (modulus, good) = (2 * degree, Integers::default_plain_modulus(degree));

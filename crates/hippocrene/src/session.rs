@@ -6,7 +6,7 @@ use hippocrene_bgv as bgv;
 use hippocrene_ckks::Context;
 use hippocrene_ring::Threads;
 
-use crate::{Error, Scheme, Settings, profile};
+use crate::{Error, Settings, profile};
 
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
 #[derive(Debug, Clone)]
@@ -51,12 +51,9 @@ impl Session {
         self.integers.as_ref()
     }
 
-    /// [`Session::integers`] for an operation that needs it, and the scheme.
-    pub(crate) fn need_integers(
-        &self,
-        operation: &'static str,
-    ) -> Result<(&Arc<bgv::Context>, Scheme), Error> {
-        self.integers.as_ref().zip(self.settings.integers().map(|i| i.scheme)).ok_or_else(|| {
+    /// [`Session::integers`] for an operation that needs it.
+    pub(crate) fn need_integers(&self, operation: &'static str) -> Result<&Arc<bgv::Context>, Error> {
+        self.integers.as_ref().ok_or_else(|| {
             let what = "these keys compute on numbers; integers take settings with a plaintext modulus";
             Error::argument(operation, what)
         })

@@ -39,7 +39,7 @@ impl Form for Residues {
     }
 
     fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error> {
-        let (context, _) = server.session.need_integers(operation)?;
+        let context = server.session.need_integers(operation)?;
         let (left, right) = (context.plain_modulus(), self.plain_modulus);
         if left == right {
             return Ok(());
@@ -84,7 +84,7 @@ impl Form for Residues {
     }
 
     fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.mul_bgv(x, y)?)
+        Ok(evaluator(server)?.mul(x, y)?)
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {

@@ -58,7 +58,10 @@ impl Server {
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = Arc::new(keys.inner().prepare(session.context().rlwe())?);
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::clone(&prepared));
-        let integers = session.integers().map(|context| bgv::Evaluator::new(Arc::clone(context), prepared));
+        let integers = session
+            .integers()
+            .zip(session.settings().integers())
+            .map(|(context, how)| bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme));
         Ok(Server { session, evaluator, integers, key: keys.key(), precision: None, transfer: None })
     }
 

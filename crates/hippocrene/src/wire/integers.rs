@@ -96,7 +96,7 @@ impl FileForm for Residues {
     }
 
     fn full(&self, session: &Session, inner: rlwe::Ciphertext, factor: u64) -> Result<Ciphertext, Error> {
-        let (context, _) = session.need_integers("read integers")?;
+        let context = session.need_integers("read integers")?;
         Ok(Ciphertext::from_parts(context, inner, self.plain_modulus, factor)?)
     }
 
@@ -106,7 +106,7 @@ impl FileForm for Residues {
         inner: rlwe::SeededCiphertext,
         _: u64,
     ) -> Result<SeededCiphertext, Error> {
-        let (context, _) = session.need_integers("read integers")?;
+        let context = session.need_integers("read integers")?;
         Ok(SeededCiphertext::from_parts(context, inner, self.plain_modulus)?)
     }
 }
