@@ -222,7 +222,14 @@ fn inner_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError>
     };
     let apart: Vec<(usize, usize)> =
         groups.iter().enumerate().flat_map(|(i, group)| group.iter().map(move |d| (*d, i))).collect();
-    prop_assert_eq!(all(&x, &coalesced, &[(0, 0), (1, 1), (2, 2)]), all(&x, &prepared, &apart));
+    let products = all(&x, &coalesced, &[(0, 0), (1, 1), (2, 2)]);
+    prop_assert_eq!(&products, &all(&x, &prepared, &apart));
+
+    // A range of the key with as much of the digits.
+    let first = case.length / 2 / 8 * 8;
+    let part: Vec<Vec<u64>> = x.iter().map(|x| x[first..].to_vec()).collect();
+    let of_range = all(&part, &coalesced.range(first, case.length - first), &[(0, 0), (1, 1), (2, 2)]);
+    prop_assert_eq!((&of_range.0[..], &of_range.1[..]), (&products.0[first..], &products.1[first..]));
     Ok(())
 }
 
@@ -242,6 +249,27 @@ fn sums_of_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseErro
         };
         prop_assert_eq!(acc, &(0..case.length).map(|i| sum(i) as u64).collect::<Vec<_>>());
     }
+    Ok(())
+}
+
+/// Sums of products with values that repeat are those with the values written out.
+fn sums_of_repeated_products(e: &Elementwise, case: &mut Case) -> Result<(), TestCaseError> {
+    let count = (case.words.next() % 5) as usize;
+    let length = 8 * case.length;
+    let whole = |case: &mut Case| (0..8).flat_map(|_| case.residues()).collect::<Vec<u64>>();
+    let terms: Vec<[Vec<u64>; 3]> = (0..count).map(|_| [case.residues(), whole(case), whole(case)]).collect();
+    let written_out: Vec<Vec<u64>> =
+        terms.iter().map(|[x, ..]| (0..length).map(|i| x[i / 64 * 8 + i % 8]).collect()).collect();
+    let short: Vec<PairTerm> = terms.iter().map(|[x, y0, y1]| (&x[..], [&y0[..], &y1[..]])).collect();
+    let long: Vec<PairTerm> =
+        terms.iter().zip(&written_out).map(|([_, y0, y1], x)| (&x[..], [&y0[..], &y1[..]])).collect();
+    let mut sums = [vec![0; length], vec![0; length]];
+    let mut expected = sums.clone();
+    let [sum0, sum1] = &mut sums;
+    e.sum_repeated_products(sum0, sum1, &short);
+    let [sum0, sum1] = &mut expected;
+    e.sum_products(sum0, sum1, &long);
+    prop_assert_eq!(sums, expected);
     Ok(())
 }
 
@@ -265,6 +293,7 @@ proptest! {
             reductions(&e, &mut case, from)?;
             inner_products(&e, &mut case)?;
             sums_of_products(&e, &mut case)?;
+            sums_of_repeated_products(&e, &mut case)?;
         }
     }
 }

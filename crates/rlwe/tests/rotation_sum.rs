@@ -194,6 +194,40 @@ proptest! {
     }
 }
 
+/// Factors that are polynomials in `X^8` give the same bits without the values that repeat; they are refused where limbs hold coefficients.
+#[test]
+fn factors_that_repeat_may_be_shorter() {
+    for setup in Setup::all() {
+        let context = &setup.context;
+        for modulus in setup.moduli().into_iter().filter(|m| context.parameters().log2(*m) > 38.0) {
+            let extended = context.rotation_modulus(modulus).unwrap();
+            let mut coefficients = vec![0; context.degree()];
+            coefficients.iter_mut().step_by(8).zip(1..).for_each(|(c, i)| *c = i * i % 101 - 50);
+            let whole = context.from_signed(&coefficients, extended);
+            let Some(short) = context.repeated(&whole, extended) else {
+                assert!(extended.contains(Modulus::TWO));
+                continue;
+            };
+            assert_eq!((short.degree(), short.limb_count()), (context.degree() / 8, whole.limb_count()));
+            let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
+            let hoisted = context.hoist_for_sums(&a).unwrap();
+            let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, setup.element(3))];
+            let sum = |factors: [&Poly; 2]| {
+                let row =
+                    factors.iter().zip(0..).map(|(factor, summand)| Term { summand, factor, log2_norm: 9.0 });
+                let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys);
+                sums.map(|sums| {
+                    let mut out = Ciphertext::empty(context);
+                    sums[0].divide_into(&mut out, modulus).unwrap();
+                    out
+                })
+            };
+            assert_eq!(sum([&short, &short]).unwrap(), sum([&whole, &whole]).unwrap());
+            assert!(sum([&short, &whole]).unwrap_err().to_string().contains("an eighth"));
+        }
+    }
+}
+
 /// However many rotations are summed, `(omega + 2)(l + k)` transforms are enough; a rotation of a sum takes `(omega + 1)(l + k)`.
 #[test]
 fn sums_of_rotations_take_the_transforms_of_one() {

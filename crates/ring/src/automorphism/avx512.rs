@@ -44,16 +44,16 @@ impl Tables {
         })
     }
 
-    /// Permutes `a` into `out`, of the same length, with one entry of `blocks` for every 64 positions.
-    pub(super) fn permute(&self, blocks: &[Block], out: &mut [u64], a: &[u64]) {
+    /// Permutes `a`, which begins with block `first`, into `out`, of the same length, with one entry of `blocks` for every 64 positions.
+    pub(super) fn permute(&self, blocks: &[Block], first: usize, out: &mut [u64], a: &[u64]) {
         // SAFETY: `Tables::new` gives tables only where the CPU has AVX-512F.
-        unsafe { self.permute_blocks(blocks, out, a) }
+        unsafe { self.permute_blocks(blocks, first, out, a) }
     }
 
     #[target_feature(enable = "avx512f")]
-    fn permute_blocks(&self, blocks: &[Block], out: &mut [u64], a: &[u64]) {
+    fn permute_blocks(&self, blocks: &[Block], first: usize, out: &mut [u64], a: &[u64]) {
         for (block, out) in blocks.iter().zip(out.as_chunks_mut::<64>().0) {
-            let source = &a.as_chunks::<64>().0[block.source as usize];
+            let source = &a.as_chunks::<64>().0[block.source as usize - first];
             let lanes = load(&self.lanes[block.offset as usize % 8]);
             let mut rows: [__m512i; 8] = std::array::from_fn(|i| {
                 let row = source[self.rows[i]..].first_chunk().expect("rows are positions of a block");

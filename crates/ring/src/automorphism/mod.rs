@@ -130,18 +130,44 @@ impl Automorphism {
     /// When a limb is not of the ring degree.
     pub fn apply_evaluation(&self, out: &mut [u64], a: &[u64]) {
         assert!(out.len() == self.degree && a.len() == self.degree, "limbs are of the ring degree");
+        self.permute(&self.blocks, 0, out, a);
+    }
+
+    /// The values of these blocks of the image; `a` begins with block `first`.
+    fn permute(&self, blocks: &[Block], first: usize, out: &mut [u64], a: &[u64]) {
         #[cfg(target_arch = "x86_64")]
         if let Some(tables) = &self.avx512 {
-            return tables.permute(&self.blocks, out, a);
+            return tables.permute(blocks, first, out, a);
         }
         let size = self.block_size;
-        for (block, out) in self.blocks.iter().zip(out.chunks_exact_mut(size)) {
-            let source = &a[block.source as usize * size..][..size];
+        for (block, out) in blocks.iter().zip(out.chunks_exact_mut(size)) {
+            let source = &a[(block.source as usize - first) * size..][..size];
             let positions = &self.positions[block.offset as usize * size..][..size];
             for (x, &p) in out.iter_mut().zip(positions) {
                 *x = source[p as usize & (size - 1)];
             }
         }
+    }
+
+    /// Where the values lie, in the evaluation domain, that the image has from position `first` on: as `length` positions are read that begin at what this
+    /// returns. `length` is a power of two, 64 at least (or `N`, if that is less), and divides `first`.
+    pub fn source(&self, first: usize, length: usize) -> usize {
+        let block = &self.blocks[first / self.block_size];
+        (block.source as usize * self.block_size) & !(length - 1)
+    }
+
+    /// Sets `out` to the values of the image from position `first` on, `a` being those of the limb from [`Automorphism::source`] on, as many.
+    ///
+    /// # Panics
+    /// When `out` and `a` differ in length, or `first` and this length are not as there.
+    pub fn apply_evaluation_range(&self, first: usize, out: &mut [u64], a: &[u64]) {
+        let (size, length) = (self.block_size, out.len());
+        assert!(
+            length.is_power_of_two() && length >= size && first.is_multiple_of(length) && a.len() == length,
+            "{length} values of a power of two, from a multiple of it on"
+        );
+        let blocks = &self.blocks[first / size..(first + length) / size];
+        self.permute(blocks, self.source(first, length) / size, out, a);
     }
 
     /// Sets `out` to the image of `a`, one limb each of residues in `[0, q)` in the coefficient domain: a permutation with signs.
@@ -218,6 +244,16 @@ mod tests {
                     let automorphism = Automorphism::with_kernel(degree, g, kernel).unwrap();
                     automorphism.apply_evaluation(&mut out, &values);
                     assert_eq!(out, expected, "{degree} {g} {kernel}");
+                    let shortest = degree.min(64);
+                    for length in (0..).map(|k| shortest << k).take_while(|length| *length <= degree) {
+                        out.fill(0);
+                        for (i, out) in out.chunks_exact_mut(length).enumerate() {
+                            let source = automorphism.source(i * length, length);
+                            let values = &values[source..source + length];
+                            automorphism.apply_evaluation_range(i * length, out, values);
+                        }
+                        assert_eq!(out, expected, "{degree} {g} {kernel}, by {length}");
+                    }
                 }
             }
         }

@@ -42,6 +42,9 @@ macro_rules! entries {
                 coalesce_key(out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
                 sum_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>], montgomery: &Scalar);
+                sum_repeated_products(
+                    acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>], montgomery: &Scalar
+                );
             );
         }
     };

@@ -120,6 +120,22 @@ impl KeyLimb {
         }
     }
 
+    /// The key of `length` of its residues from `first` on, in the same memory: both are multiples of 8. It is for inner products.
+    ///
+    /// # Panics
+    /// When there are not so many, or it is that of a ring of a power of two.
+    #[must_use]
+    pub fn range(&self, first: usize, length: usize) -> KeyLimb {
+        let fits = first.checked_add(length).is_some_and(|end| end <= self.length);
+        assert!(
+            fits && self.parts == 1 && first.is_multiple_of(8) && length.is_multiple_of(8),
+            "{length} residues from {first} on, of {}",
+            self.length
+        );
+        let start = self.start + 2 * first * self.word.bytes;
+        KeyLimb { length, start, memory: Arc::clone(&self.memory), ..*self }
+    }
+
     /// How many digits it holds.
     pub fn digits(&self) -> usize {
         self.digits
@@ -176,10 +192,17 @@ impl KeyLimb {
     }
 }
 
-/// Bytes from one digit to the next: two polynomials of `length` residues of `width` bytes each.
+/// Bytes from one digit to the next: two polynomials of `length` residues of `width` bytes each. Those of long polynomials are some cache lines more: an
+/// inner product reads all digits at once, and a multiple of 4 KiB apart they would drive each other out of the cache. A key that lies in memory is read
+/// up to twice as fast for it.
 pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
-    (2 * length * width).next_multiple_of(64)
+    let bytes = (2 * length * width).next_multiple_of(64);
+    if bytes < LONG { bytes } else { bytes + STAGGER }
 }
+
+/// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17 lines.
+const LONG: usize = 1 << 16;
+const STAGGER: usize = 17 * 64;
 
 /// Memory for `bytes` bytes, still untouched.
 fn allocate(bytes: usize) -> Memory {

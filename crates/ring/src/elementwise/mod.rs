@@ -380,6 +380,17 @@ impl Elementwise {
         run!(self, products, sum_products(acc0, acc1, terms, &montgomery));
     }
 
+    /// [`Elementwise::sum_products`] for `x` whose values repeat: of every 64 positions all groups of 8 are alike, and the first of them stands in
+    /// `x`, which has an eighth of the length. So are, in the evaluation domain, the limbs of polynomials in `X^8` ([`crate::ntt`]); they take an
+    /// eighth of the memory.
+    ///
+    /// # Panics
+    /// When lengths differ, are no multiple of 64, or the modulus is a power of two, whose limbs do not repeat.
+    pub fn sum_repeated_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
+        let montgomery = self.scalar(pow_mod(2, u64::from(self.montgomery_log2()), self.q));
+        run!(self, products, sum_repeated_products(acc0, acc1, terms, &montgomery));
+    }
+
     /// The `log2` of the Montgomery factor of key residues.
     fn montgomery_log2(&self) -> u32 {
         fn of<L: Lanes>(_: &L) -> u32 {

@@ -330,23 +330,50 @@ pub(super) fn sum_products<L: Lanes>(
     terms: &[PairTerm<'_>],
     montgomery: &Scalar,
 ) {
+    sum_any_products::<L, false>(l, acc0, acc1, terms, montgomery);
+}
+
+/// See [`super::Elementwise::sum_repeated_products`].
+#[inline(always)]
+pub(super) fn sum_repeated_products<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    sum_any_products::<L, true>(l, acc0, acc1, terms, montgomery);
+}
+
+/// Either of these, after its checks.
+#[inline(always)]
+fn sum_any_products<L: Lanes, const REPEATED: bool>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
     let length = acc0.len();
+    let (multiple, share) = if REPEATED { (64, 8) } else { (L::LANES, 1) };
     assert!(
-        length.is_multiple_of(L::LANES)
+        length.is_multiple_of(multiple)
             && acc1.len() == length
-            && terms.iter().all(|(x, pair)| x.len() == length && pair.iter().all(|y| y.len() == length)),
-        "the slices of a sum of products have one length, a multiple of 8"
+            && terms
+                .iter()
+                .all(|(x, pair)| { x.len() * share == length && pair.iter().all(|y| y.len() == length) }),
+        "the slices of a sum of products have one length, a multiple of 8, and repeated ones an eighth of it"
     );
     match L::LANES {
-        8 => sum_products_wide::<L, 4>(l, acc0, acc1, terms, montgomery),
-        4 => sum_products_wide::<L, 2>(l, acc0, acc1, terms, montgomery),
-        _ => sum_products_wide::<L, 1>(l, acc0, acc1, terms, montgomery),
+        8 => sum_products_wide::<L, 4, REPEATED>(l, acc0, acc1, terms, montgomery),
+        4 => sum_products_wide::<L, 2, REPEATED>(l, acc0, acc1, terms, montgomery),
+        _ => sum_products_wide::<L, 1, REPEATED>(l, acc0, acc1, terms, montgomery),
     }
 }
 
-/// [`sum_products`] by `WIDE` vectors at a time, after its checks.
+/// [`sum_any_products`] by `WIDE` vectors at a time.
 #[inline(always)]
-fn sum_products_wide<L: Lanes, const WIDE: usize>(
+fn sum_products_wide<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
@@ -358,13 +385,13 @@ fn sum_products_wide<L: Lanes, const WIDE: usize>(
     let factor = l.factor(montgomery);
     let mut at = 0;
     while at < wide {
-        // SAFETY: `at + WIDE LANES <= length`, the length of every slice: checked above.
-        unsafe { sum_products_at::<L, WIDE>(l, acc0, acc1, terms, factor, at) };
+        // SAFETY: `at + WIDE LANES <= length`, the length of every slice (or eight times that): checked above.
+        unsafe { sum_products_at::<L, WIDE, REPEATED>(l, acc0, acc1, terms, factor, at) };
         at += WIDE * L::LANES;
     }
     while at < length {
         // SAFETY: as above, with one vector.
-        unsafe { sum_products_at::<L, 1>(l, acc0, acc1, terms, factor, at) };
+        unsafe { sum_products_at::<L, 1, REPEATED>(l, acc0, acc1, terms, factor, at) };
         at += L::LANES;
     }
 }
@@ -372,9 +399,9 @@ fn sum_products_wide<L: Lanes, const WIDE: usize>(
 /// `WIDE` vectors of the sums of products, at word `at`.
 ///
 /// # Safety
-/// All slices have at least `at + WIDE LANES` words.
+/// All slices have at least `at + WIDE LANES` words, but for those of repeated values, which have an eighth of a multiple of 64 that is no less.
 #[inline(always)]
-unsafe fn sum_products_at<L: Lanes, const WIDE: usize>(
+unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
@@ -387,14 +414,21 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize>(
     for terms in terms.chunks(L::TERMS) {
         let mut sums = [[l.no_products(); 2]; WIDE];
         for (x, [y0, y1]) in terms {
-            for line in 0..(WIDE * L::LANES).div_ceil(8) {
-                L::prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
+            if !REPEATED {
+                for line in 0..(WIDE * L::LANES).div_ceil(8) {
+                    L::prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
+                }
             }
             for (i, sum) in sums.iter_mut().enumerate() {
                 let at = at + i * L::LANES;
-                // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+                let at_x = if REPEATED { at / 64 * 8 + at % 8 } else { at };
+                // SAFETY: the caller vouches for `WIDE` vectors at `at`. A vector of repeated values is part of a group of 8.
                 let (x, y0, y1) = unsafe {
-                    (L::load(x.as_ptr().add(at)), L::load(y0.as_ptr().add(at)), L::load(y1.as_ptr().add(at)))
+                    (
+                        L::load(x.as_ptr().add(at_x)),
+                        L::load(y0.as_ptr().add(at)),
+                        L::load(y1.as_ptr().add(at)),
+                    )
                 };
                 let (x, y0, y1) = (l.multiplicand(x), l.key_residue(y0), l.key_residue(y1));
                 *sum = [l.add_product(sum[0], x, y0), l.add_product(sum[1], x, y1)];

@@ -270,6 +270,11 @@ impl Products {
         }
     }
 
+    /// What [`crate::elementwise::Elementwise::sum_repeated_products`] refuses.
+    pub(crate) fn sum_repeated_products(&self, _: &mut [u64], _: &mut [u64], _: &[PairTerm<'_>], _: &Scalar) {
+        panic!("limbs modulo a power of two hold coefficients, which do not repeat");
+    }
+
     /// The pairs `(b_d, a_d)`, transformed, for [`Products::inner_product`]. In the key, the digits modulo one prime come after those modulo another.
     pub(crate) fn prepare_key(&self, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         let degree = self.shared.degree;

@@ -137,11 +137,7 @@ impl<'a> Product<'a> {
         }
         let elementwise = context.ring_at(plan.extended, position).elementwise();
         if !full.agrees(plan.extended, position) {
-            let mut spare = context.scratch_limbs(1, Domain::Evaluation);
-            for acc in [&mut *acc0, &mut *acc1] {
-                elementwise.reduce(spare.limb_mut(0), acc);
-                acc.copy_from_slice(spare.limb(0));
-            }
+            self.reduce(position, [&mut *acc0, &mut *acc1]);
         }
         if !decomposed.modulus.contains(position) {
             return;
@@ -167,6 +163,62 @@ impl<'a> Product<'a> {
                 context.forward(ring, spare.limb_mut(0));
                 elementwise.mul_scalar_add_assign(acc, spare.limb(0), specials);
             }
+        }
+    }
+
+    /// [`Product::at`] of digits that were extended at once, for the words from `first` on, at any position but that of a power of two; of what is added, for
+    /// polynomials in the evaluation domain.
+    pub(crate) fn range_at(&self, position: usize, first: usize, [acc0, acc1]: [&mut [u64]; 2]) {
+        let Product { context, decomposed, .. } = *self;
+        let (plan, range) = (&*decomposed.plan, first..first + acc0.len());
+        let full = context.parameters().full();
+        let limb = |d: usize| &self.extended_limb(d, position)[range.clone()];
+        let (key, pairs) = match &self.expanded {
+            Some(expanded) => {
+                (&expanded.limbs[full.limb_of(position)], pairs(&plan.digits, Digit::groups, limb))
+            }
+            None => (self.key.limb(position), pairs(&plan.digits, Digit::blocks, limb)),
+        };
+        let key = key.range(first, range.len());
+        context.ring_at(full, position).elementwise().inner_product(acc0, acc1, &pairs, &key);
+        if !full.agrees(plan.extended, position) {
+            self.reduce(position, [&mut *acc0, &mut *acc1]);
+        }
+        if !decomposed.modulus.contains(position) {
+            return;
+        }
+        let k = decomposed.modulus.limb_of(position);
+        let elementwise = context.ring_at(plan.extended, position).elementwise();
+        for (added, acc) in self.added.iter().zip([acc0, acc1]) {
+            debug_assert!(added.coefficients.is_none(), "what is added is in the evaluation domain");
+            if let Some(Operand::Poly(added)) = added.evaluation {
+                elementwise.mul_scalar_add_assign(acc, &added.limb(k)[range.clone()], &plan.specials[k]);
+            }
+        }
+    }
+
+    /// A limb of a digit that was extended at once.
+    fn extended_limb(&self, d: usize, position: usize) -> &'a [u64] {
+        let decomposed = self.decomposed;
+        let digit = &decomposed.plan.digits[d];
+        let hoisted = decomposed.hoisted.as_ref().expect("these digits were extended at once");
+        if !digit.factors.contains(position) {
+            return hoisted.others[d].limb(digit.others.limb_of(position));
+        }
+        let own = hoisted.own.as_deref().or_else(|| decomposed.own());
+        own.expect("its own limbs are there, or those of the polynomial")
+            .limb(decomposed.modulus.limb_of(position))
+    }
+
+    /// Residues modulo a limb of `PQ_max`, reduced modulo the divisor of it that `P'Q` has.
+    fn reduce(&self, position: usize, accs: [&mut [u64]; 2]) {
+        let context = self.context;
+        let elementwise = context.ring_at(self.decomposed.plan.extended, position).elementwise();
+        let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+        for acc in accs {
+            let spare = &mut spare.limb_mut(0)[..acc.len()];
+            elementwise.reduce(spare, acc);
+            acc.copy_from_slice(spare);
         }
     }
 

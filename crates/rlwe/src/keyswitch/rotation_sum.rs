@@ -23,8 +23,11 @@ use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluation
 
 const OPERATION: &str = "add rotations";
 
-/// How many words of rotated ciphertexts all rows go through before the next are read: half a megabyte, to be found in the cache.
-const CACHED_WORDS: usize = 1 << 16;
+/// How many words of rotated ciphertexts are made and go through all rows before the next are: a megabyte, to be found in the cache.
+const CACHED_WORDS: usize = 1 << 17;
+
+/// By how much shorter limbs are that leave out what repeats.
+const REPEATED: usize = 8;
 
 /// A ciphertext that takes part in sums.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +43,8 @@ pub enum Summand<'a> {
 pub struct Term<'a> {
     /// The number of the summand.
     pub summand: usize,
-    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]), in the evaluation domain.
+    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]), in the evaluation domain; or, of ring degree `N/8`, what [`Context::repeated`] gave
+    /// of it. In one row all are of one kind.
     pub factor: &'a Poly,
     /// By how many bits it makes noise grow.
     pub log2_norm: f64,
@@ -83,6 +87,22 @@ impl Context {
         self.decompose_hoisted_with(a.part(1), a.modulus(), self.rotation_gadget(a.modulus())?)
     }
 
+    /// The values of a polynomial in `X^8` modulo `P'Q` without those that repeat, an eighth of them: a factor for [`Context::rotation_sums`]. Nothing where the ring
+    /// degree is below 64, or `P'Q` has a power of two, of which limbs hold coefficients.
+    pub fn repeated(&self, poly: &Poly, extended: Modulus) -> Option<Poly> {
+        let degree = self.degree();
+        if degree < 64 || extended.contains(Modulus::TWO) || poly.degree() != degree {
+            return None;
+        }
+        let mut out = Poly::zero(degree / REPEATED, poly.limb_count(), poly.domain());
+        for (out, limb) in out.limbs_mut().zip(poly.limbs()) {
+            for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
+                out.copy_from_slice(&block[..8]);
+            }
+        }
+        Some(out)
+    }
+
     /// The planned gadget, with the single decomposition: the double one has its inner products elsewhere than modulo `P'Q`.
     fn rotation_gadget(&self, modulus: Modulus) -> Result<Gadget, RlweError> {
         Ok(self.gadget(modulus)?.with_method(Method::Single))
@@ -115,7 +135,8 @@ impl Context {
         };
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {
-            row.iter().try_for_each(|term| self.check_term(term, summands.len(), plan.extended))?;
+            let kind = row.first().map_or(self.degree(), |term| term.factor.degree());
+            row.iter().try_for_each(|term| self.check_term(term, summands.len(), plan.extended, kind))?;
             let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
             let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
             sums.push(RotationSum { context: self, plan: Arc::clone(&plan), modulus, parts, key, noise });
@@ -161,11 +182,20 @@ impl Context {
         Ok(Source { ciphertext, rotation })
     }
 
-    fn check_term(&self, term: &Term<'_>, summands: usize, extended: Modulus) -> Result<(), RlweError> {
-        let have = term.factor.limb_count();
+    fn check_term(
+        &self,
+        term: &Term<'_>,
+        summands: usize,
+        extended: Modulus,
+        degree: usize,
+    ) -> Result<(), RlweError> {
+        let (have, whole) = (term.factor.limb_count(), self.degree());
+        let repeated = whole >= 64 && degree == whole / REPEATED && !extended.contains(Modulus::TWO);
         let need = if term.summand >= summands {
             "there is no summand of that number"
-        } else if have != extended.limb_count() || term.factor.degree() != self.degree() {
+        } else if degree != whole && !repeated || term.factor.degree() != degree {
+            "plaintexts of the ring degree are needed, or of an eighth of it"
+        } else if have != extended.limb_count() {
             "a plaintext modulo P'Q is needed"
         } else if term.factor.domain() != Domain::Evaluation {
             "a plaintext in the evaluation domain is needed"
@@ -175,7 +205,8 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// The limbs of all sums at one position: of each summand first, then of each row.
+    /// The limbs of all sums at one position, some words at a time: those of each summand first, then those of each row. An automorphism reads what lies together
+    /// in the evaluation domain from what lies together.
     fn sums_at(
         &self,
         plan: &Decomposition,
@@ -185,31 +216,39 @@ impl Context {
         sums: &mut [[&mut [u64]; 2]],
     ) {
         let (degree, k) = (self.degree(), plan.extended.limb_of(position));
-        let ring = self.ring_at(plan.extended, position);
-        let mut scratch = self.scratch_limbs(2 * sources.len() + 2, Domain::Evaluation);
-        let (images, spare) = scratch.as_mut_slice().split_at_mut(2 * sources.len() * degree);
-        let (acc0, acc1) = spare.split_at_mut(degree);
-        for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * degree)) {
-            let (image0, image1) = images.split_at_mut(degree);
-            source.image_at(self, plan, position, [image0, image1], [acc0, acc1]);
-        }
+        let elementwise = self.ring_at(plan.extended, position).elementwise();
         // Modulo a power of two products are of whole limbs.
         let size = match position {
             Modulus::TWO => degree,
-            _ => (CACHED_WORDS / (2 * sources.len())).next_power_of_two().clamp(64, degree),
+            _ => (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(degree),
         };
-        let mut terms: Vec<PairTerm> = Vec::with_capacity(sources.len());
+        let words = (2 * sources.len() + 2) * size;
+        let mut scratch = self.scratch_limbs(words.div_ceil(degree), Domain::Evaluation);
+        let (images, spare) = scratch.as_mut_slice()[..words].split_at_mut(2 * sources.len() * size);
+        let (spare0, spare1) = spare.split_at_mut(size);
         for first in (0..degree).step_by(size) {
+            for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * size)) {
+                let (image0, image1) = images.split_at_mut(size);
+                source.image_at(self, plan, position, first, [image0, image1], [spare0, spare1]);
+            }
+            let mut terms: Vec<PairTerm> = Vec::with_capacity(sources.len());
             let block = first..first + size;
-            let image = |i: usize| &images[i * degree..][block.clone()];
+            let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
+                let repeated = row.first().is_some_and(|term| term.factor.degree() != degree);
+                let share = if repeated { REPEATED } else { 1 };
                 let there = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
                 terms.extend(there.map(|term| {
                     let i = 2 * term.summand;
-                    (&term.factor.limb(k)[block.clone()], [image(i), image(i + 1)])
+                    let factor = &term.factor.limb(k)[first / share..(first + size) / share];
+                    (factor, [image(i), image(i + 1)])
                 }));
-                ring.elementwise().sum_products(&mut sum0[block.clone()], &mut sum1[block.clone()], &terms);
+                let (sum0, sum1) = (&mut sum0[block.clone()], &mut sum1[block.clone()]);
+                match repeated {
+                    true => elementwise.sum_repeated_products(sum0, sum1, &terms),
+                    false => elementwise.sum_products(sum0, sum1, &terms),
+                }
             }
         }
     }
@@ -235,27 +274,34 @@ impl Source<'_> {
         self.rotation.is_some() || self.ciphertext.modulus().contains(position)
     }
 
-    /// Its limbs modulo `P'Q` at a position, with two limbs to spare. Nothing is written where it is 0.
+    /// Its limbs modulo `P'Q` at a position, from word `first` on, with as much to spare. Nothing is written where it is 0.
     fn image_at(
         &self,
         context: &Context,
         plan: &Decomposition,
         position: usize,
+        first: usize,
         [image0, image1]: [&mut [u64]; 2],
         [spare0, spare1]: [&mut [u64]; 2],
     ) {
         let ring = context.ring_at(plan.extended, position);
         match &self.rotation {
-            Some((product, automorphism)) => {
-                let targets = [position];
-                product.at(&targets, 0, &mut product.extend(&targets), [&mut *spare0, &mut *spare1]);
+            Some((product, automorphism)) if position == Modulus::TWO => {
+                product.at(&[position], 0, &mut product.extend(&[position]), [&mut *spare0, &mut *spare1]);
                 ring.apply_automorphism(automorphism, Domain::Evaluation, image0, spare0);
                 ring.apply_automorphism(automorphism, Domain::Evaluation, image1, spare1);
+            }
+            Some((product, automorphism)) => {
+                let source = automorphism.source(first, image0.len());
+                product.range_at(position, source, [&mut *spare0, &mut *spare1]);
+                automorphism.apply_evaluation_range(first, image0, spare0);
+                automorphism.apply_evaluation_range(first, image1, spare1);
             }
             None if self.is_at(position) => {
                 let k = self.ciphertext.modulus().limb_of(position);
                 for (image, part) in [image0, image1].into_iter().zip(self.ciphertext.parts()) {
-                    ring.elementwise().mul_scalar(image, part.limb(k), &plan.specials[k]);
+                    let limb = &part.limb(k)[first..first + image.len()];
+                    ring.elementwise().mul_scalar(image, limb, &plan.specials[k]);
                 }
             }
             None => (),

@@ -104,7 +104,7 @@ impl Evaluator {
         for terms in encoded.values() {
             let terms = terms.iter().map(|factor| Term {
                 summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
-                factor: factor.plaintext.poly(),
+                factor: factor.poly(),
                 log2_norm: factor.log2_norm,
             });
             rows.push(terms.collect());
@@ -115,8 +115,7 @@ impl Evaluator {
         for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
             // The rounding of the diagonals, times the message. A diagonal that repeats has fewer coefficients that are rounded.
             let rounding = Self::message_times(a.scale().log2(), magnitude, encoding_noise());
-            let share: f64 =
-                terms.iter().map(|factor| factor.plaintext.slots() as f64 / t.slots as f64).sum();
+            let share: f64 = terms.iter().map(|factor| factor.share).sum();
             let rounding = rounding.scaled(0.5 * share.log2());
             sum.set_noise(sum.noise().plus(rounding));
             if *giant > 0 {

@@ -8,6 +8,7 @@ use std::{
     sync::Arc,
 };
 
+use hippocrene_ring::Poly;
 use hippocrene_rlwe::{Kept, Modulus};
 use num_complex::{Complex, Complex64};
 
@@ -40,9 +41,28 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 #[derive(Debug)]
 struct Factor {
     baby: usize,
-    plaintext: Plaintext,
+    plaintext: Encoding,
     /// By how many bits it makes noise grow: its scale and the root mean square of its numbers.
     log2_norm: f64,
+    /// The share of the coefficients that are not zero.
+    share: f64,
+}
+
+/// A plaintext modulo `P'Q`.
+#[derive(Debug)]
+enum Encoding {
+    Whole(Plaintext),
+    /// Without what repeats, where the numbers of the diagonal do ([`hippocrene_rlwe::Context::repeated`]).
+    Repeated(Poly),
+}
+
+impl Factor {
+    fn poly(&self) -> &Poly {
+        match &self.plaintext {
+            Encoding::Whole(plaintext) => plaintext.poly(),
+            Encoding::Repeated(poly) => poly,
+        }
+    }
 }
 
 /// What a baby step costs of what a giant step costs. Fitted to times at ring degrees `2^14` and `2^15`, of 16 and 64 diagonals: 0.31 to 0.44 (and
@@ -127,15 +147,20 @@ impl LinearTransform {
     fn encode(&self, context: &Context, modulus: Modulus, scale: Scale) -> Result<Arc<Encoded>, CkksError> {
         let extended = context.rlwe().rotation_modulus(modulus)?;
         let bytes = |encoded: &Encoded| {
-            encoded.values().flatten().map(|f| size_of_val(f.plaintext.poly().as_slice())).sum()
+            encoded.values().flatten().map(|factor| size_of_val(factor.poly().as_slice())).sum()
         };
         self.kept.get_or_try_insert((extended, scale), bytes, || {
             let mut encoded = Encoded::new();
+            // Polynomials in X^8 at least.
+            let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
             for (r, diagonal) in &self.diagonals {
                 let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
                 let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
                 let log2_norm = scale.log2() + diagonal.root_mean_square().log2();
-                encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm });
+                let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
+                let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
+                let share = diagonal.period() as f64 / self.slots as f64;
+                encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, share });
             }
             Ok(encoded)
         })
