@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Setup, insecure};
-use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Matrix, Permutation, Polynomial};
+use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Matrix, Permutation, Polynomial, Scheme};
 use hippocrene_rlwe::{
     Noise, Parameters, SecretDistribution, Sprout,
     design::{Request, design},
@@ -233,6 +233,8 @@ fn powers_and_tests_for_zero() {
         }
         let is_zero = s.evaluator.is_zero(&a).unwrap();
         assert_eq!(s.decrypt(&is_zero), x.iter().map(|x| u64::from(*x == 0)).collect::<Vec<_>>());
+        let bfv = s.evaluator.clone().with_scheme(Scheme::Bfv).is_zero(&a).unwrap();
+        assert_eq!(s.decrypt(&bfv), s.decrypt(&is_zero));
         let y = s.zip(&x, &s.values(12), |x, y| if y % 2 == 0 { x } else { y });
         let expected: Vec<u64> = x.iter().zip(&y).map(|(x, y)| u64::from(x == y)).collect();
         assert_eq!(s.decrypt(&s.evaluator.equals(&a, &s.encrypt(&y)).unwrap()), expected);
@@ -400,8 +402,8 @@ fn rotated(x: &[u64], by: i64) -> Vec<u64> {
 }
 
 /// Whatever circuit it is: as long as no operation is refused for want of noise budget, the result is right, and there is as much budget as was promised.
-fn check_circuit(s: &Setup, steps: &[Step]) {
-    let e = &s.evaluator;
+fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
+    let e = &s.evaluator.clone().with_scheme(scheme);
     let mut stack: Vec<(Vec<u64>, Ciphertext)> =
         (20..24).map(|i| (s.values(i), s.encrypt(&s.values(i)))).collect();
     for step in steps {
@@ -409,7 +411,7 @@ fn check_circuit(s: &Setup, steps: &[Step]) {
         let result = match step {
             Step::Add(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x + y), e.add(&at(i).1, &at(j).1)),
             Step::Sub(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x + 257 - y), e.sub(&at(i).1, &at(j).1)),
-            Step::Mul(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x * y), e.mul_bgv(&at(i).1, &at(j).1)),
+            Step::Mul(i, j) => (s.zip(&at(i).0, &at(j).0, |x, y| x * y), e.mul(&at(i).1, &at(j).1)),
             Step::MulInteger(i, c) => {
                 let residue = c.rem_euclid(257) as u128;
                 (s.zip(&at(i).0, &at(i).0, |x, _| x * residue), e.mul_integer(&at(i).1, *c))
@@ -462,12 +464,13 @@ fn check_circuit(s: &Setup, steps: &[Step]) {
 
 #[test]
 fn random_circuits_are_exact() {
-    for s in [small(6, SPROUT), small(7, "none")] {
-        let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(150) };
+    let (grafted, simple) = (small(6, SPROUT), small(7, "none"));
+    for (s, scheme) in [(&grafted, Scheme::Bgv), (&simple, Scheme::Bgv), (&grafted, Scheme::Bfv)] {
+        let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) };
         let mut runner = proptest::test_runner::TestRunner::new(config);
         runner
             .run(&steps(), |steps| {
-                check_circuit(&s, &steps);
+                check_circuit(s, scheme, &steps);
                 Ok(())
             })
             .unwrap();

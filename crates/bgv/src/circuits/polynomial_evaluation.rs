@@ -276,7 +276,7 @@ impl<'a> Evaluation<'a> {
 
     /// Power `n` at the modulus of a place.
     fn lowered(&mut self, n: u64, place: u32) -> Result<&Ciphertext, BgvError> {
-        self.evaluator.make_power(&mut self.powers, n)?;
+        self.evaluator.make_power(&mut self.powers, n, Evaluator::mul_bgv)?;
         let (power, to) = (&self.powers[&n], self.place(place));
         if power.modulus() != to && !self.lowered.contains_key(&(n, place)) {
             let lowered = self.evaluator.lowered(power, to, OPERATION)?.into_owned();
