@@ -26,6 +26,7 @@ mod pairs;
 mod planner;
 mod second;
 mod she;
+mod sign;
 mod tuple;
 mod word;
 
@@ -71,6 +72,7 @@ const ALL: &[Table] = &[
     hk20::TABLE,
     boot::TABLE,
     integers::TABLE,
+    sign::TABLE,
     laks_3::TABLE,
     laks_4::TABLE,
     laks_5::TABLE,

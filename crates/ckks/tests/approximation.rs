@@ -3,7 +3,9 @@
 use std::f64::consts::TAU;
 
 use hippocrene_ckks::{
-    approximation::{ModularReduction, Smoothness, interpolate, interpolate_to},
+    approximation::{
+        ModularReduction, Parity, Smoothness, interpolate, interpolate_to, minimax, sign::CompositeSign,
+    },
     circuits::Basis,
 };
 
@@ -138,4 +140,160 @@ fn reductions_that_cannot_be_are_named() {
     assert!(message(12, -10.0, 1.0, 2, 3).contains("below 1"));
     assert!(message(0, -10.0, -20.0, 2, 0).contains("k is 1 to 512"));
     assert!(message(2, -2.0, -5.0, 2, 3).contains("needs values below 1"));
+}
+
+/// Best approximations that are known: of a monic polynomial, of the square root, of the sign by a line, of functions on two intervals.
+#[test]
+fn best_approximations() {
+    let exact = Smoothness::Derivative { order: 40, bound: 0.0 };
+    for degree in [1, 4, 7, 10] {
+        let f = |x: f64| x.powi(degree as i32 + 1);
+        let have = minimax(f, &[(-1.0, 1.0)], degree, Parity::Any, exact).unwrap();
+        let least = 0.5f64.powi(degree as i32);
+        assert!((0.999..1.03).contains(&(have.error / least)), "{degree}: {:e}", have.error);
+    }
+    let constant = Smoothness::Derivative { order: 1, bound: 0.0 };
+    for a in [0.5, 0.01, 1e-6] {
+        let have = minimax(f64::signum, &[(a, 1.0)], 1, Parity::Odd, constant).unwrap();
+        let slope = 2.0 / (1.0 + a);
+        assert!((have.polynomial.coefficients()[1] - slope).abs() < 1e-9);
+        let both = minimax(f64::signum, &[(-1.0, -a), (a, 1.0)], 2, Parity::Any, constant).unwrap();
+        assert!(
+            (both.polynomial.evaluate(1.0) - slope).abs() < 1e-6 && both.error < 1.03 * (1.0 - a) / (1.0 + a)
+        );
+    }
+    // x^2 is a sum of even powers, and 0 the best odd polynomial for an even function on both sides.
+    let even = minimax(|x| x * x + 1.0, &[(0.2, 2.0)], 2, Parity::Even, exact).unwrap();
+    assert!(even.error < 1e-13 && even.polynomial.coefficients()[1] == 0.0);
+    let odd = minimax(|x| x.powi(5), &[(0.1, 3.0)], 9, Parity::Odd, exact).unwrap();
+    assert!(odd.error < 1e-10 && (odd.polynomial.evaluate(-2.0) + 32.0).abs() <= odd.error);
+}
+
+/// Where the error alternates as often as there are coefficients and once more, no polynomial does better; the stated error is hardly more than the least
+/// of these extrema.
+#[test]
+fn best_errors_alternate() {
+    type Case = (fn(f64) -> f64, &'static [(f64, f64)], usize, Parity, Smoothness);
+    let analytic = Smoothness::Derivative { order: 20, bound: 1e12 };
+    let cases: [Case; 6] = [
+        (f64::exp, &[(-1.0, 1.0)], 6, Parity::Any, Smoothness::Derivative { order: 12, bound: 2.72 }),
+        (
+            f64::cos,
+            &[(-2.0, -1.0), (0.5, 0.6), (1.0, 4.0)],
+            9,
+            Parity::Any,
+            Smoothness::Derivative { order: 20, bound: 1.0 },
+        ),
+        (f64::abs, &[(0.0, 1.0)], 12, Parity::Even, Smoothness::Derivative { order: 1, bound: 1.0 }),
+        (f64::signum, &[(0.01, 1.0)], 15, Parity::Odd, Smoothness::Derivative { order: 1, bound: 0.0 }),
+        (
+            f64::signum,
+            &[(-1.0, -0.1), (0.2, 1.0)],
+            11,
+            Parity::Any,
+            Smoothness::Derivative { order: 1, bound: 0.0 },
+        ),
+        (|x| 1.0 / x, &[(0.5, 2.0)], 10, Parity::Any, analytic),
+    ];
+    for (i, (f, intervals, degree, parity, smoothness)) in cases.into_iter().enumerate() {
+        let have = minimax(f, intervals, degree, parity, smoothness).unwrap();
+        let mut extrema: Vec<f64> = Vec::new();
+        for (low, high) in intervals {
+            for j in 0..=20_000 {
+                let x =
+                    low + (high - low) * (0.5 - 0.5 * (f64::from(j) * std::f64::consts::PI / 20_000.0).cos());
+                let e = f(x) - have.polynomial.evaluate(x);
+                match extrema.last_mut() {
+                    Some(last) if last.signum() == e.signum() => {
+                        *last = if e.abs() > last.abs() { e } else { *last }
+                    }
+                    _ => extrema.push(e),
+                }
+            }
+        }
+        let unknowns = match parity {
+            Parity::Any => degree + 1,
+            Parity::Even => degree / 2 + 1,
+            Parity::Odd => degree.div_ceil(2),
+        };
+        extrema.sort_by(|a, b| b.abs().total_cmp(&a.abs()));
+        assert!(extrema.len() > unknowns, "case {i}: {} extrema", extrema.len());
+        let (largest, least) = (extrema[0].abs(), extrema[unknowns].abs());
+        assert!(
+            largest <= have.error && have.error < 1.04 * least + 1e-13,
+            "case {i}: {largest:e} {least:e} {:e}",
+            have.error
+        );
+    }
+}
+
+#[test]
+fn best_approximations_of_nothing_are_refused() {
+    let smooth = Smoothness::Derivative { order: 1, bound: 1.0 };
+    let message = |intervals: &[(f64, f64)], degree, parity| {
+        minimax(f64::sin, intervals, degree, parity, smooth).unwrap_err().to_string()
+    };
+    for intervals in
+        [&[][..], &[(1.0, 1.0)], &[(0.0, 1.0), (0.5, 2.0)], &[(2.0, 3.0), (0.0, 1.0)], &[(0.0, f64::NAN)]]
+    {
+        assert!(message(intervals, 3, Parity::Any).contains("not some intervals in order"));
+    }
+    assert!(message(&[(-1.0, 1.0)], 3, Parity::Odd).contains("below 0"));
+    assert!(message(&[(0.0, 1.0)], 0, Parity::Odd).contains("is 0"));
+    assert!(message(&[(0.0, 1.0)], 256, Parity::Any).contains("255 at most"));
+    assert!(
+        minimax(f64::ln, &[(-1.0, 1.0)], 3, Parity::Any, smooth).unwrap_err().to_string().contains("NaN")
+    );
+}
+
+/// The stated ranges and error hold everywhere and are tight.
+fn check_sign(sign: &CompositeSign) {
+    let gap = sign.gap();
+    let mut seen = 0f64;
+    for i in 0..=4000 {
+        let x = gap.powf(1.0 - f64::from(i) / 4000.0).clamp(gap, 1.0);
+        let mut y = x;
+        for (p, (low, high)) in sign.stages().iter().zip(&sign.ranges()[1..]) {
+            y = p.evaluate(y);
+            assert!((*low..=*high).contains(&y), "{y} is not in [{low}, {high}]");
+        }
+        assert_eq!((y, -y), (sign.apply(x), sign.apply(-x)));
+        seen = seen.max((y - 1.0).abs());
+    }
+    assert!(seen <= sign.error() && sign.error() < 1.15 * seen + 1e-13, "{seen:e} {:e}", sign.error());
+    assert!(sign.ranges().iter().take(sign.stages().len()).all(|(low, high)| 0.0 < *low && *high <= 1.001));
+}
+
+#[test]
+fn signs() {
+    // GRAFT's comp1 and comp2.
+    for (g, gap, error) in [(4, 2f64.powi(-8), 1e-4), (8, 2f64.powi(-16), 1e-4)] {
+        let iterated = CompositeSign::iterated(g, 2, gap).unwrap();
+        check_sign(&iterated);
+        assert_eq!(iterated.depth(), 3 * (g + 2));
+        assert!(iterated.error() < error, "{:e}", iterated.error());
+        let least = CompositeSign::least(gap, iterated.error()).unwrap();
+        check_sign(&least);
+        assert!(least.error() <= iterated.error());
+        assert!(least.depth() < iterated.depth());
+        assert!(least.products() < iterated.products());
+    }
+    for degrees in [&[3][..], &[7, 15], &[3, 5, 9, 13]] {
+        check_sign(&CompositeSign::minimax(degrees, 0.02).unwrap());
+    }
+    check_sign(&CompositeSign::least(2f64.powi(-20), 2f64.powi(-30)).unwrap());
+    let one = CompositeSign::minimax(&[63], 0.02).unwrap();
+    let two = CompositeSign::minimax(&[7, 7], 0.02).unwrap();
+    assert!(two.error() < one.error() * 2.0);
+    for g in [
+        CompositeSign::iterated(0, 0, 0.1),
+        CompositeSign::iterated(60, 5, 0.1),
+        CompositeSign::iterated(1, 1, 1.0),
+    ] {
+        assert!(g.is_err());
+    }
+    for d in [&[][..], &[4], &[65], &[1]] {
+        assert!(CompositeSign::minimax(d, 0.1).unwrap_err().to_string().contains("odd numbers from 3 to 63"));
+    }
+    assert!(CompositeSign::minimax(&[7], f64::NAN).is_err() && CompositeSign::least(0.1, 0.0).is_err());
 }

@@ -77,12 +77,12 @@ pub(super) fn bound(
     (low, high): (f64, f64),
     smoothness: Smoothness,
 ) -> Result<f64, CkksError> {
-    const MOST: usize = 1 << 15;
+    const MOST: usize = 1 << 14;
     smoothness.check(operation)?;
     let half = 0.5 * (high - low);
     let mut m = p.degree().max(64);
     loop {
-        let samples = 4 * m;
+        let samples = 8 * m;
         let (mut largest, mut size) = (0f64, 0f64);
         for x in chebyshev_nodes(low, high, samples) {
             let value = f(x);

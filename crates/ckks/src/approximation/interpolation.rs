@@ -15,7 +15,7 @@ pub struct Approximation {
 const OPERATION: &str = "interpolate a function";
 
 /// The polynomial of degree `degree` that agrees with `f` at the Chebyshev nodes of `[low, high]`, as [`Polynomial::approximate`] gives it, with a bound
-/// of its error: the largest difference at four times as many nodes as the error has degrees of freedom, and what `smoothness` leaves between
+/// of its error: the largest difference at many nodes, and what `smoothness` leaves between
 /// them. Coefficients are rounded to `f64`, so that errors below about `2^-48` times the function's size are out of reach.
 ///
 /// ```

@@ -1,0 +1,263 @@
+//! Best approximations: the exchange algorithm of Remez, on unions of intervals.
+
+use super::{
+    Smoothness,
+    error_bound::{self, chebyshev_nodes},
+    interpolation::Approximation,
+};
+use crate::{
+    CkksError,
+    circuits::{Basis, Polynomial},
+};
+
+/// Which powers a polynomial has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parity {
+    /// All.
+    Any,
+    /// Even ones. The intervals are given for `x >= 0` and count for `-x` as well.
+    Even,
+    /// Odd ones. The intervals are given for `x >= 0` and count for `-x` as well.
+    Odd,
+}
+
+const OPERATION: &str = "approximate a function";
+/// The largest degree.
+const MOST: usize = 255;
+
+/// The polynomial up to degree `degree` whose largest distance from `f` on a union of intervals is least, and a bound of that distance.
+///
+/// The polynomial is written in the Chebyshev basis of the interval from the lowest end to the highest (of `[-high, high]` where it is even or odd). It is
+/// found by exchange (Remez): of the polynomials whose errors at as many points as there are coefficients, and one more, are equal and alternate
+/// in sign, that one is sought which has no larger error anywhere. The error that is stated holds for the polynomial that is returned, whether or not the
+/// exchange came to its end. Numbers are `f64`: errors below about `2^-44` of the function's size are out of reach. `smoothness` is what is known about `f`
+/// on each interval.
+///
+/// ```
+/// use hippocrene_ckks::approximation::{minimax, Parity, Smoothness};
+///
+/// // The sign, odd, where 1/4 <= |x| <= 1: constant there, so that all its derivatives are 0.
+/// let smooth = Smoothness::Derivative { order: 1, bound: 0.0 };
+/// let sign = minimax(f64::signum, &[(0.25, 1.0)], 7, Parity::Odd, smooth)?;
+/// assert!(sign.error < 0.15 && (sign.polynomial.evaluate(-0.5) + 1.0).abs() <= sign.error);
+/// # Ok::<(), hippocrene_ckks::CkksError>(())
+/// ```
+///
+/// # Errors
+/// [`CkksError::Argument`] when the intervals are none, empty, overlap or are out of order (or, for even and odd polynomials, reach below 0), the degree is above
+/// 255, or `f` is not finite.
+pub fn minimax(
+    f: impl Fn(f64) -> f64,
+    intervals: &[(f64, f64)],
+    degree: usize,
+    parity: Parity,
+    smoothness: Smoothness,
+) -> Result<Approximation, CkksError> {
+    let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+    let finite = intervals.iter().all(|(low, high)| low.is_finite() && high.is_finite() && low < high);
+    if intervals.is_empty() || !finite || intervals.windows(2).any(|w| w[0].1 >= w[1].0) {
+        return fail(format!("the intervals {intervals:?} are not some intervals in order"));
+    }
+    let (low, high) = (intervals[0].0, intervals[intervals.len() - 1].1);
+    if parity != Parity::Any && low < 0.0 {
+        return fail(format!(
+            "the intervals {intervals:?} of a polynomial that is even or odd reach below 0"
+        ));
+    }
+    if degree > MOST {
+        return fail(format!("degree {degree}: it is {MOST} at most"));
+    }
+    let (low, first, step) = match parity {
+        Parity::Any => (low, 0, 1),
+        Parity::Even => (-high, 0, 2),
+        Parity::Odd => (-high, 1, 2),
+    };
+    let indices: Vec<usize> = (first..=degree).step_by(step).collect();
+    if indices.is_empty() {
+        return fail(format!("an odd polynomial of degree {degree} is 0"));
+    }
+    let exchange = Exchange { f: &f, intervals, basis: Basis::Chebyshev { low, high }, indices };
+    let polynomial = exchange.run()?;
+    let mut error = 0f64;
+    for &interval in intervals {
+        error = error.max(error_bound::bound(OPERATION, &f, &polynomial, interval, smoothness)?);
+    }
+    Ok(Approximation { polynomial, error })
+}
+
+struct Exchange<'a> {
+    f: &'a dyn Fn(f64) -> f64,
+    intervals: &'a [(f64, f64)],
+    basis: Basis,
+    /// The Chebyshev polynomials that may be used.
+    indices: Vec<usize>,
+}
+
+impl Exchange<'_> {
+    fn run(&self) -> Result<Polynomial, CkksError> {
+        const ROUNDS: usize = 30;
+        let mut points = self.first_points();
+        let mut best: Option<(f64, Polynomial)> = None;
+        let mut idle = 0;
+        for _ in 0..ROUNDS {
+            let (polynomial, levelled) = self.levelled(&points)?;
+            let extrema = self.extrema(&polynomial);
+            let largest = extrema.iter().map(|(_, e)| e.abs()).fold(0.0, f64::max);
+            if best.as_ref().is_none_or(|(least, _)| largest < *least) {
+                best = Some((largest, polynomial));
+                idle = 0;
+            } else {
+                idle += 1;
+            }
+            match alternating(extrema, points.len()) {
+                // The largest error is at least that of the best polynomial, and the levelled one at most (de la Vallee-Poussin).
+                Some(next) if idle < 2 && largest > levelled * (1.0 + 1e-13) => points = next,
+                _ => break,
+            }
+        }
+        match best {
+            Some((_, polynomial)) => Ok(polynomial),
+            None => Err(singular()),
+        }
+    }
+
+    /// One point more than there are coefficients: those of Chebyshev's extrema, shared out evenly.
+    fn first_points(&self) -> Vec<f64> {
+        let (count, parts) = (self.indices.len() + 1, self.intervals.len());
+        let mut points = Vec::with_capacity(count);
+        for (i, &(low, high)) in self.intervals.iter().enumerate() {
+            let here = count * (i + 1) / parts - count * i / parts;
+            points.extend(grid(low, high, here));
+        }
+        points
+    }
+
+    /// The polynomial with errors `e, -e, e, ..` at the points, and `|e|`.
+    fn levelled(&self, points: &[f64]) -> Result<(Polynomial, f64), CkksError> {
+        let unknowns = points.len();
+        let Basis::Chebyshev { low, high } = self.basis else { return Err(singular()) };
+        let degree = self.indices[self.indices.len() - 1];
+        let mut rows = Vec::with_capacity(unknowns);
+        for (j, &x) in points.iter().enumerate() {
+            let value = (self.f)(x);
+            if !value.is_finite() {
+                let what = format!("the function is {value} at {x}");
+                return Err(CkksError::Argument { operation: OPERATION, what });
+            }
+            let y = (2.0 * x - low - high) / (high - low);
+            let mut all = vec![1.0, y];
+            for k in 2..=degree {
+                all.push(2.0 * y * all[k - 1] - all[k - 2]);
+            }
+            let mut row: Vec<f64> = self.indices.iter().map(|&k| all[k]).collect();
+            row.push(if j.is_multiple_of(2) { 1.0 } else { -1.0 });
+            row.push(value);
+            rows.push(row);
+        }
+        let solution = solve(rows).ok_or_else(singular)?;
+        let mut coefficients = vec![0.0; degree + 1];
+        self.indices.iter().zip(&solution).for_each(|(&k, c)| coefficients[k] = *c);
+        Ok((Polynomial::new(self.basis, coefficients)?, solution[unknowns - 1].abs()))
+    }
+
+    /// The places of the local extrema of the error, ends of intervals included, from left to right, with the errors there.
+    fn extrema(&self, p: &Polynomial) -> Vec<(f64, f64)> {
+        const FINE: usize = 12;
+        let error = |x: f64| (self.f)(x) - p.evaluate(x);
+        let mut found = Vec::new();
+        for &(low, high) in self.intervals {
+            let xs = grid(low, high, FINE * (self.indices.len() + 2));
+            let errors: Vec<f64> = xs.iter().map(|x| error(*x)).collect();
+            for i in 0..xs.len() {
+                let sign = errors[i].signum();
+                let lower = |j: usize| sign * errors[j] <= sign * errors[i];
+                if (i > 0 && !lower(i - 1)) || (i + 1 < xs.len() && !lower(i + 1)) {
+                    continue;
+                }
+                let (mut a, mut b) = (xs[i.saturating_sub(1)], xs[(i + 1).min(xs.len() - 1)]);
+                for _ in 0..24 {
+                    let (third, two_thirds) = (a + (b - a) / 3.0, b - (b - a) / 3.0);
+                    if sign * error(third) < sign * error(two_thirds) { a = third } else { b = two_thirds }
+                }
+                let inner = 0.5 * (a + b);
+                let refined = error(inner);
+                found.push(if sign * refined > sign * errors[i] {
+                    (inner, refined)
+                } else {
+                    (xs[i], errors[i])
+                });
+            }
+        }
+        found
+    }
+}
+
+fn singular() -> CkksError {
+    CkksError::Argument {
+        operation: OPERATION,
+        what: "the intervals are too narrow for this degree in f64".into(),
+    }
+}
+
+/// The extrema of a Chebyshev polynomial on an interval, from left to right: `count` points, of which two are the ends.
+fn grid(low: f64, high: f64, count: usize) -> Vec<f64> {
+    if count < 2 {
+        return chebyshev_nodes(low, high, count).collect();
+    }
+    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+    let at = |j: usize| middle - half * (std::f64::consts::PI * j as f64 / (count - 1) as f64).cos();
+    (0..count).map(at).map(|x| x.clamp(low, high)).collect()
+}
+
+/// So many of the extrema that their signs alternate, and the largest ones: neighbours of one sign are one, and then the smallest goes, with its
+/// smaller neighbour unless it stands at an end. None if there are too few.
+fn alternating(extrema: Vec<(f64, f64)>, count: usize) -> Option<Vec<f64>> {
+    let mut kept: Vec<(f64, f64)> = Vec::new();
+    for extremum in extrema {
+        match kept.last_mut() {
+            Some(last) if last.1.signum() == extremum.1.signum() => {
+                if extremum.1.abs() > last.1.abs() {
+                    *last = extremum;
+                }
+            }
+            _ => kept.push(extremum),
+        }
+    }
+    while kept.len() > count {
+        let size = |i: usize| kept[i].1.abs();
+        let last = kept.len() - 1;
+        let smallest = (0..=last).min_by(|&a, &b| size(a).total_cmp(&size(b)))?;
+        if kept.len() == count + 1 || smallest == 0 || smallest == last {
+            let end = if size(0) < size(last) { 0 } else { last };
+            kept.remove(end);
+        } else {
+            let neighbour = if size(smallest - 1) < size(smallest + 1) { smallest - 1 } else { smallest };
+            kept.drain(neighbour..neighbour + 2);
+        }
+    }
+    (kept.len() == count).then(|| kept.into_iter().map(|(x, _)| x).collect())
+}
+
+/// Solves a system of linear equations, each row with its right-hand side last (Gauss, with partial pivots).
+fn solve(mut rows: Vec<Vec<f64>>) -> Option<Vec<f64>> {
+    let n = rows.len();
+    for k in 0..n {
+        let pivot = (k..n).max_by(|&a, &b| rows[a][k].abs().total_cmp(&rows[b][k].abs()))?;
+        rows.swap(k, pivot);
+        let (above, below) = rows.split_at_mut(k + 1);
+        let pivot_row = &above[k];
+        if pivot_row[k] == 0.0 {
+            return None;
+        }
+        for row in below {
+            let factor = row[k] / pivot_row[k];
+            row.iter_mut().zip(pivot_row).skip(k).for_each(|(r, p)| *r -= factor * p);
+        }
+    }
+    let mut solution = vec![0.0; n];
+    for k in (0..n).rev() {
+        let known: f64 = (k + 1..n).map(|j| rows[k][j] * solution[j]).sum();
+        solution[k] = (rows[k][n] - known) / rows[k][k];
+    }
+    Some(solution)
+}
