@@ -35,7 +35,7 @@ pub struct Cosine {
 pub struct CosineInterpolation {
     /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`.
     pub polynomial: Polynomial,
-    /// The number of nodes around each integer, from `-(k - 1)` to `k - 1`.
+    /// The number of nodes nearest to each integer, from `-(k - 1)` to `k - 1`.
     pub nodes: Vec<usize>,
     /// The sum of the absolute values of the coefficients: what an error of the Chebyshev polynomials is multiplied by at most. It is large
     /// where the polynomial swings wildly between the intervals.
@@ -44,6 +44,24 @@ pub struct CosineInterpolation {
     pub exact_error: f64,
     /// The same with coefficients rounded to `f64`.
     pub error: f64,
+}
+
+/// Where the nodes of an interpolation are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nodes {
+    /// In the intervals, shared out by Algorithm 1.
+    NearIntegers,
+    /// Those of Chebyshev on `[-k, k]`: there are no wild swings, and the degree is higher where there are few doublings.
+    Everywhere,
+}
+
+/// An interpolation before its error is known.
+pub(super) struct Coefficients {
+    nodes: Vec<usize>,
+    exact: Vec<Inner>,
+    rounded: Vec<f64>,
+    /// Of the absolute values.
+    pub(super) sum: f64,
 }
 
 const OPERATION: &str = "approximate a cosine";
@@ -84,61 +102,85 @@ impl Cosine {
         Ok(Cosine { intervals, doublings, samples, samples_each, bits })
     }
 
-    /// The interpolation with `degree + 1` nodes.
+    /// The interpolation with `degree + 1` nodes, shared out as HK20 does.
     ///
     /// # Errors
     /// [`CkksError::Argument`] when the degree is above 1023.
     pub fn interpolate(&self, degree: usize) -> Result<CosineInterpolation, CkksError> {
+        self.finish(self.coefficients(Nodes::NearIntegers, degree)?)
+    }
+
+    pub(super) fn coefficients(&self, nodes: Nodes, degree: usize) -> Result<Coefficients, CkksError> {
         if degree > 1023 {
             let what = format!("degree {degree}: it is 1023 at most");
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
-        let mut allocation = self.allocation();
-        (0..=degree).for_each(|_| allocation.add_node());
-        let counts = allocation.counts;
-        let nodes = self.intervals.nodes(&counts);
+        let (k, epsilon) = (f64::from(self.intervals.k), self.intervals.epsilon);
+        let (nodes, lost) = match nodes {
+            Nodes::Everywhere => (chebyshev_nodes(-k, k, degree + 1).collect(), 0.0),
+            Nodes::NearIntegers => {
+                let mut allocation = self.allocation();
+                (0..=degree).for_each(|_| allocation.add_node());
+                let most = allocation.counts.iter().copied().max().unwrap_or(0);
+                (self.intervals.nodes(&allocation.counts), most as f64 * (2.0 - epsilon.log2()))
+            }
+        };
         // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all nodes a few bits for each.
-        let most = counts.iter().copied().max().unwrap_or(0) as f64;
-        let bits = self.bits + 4 * nodes.len() + (most * (2.0 - self.intervals.epsilon.log2())) as usize;
+        let bits = self.bits + 4 * nodes.len() + lost as usize;
         let values = nodes.iter().map(|x| value(*x, self.doublings, bits)).collect();
-        let reach = f64::from(self.intervals.k);
-        let exact: Vec<Inner> = newton::interpolate(&nodes, values, reach, bits)
+        let exact: Vec<Inner> = newton::interpolate(&nodes, values, k, bits)
             .into_iter()
             .map(|c| c.with_precision(self.bits).value())
             .collect();
         let rounded: Vec<f64> = exact.iter().map(|c| c.to_f64().value()).collect();
+        let mut counts = vec![0; 2 * self.intervals.k as usize - 1];
+        nodes.iter().for_each(|x| counts[(x.round() + k - 1.0).clamp(0.0, 2.0 * k - 2.0) as usize] += 1);
+        let sum = rounded.iter().map(|c| c.abs()).sum();
+        Ok(Coefficients { nodes: counts, exact, rounded, sum })
+    }
+
+    /// Bounds the error.
+    pub(super) fn finish(&self, coefficients: Coefficients) -> Result<CosineInterpolation, CkksError> {
+        let Coefficients { nodes, exact, rounded, sum } = coefficients;
         let rounding: f64 = exact
             .iter()
             .zip(&rounded)
             .map(|(c, r)| (c - many_bits(*r, self.bits)).to_f64().value().abs())
             .sum();
-        let coefficient_sum = rounded.iter().map(|c| c.abs()).sum();
-        let errors = self.errors(&exact, coefficient_sum);
+        let errors = self.errors(&exact, sum);
         let largest = |more: f64| {
             let after = |(i, e): (f64, &f64)| self.doubled(i, e + more);
             self.intervals.middles().zip(&errors).map(after).fold(0.0, f64::max)
         };
-        let basis = Basis::Chebyshev { low: -reach, high: reach };
+        let k = f64::from(self.intervals.k);
         Ok(CosineInterpolation {
-            polynomial: Polynomial::new(basis, rounded)?,
-            nodes: counts,
-            coefficient_sum,
+            polynomial: Polynomial::new(Basis::Chebyshev { low: -k, high: k }, rounded)?,
+            nodes,
+            coefficient_sum: sum,
             exact_error: largest(0.0),
             error: largest(rounding),
         })
     }
 
     /// The least degree at which the bound of the theory puts the error of `sin(2 pi x)`, to first order, below `error > 0`.
-    pub(super) fn bounded_degree(&self, error: f64) -> usize {
+    pub(super) fn bounded_degree(&self, nodes: Nodes, error: f64) -> usize {
         let mut allocation = self.allocation();
-        // log2 of (2 pi / 2^r)^nodes / nodes!
-        let (mut nodes, mut derivative) = (0f64, 0f64);
-        while nodes < 1.0 || derivative + allocation.largest() > error.log2() {
+        let weight = allocation.largest();
+        // log2 of (2 pi / 2^r)^count / count!
+        let (mut count, mut derivative) = (0f64, 0f64);
+        loop {
+            // log2 of |prod (x - node)|, and of what the doublings do.
+            let product = match nodes {
+                Nodes::NearIntegers => allocation.largest(),
+                Nodes::Everywhere => weight + 1.0 + count * (0.5 * f64::from(self.intervals.k)).log2(),
+            };
+            if count > 0.0 && derivative + product <= error.log2() {
+                return count as usize - 1;
+            }
             allocation.add_node();
-            nodes += 1.0;
-            derivative += (TAU / nodes).log2() - f64::from(self.doublings);
+            count += 1.0;
+            derivative += (TAU / count).log2() - f64::from(self.doublings);
         }
-        nodes as usize - 1
     }
 
     /// The sum of the absolute values of the coefficients of the cosine's own Chebyshev series on `[-k, k]`, roughly: Bessel functions, of which
@@ -245,7 +287,7 @@ mod tests {
             let derivative = (degree + 1) as f64 * (TAU.log2() - f64::from(doublings)) - factorial;
             let theory = (derivative + allocation.largest()).exp2();
             assert!(have.exact_error < 1.2 * theory, "{what} {theory:e}");
-            assert_eq!(cosine.bounded_degree(theory * 1.000_001), degree);
+            assert_eq!(cosine.bounded_degree(Nodes::NearIntegers, theory * 1.000_001), degree);
         }
     }
 

@@ -1,6 +1,6 @@
 //! The least degree of a polynomial in the place of a cosine.
 
-use super::cosine::{Cosine, CosineInterpolation};
+use super::cosine::{Cosine, CosineInterpolation, Nodes};
 
 /// Which coefficients an interpolation may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -13,35 +13,83 @@ pub enum Coefficients {
 }
 
 impl Cosine {
-    /// The interpolation of least degree with which the error of `sin(2 pi x)` after the doublings is at most `error`, a positive number.
+    /// The interpolation of least degree with which the error of `sin(2 pi x)` after the doublings is at most `error`, a positive number: with HK20's nodes, or
+    /// where these make the coefficients too large with Chebyshev's on the whole interval.
     ///
     /// # Errors
     /// The least error that was reached with such coefficients, if that is larger.
     pub fn least_degree(&self, error: f64, coefficients: Coefficients) -> Result<CosineInterpolation, f64> {
-        const STEP: usize = 4;
-        let mut reached = f64::INFINITY;
-        let mut at = |degree: usize| {
-            let have = self.interpolate(degree).ok()?;
-            let (allowed, error_here) = match coefficients {
-                Coefficients::Exact => (true, have.exact_error),
-                Coefficients::Rounded => (have.coefficient_sum <= 2.0 * self.natural_sum(), have.error),
-            };
-            if allowed {
-                reached = reached.min(error_here);
+        let everywhere = self.bounded_degree(Nodes::Everywhere, error);
+        let mut search =
+            Search { cosine: self, error, coefficients, nodes: Nodes::NearIntegers, reached: f64::INFINITY };
+        let near_integers = search.below(everywhere);
+        let found = near_integers.or_else(|_| {
+            search.nodes = Nodes::Everywhere;
+            search.below(everywhere + 8)
+        });
+        found.map_err(|()| search.reached)
+    }
+}
+
+struct Search<'a> {
+    cosine: &'a Cosine,
+    error: f64,
+    coefficients: Coefficients,
+    nodes: Nodes,
+    /// The least error seen with coefficients that may be used.
+    reached: f64,
+}
+
+impl Search<'_> {
+    /// The least degree that does, below a limit.
+    fn below(&mut self, limit: usize) -> Result<CosineInterpolation, ()> {
+        // Up in growing steps, from where the theory's bound does, to a degree that does ..
+        let (mut failed, mut step) = (None, 4);
+        let mut degree = self.cosine.bounded_degree(self.nodes, self.error);
+        let mut best = loop {
+            match self.at(degree) {
+                Ok(found) => break found,
+                Err(true) if degree + 1 < limit => {
+                    failed = Some(degree);
+                    degree = (degree + step).min(limit - 1);
+                    step *= 2;
+                }
+                Err(_) => return Err(()),
             }
-            (allowed && error_here <= error).then_some(have)
         };
-        let bounded = self.bounded_degree(error);
-        let most = bounded + bounded / 2 + 4 * STEP;
-        let Some(mut best) = (bounded..=most).step_by(STEP).find_map(&mut at) else { return Err(reached) };
-        // Errors wander a little from one degree to the next: the search ends where several in a row fail.
-        let mut failed = 0;
-        while failed < STEP && best.polynomial.degree() > failed {
-            match at(best.polynomial.degree() - 1 - failed) {
-                Some(better) => (best, failed) = (better, 0),
-                None => failed += 1,
+        // .. then down by halves, while it is known that one fails ..
+        while let Some(below) = failed {
+            let middle = below.midpoint(best.polynomial.degree());
+            if middle == below {
+                break;
+            }
+            match self.at(middle) {
+                Ok(found) => best = found,
+                Err(_) => failed = Some(middle),
+            }
+        }
+        // .. and one by one. Errors wander a little from one degree to the next: the search ends where several in a row fail.
+        let mut failures = 0;
+        while failures < 4 && best.polynomial.degree() > failures {
+            match self.at(best.polynomial.degree() - 1 - failures) {
+                Ok(found) => (best, failures) = (found, 0),
+                Err(_) => failures += 1,
             }
         }
         Ok(best)
+    }
+
+    /// The interpolation of this degree if it does; else whether one of higher degree may.
+    fn at(&mut self, degree: usize) -> Result<CosineInterpolation, bool> {
+        let coefficients = self.cosine.coefficients(self.nodes, degree).map_err(|_| false)?;
+        let rounded = self.coefficients == Coefficients::Rounded;
+        if rounded && coefficients.sum > 2.0 * self.cosine.natural_sum() {
+            return Err(true);
+        }
+        let have = self.cosine.finish(coefficients).map_err(|_| false)?;
+        let error = if rounded { have.error } else { have.exact_error };
+        self.reached = self.reached.min(error);
+        // What is rounded away does not become less with the degree.
+        if error <= self.error { Ok(have) } else { Err(2.0 * have.exact_error > self.error) }
     }
 }

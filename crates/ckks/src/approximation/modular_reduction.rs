@@ -17,6 +17,7 @@ const OPERATION: &str = "approximate the reduction modulo 1";
 ///
 /// The degree of the cosine's polynomial is the least one whose error bound does, among those whose coefficients are not much larger than the
 /// cosine's own: interpolations of lower degree swing wildly between the intervals, and would multiply the noise of what they are evaluated on.
+/// With few doublings for a large `k` (`2^r` below about `k / 4`), these are interpolations on the whole interval.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModularReduction {
     cosine: Polynomial,
