@@ -2,6 +2,8 @@
 
 use std::f64::consts::{LOG2_E, TAU};
 
+use dashu_float::ConstCache;
+
 use super::{
     error_bound::{chebyshev_nodes, from_samples},
     newton::{self, many_bits},
@@ -92,10 +94,11 @@ impl Cosine {
         let m = ((70.0 - log2_least) / rho.log2()).ceil() as usize;
         let samples_each = 3 * m;
         let mut samples = Vec::with_capacity(samples_each * (2 * k as usize - 1));
+        let mut constants = ConstCache::default();
         for i in intervals.middles() {
             let (low, high) = (i - intervals.epsilon, i + intervals.epsilon);
             for x in chebyshev_nodes(low, high, samples_each) {
-                let value = value(x, doublings, bits);
+                let value = value(x, doublings, bits, &mut constants);
                 samples.push((many_bits(x, bits) / many_bits(f64::from(k), bits), value));
             }
         }
@@ -127,7 +130,8 @@ impl Cosine {
         };
         // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all nodes a few bits for each.
         let bits = self.bits + 4 * nodes.len() + lost as usize;
-        let values = nodes.iter().map(|x| value(*x, self.doublings, bits)).collect();
+        let mut constants = ConstCache::default();
+        let values = nodes.iter().map(|x| value(*x, self.doublings, bits, &mut constants)).collect();
         let exact: Vec<Inner> = newton::interpolate(&nodes, values, k, bits)
             .into_iter()
             .map(|c| c.with_precision(self.bits).value())
@@ -245,10 +249,13 @@ fn ellipse(a: f64, half: f64) -> f64 {
     (a + (a * a - half * half).sqrt()) / half
 }
 
-/// `cos(2 pi (x - 1/4) / 2^r)`.
-fn value(x: f64, doublings: u32, bits: usize) -> Inner {
+/// `cos(2 pi (x - 1/4) / 2^r)`; pi is kept from one call to the next.
+fn value(x: f64, doublings: u32, bits: usize, constants: &mut ConstCache) -> Inner {
     let turns = many_bits(x, bits) - many_bits(0.25, bits);
-    (turns * many_bits((1.0 - f64::from(doublings)).exp2(), bits)).cos_pi()
+    let angle = turns * many_bits((1.0 - f64::from(doublings)).exp2(), bits);
+    let cosine = angle.context().cos_pi(angle.repr(), Some(constants));
+    // Only what is infinite has no cosine.
+    cosine.map_or(Inner::ZERO, |cosine| cosine.value())
 }
 
 #[cfg(test)]

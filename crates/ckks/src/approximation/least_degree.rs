@@ -43,21 +43,20 @@ struct Search<'a> {
 impl Search<'_> {
     /// The least degree that does, below a limit.
     fn below(&mut self, limit: usize) -> Result<CosineInterpolation, ()> {
-        // Up in growing steps, from where the theory's bound does, to a degree that does ..
-        let (mut failed, mut step) = (None, 4);
+        // From where the theory's bound does, or else the limit, ..
+        let mut failed = None;
         let mut degree = self.cosine.bounded_degree(self.nodes, self.error);
         let mut best = loop {
             match self.at(degree) {
                 Ok(found) => break found,
                 Err(true) if degree + 1 < limit => {
                     failed = Some(degree);
-                    degree = (degree + step).min(limit - 1);
-                    step *= 2;
+                    degree = limit - 1;
                 }
                 Err(_) => return Err(()),
             }
         };
-        // .. then down by halves, while it is known that one fails ..
+        // .. down by halves, while it is known that one fails, ..
         while let Some(below) = failed {
             let middle = below.midpoint(best.polynomial.degree());
             if middle == below {
