@@ -12,7 +12,7 @@ pub const TABLE: Table = Table {
             against f_3 after g_3 (CKK20) as often as it takes; first as precise as GRAFT's comp1 and comp2 (4 and 8 times g_3, twice f_3)",
     memory: "10 MB",
     time: "a few seconds",
-    live: false,
+    live: &[],
     plot: false,
     run,
 };
