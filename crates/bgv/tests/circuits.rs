@@ -246,14 +246,14 @@ fn powers_and_tests_for_zero() {
     assert!(without.evaluator.is_zero(&zero).unwrap_err().to_string().contains("slots"));
 }
 
-/// 16 squarings with the parameters that 128-bit security allows at ring degree `2^15`.
+/// 16 squarings with the parameters that 128-bit security allows at ring degree `2^15`, in the manner of both schemes, with room for a product with a table and a sum over all slots.
 #[test]
 fn equality_of_16_bits_at_real_size() {
     let design = design(&Request {
         log_degree: 15,
         secret: SecretDistribution::Ternary,
         sprout: Sprout::named(SPROUT).unwrap(),
-        usable: 610,
+        usable: 640,
         word: 48,
         log2_pq: None,
         margin: 4,
@@ -262,8 +262,14 @@ fn equality_of_16_bits_at_real_size() {
     let s = common::setup(parameters, 65537, &[]);
     let x = s.values(13);
     let y = s.zip(&x, &s.values(14), |x, y| if y % 2 == 0 { x } else { y });
-    let equal = s.evaluator.equals(&s.encrypt(&x), &s.encrypt(&y)).unwrap();
-    assert_eq!(s.decrypt(&equal), x.iter().zip(&y).map(|(x, y)| u64::from(x == y)).collect::<Vec<_>>());
+    let expected: Vec<u64> = x.iter().zip(&y).map(|(x, y)| u64::from(x == y)).collect();
+    for scheme in [Scheme::Bgv, Scheme::Bfv] {
+        let evaluator = s.evaluator.clone().with_scheme(scheme);
+        let equal = evaluator.equals(&s.encrypt(&x), &s.encrypt(&y)).unwrap();
+        assert_eq!(s.decrypt(&equal), expected);
+        let left = equal.budget_bits(&s.context);
+        assert!(left > 40.0, "{scheme:?}: {left}");
+    }
 }
 
 fn check_polynomial(s: &Setup, p: &Polynomial, x: &[u64], a: &Ciphertext, what: &str) -> Ciphertext {
