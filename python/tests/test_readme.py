@@ -5,8 +5,14 @@ from pathlib import Path
 
 import pytest
 
-README = Path(__file__).parents[2] / "README.md"
-EXAMPLES = re.findall(r"^```python\n(.*?)^```", README.read_text(), re.DOTALL | re.MULTILINE)
+ROOT = Path(__file__).parents[2]
+README = ROOT / "README.md"
+PAGES = (README, ROOT / "docs" / "integers.md")
+EXAMPLES = [
+    pytest.param(page, example, id=f"{page.stem}-{number}")
+    for page in PAGES
+    for number, example in enumerate(re.findall(r"^```python\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE))
+]
 
 
 def test_the_readme_starts_with_the_two_commands():
@@ -14,10 +20,10 @@ def test_the_readme_starts_with_the_two_commands():
     assert re.findall(r"^make \w+", first, re.MULTILINE) == ["make demo", "make test"]
 
 
-@pytest.mark.parametrize("example", EXAMPLES)
-def test_examples_run(example):
-    exec(compile(example, str(README), "exec"), {})
+@pytest.mark.parametrize(("page", "example"), EXAMPLES)
+def test_examples_run(page, example):
+    exec(compile(example, str(page), "exec"), {})
 
 
-def test_there_is_an_example():
-    assert len(EXAMPLES) >= 1
+def test_there_are_examples():
+    assert len(EXAMPLES) >= 5

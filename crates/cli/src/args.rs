@@ -66,6 +66,13 @@ pub struct Keygen {
     /// one choose). Every multiplication takes about as many bits of capacity, and some 15 more.
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]
     pub precision: Option<f64>,
+    /// What is computed on: numbers (ckks), or integers modulo the plain modulus, exactly (bgv, bfv).
+    #[arg(long, value_enum, default_value_t)]
+    pub scheme: Scheme,
+    /// What integers are computed modulo: a prime that is 1 modulo twice the ring degree (by default 65537, or 786433 from the ring
+    /// degree 2^16).
+    #[arg(long, value_name = "PRIME")]
+    pub plain_modulus: Option<u64>,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
@@ -75,6 +82,18 @@ pub struct Keygen {
     /// Replace keys that are there. What was encrypted with them can then no longer be read.
     #[arg(long)]
     pub force: bool,
+}
+
+/// What keys are for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Scheme {
+    /// Real and complex numbers.
+    #[default]
+    Ckks,
+    /// Integers, with the cheaper products.
+    Bgv,
+    /// Integers.
+    Bfv,
 }
 
 /// Arguments of `encrypt`.
@@ -117,6 +136,9 @@ pub struct Decrypt {
     /// Format of the numbers (by default, told by the ending of the name).
     #[arg(long, value_enum)]
     pub format: Option<Format>,
+    /// Write integers around zero, instead of from 0 up to the plain modulus.
+    #[arg(long)]
+    pub signed: bool,
     /// Add noise that hides what the error tells about the key, so that the numbers can be published. It is 2^BITS times the
     /// error, and costs as many bits of precision; when no number is given, it is as much as leaves 8 bits of precision after the
     /// binary point, 20 to 40 bits.

@@ -66,6 +66,51 @@ fn numbers_go_in_and_come_out() {
 }
 
 #[test]
+fn integers_go_in_and_come_out() {
+    let folder = Folder::new("integers");
+    succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &folder.path("keys")]);
+    let (client, public) = (folder.path("keys/client.key"), folder.path("keys/public.key"));
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    fs::write(&csv, "a,b\n1,-2\n65538,4\n").expect("a file");
+    for key in [&client, &public] {
+        succeed(&["encrypt", "-k", key, &csv, "-o", &enc]);
+        assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,65535\n1,4\n");
+        assert_eq!(succeed(&["decrypt", "-k", &client, &enc, "--signed"]), "1,-2\n1,4\n");
+    }
+    let npy = folder.path("out.npy");
+    succeed(&["decrypt", "-k", &client, &enc, "-o", &npy]);
+    let bytes = fs::read(&npy).expect("a file");
+    assert!(String::from_utf8_lossy(&bytes).contains("'<i8'") && bytes.ends_with(&4i64.to_le_bytes()));
+    let told: serde_json::Value =
+        serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
+    assert_eq!((&told["plain_modulus"], &told["values"][1]), (&65_537.into(), &65_535.into()));
+    let inspected = succeed(&["inspect", &enc, &client]);
+    for words in ["integers modulo 65537", "budget  ", "integers    modulo 65537, bgv"] {
+        assert!(inspected.contains(words), "{inspected}");
+    }
+
+    fs::write(&csv, "1,2.5\n").expect("a file");
+    for (arguments, status, words) in [
+        (
+            &["encrypt", "-k", &client, &csv, "-o", &enc][..],
+            4,
+            "number 1 in row-major order, 2.5, is not an integer",
+        ),
+        (&["encrypt", "-k", &client, &npy, "-o", &enc, "--bound", "3"], 2, "which are exact"),
+        (&["decrypt", "-k", &client, &enc, "--for-sharing"], 2, "integers are exact"),
+        (&["keygen", "-o", &folder.path("other"), "--plain-modulus", "257"], 2, "--scheme bgv"),
+        (
+            &["keygen", "-o", &folder.path("other"), "--scheme", "bfv", "--precision", "9"],
+            2,
+            "integers are exact",
+        ),
+    ] {
+        let (got, _, error) = run(arguments);
+        assert!(got == status && error.contains(words), "{got}: {error}");
+    }
+}
+
+#[test]
 fn failures_leave_no_output_and_have_a_status() {
     let folder = Folder::new("failures");
     let (key, csv, out) = (folder.path("client.key"), folder.path("in.csv"), folder.path("out.enc"));

@@ -61,73 +61,43 @@ pub trait Form: Clone + Debug {
     ///
     /// # Errors
     /// When the ciphertexts do not fit, or the result is too large or has too much noise. So it is for all that follow.
-    fn add(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn add(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
     /// `x - y`.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn sub(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn sub(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
     /// `x + y` where no slot of both is other than 0.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn overlay(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn overlay(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
     /// `-x`.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn negate(&self, server: &Server, x: &Self::Ciphertext) -> Result<Self::Ciphertext, Error>;
+    fn negate(&self, server: &Server, x: &Self::Ciphertext) -> Computed<Self>;
 
     /// `x y`; a square where both are one and the same.
     ///
     /// # Errors
     /// As [`Form::add`], and when the relinearisation key is missing.
-    fn mul(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        y: &Self::Ciphertext,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn mul(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
     /// `x + c` in every slot.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn add_number(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        c: Self::Number,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn add_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
     /// `c x`.
     ///
     /// # Errors
     /// As [`Form::add`].
-    fn mul_number(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        c: Self::Number,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn mul_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
     /// The ciphertexts of an array, with plain numbers added where their layout puts them.
     ///
@@ -160,20 +130,15 @@ pub trait Form: Clone + Debug {
     ///
     /// # Errors
     /// As [`Form::add`], and when a rotation key is missing.
-    fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Result<Self::Ciphertext, Error>;
+    fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Computed<Self>;
 
     /// To slots that stand at a multiple of `stride count` (both powers of two): the sum of the `count` slots from there on whose distance is `stride`. The other slots
     /// hold such sums too, of slots that come again at the end of a ciphertext (or a row of slots).
     ///
     /// # Errors
     /// As [`Form::rotate`].
-    fn inner_sum(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        stride: usize,
-        count: usize,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn inner_sum(&self, server: &Server, x: &Self::Ciphertext, stride: usize, count: usize)
+    -> Computed<Self>;
 
     /// The number of the automorphism that brings slot `from` to slot `to`.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize;
@@ -198,16 +163,14 @@ pub trait Form: Clone + Debug {
     ///
     /// # Errors
     /// As [`Form::rotate`].
-    fn apply(
-        &self,
-        server: &Server,
-        x: &Self::Ciphertext,
-        map: &Self::Map,
-    ) -> Result<Self::Ciphertext, Error>;
+    fn apply(&self, server: &Server, x: &Self::Ciphertext, map: &Self::Map) -> Computed<Self>;
 
     /// Whether elements of these forms can be of one array.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
 }
+
+/// A ciphertext that was computed, or why it could not be.
+pub type Computed<F> = Result<<F as Form>::Ciphertext, Error>;
 
 /// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
 #[derive(Debug, Clone)]

@@ -27,7 +27,7 @@ pub use array::Array;
 pub use client::ClientKey;
 pub use encryption::Encryption;
 pub use error::Error;
-pub use form::{CiphertextBody, Form};
+pub use form::{CiphertextBody, Computed, Form};
 pub use hippocrene_bgv::Scheme;
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,

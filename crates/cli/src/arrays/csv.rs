@@ -1,6 +1,6 @@
 //! Comma-separated values.
 
-use super::{Array, Header};
+use super::{Array, Header, Number};
 use std::io::{self, Write};
 
 /// Reads rows of numbers. Blank lines are skipped, spaces around a number too.
@@ -59,7 +59,7 @@ pub(super) fn parse(bytes: &[u8], header: Header) -> Result<Array, String> {
 
 /// Writes one line to a row; a one-dimensional array is one column. Each number has as many digits as tell it apart
 /// from every other double.
-pub(super) fn write(array: &Array, stream: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
     let columns = array.shape.get(1).copied().unwrap_or(1).max(1);
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(stream);
     for row in array.values.chunks(columns) {

@@ -8,14 +8,42 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 
-/// An array of numbers in row-major order.
+/// An array of numbers in row-major order: doubles, or integers.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Array {
+pub struct Array<T = f64> {
     /// Extent along each axis; empty for a single number.
     pub shape: Vec<usize>,
     /// The numbers, the last axis running fastest: as many as the product of `shape`.
-    pub values: Vec<f64>,
+    pub values: Vec<T>,
 }
+
+/// A number that files hold.
+pub trait Number: Copy + serde::Serialize {
+    /// numpy's name of its type.
+    const DESCR: &'static str;
+
+    /// Its bytes, the low ones first.
+    fn bytes(self) -> [u8; 8];
+}
+
+impl Number for f64 {
+    const DESCR: &'static str = "<f8";
+
+    fn bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+impl Number for i64 {
+    const DESCR: &'static str = "<i8";
+
+    fn bytes(self) -> [u8; 8] {
+        self.to_le_bytes()
+    }
+}
+
+/// Integers below this, `2^53`, in absolute value are doubles, each its own.
+const FIRST_INEXACT: f64 = 9_007_199_254_740_992.0;
 
 /// How numbers are written in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
@@ -70,26 +98,46 @@ impl Array {
         array.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 
-    /// Checks that a format can hold arrays of this shape.
+    /// The same array of integers.
     ///
     /// # Errors
-    /// [`CliError::Usage`] when it cannot: comma-separated values have at most two axes.
-    pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
-        if format == Format::Csv && shape.len() > 2 {
-            return Err(CliError::Usage(format!(
-                "an array of {} axes does not fit into rows and columns: write it as .npy",
-                shape.len()
-            )));
-        }
-        Ok(())
+    /// [`CliError::Data`] when a number is none, or too large to be told from its neighbours; the message names its index.
+    pub fn integers(&self, path: &Path) -> Result<Array<i64>, CliError> {
+        let integer = |(index, value): (usize, &f64)| {
+            if value.fract() == 0.0 && value.abs() < FIRST_INEXACT {
+                return Ok(*value as i64);
+            }
+            let reason = format!(
+                "number {index} in row-major order, {value}, is not an integer below 2^53, as these keys encrypt"
+            );
+            Err(CliError::Data { path: path.to_owned(), reason })
+        };
+        let values = self.values.iter().enumerate().map(integer).collect::<Result<_, _>>()?;
+        Ok(Array { shape: self.shape.clone(), values })
     }
+}
 
+/// Checks that a format can hold arrays of this shape.
+///
+/// # Errors
+/// [`CliError::Usage`] when it cannot: comma-separated values have at most two axes.
+pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
+    if format == Format::Csv && shape.len() > 2 {
+        return Err(CliError::Usage(format!(
+            "an array of {} axes does not fit into rows and columns: write it as .npy",
+            shape.len()
+        )));
+    }
+    Ok(())
+}
+
+impl<T: Number> Array<T> {
     /// Writes the array to a stream.
     ///
     /// # Errors
-    /// As [`Array::check_format`], and [`CliError::Io`] when writing fails; `path` is what the message calls the stream.
+    /// As [`check_format`], and [`CliError::Io`] when writing fails; `path` is what the message calls the stream.
     pub fn write(&self, stream: &mut dyn Write, path: &Path, format: Format) -> Result<(), CliError> {
-        Self::check_format(&self.shape, format)?;
+        check_format(&self.shape, format)?;
         let written = match format {
             Format::Csv => csv::write(self, stream),
             Format::Npy => npy::write(self, stream),

@@ -1,7 +1,7 @@
 //! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of three known keys,
 //! and the numbers. Read without trusting a length in it: nothing is allocated beyond the size of the file.
 
-use super::Array;
+use super::{Array, Number};
 use std::io::{self, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -155,11 +155,11 @@ fn from_fortran_order(values: &[f64], shape: &[usize]) -> Vec<f64> {
     out
 }
 
-/// Writes doubles, version 1, as `numpy.save` does.
-pub(super) fn write(array: &Array, stream: &mut dyn Write) -> io::Result<()> {
+/// Writes numbers of eight bytes, version 1, as `numpy.save` does.
+pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
     let extents: String = array.shape.iter().map(|extent| format!("{extent}, ")).collect();
     let shape = if array.shape.len() == 1 { extents.trim_end() } else { extents.trim_end_matches(", ") };
-    let text = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({shape}), }}");
+    let text = format!("{{'descr': '{}', 'fortran_order': False, 'shape': ({shape}), }}", T::DESCR);
     // The header ends in a line feed, and the numbers start at a multiple of 64.
     let length = (MAGIC.len() + 4 + text.len() + 1).next_multiple_of(64) - MAGIC.len() - 4;
     let field = u16::try_from(length).map_err(|_| io::Error::other("the array has too many axes"))?;
@@ -167,7 +167,7 @@ pub(super) fn write(array: &Array, stream: &mut dyn Write) -> io::Result<()> {
     stream.write_all(&[1, 0])?;
     stream.write_all(&field.to_le_bytes())?;
     writeln!(stream, "{text:<width$}", width = length - 1)?;
-    array.values.iter().try_for_each(|value| stream.write_all(&value.to_le_bytes()))
+    array.values.iter().try_for_each(|value| stream.write_all(&value.bytes()))
 }
 
 #[cfg(test)]

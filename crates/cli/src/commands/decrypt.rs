@@ -2,10 +2,11 @@
 
 use super::check_output;
 use crate::args::Decrypt;
-use crate::arrays::{Array, Format};
+use crate::arrays::{Array, Format, Number, check_format};
 use crate::console::Console;
 use crate::error::CliError;
-use hippocrene::{ClientKey, EncryptedArray};
+use hippocrene::wire::{self, Kind};
+use hippocrene::{ClientKey, EncryptedArray, IntegerArray};
 use serde::Serialize;
 use std::fs;
 use std::io::BufWriter;
@@ -13,13 +14,22 @@ use std::path::Path;
 
 /// What was decrypted; the numbers themselves only where no file takes them.
 #[derive(Debug, Serialize)]
-struct Decrypted<'a> {
+struct Decrypted<'a, T> {
     shape: &'a [usize],
-    precision_bits: f64,
+    #[serde(flatten)]
+    quality: Quality,
     #[serde(skip_serializing_if = "Option::is_none")]
     path: Option<&'a Path>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    values: Option<&'a [f64]>,
+    values: Option<&'a [T]>,
+}
+
+/// How good it is.
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Quality {
+    Numbers { precision_bits: f64 },
+    Integers { plain_modulus: u64, budget_bits: f64 },
 }
 
 pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
@@ -34,17 +44,39 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
+    let is_integers = wire::read(&decrypt.input, &[Kind::Array, Kind::IntegerArray])
+        .and_then(|bytes| wire::inspect(&bytes))
+        .map_err(CliError::of(&decrypt.input))?
+        .kind
+        == Kind::IntegerArray;
+    if is_integers {
+        let (array, quality) = integers(decrypt, &client, format, console)?;
+        give(decrypt, &array, quality, format, console)
+    } else {
+        let (array, quality) = numbers(decrypt, &client, format, console)?;
+        give(decrypt, &array, quality, format, console)
+    }
+}
+
+/// Decrypts numbers.
+fn numbers(
+    decrypt: &Decrypt,
+    client: &ClientKey,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Result<(Array, Quality), CliError> {
     let encrypted =
         EncryptedArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
+    if decrypt.signed {
+        return Err(CliError::Usage("--signed is for integers: numbers have their signs".to_owned()));
+    }
     if encrypted.is_complex() {
         return Err(CliError::Usage(format!(
             "{} holds complex numbers, which neither format here can: read it from Rust or Python",
             decrypt.input.display()
         )));
     }
-    if !console.is_json() || decrypt.output.is_some() {
-        Array::check_format(encrypted.shape(), format)?;
-    }
+    check_shape(decrypt, encrypted.shape(), format, console)?;
     let hidden = match decrypt.for_sharing {
         Some(None) => Some(client.sharing_bits(&encrypted).map_err(CliError::of(&decrypt.input))?),
         said => said.flatten(),
@@ -55,16 +87,58 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
             None => client.decrypt(&encrypted)?,
         })
     })?;
-    let array = Array { shape: encrypted.shape().to_vec(), values };
     // The noise that makes a result safe to share is most of its error.
     let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
-    let mut decrypted = Decrypted {
-        shape: &array.shape,
-        precision_bits: encrypted.precision_bits(client.session()) - lost,
-        path: decrypt.output.as_deref(),
-        values: None,
-    };
-    match &decrypt.output {
+    let precision_bits = encrypted.precision_bits(client.session()) - lost;
+    Ok((Array { shape: encrypted.shape().to_vec(), values }, Quality::Numbers { precision_bits }))
+}
+
+/// Decrypts integers.
+fn integers(
+    decrypt: &Decrypt,
+    client: &ClientKey,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Result<(Array<i64>, Quality), CliError> {
+    let encrypted =
+        IntegerArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
+    if decrypt.for_sharing.is_some() {
+        let what = "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
+        return Err(CliError::Usage(what.to_owned()));
+    }
+    check_shape(decrypt, encrypted.shape(), format, console)?;
+    let values = console.step("decrypt", || {
+        Ok(match decrypt.signed {
+            true => client.decrypt_signed_integers(&encrypted)?,
+            false => client.decrypt_integers(&encrypted)?,
+        })
+    })?;
+    let budget_bits = encrypted.budget_bits(client.session());
+    let quality = Quality::Integers { plain_modulus: encrypted.plain_modulus(), budget_bits };
+    Ok((Array { shape: encrypted.shape().to_vec(), values }, quality))
+}
+
+/// Checks that the numbers can go where they are to go.
+fn check_shape(
+    decrypt: &Decrypt,
+    shape: &[usize],
+    format: Format,
+    console: &Console<'_>,
+) -> Result<(), CliError> {
+    if console.is_json() && decrypt.output.is_none() { Ok(()) } else { check_format(shape, format) }
+}
+
+/// Writes what was decrypted to where it is asked for.
+fn give<T: Number>(
+    decrypt: &Decrypt,
+    array: &Array<T>,
+    quality: Quality,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Result<(), CliError> {
+    let path = decrypt.output.as_deref();
+    let mut decrypted = Decrypted { shape: &array.shape, quality, path, values: None };
+    match path {
         Some(path) => {
             let file = fs::File::create(path).map_err(|source| CliError::io("write", path, source))?;
             array.write(&mut BufWriter::new(file), path, format)?;

@@ -6,7 +6,7 @@ use crate::arrays::{Array, Format};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::wire::FormatError;
-use hippocrene::{ClientKey, EncryptedArray, Encryption, Error, PublicKey, Values};
+use hippocrene::{ClientKey, EncryptedArray, Encryption, Error, IntegerArray, PublicKey, Session, Values};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -37,11 +37,25 @@ impl Key {
         }
     }
 
+    fn session(&self) -> &Session {
+        match self {
+            Self::Client(key) => key.session(),
+            Self::Public(key) => key.session(),
+        }
+    }
+
     fn encrypt(&self, array: &Array, how: &Encryption) -> Result<EncryptedArray, Error> {
         let values = Values::Real(&array.values);
         match self {
             Self::Client(key) => key.encrypt_with(values, &array.shape, how),
             Self::Public(key) => key.encrypt_with(values, &array.shape, how),
+        }
+    }
+
+    fn encrypt_integers(&self, array: &Array<i64>) -> Result<IntegerArray, Error> {
+        match self {
+            Self::Client(key) => key.encrypt_integers(&array.values, &array.shape),
+            Self::Public(key) => key.encrypt_integers(&array.values, &array.shape),
         }
     }
 }
@@ -51,14 +65,26 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
-    let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
-    let array =
-        console.step("encrypt", || key.encrypt(&numbers, &how).map_err(CliError::of(&encrypt.input)))?;
-    array.save(&encrypt.output)?;
+    let fail = CliError::of(&encrypt.input);
+    let owner = if key.session().integers().is_some() {
+        if encrypt.bound.is_some() || encrypt.precision.is_some() {
+            let what = "bound and precision are for numbers: these keys encrypt integers, which are exact";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        let integers = numbers.integers(&encrypt.input)?;
+        let array = console.step("encrypt", || key.encrypt_integers(&integers).map_err(fail))?;
+        array.save(&encrypt.output)?;
+        array.key()
+    } else {
+        let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
+        let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
+        array.save(&encrypt.output)?;
+        array.key()
+    };
 
     let path = encrypt.output.as_path();
     let bytes = fs::metadata(path).map_err(|source| CliError::io("read", path, source))?.len();
-    let encrypted = Encrypted { path, shape: array.shape(), key: array.key().to_string(), bytes };
+    let encrypted = Encrypted { path, shape: &numbers.shape, key: owner.to_string(), bytes };
     let words =
         format!("{}: an encrypted array of shape {:?}, {}", path.display(), encrypted.shape, size(bytes));
     console.result(&encrypted, words)

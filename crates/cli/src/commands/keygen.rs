@@ -1,9 +1,9 @@
 //! `hippocrene keygen`.
 
-use crate::args::Keygen;
+use crate::args::{Keygen, Scheme};
 use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::{ClientKey, KeyRequest, Preset};
+use hippocrene::{ClientKey, Integers, KeyRequest, Preset};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::fs;
@@ -33,6 +33,25 @@ impl Display for Made {
     }
 }
 
+/// How integers are computed with, if they are.
+fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError> {
+    let scheme = match keygen.scheme {
+        Scheme::Ckks if keygen.plain_modulus.is_some() => {
+            let what = "a plain modulus is for integers: say --scheme bgv or --scheme bfv";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        Scheme::Ckks => return Ok(None),
+        _ if keygen.precision.is_some() => {
+            let what = "a precision is for numbers: integers are exact";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        Scheme::Bgv => hippocrene::Scheme::Bgv,
+        Scheme::Bfv => hippocrene::Scheme::Bfv,
+    };
+    let plain_modulus = keygen.plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
+    Ok(Some(Integers { scheme, plain_modulus }))
+}
+
 pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     let preset = Preset::by_name(&keygen.preset)?;
     let paths = ["client.key", "public.key", "evaluation.keys"].map(|name| keygen.output.join(name));
@@ -44,6 +63,9 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     let mut settings = preset.settings()?;
     if let Some(precision) = keygen.precision {
         settings = settings.with_precision(precision)?;
+    }
+    if let Some(integers) = integers(keygen, settings.parameters().degree())? {
+        settings = settings.with_integers(integers)?;
     }
     let client = console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))?;
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
