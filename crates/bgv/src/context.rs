@@ -217,9 +217,7 @@ impl Context {
             let what = format!("the factor {} is not a unit modulo {t}", ciphertext.factor());
             return Err(BgvError::Argument { operation: OPERATION, what });
         };
-        for x in &mut residues {
-            *x = mul_mod(*x % t, inverse, t);
-        }
+        self.encoder.multiply(&mut residues, inverse);
         Ok(Plaintext::from_residues(residues, t))
     }
 

@@ -1,6 +1,6 @@
 //! From integers modulo `t` to polynomials and back.
 
-use hippocrene_ring::{Kernel, ResidueRing, arith::mul_mod, ntt::exponent, primes};
+use hippocrene_ring::{Kernel, ResidueRing, arith::mul_mod, elementwise::Elementwise, ntt::exponent, primes};
 use zeroize::Zeroize;
 
 use crate::{BgvError, Plaintext};
@@ -20,6 +20,8 @@ pub struct Encoder {
     t: u64,
     degree: usize,
     slots: Option<Slots>,
+    /// Of an odd `t`.
+    elementwise: Option<Elementwise>,
 }
 
 /// What batching needs.
@@ -39,7 +41,8 @@ impl Encoder {
         Self::check_plain_modulus(t)?;
         let has_slots = t % (2 * degree as u64) == 1 && primes::is_prime(t);
         let slots = if has_slots { Some(Slots::new(t, degree, kernel)?) } else { None };
-        Ok(Encoder { t, degree, slots })
+        let elementwise = (t % 2 == 1).then(|| Elementwise::new(t, kernel));
+        Ok(Encoder { t, degree, slots, elementwise })
     }
 
     /// Checks that `t` is in range.
@@ -116,8 +119,16 @@ impl Encoder {
     /// `f m` modulo `t`, centred, for a checked plaintext `m`.
     pub(crate) fn times(&self, plaintext: &Plaintext, f: u64) -> Plaintext {
         let mut residues = plaintext.residues();
-        residues.iter_mut().for_each(|x| *x = mul_mod(*x, f, self.t));
+        self.multiply(&mut residues, f);
         Plaintext::from_residues(residues, self.t)
+    }
+
+    /// Multiplies residues in `[0, 2t)` by `f`, to `[0, t)`.
+    pub(crate) fn multiply(&self, residues: &mut [u64], f: u64) {
+        match &self.elementwise {
+            Some(elementwise) => elementwise.mul_scalar_assign(residues, &elementwise.scalar(f)),
+            None => residues.iter_mut().for_each(|x| *x = mul_mod(*x % self.t, f, self.t)),
+        }
     }
 
     /// Checks that a plaintext is of this `t` and `N`.
@@ -243,6 +254,20 @@ mod tests {
             let small = centred(residue, t);
             prop_assert!(2 * small.unsigned_abs() <= t && small != -(t as i64 / 2) || t % 2 == 1);
             prop_assert_eq!(reduced(small, t), residue);
+        }
+    }
+
+    /// By whichever kernel, of odd and even moduli, of residues that may exceed them.
+    #[test]
+    fn residues_are_multiplied() {
+        for t in [2u64, 3, 257, 65536, 65537, 786_433, (1 << 40) + 15, LARGEST - 1] {
+            let encoder = Encoder::new(t, DEGREE, Kernel::detect().unwrap()).unwrap();
+            let mut residues: Vec<u64> =
+                (0..DEGREE as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (2 * t)).collect();
+            let f = t - 1;
+            let expected: Vec<u64> = residues.iter().map(|x| mul_mod(*x % t, f, t)).collect();
+            encoder.multiply(&mut residues, f);
+            assert_eq!(residues, expected, "{t}");
         }
     }
 
