@@ -28,6 +28,7 @@ pub const TABLE: Table = Table {
 
 const T: u64 = 65537;
 const MULTIPLY_BGV: &str = "BGV multiply + relinearise + switch";
+const MULTIPLY_BFV: &str = "BFV multiply + relinearise";
 const ROTATE_BGV: &str = "BGV rotate";
 const ROTATE_BFV: &str = "BFV rotate";
 
@@ -111,8 +112,8 @@ impl Shape {
         let plaintext = context.encoder().encode(&values)?;
         let (a, b) =
             (context.encrypt_public(&public, &plaintext)?, context.encrypt_public(&public, &plaintext)?);
-        let mut out = [(); 3].map(|()| Ciphertext::empty(&context));
-        let [o0, o1, o2] = &mut out;
+        let mut out = [(); 4].map(|()| Ciphertext::empty(&context));
+        let [o0, o1, o2, o3] = &mut out;
         let [encode, encrypt, decrypt, add, add_plain, mul_plain] = session.time(
             log_n,
             [
@@ -129,6 +130,7 @@ impl Shape {
         )?;
         // What uses keys runs alone, as peers were timed.
         let [bgv] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &b)?)])?;
+        let [bfv] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &b)?)])?;
         let [rotate] = session.time(log_n, [&mut || Ok(evaluator.rotate_rows_into(o1, &a, 1)?)])?;
         let [exchange] = session.time(log_n, [&mut || Ok(evaluator.exchange_rows_into(o2, &a)?)])?;
         let mut rows = Vec::new();
@@ -140,6 +142,7 @@ impl Shape {
             ("add a plaintext", add_plain),
             ("multiply by a plaintext", mul_plain),
             (MULTIPLY_BGV, bgv),
+            (MULTIPLY_BFV, bfv),
             (ROTATE_BGV, rotate),
             (ROTATE_BFV, rotate),
             ("exchange rows", exchange),
@@ -156,6 +159,7 @@ impl Shape {
 fn target(operation: &str) -> Option<f64> {
     match operation {
         MULTIPLY_BGV => Some(5.0),
+        MULTIPLY_BFV => Some(3.0),
         ROTATE_BGV | ROTATE_BFV => Some(4.0),
         _ => None,
     }
