@@ -2,9 +2,12 @@
 
 use std::sync::Arc;
 
+use hippocrene::Preset;
 use hippocrene_bgv::{Ciphertext, Context, Evaluator};
 use hippocrene_ring::{Threads, automorphism::galois_element_of_conjugation};
-use hippocrene_rlwe::{self as rlwe, EvaluationKeys, PublicKey, SecretDistribution, SecretKey, Sprout};
+use hippocrene_rlwe::{
+    self as rlwe, EvaluationKeys, Parameters, PublicKey, SecretDistribution, SecretKey, Sprout,
+};
 
 use super::Table;
 use crate::{
@@ -18,9 +21,9 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "integers",
     about: "BGV and BFV modulo t = 65537 at log PQ up to the limit of 128 bits, simple chains of 48-bit primes: with the log Q of Lattigo's and OpenFHE's sets, and with that of SEAL's, which \
-            has one special prime; each against the peers' times, scaled (--peers: against the openfhe wheel in the same run)",
+            has one special prime, and our presets; each against the peers' times, scaled (--peers: against the openfhe wheel in the same run)",
     memory: "1 GB",
-    time: "about 1 minute, with --peers about 2",
+    time: "about 2 minutes, with --peers about 3",
     live: &["openfhe-integers"],
     plot: false,
     run,
@@ -39,12 +42,13 @@ const OTHERS: &[&str] = &["Lattigo 6.2", "OpenFHE 1.5.1 + HEXL"];
 /// One parameter set.
 struct Shape {
     name: &'static str,
-    sizes: Sizes,
+    log_n: u32,
+    parameters: Parameters,
     /// The group of peers' figures, and those whose log Q this is; none: there are no figures.
     peers: Option<(&'static str, &'static [&'static str])>,
 }
 
-fn shapes() -> Vec<Shape> {
+fn shapes() -> Result<Vec<Shape>> {
     let sizes = |log_n, units: usize, special: u32, specials: usize, dnum| Sizes {
         log_n,
         units: vec![(48, units)],
@@ -53,29 +57,25 @@ fn shapes() -> Vec<Shape> {
         dnum,
         secret: SecretDistribution::Ternary,
     };
+    let simple = |name, sizes: Sizes, peers| {
+        Ok(Shape { name, log_n: sizes.log_n, parameters: sizes.parameters()?, peers })
+    };
+    let preset = |name, log_n, peers| {
+        let parameters = Preset::by_name(name)?.settings()?.parameters().clone();
+        Ok(Shape { name, log_n, parameters, peers })
+    };
+    let (peers14, peers15) = ("integers N = 2^14", "integers N = 2^15");
     vec![
-        Shape { name: "N = 2^13, Q 144, P 48", sizes: sizes(13, 3, 48, 1, 3), peers: None },
-        Shape {
-            name: "N = 2^14, Q 336, P 94",
-            sizes: sizes(14, 7, 47, 2, 4),
-            peers: Some(("integers N = 2^14", OTHERS)),
-        },
-        Shape {
-            name: "N = 2^14, Q 384, P 46",
-            sizes: sizes(14, 8, 46, 1, 8),
-            peers: Some(("integers N = 2^14", SEAL)),
-        },
-        Shape {
-            name: "N = 2^15, Q 672, P 192",
-            sizes: sizes(15, 14, 48, 4, 4),
-            peers: Some(("integers N = 2^15", OTHERS)),
-        },
-        Shape {
-            name: "N = 2^15, Q 816, P 48",
-            sizes: sizes(15, 17, 48, 1, 17),
-            peers: Some(("integers N = 2^15", SEAL)),
-        },
+        simple("N = 2^13, Q 144, P 48", sizes(13, 3, 48, 1, 3), None),
+        simple("N = 2^14, Q 336, P 94", sizes(14, 7, 47, 2, 4), Some((peers14, OTHERS))),
+        preset("n14", 14, Some((peers14, OTHERS))),
+        simple("N = 2^14, Q 384, P 46", sizes(14, 8, 46, 1, 8), Some((peers14, SEAL))),
+        simple("N = 2^15, Q 672, P 192", sizes(15, 14, 48, 4, 4), Some((peers15, OTHERS))),
+        preset("n15", 15, Some((peers15, OTHERS))),
+        simple("N = 2^15, Q 816, P 48", sizes(15, 17, 48, 1, 17), Some((peers15, SEAL))),
     ]
+    .into_iter()
+    .collect()
 }
 
 impl Shape {
@@ -93,12 +93,9 @@ impl Shape {
     }
 
     fn measure(&self, session: &mut Session) -> Result<Vec<Row>> {
-        let log_n = self.sizes.log_n;
-        let rlwe = Arc::new(rlwe::Context::with_kernel(
-            self.sizes.parameters()?,
-            Threads::single(),
-            session.kernel,
-        )?);
+        let log_n = self.log_n;
+        let rlwe =
+            Arc::new(rlwe::Context::with_kernel(self.parameters.clone(), Threads::single(), session.kernel)?);
         let secret = SecretKey::generate(&rlwe)?;
         let public = PublicKey::generate(&rlwe, &secret)?;
         let mut keys = EvaluationKeys::empty(&rlwe, secret.fingerprint());
@@ -167,7 +164,7 @@ fn target(operation: &str) -> Option<f64> {
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = session.live.missing();
-    for shape in shapes() {
+    for shape in shapes()? {
         rows.extend(shape.measure(session)?);
     }
     Ok(rows)

@@ -37,10 +37,13 @@ impl Moduli {
         Moduli { all }
     }
 
-    /// The modulus of fresh ciphertexts: the largest without a power of two, if that is not much smaller than with one.
+    /// The modulus of fresh ciphertexts: the largest without a power of two, unless more than a sixteenth of the bits is in that. Its first products are the dearest of all, and
+    /// would be half as dear again.
     pub(crate) fn top(&self) -> Option<Modulus> {
-        let (bits, _) = self.all.last()?;
-        self.near(*bits, *bits)
+        let (bits, top) = self.all.last()?;
+        let without = self.all.iter().rev().find(|(_, modulus)| !modulus.contains(Modulus::TWO));
+        let without = without.filter(|(left, _)| bits - left <= bits / 16.0);
+        Some(without.map_or(*top, |(_, modulus)| *modulus))
     }
 
     /// The modulus that is nearest to `bits` bits, among those of at most `most` bits; one without a power of two if that is hardly farther. Every bit by which it is off
