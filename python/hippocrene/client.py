@@ -225,6 +225,17 @@ class Client:
             raise TypeError("complex arrays are decrypted to complex doubles, and nothing else")
         return from_parts(self._raw.decrypt_exact(raw), raw.shape, dtype, array.precision_bits)
 
+    def noise_budget(self, array: EncryptedArray) -> float:
+        """Measure the noise budget of encrypted integers, in bits: how far the largest error is from a wrong result.
+
+        The estimate that needs no secret key, ``array.budget_bits``, is below it. What is measured tells how large the
+        error is, and so is for the client's own eyes.
+        """
+        raw = _raw_array(array)
+        if raw.plain_modulus is None:
+            raise TypeError("encrypted numbers have no noise budget: precision_bits says how precise they are")
+        return self._raw.noise_budget(raw)
+
     def decrypt_for_sharing(self, array: EncryptedArray, bits: int | None = None) -> npt.NDArray[np.float64]:
         """Decrypt real numbers for the eyes of others, with noise that hides what the error tells about the key.
 

@@ -156,6 +156,11 @@ impl ClientKey {
         to_numpy(py, values, array.shape())
     }
 
+    fn noise_budget(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<f64> {
+        let array = detached(py, || array.read::<Residues>(self.0.session()))?;
+        detached(py, || self.0.noise_budget(&array))
+    }
+
     /// Mantissa and exponent of two of every real element, in row-major order.
     fn decrypt_exact(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<Vec<(BigInt, i64)>> {
         detached(py, || {

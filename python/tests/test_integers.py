@@ -193,6 +193,7 @@ def test_the_budget_ends_with_an_error_that_names_the_operation(scheme):
         before, x, want = x.budget_bits, x * x, want * want % T
         np.testing.assert_array_equal(client.decrypt(x), modulo(want))
         assert 0 < x.budget_bits < before
+        assert x.budget_bits <= client.noise_budget(x) < x.budget_bits + 20
     assert before < np.inf
     with pytest.raises(hippocrene.BudgetError, match=r"^power needs .* bits of noise budget"):
         x**256
@@ -226,6 +227,8 @@ def test_numbers_and_integers_do_not_mix(client, secret):
     x = server.load(numbers.encrypt([1, 2]))
     assert (x.plain_modulus, x.budget_bits, numbers.plain_modulus) == (None, None, None)
     assert numbers.decrypt(x).dtype == np.float64
+    with pytest.raises(TypeError, match="no noise budget"):
+        numbers.noise_budget(x)
     with pytest.raises(hippocrene.ArgumentError, match="numbers, where one of integers is needed"):
         secret([1, 2]) + x
     with pytest.raises(hippocrene.KeyMismatchError):

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hippocrene::Preset;
-use hippocrene_bgv::{Ciphertext, Context, Evaluator};
+use hippocrene_bgv::{Ciphertext, Context, Evaluator, Matrix, Polynomial};
 use hippocrene_ring::{Threads, automorphism::galois_element_of_conjugation};
 use hippocrene_rlwe::{
     self as rlwe, EvaluationKeys, Parameters, PublicKey, SecretDistribution, SecretKey, Sprout,
@@ -30,6 +30,8 @@ pub const TABLE: Table = Table {
 };
 
 const T: u64 = 65537;
+/// Slots that are summed, and rows and columns of the matrix.
+const SUMMED: usize = 16;
 const MULTIPLY_BGV: &str = "BGV multiply + relinearise + switch";
 const MULTIPLY_BFV: &str = "BFV multiply + relinearise";
 const ROTATE_BGV: &str = "BGV rotate";
@@ -96,14 +98,17 @@ impl Shape {
         let log_n = self.log_n;
         let rlwe =
             Arc::new(rlwe::Context::with_kernel(self.parameters.clone(), Threads::single(), session.kernel)?);
+        let context = Arc::new(Context::new(Arc::clone(&rlwe), T)?);
+        let row = |i: i64| (0..SUMMED as i64).map(|j| i * j - 50).collect();
+        let matrix = Matrix::new(&context, &(0..SUMMED as i64).map(row).collect::<Vec<_>>())?;
+        let polynomial = Polynomial::new(T, &[7, -3, 5, 2])?;
         let secret = SecretKey::generate(&rlwe)?;
         let public = PublicKey::generate(&rlwe, &secret)?;
         let mut keys = EvaluationKeys::empty(&rlwe, secret.fingerprint());
         keys.add_relinearisation(&rlwe, &secret)?;
-        keys.add_rotations(&rlwe, &secret, [1])?;
+        keys.add_rotations(&rlwe, &secret, [1, 2, 4, 8].into_iter().chain(matrix.rotations()))?;
         keys.add_galois(&rlwe, &secret, galois_element_of_conjugation(rlwe.degree()))?;
         let keys = Arc::new(keys.prepare(&rlwe)?);
-        let context = Arc::new(Context::new(rlwe, T)?);
         let evaluator = Evaluator::new(Arc::clone(&context), keys);
         let values: Vec<i64> = (0..1i64 << log_n).map(|i| i * i % 65521).collect();
         let plaintext = context.encoder().encode(&values)?;
@@ -111,7 +116,7 @@ impl Shape {
             (context.encrypt_public(&public, &plaintext)?, context.encrypt_public(&public, &plaintext)?);
         let mut out = [(); 4].map(|()| Ciphertext::empty(&context));
         let [o0, o1, o2, o3] = &mut out;
-        let [encode, encrypt, decrypt, add, add_plain, mul_plain] = session.time(
+        let [encode, encrypt, decrypt, add, sub, add_plain, mul_plain, mul_integer] = session.time(
             log_n,
             [
                 &mut || Ok(context.encoder().encode(&values).map(drop)?),
@@ -121,28 +126,44 @@ impl Shape {
                     Ok(context.encoder().decode(&plaintext).map(drop)?)
                 },
                 &mut || Ok(evaluator.add(&a, &b).map(drop)?),
+                &mut || Ok(evaluator.sub(&a, &b).map(drop)?),
                 &mut || Ok(evaluator.add_plain(&a, &plaintext).map(drop)?),
                 &mut || Ok(evaluator.mul_plain(&a, &plaintext).map(drop)?),
+                &mut || Ok(evaluator.mul_integer(&a, 3).map(drop)?),
             ],
         )?;
         // What uses keys runs alone, as peers were timed.
         let [bgv] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &b)?)])?;
+        let [bgv_square] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &a)?)])?;
         let [bfv] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &b)?)])?;
+        let [bfv_square] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &a)?)])?;
         let [rotate] = session.time(log_n, [&mut || Ok(evaluator.rotate_rows_into(o1, &a, 1)?)])?;
         let [exchange] = session.time(log_n, [&mut || Ok(evaluator.exchange_rows_into(o2, &a)?)])?;
+        let [inner_sum] = session.time(log_n, [&mut || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?)])?;
+        let [matrix_product] =
+            session.time(log_n, [&mut || Ok(evaluator.matrix_product(&matrix, &a).map(drop)?)])?;
+        let [of_polynomial] =
+            session.time(log_n, [&mut || Ok(evaluator.polynomial(&a, &polynomial).map(drop)?)])?;
         let mut rows = Vec::new();
         for (operation, seconds) in [
             ("encode", encode),
             ("encrypt", encrypt),
             ("decrypt + decode", decrypt),
             ("add", add),
+            ("subtract", sub),
             ("add a plaintext", add_plain),
             ("multiply by a plaintext", mul_plain),
+            ("multiply by an integer", mul_integer),
             (MULTIPLY_BGV, bgv),
+            ("BGV square + relinearise + switch", bgv_square),
             (MULTIPLY_BFV, bfv),
+            ("BFV square + relinearise", bfv_square),
             (ROTATE_BGV, rotate),
             (ROTATE_BFV, rotate),
             ("exchange rows", exchange),
+            ("sum of 16 slots", inner_sum),
+            ("matrix product, 16 x 16", matrix_product),
+            ("polynomial of degree 3", of_polynomial),
         ] {
             rows.extend(self.rows(session, operation, seconds));
         }

@@ -234,6 +234,21 @@ impl ClientKey {
         self.integers_of(array, true)
     }
 
+    /// The noise budget of an array as it is, in bits: the least of its ciphertexts' ([`hippocrene_bgv::Context::noise_budget`]). The estimate that needs no secret,
+    /// [`IntegerArray::budget_bits`], is below it. It tells how large the error is, and so is for the owner of the key.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt_integers`].
+    pub fn noise_budget(&self, array: &IntegerArray) -> Result<f64, Error> {
+        const OPERATION: &str = "measure the noise budget";
+        let context = self.session.need_integers(OPERATION)?;
+        self.check(array, OPERATION)?;
+        array.expanded(&self.session).iter().try_fold(f64::INFINITY, |least, c| {
+            let budget = context.noise_budget(&self.secret, c)?;
+            Ok(budget.min(least))
+        })
+    }
+
     fn integers_of(&self, array: &IntegerArray, signed: bool) -> Result<Vec<i64>, Error> {
         let context = self.session.need_integers("decrypt integers")?;
         self.decrypt_with(array, |c| decode_integers(context, &context.decrypt(&self.secret, c)?, signed))
@@ -334,16 +349,21 @@ impl ClientKey {
         array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
+    /// Checks that an array is of this key and these parameters.
+    fn check<F: Form>(&self, array: &Array<F>, operation: &'static str) -> Result<(), Error> {
+        self.session.context().rlwe().check_digest(array.parameters(), operation)?;
+        if array.key() == self.fingerprint() {
+            return Ok(());
+        }
+        Err(RlweError::KeyMismatch { operation, have: array.key(), need: self.fingerprint() }.into())
+    }
+
     fn decrypt_with<F: Form, T: Clone + Default>(
         &self,
         array: &Array<F>,
         decrypt: impl Fn(&F::Ciphertext) -> Result<Vec<T>, Error>,
     ) -> Result<Vec<T>, Error> {
-        self.session.context().rlwe().check_digest(array.parameters(), "decrypt")?;
-        if array.key() != self.fingerprint() {
-            let (have, need) = (array.key(), self.fingerprint());
-            return Err(RlweError::KeyMismatch { operation: "decrypt", have, need }.into());
-        }
+        self.check(array, "decrypt")?;
         let mut slots =
             array.expanded(&self.session).iter().map(|c| decrypt(c)).collect::<Result<Vec<_>, _>>()?;
         let values = array.layout().gather(&slots);

@@ -192,6 +192,8 @@ fn the_budget_ends_with_an_error_that_names_the_operation() {
         assert_eq!(client.decrypt_integers(&array).unwrap(), expected);
         let left = array.budget_bits(server.session());
         assert!(left > 0.0 && left < before);
+        let there = client.noise_budget(&array).unwrap();
+        assert!(left <= there && there < left + 20.0, "{left} bits are estimated, {there} are there");
         (before, products) = (left, products + 1);
     };
     assert!((2..6).contains(&products), "{products}");
