@@ -248,7 +248,10 @@ class Client:
         itself are not. SECURITY.md says more. Who publishes many results encrypts them with more precision, and every
         bit of that is a bit of hiding.
         """
-        return self._raw.decrypt_for_sharing(_raw_array(array), bits)
+        raw = _raw_array(array)
+        if raw.plain_modulus is not None:
+            raise TypeError("decrypt_for_sharing hides the error of numbers: integers, which have none, are for decrypt")
+        return self._raw.decrypt_for_sharing(raw, bits)
 
     def evaluation_keys(
         self, rotations: Iterable[SupportsIndex] | None = None, *, conjugation: bool = False

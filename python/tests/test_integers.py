@@ -229,6 +229,8 @@ def test_numbers_and_integers_do_not_mix(client, secret):
     assert numbers.decrypt(x).dtype == np.float64
     with pytest.raises(TypeError, match="no noise budget"):
         numbers.noise_budget(x)
+    with pytest.raises(TypeError, match="are for decrypt"):
+        client.decrypt_for_sharing(client.encrypt([1, 2]))
     with pytest.raises(hippocrene.ArgumentError, match="numbers, where one of integers is needed"):
         secret([1, 2]) + x
     with pytest.raises(hippocrene.KeyMismatchError):
