@@ -250,7 +250,9 @@ class Client:
         """
         raw = _raw_array(array)
         if raw.plain_modulus is not None:
-            raise TypeError("decrypt_for_sharing hides the error of numbers: integers, which have none, are for decrypt")
+            raise TypeError(
+                "decrypt_for_sharing hides the error of numbers: integers, which have none, are for decrypt"
+            )
         return self._raw.decrypt_for_sharing(raw, bits)
 
     def evaluation_keys(
