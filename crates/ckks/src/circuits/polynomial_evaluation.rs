@@ -231,14 +231,18 @@ impl Evaluation<'_> {
         let mut sum: Option<Ciphertext> = None;
         for &i in &indices {
             let power = if shared { self.power(i)? } else { self.lowered(i, last)? };
-            let power = e.brought(power, from)?;
             match &mut sum {
+                // Limbs that the sum does not have are passed over, without a copy of the others.
+                Some(sum) if from.divides(power.modulus()) => {
+                    e.mul_number_add_assign(sum, power, coefficients[i])?;
+                }
+                Some(sum) => e.mul_number_add_assign(sum, &*e.brought(power, from)?, coefficients[i])?,
                 None => {
+                    let power = e.brought(power, from)?;
                     let mut term = e.mul_number(&power, coefficients[i], raised.over(power.scale()))?;
                     term.set_meta(raised, term.slots(), term.bound());
                     sum = Some(term);
                 }
-                Some(sum) => e.mul_number_add_assign(sum, &power, coefficients[i])?,
             }
         }
         let mut sum = sum.expect("a leaf has a coefficient that is not 0 beside the constant");

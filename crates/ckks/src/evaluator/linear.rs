@@ -208,10 +208,10 @@ impl Evaluator {
         self.mul_big_number(a, &finite(c, MULTIPLY_NUMBER)?, scale)
     }
 
-    /// `acc += a c`, every slot times the number `c`, taken at the scale that `acc` has over that of `a`.
+    /// `acc += a c`, every slot times the number `c`, taken at the scale that `acc` has over that of `a`. The modulus of `a` may be a multiple of that of `acc`.
     ///
     /// # Errors
-    /// When `c` is not finite, moduli, slots or keys differ, or the sum does not fit the modulus.
+    /// When `c` is not finite, slots or keys differ, the modulus of `acc` does not divide that of `a`, or the sum does not fit the modulus.
     pub fn mul_number_add_assign(
         &self,
         acc: &mut Ciphertext,
