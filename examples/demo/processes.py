@@ -1,0 +1,54 @@
+"""Processes of a client and a server: running them one after the other, and what they measured."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+
+def fresh_folder() -> Path:
+    """Take the one argument of an example for its folder, and remove what an earlier run left there and nothing else."""
+    if len(sys.argv) != 2:
+        program = Path(sys.argv[0]).name
+        sys.exit(f"usage: python {program} FOLDER, where FOLDER is made, and takes what the two sides write")
+    folder = Path(sys.argv[1])
+    if folder.exists():
+        if not folder.is_dir() or {path.name for path in folder.iterdir()} - {"client", "server", "shared"}:
+            sys.exit(f"{folder} exists and is not from an earlier run: name another folder")
+        shutil.rmtree(folder)
+    return folder
+
+
+def run(program: Path, *arguments: str | Path) -> None:
+    """Run a program as a process of its own, which finds the modules beside this one, and stop when it fails."""
+    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    status = subprocess.run([sys.executable, program, *arguments], env=environment).returncode  # noqa: S603
+    if status != 0:
+        sys.exit(f"{program.name} failed with status {status}")
+
+
+def size(count: float) -> str:
+    """Write a number of bytes for people."""
+    for unit in ("bytes", "kB", "MB"):
+        if count < 1000:
+            return f"{count:.0f} {unit}" if unit == "bytes" else f"{count:.1f} {unit}"
+        count /= 1000
+    return f"{count:.1f} GB"
+
+
+def print_measured(folder: Path) -> None:
+    """Print times, peak memory and sizes of client, server and client again, as `steps.Steps.save` wrote them."""
+    client, shared = folder / "client", folder / "shared"
+    parts = [("client", client / "ask.json"), ("server", shared / "server.json"), ("client", client / "read.json")]
+    for process, path in parts:
+        measured = json.loads(path.read_text())
+        print(f"{process}: {sum(measured['seconds'].values()):.2f} s", end="")
+        print(f", peak memory {size(measured['peak_memory'])}")
+        for name, seconds in measured["seconds"].items():
+            print(f"  {name:<40}{seconds:8.2f} s")
+        for name, count in measured["bytes"].items():
+            print(f"  {name:<40}{size(count):>10}")
