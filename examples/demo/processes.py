@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 def fresh_folder() -> Path:
-    """Take the one argument of an example for its folder, and remove what an earlier run left there and nothing else."""
+    """Take the one argument of an example for its folder, and remove what an earlier run left there, no more."""
     if len(sys.argv) != 2:
         program = Path(sys.argv[0]).name
         sys.exit(f"usage: python {program} FOLDER, where FOLDER is made, and takes what the two sides write")
