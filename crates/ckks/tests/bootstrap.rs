@@ -2,10 +2,13 @@
 
 mod common;
 
-use std::sync::{Arc, LazyLock};
+use std::{
+    borrow::Cow,
+    sync::{Arc, LazyLock},
+};
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Context, Evaluator, Scale,
+    Ciphertext, CkksError, Context, Evaluator, NoRefresh, Refresh, Scale,
     approximation::ModularReduction,
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order},
     circuits::DftLevel,
@@ -172,6 +175,36 @@ fn outputs_are_as_large_as_is_asked_for() {
         assert!(bits(s.bootstrapper.plan().raised()) < bits(c.parameters().top()));
         assert!((y.precision_bits() + bound.log2() - 28.5).abs() < 1.0, "{}", y.precision_bits());
     }
+}
+
+/// What has the capacity stays as it is, what has not is bootstrapped, and what nothing gives is refused.
+#[test]
+fn refreshed_where_capacity_lacks() {
+    let c = context(8, 16, true);
+    let (s, full) = bootstrapped(&c, literal(16, Order::SlotsToCoefficientsLast, true), 2.0);
+    let (refresh, none) = (&s.bootstrapper as &dyn Refresh, NoRefresh(&c));
+    let values = square(16, true);
+    let bits = 38.0 + 1.0 + refresh.reserve();
+    let a = s.encrypt(&values, Scale::power_of_two(38), bits + 1.0);
+    let have = a.capacity_bits(&c);
+    for kept in [
+        refresh.refresh(Cow::Borrowed(&a), have, 500.0, "test"),
+        none.refresh(Cow::Borrowed(&a), have, 500.0, "test"),
+    ] {
+        assert!(matches!(kept.unwrap(), Cow::Borrowed(kept) if std::ptr::eq(kept, &a)));
+    }
+    let most = refresh.most();
+    assert!(have < most && (0.0..8.0).contains(&(full.capacity_bits(&c) - most)), "{most}");
+    let y = refresh.refresh(Cow::Borrowed(&a), most, most, "test").unwrap();
+    assert!(y.capacity_bits(&c) >= most && y.precision_bits() > 24.0);
+    let lacks = |r: Result<Cow<'_, Ciphertext>, CkksError>, wanted: f64| {
+        assert!(
+            matches!(r, Err(CkksError::Capacity { operation: "test", need, .. }) if need == wanted),
+            "{r:?}"
+        );
+    };
+    lacks(none.refresh(Cow::Borrowed(&a), most, most, "test"), most);
+    lacks(refresh.refresh(Cow::Borrowed(&a), 5000.0, 5000.0, "test"), 5000.0);
 }
 
 #[test]
