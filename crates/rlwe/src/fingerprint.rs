@@ -20,7 +20,7 @@ impl Fingerprint {
     }
 
     /// The hash of `data` in the given context (a fixed, unique string).
-    pub(crate) fn of(context: &str, data: &[u8]) -> Self {
+    pub fn of(context: &str, data: &[u8]) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key(context);
         let mut bytes = [0; 16];
         bytes.copy_from_slice(&hasher.update(data).finalize().as_bytes()[..16]);

@@ -2,9 +2,10 @@
 
 use hippocrene_ring::{
     Domain, Poly, RingError,
+    arith::centred,
     sample::{Sampler, Seed},
 };
-use zeroize::Zeroize;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Context, Fingerprint, Modulus, RlweError, security::SecretDistribution};
 
@@ -70,6 +71,18 @@ impl SecretKey {
     /// The public name of this key.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    /// The coefficients of `s`: **the secret itself**. They are wiped when dropped.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn coefficients(&self, context: &Context) -> Result<Zeroizing<Vec<i64>>, RlweError> {
+        context.check_digest(self.parameters, "read the coefficients of a secret key")?;
+        let ring = context.limb_ring(context.parameters().full(), 0);
+        let mut limb = Zeroizing::new(self.poly.limb(0).to_vec());
+        ring.ntt().inverse(&mut limb);
+        Ok(Zeroizing::new(limb.iter().map(|x| centred(*x, ring.modulus())).collect()))
     }
 
     /// `s` modulo `PQ_max`, in the evaluation domain.

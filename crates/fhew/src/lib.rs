@@ -1,0 +1,12 @@
+//! FHEW: LWE ciphertexts of single numbers, and what is done to them: sums, key switching between dimensions, look-up tables by blind
+//! rotation (paper PEGASUS, sections II to IV.A and its appendices).
+//!
+//! An LWE ciphertext `(b, a)` of a message `m` modulo `q` under the secret `s` satisfies `b + <a, s> = m + e mod q`, as RLWE ciphertexts do
+//! with `c0 + c1 s`; coefficients of those become LWE ciphertexts by [`RlweCoefficients::extract`]. Messages are residues modulo `q`; a real
+//! number `x` at the scale `D` is the message `round(D x)`, and who computes keeps `D`.
+
+mod error;
+mod lwe;
+
+pub use error::FhewError;
+pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients};

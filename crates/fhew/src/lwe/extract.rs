@@ -1,0 +1,98 @@
+//! From coefficients of RLWE ciphertexts to LWE ciphertexts (PEGASUS II.C).
+
+use hippocrene_ring::arith::neg_mod;
+use hippocrene_rlwe::{Ciphertext, Context, Fingerprint, Noise, RlweError};
+
+use super::{LweCiphertext, LweParameters};
+use crate::FhewError;
+
+/// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RlweCoefficients {
+    parameters: LweParameters,
+    c0: Vec<u64>,
+    c1: Vec<u64>,
+    noise: Noise,
+    key: Fingerprint,
+}
+
+impl RlweCoefficients {
+    /// The coefficients of a ciphertext of two parts whose modulus has one limb (switch it there first).
+    ///
+    /// # Errors
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that, [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn from_ciphertext(context: &Context, ciphertext: &Ciphertext) -> Result<Self, FhewError> {
+        const OPERATION: &str = "extract coefficients";
+        context.check_digest(ciphertext.parameters(), OPERATION)?;
+        let modulus = ciphertext.modulus();
+        let [c0, c1] = ciphertext.parts() else {
+            let have = ciphertext.parts().len();
+            return Err(RlweError::Parts { operation: OPERATION, have, need: 2 }.into());
+        };
+        if modulus.limb_count() != 1 {
+            let (have, need) = (modulus.limb_count(), "one limb is needed: switch the modulus first");
+            return Err(RlweError::Modulus { operation: OPERATION, have, need }.into());
+        }
+        let ring = context.limb_ring(modulus, 0);
+        let parameters =
+            LweParameters::insecure(context.degree(), ring.modulus(), context.parameters().secret())?;
+        let coefficients = |part: &hippocrene_ring::Poly| {
+            let mut part = part.clone();
+            context.to_coefficient(&mut part, modulus);
+            part.limb(0).to_vec()
+        };
+        let (c0, c1) = (coefficients(c0), coefficients(c1));
+        Ok(Self::new(parameters, c0, c1, ciphertext.noise(), ciphertext.key()))
+    }
+
+    /// The parts are known to be residues modulo `q`, as many as the dimension says.
+    pub(crate) fn new(
+        parameters: LweParameters,
+        c0: Vec<u64>,
+        c1: Vec<u64>,
+        noise: Noise,
+        key: Fingerprint,
+    ) -> Self {
+        debug_assert!(c0.len() == parameters.dimension() && c1.len() == parameters.dimension());
+        debug_assert!(c0.iter().chain(&c1).all(|x| *x < parameters.modulus()));
+        RlweCoefficients { parameters, c0, c1, noise, key }
+    }
+
+    /// Ring degree, modulus and secret.
+    pub fn parameters(&self) -> LweParameters {
+        self.parameters
+    }
+
+    /// The coefficients of `c0` and `c1`, in `[0, q)`.
+    pub fn parts(&self) -> [&[u64]; 2] {
+        [&self.c0, &self.c1]
+    }
+
+    /// The estimate of the error's size.
+    pub fn noise(&self) -> Noise {
+        self.noise
+    }
+
+    /// The fingerprint of the secret key.
+    pub fn key(&self) -> Fingerprint {
+        self.key
+    }
+
+    /// Coefficient `index` of the message: `b = c0_i` and `a_j` the factor of `s_j` in coefficient `i` of `c1 s`, which is `c1_(i - j)` for `j <= i`
+    /// and `-c1_(N + i - j)` for the others. The secret, its name and the error stay the same.
+    ///
+    /// # Errors
+    /// [`FhewError::Range`] when `index` is not below the ring degree.
+    pub fn extract(&self, index: usize) -> Result<LweCiphertext, FhewError> {
+        let (degree, q) = (self.parameters.dimension(), self.parameters.modulus());
+        if index >= degree {
+            let (have, limit) = (index as u64, degree as u64);
+            let operation = "extract a coefficient";
+            return Err(FhewError::Range { operation, what: "the index", have, limit });
+        }
+        let (low, high) = self.c1.split_at(index + 1);
+        let negated = high.iter().rev().map(|x| neg_mod(*x, q));
+        let a = low.iter().rev().copied().chain(negated).collect();
+        Ok(LweCiphertext::new(self.parameters, self.c0[index], a, self.noise, self.key))
+    }
+}

@@ -1,0 +1,11 @@
+//! LWE: parameters, secrets, ciphertexts, and where they come from.
+
+mod ciphertext;
+mod extract;
+mod parameters;
+mod secret;
+
+pub use ciphertext::LweCiphertext;
+pub use extract::RlweCoefficients;
+pub use parameters::LweParameters;
+pub use secret::LweSecretKey;
