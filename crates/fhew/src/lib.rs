@@ -7,6 +7,9 @@
 
 mod error;
 mod lwe;
+mod samples;
+mod switching;
 
 pub use error::FhewError;
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients};
+pub use switching::{LweSwitchingKey, PreparedLweSwitchingKey};

@@ -7,6 +7,7 @@ pub mod arith;
 pub mod automorphism;
 pub mod basis;
 pub mod convert;
+pub mod digits;
 pub mod elementwise;
 mod error;
 mod kernel;

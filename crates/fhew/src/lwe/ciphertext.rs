@@ -1,9 +1,9 @@
 //! LWE ciphertexts and their linear operations.
 
 use hippocrene_ring::arith::{add_mod, mul_mod, neg_mod, signed_mod, sub_mod};
-use hippocrene_rlwe::{Fingerprint, Noise, RlweError, noise};
+use hippocrene_rlwe::{Fingerprint, Noise, RlweError};
 
-use super::LweParameters;
+use super::{LweParameters, modulus::ModulusSwitch};
 use crate::FhewError;
 
 /// An LWE ciphertext `(b, a)` with `b + <a, s> = m + e mod q`.
@@ -158,25 +158,15 @@ impl LweCiphertext {
     }
 
     /// The ciphertext modulo `modulus`: message and error are multiplied by `q'/q`, and rounding adds an error of variance `(1 + |s|^2) / 12`
-    /// ([`noise::rounding`]).
+    /// ([`hippocrene_rlwe::noise::rounding`]).
     ///
     /// # Errors
     /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
         let parameters = self.parameters.with_modulus(modulus)?;
-        let (from, to) = (self.parameters.modulus(), modulus);
-        if from == to {
-            return Ok(self.clone());
-        }
-        let a = self.a.iter().map(|x| round_to(*x, from, to)).collect();
-        let scaled = self.noise.scaled(parameters.log2_modulus() - self.parameters.log2_modulus());
-        let noise = scaled.plus(noise::rounding(parameters.secret_weight(), 2));
-        Ok(Self::new(parameters, round_to(self.b, from, to), a, noise, self.key))
+        let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
+        let a = self.a.iter().map(|x| switch.apply(*x)).collect();
+        let noise = switch.noise(self.noise, self.parameters.secret_weight());
+        Ok(Self::new(parameters, switch.apply(self.b), a, noise, self.key))
     }
-}
-
-/// `round(x to / from) mod to`, for `x` in `[0, from)`.
-pub(crate) fn round_to(x: u64, from: u64, to: u64) -> u64 {
-    let rounded = (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from);
-    if rounded == u128::from(to) { 0 } else { rounded as u64 }
 }

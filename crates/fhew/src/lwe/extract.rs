@@ -3,7 +3,7 @@
 use hippocrene_ring::arith::neg_mod;
 use hippocrene_rlwe::{Ciphertext, Context, Fingerprint, Noise, RlweError};
 
-use super::{LweCiphertext, LweParameters};
+use super::{LweCiphertext, LweParameters, modulus::ModulusSwitch};
 use crate::FhewError;
 
 /// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`.
@@ -76,6 +76,18 @@ impl RlweCoefficients {
     /// The fingerprint of the secret key.
     pub fn key(&self) -> Fingerprint {
         self.key
+    }
+
+    /// The ciphertext modulo `modulus`, as [`LweCiphertext::switch_modulus`].
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
+    pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
+        let parameters = self.parameters.with_modulus(modulus)?;
+        let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
+        let [c0, c1] = [&self.c0, &self.c1].map(|part| part.iter().map(|x| switch.apply(*x)).collect());
+        let noise = switch.noise(self.noise, self.parameters.secret_weight());
+        Ok(Self::new(parameters, c0, c1, noise, self.key))
     }
 
     /// Coefficient `index` of the message: `b = c0_i` and `a_j` the factor of `s_j` in coefficient `i` of `c1 s`, which is `c1_(i - j)` for `j <= i`

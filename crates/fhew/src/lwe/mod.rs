@@ -2,6 +2,7 @@
 
 mod ciphertext;
 mod extract;
+mod modulus;
 mod parameters;
 mod secret;
 

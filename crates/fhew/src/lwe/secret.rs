@@ -1,6 +1,6 @@
 //! The secret key: encryption and decryption.
 
-use hippocrene_ring::{SIGMA, Sampler, Seed};
+use hippocrene_ring::{ResidueRing, SIGMA, Sampler, Seed};
 use hippocrene_rlwe::{Context, Fingerprint, RlweError, SecretDistribution, SecretKey, noise};
 use zeroize::Zeroizing;
 
@@ -63,6 +63,15 @@ impl LweSecretKey {
     /// The public name of this key.
     pub fn fingerprint(&self) -> Fingerprint {
         self.fingerprint
+    }
+
+    /// Sets `out` to the polynomial with coefficients `s_(index(l))`, in the evaluation domain of a ring.
+    pub(crate) fn polynomial(&self, ring: &ResidueRing, index: impl Fn(usize) -> usize, out: &mut [u64]) {
+        let q = ring.modulus();
+        for (l, out) in out.iter_mut().enumerate() {
+            *out = residue(self.coefficients[index(l)], q);
+        }
+        ring.ntt().forward(out);
     }
 
     /// Encrypts the residue `message`: `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.

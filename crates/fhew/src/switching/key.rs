@@ -1,0 +1,106 @@
+//! The key as it is made and stored.
+
+use hippocrene_ring::{Domain, Poly, SIGMA, Seed, digits::Digits};
+use hippocrene_rlwe::{Fingerprint, Noise};
+use zeroize::Zeroizing;
+
+use crate::{FhewError, LweParameters, LweSecretKey, samples::SampleMaker};
+
+/// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, modulo the prime `q` of the latter: for `v < N/n` and each digit `k` the RLWE
+/// encryption of `w_k S_v` in `R_n` (see [`Digits`] for the weights), `(b, a)` with `b = -a s + e + w_k S_v`. The `a` are kept as a seed: half of the size.
+#[derive(Debug, Clone)]
+pub struct LweSwitchingKey {
+    pub(super) from: LweParameters,
+    pub(super) to: LweParameters,
+    pub(super) from_key: Fingerprint,
+    pub(super) to_key: Fingerprint,
+    pub(super) digits: Digits,
+    pub(super) seed: Seed,
+    /// Sample `v count + k` is limb `v count + k`.
+    pub(super) b: Poly,
+}
+
+impl LweSwitchingKey {
+    /// A fresh key with `count` digits of `base_log2` bits. The security is that of the parameters of `to`, at which this key's samples are.
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] when the dimensions are not powers of two with `n <= N`, or the digits make no sense; when the modulus of `to` is no prime
+    /// that has transforms of degree `n`, or the operating system has no entropy.
+    pub fn generate(
+        from: &LweSecretKey,
+        to: &LweSecretKey,
+        base_log2: u32,
+        count: usize,
+    ) -> Result<Self, FhewError> {
+        let (source, target) = (from.parameters(), to.parameters());
+        let (n, q) = (target.dimension(), target.modulus());
+        if !source.dimension().is_power_of_two() || !n.is_power_of_two() || n > source.dimension() {
+            let what = format!(
+                "keys switch between powers of two, downwards, but not from dimension {} to {n}",
+                source.dimension()
+            );
+            return Err(FhewError::Parameters { what });
+        }
+        let digits = Digits::new(q, base_log2, count).ok_or_else(|| FhewError::Parameters {
+            what: format!("{count} digits of {base_log2} bits are not a gadget of the modulus {q}"),
+        })?;
+        let stride = source.dimension() / n;
+        let maker = SampleMaker::new(to)?;
+        let mut b = Poly::zero(n, stride * count, Domain::Evaluation);
+        let mut part = Zeroizing::new(vec![0; n]);
+        for v in 0..stride {
+            from.polynomial(maker.ring(), |l| v + stride * l, &mut part);
+            for k in 0..count {
+                let i = v * count + k;
+                maker.sample(i as u64, b.limb_mut(i));
+                let weight = maker.ring().scalar(digits.weight(k));
+                maker.ring().elementwise().mul_scalar_add_assign(b.limb_mut(i), &part, &weight);
+            }
+        }
+        let (from_key, to_key) = (from.fingerprint(), to.fingerprint());
+        let seed = maker.seed().clone();
+        Ok(LweSwitchingKey { from: source, to: target, from_key, to_key, digits, seed, b })
+    }
+
+    /// The parameters of ciphertexts before and after.
+    pub fn parameters(&self) -> [LweParameters; 2] {
+        [self.from, self.to]
+    }
+
+    /// The gadget.
+    pub fn digits(&self) -> Digits {
+        self.digits
+    }
+
+    /// The seed of the `a`: sample `i` has the uniform polynomial of stream `i` in the evaluation domain.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The `b`, in the evaluation domain: sample `v count + k` is limb `v count + k`.
+    pub fn b(&self) -> &Poly {
+        &self.b
+    }
+
+    /// Bytes of the `b` and the seed, with residues packed to their bits.
+    pub fn stored_bytes(&self) -> usize {
+        let bits = self.to.modulus().ilog2() as usize + 1;
+        (self.b.as_slice().len() * bits).div_ceil(8) + self.seed.as_bytes().len()
+    }
+
+    /// The error that a switch adds, of variance `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 / 12`: `N` digits of width `D_k` for each `k`, times errors of the key, and what
+    /// the gadget rounds away times the secret (PEGASUS, Appendix C.1).
+    pub fn noise(&self) -> Noise {
+        let widths = (0..self.digits.count()).map(|k| self.digits.log2_width(k));
+        let of_key = hippocrene_rlwe::noise::inner_product(self.from.dimension(), SIGMA, widths);
+        of_key.plus(rounded(&self.digits, self.from.secret_weight()))
+    }
+}
+
+/// What a gadget rounds away of `a` in `<a, s>`: each a uniform number of variance `2^(2 shift) / 12`, nothing where all bits are in digits.
+pub(crate) fn rounded(digits: &Digits, weight: f64) -> Noise {
+    if digits.shift() == 0 {
+        return Noise::NONE;
+    }
+    Noise::from_std((weight / 12.0).sqrt()).scaled(f64::from(digits.shift()))
+}
