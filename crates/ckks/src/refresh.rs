@@ -60,14 +60,16 @@ impl Refresh for Bootstrapper {
         &self,
         a: Cow<'a, Ciphertext>,
         need: f64,
-        _useful: f64,
+        useful: f64,
         operation: &'static str,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
         let context = self.evaluator().context();
         if a.capacity_bits(context) >= need {
             return Ok(a);
         }
-        enough(Cow::Owned(self.bootstrap(&a)?), context, need, operation)
+        let bits = useful + beside_capacity(self) + MARGIN;
+        let bits = (bits <= self.plan().output_bits()).then_some(bits);
+        enough(Cow::Owned(self.bootstrap_to(&a, bits)?), context, need, operation)
     }
 
     fn reserve(&self) -> f64 {
@@ -76,11 +78,14 @@ impl Refresh for Bootstrapper {
     }
 
     fn most(&self) -> f64 {
-        let (plan, parameters) = (self.plan(), self.evaluator().context().parameters());
-        let taken =
-            plan.bits() + plan.literal().output_scale_bits + plan.literal().bound.max(1.0).log2() + 1.0;
-        parameters.log2(plan.raised()) - taken - MARGIN
+        self.plan().output_bits() - beside_capacity(self) - MARGIN
     }
+}
+
+/// The bits of the modulus of the result of a bootstrap beside its capacity.
+fn beside_capacity(bootstrapper: &Bootstrapper) -> f64 {
+    let literal = bootstrapper.plan().literal();
+    literal.output_scale_bits + literal.bound.max(1.0).log2() + 1.0
 }
 
 /// `a`, if it has so many bits of capacity.

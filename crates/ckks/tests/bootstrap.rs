@@ -67,7 +67,19 @@ impl Setup {
 
     /// Bootstraps `values`, and checks what comes out, and the estimate of its error within a factor of `2^within`.
     fn check(&self, values: &[Complex64], a: &Ciphertext, within: f64, what: &str) -> Ciphertext {
-        let y = self.bootstrapper.bootstrap(a).unwrap();
+        self.check_to(values, a, None, within, what)
+    }
+
+    /// [`Setup::check`] of a bootstrap to a modulus of so many bits.
+    fn check_to(
+        &self,
+        values: &[Complex64],
+        a: &Ciphertext,
+        output: Option<f64>,
+        within: f64,
+        what: &str,
+    ) -> Ciphertext {
+        let y = self.bootstrapper.bootstrap_to(a, output).unwrap();
         let got = self.context.decode_complex(&self.context.decrypt(&self.secret, &y).unwrap()).unwrap();
         let sum: f64 = got.iter().zip(values).map(|(g, v)| (g - v).norm_sqr()).sum();
         let measured = (sum / (2 * values.len()) as f64).sqrt().log2();
@@ -197,6 +209,10 @@ fn refreshed_where_capacity_lacks() {
     assert!(have < most && (0.0..8.0).contains(&(full.capacity_bits(&c) - most)), "{most}");
     let y = refresh.refresh(Cow::Borrowed(&a), most, most, "test").unwrap();
     assert!(y.capacity_bits(&c) >= most && y.precision_bits() > 24.0);
+    let (need, useful) = (most - 12.0, most - 10.0);
+    assert!(have < need);
+    let less = refresh.refresh(Cow::Borrowed(&a), need, useful, "test").unwrap().capacity_bits(&c);
+    assert!((useful..most).contains(&less), "{useful} {less} {most}");
     let lacks = |r: Result<Cow<'_, Ciphertext>, CkksError>, wanted: f64| {
         assert!(
             matches!(r, Err(CkksError::Capacity { operation: "test", need, .. }) if need == wanted),
@@ -205,6 +221,31 @@ fn refreshed_where_capacity_lacks() {
     };
     lacks(none.refresh(Cow::Borrowed(&a), most, most, "test"), most);
     lacks(refresh.refresh(Cow::Borrowed(&a), 5000.0, 5000.0, "test"), 5000.0);
+}
+
+/// A bootstrap with the keys of one plan to any smaller modulus.
+#[test]
+fn each_call_says_how_much_it_needs() {
+    let c = context(8, 16, true);
+    let bits = |m| c.parameters().log2(m);
+    for order in [Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast] {
+        let (s, most) = bootstrapped(&c, literal(128, order, false), 1.0);
+        let plan = s.bootstrapper.plan();
+        assert!((plan.output_bits() - bits(most.modulus())).abs() < 4.0);
+        let values = square(128, false);
+        let a = s.encrypt(&values, Scale::power_of_two(38), 40.0 + plan.capacity_needed());
+        let outputs = [0.0, 51.0, 64.0, 77.0, 103.0, 129.0, plan.output_bits()];
+        for output in outputs.into_iter().filter(|bits| *bits <= plan.output_bits()) {
+            let y = s.check_to(&values, &a, Some(output), 1.0, &format!("{order:?} to {output} bits"));
+            let (got, wanted) = (bits(y.modulus()), if output < 60.0 { 50.0 } else { output });
+            assert!((wanted - 5.0..wanted + 5.0).contains(&got), "{order:?} to {output} bits: {got}");
+            assert!((y.precision_bits() - most.precision_bits()).abs() < 1.0);
+        }
+        for output in [plan.output_bits() + 1.0, f64::NAN] {
+            let error = s.bootstrapper.bootstrap_to(&a, Some(output)).unwrap_err();
+            assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
+        }
+    }
 }
 
 #[test]

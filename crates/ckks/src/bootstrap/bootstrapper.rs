@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hippocrene_ring::automorphism::galois_element_of_rotation;
-use hippocrene_rlwe::{Noise, PreparedEncapsulationKeys};
+use hippocrene_rlwe::{Modulus, Noise, PreparedEncapsulationKeys};
 
 use super::{BootstrapPlan, Order};
 use crate::{Ciphertext, CkksError, Evaluator, circuits::Packing};
@@ -61,8 +61,19 @@ impl Bootstrapper {
     /// # Errors
     /// As these.
     pub fn bootstrap(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.bootstrap_to(a, None)
+    }
+
+    /// [`Bootstrapper::bootstrap`] to a modulus of `output_bits` bits, give or take a few: the modulus is raised no further than these need, and every later step is
+    /// the faster for it (GRAFT F.2). `None` is for as many as the plan has. The first call for a modulus encodes the matrices of the transform for it
+    /// ([`crate::circuits::HomomorphicDft::set_memory`]), so that few different numbers are better than many.
+    ///
+    /// # Errors
+    /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits ([`BootstrapPlan::output_bits`]).
+    pub fn bootstrap_to(&self, a: &Ciphertext, output_bits: Option<f64>) -> Result<Ciphertext, CkksError> {
+        let modulus = self.plan.raised_for(output_bits)?;
         let lowered = self.lower(a)?;
-        let raised = self.raise(&lowered)?;
+        let raised = self.raise(&lowered, modulus)?;
         let slots = self.coefficients_to_slots(&raised)?;
         let reduced = self.reduce(&slots)?;
         let mut out = self.finish(&reduced, &lowered)?;
@@ -70,28 +81,27 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo the raised modulus, under the sparse secret where there is one, and what belongs to other
+    /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo `to` ([`BootstrapPlan::raised_for`]), under the sparse secret where there is one, and what belongs to other
     /// powers than those of `X^(N/2n)` summed away. In the unit of `q0`, which is the scale, the coefficients are below `k`; the bound that is set
     /// is the root mean square of the slots that such coefficients make.
     ///
     /// # Errors
     /// When the ciphertext is not modulo `q0`, or a key does not fit.
-    pub fn raise(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    pub fn raise(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
         let (plan, context) = (&self.plan, self.evaluator.context());
         let rlwe = context.rlwe();
         let mut out = Ciphertext::empty(context);
         match (&self.encapsulation, plan.narrow()) {
             (Some(keys), Some(narrow)) => {
-                rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, narrow, plan.raised())?;
+                rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, narrow, to)?;
             }
-            _ => rlwe.raise_modulus_into(out.inner_mut(), a.inner(), plan.raised())?,
+            _ => rlwe.raise_modulus_into(out.inner_mut(), a.inner(), to)?,
         }
         out.set_meta(plan.raised_scale(), context.max_slots(), f64::INFINITY);
         for step in plan.trace_rotations() {
             let rotated = self.evaluator.rotate(&out, step)?;
             // The coefficients that count are the same in both, and so are their errors.
-            let noise =
-                out.inner().noise().scaled(1.0).plus(rlwe.key_switch_noise(plan.raised(), plan.raised())?);
+            let noise = out.inner().noise().scaled(1.0).plus(rlwe.key_switch_noise(to, to)?);
             rlwe.add_assign(out.inner_mut(), rotated.inner())?;
             out.inner_mut().set_noise(noise);
         }

@@ -133,32 +133,54 @@ impl BootstrapPlan {
             context: Arc::clone(&context),
             literal,
         };
-        plan.raised = plan.choose_raised()?;
+        let most = parameters.log2(parameters.top()) - plan.bits();
+        let output = plan.literal.output_bits.unwrap_or(0.0).max(plan.least_output_bits());
+        if output > most {
+            let (top, consumed) = (most + plan.bits(), plan.bits());
+            return fail(format!(
+                "raised to {top:.1} bits, {consumed:.1} are used up: no {output:.1} are left for the result"
+            ));
+        }
+        plan.raised = plan.raised_for(plan.literal.output_bits)?;
         plan.approximation = plan.approximation_error();
         Ok(plan)
     }
 
-    /// The smallest modulus from which the output has the bits that are asked for.
-    fn choose_raised(&self) -> Result<Modulus, CkksError> {
+    /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits: the smallest that does, give or take a few bits, and large
+    /// enough for the result itself; with `None`, and at most, [`BootstrapPlan::raised`].
+    ///
+    /// # Errors
+    /// [`CkksError::Capacity`] when that is not enough.
+    pub fn raised_for(&self, output_bits: Option<f64>) -> Result<Modulus, CkksError> {
         let parameters = self.context.parameters();
-        let (top, consumed) = (parameters.log2(parameters.top()), self.bits());
-        let output = self.literal.output_bits.unwrap_or(0.0).max(self.output_scale.log2() + 1.0);
-        if consumed + output > top {
-            let what = format!(
-                "raised to {top:.1} bits, {consumed:.1} are used up: no {output:.1} are left for the result"
-            );
-            return Err(CkksError::Argument { operation: OPERATION, what });
+        let Some(output) = output_bits else { return Ok(self.raised) };
+        let have = self.output_bits();
+        if output.is_nan() || output > have {
+            return Err(CkksError::Capacity { operation: "bootstrap", need: output, have });
         }
-        let Some(output) = self.literal.output_bits else { return Ok(parameters.top()) };
         // A bit more, since no modulus is met exactly.
-        let wanted = (consumed + output + 1.0).max(parameters.log2(self.base));
+        let output = output.max(self.least_output_bits());
+        let wanted = (self.bits() + output + 1.0).max(parameters.log2(self.base));
         let mut raised = parameters.grafted_modulus(wanted).lcm(self.base);
         let mut more = 1.0;
         while parameters.log2(raised) < wanted && more < 64.0 && raised != parameters.top() {
             raised = parameters.grafted_modulus(wanted + more).lcm(self.base);
             more += 1.0;
         }
-        Ok(raised)
+        Ok(if parameters.log2(raised) < parameters.log2(self.raised) { raised } else { self.raised })
+    }
+
+    /// The bits of the modulus without which the last product has no room: its result has the scale of the reduction, at which values are small.
+    fn least_output_bits(&self) -> f64 {
+        match self.literal.order {
+            Order::SlotsToCoefficientsFirst => self.reduced_scale.log2() + 3.0,
+            Order::SlotsToCoefficientsLast => self.output_scale.log2() + 3.0,
+        }
+    }
+
+    /// The bits of the modulus of the result at most, give or take a few.
+    pub fn output_bits(&self) -> f64 {
+        self.context.parameters().log2(self.raised) - self.bits()
     }
 
     /// How many bits lie between the modulus that is raised to and that of the result, give or take a few.
