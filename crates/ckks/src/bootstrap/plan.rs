@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, EvaluationKeys, Modulus, SecretKey};
 
-use super::{failure::log2_failure_probability, reduction::step_bits};
+use super::failure::log2_failure_probability;
 use crate::{
     CkksError, Context, Scale,
     approximation::ModularReduction,
@@ -185,18 +185,9 @@ impl BootstrapPlan {
 
     /// How many bits lie between the modulus that is raised to and that of the result, give or take a few.
     pub fn bits(&self) -> f64 {
-        let (r, scale) = (&self.literal.reduction, self.scale.log2());
+        let scale = self.scale.log2();
         let into_slots = self.to_slots.bits() + self.raised_scale().log2() - scale;
-        let depth = (r.cosine().degree() + 1).next_power_of_two().ilog2();
-        let mut at = scale;
-        let mut bits = into_slots + f64::from(depth) * scale;
-        for step in step_bits(r, scale, self.reduced_scale.log2()) {
-            bits += 2.0 * at - step;
-            at = step;
-        }
-        if let Some(arcsine) = r.arcsine() {
-            bits += at - self.reduced_scale.log2() + arcsine.depth() as f64 * self.reduced_scale.log2();
-        }
+        let bits = into_slots + self.literal.reduction.bits(scale, self.reduced_scale.log2());
         match self.literal.order {
             Order::SlotsToCoefficientsFirst => bits,
             Order::SlotsToCoefficientsLast => {

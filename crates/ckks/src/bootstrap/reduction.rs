@@ -69,8 +69,22 @@ impl Evaluator {
     }
 }
 
+impl ModularReduction {
+    /// The bits of the modulus that [`Evaluator::reduce_modulo_one`] takes, give or take one or two: from an argument of scale `2^scale` to a result near the scale
+    /// `2^target`.
+    pub fn bits(&self, scale: f64, target: f64) -> f64 {
+        let depth = (self.cosine().degree() + 1).next_power_of_two().ilog2();
+        let (mut at, mut bits) = (scale, f64::from(depth) * scale);
+        for step in step_bits(self, scale, target) {
+            bits += 2.0 * at - step;
+            at = step;
+        }
+        bits + self.arcsine().map_or(0.0, |arcsine| at - target + arcsine.depth() as f64 * target)
+    }
+}
+
 /// log2 of the scales that doublings are rescaled to.
-pub(super) fn step_bits(r: &ModularReduction, scale: f64, target: f64) -> Vec<f64> {
+fn step_bits(r: &ModularReduction, scale: f64, target: f64) -> Vec<f64> {
     let last = if r.arcsine().is_some() { target } else { target - TAU.log2() };
     (1..=r.doublings())
         .map(|i| match i == r.doublings() && r.arcsine().is_none() {
