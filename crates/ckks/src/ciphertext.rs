@@ -138,6 +138,13 @@ impl Ciphertext {
         self.bound = known(bound);
     }
 
+    /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the scale is as many times as large, and nothing is computed.
+    pub fn in_unit(self, log2: i32) -> Self {
+        let (scale, bound) =
+            (self.scale.times(Scale::power_of_two(log2)), self.bound * f64::from(-log2).exp2());
+        Ciphertext { scale, bound, ..self }
+    }
+
     pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {
         (self.scale, self.slots, self.bound) = (scale, slots, known(bound));
     }

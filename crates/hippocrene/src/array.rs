@@ -1,10 +1,13 @@
 //! Encrypted arrays.
 
-use std::borrow::Cow;
+use std::{
+    borrow::Cow,
+    sync::{Arc, OnceLock},
+};
 
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
-use crate::{CiphertextBody, Form, Layout, Session};
+use crate::{CiphertextBody, Error, Form, Layout, Session};
 
 /// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout names. What the elements are is said by the form `F`.
 #[derive(Debug, Clone)]
@@ -16,6 +19,8 @@ pub struct Array<F: Form> {
     /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are known to. It is not written to files.
     period: Option<usize>,
     bodies: Vec<CiphertextBody<F>>,
+    /// The same elements bootstrapped, once an operation has needed that: it may not be the only one.
+    refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
 }
 
 impl<F: Form> CiphertextBody<F> {
@@ -58,7 +63,7 @@ impl<F: Form> Array<F> {
             b.key() == first.key() && b.parameters() == first.parameters() && form.fits(b)
         };
         let alike = bodies.iter().all(fits) && bodies.len() == layout.ciphertexts();
-        alike.then_some(Array { layout, form, clean, period: None, bodies })
+        alike.then_some(Array { layout, form, clean, period: None, bodies, refreshed: Arc::default() })
     }
 
     pub(crate) fn from_ciphertexts(
@@ -69,7 +74,7 @@ impl<F: Form> Array<F> {
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        Array { layout, form, clean, period: None, bodies }
+        Array { layout, form, clean, period: None, bodies, refreshed: Arc::default() }
     }
 
     /// The shape.
@@ -107,6 +112,7 @@ impl<F: Form> Array<F> {
     }
 
     pub(crate) fn bodies_mut(&mut self) -> &mut [CiphertextBody<F>] {
+        self.refreshed = Arc::default();
         &mut self.bodies
     }
 
@@ -136,6 +142,23 @@ impl<F: Form> Array<F> {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
         self.layout = layout;
         self
+    }
+
+    /// The same elements bootstrapped, by `bootstrap` if they have not been yet.
+    pub(crate) fn refreshed(
+        &self,
+        bootstrap: impl FnOnce() -> Result<Vec<F::Ciphertext>, Error>,
+    ) -> Result<Self, Error> {
+        let ciphertexts = match self.refreshed.get() {
+            Some(known) => known,
+            None => {
+                let made = bootstrap()?;
+                self.refreshed.get_or_init(|| made)
+            }
+        };
+        let (layout, form) = (self.layout.clone(), self.form.clone());
+        let array = Array::from_ciphertexts(layout, form, self.clean, ciphertexts.clone());
+        Ok(array.with_period(self.period))
     }
 
     /// The whole ciphertexts.

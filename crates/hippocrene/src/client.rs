@@ -6,8 +6,8 @@ use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
-    Array, CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, Form, IntegerArray, KeyRequest,
-    Preset, PublicKey, Session, Settings, TransferKey,
+    Array, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, Form,
+    IntegerArray, KeyRequest, Preset, PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -108,7 +108,7 @@ impl ClientKey {
     /// The keys a server needs to compute on this client's arrays.
     ///
     /// # Errors
-    /// [`Error::System`] when the machine has no entropy.
+    /// [`Error::System`] when the machine has no entropy; with bootstrapping as [`Bootstrapping::plan`](crate::Bootstrapping::plan).
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
         let rlwe = self.session.context().rlwe();
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
@@ -117,7 +117,17 @@ impl ClientKey {
         if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;
         }
-        Ok(EvaluationKeys::new(self.session.clone(), keys))
+        let Some(bootstrapping) = &request.bootstrapping else {
+            return Ok(EvaluationKeys::new(self.session.clone(), keys));
+        };
+        let (plan, precision) = bootstrapping.plan(&self.session)?;
+        plan.add_keys(&mut keys, &self.secret)?;
+        let encapsulation = plan.encapsulation_keys(&self.secret)?;
+        let encapsulation =
+            encapsulation.ok_or_else(|| Error::Internal("the plan has no sparse secret".into()))?;
+        let literal = plan.literal().clone();
+        let own = BootstrappingKeys { precision, literal, encapsulation };
+        Ok(EvaluationKeys::new(self.session.clone(), keys).with_bootstrapping(own))
     }
 
     /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of capacity ([`Settings::second`]): its evaluation keys are
@@ -344,7 +354,7 @@ impl ClientKey {
         let context = self.session.context();
         let bits = |c: &Ciphertext| {
             let error = Noise::from_log2_std(context.flooding_log2_std(c, 0) - 1.0);
-            precision_bits(c.scale(), error, context.rlwe().degree())
+            precision_bits(c.scale(), error, c.slots())
         };
         array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }

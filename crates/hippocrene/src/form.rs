@@ -4,7 +4,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
 use hippocrene_rlwe as rlwe;
 
-use crate::{Error, Layout, Server, Session};
+use crate::{Array, Error, Layout, Server, Session};
 
 /// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), real or complex (CKKS), or [`Residues`](crate::Residues), integers modulo a plaintext modulus
 /// (BGV and BFV). What arrays have in common is written once, for both; this is where they differ. There are no other forms.
@@ -164,6 +164,24 @@ pub trait Form: Clone + Debug {
     /// # Errors
     /// As [`Form::rotate`].
     fn apply(&self, server: &Server, x: &Self::Ciphertext, map: &Self::Map) -> Computed<Self>;
+
+    /// About how much capacity a product takes, in bits; 0 where that is not counted.
+    fn product_bits(&self, server: &Server) -> f64;
+
+    /// The capacity of an array, in bits; infinite where that is not counted.
+    fn capacity_bits(session: &Session, a: &Array<Self>) -> f64;
+
+    /// Checks that an array can be bootstrapped.
+    ///
+    /// # Errors
+    /// When the server has no keys for it, or the array is not as they want it.
+    fn check_bootstrap(server: &Server, a: &Array<Self>) -> Result<(), Error>;
+
+    /// The array bootstrapped, once for all operations that need it.
+    ///
+    /// # Errors
+    /// As [`Server::bootstrap`].
+    fn bootstrapped(server: &Server, a: &Array<Self>) -> Result<Array<Self>, Error>;
 
     /// Whether elements of these forms can be of one array.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;

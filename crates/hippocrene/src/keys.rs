@@ -5,8 +5,8 @@ use hippocrene_rlwe::Fingerprint;
 use num_complex::Complex64;
 
 use crate::{
-    CiphertextBody, EncryptedArray, Encryption, Error, IntegerArray, Session, encryption::encrypt_elements,
-    integers::encrypt_integers,
+    Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error, IntegerArray,
+    Session, encryption::encrypt_elements, integers::encrypt_integers,
 };
 
 /// A public key: encrypts arrays that only the client can read.
@@ -81,7 +81,7 @@ impl PublicKey {
 }
 
 /// Which evaluation keys a client makes: always the relinearisation key, and rotations.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
     /// Rotations for every power of two of slots: any rotation can be composed of them, and sums along axes need no others. For integers the exchange of the rows of slots is
     /// one of them.
@@ -90,19 +90,22 @@ pub struct KeyRequest {
     pub rotations: Vec<i64>,
     /// The key of complex conjugation, which exchanges the rows of integers.
     pub conjugation: bool,
+    /// The keys of a bootstrap, if there is to be one: some fifty rotations more, and those of its sparse secret.
+    pub bootstrapping: Option<Bootstrapping>,
 }
 
 impl Default for KeyRequest {
     /// Powers of two, no others.
     fn default() -> Self {
-        KeyRequest { powers_of_two: true, rotations: Vec::new(), conjugation: false }
+        KeyRequest { powers_of_two: true, rotations: Vec::new(), conjugation: false, bootstrapping: None }
     }
 }
 
 impl KeyRequest {
     /// Exactly these rotations.
     pub fn only(rotations: impl IntoIterator<Item = i64>) -> Self {
-        KeyRequest { powers_of_two: false, rotations: rotations.into_iter().collect(), conjugation: false }
+        let rotations = rotations.into_iter().collect();
+        KeyRequest { powers_of_two: false, rotations, ..KeyRequest::default() }
     }
 
     /// The steps to make keys for, with `slots` slots.
@@ -112,17 +115,28 @@ impl KeyRequest {
     }
 }
 
-/// The keys a server computes with: relinearisation and rotations. No secret inside.
+/// The keys a server computes with: relinearisation and rotations, and what bootstrapping takes. No secret inside.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     session: Session,
     inner: hippocrene_rlwe::EvaluationKeys,
+    bootstrapping: Option<BootstrappingKeys>,
 }
 
 impl EvaluationKeys {
     /// Evaluation keys with the session that they belong to.
     pub fn new(session: Session, inner: hippocrene_rlwe::EvaluationKeys) -> Self {
-        EvaluationKeys { session, inner }
+        EvaluationKeys { session, inner, bootstrapping: None }
+    }
+
+    /// The same with the keys of a bootstrap. Its rotations and conjugation are among the others. (Files do not hold them yet.)
+    pub fn with_bootstrapping(self, keys: BootstrappingKeys) -> Self {
+        EvaluationKeys { bootstrapping: Some(keys), ..self }
+    }
+
+    /// The keys of a bootstrap, if there are any.
+    pub fn bootstrapping(&self) -> Option<&BootstrappingKeys> {
+        self.bootstrapping.as_ref()
     }
 
     /// Settings and context.

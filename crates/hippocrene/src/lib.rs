@@ -7,6 +7,7 @@
 //! BFV, see [`Integers`]). One key serves all of them, and the server's operations on both have the same names.
 
 mod array;
+mod bootstrapping;
 mod client;
 mod encryption;
 mod error;
@@ -24,6 +25,7 @@ mod settings;
 pub mod wire;
 
 pub use array::Array;
+pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
 pub use encryption::Encryption;
 pub use error::Error;

@@ -62,15 +62,21 @@ impl EncryptedArray {
     ///
     /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold.
     pub fn precision_bits(&self, session: &Session) -> f64 {
-        let degree = 2 * self.layout().slots();
-        let bits = |c: &Ciphertext| precision_bits(c.scale(), c.inner().noise(), degree);
+        let bits = |c: &Ciphertext| precision_bits(c.scale(), c.inner().noise(), c.slots());
         self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
     /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings.
     pub fn capacity_bits(&self, session: &Session) -> f64 {
-        let context = session.context();
-        self.expanded(session).iter().map(|c| c.capacity_bits(context)).fold(f64::INFINITY, f64::min)
+        let parameters = session.settings().parameters();
+        let bits = |body: &CiphertextBody<Numbers>| {
+            let (scale, bound) = match body {
+                CiphertextBody::Full(c) => (c.scale(), c.bound()),
+                CiphertextBody::Seeded(c) => (c.scale(), c.bound()),
+            };
+            capacity_bits(parameters.log2(body.modulus()), scale, bound)
+        };
+        self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
     }
 
     /// The precision that what is computed from it is to have, in bits after the binary point: what was asked for, where
@@ -91,9 +97,14 @@ impl EncryptedArray {
     }
 }
 
-/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: an error in the coefficients of standard deviation `e` is
-/// one of `e sqrt(N/2)/scale` in each slot, and none is smaller than that of rounding to integers, `1/sqrt(12)`.
-pub(crate) fn precision_bits(scale: Scale, noise: Noise, degree: usize) -> f64 {
+/// As [`Ciphertext::capacity_bits`], of a ciphertext of this modulus, as log2, this scale and this bound.
+pub(crate) fn capacity_bits(log2_modulus: f64, scale: Scale, bound: f64) -> f64 {
+    log2_modulus - scale.log2() - bound.max(1.0).log2() - 1.0
+}
+
+/// As [`EncryptedArray::precision_bits`], of a ciphertext of this scale and noise: with `n` slots, an error in the coefficients of standard deviation `e` is
+/// one of `e sqrt(n)/scale` in each slot ([`Ciphertext::precision_bits`]), and none is smaller than that of rounding to integers, `1/sqrt(12)`.
+pub(crate) fn precision_bits(scale: Scale, noise: Noise, slots: usize) -> f64 {
     let rounding = 12f64.powf(-0.5).log2();
-    scale.log2() - noise.log2_std().max(rounding) - 0.5 * (degree as f64 / 2.0).log2()
+    scale.log2() - noise.log2_std().max(rounding) - 0.5 * (slots as f64).log2()
 }

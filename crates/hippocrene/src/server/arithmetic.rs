@@ -12,9 +12,9 @@ impl Server {
     pub fn add<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add";
         if std::ptr::eq(a, b) {
-            return self.map(a, OPERATION, a.is_clean(), |form, x| form.add(self, x, x));
+            return self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add(self, x, x));
         }
-        self.zip(a, b, OPERATION, |a, b| a && b, |form, x, y| form.add(self, x, y))
+        self.zip(a, b, OPERATION, |a, b| a && b, 0.0, |form, x, y| form.add(self, x, y))
     }
 
     /// `a - b`, element by element; shapes broadcast as numpy's do.
@@ -22,7 +22,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do.
     pub fn sub<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        self.zip(a, b, "subtract", |a, b| a && b, |form, x, y| form.sub(self, x, y))
+        self.zip(a, b, "subtract", |a, b| a && b, 0.0, |form, x, y| form.sub(self, x, y))
     }
 
     /// `-a`.
@@ -30,7 +30,7 @@ impl Server {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key.
     pub fn negate<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
-        self.map(a, "negate", a.is_clean(), |form, x| form.negate(self, x))
+        self.map(a, "negate", a.is_clean(), 0.0, |form, x| form.negate(self, x))
     }
 
     /// `a b`, element by element; shapes broadcast as numpy's do.
@@ -42,7 +42,8 @@ impl Server {
         if std::ptr::eq(a, b) {
             return self.square(a);
         }
-        self.zip(a, b, "multiply", |a, b| a || b, |form, x, y| form.mul(self, x, y))
+        let bits = self.form_of(&[a, b]).product_bits(self);
+        self.zip(a, b, "multiply", |a, b| a || b, bits, |form, x, y| form.mul(self, x, y))
     }
 
     /// `a^2`, element by element.
@@ -50,7 +51,8 @@ impl Server {
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn square<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
-        self.map(a, "square", a.is_clean(), |form, x| form.mul(self, x, x))
+        let bits = self.form_of(&[a]).product_bits(self);
+        self.map(a, "square", a.is_clean(), bits, |form, x| form.mul(self, x, x))
     }
 
     /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
@@ -90,10 +92,13 @@ impl Server {
         p: impl Into<F::Plain<'v>>,
     ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "add plain numbers";
-        let (p, ciphertexts, form) = (p.into(), a.expanded(&self.session), self.form_of(&[a]));
+        let (p, form) = (p.into(), self.form_of(&[a]));
         self.check_plain::<F>(a, p, OPERATION)?;
-        let out = form.add_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
-        Ok(Array::from_ciphertexts(a.layout().clone(), form.with_plain(p), a.is_clean(), out))
+        self.with_capacity([a], 0.0, |[a]| {
+            let ciphertexts = a.expanded(&self.session);
+            let out = form.add_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
+            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), a.is_clean(), out))
+        })
     }
 
     /// `a p` for plain numbers in the shape of `a`, in row-major order. Slots that hold no element become zero.
@@ -107,10 +112,13 @@ impl Server {
         p: impl Into<F::Plain<'v>>,
     ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by plain numbers";
-        let (p, ciphertexts, form) = (p.into(), a.expanded(&self.session), self.form_of(&[a]));
+        let (p, form) = (p.into(), self.form_of(&[a]));
         self.check_plain::<F>(a, p, OPERATION)?;
-        let out = form.mul_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
-        Ok(Array::from_ciphertexts(a.layout().clone(), form.with_plain(p), true, out))
+        self.with_capacity([a], form.product_bits(self), |[a]| {
+            let ciphertexts = a.expanded(&self.session);
+            let out = form.mul_plain(self, a.layout(), &ciphertexts, p).map_err(|e| e.during(OPERATION))?;
+            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone().with_plain(p), true, out))
+        })
     }
 
     /// `a + c`, the number `c` added to every element.
@@ -121,7 +129,7 @@ impl Server {
         if a.is_clean() && !a.layout().is_full() {
             return self.add_plain(a, F::plain(&vec![c; a.size()]));
         }
-        self.map(a, "add a number", a.is_clean(), |form, x| form.add_number(self, x, c))
+        self.map(a, "add a number", a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))
     }
 
     /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of
@@ -132,7 +140,7 @@ impl Server {
     /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left or the product is too large.
     pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
-        self.map(a, OPERATION, a.is_clean(), |form, x| form.mul_number(self, x, c))
+        self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))
     }
 
     /// The complex conjugate of every element.
@@ -140,7 +148,7 @@ impl Server {
     /// # Errors
     /// [`Error::MissingKey`] when the conjugation key is missing.
     pub fn conjugate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.map(a, "conjugate", a.is_clean(), |_, x| Ok(self.evaluator.conjugate(x)?))
+        self.map(a, "conjugate", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
     }
 
     /// Sets every slot that holds no element to zero; one multiplication deep unless they are.

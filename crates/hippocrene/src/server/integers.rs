@@ -8,7 +8,7 @@ use hippocrene_bgv::{
 use hippocrene_rlwe as rlwe;
 
 use super::Server;
-use crate::{CiphertextBody, Error, Form, Layout, Residues, Session};
+use crate::{CiphertextBody, Error, Form, IntegerArray, Layout, Residues, Session};
 
 impl Form for Residues {
     type Ciphertext = Ciphertext;
@@ -161,6 +161,22 @@ impl Form for Residues {
     /// It is brought to where it costs least by the transform itself.
     fn lowered<'a>(&self, _: &Server, x: &'a Ciphertext) -> Result<Cow<'a, Ciphertext>, Error> {
         Ok(Cow::Borrowed(x))
+    }
+
+    fn product_bits(&self, _: &Server) -> f64 {
+        0.0
+    }
+
+    fn capacity_bits(_: &Session, _: &IntegerArray) -> f64 {
+        f64::INFINITY
+    }
+
+    fn check_bootstrap(_: &Server, _: &IntegerArray) -> Result<(), Error> {
+        Err(Error::argument("bootstrap", "arrays of integers are not bootstrapped"))
+    }
+
+    fn bootstrapped(server: &Server, a: &IntegerArray) -> Result<IntegerArray, Error> {
+        Self::check_bootstrap(server, a).map(|()| a.clone())
     }
 
     fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {

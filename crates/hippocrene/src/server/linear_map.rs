@@ -34,8 +34,10 @@ impl Server {
         }
 
         let form = self.form_of(&[a]);
-        let ciphertexts = self.mapped(&form, a, maps).map_err(|e| e.during(operation))?;
-        Ok(Array::from_ciphertexts(out, form, true, ciphertexts))
+        self.with_capacity([a], form.product_bits(self), |[a]| {
+            let ciphertexts = self.mapped(&form, a, &maps).map_err(|e| e.during(operation))?;
+            Ok(Array::from_ciphertexts(out.clone(), form.clone(), true, ciphertexts))
+        })
     }
 
     /// The sums of the mapped ciphertexts of `a`, one for each number in the first place of a key.
@@ -43,18 +45,18 @@ impl Server {
         &self,
         form: &F,
         a: &Array<F>,
-        maps: BTreeMap<(usize, usize), Diagonals<F>>,
+        maps: &BTreeMap<(usize, usize), Diagonals<F>>,
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
         let inputs = inputs.iter().map(|x| form.lowered(self, x)).collect::<Result<Vec<_>, _>>()?;
-        let mut known: Vec<(Diagonals<F>, F::Map)> = Vec::new();
+        let mut known: Vec<(&Diagonals<F>, F::Map)> = Vec::new();
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
-        for ((to, from), diagonals) in maps {
+        for (&(to, from), diagonals) in maps {
             // Blocks of rows are mapped alike: one map serves all of them.
             let index = match known.iter().position(|(d, _)| *d == diagonals) {
                 Some(index) => index,
                 None => {
-                    known.push((diagonals.clone(), F::map(self, diagonals)?));
+                    known.push((diagonals, F::map(self, diagonals.clone())?));
                     known.len() - 1
                 }
             };

@@ -150,7 +150,7 @@ impl Server {
             && is_row_major(layout)
             && F::rotates(layout.slots(), right as usize)
         {
-            return self.map(a, OPERATION, true, |form, x| form.rotate(self, x, -right));
+            return self.map(a, OPERATION, true, 0.0, |form, x| form.rotate(self, x, -right));
         }
         // Elements of the axis, and how far apart they are in row-major order.
         let (length, inner) = match axis {

@@ -1,11 +1,12 @@
 //! The server: computes on encrypted arrays. It holds no secret.
 //!
 //! Scales and rescaling are automatic: every product is brought back to the scale that its precision takes, and operands of different moduli
-//! are brought to the smaller one. What shapes mean follows numpy.
+//! are brought to the smaller one. What shapes mean follows numpy. Where there are keys for it, arrays of numbers that lack capacity are bootstrapped.
 //!
 //! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs` have what they do to single ciphertexts.
 
 mod arithmetic;
+mod bootstrap;
 mod broadcast;
 mod integers;
 mod linear_map;
@@ -22,6 +23,7 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use crate::{Array, Error, EvaluationKeys, Form, Session};
+use bootstrap::Bootstraps;
 
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
@@ -34,13 +36,14 @@ pub struct Server {
     precision: Option<f64>,
     /// The way from another key to this one, with the session of the arrays that it is for.
     transfer: Option<(Session, Transfer)>,
+    bootstraps: Option<Arc<Bootstraps>>,
 }
 
 impl Server {
     /// A server with these keys.
     ///
     /// # Errors
-    /// [`Error::ParameterMismatch`] when the keys do not belong to their session.
+    /// [`Error::ParameterMismatch`] when the keys do not belong to their session, [`Error::MissingKey`] when one of a bootstrap's is missing.
     pub fn new(keys: impl Borrow<EvaluationKeys>) -> Result<Self, Error> {
         let keys = keys.borrow();
         Self::in_session(keys, keys.session().clone())
@@ -62,7 +65,10 @@ impl Server {
             .integers()
             .zip(session.settings().integers())
             .map(|(context, how)| bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme));
-        Ok(Server { session, evaluator, integers, key: keys.key(), precision: None, transfer: None })
+        let bootstraps =
+            keys.bootstrapping().map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
+        let (key, bootstraps) = (keys.key(), bootstraps.transpose()?);
+        Ok(Server { session, evaluator, integers, key, precision: None, transfer: None, bootstraps })
     }
 
     /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.
@@ -113,41 +119,47 @@ impl Server {
         a.form().check(self, operation)
     }
 
-    /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the layout stays.
+    /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the layout stays. `bits` is about the capacity that it takes.
     fn map<F: Form>(
         &self,
         a: &Array<F>,
         operation: &'static str,
         clean: bool,
+        bits: f64,
         f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
-        let out = a.expanded(&self.session).iter().map(|c| f(&form, c)).collect::<Result<Vec<_>, _>>();
-        let out = out.map_err(|e| e.during(operation))?;
-        Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
+        self.with_capacity([a], bits, |[a]| {
+            let out = a.expanded(&self.session).iter().map(|c| f(&form, c)).collect::<Result<Vec<_>, _>>();
+            let out = out.map_err(|e| e.during(operation))?;
+            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out).with_period(a.period()))
+        })
     }
 
     /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by pair. They are broadcast to one shape, and
     /// stand where the first one's elements do that has this shape. `clean` says whether slots without an element are zero in the result, from
-    /// whether they are in the operands.
+    /// whether they are in the operands, and `bits` about the capacity that it takes.
     fn zip<F: Form>(
         &self,
         a: &Array<F>,
         b: &Array<F>,
         operation: &'static str,
         clean: impl Fn(bool, bool) -> bool,
+        bits: f64,
         f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         self.check(b, operation)?;
-        let (a, b) = self.broadcast(a, b, operation)?;
-        let (left, right, form) =
-            (a.expanded(&self.session), b.expanded(&self.session), self.form_of(&[&a, &b]));
-        let out = left.iter().zip(&right).map(|(x, y)| f(&form, x, y)).collect::<Result<Vec<_>, _>>();
-        let (out, clean) = (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
-        let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
-        Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(period))
+        let form = self.form_of(&[a, b]);
+        self.with_capacity([a, b], bits, |[a, b]| {
+            let (a, b) = self.broadcast(a, b, operation)?;
+            let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
+            let out = left.iter().zip(&right).map(|(x, y)| f(&form, x, y)).collect::<Result<Vec<_>, _>>();
+            let (out, clean) = (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
+            let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
+            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out).with_period(period))
+        })
     }
 
     /// The form of what this server computes from these arrays.

@@ -5,8 +5,8 @@ use std::{borrow::Cow, collections::BTreeMap};
 use hippocrene_ckks::{Ciphertext, Plaintext, Scale, SeededCiphertext, Values, circuits::LinearTransform};
 use hippocrene_rlwe as rlwe;
 
-use super::Server;
-use crate::{CiphertextBody, Error, Form, Layout, Numbers, Session};
+use super::{Server, bootstrap};
+use crate::{CiphertextBody, EncryptedArray, Error, Form, Layout, Numbers, Session};
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -184,6 +184,23 @@ impl Form for Numbers {
             return Ok(Cow::Borrowed(x));
         }
         Ok(Cow::Owned(server.evaluator.rescale(x, target)?))
+    }
+
+    fn product_bits(&self, server: &Server) -> f64 {
+        // Arrays of a precision that is not possible have been refused.
+        self.scale(server).map_or(0.0, Scale::log2)
+    }
+
+    fn capacity_bits(session: &Session, a: &EncryptedArray) -> f64 {
+        a.capacity_bits(session)
+    }
+
+    fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
+        bootstrap::check_bootstrap(server, a)
+    }
+
+    fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        bootstrap::bootstrapped(server, a)
     }
 
     fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {

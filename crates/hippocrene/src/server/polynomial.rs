@@ -13,7 +13,8 @@ impl Server {
     /// Chebyshev polynomial.
     pub fn polynomial(&self, a: &EncryptedArray, p: &Polynomial) -> Result<EncryptedArray, Error> {
         let clean = a.is_clean() && (a.layout().is_full() || p.evaluate(0.0) == 0.0);
-        self.map(a, "evaluate a polynomial", clean, |form, x| {
+        let bits = p.depth() as f64 * self.form_of(&[a]).product_bits(self);
+        self.map(a, "evaluate a polynomial", clean, bits, |form, x| {
             let target = form.scale(self)?;
             Ok(self.evaluator.polynomial(&*form.lowered(self, x)?, p, target)?)
         })

@@ -54,23 +54,25 @@ impl Server {
         let (slots, form) = (F::slots(&self.session), self.form_of(&[a]));
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
         let layout = a.layout().without_axis(axis);
-        let inputs = a.expanded(&self.session);
         // The axis runs over `length` blocks of `stride` slots: over whole ciphertexts first, then within each.
         let step = (stride / slots).max(1);
         let spans = (length * stride).div_ceil(slots).max(1).div_ceil(step);
         let (_, within) = self.window(a, axis);
-        let total = |first: usize| {
-            let mut sum = inputs[first].as_ref().clone();
-            for term in (1..spans).filter_map(|k| inputs.get(first + k * step)) {
-                sum = form.add(self, &sum, term)?;
-            }
-            if within > 1 { form.inner_sum(self, &sum, stride, within) } else { Ok(sum) }
-        };
-        let out = (0..layout.ciphertexts()).map(total).collect::<Result<Vec<_>, Error>>();
-        let out = out.map_err(|e| e.during(OPERATION))?;
         let clean = a.is_clean() && (within == 1 || length == 1);
         let period = period_of(slots, vec![(stride, within)]);
-        Ok(Array::from_ciphertexts(layout, form, clean, out).with_period(period))
+        self.with_capacity([a], 0.0, |[a]| {
+            let inputs = a.expanded(&self.session);
+            let total = |first: usize| {
+                let mut sum = inputs[first].as_ref().clone();
+                for term in (1..spans).filter_map(|k| inputs.get(first + k * step)) {
+                    sum = form.add(self, &sum, term)?;
+                }
+                if within > 1 { form.inner_sum(self, &sum, stride, within) } else { Ok(sum) }
+            };
+            let out = (0..layout.ciphertexts()).map(total).collect::<Result<Vec<_>, Error>>();
+            let out = out.map_err(|e| e.during(OPERATION))?;
+            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), clean, out).with_period(period))
+        })
     }
 
     /// What a sum along `axis` adds up within a ciphertext: to every slot, the slots at so many multiples of the stride from there on,

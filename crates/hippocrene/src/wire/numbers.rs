@@ -8,7 +8,10 @@ use super::{
     array::{CiphertextHead, FileForm},
     cursor::Cursor,
 };
-use crate::{CiphertextBody, Error, Numbers, Session, Settings, numbers::precision_bits};
+use crate::{
+    CiphertextBody, Error, Numbers, Session, Settings,
+    numbers::{capacity_bits, precision_bits},
+};
 
 /// The flag of arrays of complex numbers.
 const COMPLEX: u32 = 1;
@@ -24,14 +27,14 @@ pub struct ScaleAndBound {
 
 impl CiphertextHead<Numbers> {
     /// As [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits).
-    pub(super) fn precision_bits(&self, degree: usize) -> f64 {
-        precision_bits(self.own.scale, self.noise(), degree)
+    pub(super) fn precision_bits(&self, slots: usize) -> f64 {
+        precision_bits(self.own.scale, self.noise(), slots)
     }
 
     /// As [`Ciphertext::capacity_bits`].
     pub(super) fn capacity_bits(&self, parameters: &Parameters) -> f64 {
         let ScaleAndBound { scale, bound } = self.own;
-        parameters.log2(self.modulus) - scale.log2() - bound.max(1.0).log2() - 1.0
+        capacity_bits(parameters.log2(self.modulus), scale, bound)
     }
 }
 

@@ -47,3 +47,17 @@ pub fn left(array: &EncryptedArray, server: &Server) -> usize {
     let capacity = array.capacity_bits(server.session()) + array.bound().max(1.0).log2();
     (capacity / 40.0) as usize
 }
+
+/// Ring degree `2^log_degree`, `units` units of 48 bits with a sprout, a sparse secret of weight 192. Insecure.
+pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistribution) -> Settings {
+    let degree = 1 << log_degree;
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units: primes::ntt_primes(48, degree, units, &[]).unwrap(),
+        specials: primes::ntt_primes(49, degree, 5, &[]).unwrap(),
+        sprout: Sprout::for_degree(log_degree).unwrap(),
+        gadget_rank: (units + 1).div_ceil(4),
+        secret,
+    });
+    Settings::new(parameters.unwrap(), Settings::DEFAULT_PRECISION).unwrap()
+}

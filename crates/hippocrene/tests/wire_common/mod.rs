@@ -54,7 +54,7 @@ pub struct Things {
 pub fn things(log_degree: u32) -> Things {
     let client = client(log_degree);
     let public = client.public_key().unwrap();
-    let request = KeyRequest { powers_of_two: false, rotations: vec![1, -2], conjugation: true };
+    let request = KeyRequest { conjugation: true, ..KeyRequest::only([1, -2]) };
     let keys = client.evaluation_keys(&request).unwrap();
     let second = client.second(40.0).unwrap();
     let transfer = client.transfer_key(&second).unwrap();

@@ -1,0 +1,88 @@
+//! Which bootstrap keys are made for.
+
+mod describe;
+mod rule;
+
+use std::sync::Arc;
+
+use hippocrene_ckks::bootstrap::{BootstrapLiteral, BootstrapPlan};
+use hippocrene_rlwe::EncapsulationKeys;
+
+use crate::{Error, Session};
+
+pub use describe::BootstrappingDescription;
+pub(crate) use rule::{capacity_after, reserve};
+
+/// What a bootstrap is to do, as a client asks for it. Transforms, scales and moduli follow from it by rule, and so does what it leaves:
+/// [`Bootstrapping::describe`] says so before any key is made.
+///
+/// All `N/2` slots of a ciphertext are bootstrapped, whatever the shape of the array: its ciphertexts have no fewer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bootstrapping {
+    /// Whether complex arrays are bootstrapped too; it takes the same keys, and for complex arrays twice the reductions. Else only real ones are.
+    pub complex: bool,
+    /// The bound on the absolute values that it is planned for. Larger values, whose bound is `2^k` times as large, are bootstrapped in the unit `2^k`, and
+    /// so with `k` bits less after the binary point.
+    pub bound: f64,
+    /// How precise the result is to be, in bits after the binary point: an error of standard deviation `2^-precision` for values up to the bound. Each bit takes about
+    /// 15 bits of the modulus. Where none is said, it is that of the settings, or if so much is not to be had, as many bits as are.
+    pub precision: Option<f64>,
+}
+
+impl Default for Bootstrapping {
+    /// Real arrays of values up to 1.
+    fn default() -> Self {
+        Bootstrapping { complex: false, bound: 1.0, precision: None }
+    }
+}
+
+impl Bootstrapping {
+    /// The least precision that is tried where none is said.
+    const LEAST_PRECISION: f64 = 10.0;
+
+    /// The bootstrap of these parameters that does it, and its precision.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when these parameters have none that leaves capacity for a product; the message says what lacks.
+    pub fn plan(&self, session: &Session) -> Result<(BootstrapPlan, f64), Error> {
+        rule::check(session, self)?;
+        let Some(precision) = self.precision else {
+            let mut precision = session.settings().precision();
+            loop {
+                match self.plan_at(session, precision) {
+                    Err(_) if precision > Self::LEAST_PRECISION => {
+                        precision = (precision - 2.0).max(Self::LEAST_PRECISION);
+                    }
+                    done => return done,
+                }
+            }
+        };
+        self.plan_at(session, precision)
+    }
+
+    /// The bootstrap of this precision.
+    fn plan_at(&self, session: &Session, precision: f64) -> Result<(BootstrapPlan, f64), Error> {
+        let literal = rule::literal(session, self, precision)?;
+        let plan = BootstrapPlan::new(Arc::clone(session.context()), literal)?;
+        let (need, left) = (rule::reserve(&plan), rule::capacity_after(&plan));
+        let product = session.settings().scale().log2();
+        if left >= need + product {
+            return Ok((plan, precision));
+        }
+        Err(Error::Parameters(format!(
+            "a bootstrap with {precision:.1} bits of precision leaves {left:.0} bits of capacity with these parameters; the next one needs {need:.0}, and a product \
+             in between {product:.0}: ask for less precision, or take a preset with a larger modulus"
+        )))
+    }
+}
+
+/// What evaluation keys hold for bootstrapping beside rotations and conjugation.
+#[derive(Debug, Clone)]
+pub struct BootstrappingKeys {
+    /// The precision that it is made for, in bits after the binary point.
+    pub precision: f64,
+    /// What the bootstrap is made of.
+    pub literal: BootstrapLiteral,
+    /// The keys to the sparse secret and back.
+    pub encapsulation: EncapsulationKeys,
+}

@@ -1,0 +1,261 @@
+//! Bootstrapping: asked for, and where an operation lacks capacity.
+
+use std::{
+    borrow::{Borrow, Cow},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use hippocrene_ckks::{
+    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh,
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
+};
+
+use super::Server;
+use crate::{Array, BootstrappingKeys, EncryptedArray, Error, Form, Numbers, Session, bootstrapping};
+
+const OPERATION: &str = "bootstrap";
+
+/// Of the bits after the binary point that an array asks for, a bootstrap has to leave this part.
+const LEAST_PRECISION: f64 = 0.5;
+
+/// What a server bootstraps with.
+#[derive(Debug)]
+pub(super) struct Bootstraps {
+    real: Bootstrapper,
+    complex: Option<Bootstrapper>,
+    precision: f64,
+    /// The capacity that an array needs to be bootstrapped, and what it has after.
+    reserve: f64,
+    most: f64,
+    count: AtomicU64,
+}
+
+impl Bootstraps {
+    pub(super) fn new(
+        session: &Session,
+        evaluator: &Evaluator,
+        keys: &BootstrappingKeys,
+    ) -> Result<Self, Error> {
+        let plan = |literal| BootstrapPlan::new(Arc::clone(session.context()), literal).map(Arc::new);
+        let literal = &keys.literal;
+        let real = plan(BootstrapLiteral { real: true, ..literal.clone() })?;
+        let complex = if literal.real { None } else { Some(plan(literal.clone())?) };
+        let narrow =
+            real.narrow().ok_or_else(|| Error::argument(OPERATION, "a bootstrap without a sparse secret"))?;
+        let prepared = Arc::new(keys.encapsulation.prepare(session.context().rlwe(), narrow)?);
+        let (reserve, most) = (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
+        let make = |plan| Bootstrapper::new(plan, evaluator.clone(), Some(Arc::clone(&prepared)));
+        Ok(Bootstraps {
+            real: make(real)?,
+            complex: complex.map(make).transpose()?,
+            precision: keys.precision,
+            reserve,
+            most,
+            count: AtomicU64::new(0),
+        })
+    }
+
+    /// The bootstrapper of arrays of this form.
+    fn of(&self, form: &Numbers) -> Result<&Bootstrapper, CkksError> {
+        match (form.complex, &self.complex) {
+            (false, _) => Ok(&self.real),
+            (true, Some(complex)) => Ok(complex),
+            (true, None) => Err(CkksError::Argument {
+                operation: OPERATION,
+                what: "the array is complex, and the bootstrapping keys are for real ones: make evaluation keys with complex bootstrapping".into(),
+            }),
+        }
+    }
+
+    /// In which unit `2^k` values up to `bound` are bootstrapped: the least, from 1, in which they keep to the planned bound.
+    fn unit(&self, bound: f64, form: &Numbers) -> Result<i32, CkksError> {
+        let planned = self.real.plan().literal().bound;
+        let k = (bound / planned * (1.0 - 1e-9)).log2().ceil().max(0.0);
+        if self.precision - k >= LEAST_PRECISION * form.precision.min(self.precision) {
+            return Ok(k as i32);
+        }
+        Err(CkksError::Argument {
+            operation: OPERATION,
+            what: format!(
+                "values up to {bound} leave {:.1} bits after the binary point: it is planned for values up to {planned} with {:.1} bits, and the array asks for {:.1}; \
+                 declare a bound (with_bound) if they are smaller, or scale them down",
+                (self.precision - k).max(0.0),
+                self.precision,
+                form.precision
+            ),
+        })
+    }
+
+    fn bootstrap(&self, a: &Ciphertext, form: &Numbers) -> Result<Ciphertext, CkksError> {
+        let (bootstrapper, unit) = (self.of(form)?, self.unit(a.bound(), form)?);
+        let out = match unit {
+            0 => bootstrapper.bootstrap(a)?,
+            unit => bootstrapper.bootstrap(&a.clone().in_unit(unit))?.in_unit(-unit),
+        };
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(out)
+    }
+
+    /// Why an array of this form, capacity and bound cannot be bootstrapped, if it cannot.
+    fn check(&self, form: &Numbers, capacity: f64, bound: f64) -> Result<(), CkksError> {
+        self.of(form)?;
+        self.unit(bound, form)?;
+        if capacity >= self.reserve {
+            return Ok(());
+        }
+        Err(CkksError::Capacity { operation: OPERATION, need: self.reserve, have: capacity })
+    }
+}
+
+impl Server {
+    /// The same array with capacity again, its ciphertexts bootstrapped one by one. Operations that lack capacity do so themselves; this is for who
+    /// knows a better moment.
+    ///
+    /// Values up to `2^k` times the bound that the keys are planned for are bootstrapped in the unit `2^k`: with `k` bits less after the binary point.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the server has no bootstrapping keys, or has them for real arrays and this one is complex, or when the bound of the array is so large
+    /// that less than half of the bits it asks for would be left after the binary point; [`Error::Capacity`] when it has less capacity than
+    /// [`Server::bootstrap_reserve`].
+    pub fn bootstrap(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let Some(bootstraps) = &self.bootstraps else {
+            let what = "this server has no bootstrapping keys: make evaluation keys with bootstrapping";
+            return Err(Error::argument(OPERATION, what));
+        };
+        let form = a.form().computed_by(self);
+        bootstraps.check(&form, a.capacity_bits(&self.session), a.bound())?;
+        self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| Ok(bootstraps.bootstrap(x, form)?))
+    }
+
+    /// How many ciphertexts this server and its clones have bootstrapped, asked for or not.
+    pub fn bootstraps(&self) -> u64 {
+        self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count.load(Ordering::Relaxed))
+    }
+
+    /// The bits of capacity that an array must have to be bootstrapped, where there are keys for that. Operations whose result would have less bootstrap their operands.
+    pub fn bootstrap_reserve(&self) -> Option<f64> {
+        self.bootstraps.as_ref().map(|bootstraps| bootstraps.reserve)
+    }
+
+    /// The bootstrapper of real or of complex arrays, where there are keys for it.
+    pub fn bootstrapper(&self, complex: bool) -> Option<&Bootstrapper> {
+        let bootstraps = self.bootstraps.as_ref()?;
+        if complex { bootstraps.complex.as_ref() } else { Some(&bootstraps.real) }
+    }
+
+    /// What gives capacity back to ciphertexts of arrays of this form in the middle of a circuit: bootstraps that are counted, in whichever unit the values keep to the
+    /// planned bound, or nothing where there are no keys for that.
+    pub fn refresh<'s>(&'s self, form: &Numbers) -> Box<dyn Refresh + 's> {
+        match &self.bootstraps {
+            None => Box::new(NoRefresh(self.session.context())),
+            Some(bootstraps) => Box::new(Refresher { server: self, bootstraps, form: *form }),
+        }
+    }
+
+    /// `f` of `operands`, of which those are bootstrapped first whose capacity is not enough for `bits`, about what `f` takes of it, and the next bootstrap; and the
+    /// others too when the result still has too little for that. Where nothing can be bootstrapped, or that would not help, `f` goes as far as it gets.
+    pub(super) fn with_capacity<F: Form, const COUNT: usize>(
+        &self,
+        operands: [&Array<F>; COUNT],
+        bits: f64,
+        f: impl Fn([&Array<F>; COUNT]) -> Result<Array<F>, Error>,
+    ) -> Result<Array<F>, Error> {
+        let Some(bootstraps) = &self.bootstraps else { return f(operands) };
+        let (reserve, most) = (bootstraps.reserve, bootstraps.most);
+        let capacity = |a: &Array<F>| F::capacity_bits(&self.session, a);
+        let helps = |a: &Array<F>| capacity(a) < most && F::check_bootstrap(self, a).is_ok();
+        let need = if bits + reserve <= most { bits + reserve } else { bits };
+        let mut ready = operands.map(Cow::Borrowed);
+        for operand in &mut ready {
+            if capacity(operand) < need && helps(operand) {
+                *operand = Cow::Owned(F::bootstrapped(self, operand)?);
+            }
+        }
+        let first = f(ready.each_ref().map(|operand| &**operand));
+        let least = ready.iter().map(|operand| capacity(operand)).fold(f64::INFINITY, f64::min);
+        let lacks = match &first {
+            // Worth a bootstrap if the result has the reserve then.
+            Ok(out) => capacity(out) < reserve && most - least + capacity(out) >= reserve,
+            Err(error) => matches!(error, Error::Capacity(_)),
+        };
+        if !lacks {
+            return first;
+        }
+        let mut changed = false;
+        for operand in &mut ready {
+            if matches!(operand, Cow::Borrowed(_)) && helps(operand) {
+                *operand = Cow::Owned(F::bootstrapped(self, operand)?);
+                changed = true;
+            }
+        }
+        if changed {
+            let second = f(ready.each_ref().map(|operand| &**operand));
+            return if second.is_err() && first.is_ok() { first } else { second };
+        }
+        // Why not, where that says more than that capacity lacks.
+        let refused =
+            operands.iter().filter(|a| capacity(a) < most).find_map(|a| match F::check_bootstrap(self, a) {
+                Err(Error::Capacity(_)) | Ok(()) => None,
+                Err(error) => Some(error),
+            });
+        match (first, refused) {
+            (Err(_), Some(error)) => Err(error),
+            (first, _) => first,
+        }
+    }
+}
+
+/// The bootstraps of a server, for ciphertexts of a form.
+struct Refresher<'s> {
+    server: &'s Server,
+    bootstraps: &'s Bootstraps,
+    form: Numbers,
+}
+
+impl Refresh for Refresher<'_> {
+    fn refresh<'a>(
+        &self,
+        a: Cow<'a, Ciphertext>,
+        need: f64,
+        _useful: f64,
+        operation: &'static str,
+    ) -> Result<Cow<'a, Ciphertext>, CkksError> {
+        let context = self.server.session.context();
+        if a.capacity_bits(context) >= need {
+            return Ok(a);
+        }
+        let out = self.bootstraps.bootstrap(a.borrow(), &self.form)?;
+        let have = out.capacity_bits(context);
+        if have >= need { Ok(Cow::Owned(out)) } else { Err(CkksError::Capacity { operation, need, have }) }
+    }
+
+    fn reserve(&self) -> f64 {
+        self.bootstraps.reserve
+    }
+
+    fn most(&self) -> f64 {
+        self.bootstraps.most
+    }
+}
+
+/// Of arrays of numbers: what [`Server::with_capacity`] asks for.
+pub(super) fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
+    match &server.bootstraps {
+        Some(bootstraps) => {
+            let form = a.form().computed_by(server);
+            Ok(bootstraps.check(&form, a.capacity_bits(&server.session), a.bound())?)
+        }
+        None => Err(Error::argument(OPERATION, "this server has no bootstrapping keys")),
+    }
+}
+
+/// The array bootstrapped, once for all operations that need it.
+pub(super) fn bootstrapped(server: &Server, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+    a.refreshed(|| {
+        let array = server.bootstrap(a)?;
+        Ok(array.expanded(&server.session).into_iter().map(Cow::into_owned).collect())
+    })
+}

@@ -1,0 +1,311 @@
+//! Bootstrapping at small insecure parameters: by rule, asked for, and where an operation lacks capacity.
+
+mod common;
+
+use common::{insecure_grafted, numbers};
+use hippocrene::{
+    Basis, Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, KeyRequest, Polynomial, Preset,
+    Server, Session, Values,
+};
+use hippocrene_rlwe::SecretDistribution;
+use num_complex::Complex64;
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
+
+/// A client of `2^(log_degree - 1)` slots and its server. Insecure.
+fn insecure(log_degree: u32, how: Bootstrapping) -> (ClientKey, Server) {
+    let client = ClientKey::generate_with(insecure_grafted(log_degree, 20, SPARSE), 1).unwrap();
+    let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, server)
+}
+
+fn with_precision(precision: f64) -> Bootstrapping {
+    Bootstrapping { precision: Some(precision), ..Bootstrapping::default() }
+}
+
+/// Values spread evenly over `[-r, r]`.
+fn spread(count: usize, r: f64) -> Vec<f64> {
+    (0..count).map(|i| r * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
+}
+
+/// An encryption of `values` with little more capacity than a bootstrap needs: products with 1 have taken the rest.
+fn spent(client: &ClientKey, server: &Server, values: &[f64], shape: &[usize]) -> EncryptedArray {
+    let session = server.session();
+    let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let reserve = server.bootstrap_reserve().unwrap();
+    let mut a = client.encrypt(values, shape).unwrap();
+    let scale = session.settings().scale().log2();
+    while a.capacity_bits(session) > reserve + scale + 12.0 {
+        a = bare.mul_plain(&a, &vec![1.0; values.len()][..]).unwrap();
+    }
+    // As often as it takes, bit by bit.
+    while a.capacity_bits(session) > reserve + 3.0 {
+        a = bare.mul_number(&a, 0.5).unwrap().with_bound(1.0).unwrap();
+        a = bare.mul_number(&a, 2.0).unwrap().with_bound(1.0).unwrap();
+    }
+    assert!(a.capacity_bits(session) >= reserve);
+    a
+}
+
+fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(got.len(), expected.len());
+    let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();
+    (sum / got.len() as f64).sqrt().log2()
+}
+
+/// Precision, capacity after and before are what is said before there are keys.
+#[test]
+fn the_rule_keeps_its_word() {
+    for (log_degree, secret, bound, precision) in [
+        (8, SPARSE, 1.0, 12.0),
+        (9, SecretDistribution::Ternary, 1.0, 25.5),
+        (9, SPARSE, 8.0, 28.0),
+        (8, SPARSE, 0.25, 30.0),
+    ] {
+        let client = ClientKey::generate_with(insecure_grafted(log_degree, 20, secret), 1).unwrap();
+        let how = Bootstrapping { bound, precision: Some(precision), ..Bootstrapping::default() };
+        let said = how.describe(client.session()).unwrap();
+        assert_eq!((said.precision, said.log2_failure_probability), (precision, None));
+        let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let session = server.session();
+        let x = spread(session.slots(), bound);
+        let declared = Encryption { bound: Some(bound), precision: None };
+        let a = client.encrypt_with(Values::Real(&x), &[x.len()], &declared).unwrap();
+        let y = server.bootstrap(&a).unwrap();
+        let (estimated, after) = (y.precision_bits(session), y.capacity_bits(session));
+        assert!((precision - 1.0..precision + 2.0).contains(&estimated), "{precision}: {estimated}");
+        let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
+        // Polynomials are estimated as if all terms were as large as their bounds.
+        let better = measured - estimated;
+        assert!((-0.6..1.5).contains(&better), "{precision}: {measured}, estimated {estimated}");
+        assert!((after - said.capacity_after).abs() < 4.0, "{after}, {said:?}");
+        assert_eq!(Some(said.capacity_needed), server.bootstrap_reserve());
+        assert_eq!((y.bound(), server.bootstraps()), (bound, 1));
+    }
+}
+
+#[test]
+fn what_is_not_said_is_chosen() {
+    let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
+    let said = Bootstrapping::default().describe(client.session()).unwrap();
+    assert_eq!((said.precision, said.complex, said.bound), (32.0, false, 1.0));
+    // Less where the modulus is smaller, but not less than leaves a product.
+    let small = ClientKey::generate_with(insecure_grafted(8, 14, SPARSE), 1).unwrap();
+    let said = Bootstrapping::default().describe(small.session()).unwrap();
+    let product = small.session().settings().scale().log2();
+    assert!(said.precision < 32.0 && said.capacity_after - said.capacity_needed >= product, "{said:?}");
+    let smallest = ClientKey::generate_with(insecure_grafted(8, 6, SPARSE), 1).unwrap();
+    let error = Bootstrapping::default().describe(smallest.session()).unwrap_err();
+    assert!(matches!(error, Error::Parameters(_) | Error::Argument { .. }), "{error:?}");
+}
+
+#[test]
+fn what_has_none_is_refused() {
+    for (preset, words) in
+        [("n13", "no bootstrapping at the ring degree 2^13"), ("n15", "needs a base modulus")]
+    {
+        let settings = Preset::by_name(preset).unwrap().settings().unwrap();
+        let error = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
+        assert!(error.to_string().contains(words), "{error}");
+        assert_eq!(error.kind(), "ParameterError");
+    }
+    let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
+    for (how, words) in [
+        (Bootstrapping { bound: 0.0, ..Bootstrapping::default() }, "a bound of 0"),
+        (Bootstrapping { bound: f64::NAN, ..Bootstrapping::default() }, "a bound of NaN"),
+        (with_precision(f64::INFINITY), "a precision of inf bits"),
+        (with_precision(60.0), "not within"),
+    ] {
+        let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+        let error = client.evaluation_keys(&request).unwrap_err().to_string();
+        assert!(error.contains(words), "{error}");
+    }
+}
+
+#[test]
+fn arrays_of_any_shape() {
+    let (client, server) = insecure(8, with_precision(20.0));
+    let session = server.session();
+    for shape in [vec![], vec![3], vec![5, 7], vec![300]] {
+        let x = numbers(shape.iter().product(), 1);
+        let a = spent(&client, &server, &x, &shape);
+        let before = server.bootstraps();
+        let y = server.bootstrap(&a).unwrap();
+        assert_eq!(server.bootstraps() - before, a.layout().ciphertexts() as u64);
+        assert_eq!((y.shape(), y.layout(), y.is_clean()), (a.shape(), a.layout(), a.is_clean()));
+        assert!(log2_std(&client.decrypt(&y).unwrap(), &x) < -19.0);
+        assert!(y.capacity_bits(session) > a.capacity_bits(session) + 100.0);
+    }
+    assert_eq!(server.with_precision(25.0).unwrap().bootstraps(), server.bootstraps());
+}
+
+/// Operations on an array that has nothing left but what a bootstrap takes.
+#[test]
+fn operations_bootstrap_what_lacks_capacity() {
+    let (client, server) = insecure(7, with_precision(24.0));
+    let (session, reserve) = (server.session(), server.bootstrap_reserve().unwrap());
+    let (x, w) = (numbers(12, 3), numbers(12, 5));
+    let fresh = client.encrypt(&w, &[3, 4]).unwrap();
+    let p = Polynomial::new(Basis::Monomial, vec![0.5, -1.0, 0.25, 0.125]).unwrap();
+    type Operation<'a> = Box<dyn Fn(&EncryptedArray) -> Result<EncryptedArray, Error> + 'a>;
+    type Plain<'a> = Box<dyn Fn(&[f64]) -> Vec<f64> + 'a>;
+    let each = |f: fn(f64) -> f64| -> Plain { Box::new(move |x| x.iter().map(|x| f(*x)).collect()) };
+    let both = |f: fn(f64, f64) -> f64| -> Plain {
+        let w = &w;
+        Box::new(move |x| x.iter().zip(w).map(|(x, w)| f(*x, *w)).collect())
+    };
+    let operations: Vec<(&str, Operation, Plain)> = vec![
+        ("multiply", Box::new(|a| server.mul(a, &fresh)), both(|x, w| x * w)),
+        ("multiply the other way", Box::new(|a| server.mul(&fresh, a)), both(|x, w| x * w)),
+        ("square", Box::new(|a| server.square(a)), each(|x| x * x)),
+        ("power", Box::new(|a| server.pow(a, 7)), each(|x| x.powi(7))),
+        ("multiply plain", Box::new(|a| server.mul_plain(a, &w[..])), both(|x, w| x * w)),
+        ("multiply by a number", Box::new(|a| server.mul_number(a, 0.3)), each(|x| 0.3 * x)),
+        ("multiply by a half", Box::new(|a| server.mul_number(a, 0.0625)), each(|x| 0.0625 * x)),
+        (
+            "polynomial",
+            Box::new(|a| server.polynomial(a, &p)),
+            each(|x| 0.5 - x + 0.25 * x * x + 0.125 * x * x * x),
+        ),
+        ("mean", Box::new(|a| server.mean(a, None)), Box::new(|x| vec![x.iter().sum::<f64>() / 12.0])),
+        (
+            "matrix product",
+            Box::new(|a| server.matmul_plain(a, &w[..8], 2)),
+            Box::new(|x| {
+                let rows = x.chunks(4);
+                rows.flat_map(|r| [0, 1].map(|j| (0..4).map(|i| r[i] * w[2 * i + j]).sum())).collect()
+            }),
+        ),
+        (
+            "roll",
+            Box::new(|a| server.roll(a, 1, Some(1))),
+            Box::new(|x| x.chunks(4).flat_map(|r| [r[3], r[0], r[1], r[2]]).collect()),
+        ),
+    ];
+    for (name, operation, plain) in operations {
+        let a = spent(&client, &server, &x, &[3, 4]);
+        let before = server.bootstraps();
+        let y = operation(&a).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(server.bootstraps() > before, "{name}");
+        // Once for what is done with it, however much that is.
+        let again = server.bootstraps();
+        let repeated = operation(&a).unwrap();
+        // A mean over two axes bootstraps the sum over one, which is another array.
+        assert!(server.bootstraps() == again || name == "mean", "{name}");
+        for y in [y, repeated] {
+            assert!(y.capacity_bits(session) >= reserve, "{name}: {}", y.capacity_bits(session));
+            let error = log2_std(&client.decrypt(&y).unwrap(), &plain(&x));
+            assert!(error < -19.0, "{name}: 2^{error}");
+        }
+    }
+}
+
+/// The logistic map, far beyond what the modulus holds. Its error may double in every step.
+#[test]
+fn circuits_of_any_depth() {
+    let (client, server) = insecure(8, with_precision(28.0));
+    let (session, reserve) = (server.session(), server.bootstrap_reserve().unwrap());
+    let mut plain = spread(128, 1.0);
+    let mut a = client.encrypt(&plain, &[128]).unwrap();
+    let depth = 24;
+    for _ in 0..depth {
+        // x -> 1 - 1.5 x^2, at home in [-1, 1].
+        let square = server.square(&a).unwrap();
+        a = server
+            .add_number(&server.mul_number(&square, -1.5).unwrap(), 1.0)
+            .unwrap()
+            .with_bound(1.0)
+            .unwrap();
+        plain.iter_mut().for_each(|x| *x = 1.0 - 1.5 * *x * *x);
+        assert!(a.capacity_bits(session) >= reserve);
+    }
+    let error = log2_std(&client.decrypt(&a).unwrap(), &plain);
+    assert!(error < -14.0, "2^{error}");
+    let said = with_precision(28.0).describe(session).unwrap();
+    let products = ((said.capacity_after - said.capacity_needed) / session.settings().scale().log2()) as u64;
+    let most = depth / (products - 1);
+    assert!((1..=most).contains(&server.bootstraps()), "{} bootstraps, {most}", server.bootstraps());
+}
+
+#[test]
+fn larger_values_are_bootstrapped_in_another_unit() {
+    let (client, server) = insecure(8, with_precision(24.0));
+    let session = server.session();
+    for bound in [1.5, 4.0, 1000.0] {
+        let x = spread(128, bound);
+        let declared = Encryption { bound: Some(bound), precision: None };
+        let a = client.encrypt_with(Values::Real(&x), &[128], &declared).unwrap();
+        let y = server.bootstrap(&a).unwrap();
+        let (precision, estimated) = (24.0 - bound.log2().ceil(), y.precision_bits(session));
+        assert!((precision - 1.0..precision + 1.0).contains(&estimated), "{bound}: {estimated}");
+        let better = -log2_std(&client.decrypt(&y).unwrap(), &x) - estimated;
+        assert!((-0.6..1.5).contains(&better), "{bound}: {estimated}, measured {better} more");
+        assert_eq!(y.bound(), bound);
+    }
+    // Less than half of the bits after the binary point would be left.
+    let a = client.encrypt(&[0.25], &[]).unwrap().with_bound(8192.0).unwrap();
+    let error = server.bootstrap(&a).unwrap_err();
+    assert!(
+        error.to_string().contains("values up to 8192") && error.to_string().contains("with_bound"),
+        "{error}"
+    );
+    assert_eq!(error.kind(), "ArgumentError");
+    assert!(server.bootstrap(&a.with_bound(1.0).unwrap()).is_ok());
+    // An operation that cannot bootstrap goes as far as it gets, and then says why.
+    let a = spent(&client, &server, &[0.25], &[]).with_bound(8192.0).unwrap();
+    let mut a = server.mul_number(&a, 0.125).unwrap();
+    let error = loop {
+        match server.square(&a) {
+            Ok(square) => a = square,
+            Err(error) => break error.to_string(),
+        }
+    };
+    assert!(error.contains("declare a bound"), "{error}");
+}
+
+#[test]
+fn complex_arrays_take_complex_keys() {
+    let x: Vec<Complex64> = (0..128).map(|i| Complex64::from_polar(1.0, f64::from(i))).collect();
+    let (client, real) = insecure(8, with_precision(20.0));
+    let a = client.encrypt_complex(&x, &[128]).unwrap();
+    let error = real.bootstrap(&a).unwrap_err().to_string();
+    assert!(error.contains("the array is complex"), "{error}");
+    assert!(real.bootstrapper(true).is_none());
+
+    let (client, server) = insecure(8, Bootstrapping { complex: true, ..with_precision(20.0) });
+    let a = client.encrypt_complex(&x, &[128]).unwrap();
+    let y = server.bootstrap(&a).unwrap();
+    let got = client.decrypt_complex(&y).unwrap();
+    assert!(y.is_complex() && got.iter().zip(&x).all(|(g, x)| (g - x).norm() < 1e-4));
+    // Real ones with the same keys.
+    let x = spread(128, 1.0);
+    let y = server.bootstrap(&client.encrypt(&x, &[128]).unwrap()).unwrap();
+    assert!(!y.is_complex() && log2_std(&client.decrypt(&y).unwrap(), &x) < -19.0);
+}
+
+#[test]
+fn errors_say_what_lacks() {
+    let (client, server) = insecure(7, with_precision(20.0));
+    let (session, x) = (server.session(), [0.5, -0.25]);
+    let bare = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    let a = client.encrypt(&x, &[2]).unwrap();
+    let error = bare.bootstrap(&a).unwrap_err().to_string();
+    assert!(error.contains("no bootstrapping keys"), "{error}");
+    assert_eq!((bare.bootstraps(), bare.bootstrap_reserve()), (0, None));
+    // Too late for a bootstrap.
+    let mut a = spent(&client, &server, &x, &[2]);
+    a = bare.mul_number(&a, 1.0 / 4096.0).unwrap();
+    assert!(a.capacity_bits(session) < server.bootstrap_reserve().unwrap());
+    let error = server.bootstrap(&a).unwrap_err();
+    assert!(matches!(error, Error::Capacity(_)) && error.to_string().contains("bootstrap needs"), "{error}");
+    // What takes no capacity is still done.
+    let y = server.negate(&a).unwrap();
+    assert!((client.decrypt(&y).unwrap()[0] + 0.5 / 4096.0).abs() < 1e-5);
+    assert_eq!(server.bootstraps(), 0);
+    // A circuit that is deeper than one bootstrap's capacity.
+    let deep = Polynomial::new(Basis::Monomial, vec![1e-6; 1 << 17]).unwrap();
+    let error = server.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
+    assert!(matches!(error, Error::Capacity(_)), "{error}");
+}
