@@ -2,12 +2,15 @@
 
 mod common;
 
+use std::borrow::Cow;
+
 use common::{insecure_grafted, numbers};
 use hippocrene::{
-    Basis, Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, KeyRequest, Polynomial, Preset,
-    Server, Session, Values,
+    Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, KeyRequest,
+    Polynomial, Preset, Server, Session, Values,
 };
-use hippocrene_rlwe::SecretDistribution;
+use hippocrene_ckks::Ciphertext;
+use hippocrene_rlwe::{SecretDistribution, SecretKey};
 use num_complex::Complex64;
 
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
@@ -263,6 +266,47 @@ fn larger_values_are_bootstrapped_in_another_unit() {
         }
     };
     assert!(error.contains("declare a bound"), "{error}");
+}
+
+/// What circuits of several stages ask a server for: capacity in the middle, and no more than they can make use of.
+#[test]
+fn circuits_are_refreshed() {
+    let (client, server) = insecure(7, with_precision(20.0));
+    let session = server.session();
+    let x = spread(64, 3.0);
+    let declared = Encryption { bound: Some(3.0), precision: None };
+    let a = client.encrypt_with(Values::Real(&x), &[64], &declared).unwrap();
+    let refresh = server.refresh(a.form());
+    let ciphertext = a.bodies().iter().map(|body| match body {
+        CiphertextBody::Seeded(c) => c.expand(session.context()),
+        CiphertextBody::Full(c) => c.clone(),
+    });
+    let fresh = ciphertext.collect::<Vec<_>>().remove(0);
+    let reduced = |bits: f64| {
+        let modulus = session.settings().parameters().grafted_modulus(bits);
+        server.evaluator().bring_to(&fresh, modulus).unwrap()
+    };
+    let capacity = |c: &Ciphertext| c.capacity_bits(session.context());
+    let low = reduced(refresh.reserve() + fresh.scale().log2() + 6.0);
+    assert!(capacity(&low) >= refresh.reserve());
+    let same = refresh.refresh(Cow::Borrowed(&low), capacity(&low) - 1.0, 100.0, "test").unwrap();
+    assert!(matches!(same, Cow::Borrowed(_)) && server.bootstraps() == 0);
+    let need = capacity(&low) + 10.0;
+    let out = refresh.refresh(Cow::Borrowed(&low), need, need + 20.0, "test").unwrap();
+    assert!((need..need + 40.0).contains(&capacity(&out)) && capacity(&out) < refresh.most() - 50.0);
+    assert_eq!((out.bound(), server.bootstraps()), (3.0, 1));
+    let got = session
+        .context()
+        .decrypt(&SecretKey::from_seed(session.context().rlwe(), client.seed().clone()).unwrap(), &out);
+    let got = session.context().decode_real(&got.unwrap()).unwrap();
+    assert!(log2_std(&got, &x) < -17.0);
+    assert!(
+        refresh
+            .refresh(Cow::Borrowed(&low), 1e4, 1e4, "test")
+            .unwrap_err()
+            .to_string()
+            .contains("test needs 10000.0 bits")
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Bootstrapping: asked for, and where an operation lacks capacity.
 
 use std::{
-    borrow::{Borrow, Cow},
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -220,16 +220,18 @@ impl Refresh for Refresher<'_> {
         &self,
         a: Cow<'a, Ciphertext>,
         need: f64,
-        _useful: f64,
+        useful: f64,
         operation: &'static str,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
-        let context = self.server.session.context();
-        if a.capacity_bits(context) >= need {
+        let bootstraps = self.bootstraps;
+        if a.capacity_bits(self.server.session.context()) >= need {
             return Ok(a);
         }
-        let out = self.bootstraps.bootstrap(a.borrow(), &self.form)?;
-        let have = out.capacity_bits(context);
-        if have >= need { Ok(Cow::Owned(out)) } else { Err(CkksError::Capacity { operation, need, have }) }
+        let (bootstrapper, unit) = (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
+        let counted = Cow::Owned(a.into_owned().in_unit(unit));
+        let out = bootstrapper.refresh(counted, need, useful, operation)?.into_owned().in_unit(-unit);
+        bootstraps.count.fetch_add(1, Ordering::Relaxed);
+        Ok(Cow::Owned(out))
     }
 
     fn reserve(&self) -> f64 {
