@@ -23,6 +23,7 @@ mod mg23_fig1;
 mod ntt;
 mod ops;
 mod pairs;
+mod pegasus_5;
 mod planner;
 mod second;
 mod she;
@@ -83,6 +84,7 @@ const ALL: &[Table] = &[
     mg23_9::TABLE,
     mg23_fig1::TABLE,
     second::TABLE,
+    pegasus_5::TABLE,
     planner::TABLE,
 ];
 

@@ -38,6 +38,12 @@ pub enum FhewError {
         /// The modulus needed.
         need: u64,
     },
+    /// A table that cannot be made.
+    #[error("table: {what}")]
+    Table {
+        /// What is wrong, with numbers.
+        what: String,
+    },
     /// A number beyond its range.
     #[error("{operation}: {what} is {have}, but has to be below {limit}")]
     Range {

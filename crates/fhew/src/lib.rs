@@ -7,9 +7,15 @@
 
 mod error;
 mod lwe;
+mod preset;
+mod rotation;
 mod samples;
 mod switching;
 
 pub use error::FhewError;
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients};
+pub use preset::Preset;
+pub use rotation::{
+    BlindRotationKey, LookupTable, PreparedBlindRotationKey, RotationGadget, RotationParameters,
+};
 pub use switching::{LweSwitchingKey, PreparedLweSwitchingKey};

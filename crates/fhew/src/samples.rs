@@ -1,42 +1,48 @@
-//! RLWE samples in rings of one modulus: what all keys of this crate are made of.
+//! RLWE samples: what all keys of this crate are made of.
 
 use hippocrene_ring::{Kernel, ResidueRing, Sampler, Seed};
-use zeroize::{Zeroize, Zeroizing};
+use zeroize::Zeroizing;
 
-use crate::{FhewError, LweParameters, LweSecretKey};
+use crate::{FhewError, LweSecretKey};
 
 /// What error seeds are derived for.
 const DOMAIN_ERRORS: u64 = 1;
 
-/// `Z_q[X]/(X^n + 1)` of LWE parameters.
+/// The rings `Z_q[X]/(X^n + 1)` of these primes.
 ///
 /// # Errors
-/// When the dimension is no ring degree or the modulus no prime that has a transform there.
-pub(crate) fn ring_of(parameters: LweParameters) -> Result<ResidueRing, FhewError> {
-    Ok(ResidueRing::prime(parameters.modulus(), parameters.dimension(), Kernel::detect()?)?)
+/// When `n` is no ring degree or a modulus no prime that has a transform there.
+pub(crate) fn rings(degree: usize, moduli: &[u64]) -> Result<Vec<ResidueRing>, FhewError> {
+    let kernel = Kernel::detect()?;
+    moduli.iter().map(|q| Ok(ResidueRing::prime(*q, degree, kernel)?)).collect()
 }
 
-/// Makes samples `(b, a)` with `b = -a s + e`, all in the evaluation domain: the `a` of sample `i` is the uniform polynomial of stream `i` of one seed.
+/// Makes samples `(b, a)` modulo a product of primes with `b = -a s + e`, limb after limb in the evaluation domain. Of `k` primes, limb `j` of the `a` of sample
+/// `i` is the uniform polynomial of stream `k i + j` of one seed.
 pub(crate) struct SampleMaker {
-    ring: ResidueRing,
+    rings: Vec<ResidueRing>,
     seed: Seed,
     errors: Seed,
-    /// `s` in the evaluation domain.
-    secret: Zeroizing<Vec<u64>>,
+    /// `s` in the evaluation domain, limb by limb.
+    secret: Vec<Zeroizing<Vec<u64>>>,
 }
 
 impl SampleMaker {
-    /// Under `secret`, as a polynomial modulo the modulus of its parameters.
-    pub(crate) fn new(secret: &LweSecretKey) -> Result<Self, FhewError> {
-        let ring = ring_of(secret.parameters())?;
-        let mut evaluation = Zeroizing::new(vec![0; ring.degree()]);
-        secret.polynomial(&ring, |i| i, &mut evaluation);
+    /// Under `secret` as a polynomial, modulo these primes.
+    pub(crate) fn new(secret: &LweSecretKey, moduli: &[u64]) -> Result<Self, FhewError> {
+        let rings = rings(secret.parameters().dimension(), moduli)?;
+        let of_ring = |ring: &ResidueRing| {
+            let mut limb = Zeroizing::new(vec![0; ring.degree()]);
+            secret.polynomial(ring, |i| i, &mut limb);
+            limb
+        };
+        let secret = rings.iter().map(of_ring).collect();
         let (seed, errors) = (Seed::random()?, Seed::random()?.derive(DOMAIN_ERRORS));
-        Ok(SampleMaker { ring, seed, errors, secret: evaluation })
+        Ok(SampleMaker { rings, seed, errors, secret })
     }
 
-    pub(crate) fn ring(&self) -> &ResidueRing {
-        &self.ring
+    pub(crate) fn rings(&self) -> &[ResidueRing] {
+        &self.rings
     }
 
     /// The seed of the `a`.
@@ -44,23 +50,30 @@ impl SampleMaker {
         &self.seed
     }
 
+    /// `s` in the evaluation domain, limb `j`.
+    pub(crate) fn secret(&self, j: usize) -> &[u64] {
+        &self.secret[j]
+    }
+
     /// The `b` of sample `i`.
-    pub(crate) fn sample(&self, i: u64, b: &mut [u64]) {
-        let degree = self.ring.degree();
+    pub(crate) fn sample(&self, i: usize, b: &mut [u64]) {
+        let degree = self.rings[0].degree();
         let mut error = Zeroizing::new(vec![0; degree]);
-        Sampler::new(&self.errors, i).gaussian(&mut error);
-        self.ring.elementwise().from_signed(b, &error);
-        self.ring.ntt().forward(b);
-        let mut product = expand(&self.ring, &self.seed, i);
-        self.ring.elementwise().mul_assign(&mut product, &self.secret);
-        self.ring.elementwise().sub_assign(b, &product);
-        product.zeroize();
+        Sampler::new(&self.errors, i as u64).gaussian(&mut error);
+        for (j, (ring, b)) in self.rings.iter().zip(b.chunks_exact_mut(degree)).enumerate() {
+            ring.elementwise().from_signed(b, &error);
+            ring.ntt().forward(b);
+            let mut product = Zeroizing::new(expand(&self.rings, &self.seed, i, j));
+            ring.elementwise().mul_assign(&mut product, &self.secret[j]);
+            ring.elementwise().sub_assign(b, &product);
+        }
     }
 }
 
-/// The `a` of sample `i`, in the evaluation domain.
-pub(crate) fn expand(ring: &ResidueRing, seed: &Seed, i: u64) -> Vec<u64> {
+/// Limb `j` of the `a` of sample `i`, in the evaluation domain.
+pub(crate) fn expand(rings: &[ResidueRing], seed: &Seed, i: usize, j: usize) -> Vec<u64> {
+    let ring = &rings[j];
     let mut a = vec![0; ring.degree()];
-    Sampler::new(seed, i).uniform(ring.modulus(), &mut a);
+    Sampler::new(seed, (rings.len() * i + j) as u64).uniform(ring.modulus(), &mut a);
     a
 }

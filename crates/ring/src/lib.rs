@@ -12,6 +12,7 @@ pub mod elementwise;
 mod error;
 mod kernel;
 mod memory;
+pub mod monomial;
 pub mod ntt;
 pub mod poly;
 mod power_of_two;

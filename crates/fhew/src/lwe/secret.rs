@@ -74,6 +74,11 @@ impl LweSecretKey {
         ring.ntt().forward(out);
     }
 
+    /// All ones where coefficient `i` is 1, and all ones where it is -1; else zero.
+    pub(crate) fn sign_masks(&self, i: usize) -> [u64; 2] {
+        [mask_of_sign(-self.coefficients[i]), mask_of_sign(self.coefficients[i])]
+    }
+
     /// Encrypts the residue `message`: `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.
     ///
     /// # Errors

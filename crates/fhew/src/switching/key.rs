@@ -45,16 +45,17 @@ impl LweSwitchingKey {
             what: format!("{count} digits of {base_log2} bits are not a gadget of the modulus {q}"),
         })?;
         let stride = source.dimension() / n;
-        let maker = SampleMaker::new(to)?;
+        let maker = SampleMaker::new(to, &[q])?;
+        let ring = &maker.rings()[0];
         let mut b = Poly::zero(n, stride * count, Domain::Evaluation);
         let mut part = Zeroizing::new(vec![0; n]);
         for v in 0..stride {
-            from.polynomial(maker.ring(), |l| v + stride * l, &mut part);
+            from.polynomial(ring, |l| v + stride * l, &mut part);
             for k in 0..count {
                 let i = v * count + k;
-                maker.sample(i as u64, b.limb_mut(i));
-                let weight = maker.ring().scalar(digits.weight(k));
-                maker.ring().elementwise().mul_scalar_add_assign(b.limb_mut(i), &part, &weight);
+                maker.sample(i, b.limb_mut(i));
+                let weight = ring.scalar(digits.weight(k));
+                ring.elementwise().mul_scalar_add_assign(b.limb_mut(i), &part, &weight);
             }
         }
         let (from_key, to_key) = (from.fingerprint(), to.fingerprint());

@@ -14,4 +14,5 @@ mod key;
 mod switch;
 
 pub use key::LweSwitchingKey;
+pub(crate) use key::rounded;
 pub use switch::PreparedLweSwitchingKey;

@@ -12,7 +12,7 @@ use hippocrene_rlwe::{Fingerprint, Noise, RlweError};
 use super::LweSwitchingKey;
 use crate::{
     FhewError, LweCiphertext, LweParameters, RlweCoefficients,
-    samples::{expand, ring_of},
+    samples::{expand, rings},
 };
 
 /// About how many digits go through transforms and inner product together: they stay in the second-level cache.
@@ -41,9 +41,9 @@ impl LweSwitchingKey {
     /// # Errors
     /// When the environment asks for a kernel that this CPU lacks.
     pub fn prepare(&self) -> Result<PreparedLweSwitchingKey, FhewError> {
-        let ring = ring_of(self.to)?;
-        let a: Vec<Vec<u64>> =
-            (0..self.b.limb_count()).map(|i| expand(&ring, &self.seed, i as u64)).collect();
+        let mut rings = rings(self.to.dimension(), &[self.to.modulus()])?;
+        let a: Vec<Vec<u64>> = (0..self.b.limb_count()).map(|i| expand(&rings, &self.seed, i, 0)).collect();
+        let ring = rings.swap_remove(0);
         let pairs: Vec<(&[u64], &[u64])> = self.b.limbs().zip(a.iter().map(Vec::as_slice)).collect();
         let mut key = [ring.elementwise().prepare_key(&pairs)];
         KeyLimb::gather(&mut key);

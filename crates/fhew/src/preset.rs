@@ -1,0 +1,108 @@
+//! Parameter sets by name.
+
+use hippocrene_ring::primes::ntt_primes;
+use hippocrene_rlwe::SecretDistribution;
+
+use crate::{FhewError, LweParameters, RotationGadget, RotationParameters};
+
+/// A parameter set by name: rotations, and the gadget of the keys that switch to the secret of their inputs.
+///
+/// Ours have 128 bits of security, every key at its own dimension and modulus by Table 5.2 of ePrint 2024/463: inputs of dimension 1024 modulo a prime of 26 bits, uniform
+/// ternary secrets, and rings of one prime of 48 bits, of two digits of 15 bits. So ciphertexts are switched to 26 bits before they change the dimension; the rounding
+/// there, from dimension `2^16`, is a sixth of an entry of the largest table.
+///
+/// `pegasus-paper` has the dimensions, moduli and digits of PEGASUS Table IV, with secrets of Hamming weight 64; the paper says 119 bits of security at its error widths of
+/// `2^13` and `2^10`. **Insecure** by our limits, and for comparisons only: it has our errors of width 3.19.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Preset {
+    name: &'static str,
+    rotation: RotationParameters,
+    switching: (u32, usize),
+}
+
+/// The names: rings of degree `2^11`, `2^12` (the one to take if nothing else is said) and `2^13`, and the paper's set.
+const NAMES: [&str; 4] = ["lut11", "lut12", "lut13", PAPER];
+const PAPER: &str = "pegasus-paper";
+
+impl Preset {
+    /// The set of that name.
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] with the names there are, when it is none of them.
+    pub fn by_name(name: &str) -> Result<Self, FhewError> {
+        let Some(name) = NAMES.into_iter().find(|known| *known == name) else {
+            let what = format!("there is no set {name:?}; there are {}", NAMES.join(", "));
+            return Err(FhewError::Parameters { what });
+        };
+        let (rotation, switching) = match name {
+            PAPER => (paper()?, (7, 7)),
+            "lut11" => (ours(1 << 11)?, (4, 6)),
+            "lut12" => (ours(1 << 12)?, (4, 6)),
+            _ => (ours(1 << 13)?, (4, 6)),
+        };
+        Ok(Preset { name, rotation, switching })
+    }
+
+    /// Every name.
+    pub fn names() -> [&'static str; 4] {
+        NAMES
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What look-ups are computed with.
+    pub fn rotation(&self) -> RotationParameters {
+        self.rotation
+    }
+
+    /// Bits and number of the digits of keys that switch to [`RotationParameters::input`].
+    pub fn switching_digits(&self) -> (u32, usize) {
+        self.switching
+    }
+}
+
+fn ours(degree: usize) -> Result<RotationParameters, FhewError> {
+    let of = |dimension, bits| {
+        let q = ntt_primes(bits, dimension, 1, &[])?[0];
+        LweParameters::new(dimension, q, SecretDistribution::Ternary)
+    };
+    let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
+    RotationParameters::new(of(1024, 26)?, of(degree, 48)?, gadget)
+}
+
+fn paper() -> Result<RotationParameters, FhewError> {
+    let degree = 1 << 12;
+    // One prime for all dimensions, up to that of CKKS.
+    let q = ntt_primes(45, 1 << 16, 1, &[])?[0];
+    let p = ntt_primes(60, degree, 1, &[])?[0];
+    let of =
+        |dimension| LweParameters::insecure(dimension, q, SecretDistribution::SparseTernary { weight: 64 });
+    RotationParameters::insecure(of(1024)?, of(degree)?, RotationGadget::SpecialPrime { p })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_found_and_others_refused() {
+        for name in Preset::names() {
+            assert_eq!(Preset::by_name(name).unwrap().name(), name);
+        }
+        assert!(
+            Preset::by_name("lut").unwrap_err().to_string().contains("lut11, lut12, lut13, pegasus-paper")
+        );
+    }
+
+    #[test]
+    fn all_but_the_papers_are_secure() {
+        for name in Preset::names() {
+            let set = Preset::by_name(name).unwrap().rotation();
+            let checked = RotationParameters::new(set.input(), set.ring(), set.gadget());
+            assert_eq!(checked.is_ok(), name != PAPER, "{name}");
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! The key as it is made and stored.
+
+use hippocrene_ring::{Domain, Poly, Seed};
+use hippocrene_rlwe::Fingerprint;
+use zeroize::Zeroizing;
+
+use super::RotationParameters;
+use crate::{FhewError, LweSecretKey, samples::SampleMaker};
+
+/// RGSW encryptions, under the ring's secret `s`, of the bits `m = [s_i = 1]` and `m = [s_i = -1]` of every coefficient of the input's secret (PEGASUS Fig. 2): for each weight
+/// `w_k` of the gadget the RLWE encryptions of `m w_k` (row `k`) and of `m w_k s` (row `count + k`). With a special prime there is one weight, `p`.
+///
+/// The `a` of all are kept as a seed: half of the size.
+#[derive(Debug, Clone)]
+pub struct BlindRotationKey {
+    pub(super) parameters: RotationParameters,
+    pub(super) input_key: Fingerprint,
+    pub(super) ring_key: Fingerprint,
+    pub(super) seed: Seed,
+    /// For each coefficient: the rows of the first bit, then those of the second, each with a limb for every prime.
+    pub(super) b: Vec<Poly>,
+}
+
+impl BlindRotationKey {
+    /// A fresh key for the secret of inputs and the secret of the ring.
+    ///
+    /// # Errors
+    /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`; when a modulus is no prime that has transforms of the ring degree, or
+    /// the operating system has no entropy.
+    pub fn generate(
+        parameters: RotationParameters,
+        input: &LweSecretKey,
+        ring: &LweSecretKey,
+    ) -> Result<Self, FhewError> {
+        for (secret, need) in [(input, parameters.input()), (ring, parameters.ring())] {
+            let (have, need) = (secret.parameters().dimension(), need.dimension());
+            if have != need {
+                return Err(FhewError::Dimension { operation: "make a blind rotation key", have, need });
+            }
+        }
+        let maker = SampleMaker::new(ring, &parameters.moduli())?;
+        let (degree, limbs, rows) = (parameters.ring().dimension(), maker.rings().len(), parameters.rows());
+        let messages = messages(&parameters, &maker);
+        let mut masked = Zeroizing::new(vec![0; degree]);
+        let mut b = Vec::with_capacity(parameters.input().dimension());
+        for i in 0..parameters.input().dimension() {
+            let mut samples = Poly::zero(degree, 2 * rows * limbs, Domain::Evaluation);
+            for (j, sample) in samples.as_mut_slice().chunks_exact_mut(limbs * degree).enumerate() {
+                maker.sample(2 * rows * i + j, sample);
+                let mask = input.sign_masks(i)[j / rows];
+                // The messages are in the ring of `q` alone: `p` times anything is 0 modulo `p`.
+                for (x, m) in masked.iter_mut().zip(&messages[j % rows * degree..]) {
+                    *x = m & mask;
+                }
+                maker.rings()[0].elementwise().add_assign(&mut sample[..degree], &masked);
+            }
+            b.push(samples);
+        }
+        let (input_key, ring_key) = (input.fingerprint(), ring.fingerprint());
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed: maker.seed().clone(), b })
+    }
+
+    /// What it was made for.
+    pub fn parameters(&self) -> RotationParameters {
+        self.parameters
+    }
+
+    /// The seed of the `a`: of `k` primes, limb `j` of sample `i` has the uniform polynomial of stream `k i + j`, in the evaluation domain. The samples of
+    /// coefficient `i` of the input's secret are those from `2 rows i` on.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The `b`, in the evaluation domain: for each coefficient the rows of its two RGSW encryptions, each with a limb for every prime.
+    pub fn b(&self) -> &[Poly] {
+        &self.b
+    }
+
+    /// Bytes of the `b` and the seed, with residues packed to their bits.
+    pub fn stored_bytes(&self) -> usize {
+        let bits: usize = self.parameters.moduli().iter().map(|q| q.ilog2() as usize + 1).sum();
+        let samples = self.b.len() * 2 * self.parameters.rows() * self.parameters.ring().dimension();
+        (samples * bits).div_ceil(8) + self.seed.as_bytes().len()
+    }
+}
+
+/// What rows encrypt of the bit 1, modulo `q` in the evaluation domain: `w_k` for the first half of the rows and `w_k s` for the others.
+fn messages(parameters: &RotationParameters, maker: &SampleMaker) -> Zeroizing<Vec<u64>> {
+    let (ring, half) = (&maker.rings()[0], parameters.rows() / 2);
+    let degree = ring.degree();
+    let mut out = Zeroizing::new(vec![0; 2 * half * degree]);
+    let (constants, multiples) = out.split_at_mut(half * degree);
+    let rows = constants.chunks_exact_mut(degree).zip(multiples.chunks_exact_mut(degree));
+    for (k, (constant, multiple)) in rows.enumerate() {
+        let weight = parameters.weight(k);
+        constant.fill(weight);
+        ring.elementwise().mul_scalar(multiple, maker.secret(0), &ring.scalar(weight));
+    }
+    out
+}

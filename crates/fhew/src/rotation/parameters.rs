@@ -1,0 +1,153 @@
+//! What a blind rotation is computed with.
+
+use hippocrene_ring::{SIGMA, digits::Digits};
+use hippocrene_rlwe::{Noise, noise, security};
+
+use crate::{FhewError, LweParameters, switching::rounded};
+
+/// How an external product decomposes the two parts of an accumulator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RotationGadget {
+    /// Into `count` digits of `base_log2` bits, the highest ones ([`Digits`]): `2 count` forward and 2 inverse transforms.
+    Digits {
+        /// `log2` of the base.
+        base_log2: u32,
+        /// How many.
+        count: usize,
+    },
+    /// Not at all: keys are modulo `q p`, and products are divided by the special prime `p` (PEGASUS IV.A, the RNS gadget for one `q`). 4 forward and 4 inverse
+    /// transforms, and much less noise.
+    SpecialPrime {
+        /// `p`.
+        p: u64,
+    },
+}
+
+/// The LWE ciphertexts that go in, the ring of the accumulator (degree `N`, modulus `q`, its secret), and the gadget.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RotationParameters {
+    input: LweParameters,
+    ring: LweParameters,
+    gadget: RotationGadget,
+}
+
+impl RotationParameters {
+    /// Parameters of at least 128 bits of security: of the input at its modulus, and of the ring at the modulus of its keys.
+    ///
+    /// # Errors
+    /// As [`LweParameters::new`] for either, and as [`RotationParameters::insecure`].
+    pub fn new(input: LweParameters, ring: LweParameters, gadget: RotationGadget) -> Result<Self, FhewError> {
+        let parameters = Self::insecure(input, ring, gadget)?;
+        let log2_keys: f64 = parameters.moduli().iter().map(|q| (*q as f64).log2()).sum();
+        for (of, log2_modulus) in [(input, input.log2_modulus()), (ring, log2_keys)] {
+            security::check(of.dimension().ilog2(), of.secret(), log2_modulus)?;
+        }
+        Ok(parameters)
+    }
+
+    /// Parameters whose security nobody has checked: for tests, and for the sets of papers.
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, or the digits make no sense for the modulus.
+    pub fn insecure(
+        input: LweParameters,
+        ring: LweParameters,
+        gadget: RotationGadget,
+    ) -> Result<Self, FhewError> {
+        let degree = ring.dimension();
+        if !degree.is_power_of_two() || !(64..=1 << 17).contains(&degree) {
+            let what = format!("the ring degree is a power of two from 64 to 2^17, but not {degree}");
+            return Err(FhewError::Parameters { what });
+        }
+        let parameters = RotationParameters { input, ring, gadget };
+        if let RotationGadget::Digits { base_log2, count } = gadget
+            && parameters.digits().is_none()
+        {
+            let what = format!(
+                "{count} digits of {base_log2} bits are not a gadget of the modulus {}",
+                ring.modulus()
+            );
+            return Err(FhewError::Parameters { what });
+        }
+        Ok(parameters)
+    }
+
+    /// Parameters of the LWE ciphertexts that are looked up. Those of any modulus can be; keys that switch to this secret are modulo this one.
+    pub fn input(&self) -> LweParameters {
+        self.input
+    }
+
+    /// The ring of the accumulator: degree, modulus, secret. Results are LWE ciphertexts of these parameters.
+    pub fn ring(&self) -> LweParameters {
+        self.ring
+    }
+
+    /// The gadget.
+    pub fn gadget(&self) -> RotationGadget {
+        self.gadget
+    }
+
+    /// The primes that keys are modulo: `q`, and `p` where there is one.
+    pub(super) fn moduli(&self) -> Vec<u64> {
+        match self.gadget {
+            RotationGadget::Digits { .. } => vec![self.ring.modulus()],
+            RotationGadget::SpecialPrime { p } => vec![self.ring.modulus(), p],
+        }
+    }
+
+    pub(super) fn digits(&self) -> Option<Digits> {
+        match self.gadget {
+            RotationGadget::Digits { base_log2, count } => Digits::new(self.ring.modulus(), base_log2, count),
+            RotationGadget::SpecialPrime { .. } => None,
+        }
+    }
+
+    /// The weight of row `k`, modulo `q`.
+    pub(super) fn weight(&self, k: usize) -> u64 {
+        match self.gadget {
+            RotationGadget::Digits { .. } => self.digits().expect("checked when made").weight(k),
+            RotationGadget::SpecialPrime { p } => p % self.ring.modulus(),
+        }
+    }
+
+    /// How many polynomials an accumulator is decomposed into.
+    pub(super) fn rows(&self) -> usize {
+        match self.gadget {
+            RotationGadget::Digits { count, .. } => 2 * count,
+            RotationGadget::SpecialPrime { .. } => 2,
+        }
+    }
+
+    /// The error of an accumulator after a rotation.
+    ///
+    /// A step adds `(X^a - 1) (E+ - X^-a E-)`, whose variance is 4 times that of an external product's error `E`: `sigma^2 N sum_r D_r^2 / 12` over the rows `r`, of
+    /// width `D_r`. Digits round the accumulator by `r0 + r1 s`, which counts times `X^(a s_i) - 1`, so twice where `s_i` is not 0. With a special prime all is
+    /// divided by `p`, and rounded after the sum of `E+` and `E-`: twice.
+    pub fn noise(&self) -> Noise {
+        let (degree, weight) = (self.ring.dimension(), self.ring.secret_weight());
+        let log2_dimension = (self.input.dimension() as f64).log2();
+        match self.gadget {
+            RotationGadget::Digits { count, .. } => {
+                let digits = self.digits().expect("checked when made");
+                let widths = (0..2 * count).map(|row| digits.log2_width(row % count));
+                let products = noise::inner_product(degree, SIGMA, widths).scaled(1.0 + 0.5 * log2_dimension);
+                let steps = 0.5 * (2.0 * self.input.secret_weight()).log2();
+                products.plus(rounded(&digits, 1.0 + weight).scaled(steps))
+            }
+            RotationGadget::SpecialPrime { p } => {
+                let log2_q = self.ring.log2_modulus();
+                let products =
+                    noise::inner_product(degree, SIGMA, [log2_q; 2]).scaled(1.0 - (p as f64).log2());
+                let rounding = noise::rounding(weight, 2).scaled(0.5);
+                products.plus(rounding).scaled(0.5 * log2_dimension)
+            }
+        }
+    }
+
+    /// The error of the exponent that the error of an input modulo `modulus` and the switch to the modulus `2N` give: variance
+    /// `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table (PEGASUS, Appendix C.2).
+    pub fn index_noise(&self, input: Noise, modulus: u64) -> Noise {
+        let entries = (2 * self.ring.dimension()) as f64;
+        input.scaled((entries / modulus as f64).log2()).plus(noise::rounding(self.input.secret_weight(), 2))
+    }
+}

@@ -1,0 +1,287 @@
+//! The key in memory, and rotations with it.
+
+use hippocrene_ring::{
+    Domain, Kernel, ResidueRing, Threads,
+    arith::inv_mod,
+    digits::Digits,
+    elementwise::{KeyLimb, Scalar},
+    monomial::{Monomials, add_rotated_difference},
+    scratch::ScratchPool,
+};
+use hippocrene_rlwe::{Fingerprint, Noise, RlweError};
+
+use super::{BlindRotationKey, LookupTable, RotationGadget, RotationParameters};
+use crate::{
+    FhewError, LweCiphertext, RlweCoefficients,
+    samples::{expand, rings},
+};
+
+/// A [`BlindRotationKey`] in memory, laid out for the inner products.
+#[derive(Debug)]
+pub struct PreparedBlindRotationKey {
+    parameters: RotationParameters,
+    input_key: Fingerprint,
+    ring_key: Fingerprint,
+    noise: Noise,
+    kernel: Kernel,
+    gadget: Gadget,
+    rings: Vec<ResidueRing>,
+    monomials: Vec<Monomials>,
+    /// For each coefficient and each prime the rows of both bits.
+    key: Vec<KeyLimb>,
+    scratch: ScratchPool,
+}
+
+/// A [`RotationGadget`] with its constants.
+#[derive(Debug)]
+enum Gadget {
+    Digits(Digits),
+    /// `p`, and its inverse modulo `q`.
+    SpecialPrime(u64, Scalar),
+}
+
+/// How many accumulators go through a key together: the key of a coefficient is read from memory once for all of them.
+const TOGETHER: usize = 4;
+
+const OPERATION: &str = "look up";
+
+impl BlindRotationKey {
+    /// Expands the seed and lays the key out.
+    ///
+    /// # Errors
+    /// When the environment asks for a kernel that this CPU lacks.
+    pub fn prepare(&self) -> Result<PreparedBlindRotationKey, FhewError> {
+        let parameters = self.parameters;
+        let degree = parameters.ring().dimension();
+        let rings = rings(degree, &parameters.moduli())?;
+        let (limbs, samples, kernel) = (rings.len(), 2 * parameters.rows(), Kernel::detect()?);
+        let mut key = Vec::with_capacity(self.b.len() * limbs);
+        for (i, b) in self.b.iter().enumerate() {
+            for (j, ring) in rings.iter().enumerate() {
+                let a: Vec<Vec<u64>> =
+                    (0..samples).map(|k| expand(&rings, &self.seed, samples * i + k, j)).collect();
+                let pairs: Vec<(&[u64], &[u64])> =
+                    a.iter().enumerate().map(|(k, a)| (b.limb(limbs * k + j), a.as_slice())).collect();
+                key.push(ring.elementwise().prepare_key(&pairs));
+            }
+        }
+        KeyLimb::gather(&mut key);
+        let gadget = match (parameters.gadget(), parameters.digits()) {
+            (RotationGadget::SpecialPrime { p }, _) => {
+                let inverse = inv_mod(p, parameters.ring().modulus());
+                Gadget::SpecialPrime(p, rings[0].scalar(inverse.expect("distinct primes are coprime")))
+            }
+            (_, digits) => Gadget::Digits(digits.expect("checked when made")),
+        };
+        Ok(PreparedBlindRotationKey {
+            parameters,
+            input_key: self.input_key,
+            ring_key: self.ring_key,
+            noise: parameters.noise(),
+            kernel,
+            gadget,
+            monomials: rings.iter().map(|ring| Monomials::new(ring, kernel)).collect(),
+            rings,
+            key,
+            scratch: ScratchPool::new(degree),
+        })
+    }
+}
+
+/// An accumulator on its way: both parts, one after the other, and the exponents still to come.
+struct Accumulator {
+    parts: Vec<u64>,
+    exponents: Vec<usize>,
+}
+
+impl PreparedBlindRotationKey {
+    /// What it was made for.
+    pub fn parameters(&self) -> RotationParameters {
+        self.parameters
+    }
+
+    /// The fingerprints of the secret of inputs and of the ring's, under which results are.
+    pub fn keys(&self) -> [Fingerprint; 2] {
+        [self.input_key, self.ring_key]
+    }
+
+    /// Bytes of memory it takes.
+    pub fn bytes(&self) -> usize {
+        self.key.iter().map(KeyLimb::bytes).sum()
+    }
+
+    /// The value of the table's function at the input (PEGASUS Fig. 2, Theorem 1), an LWE ciphertext of dimension `N` under the ring's secret. Its noise estimate is that
+    /// of the rotation ([`RotationParameters::noise`]) and that of the index ([`RotationParameters::index_noise`]) times the steepest slope of the table.
+    ///
+    /// # Errors
+    /// When key or dimension of the ciphertext are not those of this key, or the table is of other parameters.
+    pub fn look_up(
+        &self,
+        ciphertext: &LweCiphertext,
+        table: &LookupTable,
+    ) -> Result<LweCiphertext, FhewError> {
+        Ok(self.look_up_all(&[(ciphertext, table)], &Threads::single())?.swap_remove(0))
+    }
+
+    /// [`PreparedBlindRotationKey::look_up`] of many inputs, each in its table: the key is read from memory once for several of them.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look_up_all(
+        &self,
+        items: &[(&LweCiphertext, &LookupTable)],
+        threads: &Threads,
+    ) -> Result<Vec<LweCiphertext>, FhewError> {
+        let inputs: Vec<(&LweCiphertext, &[u64])> =
+            items.iter().map(|(ciphertext, table)| (*ciphertext, table.coefficients())).collect();
+        if let Some((_, table)) = items.iter().find(|(_, t)| t.modulus() != self.parameters.ring().modulus())
+        {
+            let (have, need) = (table.modulus(), self.parameters.ring().modulus());
+            return Err(FhewError::Modulus { operation: OPERATION, have, need });
+        }
+        let rotated = self.rotate_all(&inputs, threads)?;
+        items
+            .iter()
+            .zip(rotated)
+            .map(|((ciphertext, table), rotated)| {
+                let mut value = rotated.extract(0)?;
+                let modulus = ciphertext.parameters().modulus();
+                let index = self.parameters.index_noise(ciphertext.noise(), modulus);
+                value.set_noise(value.noise().plus(table.noise(index)));
+                Ok(value)
+            })
+            .collect()
+    }
+
+    /// RLWE ciphertexts of `f X^(b + <a, s>)`, the exponents rounded to the modulus `2N`, for inputs with test polynomials `f` of residues modulo `q` in the
+    /// coefficient domain. The noise is that of the rotation alone.
+    ///
+    /// # Errors
+    /// When key or dimension of a ciphertext are not those of this key, or a polynomial is not of the ring degree.
+    pub fn rotate_all(
+        &self,
+        inputs: &[(&LweCiphertext, &[u64])],
+        threads: &Threads,
+    ) -> Result<Vec<RlweCoefficients>, FhewError> {
+        let mut accumulators =
+            inputs.iter().map(|(ct, test)| self.start(ct, test)).collect::<Result<Vec<_>, _>>()?;
+        let together = accumulators.len().div_ceil(threads.count()).clamp(1, TOGETHER);
+        let mut groups: Vec<&mut [Accumulator]> = accumulators.chunks_mut(together).collect();
+        threads.for_each_mut(&mut groups, |_, group| self.rotate_group(group));
+        let (ring, key) = (self.parameters.ring(), self.ring_key);
+        let finish = |accumulator: Accumulator| {
+            let mut c0 = accumulator.parts;
+            let c1 = c0.split_off(ring.dimension());
+            RlweCoefficients::new(ring, c0, c1, self.noise, key)
+        };
+        Ok(accumulators.into_iter().map(finish).collect())
+    }
+
+    /// The accumulator `(f X^b, 0)`.
+    fn start(&self, ciphertext: &LweCiphertext, test: &[u64]) -> Result<Accumulator, FhewError> {
+        let (degree, q) = (self.parameters.ring().dimension(), self.parameters.ring().modulus());
+        if ciphertext.key() != self.input_key {
+            let (have, need) = (ciphertext.key(), self.input_key);
+            return Err(RlweError::KeyMismatch { operation: OPERATION, have, need }.into());
+        }
+        for (have, need) in
+            [(ciphertext.a().len(), self.parameters.input().dimension()), (test.len(), degree)]
+        {
+            if have != need {
+                return Err(FhewError::Dimension { operation: OPERATION, have, need });
+            }
+        }
+        if let Some(&have) = test.iter().find(|x| **x >= q) {
+            return Err(FhewError::Range { operation: OPERATION, what: "an entry", have, limit: q });
+        }
+        let switched = ciphertext.switch_modulus(2 * degree as u64)?;
+        let mut parts = vec![0; 2 * degree];
+        parts[..degree].copy_from_slice(test);
+        // f + (X^b - 1) f
+        add_rotated_difference(self.kernel, q, &mut parts[..degree], test, switched.b() as usize);
+        Ok(Accumulator { parts, exponents: switched.a().iter().map(|x| *x as usize).collect() })
+    }
+
+    fn rotate_group(&self, group: &mut [Accumulator]) {
+        let (limbs, rows) = (self.rings.len(), self.parameters.rows());
+        let mut scratch = self.scratch.take(limbs * (rows + 2) + 3, Domain::Evaluation);
+        for (i, key) in self.key.chunks_exact(limbs).enumerate() {
+            for accumulator in group.iter_mut() {
+                let exponent = accumulator.exponents[i];
+                // X^0 = 1: nothing to do.
+                if exponent != 0 {
+                    self.step(key, exponent, &mut accumulator.parts, scratch.as_mut_slice());
+                }
+            }
+        }
+    }
+
+    /// `acc = acc + (X^a - 1) (acc (.) K+ - X^-a (acc (.) K-))`.
+    fn step(&self, key: &[KeyLimb], exponent: usize, acc: &mut [u64], scratch: &mut [u64]) {
+        let (degree, rows) = (self.parameters.ring().dimension(), self.parameters.rows());
+        let (products, rest) = scratch.split_at_mut(2 * self.rings.len() * degree);
+        let (spare, digits) = rest.split_at_mut(3 * degree);
+        let (monomial, minus) = spare.split_at_mut(degree);
+        let (minus0, minus1) = minus.split_at_mut(degree);
+        self.decompose(digits, acc);
+        let limbs = digits.chunks_exact_mut(rows * degree).zip(products.chunks_exact_mut(2 * degree));
+        for (j, (digits, products)) in limbs.enumerate() {
+            let ring = &self.rings[j];
+            digits.chunks_exact_mut(degree).for_each(|digit| ring.ntt().forward_lazy(digit));
+            let mut terms = [(0, [].as_slice()); 2 * MOST_DIGITS];
+            let terms = &mut terms[..rows];
+            let (plus0, plus1) = products.split_at_mut(degree);
+            for (sign, (sum0, sum1)) in [(plus0, plus1), (&mut *minus0, &mut *minus1)].into_iter().enumerate()
+            {
+                for ((r, term), digit) in terms.iter_mut().enumerate().zip(digits.chunks_exact(degree)) {
+                    *term = (sign * rows + r, digit);
+                }
+                ring.elementwise().inner_product(sum0, sum1, terms, &key[j]);
+            }
+            self.monomials[j].values(2 * degree - exponent, monomial);
+            for (product, minus) in products.chunks_exact_mut(degree).zip([&mut *minus0, &mut *minus1]) {
+                ring.elementwise().mul_assign(minus, monomial);
+                ring.elementwise().sub_assign(product, minus);
+                ring.ntt().inverse(product);
+            }
+        }
+        self.divide(products, monomial);
+        for (acc, product) in acc.chunks_exact_mut(degree).zip(products.chunks_exact(degree)) {
+            add_rotated_difference(self.kernel, self.rings[0].modulus(), acc, product, exponent);
+        }
+    }
+
+    /// The rows of an accumulator in the coefficient domain, for every prime.
+    fn decompose(&self, out: &mut [u64], acc: &[u64]) {
+        let degree = self.parameters.ring().dimension();
+        match &self.gadget {
+            Gadget::Digits(digits) => {
+                for (out, part) in out.chunks_exact_mut(digits.count() * degree).zip(acc.chunks_exact(degree))
+                {
+                    digits.decompose(self.kernel, out, part);
+                }
+            }
+            Gadget::SpecialPrime(..) => {
+                let (of_q, of_p) = out.split_at_mut(2 * degree);
+                of_q.copy_from_slice(acc);
+                self.rings[1].elementwise().reduce_centred(of_p, acc, self.rings[0].modulus());
+            }
+        }
+    }
+
+    /// Divides both products by `p`, where there is one, rounding; the quotients take the place of what was modulo `q`.
+    fn divide(&self, products: &mut [u64], spare: &mut [u64]) {
+        let Gadget::SpecialPrime(p, inverse) = &self.gadget else { return };
+        let degree = spare.len();
+        let elementwise = self.rings[0].elementwise();
+        let (of_q, of_p) = products.split_at_mut(2 * degree);
+        for (x, y) in of_q.chunks_exact_mut(degree).zip(of_p.chunks_exact(degree)) {
+            elementwise.reduce_centred(spare, y, *p);
+            elementwise.sub_assign(x, spare);
+            elementwise.mul_scalar_assign(x, inverse);
+        }
+    }
+}
+
+/// No fewer digits than a modulus has.
+const MOST_DIGITS: usize = 61;

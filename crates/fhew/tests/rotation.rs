@@ -1,0 +1,171 @@
+//! Look-ups: the right entries, errors as estimated, Theorem 1's bound.
+
+mod common;
+
+use common::{assert_noise, centred_difference, rms, ternary};
+use hippocrene_fhew::{
+    BlindRotationKey, FhewError, LookupTable, LweParameters, LweSecretKey, PreparedBlindRotationKey,
+    RotationGadget, RotationParameters,
+};
+use hippocrene_ring::{Threads, primes::ntt_primes};
+use hippocrene_rlwe::{Noise, RlweError, SecretDistribution};
+
+/// Keys without security: the input's secret, the ring's, and the key.
+struct Keys {
+    input: LweSecretKey,
+    ring: LweSecretKey,
+    key: PreparedBlindRotationKey,
+}
+
+const DIGITS: RotationGadget = RotationGadget::Digits { base_log2: 12, count: 3 };
+
+fn special(degree: usize) -> RotationGadget {
+    RotationGadget::SpecialPrime { p: ntt_primes(47, degree, 1, &[]).unwrap()[0] }
+}
+
+/// Of dimension `n` modulo `2^20`, ring degree `N`, and a modulus of 45 bits.
+fn insecure(n: usize, degree: usize, gadget: RotationGadget) -> Keys {
+    let q = ntt_primes(45, degree, 1, &[]).unwrap()[0];
+    let (input, ring) = (ternary(n, 1 << 20), ternary(degree, q));
+    let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), gadget).unwrap();
+    let key = BlindRotationKey::generate(parameters, &input, &ring).unwrap().prepare().unwrap();
+    Keys { input, ring, key }
+}
+
+/// Without noise in the input, and with `a = 0`, the rotation is exact: every entry of the table is found, by both gadgets. A slow reference: the function itself.
+#[test]
+fn every_entry_is_found() {
+    let (n, degree) = (8, 64);
+    for gadget in [DIGITS, special(degree)] {
+        let keys = insecure(n, degree, gadget);
+        let scale = 2f64.powi(30);
+        let table = LookupTable::new(&keys.key.parameters(), 32.0, scale, |x| x * x - 7.0 * x).unwrap();
+        // One entry is 1 wide, and 2^20 is 4 times the domain.
+        let input = keys.input.parameters();
+        for x in -32i64..32 {
+            let message = (x << 13).rem_euclid(1 << 20) as u64;
+            let ct =
+                hippocrene_fhew::LweCiphertext::trivial(input, message, keys.input.fingerprint()).unwrap();
+            let value = keys.ring.decrypt(&keys.key.look_up(&ct, &table).unwrap()).unwrap();
+            assert_eq!((value as f64 / scale).round(), (x * x - 7 * x) as f64, "{x}");
+        }
+    }
+}
+
+/// The accumulator's error, for constant tables, where that of the index does not count.
+#[test]
+fn noise_of_rotations_is_as_estimated() {
+    for degree in [256, 1024] {
+        for gadget in [
+            DIGITS,
+            special(degree),
+            RotationGadget::Digits { base_log2: 9, count: 5 },
+            RotationGadget::Digits { base_log2: 6, count: 3 },
+        ] {
+            let keys = insecure(64, degree, gadget);
+            let scale = 2f64.powi(40);
+            let table = LookupTable::new(&keys.key.parameters(), 1.0, scale, |_| 1.0).unwrap();
+            let q = keys.ring.parameters().modulus();
+            let mut errors = Vec::new();
+            let inputs: Vec<_> = (0..40).map(|i| keys.input.encrypt(i << 10).unwrap()).collect();
+            let items: Vec<_> = inputs.iter().map(|ct| (ct, &table)).collect();
+            let values = keys.key.look_up_all(&items, &Threads::new(2).unwrap()).unwrap();
+            for value in &values {
+                errors.push(centred_difference(keys.ring.decrypt(value).unwrap(), 1 << 40, q));
+            }
+            assert_noise(&errors, values[0].noise(), &format!("{degree} {gadget:?}"));
+            assert_eq!(values[0].noise().log2_std(), keys.key.parameters().noise().log2_std());
+        }
+    }
+}
+
+/// A linear function shows the error of the index; the bound is formula (3) of Theorem 1's analysis.
+#[test]
+fn errors_of_values_keep_to_theorem_1() {
+    let (n, degree) = (256, 1024);
+    let keys = insecure(n, degree, DIGITS);
+    let parameters = keys.key.parameters();
+    let (domain, scale) = (8.0, 2f64.powi(38));
+    let slope = 0.75;
+    let table = LookupTable::new(&parameters, domain, scale, |x| slope * x + 1.0).unwrap();
+    let input_scale = table.input_scale(1 << 20);
+    let (mut errors, mut estimate) = (Vec::new(), Noise::NONE);
+    for i in 0..300 {
+        // 95 % of the domain, so that the noise does not lead out of it.
+        let x = domain * 0.95 * (i as f64 / 150.0 - 1.0);
+        let message = ((x * input_scale).round() as i64).rem_euclid(1 << 20) as u64;
+        let value = keys.key.look_up(&keys.input.encrypt(message).unwrap(), &table).unwrap();
+        errors.push(keys.ring.decrypt(&value).unwrap() as f64 / scale - (slope * x + 1.0));
+        estimate = value.noise().scaled(-scale.log2());
+    }
+    assert_noise(&errors, estimate, "linear function");
+
+    let weight = parameters.input().secret_weight();
+    let q = 2f64.powi(20);
+    let entries = 2.0 * degree as f64;
+    let index = (3.19 / input_scale).powi(2) + (q / (input_scale * entries)).powi(2) * (weight + 2.0) / 12.0;
+    let rotation = (parameters.noise().log2_std() - scale.log2()).exp2();
+    let bound = 6.0 * (slope * index.sqrt() + rotation);
+    assert!(errors.iter().all(|e| e.abs() < bound), "{bound} {errors:?}");
+    assert!(rms(&errors) > bound / 20.0, "the bound says something");
+}
+
+/// `|x| - D` continues itself: the absolute value on the double domain.
+#[test]
+fn tables_go_on_beyond_their_domain_with_the_other_sign() {
+    let keys = insecure(16, 512, DIGITS);
+    let scale = 2f64.powi(38);
+    let table = LookupTable::new(&keys.key.parameters(), 4.0, scale, |x| x.abs() - 4.0).unwrap();
+    for i in -31..32 {
+        let x = f64::from(i) / 4.0;
+        let message = ((x * table.input_scale(1 << 20)).round() as i64).rem_euclid(1 << 20) as u64;
+        let mut value = keys.key.look_up(&keys.input.encrypt(message).unwrap(), &table).unwrap();
+        value.add_constant_assign((4.0 * scale) as i64);
+        let got = keys.ring.decrypt(&value).unwrap() as f64 / scale;
+        assert!((got - x.abs()).abs() < 0.15, "|{x}| = {got}");
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let keys = insecure(8, 64, DIGITS);
+    let parameters = keys.key.parameters();
+    let new = |domain, scale, f: fn(f64) -> f64| {
+        LookupTable::new(&parameters, domain, scale, f).unwrap_err().to_string()
+    };
+    assert!(new(8.0, 1e3, |x| 1.0 / x).starts_with("table: the value at 0 is inf, but"));
+    assert!(
+        new(8.0, 1e13, |x| x)
+            .contains("the value at -8 is -8, but at the scale 10000000000000 less than 1.7")
+    );
+    assert!(new(0.0, 1.0, |x| x).contains("positive"));
+    assert!(new(1.0, f64::NAN, |x| x).contains("positive"));
+
+    let table = LookupTable::new(&parameters, 1.0, 1.0, |x| x).unwrap();
+    let other = ternary(8, 1 << 20).encrypt(0).unwrap();
+    assert!(matches!(keys.key.look_up(&other, &table), Err(FhewError::Rlwe(RlweError::KeyMismatch { .. }))));
+    let ct = keys.input.encrypt(0).unwrap();
+    let larger = insecure(8, 128, DIGITS);
+    let wrong = LookupTable::new(&larger.key.parameters(), 1.0, 1.0, |x| x).unwrap();
+    assert!(keys.key.look_up(&ct, &wrong).is_err());
+    assert!(matches!(
+        keys.key.rotate_all(&[(&ct, &[u64::MAX; 64])], &Threads::single()),
+        Err(FhewError::Range { .. })
+    ));
+}
+
+/// Keys modulo `q p` count with both.
+#[test]
+fn security_is_that_of_the_keys() {
+    let primes = |bits| ntt_primes(bits, 4096, 2, &[]).unwrap();
+    let of = |n, q| LweParameters::new(n, q, SecretDistribution::Ternary).unwrap();
+    let (input, ring) = (of(1024, (1 << 26) - 5), of(4096, primes(48)[0]));
+    assert!(RotationParameters::new(input, ring, RotationGadget::SpecialPrime { p: primes(58)[0] }).is_ok());
+    let beyond = RotationParameters::new(input, ring, RotationGadget::SpecialPrime { p: primes(59)[0] });
+    assert!(matches!(beyond, Err(FhewError::Rlwe(RlweError::Insecure { limit: 106, .. }))));
+    let insecure = LweParameters::insecure(1024, 1 << 45, SecretDistribution::Ternary).unwrap();
+    assert!(RotationParameters::new(insecure, ring, DIGITS).is_err());
+    assert!(
+        RotationParameters::new(input, ring, RotationGadget::Digits { base_log2: 16, count: 4 }).is_err()
+    );
+}
