@@ -70,6 +70,8 @@ pub struct Context {
     /// Of the shared basis of double decompositions and of auxiliary moduli, by their primes.
     pub(crate) shared: Cache<u64, ResidueRing>,
     pub(crate) transforms: AtomicU64,
+    /// Of ring degree `N/8`, by their moduli.
+    pub(crate) repeats: Cache<u64, ResidueRing>,
     automorphisms: Cache<usize, Automorphism>,
 }
 
@@ -104,6 +106,7 @@ impl Context {
             scaled_products: Cache::default(),
             shared: Cache::default(),
             transforms: AtomicU64::new(0),
+            repeats: Cache::default(),
             automorphisms: Cache::default(),
         })
     }

@@ -7,5 +7,5 @@ mod polynomial_evaluation;
 mod sums;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
-pub use linear_transform::LinearTransform;
+pub use linear_transform::{FreshTransform, LinearTransform};
 pub use polynomial::{Basis, Polynomial};

@@ -74,7 +74,7 @@ impl Evaluator {
     }
 
     /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the smallest; `modulus` itself if it has fewer bits.
-    pub(crate) fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
+    pub fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
         let mut best = (modulus.limb_count(), self.log2(modulus), modulus);
         let exponents = [0, modulus.two()];
         for two in &exponents[..if modulus.two() == 0 { 1 } else { 2 }] {

@@ -9,6 +9,7 @@ pub(crate) mod operand;
 mod operations;
 mod planner;
 mod product;
+mod repeats;
 mod rotation_sum;
 mod switch;
 

@@ -27,7 +27,7 @@ const OPERATION: &str = "add rotations";
 const CACHED_WORDS: usize = 1 << 17;
 
 /// By how much shorter limbs are that leave out what repeats.
-const REPEATED: usize = 8;
+pub(super) const REPEATED: usize = 8;
 
 /// A ciphertext that takes part in sums.
 #[derive(Debug, Clone, Copy)]

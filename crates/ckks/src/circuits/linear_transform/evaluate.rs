@@ -1,5 +1,7 @@
 //! Linear transforms of ciphertexts.
 
+use std::sync::Arc;
+
 use hippocrene_rlwe::{Modulus, RotationSum, Summand, Term};
 
 use super::{Encoded, LinearTransform, steps};
@@ -65,26 +67,28 @@ impl Evaluator {
         let encoded = t.encode(self.context(), modulus, factor)?;
         let log2_scale = a.scale().times(factor).log2();
         self.check_capacity(a, modulus, log2_scale, to.largest_coefficient, OPERATION)?;
-        let total = self.sum_of_giant_steps(a, t, &encoded, to.magnitude)?;
+        let baby: Vec<usize> = steps(&t.diagonals, t.baby).0.into_iter().collect();
+        let total = self.sum_of_giant_steps(a, t.slots, &baby, std::iter::once(Ok(encoded)), to.magnitude)?;
         let mut out = Ciphertext::empty(self.context());
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
         Ok(out)
     }
 
-    /// The products with all diagonals, rotated and added up, modulo `P'Q`.
-    fn sum_of_giant_steps<'a>(
+    /// The products with all diagonals, rotated and added up, modulo `P'Q`: those of some giant steps after the others, as `groups` gives them. All take their
+    /// baby steps from `baby`, which is sorted; these are rotated anew for each group.
+    pub(super) fn sum_of_giant_steps<'a>(
         &'a self,
         a: &Ciphertext,
-        t: &LinearTransform,
-        encoded: &Encoded,
+        slots: usize,
+        baby: &[usize],
+        groups: impl Iterator<Item = Result<Arc<Encoded>, CkksError>>,
         magnitude: f64,
     ) -> Result<RotationSum<'a>, CkksError> {
         let rlwe = self.context().rlwe();
-        let baby: Vec<usize> = steps(&t.diagonals, t.baby).0.into_iter().collect();
         let hoisted = rlwe.hoist_for_sums(a.inner())?;
         // Rotations without a key of their own are composed, each of them as a ciphertext.
-        let element = |step: usize| self.rotation_element(t.slots, step as i64);
+        let element = |step: usize| self.rotation_element(slots, step as i64);
         let composed: Vec<Option<Ciphertext>> = baby
             .iter()
             .map(|step| match self.keys().has_galois(element(*step)) {
@@ -100,32 +104,34 @@ impl Evaluator {
                 None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
             })
             .collect();
-        let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
-        for terms in encoded.values() {
-            let terms = terms.iter().map(|factor| Term {
-                summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
-                factor: factor.poly(),
-                log2_norm: factor.log2_norm,
-            });
-            rows.push(terms.collect());
-        }
-        let sums = rlwe.rotation_sums(&summands, &rows, self.keys())?;
-
         let mut total: Option<RotationSum> = None;
-        for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
-            // The rounding of the diagonals, times the message. A diagonal that repeats has fewer coefficients that are rounded.
-            let rounding = Self::message_times(a.scale().log2(), magnitude, encoding_noise());
-            let share: f64 = terms.iter().map(|factor| factor.share).sum();
-            let rounding = rounding.scaled(0.5 * share.log2());
-            sum.set_noise(sum.noise().plus(rounding));
-            if *giant > 0 {
-                for element in self.rotation_elements(t.slots, *giant as i64) {
-                    sum = sum.rotated(element, self.keys())?;
-                }
+        for encoded in groups {
+            let encoded = encoded?;
+            let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
+            for terms in encoded.values() {
+                let terms = terms.iter().map(|factor| Term {
+                    summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
+                    factor: factor.poly(),
+                    log2_norm: factor.log2_norm,
+                });
+                rows.push(terms.collect());
             }
-            match &mut total {
-                None => total = Some(sum),
-                Some(total) => total.add(&sum)?,
+            let sums = rlwe.rotation_sums(&summands, &rows, self.keys())?;
+            for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
+                // The rounding of the diagonals, times the message. A diagonal that repeats has fewer coefficients that are rounded.
+                let rounding = Self::message_times(a.scale().log2(), magnitude, encoding_noise());
+                let share: f64 = terms.iter().map(|factor| factor.share).sum();
+                let rounding = rounding.scaled(0.5 * share.log2());
+                sum.set_noise(sum.noise().plus(rounding));
+                if *giant > 0 {
+                    for element in self.rotation_elements(slots, *giant as i64) {
+                        sum = sum.rotated(element, self.keys())?;
+                    }
+                }
+                match &mut total {
+                    None => total = Some(sum),
+                    Some(total) => total.add(&sum)?,
+                }
             }
         }
         Ok(total.expect("a transform has at least one diagonal"))

@@ -2,6 +2,7 @@
 
 mod diagonal;
 mod evaluate;
+mod fresh;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -12,6 +13,7 @@ use hippocrene_ring::Poly;
 use hippocrene_rlwe::{Kept, Modulus};
 use num_complex::{Complex, Complex64};
 
+pub use self::fresh::FreshTransform;
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
 
 use self::diagonal::Diagonal;

@@ -1,0 +1,145 @@
+//! Plain matrices that are used once.
+
+use std::sync::Arc;
+
+use hippocrene_rlwe::Modulus;
+
+use super::{Encoded, Encoding, Factor};
+use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values};
+
+const OPERATION: &str = "fresh linear transform";
+
+/// A linear map of the slots that is used once, given by its first diagonals: slot `i` of the result is the sum over `r < count` of `diagonal_r[i]` times slot `i + r`.
+/// Its diagonals are real; they are made, encoded and dropped some giant steps at a time ([`Evaluator::fresh_linear_transform`]), where a
+/// [`super::LinearTransform`] keeps them.
+pub struct FreshTransform<'a> {
+    /// The slots of the result, a power of two: at least as many as the operand has, which repeat.
+    pub slots: usize,
+    /// How many diagonals there are, from the one of rotation 0 on: up to the slots.
+    pub count: usize,
+    /// The number of baby steps: the rotations `1 .. baby - 1`, and multiples of `baby`, want keys.
+    pub baby: usize,
+    /// Writes a diagonal, of as many numbers as there are slots.
+    pub diagonal: &'a (dyn Fn(usize, &mut [f64]) + Sync),
+    /// The root mean square of the numbers in the diagonals, for the estimate of the noise.
+    pub magnitude: f64,
+    /// The root mean square of the operand's slots, for the same.
+    pub operand: f64,
+    /// What the slots of the result are no larger than.
+    pub bound: f64,
+    /// The scale at which the diagonals are encoded. Their rounding adds to each slot of the result an error of standard deviation
+    /// `operand sqrt(count slots/12)/scale`.
+    pub scale: Scale,
+    /// How many bytes of encoded diagonals there may be at a time; one giant step of them there always is.
+    pub memory: usize,
+}
+
+impl FreshTransform<'_> {
+    /// The rotations whose keys it wants.
+    pub fn rotations(&self) -> Vec<i64> {
+        let baby = 1..self.baby.min(self.count);
+        let giant = (self.baby..self.count).step_by(self.baby.max(1));
+        baby.chain(giant).map(|r| r as i64).collect()
+    }
+
+    /// Giant steps `first .. last`, encoded; the diagonals are shared out to threads.
+    fn encode(
+        &self,
+        context: &Context,
+        modulus: Modulus,
+        scale: Scale,
+        giants: std::ops::Range<usize>,
+    ) -> Result<Arc<Encoded>, CkksError> {
+        let extended = context.rlwe().rotation_modulus(modulus)?;
+        let rotations: Vec<usize> =
+            (giants.start * self.baby..self.count.min(giants.end * self.baby)).collect();
+        let mut made: Vec<Option<Result<Factor, CkksError>>> = rotations.iter().map(|_| None).collect();
+        let make = |i: usize, made: &mut Option<Result<Factor, CkksError>>| {
+            *made = Some(self.factor(context, modulus, extended, scale, rotations[i]));
+        };
+        // Threads that run operations on whole polynomials share out their limbs; here one diagonal is one thread's.
+        context.rlwe().threads().for_each_mut(&mut made, make);
+        let mut encoded = Encoded::new();
+        for (r, factor) in rotations.iter().zip(made) {
+            let factor = factor.expect("every diagonal was made")?;
+            encoded.entry(r / self.baby * self.baby).or_default().push(factor);
+        }
+        Ok(Arc::new(encoded))
+    }
+
+    fn factor(
+        &self,
+        context: &Context,
+        modulus: Modulus,
+        extended: Modulus,
+        scale: Scale,
+        rotation: usize,
+    ) -> Result<Factor, CkksError> {
+        let mut values = vec![0.0; self.slots];
+        (self.diagonal)(rotation, &mut values);
+        values.rotate_right(rotation / self.baby * self.baby % self.slots);
+        let plaintext = match context.encode_repeated(&values, scale, modulus, extended)? {
+            Some(repeated) => Encoding::Repeated(repeated),
+            None => {
+                let values = Values::Real(&values);
+                Encoding::Whole(context.encode_extended(values, self.slots, scale, modulus, extended)?)
+            }
+        };
+        let log2_norm = scale.log2() + self.magnitude.log2();
+        Ok(Factor { baby: rotation % self.baby, plaintext, log2_norm, share: 1.0 })
+    }
+
+    fn check(&self, a: &Ciphertext, context: &Context) -> Result<(), CkksError> {
+        let most = context.max_slots();
+        let what = if !self.slots.is_power_of_two() || self.slots > most || self.slots < a.slots() {
+            format!(
+                "{} slots from {}: a power of two up to {most}, and no fewer, are possible",
+                self.slots,
+                a.slots()
+            )
+        } else if self.count == 0 || self.count > self.slots || self.baby == 0 {
+            format!("{} diagonals in steps of {} over {} slots", self.count, self.baby, self.slots)
+        } else {
+            return Ok(());
+        };
+        Err(CkksError::Argument { operation: OPERATION, what })
+    }
+}
+
+impl Evaluator {
+    /// The map `t` of the slots of `a`, rescaled to near `target`: the exact scale is that of [`Evaluator::switched_scale`], and the modulus
+    /// [`Evaluator::rescaled_modulus`]. It is had as in [`Evaluator::linear_transform`], all of it modulo `P'Q`.
+    ///
+    /// # Errors
+    /// When a rotation key is missing, numbers make no sense, or the result does not fit the modulus.
+    pub fn fresh_linear_transform(
+        &self,
+        a: &Ciphertext,
+        t: &FreshTransform<'_>,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let context = self.context();
+        t.check(a, context)?;
+        let a = &*self.brought(a, self.without_two(a.modulus()))?;
+        let modulus = a.modulus();
+        let product = a.scale().times(t.scale);
+        let to = self.rescaled_modulus(modulus, product, target);
+        let scale = self.switched_scale(product, modulus, to);
+        self.check_capacity(a, modulus, product.log2(), t.bound, OPERATION)?;
+        self.check_capacity(a, to, scale.log2(), t.bound, OPERATION)?;
+        let giants = t.count.div_ceil(t.baby);
+        let extended = context.rlwe().rotation_modulus(modulus)?;
+        let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
+        let words = context.rlwe().degree() / if repeats { 8 } else { 1 } * extended.limb_count();
+        let at_once = (t.memory / (8 * words * t.baby)).clamp(1, giants);
+        let baby: Vec<usize> = (0..t.baby.min(t.count)).collect();
+        let groups = (0..giants)
+            .step_by(at_once)
+            .map(|first| t.encode(context, modulus, t.scale, first..giants.min(first + at_once)));
+        let total = self.sum_of_giant_steps(a, t.slots, &baby, groups, t.operand)?;
+        let mut out = Ciphertext::empty(context);
+        total.divide_into(out.inner_mut(), to)?;
+        out.set_meta(scale, t.slots, t.bound);
+        Ok(out)
+    }
+}
