@@ -79,6 +79,11 @@ impl LweSecretKey {
         [mask_of_sign(-self.coefficients[i]), mask_of_sign(self.coefficients[i])]
     }
 
+    /// The coefficients: **the secret itself**.
+    pub fn coefficients(&self) -> &[i64] {
+        &self.coefficients
+    }
+
     /// Encrypts the residue `message`: `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.
     ///
     /// # Errors

@@ -1,0 +1,104 @@
+//! Slots to coefficients.
+
+use hippocrene_ckks::{Ciphertext, CkksError, Scale};
+use hippocrene_fhew::RlweCoefficients;
+use hippocrene_ring::arith::bit_reverse;
+use hippocrene_rlwe::Noise;
+
+use crate::{Pegasus, PegasusError, plan::power};
+
+const OPERATION: &str = "slots to coefficients";
+
+/// Encrypted numbers as coefficients of one polynomial modulo `q0`: that of slot `j` is coefficient `k N/2n` with `k` the `log2(n)` bits of `j` reversed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Coefficients {
+    inner: RlweCoefficients,
+    slots: usize,
+    scale: Scale,
+    bound: f64,
+}
+
+impl Coefficients {
+    /// The RLWE ciphertext in the coefficient domain.
+    pub fn inner(&self) -> &RlweCoefficients {
+        &self.inner
+    }
+
+    /// How many slots there were.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// What the coefficients are over the numbers.
+    pub fn scale(&self) -> Scale {
+        self.scale
+    }
+
+    /// A bound on the absolute values.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// The place of the coefficient that is the number of a slot.
+    pub fn place(&self, slot: usize) -> usize {
+        let gap = self.inner.parameters().dimension() / (2 * self.slots);
+        bit_reverse(slot, self.slots.ilog2()) * gap
+    }
+}
+
+impl Pegasus {
+    /// The (real parts of the) numbers in the slots of `a` as coefficients modulo `q0`, at the scale at which `(1 + margin) bound` is `q0/4`, `bound` being that of
+    /// `a` ([`Ciphertext::bound`]). The transform is had at the smallest modulus that does, where it is fast.
+    ///
+    /// # Errors
+    /// [`CkksError::Capacity`] when the modulus of `a` is too small, [`PegasusError::Domain`] when nothing is known of how large its numbers are, and
+    /// [`PegasusError::Argument`] when it has a number of slots that was not planned.
+    pub fn to_coefficients(&self, a: &Ciphertext) -> Result<Coefficients, PegasusError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        let (literal, parameters) = (plan.literal(), plan.context().parameters());
+        let transform = plan.transform(a.slots())?;
+        let bound = a.bound();
+        // The transform leaves its precision and no more, so that the integer that takes this scale to the other one has few bits. All of it is about numbers
+        // over their bound.
+        let unit = (1.0 + literal.margin).log2() + 2.0;
+        let share = Scale::from_f64(bound).ok_or_else(|| no_bound(bound))?;
+        let (from, to) = (a.scale().times(share), power(parameters.log2(plan.base()) - unit)?);
+        let between = power(literal.transform_bits.min(from.log2()))?;
+        let need = unit + from.log2() + transform.bits() + between.log2() + 1.0;
+        let have = parameters.log2(a.modulus());
+        if need > have {
+            let capacity = a.capacity_bits(plan.context());
+            let need = capacity + need - have;
+            return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity }.into());
+        }
+        let low = e.reduce_modulus(a, e.divisor_at_least(a.modulus(), need))?;
+        let low = Ciphertext::from_parts(plan.context(), low.inner().clone(), from, a.slots(), 1.0)?;
+        let mut coefficients = e.homomorphic_dft(&low, transform, between)?;
+        // They are what the slots were.
+        coefficients.set_bound(1.0);
+        let lowered = self.lower(&coefficients, to, unit + 2.0 * between.log2() + 1.0)?;
+        let scale = to.over(share);
+        let inner = RlweCoefficients::from_ciphertext(plan.context().rlwe(), lowered.inner())?;
+        Ok(Coefficients { inner, slots: a.slots(), scale, bound })
+    }
+
+    /// Coefficients up to 1 brought to the base modulus and to `scale`: reduced to a modulus of so many bits, times an integer, and rescaled. What rounding the
+    /// integer takes away counts in full, for coefficients are as large as the numbers themselves.
+    fn lower(&self, a: &Ciphertext, scale: Scale, bits: f64) -> Result<Ciphertext, PegasusError> {
+        let (e, base) = (self.evaluator(), self.plan().base());
+        let middle = e.divisor_at_least(a.modulus(), bits);
+        let integer = e.switched_scale(scale, base, middle).over(a.scale());
+        let raised = e.mul_number(&e.reduce_modulus(a, middle)?, 1.0, integer)?;
+        let mut lowered = Ciphertext::empty(e.context());
+        e.rescale_to_into(&mut lowered, &raised, base)?;
+        let mut inner = lowered.inner().clone();
+        let rounding = Noise::from_std(0.5 / 3f64.sqrt()).scaled(scale.log2() - integer.log2());
+        inner.set_noise(inner.noise().plus(rounding));
+        Ok(Ciphertext::from_parts(e.context(), inner, scale, a.slots(), a.bound())?)
+    }
+}
+
+/// Nothing is known of how large numbers are, or all are 0.
+fn no_bound(have: f64) -> PegasusError {
+    PegasusError::Domain { operation: OPERATION, have, limit: f64::MAX }
+}

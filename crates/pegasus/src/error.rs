@@ -1,0 +1,56 @@
+//! The errors of this crate.
+
+use hippocrene_ckks::CkksError;
+use hippocrene_fhew::FhewError;
+use hippocrene_rlwe::RlweError;
+use thiserror::Error;
+
+/// Everything that can go wrong between slots and single numbers. Each message names the operation, what it had and what it needed.
+#[derive(Debug, Clone, PartialEq, Error)]
+#[non_exhaustive]
+pub enum PegasusError {
+    /// Something in CKKS went wrong.
+    #[error(transparent)]
+    Ckks(#[from] CkksError),
+    /// Something with single numbers went wrong.
+    #[error(transparent)]
+    Fhew(#[from] FhewError),
+    /// Values that may be larger than what their modulus or a table's domain holds.
+    #[error("{operation}: values up to {have} are not within the {limit} that there is room for")]
+    Domain {
+        /// The operation.
+        operation: &'static str,
+        /// The bound on the values at hand.
+        have: f64,
+        /// The bound that they have to keep to.
+        limit: f64,
+    },
+    /// Numbers at different scales.
+    #[error("{operation}: the scales are 2^{left:.4} and 2^{right:.4}: they have to be the same")]
+    ScaleMismatch {
+        /// The operation.
+        operation: &'static str,
+        /// log2 of the left operand's scale.
+        left: f64,
+        /// log2 of the right operand's scale.
+        right: f64,
+    },
+    /// A number that was given cannot be used.
+    #[error("{operation}: {what}")]
+    Argument {
+        /// The operation.
+        operation: &'static str,
+        /// What is wrong with it, with numbers.
+        what: String,
+    },
+}
+
+impl From<RlweError> for PegasusError {
+    fn from(error: RlweError) -> Self {
+        PegasusError::Ckks(error.into())
+    }
+}
+
+pub(crate) fn argument<T>(operation: &'static str, what: String) -> Result<T, PegasusError> {
+    Err(PegasusError::Argument { operation, what })
+}

@@ -1,0 +1,42 @@
+//! Coefficients to single numbers of small dimension (PEGASUS Fig. 6, steps 2 and 4).
+
+use std::collections::BTreeMap;
+
+use hippocrene_fhew::{FhewError, LweCiphertext, RlweCoefficients};
+
+use crate::{Coefficients, Numbers, Pegasus, PegasusError, error::argument};
+
+const OPERATION: &str = "extract numbers";
+
+impl Pegasus {
+    /// The numbers of these slots, in this order, under the LWE secret: of dimension `n`, modulo the modulus of the key that switches there. Slots whose
+    /// coefficients are of one class modulo `N/n` go through one key switch together: it costs as much for up to `n/2` numbers as for one of them.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there is no such slot or none is wanted, and when the coefficients are of another key.
+    pub fn extract(&self, a: &Coefficients, slots: &[usize]) -> Result<Numbers, PegasusError> {
+        if let Some(slot) = slots.iter().find(|slot| **slot >= a.slots()) {
+            return argument(OPERATION, format!("there is no slot {slot} among {}", a.slots()));
+        }
+        let key = self.extraction();
+        let (from, to) = (a.inner().parameters().modulus(), key.parameters()[1].modulus());
+        let lowered = a.inner().switch_modulus(to)?;
+        let places: Vec<usize> = slots.iter().map(|slot| a.place(*slot)).collect();
+        let stride = key.stride();
+        let mut classes: BTreeMap<usize, Option<Result<RlweCoefficients, FhewError>>> =
+            places.iter().map(|place| (place % stride, None)).collect();
+        let mut work: Vec<_> = classes.iter_mut().collect();
+        self.plan().context().rlwe().threads().for_each_mut(&mut work, |_, (class, switched)| {
+            **switched = Some(key.switch_coefficients(&lowered, **class));
+        });
+        let number = |place: &usize| -> Result<LweCiphertext, FhewError> {
+            match &classes[&(place % stride)] {
+                Some(Ok(switched)) => switched.extract(place / stride),
+                Some(Err(error)) => Err(error.clone()),
+                None => unreachable!("every class was switched"),
+            }
+        };
+        let numbers = places.iter().map(number).collect::<Result<_, _>>()?;
+        Numbers::new(numbers, a.scale().times_integer(to).divided_by(from), a.bound())
+    }
+}

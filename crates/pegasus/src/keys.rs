@@ -1,0 +1,134 @@
+//! The keys between slots and single numbers.
+
+use hippocrene_ckks::{Ciphertext, Context, SeededCiphertext, Values};
+use hippocrene_fhew::{LweSecretKey, LweSwitchingKey};
+use hippocrene_rlwe::{Fingerprint, RlweError, SecretKey};
+use zeroize::Zeroizing;
+
+use crate::{PegasusError, PegasusPlan, error::argument};
+
+/// The keys that a server needs beside those of rotations and products ([`PegasusPlan::add_keys`]).
+#[derive(Debug, Clone)]
+pub struct PegasusKeys {
+    /// From the secret of CKKS, in coefficients, to the LWE secret.
+    pub extraction: LweSwitchingKey,
+    /// The LWE secret under that of CKKS.
+    pub repacking: RepackingKey,
+}
+
+impl PegasusKeys {
+    /// Makes the keys between `secret` and `lwe`, as `plan` has them.
+    ///
+    /// # Errors
+    /// When a key does not fit the plan or the operating system has no entropy.
+    pub fn generate(
+        plan: &PegasusPlan,
+        secret: &SecretKey,
+        lwe: &LweSecretKey,
+    ) -> Result<Self, PegasusError> {
+        let (rlwe, digits) = (plan.context().rlwe(), plan.literal().extraction);
+        let from = LweSecretKey::of_rlwe(rlwe, secret, lwe.parameters().modulus())?;
+        Ok(PegasusKeys {
+            extraction: LweSwitchingKey::generate(&from, lwe, digits.base_log2, digits.count)?,
+            repacking: RepackingKey::generate(plan, secret, lwe)?,
+        })
+    }
+
+    /// Bytes as stored.
+    pub fn bytes(&self, context: &Context) -> usize {
+        self.extraction.stored_bytes() + self.repacking.bytes(context)
+    }
+}
+
+/// The secret of LWE ciphertexts in the slots of one CKKS ciphertext (PEGASUS III.C: 12 MB where CHIMERA has 80 GB). Half of it is a seed.
+#[derive(Debug, Clone)]
+pub struct RepackingKey {
+    inner: SeededCiphertext,
+    /// The LWE key that is in it.
+    lwe: Fingerprint,
+}
+
+impl RepackingKey {
+    /// Encrypts `lwe` under `secret`, at the modulus and scale of `plan`.
+    ///
+    /// # Errors
+    /// When the LWE secret has another dimension than was planned, or a key does not fit.
+    pub fn generate(
+        plan: &PegasusPlan,
+        secret: &SecretKey,
+        lwe: &LweSecretKey,
+    ) -> Result<Self, PegasusError> {
+        let (have, need) = (lwe.coefficients().len(), plan.literal().lwe.dimension());
+        if have != need {
+            let what = format!("the LWE secret has dimension {have}, {need} was planned");
+            return argument("make a repacking key", what);
+        }
+        let context = plan.context();
+        let values: Zeroizing<Vec<f64>> =
+            Zeroizing::new(lwe.coefficients().iter().map(|s| *s as f64).collect());
+        let plaintext = context.encode(Values::Real(&values), need, plan.key_scale()?, plan.repacking())?;
+        let mut inner = context.encrypt(secret, &plaintext)?;
+        // That of all secrets.
+        inner.set_bound(1.0);
+        Ok(RepackingKey { inner, lwe: lwe.fingerprint() })
+    }
+
+    /// Puts a key together from its stored parts; `lwe` is the fingerprint of the LWE secret that is in it.
+    ///
+    /// # Errors
+    /// When it is not as `plan` needs it.
+    pub fn from_parts(
+        plan: &PegasusPlan,
+        inner: SeededCiphertext,
+        lwe: Fingerprint,
+    ) -> Result<Self, PegasusError> {
+        let key = RepackingKey { inner, lwe };
+        key.check(plan, "load a repacking key")?;
+        Ok(key)
+    }
+
+    /// The encrypted secret.
+    pub fn inner(&self) -> &SeededCiphertext {
+        &self.inner
+    }
+
+    /// The fingerprint of the LWE secret that is in it.
+    pub fn lwe(&self) -> Fingerprint {
+        self.lwe
+    }
+
+    /// Bytes as stored: half a ciphertext, every residue in the bits of its modulus.
+    pub fn bytes(&self, context: &Context) -> usize {
+        let moduli = context.parameters().limb_moduli(self.inner.inner().modulus());
+        let bits: u32 = moduli.iter().map(|q| u64::BITS - (q - 1).leading_zeros()).sum();
+        bits as usize * context.rlwe().degree() / 8
+    }
+
+    pub(crate) fn expand(&self, plan: &PegasusPlan) -> Result<Ciphertext, PegasusError> {
+        self.check(plan, "expand a repacking key")?;
+        Ok(self.inner.expand(plan.context()))
+    }
+
+    fn check(&self, plan: &PegasusPlan, operation: &'static str) -> Result<(), PegasusError> {
+        let (context, inner) = (plan.context(), &self.inner);
+        let (have, need) = (inner.inner().parameters(), context.parameters().digest());
+        if have != need {
+            return Err(RlweError::ParameterMismatch { operation, have, need }.into());
+        }
+        let is_planned = (inner.slots(), inner.inner().modulus(), inner.scale())
+            == (plan.literal().lwe.dimension(), plan.repacking(), plan.key_scale()?);
+        if is_planned {
+            return Ok(());
+        }
+        let bits = context.parameters().log2(inner.inner().modulus());
+        let need = context.parameters().log2(plan.repacking());
+        let what = format!(
+            "the repacking key has {} numbers at scale 2^{:.1} modulo {bits:.1} bits; the plan has {} at 2^{:.1} modulo {need:.1} bits",
+            inner.slots(),
+            inner.scale().log2(),
+            plan.literal().lwe.dimension(),
+            plan.literal().key_bits
+        );
+        argument(operation, what)
+    }
+}

@@ -1,0 +1,74 @@
+//! Where numbers go.
+
+use crate::{PegasusError, error::argument};
+
+/// Which slot each number is repacked to (PEGASUS IV.C.2). Slots that none goes to hold 0.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    slots: usize,
+    /// The slot of each number.
+    places: Vec<usize>,
+}
+
+impl Layout {
+    /// Number `i` goes to slot `places[i]` of `slots`, a power of two.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the slots are no power of two, a place is not among them, or two numbers go to one.
+    pub fn new(slots: usize, places: Vec<usize>) -> Result<Self, PegasusError> {
+        const OPERATION: &str = "lay out numbers";
+        if !slots.is_power_of_two() {
+            return argument(OPERATION, format!("{slots} slots: a power of two is needed"));
+        }
+        let mut taken = vec![false; slots];
+        for &place in &places {
+            match taken.get_mut(place) {
+                None => return argument(OPERATION, format!("there is no slot {place} among {slots}")),
+                Some(true) => return argument(OPERATION, format!("two numbers go to slot {place}")),
+                Some(taken) => *taken = true,
+            }
+        }
+        Ok(Layout { slots, places })
+    }
+
+    /// `count` numbers in their order, into the least power of two of slots that holds them.
+    pub fn in_order(count: usize) -> Self {
+        Layout { slots: count.next_power_of_two(), places: (0..count).collect() }
+    }
+
+    /// How many slots there are.
+    pub fn slots(&self) -> usize {
+        self.slots
+    }
+
+    /// The slot of each number.
+    pub fn places(&self) -> &[usize] {
+        &self.places
+    }
+
+    /// Which number goes to each slot.
+    pub(crate) fn numbers(&self) -> Vec<Option<usize>> {
+        let mut numbers = vec![None; self.slots];
+        self.places.iter().enumerate().for_each(|(i, place)| numbers[*place] = Some(i));
+        numbers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layouts() {
+        let layout = Layout::new(4, vec![2, 0, 3]).unwrap();
+        assert_eq!(layout.numbers(), [Some(1), None, Some(0), Some(2)]);
+        assert_eq!(Layout::in_order(3), Layout::new(4, vec![0, 1, 2]).unwrap());
+        for (slots, places, what) in [
+            (3, vec![], "power of two"),
+            (4, vec![4], "no slot 4"),
+            (4, vec![1, 1], "two numbers go to slot 1"),
+        ] {
+            assert!(Layout::new(slots, places).unwrap_err().to_string().contains(what));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! PEGASUS: encrypted numbers between the slots of a CKKS ciphertext, where they are added and multiplied all at once, and LWE ciphertexts of one number each, where
+//! tables of any function are looked up (Lu, Huang, Hong, Ma and Qu, ePrint 2020/1606; Fig. 6).
+//!
+//! ```text
+//! slots --to_coefficients--> Coefficients --extract--> Numbers --repack--> slots
+//! ```
+//!
+//! [`PegasusPlan`] is everything that can be said without a key: transforms, moduli, scales, the rotations whose keys are needed, the failure
+//! probability. [`Pegasus`] is the plan with the keys of a client. Between extraction and repacking, [`Numbers`] are added, subtracted and multiplied by integers
+//! (IV.C.1), and [`Layout`] says which of them goes to which slot (IV.C.2).
+
+mod coefficients;
+mod error;
+mod extract;
+mod keys;
+mod layout;
+mod modulo;
+mod numbers;
+mod pegasus;
+mod plan;
+mod repack;
+
+pub use coefficients::Coefficients;
+pub use error::PegasusError;
+pub use keys::{PegasusKeys, RepackingKey};
+pub use layout::Layout;
+pub use numbers::Numbers;
+pub use pegasus::Pegasus;
+pub use plan::{PegasusLiteral, PegasusPlan, SwitchingDigits};

@@ -1,0 +1,237 @@
+//! What PEGASUS does, before there are keys.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use hippocrene_ckks::{
+    CkksError, Context, Scale,
+    approximation::ModularReduction,
+    bootstrap::log2_failure_probability,
+    circuits::{DftLevel, Direction, HomomorphicDft},
+};
+use hippocrene_fhew::LweParameters;
+use hippocrene_rlwe::{EvaluationKeys, Modulus, SecretDistribution, SecretKey};
+
+use crate::{PegasusError, error::argument};
+
+const OPERATION: &str = "plan PEGASUS";
+
+/// The largest radix of a level of the transform to coefficients, as log2: such levels take the fewest key switches at small moduli.
+const RADIX_LOG2: u32 = 5;
+
+/// How many deviations from its mean the Hamming weight of a secret without a fixed one is reckoned with: more happens to one key in `2^50`.
+const WEIGHT_DEVIATIONS: f64 = 8.0;
+
+/// What PEGASUS is to do, as it is written down.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PegasusLiteral {
+    /// How many slots the ciphertexts have whose numbers are extracted: powers of two up to `N/2`, each of which has a transform of its own.
+    pub slots: Vec<usize>,
+    /// The bits of the scale of each matrix of that transform: it takes that many bits of the modulus for each of its levels, and as many once more.
+    pub transform_bits: f64,
+    /// By what share of its bound a number may leave it, because of errors, before it leaves the domain of tables: extracted numbers are at a scale at which
+    /// `(1 + margin) bound` is a quarter of the modulus.
+    pub margin: f64,
+    /// The LWE ciphertexts that numbers are extracted to and repacked from: dimension, a power of two, secret, and the modulus that keys switch at.
+    pub lwe: LweParameters,
+    /// The digits of the key that numbers are extracted with.
+    pub extraction: SwitchingDigits,
+    /// The reduction modulo 1 that ends repacking. Its `epsilon` is how far numbers, over the modulus, may be from 0.
+    pub reduction: ModularReduction,
+    /// The bits of the scale of the repacking key.
+    pub key_bits: f64,
+    /// The bits of the scale at which the LWE ciphertexts' residues, over modulus and reach, are encoded.
+    pub matrix_bits: f64,
+    /// The bits of the scale at which the reduction's cosine is evaluated.
+    pub scale_bits: f64,
+    /// The bits of the scale of the result, give or take a bit.
+    pub output_scale_bits: f64,
+    /// The bits of capacity ([`hippocrene_ckks::Ciphertext::capacity_bits`]) of the result, give or take a few: repacking starts at the modulus that they
+    /// need (IV.C.3).
+    pub output_bits: f64,
+    /// The numbers that this is reckoned for: of absolute values up to this, with `epsilon` of the modulus.
+    pub bound: f64,
+    /// The baby steps of repacking, a power of two up to the dimension: their rotations are hoisted.
+    pub baby: usize,
+    /// How many bytes of encoded residues there may be at a time.
+    pub memory: usize,
+}
+
+/// The gadget of an LWE switching key: `count` digits of `base_log2` bits, the highest ones of the modulus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SwitchingDigits {
+    /// log2 of the base.
+    pub base_log2: u32,
+    /// How many digits there are.
+    pub count: usize,
+}
+
+/// PEGASUS without keys.
+#[derive(Debug)]
+pub struct PegasusPlan {
+    context: Arc<Context>,
+    literal: PegasusLiteral,
+    transforms: BTreeMap<usize, HomomorphicDft>,
+    /// `q0`.
+    base: Modulus,
+    /// What the repacking key is modulo.
+    repacking: Modulus,
+}
+
+impl PegasusPlan {
+    /// Makes the transforms and chooses moduli.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when a number makes no sense or the modulus is too small for the output that is wanted.
+    pub fn new(context: Arc<Context>, literal: PegasusLiteral) -> Result<Self, PegasusError> {
+        let PegasusLiteral { ref slots, transform_bits, margin, lwe, bound, baby, .. } = literal;
+        let (most, dimension) = (context.max_slots(), lwe.dimension());
+        if let Some(slots) = slots.iter().find(|slots| !slots.is_power_of_two() || **slots > most) {
+            return argument(OPERATION, format!("{slots} slots: a power of two up to {most} is possible"));
+        }
+        if !dimension.is_power_of_two() || dimension > most {
+            let what = format!("an LWE dimension of {dimension}: a power of two up to {most} is possible");
+            return argument(OPERATION, what);
+        }
+        if !baby.is_power_of_two() || baby > dimension {
+            let what =
+                format!("{baby} baby steps: a power of two up to the dimension {dimension} is possible");
+            return argument(OPERATION, what);
+        }
+        if !(margin.is_finite() && margin >= 0.0 && bound.is_finite() && bound > 0.0) {
+            return argument(OPERATION, format!("numbers up to {bound} with a margin of {margin}"));
+        }
+        let bits = [literal.key_bits, literal.matrix_bits, literal.scale_bits, literal.output_scale_bits];
+        if let Some(bits) = bits.iter().find(|bits| !(1.0..=120.0).contains(*bits)) {
+            return argument(OPERATION, format!("a scale of 2^{bits}"));
+        }
+        let transforms = slots.iter().map(|slots| {
+            let count = slots.ilog2().div_ceil(RADIX_LOG2).max(1);
+            let levels = DftLevel::even(*slots, count, transform_bits);
+            let dft = HomomorphicDft::new(&context, Direction::SlotsToCoefficients, *slots, &levels, 1.0)?;
+            Ok((*slots, dft))
+        });
+        let transforms = transforms.collect::<Result<_, CkksError>>()?;
+        let base = Modulus::of_factor(0);
+        let mut plan = PegasusPlan { context, literal, transforms, base, repacking: base };
+        plan.repacking = plan.choose_repacking()?;
+        Ok(plan)
+    }
+
+    /// The smallest modulus without a power of two from which the output has the bits that are asked for.
+    fn choose_repacking(&self) -> Result<Modulus, PegasusError> {
+        let (parameters, l) = (self.context.parameters(), &self.literal);
+        let target = self.reduced_bits((l.bound / l.reduction.epsilon()).log2());
+        let left = (target + 1.0).max(l.output_scale_bits + l.bound.max(1.0).log2() + 1.0 + l.output_bits);
+        let transform = l.key_bits + l.matrix_bits - l.scale_bits;
+        let wanted = transform + l.reduction.bits(l.scale_bits, target) + left + 1.0;
+        let top = parameters.top();
+        let enough = |modulus: &Modulus| modulus.two() == 0 && parameters.log2(*modulus) >= wanted;
+        let candidates = (0..100).map(|more| parameters.grafted_modulus(wanted + f64::from(more)));
+        let highest = Modulus::of_range(0..parameters.unit_count()).lcm(Modulus::of_sprout(top.odd(), 0));
+        match candidates.chain([highest]).find(enough) {
+            Some(modulus) => Ok(modulus),
+            None => {
+                let have = parameters.log2(highest);
+                argument(
+                    OPERATION,
+                    format!("repacking needs a modulus of {wanted:.1} bits, there are {have:.1}"),
+                )
+            }
+        }
+    }
+
+    /// The bits of the scale of `m/q`, as the reduction gives it, where the modulus is `2^unit` times the scale of the numbers.
+    pub(crate) fn reduced_bits(&self, unit: f64) -> f64 {
+        self.literal.output_scale_bits + unit
+    }
+
+    /// What was asked for.
+    pub fn literal(&self) -> &PegasusLiteral {
+        &self.literal
+    }
+
+    /// The context.
+    pub fn context(&self) -> &Arc<Context> {
+        &self.context
+    }
+
+    /// The modulus `q0` of extracted numbers: the first unit.
+    pub fn base(&self) -> Modulus {
+        self.base
+    }
+
+    /// The modulus of the repacking key.
+    pub fn repacking(&self) -> Modulus {
+        self.repacking
+    }
+
+    /// The scale of the repacking key.
+    pub(crate) fn key_scale(&self) -> Result<Scale, PegasusError> {
+        power(self.literal.key_bits)
+    }
+
+    /// The transform of ciphertexts with so many slots.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when none was planned.
+    pub fn transform(&self, slots: usize) -> Result<&HomomorphicDft, PegasusError> {
+        let planned = || self.transforms.keys().map(usize::to_string).collect::<Vec<_>>().join(", ");
+        self.transforms.get(&slots).ok_or_else(|| PegasusError::Argument {
+            operation: "slots to coefficients",
+            what: format!("there are {slots} slots: {} were planned", planned()),
+        })
+    }
+
+    /// The rotations whose keys the transforms to coefficients need.
+    pub fn transform_rotations(&self) -> Vec<i64> {
+        let mut all: Vec<i64> = self.transforms.values().flat_map(HomomorphicDft::rotations).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The rotations whose keys repacking needs: baby steps and giant steps, among which are the powers of two that columns are added up by.
+    pub fn repacking_rotations(&self) -> Vec<i64> {
+        let (dimension, baby) = (self.literal.lwe.dimension(), self.literal.baby);
+        (1..baby).chain((baby..dimension).step_by(baby)).map(|r| r as i64).collect()
+    }
+
+    /// Adds the keys of rotations and products that are needed.
+    ///
+    /// # Errors
+    /// When a key does not fit.
+    pub fn add_keys(&self, keys: &mut EvaluationKeys, secret: &SecretKey) -> Result<(), PegasusError> {
+        let rlwe = self.context.rlwe();
+        if keys.relinearisation().is_none() {
+            keys.add_relinearisation(rlwe, secret)?;
+        }
+        keys.add_rotations(rlwe, secret, self.transform_rotations())?;
+        Ok(keys.add_rotations(rlwe, secret, self.repacking_rotations())?)
+    }
+
+    /// log2 of the probability that repacking `count` numbers fails, in that `I` of `(b + <a, s>)/q = I + x/q` leaves the range of the reduction for one of
+    /// them ([`log2_failure_probability`]); the secret is taken to have no larger weight than one in `2^50` has.
+    pub fn log2_failure_probability(&self, count: usize) -> f64 {
+        log2_failure_probability(heaviest(&self.literal.lwe), self.literal.reduction.reach() as u32, count)
+    }
+}
+
+/// A Hamming weight that the secret does not exceed.
+fn heaviest(parameters: &LweParameters) -> usize {
+    let n = parameters.dimension();
+    match parameters.secret() {
+        SecretDistribution::SparseTernary { weight } => weight,
+        SecretDistribution::Ternary => {
+            let deviation = (2.0 * n as f64 / 9.0).sqrt();
+            ((parameters.secret_weight() + WEIGHT_DEVIATIONS * deviation).ceil() as usize).min(n)
+        }
+    }
+}
+
+/// `2^bits`.
+pub(crate) fn power(bits: f64) -> Result<Scale, PegasusError> {
+    match Scale::from_f64(bits.exp2()) {
+        Some(scale) => Ok(scale),
+        None => argument(OPERATION, format!("a scale of 2^{bits}")),
+    }
+}

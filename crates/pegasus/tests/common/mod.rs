@@ -1,0 +1,128 @@
+//! Small insecure parameters, and what the tests share.
+#![allow(dead_code)] // each test file uses its own part
+
+use std::sync::{Arc, LazyLock};
+
+use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale, approximation::ModularReduction};
+use hippocrene_fhew::{LweParameters, LweSecretKey};
+use hippocrene_pegasus::{Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, SwitchingDigits};
+use hippocrene_ring::{Threads, primes};
+use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
+
+/// The modulus of the LWE ciphertexts of tests: a prime of 40 bits with transforms of every degree up to 512.
+pub static Q: LazyLock<u64> = LazyLock::new(|| primes::ntt_primes(40, 512, 1, &[]).unwrap()[0]);
+
+pub struct Setup {
+    pub context: Arc<Context>,
+    pub secret: SecretKey,
+    pub lwe: LweSecretKey,
+    pub pegasus: Pegasus,
+}
+
+/// Units of 48 bits and a sprout. Insecure.
+pub fn context(log_degree: u32, units: usize, threads: usize) -> Arc<Context> {
+    let degree = 1 << log_degree;
+    let words = primes::ntt_primes(48, degree, units + 4, &[]).unwrap();
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units: words[..units].to_vec(),
+        specials: words[units..].to_vec(),
+        sprout: Sprout::for_degree(log_degree).unwrap(),
+        gadget_rank: (units + 2).div_ceil(4),
+        secret: SecretDistribution::Ternary,
+    });
+    Arc::new(Context::new(parameters.unwrap(), Threads::new(threads).unwrap()).unwrap())
+}
+
+/// Made once: the search for the degree takes a second.
+pub fn reduction() -> ModularReduction {
+    static REDUCTION: LazyLock<ModularReduction> =
+        LazyLock::new(|| ModularReduction::new(20, -5.0, -32.0, 3, 9).unwrap());
+    REDUCTION.clone()
+}
+
+pub fn literal(slots: &[usize], dimension: usize) -> PegasusLiteral {
+    PegasusLiteral {
+        slots: slots.to_vec(),
+        transform_bits: 30.0,
+        margin: 1.0 / 16.0,
+        lwe: LweParameters::insecure(dimension, *Q, SecretDistribution::Ternary).unwrap(),
+        extraction: SwitchingDigits { base_log2: 8, count: 5 },
+        reduction: reduction(),
+        key_bits: 42.0,
+        matrix_bits: 40.0,
+        scale_bits: 46.0,
+        output_scale_bits: 36.0,
+        output_bits: 30.0,
+        bound: 2.0,
+        baby: 8,
+        memory: 1 << 20,
+    }
+}
+
+pub fn setup(context: Arc<Context>, literal: PegasusLiteral) -> Setup {
+    let secret = SecretKey::generate(context.rlwe()).unwrap();
+    let lwe = LweSecretKey::generate(literal.lwe).unwrap();
+    let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal).unwrap());
+    let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
+    plan.add_keys(&mut keys, &secret).unwrap();
+    let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
+    let stored = PegasusKeys::generate(&plan, &secret, &lwe).unwrap();
+    let evaluator = Evaluator::new(Arc::clone(&context), keys);
+    Setup { pegasus: Pegasus::new(plan, evaluator, &stored).unwrap(), context, secret, lwe }
+}
+
+impl Setup {
+    pub fn encrypt(&self, values: &[f64], scale_bits: i32, bits: f64) -> Ciphertext {
+        let modulus = self.context.parameters().grafted_modulus(bits);
+        let scale = Scale::power_of_two(scale_bits);
+        let plaintext = self.context.encode(values.into(), values.len(), scale, modulus).unwrap();
+        self.context.encrypt(&self.secret, &plaintext).unwrap().expand(&self.context)
+    }
+
+    pub fn decrypt(&self, a: &Ciphertext) -> Vec<f64> {
+        self.context.decode_real(&self.context.decrypt(&self.secret, a).unwrap()).unwrap()
+    }
+
+    /// Encrypts numbers one by one, such that one of absolute value `bound` is `epsilon` of the modulus.
+    pub fn numbers(&self, values: &[f64], bound: f64) -> Numbers {
+        let literal = self.pegasus.plan().literal();
+        let scale = Scale::from_f64(literal.reduction.epsilon() * *Q as f64 / bound).unwrap();
+        let encrypt = |x: &f64| {
+            let message = (x * scale.to_f64()).round() as i64;
+            self.lwe.encrypt(message.rem_euclid(*Q as i64) as u64).unwrap()
+        };
+        Numbers::new(values.iter().map(encrypt).collect(), scale, bound).unwrap()
+    }
+
+    pub fn decrypt_numbers(&self, x: &Numbers) -> Vec<f64> {
+        let number = |c| self.lwe.decrypt(c).unwrap() as f64 / x.scale().to_f64();
+        x.ciphertexts().iter().map(number).collect()
+    }
+}
+
+/// Numbers that have no pattern, in `[-r, r]`.
+pub fn spread(count: usize, r: f64) -> Vec<f64> {
+    (0..count)
+        .map(|i| {
+            let mut z = (i as u64 + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+            z = (z ^ z >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            z = (z ^ z >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+            r * ((z ^ z >> 31) as f64 / 2f64.powi(63) - 1.0)
+        })
+        .collect()
+}
+
+/// Checks that `got` is `expected` to within seven of the estimated standard deviations, and their root mean square to within a factor of `2^within`.
+pub fn check(got: &[f64], expected: &[f64], precision_bits: f64, within: f64, what: &str) {
+    assert_eq!(got.len(), expected.len());
+    let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();
+    let measured = (sum / got.len() as f64).sqrt().log2();
+    assert!(
+        (measured + precision_bits).abs() < within,
+        "{what}: measured error 2^{measured:.2}, estimated 2^{:.2}",
+        -precision_bits
+    );
+    let worst = got.iter().zip(expected).map(|(g, e)| (g - e).abs()).fold(0.0, f64::max);
+    assert!(worst.log2() < 2.8 - precision_bits, "{what}: worst error 2^{:.2}", worst.log2());
+}
