@@ -24,6 +24,7 @@ mod ntt;
 mod ops;
 mod pairs;
 mod pegasus_5;
+mod pegasus_slots;
 mod planner;
 mod second;
 mod she;
@@ -85,6 +86,7 @@ const ALL: &[Table] = &[
     mg23_fig1::TABLE,
     second::TABLE,
     pegasus_5::TABLE,
+    pegasus_slots::TABLE,
     planner::TABLE,
 ];
 

@@ -1,0 +1,210 @@
+//! The rows of `pegasus-5` about slots: slots to coefficients, extraction, repacking and the modulo that ends it.
+
+use std::{cell::RefCell, sync::Arc};
+
+use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale, approximation::ModularReduction};
+use hippocrene_fhew::{LweParameters, LweSecretKey};
+use hippocrene_pegasus::{
+    Coefficients, Layout, Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, SwitchingDigits,
+};
+use hippocrene_ring::{Threads, primes::ntt_primes};
+use hippocrene_rlwe::{EvaluationKeys, Parameters, SecretDistribution, SecretKey, Sprout, design::Design};
+
+use super::Table;
+use crate::{
+    Result, machine,
+    report::Row,
+    session::{NamedWorks, Session},
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "pegasus-5-slots",
+    about: "PEGASUS Table V, between slots and single numbers at N = 2^16: slots to coefficients, extraction with the LWE switch 2^16 -> 1024, the repacking \
+            transform, the modulo, their errors and keys, at 128 bits of security (CKKS: 15 units of 48 bits; LWE: dimension 1024 modulo 26 bits, uniform \
+            ternary secrets), beside OpenPEGASUS",
+    memory: "8 GB",
+    time: "3 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+/// The group of the peers' figures.
+const PEERS: &str = "look-up tables";
+const SLOTS: [usize; 3] = [256, 1024, 4096];
+/// Numbers lie in `[-BOUND, BOUND]`.
+const BOUND: f64 = 8.0;
+
+/// 15 units of 48 bits and the sprout, rotations by digits of about 280 bits.
+fn parameters() -> Result<Parameters> {
+    let design = Design {
+        log_degree: 16,
+        secret: SecretDistribution::Ternary,
+        sprout: Sprout::for_degree(16).ok_or("there is a sprout for 2^16")?,
+        units: vec![48; 15],
+        specials: vec![48; 6],
+        gadget_rank: 3,
+    };
+    Ok(Parameters::new(design.literal()?)?)
+}
+
+fn literal() -> Result<PegasusLiteral> {
+    let lwe = LweParameters::new(1024, ntt_primes(26, 1024, 1, &[])?[0], SecretDistribution::Ternary)?;
+    Ok(PegasusLiteral {
+        slots: SLOTS.to_vec(),
+        transform_bits: 28.0,
+        margin: 1.0 / 16.0,
+        lwe,
+        extraction: SwitchingDigits { base_log2: 4, count: 6 },
+        reduction: ModularReduction::new(72, -3.0, -22.0, 5, 13)?,
+        key_bits: 40.0,
+        matrix_bits: 38.0,
+        scale_bits: 42.0,
+        output_scale_bits: 32.0,
+        output_bits: 40.0,
+        bound: BOUND,
+        baby: 32,
+        memory: 1 << 29,
+    })
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let context = Arc::new(Context::new(parameters()?, Threads::single())?);
+    let rlwe = context.rlwe();
+    let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal()?)?);
+    let secret = SecretKey::generate(rlwe)?;
+    let lwe = LweSecretKey::generate(plan.literal().lwe)?;
+    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+    plan.add_keys(&mut keys, &secret)?;
+    let count = keys.galois().len() + 1;
+    let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
+    let stored = PegasusKeys::generate(&plan, &secret, &lwe)?;
+    let pegasus = Pegasus::new(Arc::clone(&plan), evaluator, &stored)?;
+
+    let mut rows = Vec::new();
+    for slots in SLOTS {
+        let values = values(slots);
+        let modulus = context.parameters().grafted_modulus(240.0);
+        let plaintext = context.encode((&values[..]).into(), slots, Scale::power_of_two(40), modulus)?;
+        let mut a = context.encrypt(&secret, &plaintext)?.expand(&context);
+        a.set_bound(BOUND);
+        let coefficients: RefCell<Option<Coefficients>> = RefCell::default();
+        let numbers: RefCell<Option<Numbers>> = RefCell::default();
+        let partial: RefCell<Option<Ciphertext>> = RefCell::default();
+        let result: RefCell<Option<Ciphertext>> = RefCell::default();
+        let all: Vec<usize> = (0..slots).collect();
+        let packable = packable(&lwe, &plan, &values)?;
+        let layout = Layout::in_order(slots);
+        let mut works = NamedWorks::default();
+        works.add(format!("slots to coefficients, {slots} values"), || {
+            coefficients.replace(Some(pegasus.to_coefficients(&a)?));
+            Ok(())
+        });
+        works.add("extraction", || {
+            let coefficients = coefficients.borrow();
+            numbers.replace(Some(
+                pegasus.extract(coefficients.as_ref().ok_or("there are coefficients")?, &all)?,
+            ));
+            Ok(())
+        });
+        works.add(format!("repacking transform, {slots} values"), || {
+            partial.replace(Some(pegasus.partial_decryption(&packable, &layout)?));
+            Ok(())
+        });
+        works.add("modulo", || {
+            let partial = partial.borrow();
+            result.replace(Some(pegasus.reduce(&packable, partial.as_ref().ok_or("there is a sum")?)?));
+            Ok(())
+        });
+        let times = session.time_named(16, works)?;
+        let peer = |row: Row, operation: &str| {
+            let figure = session.peers.all(PEERS, operation).into_iter().next();
+            figure.map_or(row.clone(), |figure| row.against_peer(figure))
+        };
+        let target = |operation: &str| match operation {
+            "modulo" => Some(5.0),
+            _ if operation.starts_with("slots") => Some(4.3),
+            _ => Some(4.5),
+        };
+        for (name, seconds) in &times {
+            if name == "extraction" {
+                let (operation, each) = ("extract + LWE switch 2^16 -> 1024", seconds / slots as f64);
+                rows.push(peer(
+                    Row::new(format!("{operation}, each of {slots}"), 1e3 * each, "ms"),
+                    operation,
+                ));
+                continue;
+            }
+            let operation = if name == "modulo" { format!("modulo, {slots} values") } else { name.clone() };
+            rows.push(peer(Row::new(operation, *seconds, "s"), name).target(target(name)));
+        }
+        let numbers = numbers.into_inner().ok_or("numbers were extracted")?;
+        let scale = numbers.scale().to_f64();
+        let extracted = numbers.ciphertexts().iter().map(|c| Ok(lwe.decrypt(c)? as f64 / scale));
+        let extracted = extracted.collect::<Result<Vec<f64>>>()?;
+        let switched = peer(
+            Row::new(
+                format!("slots to coefficients + switch, mean error on [-8, 8], {slots} values"),
+                error(&extracted, &values).0,
+                "log2",
+            ),
+            "slots to coefficients + switch, error",
+        );
+        rows.push(switched);
+        let y = result.into_inner().ok_or("numbers were repacked")?;
+        let got = context.decode_real(&context.decrypt(&secret, &y)?)?;
+        let (mean, worst) = error(&got, &values);
+        rows.push(Row::new(format!("repacking, mean error on [-8, 8], {slots} values"), mean, "log2"));
+        rows.push(Row::new(format!("repacking, worst error on [-8, 8], {slots} values"), worst, "log2"));
+        rows.push(Row::new(
+            format!("repacking, estimated deviation, {slots} values"),
+            -y.precision_bits(),
+            "log2",
+        ));
+        rows.push(Row::more(format!("capacity left, {slots} values"), y.capacity_bits(&context), "bits"));
+    }
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let log2 = |modulus| context.parameters().log2(modulus);
+    rows.push(Row::new("repacking starts at", log2(plan.repacking()), "bits"));
+    rows.push(Row::new(
+        "log2 of the failure probability of 4096 values",
+        plan.log2_failure_probability(4096),
+        "",
+    ));
+    rows.push(Row::new("repacking key, as stored", megabytes(stored.repacking.bytes(&context)), "MB"));
+    rows.push(Row::new("LWE key 2^16 -> 1024, as stored", megabytes(stored.extraction.stored_bytes()), "MB"));
+    let rotations = count * context.parameters().switching_key_size().seeded;
+    rows.push(Row::new(
+        format!("{count} keys of rotations and products, as stored"),
+        megabytes(rotations),
+        "MB",
+    ));
+    let peak = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / 1e9);
+    let memory = session.peers.all(PEERS, "peak memory").into_iter().next();
+    rows.push(
+        memory.map_or(Row::missing("peak memory"), |m| Row::new("peak memory", peak, "GB").against_peer(m)),
+    );
+    Ok(rows)
+}
+
+/// log2 of the mean and of the largest error.
+fn error(got: &[f64], expected: &[f64]) -> (f64, f64) {
+    let errors = || got.iter().zip(expected).map(|(g, e)| (g - e).abs());
+    let mean = errors().sum::<f64>() / got.len() as f64;
+    (mean.log2(), errors().fold(0.0, f64::max).log2())
+}
+
+/// Evenly spread over `[-BOUND, BOUND]`.
+fn values(count: usize) -> Vec<f64> {
+    (0..count).map(|i| BOUND * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
+}
+
+/// Fresh encryptions of `values`, such that the largest are as much of the modulus as the reduction allows.
+fn packable(lwe: &LweSecretKey, plan: &PegasusPlan, values: &[f64]) -> Result<Numbers> {
+    let q = lwe.parameters().modulus();
+    let scale = plan.literal().reduction.epsilon() * q as f64 / BOUND;
+    let encrypt = |x: &f64| Ok(lwe.encrypt(((x * scale).round() as i64).rem_euclid(q as i64) as u64)?);
+    let ciphertexts = values.iter().map(encrypt).collect::<Result<_>>()?;
+    Ok(Numbers::new(ciphertexts, Scale::from_f64(scale).ok_or("a scale")?, BOUND)?)
+}
