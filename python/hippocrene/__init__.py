@@ -4,8 +4,9 @@ A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys
 the client reads the result.
 """
 
-from hippocrene._native import Preset, __version__, presets
+from hippocrene._native import BootstrappingDescription, Preset, __version__, presets
 from hippocrene.array import EncryptedArray
+from hippocrene.bootstrapping import Bootstrapping
 from hippocrene.client import Client, PublicKey
 from hippocrene.errors import (
     ArgumentError,
@@ -32,6 +33,8 @@ from hippocrene.server import EvaluationKeys, Server, TransferKey
 
 __all__ = [
     "ArgumentError",
+    "Bootstrapping",
+    "BootstrappingDescription",
     "BudgetError",
     "CapacityError",
     "Client",

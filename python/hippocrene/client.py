@@ -12,6 +12,7 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray, numbers, raw_bytes, to_native
+from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.errors import ParameterError, SecretPickleError
 from hippocrene.exact import Kind, from_parts
 from hippocrene.integers import integers
@@ -256,15 +257,34 @@ class Client:
         return self._raw.decrypt_for_sharing(raw, bits)
 
     def evaluation_keys(
-        self, rotations: Iterable[SupportsIndex] | None = None, *, conjugation: bool = False
+        self,
+        rotations: Iterable[SupportsIndex] | None = None,
+        *,
+        conjugation: bool = False,
+        bootstrapping: bool | Bootstrapping = False,
     ) -> EvaluationKeys:
         """Make the keys a server computes with: for products, and for rotations by any number of places.
 
         `rotations` limits the latter to these numbers of slots, which makes the keys smaller: none at all for a server
         that only adds, multiplies and evaluates polynomials. `conjugation` adds the key for conjugating complex values.
+
+        With `bootstrapping` the server gives arrays capacity again wherever an operation lacks it, so that any number
+        of products can follow on one another. The keys take gigabytes; the presets ``"n16s"`` and ``"n16"`` are for it
+        (and ``"n17s"`` and ``"n17"``). A `Bootstrapping` says what is wanted beyond real values up to 1, and
+        `describe_bootstrapping` what it will be like.
         """
         steps = None if rotations is None else [operator.index(step) for step in rotations]
-        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation))
+        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, wanted(bootstrapping)))
+
+    def describe_bootstrapping(self, bootstrapping: Bootstrapping | None = None) -> _native.BootstrappingDescription:
+        """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.
+
+        Without an argument it is that of ``evaluation_keys(bootstrapping=True)``.
+        """
+        how = Bootstrapping() if bootstrapping is None else bootstrapping
+        if not isinstance(how, Bootstrapping):
+            raise TypeError(f"a Bootstrapping is described, not {type(how).__name__}")
+        return self._raw.describe_bootstrapping(how._raw())
 
     def second(self, capacity: float) -> Client:
         """Make a client with a second secret key, for what needs no more than `capacity` bits of capacity.

@@ -154,6 +154,22 @@ class Server:
         finally:
             _at_precision.reset(token)
 
+    def bootstrap(self, array: EncryptedArray) -> EncryptedArray:
+        """Give an array capacity again.
+
+        Operations that lack capacity do so by themselves, where the evaluation keys were made with bootstrapping; this
+        is for who knows a better moment. The array must have some capacity left for it (`Client.describe_bootstrapping`
+        says how much).
+        """
+        if not isinstance(array, EncryptedArray):
+            raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
+        return self._wrap(self._raw.bootstrap(array._raw))
+
+    @property
+    def bootstraps(self) -> int:
+        """How many ciphertexts this server has bootstrapped, asked for or not."""
+        return self._raw.bootstraps
+
     @property
     def key_memory(self) -> tuple[int, int]:
         """How many bytes what is derived from the keys takes, and how many it may."""

@@ -3,7 +3,9 @@
 use crate::array::{EncryptedArray, Held};
 use crate::errors::detached;
 use crate::numbers::{Plain, Slices, to_numpy};
-use hippocrene::{BigFloat, Encryption, Integers, KeyRequest, Numbers, Preset, Residues, Session};
+use hippocrene::{
+    BigFloat, Bootstrapping, Encryption, Integers, KeyRequest, Numbers, Preset, Residues, Session,
+};
 use num_bigint::BigInt;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -19,6 +21,69 @@ fn preset_name(session: &Session) -> Option<&'static str> {
 
 fn plain_modulus(session: &Session) -> Option<u64> {
     session.settings().integers().map(|integers| integers.plain_modulus)
+}
+
+/// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision.
+type Wanted = (bool, f64, Option<f64>);
+
+fn wanted((complex, bound, precision): Wanted) -> Bootstrapping {
+    Bootstrapping { complex, bound, precision }
+}
+
+/// A bootstrap in numbers.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct BootstrappingDescription(hippocrene::BootstrappingDescription);
+
+#[pymethods]
+impl BootstrappingDescription {
+    /// Whether complex arrays are bootstrapped too.
+    #[getter]
+    fn complex(&self) -> bool {
+        self.0.complex
+    }
+
+    /// The bound on the values that it is planned for.
+    #[getter]
+    fn bound(&self) -> f64 {
+        self.0.bound
+    }
+
+    /// The precision, in bits after the binary point.
+    #[getter]
+    fn precision(&self) -> f64 {
+        self.0.precision
+    }
+
+    /// The capacity that an array needs to be bootstrapped, in bits.
+    #[getter]
+    fn capacity_needed(&self) -> f64 {
+        self.0.capacity_needed
+    }
+
+    /// The capacity that it has after, in bits, give or take a few.
+    #[getter]
+    fn capacity_after(&self) -> f64 {
+        self.0.capacity_after
+    }
+
+    /// log2 of the probability that a bootstrap fails; None where it cannot.
+    #[getter]
+    fn log2_failure_probability(&self) -> Option<f64> {
+        self.0.log2_failure_probability
+    }
+
+    /// Bytes of its keys as stored.
+    #[getter]
+    fn key_bytes(&self) -> usize {
+        self.0.key_bytes
+    }
+
+    fn __repr__(&self) -> String {
+        let hippocrene::BootstrappingDescription { precision, capacity_needed, capacity_after, .. } = self.0;
+        format!(
+            "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1})"
+        )
+    }
 }
 
 /// The secret key of a client.
@@ -188,17 +253,28 @@ impl ClientKey {
         detached(py, || self.0.public_key()).map(PublicKey)
     }
 
-    #[pyo3(signature = (rotations, conjugation))]
+    #[pyo3(signature = (rotations, conjugation, bootstrapping))]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
         rotations: Option<Vec<i64>>,
         conjugation: bool,
+        bootstrapping: Option<Wanted>,
     ) -> PyResult<EvaluationKeys> {
         let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
         request.conjugation = conjugation;
+        request.bootstrapping = bootstrapping.map(wanted);
         let keys = detached(py, || self.0.evaluation_keys(&request))?;
         Ok(EvaluationKeys(keys))
+    }
+
+    /// What a bootstrap of these parameters would be like.
+    fn describe_bootstrapping(
+        &self,
+        py: Python<'_>,
+        bootstrapping: Wanted,
+    ) -> PyResult<BootstrappingDescription> {
+        detached(py, || wanted(bootstrapping).describe(self.0.session())).map(BootstrappingDescription)
     }
 
     fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {

@@ -16,7 +16,7 @@ mod _native {
     #[pymodule_export]
     use super::array::EncryptedArray;
     #[pymodule_export]
-    use super::client::{ClientKey, EvaluationKeys, PublicKey, TransferKey};
+    use super::client::{BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey};
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]

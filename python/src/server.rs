@@ -96,6 +96,17 @@ impl Server {
         Ok(Numbers::hold(array, self.0.session()))
     }
 
+    /// The array with capacity again.
+    fn bootstrap(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.bootstrap(array))
+    }
+
+    /// How many ciphertexts have been bootstrapped.
+    #[getter]
+    fn bootstraps(&self) -> u64 {
+        self.0.bootstraps()
+    }
+
     /// This server, with another precision of results.
     fn with_precision(&self, py: Python<'_>, bits: f64) -> PyResult<Self> {
         detached(py, || self.0.with_precision(bits).map(Self))

@@ -187,6 +187,27 @@ fn sums() {
     assert!(s.evaluator.inner_sum(&y, 1, 3).is_err());
 }
 
+/// Sums of a few slots and of all of them, which is a trace: one number is in all slots then.
+#[test]
+fn sums_are_as_noisy_as_is_estimated() {
+    const TRIALS: usize = 60;
+    let s = insecure(8, 1, &[1, 2, 4, 8, 16, 32, 64]);
+    let n = s.context.max_slots();
+    let x = circle(n, 1.0, 0.1);
+    for (step, count) in [(1, 4), (8, 16), (1, n)] {
+        let (mut squares, mut estimated) = (0.0, 0.0);
+        for _ in 0..TRIALS {
+            let y = s.evaluator.inner_sum(&s.encrypt(&x), step, count).unwrap();
+            let sum = |i: usize| (0..count).map(|k| x[(i + k * step) % n]).sum::<Complex64>();
+            squares += s.decrypt(&y).iter().enumerate().map(|(i, y)| (y - sum(i)).norm_sqr()).sum::<f64>();
+            estimated = y.precision_bits();
+        }
+        let measured = (squares / (2 * n * TRIALS) as f64).sqrt();
+        let ratio = measured * estimated.exp2();
+        assert!((1.0 / 1.5..1.5).contains(&ratio), "{count} slots {step} apart: {ratio} times the estimate");
+    }
+}
+
 fn check_polynomial(s: &Setup, p: &Polynomial, x: &[f64]) {
     let values: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
     let a = s.encrypt(&values);

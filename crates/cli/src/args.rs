@@ -79,6 +79,16 @@ pub struct Keygen {
     /// Limit the evaluation keys to rotations by these numbers of places (by default, any number).
     #[arg(long, value_name = "PLACES", value_delimiter = ',', allow_negative_numbers = true)]
     pub rotations: Option<Vec<i64>>,
+    /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it gives it back. For presets of the ring degree 2^16 or more;
+    /// the keys take gigabytes.
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
+    pub bootstrapping: Option<Bootstrapped>,
+    /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones lose precision.
+    #[arg(long, value_name = "NUMBER", requires = "bootstrapping")]
+    pub bootstrapping_bound: Option<f64>,
+    /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as the parameters have).
+    #[arg(long, value_name = "BITS", requires = "bootstrapping")]
+    pub bootstrapping_precision: Option<f64>,
     /// Replace keys that are there. What was encrypted with them can then no longer be read.
     #[arg(long)]
     pub force: bool,
@@ -94,6 +104,15 @@ pub enum Scheme {
     Bgv,
     /// Integers.
     Bfv,
+}
+
+/// Which arrays are bootstrapped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub enum Bootstrapped {
+    /// Real ones.
+    Real,
+    /// Complex ones too, which takes twice as long.
+    Complex,
 }
 
 /// Arguments of `encrypt`.

@@ -309,6 +309,32 @@ fn plans_go_from_the_top_to_the_bottom() {
 }
 
 #[test]
+fn presets_say_what_they_bootstrap() {
+    let plan = |preset: &str| -> serde_json::Value {
+        serde_json::from_str(&succeed(&["plan", preset, "--json"])).expect("JSON")
+    };
+    assert!(plan("n13")["bootstrapping"].is_null());
+    let told = &plan("n16s")["bootstrapping"];
+    assert_eq!((told["precision"].as_f64(), told["complex"].as_bool()), (Some(32.0), Some(false)));
+    assert!(told["log2_failure_probability"].is_null() && told["sparse_log2_pq_limit"] == 121);
+    let bits = |field: &str| told[field].as_f64().expect("bits");
+    assert!(bits("capacity_after") > bits("capacity_needed") + 200.0, "{told}");
+    let words = succeed(&["plan", "n16s"]);
+    assert!(words.contains("32.0 bits after the binary point") && words.contains("impossible"), "{words}");
+
+    let folder = Folder::new("bootstrapping");
+    let keys = folder.path("keys");
+    let keygen = |more: &[&str]| run(&[&["keygen", "-p", "n13", "-o", &keys], more].concat());
+    let (status, _, err) = keygen(&["--bootstrapping"]);
+    assert!(status == 1 && err.contains("no bootstrapping at the ring degree 2^13"), "{status} {err}");
+    assert!(!Path::new(&folder.path("keys/client.key")).exists());
+    assert_eq!(keygen(&["--bootstrapping=integer"]).0, 2);
+    assert_eq!(keygen(&["--bootstrapping-bound", "2"]).0, 2, "without --bootstrapping");
+    let (status, _, err) = keygen(&["--bootstrapping=complex", "--bootstrapping-bound", "-2"]);
+    assert!(status == 2 || err.contains("a bound of -2"), "{status} {err}");
+}
+
+#[test]
 fn a_profile_is_not_written_over_a_secret_key() {
     let folder = Folder::new("tune-key");
     succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);

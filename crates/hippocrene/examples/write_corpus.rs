@@ -39,6 +39,8 @@ fn main() {
     bad("settings", "scheme", 96, &[3]);
     bad("public", "residue", files["public"].len() - 5, &[0xff; 5]);
     bad("evaluation", "galois", 144, &[0xff; 4]);
+    bad("bootstrapping", "slots", 148 + 12, &[4]);
+    bad("bootstrapping", "levels", 148 + 86, &[0xff; 4]);
     bad("settings", "primes", 60, &[0xff; 8]);
     bad("secret", "version", 8, &[0xff; 2]);
 }

@@ -126,7 +126,7 @@ impl ClientKey {
         let encapsulation =
             encapsulation.ok_or_else(|| Error::Internal("the plan has no sparse secret".into()))?;
         let literal = plan.literal().clone();
-        let own = BootstrappingKeys { precision, literal, encapsulation };
+        let own = BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?;
         Ok(EvaluationKeys::new(self.session.clone(), keys).with_bootstrapping(own))
     }
 

@@ -129,7 +129,7 @@ impl EvaluationKeys {
         EvaluationKeys { session, inner, bootstrapping: None }
     }
 
-    /// The same with the keys of a bootstrap. Its rotations and conjugation are among the others. (Files do not hold them yet.)
+    /// The same with the keys of a bootstrap. Its rotations and conjugation are among the others.
     pub fn with_bootstrapping(self, keys: BootstrappingKeys) -> Self {
         EvaluationKeys { bootstrapping: Some(keys), ..self }
     }

@@ -70,7 +70,9 @@ fn absurd_lengths_allocate_little() {
                             "settings" => Settings::from_bytes_insecure(&bytes).is_ok(),
                             "secret" => ClientKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "public" => PublicKey::from_bytes_insecure(&bytes, 1).is_ok(),
-                            "evaluation" => EvaluationKeys::from_bytes_insecure(&bytes, 1).is_ok(),
+                            "evaluation" | "bootstrapping" => {
+                                EvaluationKeys::from_bytes_insecure(&bytes, 1).is_ok()
+                            }
                             "transfer" => TransferKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "integers" | "squares" => IntegerArray::from_bytes(&bytes, session).is_ok(),
                             _ => EncryptedArray::from_bytes(&bytes, session).is_ok(),

@@ -20,7 +20,7 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "settings" => Settings::from_bytes_insecure(bytes).map(drop),
         "secret" => ClientKey::from_bytes_insecure(bytes, 1).map(drop),
         "public" => PublicKey::from_bytes_insecure(bytes, 1).map(drop),
-        "evaluation" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
+        "evaluation" | "bootstrapping" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
         "transfer" => TransferKey::from_bytes_insecure(bytes, 1).map(drop),
         "integers" | "squares" => IntegerArray::from_bytes(bytes, session).map(drop),
         _ => EncryptedArray::from_bytes(bytes, session).map(drop),
@@ -137,7 +137,7 @@ fn errors_name_what_is_wrong() {
     let mut wrong = Vec::new();
     for (name, at, new, message) in [
         ("secret", 0, &b"PK"[..], "not a Hippocrene file"),
-        ("secret", 8, &[2, 0], "format version 2; this library reads version 3"),
+        ("secret", 8, &[3, 0], "format version 3; this library reads version 4"),
         ("secret", 10, &[9], "kind 9, which does not exist"),
         ("secret", 10, &[3], "flags is 1; it must be 0"),
         ("public", 10, &[4], "evaluation keys, where a public key was expected"),
@@ -158,7 +158,8 @@ fn errors_name_what_is_wrong() {
         ("settings", 88, &f64::NAN.to_le_bytes(), "a precision of NaN bits"),
         ("settings", 108, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
         ("settings", 108, &99u64.to_le_bytes(), "99 is not a prime"),
-        ("evaluation", 140, &[2], "flags of evaluation keys is 2"),
+        ("evaluation", 140, &[4], "flags of evaluation keys is 4; it must be 0 to 3"),
+        ("bootstrapping", 140, &[0], "evaluation keys: "),
         ("evaluation", 144, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
         ("evaluation", 144, &[2], "evaluation keys: "),
         ("evaluation", 148, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
@@ -257,6 +258,67 @@ fn errors_name_what_is_wrong() {
         error.starts_with("heads of ciphertexts: ") && error.contains(&(58u64 << 29).to_string()),
         "{error}"
     );
+}
+
+/// Where the fields of a bootstrap start in a file that has no other keys.
+const BOOTSTRAPPING: usize = 56 + 52 + 4 * 8 + 8;
+
+#[test]
+fn fields_of_a_bootstrap_are_checked() {
+    let things = things(4);
+    let (session, bytes) = (things.client.session(), things.bootstrapping.to_bytes());
+    assert_eq!(bytes[BOOTSTRAPPING..][..8], 20.125f64.to_le_bytes());
+    let numbers = [f64::NAN, f64::INFINITY, -1.0, -0.0, 88.0];
+    let [nan, infinite, negative, zero, two_units] = numbers.map(f64::to_le_bytes);
+    // Three levels, the cosine and the arcsine.
+    let (levels, cosine) = (144, 144 + 3 * 12);
+    let mut wrong = Vec::new();
+    let cases: Vec<(usize, &[u8], &str)> = vec![
+        (0, &nan, "precision of a bootstrap is NaN; it must be 1 to 10000"),
+        (0, &[0; 8], "precision of a bootstrap is 0"),
+        (8, &[4], "flags of a bootstrap is 4; it must be at most 3"),
+        (12, &[4], "log2 of the slots of a bootstrap is 4; it must be at most 3"),
+        (16, &infinite, "bound of a bootstrap is inf"),
+        (16, &negative, "bound of a bootstrap is -1; it must be positive"),
+        (24, &nan, "bits of the base modulus is NaN"),
+        (24, &two_units, "base modulus is 0x1 with sprout 0b0 and 2^0; it must be 0x3 with"),
+        (32, &[3], "base modulus is 0x3 with sprout 0b0 and 2^0; it must be 0x1 with"),
+        (50, &[17], "weight of the sparse secret is 17; it must be at most 16"),
+        (54, &[1], "special modulus of the sparse secret is "),
+        (62, &infinite, "bits of a bootstrap's scale is inf"),
+        (70, &[0; 8], "bits of a bootstrap's scale is 0"),
+        (78, &negative, "output bits of a bootstrap is -1; it must be 0 for all, or from 1"),
+        (78, &zero, "output bits of a bootstrap is -0"),
+        (86, &[17], "number of levels is 17; it must be at most 16"),
+        (90, &[0xff; 4], "number of levels is 4294967295"),
+        (94, &[0], "k = 0 and 2 doublings"),
+        (98, &[13], "k = 17 and 13 doublings"),
+        (102, &[0xff; 4], "number of coefficients of a cosine is 4294967295; it must be at most 4096"),
+        (106, &[0, 16], "bootstrapping keys: the data ends"),
+        (110, &[0; 8], "epsilon = 0"),
+        (118, &nan, "an error of NaN"),
+        (
+            126,
+            &[7],
+            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be 0xf",
+        ),
+        (levels, &[17], "stages of a level is 17"),
+        (levels + 4, &nan, "bits of a level's scale is NaN"),
+        (cosine, &nan, "coefficient 0 is NaN"),
+        (cosine + 3 * 8, &[0; 8], "coefficients end in 0"),
+    ];
+    for (at, new, message) in cases {
+        let error = refused("bootstrapping", &bytes, BOOTSTRAPPING + at, new, session);
+        if !error.contains(message) {
+            wrong.push(format!("{at}: {error:?} does not say {message:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let last = refused("bootstrapping", &bytes, bytes.len() - 6, &[0xff; 6], session);
+    assert!(last.starts_with("key from the sparse secret: residue 15 of limb 3"), "{last}");
+    // Written for secure parameters only, and a sparse secret that is not secure.
+    let keys = EvaluationKeys::from_bytes(&bytes, 1).unwrap_err();
+    assert!(matches!(keys, Error::Security(_)), "{keys}");
 }
 
 #[test]

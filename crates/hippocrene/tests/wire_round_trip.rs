@@ -31,6 +31,11 @@ fn every_kind_survives_the_round_trip() {
         let keys = EvaluationKeys::from_bytes_insecure(&things.keys.to_bytes(), 2).unwrap();
         assert_eq!(keys.to_bytes(), things.keys.to_bytes());
         let server = Server::new(keys).unwrap();
+        let bytes = things.bootstrapping.to_bytes();
+        let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
+        assert_eq!(keys.to_bytes(), bytes);
+        let (read, written) = (keys.bootstrapping().unwrap(), things.bootstrapping.bootstrapping().unwrap());
+        assert_eq!((read.literal(), read.precision()), (written.literal(), 20.125));
 
         let transfer = TransferKey::from_bytes_insecure(&things.transfer.to_bytes(), 1).unwrap();
         assert_eq!(transfer.to_bytes(), things.transfer.to_bytes());
@@ -120,7 +125,15 @@ fn inspect_agrees_with_the_objects() {
     assert_eq!(second.parameters, things.second.session().settings().parameters().digest().to_string());
     let keys = inspect(&things.keys.to_bytes()).unwrap().keys.unwrap();
     assert!(keys.relinearisation && keys.conjugation && keys.other_elements.is_empty());
-    assert_eq!(keys.rotations, [-2, 1]);
+    assert_eq!((keys.rotations, keys.bootstrapping), (vec![-2, 1], None));
+    let keys = inspect(&things.bootstrapping.to_bytes()).unwrap().keys.unwrap();
+    let told = keys.bootstrapping.unwrap();
+    assert!(told.complex && !keys.relinearisation && keys.rotations.is_empty());
+    assert_eq!(
+        (told.precision, told.bound, told.sparse_weight, told.sparse_log2_pq_limit),
+        (20.125, 2.0, 8, None)
+    );
+    assert!((108.0..110.0).contains(&told.sparse_log2_pq));
 }
 
 #[test]

@@ -195,7 +195,7 @@ impl Set {
 
 /// Kind, digest, key and payload of a file whose checksum is right.
 fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
-    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x03\x00");
+    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x04\x00");
     assert_eq!(file[11], u8::from(file[10] == 2));
     let all = file[..12].iter().chain(&file[16..]).copied();
     assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
@@ -427,6 +427,35 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
         }
     }
     assert!(payload.is_empty());
+}
+
+#[test]
+fn a_stranger_reads_what_a_bootstrap_is_made_of() {
+    let things = things(6);
+    let (set, _) = read_secret(&things.client.to_bytes());
+    let bytes = things.bootstrapping.to_bytes();
+    let (kind, _, _, mut payload) = open(&bytes);
+    Set::read(&mut payload);
+    assert_eq!((kind, number(&mut payload, 4), number(&mut payload, 4)), (4, 2, 0));
+    assert_eq!(float(&mut payload), 20.125);
+    assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (1, 5));
+    assert_eq!((float(&mut payload), float(&mut payload)), (2.0, 48.0));
+    assert_eq!((number(&mut payload, 16), number(&mut payload, 2)), (1, 0));
+    assert_eq!(number(&mut payload, 4), 8);
+    let special = number(&mut payload, 8) as u64;
+    assert_eq!((bit_length(special), special % (2 * set.degree)), (61, 1));
+    assert_eq!([(); 3].map(|()| float(&mut payload)), [52.0, 40.0, 0.0]);
+    assert_eq!([(); 6].map(|()| number(&mut payload, 4)), [2, 1, 17, 2, 4, 4]);
+    assert_eq!((float(&mut payload), float(&mut payload)), (0.0078125, 1e-9));
+    assert_eq!((number(&mut payload, 16), number(&mut payload, 2)), ((1 << set.factors.len()) - 1, 0));
+    let levels = [(); 3].map(|()| (number(&mut payload, 4), float(&mut payload)));
+    assert_eq!(levels, [(4, 45.0), (1, 46.0), (5, 30.5)]);
+    assert_eq!([(); 8].map(|()| float(&mut payload)), [0.5, -0.25, 0.0, 0.125, 0.0, 1.0, 0.0, 0.5]);
+    // One digit modulo q0 and the special, and then as many as any key has.
+    let digits = set.units.div_ceil(set.units.div_ceil(set.rank));
+    let limb = |factor: u64| set.degree as usize * bit_length(factor) / 8;
+    let up: usize = set.factors.iter().map(|q| limb(*q)).sum();
+    assert_eq!(payload.len(), 32 + limb(set.factors[0]) + limb(special) + 32 + digits * up);
 }
 
 #[test]

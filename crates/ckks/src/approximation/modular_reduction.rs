@@ -84,6 +84,43 @@ impl ModularReduction {
         })
     }
 
+    /// One from its stored parts: the coefficients of the cosine's polynomial in the Chebyshev basis of `[-k, k]`, those of the arcsine's in the monomial basis (none where there is
+    /// none), and the rest as [`ModularReduction::new`] has found them. That the polynomials do what they are said to do is not checked.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when a number is out of the range that [`ModularReduction::new`] has, or there are no coefficients of the cosine.
+    pub fn from_parts(
+        cosine: Vec<f64>,
+        k: u32,
+        doublings: u32,
+        arcsine: Vec<f64>,
+        epsilon: f64,
+        error: f64,
+    ) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        if !(1..=512).contains(&k) || doublings > 12 {
+            return fail(format!(
+                "k = {k} and {doublings} doublings: k is 1 to 512, doublings are 12 at most"
+            ));
+        }
+        if !((-40.0..=-2.0).contains(&epsilon.log2()) && error > 0.0 && error < 1.0) {
+            return fail(format!(
+                "epsilon = {epsilon} and an error of {error}: they are 2^-40 to 2^-2, and below 1"
+            ));
+        }
+        let reach = f64::from(k);
+        let basis = Basis::Chebyshev { low: -reach, high: reach };
+        let arcsine = match arcsine.is_empty() {
+            true => None,
+            false => Some(Polynomial::new(Basis::Monomial, arcsine)?),
+        };
+        let cosine = Polynomial::new(basis, cosine)?;
+        if cosine.degree() == 0 || arcsine.as_ref().is_some_and(|p| p.degree() == 0) {
+            return fail("a polynomial is a constant".into());
+        }
+        Ok(ModularReduction { cosine, reach, doublings, arcsine, epsilon, error })
+    }
+
     /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach, reach]`.
     pub fn cosine(&self) -> &Polynomial {
         &self.cosine
@@ -107,6 +144,11 @@ impl ModularReduction {
     /// `epsilon`: how far from an integer `x` may be.
     pub fn epsilon(&self) -> f64 {
         self.epsilon
+    }
+
+    /// A bound of the error of the result: see [`ModularReduction::log2_error`].
+    pub fn error(&self) -> f64 {
+        self.error
     }
 
     /// log2 of a bound of the error of the result, as a number in the unit of `x`: with the coefficients that the polynomials have, in exact

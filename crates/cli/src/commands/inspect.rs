@@ -4,7 +4,8 @@ use crate::args::Inspect;
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::wire::{
-    self, ArrayInspection, ElementsInspection, Inspection, KeysInspection, SettingsInspection,
+    self, ArrayInspection, BootstrappingInspection, ElementsInspection, Inspection, KeysInspection,
+    SettingsInspection,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -85,7 +86,29 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     )?;
     let others = [(keys.relinearisation, "relinearisation"), (keys.conjugation, "conjugation")];
     let held: Vec<_> = others.into_iter().filter_map(|(held, name)| held.then_some(name)).collect();
-    write!(f, "\n  other keys  {}", if held.is_empty() { "none".to_owned() } else { held.join(", ") })
+    write!(f, "\n  other keys  {}", if held.is_empty() { "none".to_owned() } else { held.join(", ") })?;
+    let Some(BootstrappingInspection {
+        complex,
+        precision,
+        bound,
+        sparse_weight,
+        sparse_log2_pq,
+        sparse_log2_pq_limit,
+    }) = keys.bootstrapping
+    else {
+        return Ok(());
+    };
+    let what = if complex { "complex and real" } else { "real" };
+    write!(
+        f,
+        "\n  bootstraps  {what} arrays of values up to {bound}: {precision:.1} bits after the binary point"
+    )?;
+    let limit = sparse_log2_pq_limit
+        .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
+    write!(
+        f,
+        "\n              under a secret of weight {sparse_weight}, log2 PQ = {sparse_log2_pq:.0} ({limit})"
+    )
 }
 
 fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Result {

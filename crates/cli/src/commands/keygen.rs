@@ -1,9 +1,10 @@
 //! `hippocrene keygen`.
 
-use crate::args::{Keygen, Scheme};
+use super::bootstrapping::Bootstrap;
+use crate::args::{Bootstrapped, Keygen, Scheme};
 use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::{ClientKey, Integers, KeyRequest, Preset};
+use hippocrene::{Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, Preset};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::fs;
@@ -15,6 +16,8 @@ struct Made {
     preset: &'static str,
     key: String,
     files: Vec<Written>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bootstrapping: Option<BootstrappingDescription>,
 }
 
 #[derive(Debug, Serialize)]
@@ -29,7 +32,8 @@ impl Display for Made {
         write!(f, "key {} ({})", self.key, self.preset)?;
         self.files.iter().try_for_each(|Written { holds, path, bytes }| {
             write!(f, "\n{}: {holds}, {}", path.display(), size(*bytes))
-        })
+        })?;
+        self.bootstrapping.as_ref().map_or(Ok(()), |described| write!(f, "\n{}", Bootstrap(described)))
     }
 }
 
@@ -68,8 +72,15 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
         settings = settings.with_integers(integers)?;
     }
     let client = console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))?;
+    let bootstrapping = keygen.bootstrapping.map(|arrays| Bootstrapping {
+        complex: arrays == Bootstrapped::Complex,
+        bound: keygen.bootstrapping_bound.unwrap_or(1.0),
+        precision: keygen.bootstrapping_precision,
+    });
+    let described = bootstrapping.map(|how| how.describe(client.session())).transpose()?;
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
-    let request = keygen.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
+    let rotations = keygen.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
+    let request = KeyRequest { bootstrapping, ..rotations };
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     console.step("write the keys", || {
         client.save(&paths[0])?;
@@ -86,6 +97,7 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
         preset: preset.name,
         key: client.fingerprint().to_string(),
         files: files.collect::<Result<_, CliError>>()?,
+        bootstrapping: described,
     };
     console.result(&made, &made)
 }

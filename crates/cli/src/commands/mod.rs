@@ -1,5 +1,6 @@
 //! What each command does.
 
+mod bootstrapping;
 mod decrypt;
 mod encrypt;
 mod inspect;

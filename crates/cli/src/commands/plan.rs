@@ -1,9 +1,10 @@
 //! `hippocrene plan`.
 
+use super::bootstrapping::Bootstrap;
 use crate::args::PlanArguments;
 use crate::console::Console;
 use crate::error::CliError;
-use hippocrene::{Plan, Planned, Preset, profile};
+use hippocrene::{Bootstrapping, BootstrappingDescription, Plan, Planned, Preset, Session, profile};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::PathBuf;
@@ -15,6 +16,8 @@ struct Printed {
     plan: Plan,
     /// The file of the profile; none for typical figures.
     profile: Option<PathBuf>,
+    /// The bootstrap of real arrays of values up to 1, where there is one.
+    bootstrapping: Option<BootstrappingDescription>,
 }
 
 impl Display for Printed {
@@ -45,7 +48,8 @@ impl Display for Printed {
              specials  limbs of the special modulus\n\
              method    single, or double and into how many groups the key is decomposed a second time\n\
              time      predicted for a key switch, in milliseconds; as is: with the blocks and specials that the key has",
-        )
+        )?;
+        self.bootstrapping.as_ref().map_or(Ok(()), |described| write!(f, "\n\n{}", Bootstrap(described)))
     }
 }
 
@@ -60,6 +64,9 @@ pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Resul
     let installed = profile::installed()?;
     let plan = preset.plan(installed.clone())?;
     let used = installed.filter(|profile| profile.kernel().to_string() == plan.kernel);
-    let printed = Printed { profile: used.and_then(|_| profile::path()), plan };
+    // Sets that are refused have no settings, and many sets no bootstrap.
+    let session = preset.settings().and_then(|settings| Session::new(settings, 1));
+    let bootstrapping = session.and_then(|session| Bootstrapping::default().describe(&session)).ok();
+    let printed = Printed { profile: used.and_then(|_| profile::path()), plan, bootstrapping };
     console.result(&printed, &printed)
 }

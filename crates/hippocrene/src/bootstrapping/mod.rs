@@ -6,7 +6,7 @@ mod rule;
 use std::sync::Arc;
 
 use hippocrene_ckks::bootstrap::{BootstrapLiteral, BootstrapPlan};
-use hippocrene_rlwe::EncapsulationKeys;
+use hippocrene_rlwe::{EncapsulationKeys, Parameters, RlweError};
 
 use crate::{Error, Session};
 
@@ -79,10 +79,69 @@ impl Bootstrapping {
 /// What evaluation keys hold for bootstrapping beside rotations and conjugation.
 #[derive(Debug, Clone)]
 pub struct BootstrappingKeys {
+    precision: f64,
+    literal: BootstrapLiteral,
+    encapsulation: EncapsulationKeys,
+    narrow: Parameters,
+}
+
+impl BootstrappingKeys {
+    /// The keys of a bootstrap of this precision, made of this, with the keys of its sparse secret.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] or [`Error::Security`] when there is no sparse secret with these parameters, [`Error::ParameterMismatch`] when the keys are of others.
+    pub fn new(
+        session: &Session,
+        precision: f64,
+        literal: BootstrapLiteral,
+        encapsulation: EncapsulationKeys,
+    ) -> Result<Self, Error> {
+        const OPERATION: &str = "put bootstrapping keys together";
+        let parameters = session.settings().parameters();
+        let narrow = Self::narrow_of(parameters, &literal)?;
+        for (have, need) in [(encapsulation.down(), &narrow), (encapsulation.up(), parameters)] {
+            let (have, need) = (have.parameters(), need.digest());
+            if have != need {
+                return Err(RlweError::ParameterMismatch { operation: OPERATION, have, need }.into());
+            }
+        }
+        Ok(BootstrappingKeys { precision, literal, encapsulation, narrow })
+    }
+
+    /// The parameter set of the sparse secret, held to its limit where `parameters` are secure.
+    pub(crate) fn narrow_of(
+        parameters: &Parameters,
+        literal: &BootstrapLiteral,
+    ) -> Result<Parameters, Error> {
+        let weight = literal.sparse_weight.ok_or_else(|| {
+            Error::Parameters(
+                "a bootstrap of arrays raises the modulus under a sparse secret; there is none".into(),
+            )
+        })?;
+        let base = parameters.grafted_modulus(literal.base_bits);
+        Ok(match parameters.security() {
+            Some(_) => parameters.encapsulation(base, weight)?,
+            None => parameters.encapsulation_insecure(base, weight)?,
+        })
+    }
+
     /// The precision that it is made for, in bits after the binary point.
-    pub precision: f64,
+    pub fn precision(&self) -> f64 {
+        self.precision
+    }
+
     /// What the bootstrap is made of.
-    pub literal: BootstrapLiteral,
+    pub fn literal(&self) -> &BootstrapLiteral {
+        &self.literal
+    }
+
     /// The keys to the sparse secret and back.
-    pub encapsulation: EncapsulationKeys,
+    pub fn encapsulation(&self) -> &EncapsulationKeys {
+        &self.encapsulation
+    }
+
+    /// The parameter set of the sparse secret.
+    pub fn narrow(&self) -> &Parameters {
+        &self.narrow
+    }
 }

@@ -40,18 +40,18 @@ impl Bootstraps {
         keys: &BootstrappingKeys,
     ) -> Result<Self, Error> {
         let plan = |literal| BootstrapPlan::new(Arc::clone(session.context()), literal).map(Arc::new);
-        let literal = &keys.literal;
+        let literal = keys.literal();
         let real = plan(BootstrapLiteral { real: true, ..literal.clone() })?;
         let complex = if literal.real { None } else { Some(plan(literal.clone())?) };
         let narrow =
             real.narrow().ok_or_else(|| Error::argument(OPERATION, "a bootstrap without a sparse secret"))?;
-        let prepared = Arc::new(keys.encapsulation.prepare(session.context().rlwe(), narrow)?);
+        let prepared = Arc::new(keys.encapsulation().prepare(session.context().rlwe(), narrow)?);
         let (reserve, most) = (bootstrapping::reserve(&real), bootstrapping::capacity_after(&real));
         let make = |plan| Bootstrapper::new(plan, evaluator.clone(), Some(Arc::clone(&prepared)));
         Ok(Bootstraps {
             real: make(real)?,
             complex: complex.map(make).transpose()?,
-            precision: keys.precision,
+            precision: keys.precision(),
             reserve,
             most,
             count: AtomicU64::new(0),

@@ -65,6 +65,16 @@ impl<'a> Cursor<'a> {
         Ok(f64::from_le_bytes(self.array()?))
     }
 
+    /// Checks that more than `need` bytes are left.
+    pub(super) fn expect_more(&self, need: u64) -> Result<(), FormatError> {
+        let (what, have) = (self.what, self.left());
+        if have > need {
+            Ok(())
+        } else {
+            Err(FormatError::Truncated { what, have, need: need.saturating_add(1) })
+        }
+    }
+
     /// Checks that exactly `need` bytes are left.
     pub(super) fn expect_left(&self, need: u64) -> Result<(), FormatError> {
         let (what, have) = (self.what, self.left());

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{FormatError, cursor::Cursor};
 
 /// The version of the format that this library writes and reads.
-pub const VERSION: u16 = 3;
+pub const VERSION: u16 = 4;
 
 /// The first bytes of every file. Like those of PNG they show when a transfer took the file for text.
 pub(super) const MAGIC: [u8; 8] = *b"\x89HPCR\r\n\x1a";

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     FormatError, Kind,
     array::{ArrayHead, FileForm},
+    bootstrapping::BootstrappingHead,
     cursor::Cursor,
     header::Header,
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
@@ -93,6 +94,25 @@ pub struct KeysInspection {
     pub conjugation: bool,
     /// Galois elements of automorphisms that are neither.
     pub other_elements: Vec<u32>,
+    /// What they bootstrap, if they do.
+    pub bootstrapping: Option<BootstrappingInspection>,
+}
+
+/// A bootstrap that there are keys for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BootstrappingInspection {
+    /// Whether complex arrays are bootstrapped too.
+    pub complex: bool,
+    /// The precision, in bits after the binary point.
+    pub precision: f64,
+    /// The bound on the values that it is planned for.
+    pub bound: f64,
+    /// The Hamming weight of the sparse secret.
+    pub sparse_weight: usize,
+    /// log2 of the modulus of the keys to it, in bits.
+    pub sparse_log2_pq: f64,
+    /// The largest that is secure; none for insecure parameters.
+    pub sparse_log2_pq_limit: Option<u32>,
 }
 
 /// An encrypted array.
@@ -161,7 +181,15 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     match (header.kind, &own) {
         (Kind::EvaluationKeys, Some(settings)) => {
             let parameters = settings.parameters();
-            keys = Some(describe_keys(&KeyContents::read(&mut cursor, parameters)?, parameters.degree()));
+            let contents = KeyContents::read(&mut cursor, parameters)?;
+            let own = match contents.bootstrapping {
+                false => None,
+                true => {
+                    cursor.take(contents.keys_bytes(parameters) as usize)?;
+                    Some(describe_bootstrapping(&BootstrappingHead::read(&mut cursor, parameters)?))
+                }
+            };
+            keys = Some(describe_keys(&contents, own, parameters.degree()));
         }
         (Kind::TransferKey, Some(settings)) => {
             let TransferHead { parameters, key } = TransferHead::read(&mut cursor, settings.parameters())?;
@@ -286,7 +314,23 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
     }
 }
 
-fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
+fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
+    let BootstrappingHead { precision, literal, narrow } = head;
+    BootstrappingInspection {
+        complex: !literal.real,
+        precision: *precision,
+        bound: literal.bound,
+        sparse_weight: literal.sparse_weight.unwrap_or(0),
+        sparse_log2_pq: narrow.log2(narrow.full()),
+        sparse_log2_pq_limit: narrow.security().map(|limit| limit.log2_pq),
+    }
+}
+
+fn describe_keys(
+    contents: &KeyContents,
+    bootstrapping: Option<BootstrappingInspection>,
+    degree: usize,
+) -> KeysInspection {
     let conjugation = galois_element_of_conjugation(degree) as u32;
     let half = (degree / 4) as i64;
     let (mut rotations, mut other_elements) = (Vec::new(), Vec::new());
@@ -308,6 +352,7 @@ fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
         rotations,
         conjugation: contents.galois.contains(&conjugation),
         other_elements,
+        bootstrapping,
     }
 }
 

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     FormatError, Kind,
+    bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
     file,
     key_file::{self, KeyFile, key_file},
@@ -21,6 +22,8 @@ pub(super) const SEED_BYTES: usize = 32;
 
 /// The flag of evaluation keys that hold the relinearisation key.
 const RELINEARISATION: u32 = 1;
+/// The flag of evaluation keys that hold those of a bootstrap.
+const BOOTSTRAPPING: u32 = 2;
 
 /// A seed that is a secret: nothing of it stays behind.
 fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
@@ -147,15 +150,19 @@ impl KeyFile for EvaluationKeys {
     }
 
     fn body_bytes(&self) -> u64 {
-        let contents = KeyContents::of(self.inner());
-        contents.head_bytes() + contents.keys_bytes(self.session().settings().parameters())
+        let (contents, parameters) = (KeyContents::of(self), self.session().settings().parameters());
+        let own = self.bootstrapping().map_or(0, |own| bootstrapping_bytes(own, parameters));
+        contents.head_bytes() + contents.keys_bytes(parameters) + own
     }
 
     fn write_body(&self, out: &mut Vec<u8>) {
         let (parameters, keys) = (self.session().settings().parameters(), self.inner());
-        KeyContents::of(keys).write(out);
+        KeyContents::of(self).write(out);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
             write_switching_key(out, key, parameters);
+        }
+        if let Some(own) = self.bootstrapping() {
+            write_bootstrapping(out, own, parameters);
         }
     }
 
@@ -177,7 +184,15 @@ impl KeyFile for EvaluationKeys {
             galois.insert(element as usize, read_switching_key(cursor, context, "Galois key")?);
         }
         let inner = rlwe::EvaluationKeys::from_parts(context, owner, relinearisation, galois)?;
-        Ok(EvaluationKeys::new(session, inner))
+        let own = match contents.bootstrapping {
+            true => Some(read_bootstrapping(cursor, &session, owner)?),
+            false => None,
+        };
+        let keys = EvaluationKeys::new(session, inner);
+        Ok(match own {
+            Some(own) => keys.with_bootstrapping(own),
+            None => keys,
+        })
     }
 }
 
@@ -243,20 +258,20 @@ pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
 }
 
 /// What a switching key takes.
-fn switching_key_bytes(parameters: &Parameters) -> u64 {
+pub(super) fn switching_key_bytes(parameters: &Parameters) -> u64 {
     let digits = parameters.digits(parameters.top()).count() as u64;
     SEED_BYTES as u64
         + digits * Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.full())
 }
 
-fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, parameters: &Parameters) {
+pub(super) fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, parameters: &Parameters) {
     out.extend(key.seed().as_bytes());
     for b in key.b() {
         Widths::of_moduli(parameters).write_poly(out, b, parameters.full());
     }
 }
 
-fn read_switching_key(
+pub(super) fn read_switching_key(
     cursor: &mut Cursor<'_>,
     context: &Context,
     what: &'static str,
@@ -278,13 +293,17 @@ pub(super) struct KeyContents {
     pub(super) relinearisation: bool,
     /// Galois elements, in ascending order.
     pub(super) galois: Vec<u32>,
+    /// Whether those of a bootstrap follow.
+    pub(super) bootstrapping: bool,
 }
 
 impl KeyContents {
-    fn of(keys: &rlwe::EvaluationKeys) -> Self {
+    fn of(keys: &EvaluationKeys) -> Self {
+        let inner = keys.inner();
         KeyContents {
-            relinearisation: keys.relinearisation().is_some(),
-            galois: keys.galois().keys().map(|g| *g as u32).collect(),
+            relinearisation: inner.relinearisation().is_some(),
+            galois: inner.galois().keys().map(|g| *g as u32).collect(),
+            bootstrapping: keys.bootstrapping().is_some(),
         }
     }
 
@@ -293,14 +312,15 @@ impl KeyContents {
     }
 
     /// Bytes of the keys themselves.
-    fn keys_bytes(&self, parameters: &Parameters) -> u64 {
+    pub(super) fn keys_bytes(&self, parameters: &Parameters) -> u64 {
         let keys = self.galois.len() as u64 + u64::from(self.relinearisation);
         keys * switching_key_bytes(parameters)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let flags = if self.relinearisation { RELINEARISATION } else { 0 };
-        out.extend(flags.to_le_bytes());
+        let relinearisation = if self.relinearisation { RELINEARISATION } else { 0 };
+        let bootstrapping = if self.bootstrapping { BOOTSTRAPPING } else { 0 };
+        out.extend((relinearisation | bootstrapping).to_le_bytes());
         out.extend((self.galois.len() as u32).to_le_bytes());
         for element in &self.galois {
             out.extend(element.to_le_bytes());
@@ -311,8 +331,8 @@ impl KeyContents {
     pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
         cursor.enter("evaluation keys");
         let flags = cursor.u32()?;
-        if flags > RELINEARISATION {
-            return Err(FormatError::field("the flags of evaluation keys", flags, "0 or 1"));
+        if flags > RELINEARISATION | BOOTSTRAPPING {
+            return Err(FormatError::field("the flags of evaluation keys", flags, "0 to 3"));
         }
         // There are N - 1 odd numbers between 1 and 2N.
         let (count, most) = (cursor.u32()?, parameters.degree() as u32 - 1);
@@ -330,8 +350,14 @@ impl KeyContents {
             }
             least = element + 2;
         }
-        let contents = KeyContents { relinearisation: flags == RELINEARISATION, galois };
-        cursor.expect_left(contents.keys_bytes(parameters))?;
+        let relinearisation = flags & RELINEARISATION != 0;
+        let bootstrapping = flags & BOOTSTRAPPING != 0;
+        let contents = KeyContents { relinearisation, galois, bootstrapping };
+        let bytes = contents.keys_bytes(parameters);
+        match bootstrapping {
+            true => cursor.expect_more(bytes)?,
+            false => cursor.expect_left(bytes)?,
+        }
         Ok(contents)
     }
 }

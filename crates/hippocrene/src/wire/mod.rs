@@ -9,6 +9,7 @@
 //! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray) and [`IntegerArray`](crate::IntegerArray). [`inspect()`] tells what any file is.
 
 mod array;
+mod bootstrapping;
 mod cursor;
 mod error;
 mod file;
@@ -28,6 +29,6 @@ pub(crate) use file::write_whole;
 pub use file::{check_replaceable, read, save};
 pub use header::{Kind, VERSION};
 pub use inspect::{
-    ArrayInspection, ElementsInspection, Inspection, IntegersInspection, KeysInspection, SettingsInspection,
-    TransferInspection, inspect,
+    ArrayInspection, BootstrappingInspection, ElementsInspection, Inspection, IntegersInspection,
+    KeysInspection, SettingsInspection, TransferInspection, inspect,
 };

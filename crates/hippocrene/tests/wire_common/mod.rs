@@ -2,11 +2,16 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{
-    ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Integers, KeyRequest, PublicKey, Scheme, Server,
-    Settings, TransferKey,
+    BootstrappingKeys, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Integers, KeyRequest,
+    PublicKey, Scheme, Server, Settings, TransferKey,
 };
-use hippocrene_ring::{primes, sample::Seed};
-use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use hippocrene_ckks::{
+    approximation::ModularReduction,
+    bootstrap::{BootstrapLiteral, Order},
+    circuits::DftLevel,
+};
+use hippocrene_ring::{Threads, primes, sample::Seed};
+use hippocrene_rlwe::{self as rlwe, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
 /// A base prime of 48 bits, two primes of 40, one special of 48, integers modulo 65537. Insecure.
 pub fn settings(log_degree: u32) -> Settings {
@@ -33,11 +38,47 @@ pub fn client(log_degree: u32) -> ClientKey {
     ClientKey::from_seed(settings(log_degree), Seed::from_bytes([7; 32]), 1).unwrap()
 }
 
+/// What the bootstrap of [`bootstrapping`] is made of: numbers that can be written, if not computed with.
+pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
+    let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
+    let cosine = vec![0.5, -0.25, 0.0, 0.125];
+    BootstrapLiteral {
+        slots,
+        real: false,
+        order: Order::SlotsToCoefficientsFirst,
+        bound: 2.0,
+        base_bits: 48.0,
+        sparse_weight: Some(8),
+        reduction: ModularReduction::from_parts(cosine, 17, 2, vec![0.0, 1.0, 0.0, 0.5], 0.0078125, 1e-9)
+            .unwrap(),
+        scale_bits: 52.0,
+        coefficients_to_slots: vec![level(slots.ilog2() - 1, 45.0), level(1, 46.0)],
+        slots_to_coefficients: vec![level(slots.ilog2(), 30.5)],
+        output_scale_bits: 40.0,
+        output_bits: None,
+    }
+}
+
+fn bootstrapping(client: &ClientKey) -> EvaluationKeys {
+    let (session, literal) = (client.session(), bootstrap_literal(client.session().slots()));
+    let (rlwe, parameters) = (session.context().rlwe(), session.settings().parameters());
+    let base = parameters.grafted_modulus(literal.base_bits);
+    let narrow = parameters.encapsulation_insecure(base, 8).unwrap();
+    let narrow = rlwe::Context::new(narrow, Threads::single()).unwrap();
+    let secret = rlwe::SecretKey::from_seed(rlwe, client.seed().clone()).unwrap();
+    let keys = rlwe::EncapsulationKeys::generate(rlwe, &narrow, &secret).unwrap();
+    let none = rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
+    let own = BootstrappingKeys::new(session, 20.125, literal, keys).unwrap();
+    EvaluationKeys::new(session.clone(), none).with_bootstrapping(own)
+}
+
 /// Things of every kind under one key.
 pub struct Things {
     pub client: ClientKey,
     pub public: PublicKey,
     pub keys: EvaluationKeys,
+    /// None but those of a bootstrap.
+    pub bootstrapping: EvaluationKeys,
     /// Of two units.
     pub second: ClientKey,
     pub transfer: TransferKey,
@@ -56,6 +97,7 @@ pub fn things(log_degree: u32) -> Things {
     let public = client.public_key().unwrap();
     let request = KeyRequest { conjugation: true, ..KeyRequest::only([1, -2]) };
     let keys = client.evaluation_keys(&request).unwrap();
+    let bootstrapping = bootstrapping(&client);
     let second = client.second(40.0).unwrap();
     let transfer = client.transfer_key(&second).unwrap();
     let slots = client.session().slots();
@@ -68,7 +110,7 @@ pub fn things(log_degree: u32) -> Things {
     let integers = client.encrypt_integers(&values, &[values.len()]).unwrap();
     let x = public.encrypt_integers(&[5, -1, 2, 300, 40_000, 1 << 40], &[2, 3]).unwrap();
     let squares = server.mul(&x, &x).unwrap();
-    Things { client, public, keys, second, transfer, fresh, product, integers, squares }
+    Things { client, public, keys, bootstrapping, second, transfer, fresh, product, integers, squares }
 }
 
 impl Things {
@@ -79,6 +121,7 @@ impl Things {
             ("secret", self.client.to_bytes().to_vec()),
             ("public", self.public.to_bytes()),
             ("evaluation", self.keys.to_bytes()),
+            ("bootstrapping", self.bootstrapping.to_bytes()),
             ("transfer", self.transfer.to_bytes()),
             ("fresh", self.fresh.to_bytes()),
             ("product", self.product.to_bytes()),

@@ -1,0 +1,26 @@
+//! A bootstrap, in words.
+
+use crate::console::size;
+use hippocrene::BootstrappingDescription;
+use std::fmt::{self, Display};
+
+/// A bootstrap, for people.
+pub(super) struct Bootstrap<'a>(pub(super) &'a BootstrappingDescription);
+
+impl Display for Bootstrap<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let BootstrappingDescription { complex, bound, precision, capacity_needed, capacity_after, .. } =
+            self.0;
+        let what = if *complex { "complex and real" } else { "real" };
+        write!(
+            f,
+            "bootstraps {what} arrays of values up to {bound}, with {precision:.1} bits after the binary point"
+        )?;
+        write!(f, "\n  capacity    {capacity_needed:.0} bits are needed, {capacity_after:.0} are left")?;
+        match self.0.log2_failure_probability {
+            Some(log2) => write!(f, "\n  failure     with probability 2^{log2:.0}")?,
+            None => write!(f, "\n  failure     impossible: no coefficient can leave the range")?,
+        }
+        write!(f, "\n  keys        {} rotations, {}", self.0.rotations, size(self.0.key_bytes as u64))
+    }
+}

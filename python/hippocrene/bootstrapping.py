@@ -1,0 +1,38 @@
+"""What bootstrapping keys are asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bootstrapping:
+    """What a server is to be able to bootstrap: see `Client.evaluation_keys`.
+
+    Everything else about the bootstrap follows from it by rule; `Client.describe_bootstrapping` says what it will be
+    like before any key is made.
+    """
+
+    complex: bool = False
+    """Complex arrays too; bootstrapping them takes twice as long."""
+
+    bound: float = 1.0
+    """The bound on absolute values that it is planned for. Arrays whose bound is ``2**k`` times as large are
+    bootstrapped with ``k`` bits less after the binary point."""
+
+    precision: float | None = None
+    """How precise the result is to be, in bits after the binary point. Each bit takes about 15 bits of the modulus. By
+    default it is the client's own precision, or as much as the parameters have."""
+
+    def _raw(self) -> tuple[bool, float, float | None]:
+        precision = None if self.precision is None else float(self.precision)
+        return bool(self.complex), float(self.bound), precision
+
+
+def wanted(bootstrapping: bool | Bootstrapping) -> tuple[bool, float, float | None] | None:
+    """Say it to the extension module; None for no bootstrapping."""
+    if isinstance(bootstrapping, Bootstrapping):
+        return bootstrapping._raw()
+    if not isinstance(bootstrapping, bool):
+        raise TypeError(f"bootstrapping is True, False or a Bootstrapping, not {type(bootstrapping).__name__}")
+    return Bootstrapping()._raw() if bootstrapping else None

@@ -1,0 +1,60 @@
+"""Bootstrapping at real parameters, once: it takes about a minute and several GiB of memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hippocrene
+from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, Server
+
+
+def test_servers_bootstrap_where_capacity_lacks(tmp_path):
+    client = Client.generate("n16s", precision=24)
+    said = client.describe_bootstrapping(Bootstrapping(precision=24))
+    assert (said.precision, said.bound, said.complex, said.log2_failure_probability) == (24, 1, False, None)
+    keys = client.evaluation_keys(rotations=[], bootstrapping=Bootstrapping(precision=24))
+    keys.save(tmp_path / "evaluation.keys")
+    assert 0.9 < (tmp_path / "evaluation.keys").stat().st_size / said.key_bytes < 1.1
+    del keys
+    server = Server(EvaluationKeys.load(tmp_path / "evaluation.keys"), threads=2)
+
+    values = np.linspace(-1, 1, client.slots)
+    x = server.bootstrap(server.load(client.encrypt(values)))
+    assert server.bootstraps == 1
+    assert abs(x.capacity_bits - said.capacity_after) < 4
+    assert x.precision_bits > 23
+    assert np.std(client.decrypt(x) - values) < 2**-23
+
+    # Deeper than the modulus: 1 - 1.5 x^2, over and over.
+    depth = int(said.capacity_after / 30)
+    for _ in range(depth):
+        x = (1 - 1.5 * x**2).with_bound(1)
+        values = 1 - 1.5 * values**2
+    assert server.bootstraps > 1
+    assert np.std(client.decrypt(x) - values) < 2**-10
+
+    with pytest.raises(ArgumentError, match="the array is complex"):
+        server.bootstrap(server.load(client.encrypt(1j * np.ones(3))))
+    with pytest.raises(ArgumentError, match="with_bound"):
+        server.bootstrap(server.load(client.encrypt(np.ones(3), bound=2.0**20)))
+
+
+def test_what_is_not_possible_is_refused(client, server):
+    with pytest.raises(hippocrene.ParameterError, match="no bootstrapping at the ring degree"):
+        client.evaluation_keys(bootstrapping=True)
+    with pytest.raises(hippocrene.ParameterError, match="n16s"):
+        client.describe_bootstrapping()
+    array = server.load(client.encrypt([1.0]))
+    with pytest.raises(ArgumentError, match="no bootstrapping keys"):
+        server.bootstrap(array)
+    assert server.bootstraps == 0
+    for wrong in (
+        lambda: client.evaluation_keys(bootstrapping=1),
+        lambda: client.describe_bootstrapping(True),
+        lambda: server.bootstrap([1.0]),
+    ):
+        with pytest.raises(TypeError):
+            wrong()
+    with pytest.raises(ArgumentError, match="a bound of -1"):
+        client.describe_bootstrapping(Bootstrapping(bound=-1))
