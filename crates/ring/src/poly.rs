@@ -3,7 +3,7 @@
 use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
 
-use crate::{Threads, memory};
+use crate::{Meter, Threads, hollow::Room, memory};
 
 /// What the residues of a polynomial are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,18 +16,26 @@ pub enum Domain {
 
 /// An element of `Z_Q[X]/(X^N + 1)` in residue form: one limb of `N` residues per factor of `Q`, limb-major, 64-byte aligned.
 /// Which modulus a limb belongs to is known by the modulus that the polynomial goes with, not by the polynomial.
+///
+/// A polynomial may be *hollow* ([`Poly::hollow`]): it has as many limbs as any other, and every limb is empty. What goes from limb to limb has nothing to do
+/// then, and the memory that residues would take is reckoned by a [`crate::Meter`].
 #[derive(Clone)]
 pub struct Poly {
     degree: usize,
     domain: Domain,
     limbs: usize,
+    /// Words of a limb: the ring degree, or 0 where it is hollow.
+    words: usize,
     /// At least `limbs` limbs; what is behind them is unspecified.
     data: AVec<u64, ConstAlign<64>>,
+    /// What residues would take, where it is hollow.
+    room: Option<Room>,
 }
 
 impl PartialEq for Poly {
     fn eq(&self, other: &Self) -> bool {
-        (self.degree, self.domain) == (other.degree, other.domain) && self.as_slice() == other.as_slice()
+        let shape = |p: &Poly| (p.degree, p.domain, p.limbs, p.words);
+        shape(self) == shape(other) && self.as_slice() == other.as_slice()
     }
 }
 
@@ -36,9 +44,30 @@ impl Eq for Poly {}
 impl Poly {
     /// The zero polynomial with `limbs` limbs of ring degree `degree`.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
-        let mut poly = Poly { degree, domain, limbs: 0, data: AVec::new(64) };
+        let mut poly = Poly { degree, domain, limbs: 0, words: degree, data: AVec::new(64), room: None };
         poly.resize_limbs(limbs);
         poly
+    }
+
+    /// A polynomial without residues, whose memory `meter` reckons.
+    pub fn hollow(degree: usize, limbs: usize, domain: Domain, meter: &Meter) -> Self {
+        let room = Some(Room::new(meter));
+        let mut poly = Poly { degree, domain, limbs: 0, words: 0, data: AVec::new(64), room };
+        poly.resize_limbs(limbs);
+        poly
+    }
+
+    /// A polynomial of `limbs` limbs with unspecified residues, and hollow if this one is.
+    pub fn alike(&self, degree: usize, limbs: usize) -> Self {
+        match &self.room {
+            None => Poly::zero(degree, limbs, self.domain),
+            Some(room) => Poly::hollow(degree, limbs, self.domain, room.meter()),
+        }
+    }
+
+    /// Whether it has no residues.
+    pub fn is_hollow(&self) -> bool {
+        self.room.is_some()
     }
 
     /// The ring degree `N`.
@@ -61,48 +90,51 @@ impl Poly {
         self.domain = domain;
     }
 
-    /// Limb `i`.
+    /// Limb `i`; empty where it is hollow.
     pub fn limb(&self, i: usize) -> &[u64] {
         debug_assert!(i < self.limbs);
-        &self.data[i * self.degree..(i + 1) * self.degree]
+        &self.data[i * self.words..(i + 1) * self.words]
     }
 
     /// Limb `i`, to be changed.
     pub fn limb_mut(&mut self, i: usize) -> &mut [u64] {
         debug_assert!(i < self.limbs);
-        &mut self.data[i * self.degree..(i + 1) * self.degree]
+        &mut self.data[i * self.words..(i + 1) * self.words]
     }
 
-    /// The limbs in order.
+    /// The limbs in order; none where it is hollow.
     pub fn limbs(&self) -> std::slice::ChunksExact<'_, u64> {
         self.as_slice().chunks_exact(self.degree)
     }
 
-    /// The limbs in order, to be changed.
+    /// The limbs in order, to be changed; none where it is hollow.
     pub fn limbs_mut(&mut self) -> std::slice::ChunksExactMut<'_, u64> {
-        self.data[..self.limbs * self.degree].chunks_exact_mut(self.degree)
+        self.data[..self.limbs * self.words].chunks_exact_mut(self.degree)
     }
 
     /// Calls `f(i, limb i)` for every limb, shared out to `threads`.
     pub fn for_each_limb(&mut self, threads: &Threads, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
-        threads.for_each_chunk(&mut self.data[..self.limbs * self.degree], self.degree, f);
+        threads.for_each_chunk(&mut self.data[..self.limbs * self.words], self.degree, f);
     }
 
     /// All residues, limb after limb.
     pub fn as_slice(&self) -> &[u64] {
-        &self.data[..self.limbs * self.degree]
+        &self.data[..self.limbs * self.words]
     }
 
     /// All residues, limb after limb, to be changed.
     pub fn as_mut_slice(&mut self) -> &mut [u64] {
-        &mut self.data[..self.limbs * self.degree]
+        &mut self.data[..self.limbs * self.words]
     }
 
     /// Changes the number of limbs; the residues of new limbs are unspecified. Memory is kept, so that growing back within what was
     /// once held allocates nothing.
     pub fn resize_limbs(&mut self, limbs: usize) {
         self.limbs = limbs;
-        let words = limbs * self.degree;
+        let words = limbs * self.words;
+        if let Some(room) = &mut self.room {
+            room.reserve(limbs * self.degree * size_of::<u64>());
+        }
         if self.data.len() < words {
             if self.data.capacity() < words {
                 self.data.reserve_exact(words - self.data.len());
@@ -114,15 +146,23 @@ impl Poly {
 
     /// How many limbs the memory already held has room for.
     pub fn capacity_limbs(&self) -> usize {
-        self.data.len() / self.degree
+        let words = self.room.as_ref().map_or(self.data.len(), |room| room.bytes() / size_of::<u64>());
+        words / self.degree
     }
 
     /// Makes this a copy of `other`, in the memory already held where that is enough.
     pub fn copy_from(&mut self, other: &Poly) {
+        if self.is_hollow() != other.is_hollow() {
+            *self = other.alike(other.degree, 0);
+        }
         self.degree = other.degree;
+        self.words = other.words;
         self.domain = other.domain;
         self.resize_limbs(other.limbs);
         self.as_mut_slice().copy_from_slice(other.as_slice());
+        if let Some(room) = &self.room {
+            room.copy(self.limbs * self.degree * size_of::<u64>());
+        }
     }
 
     /// Overwrites all memory that it holds with zeros, which the compiler does not leave out: for secrets.

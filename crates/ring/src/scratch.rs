@@ -5,20 +5,37 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
-use crate::poly::{Domain, Poly};
+use crate::{
+    Meter,
+    poly::{Domain, Poly},
+};
 
 /// A pool of polynomials of one ring degree. What is taken comes back when its guard is dropped; once a computation has run
 /// once, running it again allocates nothing.
 #[derive(Debug)]
 pub struct ScratchPool {
     degree: usize,
+    /// Reckons the memory of hollow polynomials, if these are.
+    meter: Option<Meter>,
     free: Mutex<Vec<Poly>>,
 }
 
 impl ScratchPool {
     /// An empty pool for ring degree `degree`.
     pub fn new(degree: usize) -> Self {
-        ScratchPool { degree, free: Mutex::new(Vec::new()) }
+        ScratchPool { degree, meter: None, free: Mutex::new(Vec::new()) }
+    }
+
+    /// An empty pool of hollow polynomials for ring degree `degree`, whose memory `meter` reckons.
+    pub fn hollow(degree: usize, meter: &Meter) -> Self {
+        ScratchPool { degree, meter: Some(meter.clone()), free: Mutex::new(Vec::new()) }
+    }
+
+    fn fresh(&self, domain: Domain) -> Poly {
+        match &self.meter {
+            None => Poly::zero(self.degree, 0, domain),
+            Some(meter) => Poly::hollow(self.degree, 0, domain, meter),
+        }
     }
 
     /// Wipes the polynomials that nobody holds, and gives their memory back. Dropping the pool does the same.
@@ -44,7 +61,7 @@ impl ScratchPool {
         });
         let mut poly = match best {
             Some(i) => free.remove(i),
-            None => Poly::zero(self.degree, 0, domain),
+            None => self.fresh(domain),
         };
         drop(free);
         poly.resize_limbs(limbs);

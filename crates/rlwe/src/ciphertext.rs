@@ -46,9 +46,8 @@ impl Ciphertext {
 
     /// An empty ciphertext of two parts, for an operation to write its result to.
     pub fn empty(context: &Context) -> Self {
-        let part = || Poly::zero(context.degree(), 0, Domain::Evaluation);
         Ciphertext {
-            parts: vec![part(), part()],
+            parts: vec![context.part(), context.part()],
             modulus: Modulus::ONE,
             noise: Noise::NONE,
             key: Fingerprint::from_bytes([0; 16]),
@@ -105,9 +104,9 @@ impl Ciphertext {
         noise: Noise,
         key: Fingerprint,
     ) {
-        let degree = context.degree();
-        self.parts.retain(|part| part.degree() == degree);
-        self.parts.resize_with(parts, || Poly::zero(degree, 0, Domain::Evaluation));
+        let (degree, hollow) = (context.degree(), context.is_hollow());
+        self.parts.retain(|part| (part.degree(), part.is_hollow()) == (degree, hollow));
+        self.parts.resize_with(parts, || context.part());
         for part in &mut self.parts {
             part.resize_limbs(modulus.limb_count());
             part.set_domain(Domain::Evaluation);
@@ -224,6 +223,9 @@ impl SecretKey {
         const OPERATION: &str = "decrypt";
         context.check_digest(self.parameters(), OPERATION)?;
         context.check_digest(ciphertext.parameters(), OPERATION)?;
+        if context.is_hollow() {
+            return Err(RlweError::Hollow { operation: OPERATION });
+        }
         if ciphertext.key() != self.fingerprint() {
             return Err(RlweError::KeyMismatch {
                 operation: OPERATION,
@@ -291,7 +293,9 @@ impl Context {
         operation: &'static str,
     ) -> Result<(), RlweError> {
         self.check_modulus(modulus, operation)?;
-        let need = if poly.limb_count() != modulus.limb_count() {
+        let need = if poly.is_hollow() != self.is_hollow() {
+            "what is hollow and what is not do not go together"
+        } else if poly.limb_count() != modulus.limb_count() {
             "the polynomial has another number of limbs"
         } else if poly.degree() != self.degree() {
             "a polynomial of the ring degree is needed"

@@ -15,6 +15,7 @@ use hippocrene_ring::{
 
 use crate::{
     Gadget, Modulus, Parameters, Profile, RlweError,
+    hollow::Hollow,
     keyswitch::{decomposition::Decomposition, expanded::KeyStore},
     modulus::MAX_LIMBS,
     scaled_product::ScaledProduct,
@@ -73,6 +74,8 @@ pub struct Context {
     /// Of ring degree `N/8`, by their moduli.
     pub(crate) repeats: Cache<u64, ResidueRing>,
     automorphisms: Cache<usize, Automorphism>,
+    /// Where it computes without residues.
+    pub(crate) hollow: Option<Hollow>,
 }
 
 impl Context {
@@ -90,8 +93,19 @@ impl Context {
     /// # Errors
     /// When a residue ring cannot be made.
     pub fn with_kernel(parameters: Parameters, threads: Threads, kernel: Kernel) -> Result<Self, RlweError> {
+        Self::build(parameters, threads, kernel, None)
+    }
+
+    pub(crate) fn build(
+        parameters: Parameters,
+        threads: Threads,
+        kernel: Kernel,
+        hollow: Option<Hollow>,
+    ) -> Result<Self, RlweError> {
         let rings = Rings::new(&parameters, kernel)?;
-        let scratch = ScratchPool::new(parameters.degree());
+        let degree = parameters.degree();
+        let scratch =
+            hollow.as_ref().map_or_else(|| ScratchPool::new(degree), |hollow| hollow.scratch(degree));
         Ok(Context {
             parameters,
             kernel,
@@ -108,6 +122,7 @@ impl Context {
             transforms: AtomicU64::new(0),
             repeats: Cache::default(),
             automorphisms: Cache::default(),
+            hollow,
         })
     }
 
@@ -209,12 +224,16 @@ impl Context {
 
     /// The zero polynomial modulo `modulus`.
     pub fn zero(&self, modulus: Modulus, domain: Domain) -> Poly {
-        Poly::zero(self.degree(), modulus.limb_count(), domain)
+        let mut poly = self.part();
+        poly.resize_limbs(modulus.limb_count());
+        poly.set_domain(domain);
+        poly
     }
 
     /// Takes `poly` modulo `modulus` to the evaluation domain, if it is not there.
     pub fn to_evaluation(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Coefficient {
+            self.reckon("transform", |count| count.forward(modulus, 1));
             poly.for_each_limb(&self.threads, |k, limb| self.forward(self.limb_ring(modulus, k), limb));
             poly.set_domain(Domain::Evaluation);
         }
@@ -223,6 +242,7 @@ impl Context {
     /// Takes `poly` modulo `modulus` to the coefficient domain, if it is not there.
     pub fn to_coefficient(&self, poly: &mut Poly, modulus: Modulus) {
         if poly.domain() == Domain::Evaluation {
+            self.reckon("transform", |count| count.inverse(modulus, 1));
             poly.for_each_limb(&self.threads, |k, limb| self.inverse(self.limb_ring(modulus, k), limb));
             poly.set_domain(Domain::Coefficient);
         }
@@ -231,6 +251,7 @@ impl Context {
     /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation domain.
     pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
         let mut poly = self.zero(modulus, Domain::Evaluation);
+        self.reckon("transform", |count| count.forward(modulus, 1));
         poly.for_each_limb(&self.threads, |k, limb| {
             let ring = self.limb_ring(modulus, k);
             ring.elementwise().from_signed(limb, values);

@@ -4,7 +4,8 @@ use hippocrene_ring::Domain;
 
 use crate::{
     Ciphertext, Context, Destination, Modulus, Noise, Parameters, ParametersLiteral,
-    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise, security,
+    PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise, raise::RAISE,
+    security,
 };
 
 /// The most bits of a special.
@@ -102,6 +103,7 @@ impl Context {
             });
         }
         self.check_raise(from, to)?;
+        self.reckon(RAISE, |_| ());
         let mut sparse = [0, 1].map(|_| narrow.scratch(low, Domain::Coefficient));
         let [s0, s1] = &mut sparse;
         let destination = Destination { domain: Domain::Coefficient, ..Destination::new(low) };

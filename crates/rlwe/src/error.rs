@@ -50,6 +50,12 @@ pub enum RlweError {
         /// What is wrong: the field, what it is, and what it may be.
         what: String,
     },
+    /// Residues are needed, and there are none.
+    #[error("{operation}: this is a simulation, which computes without residues")]
+    Hollow {
+        /// The operation.
+        operation: &'static str,
+    },
     /// A modulus is not what an operation needs.
     #[error("{operation}: the modulus has {have} limbs, but {need}")]
     Modulus {

@@ -10,6 +10,7 @@ pub mod design;
 mod encapsulation;
 mod error;
 mod fingerprint;
+mod hollow;
 mod kept;
 mod keys;
 mod keyswitch;
@@ -31,6 +32,7 @@ pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
 pub use error::RlweError;
 pub use fingerprint::Fingerprint;
+pub use hollow::{KeyUse, Noted, Tally};
 pub use kept::Kept;
 pub use keys::{
     EncapsulationKeys, EvaluationKeys, KeySize, PreparedEncapsulationKeys, PreparedEvaluationKeys,

@@ -93,6 +93,7 @@ impl Context {
             return Err(RlweError::Parts { operation, have: b.parts().len(), need: a.parts().len() });
         }
         let modulus = a.modulus();
+        self.reckon(operation, |count| count.passes(modulus, b.parts().len() as u64));
         for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
             a.for_each_limb(self.threads(), |k, a| f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k)));
         }
@@ -107,6 +108,7 @@ impl Context {
     pub fn negate_assign(&self, a: &mut Ciphertext) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), "negate")?;
         let modulus = a.modulus();
+        self.reckon("negate", |count| count.passes(modulus, a.parts().len() as u64));
         for part in a.parts_mut() {
             part.for_each_limb(self.threads(), |k, a| self.limb_ring(modulus, k).elementwise().neg_assign(a));
         }
@@ -121,6 +123,7 @@ impl Context {
         self.check_digest(a.parameters(), "add a plaintext")?;
         let modulus = a.modulus();
         self.check_message(m, modulus, "add a plaintext")?;
+        self.reckon("add a plaintext", |count| count.passes(modulus, 1));
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
             self.limb_ring(modulus, k).elementwise().add_assign(a, m.limb(k))
         });
@@ -135,6 +138,7 @@ impl Context {
         self.check_digest(a.parameters(), "subtract a plaintext")?;
         let modulus = a.modulus();
         self.check_message(m, modulus, "subtract a plaintext")?;
+        self.reckon("subtract a plaintext", |count| count.passes(modulus, 1));
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
             self.limb_ring(modulus, k).elementwise().sub_assign(a, m.limb(k))
         });
@@ -149,6 +153,7 @@ impl Context {
         self.check_digest(a.parameters(), "multiply by a plaintext")?;
         let modulus = a.modulus();
         self.check_message(m, modulus, "multiply by a plaintext")?;
+        self.reckon("multiply by a plaintext", |count| count.products(modulus, a.parts().len() as u64));
         for part in a.parts_mut() {
             part.for_each_limb(self.threads(), |k, a| {
                 self.limb_ring(modulus, k).elementwise().mul_assign(a, m.limb(k));
@@ -178,6 +183,7 @@ impl Context {
             });
         }
         let modulus = a.modulus();
+        self.reckon(OPERATION, |count| count.products(modulus, a.parts().len() as u64));
         for (acc, a) in acc.parts_mut().iter_mut().zip(a.parts()) {
             acc.for_each_limb(self.threads(), |k, acc| {
                 self.limb_ring(modulus, k).elementwise().mul_add_assign(acc, a.limb(k), m.limb(k));
@@ -197,6 +203,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), "multiply by a constant")?;
         let modulus = a.modulus();
+        self.reckon("multiply by a constant", |count| count.passes(modulus, a.parts().len() as u64));
         for part in a.parts_mut() {
             part.for_each_limb(self.threads(), |k, a| {
                 let ring = self.limb_ring(modulus, k);
@@ -213,6 +220,7 @@ impl Context {
     pub fn mul_monomial_assign(&self, a: &mut Ciphertext, exponent: usize) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), "multiply by a monomial")?;
         let (modulus, degree) = (a.modulus(), self.degree());
+        self.reckon("make a monomial", |count| count.forward(modulus, 1));
         let mut monomial = self.scratch(modulus, Domain::Evaluation);
         monomial.for_each_limb(self.threads(), |k, limb| {
             let ring = self.limb_ring(modulus, k);
@@ -220,7 +228,7 @@ impl Context {
             // X^N = -1.
             limb[exponent % degree] =
                 if (exponent / degree).is_multiple_of(2) { 1 } else { ring.modulus() - 1 };
-            ring.ntt().forward(limb);
+            self.forward(ring, limb);
         });
         self.mul_plain_assign(a, &monomial)
     }
@@ -236,6 +244,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_digest(a.parameters(), "add a constant")?;
         let modulus = a.modulus();
+        self.reckon("add a constant", |count| count.passes(modulus, 1));
         let domain = a.part(0).domain();
         a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
             let ring = self.limb_ring(modulus, k);
@@ -265,6 +274,7 @@ impl Context {
         let modulus = a.modulus();
         let degree = self.degree();
         let square = std::ptr::eq(a, b);
+        self.reckon("tensor product", |count| count.products(modulus, if square { 3 } else { 4 }));
         self.threads().for_each_chunk_triple(
             [c0.as_mut_slice(), c1.as_mut_slice(), c2.as_mut_slice()],
             degree,
@@ -478,6 +488,7 @@ impl Context {
             });
         }
         out.reshape(self, a.parts().len(), to, a.noise(), a.key());
+        self.reckon("reduce modulus", |count| count.passes(to, a.parts().len() as u64));
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
             for (k, position) in to.factors().enumerate() {
                 let limb = part.limb(from.limb_of(position));

@@ -146,6 +146,13 @@ impl Parameters {
         &self.literal
     }
 
+    /// The same set under another name, for what is hollow.
+    pub(crate) fn hollow(self) -> Self {
+        let digest =
+            Fingerprint::of("hippocrene 2026-11 hollow parameters", digest(&self.literal).as_bytes());
+        Parameters { digest, ..self }
+    }
+
     /// A name of this set: equal sets have equal digests.
     pub fn digest(&self) -> Fingerprint {
         self.digest

@@ -6,6 +6,9 @@ use crate::{Ciphertext, Context, Modulus, RlweError};
 
 const OPERATION: &str = "raise the modulus";
 
+/// What a hollow context counts ciphertexts by whose modulus is raised: [`crate::Tally::raises`].
+pub(crate) const RAISE: &str = OPERATION;
+
 impl Context {
     /// `out = a` with the parts, taken as integers in `[-q/2, q/2)`, modulo a multiple `to = Q` of the modulus `q` of `a`. Where `a` decrypts to `m + e`
     /// modulo `q`, the result decrypts to `m + e + q I` modulo `Q`, with `I` an integer polynomial: nothing is rounded, so that the noise stays.
@@ -24,6 +27,7 @@ impl Context {
         self.check_two_parts(a, OPERATION)?;
         let from = a.modulus();
         self.check_raise(from, to)?;
+        self.reckon(RAISE, |_| ());
         out.reshape(self, 2, to, a.noise(), a.key());
         let mut coefficients = self.scratch(from, Domain::Coefficient);
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
@@ -60,6 +64,13 @@ impl Context {
         let fresh: Vec<usize> = to.factors().filter(|position| !kept(position)).collect();
         let wanted: Vec<u64> = fresh.iter().map(|position| parameters.limb_modulus(to, *position)).collect();
         let converter = BaseConverter::new(&own, &wanted, self.kernel());
+        self.reckon("raise a polynomial", |count| {
+            let kept =
+                to.factors().filter(kept).fold(Modulus::ONE, |all, p| all.lcm(to.gcd(Modulus::of_factor(p))));
+            count.conversions(from, to.without(kept), 1);
+            count.passes(from, 1);
+            count.passes(to, 1);
+        });
         x.for_each_limb(self.threads(), |k, limb| {
             let ring = self.limb_ring(from, k);
             ring.elementwise().mul_scalar_assign(limb, &ring.scalar(converter.input_factor(k)));

@@ -150,6 +150,7 @@ impl Context {
         to: Modulus,
         t: u64,
     ) -> Result<(), RlweError> {
+        self.check_residues(&[x, out], "switch modulus")?;
         if x.limb_count() != from.limb_count() || [x.degree(), out.degree()] != [self.degree(); 2] {
             return Err(RlweError::Modulus {
                 operation: "switch modulus",
@@ -158,6 +159,19 @@ impl Context {
             });
         }
         let plan = self.switch_plan(from, to, t)?;
+        self.reckon("switch modulus", |count| {
+            match x.domain() {
+                Domain::Evaluation => count.inverse(plan.dropped, 1),
+                Domain::Coefficient => count.passes(plan.dropped, 1),
+            }
+            if !plan.dropped.is_one() {
+                count.conversions(plan.dropped, to, 1);
+                if x.domain() == Domain::Evaluation {
+                    count.forward(to, 1);
+                }
+            }
+            count.passes(to, 1);
+        });
         let mut remainder = self.scratch(plan.dropped, Domain::Coefficient);
         remainder.for_each_limb(self.threads(), |k, y| {
             let position = plan.dropped.factors().nth(k).expect("a limb of this modulus");
@@ -175,6 +189,7 @@ impl Context {
         let (degree, size) = (self.degree(), self.group(to.limb_count(), 1));
         out.resize_limbs(to.limb_count());
         out.set_domain(x.domain());
+        self.touch_scratch(&[1]);
         self.threads().for_each_chunk(out.as_mut_slice(), size * degree, |group, out| {
             let first = group * size;
             let mut spare = self.scratch_limbs(1, x.domain());

@@ -20,10 +20,14 @@ impl RlweCoefficients {
     /// The coefficients of a ciphertext of two parts whose modulus has one limb (switch it there first).
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that, [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that, [`RlweError::ParameterMismatch`] when it was made with other parameters,
+    /// [`RlweError::Hollow`] in a simulation.
     pub fn from_ciphertext(context: &Context, ciphertext: &Ciphertext) -> Result<Self, FhewError> {
         const OPERATION: &str = "extract coefficients";
         context.check_digest(ciphertext.parameters(), OPERATION)?;
+        if context.is_hollow() {
+            return Err(RlweError::Hollow { operation: OPERATION }.into());
+        }
         let modulus = ciphertext.modulus();
         let [c0, c1] = ciphertext.parts() else {
             let have = ciphertext.parts().len();

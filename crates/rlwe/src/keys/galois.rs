@@ -1,6 +1,9 @@
 //! The keys of a server: relinearisation and automorphisms.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
 
 use hippocrene_ring::{
     Domain,
@@ -10,7 +13,7 @@ use hippocrene_ring::{
 use zeroize::Zeroize;
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, RlweError};
+use crate::{Context, Fingerprint, KeyUse, RlweError};
 
 /// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g` from `s` to `s(X^{1/g})`.
 ///
@@ -153,8 +156,10 @@ impl EvaluationKeys {
         context.check_digest(self.parameters, "prepare evaluation keys")?;
         Ok(PreparedEvaluationKeys {
             key: self.key,
-            relinearisation: self.relinearisation.as_ref().map(|k| k.prepare(context)),
-            galois: self.galois.iter().map(|(element, k)| (*element, k.prepare(context))).collect(),
+            relinearisation: self.relinearisation.as_ref().map(|k| relinearisation(k.prepare(context))),
+            galois: Galois::Some(
+                self.galois.iter().map(|(g, k)| (*g, galois(*g, k.prepare(context)))).collect(),
+            ),
             degree: context.degree(),
         })
     }
@@ -167,8 +172,10 @@ impl EvaluationKeys {
         context.check_digest(self.parameters, "prepare evaluation keys")?;
         Ok(PreparedEvaluationKeys {
             key: self.key,
-            relinearisation: self.relinearisation.map(|k| k.prepare(context)),
-            galois: self.galois.into_iter().map(|(element, k)| (element, k.prepare(context))).collect(),
+            relinearisation: self.relinearisation.map(|k| relinearisation(k.prepare(context))),
+            galois: Galois::Some(
+                self.galois.into_iter().map(|(g, k)| (g, galois(g, k.prepare(context)))).collect(),
+            ),
             degree: context.degree(),
         })
     }
@@ -190,11 +197,42 @@ impl EvaluationKeys {
 pub struct PreparedEvaluationKeys {
     key: Fingerprint,
     relinearisation: Option<PreparedSwitchingKey>,
-    galois: BTreeMap<usize, PreparedSwitchingKey>,
+    galois: Galois,
     degree: usize,
 }
 
+/// Galois keys by Galois element.
+#[derive(Debug, Clone)]
+enum Galois {
+    Some(BTreeMap<usize, PreparedSwitchingKey>),
+    /// That of each odd element `g`, at `(g - 1)/2`, made when it is first asked for, like the one that is given; there are no residues.
+    Every(PreparedSwitchingKey, Arc<[OnceLock<PreparedSwitchingKey>]>),
+}
+
+fn relinearisation(key: PreparedSwitchingKey) -> PreparedSwitchingKey {
+    key.named(KeyUse::Relinearisation)
+}
+
+fn galois(element: usize, key: PreparedSwitchingKey) -> PreparedSwitchingKey {
+    key.named(KeyUse::Galois(element))
+}
+
 impl PreparedEvaluationKeys {
+    /// All keys that there can be of a hollow context, without residues, for the secret key named `key`. Which of them are used is noted
+    /// ([`crate::Tally::keys`]).
+    ///
+    /// # Errors
+    /// [`RlweError::Parameters`] when the context is not hollow.
+    pub fn every(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
+        if !context.is_hollow() {
+            return Err(RlweError::Parameters { what: "only what is hollow has every key".into() });
+        }
+        let (one, degree) = (PreparedSwitchingKey::hollow(context), context.degree());
+        let every = (0..degree).map(|_| OnceLock::new()).collect();
+        let relinearisation = Some(relinearisation(one.clone()));
+        Ok(PreparedEvaluationKeys { key, relinearisation, galois: Galois::Every(one, every), degree })
+    }
+
     /// The fingerprint of the secret key they belong to.
     pub fn key(&self) -> Fingerprint {
         self.key
@@ -213,23 +251,44 @@ impl PreparedEvaluationKeys {
     /// # Errors
     /// [`RlweError::MissingGaloisKey`] when it is not there; it names the rotations that are.
     pub fn galois(&self, element: usize) -> Result<&PreparedSwitchingKey, RlweError> {
-        self.galois.get(&element).ok_or_else(|| RlweError::MissingGaloisKey {
+        let key = match &self.galois {
+            Galois::Some(keys) => keys.get(&element),
+            Galois::Every(one, every) => {
+                let key = if element % 2 == 1 && element > 1 { every.get(element / 2) } else { None };
+                key.map(|key| key.get_or_init(|| galois(element, one.clone())))
+            }
+        };
+        key.ok_or_else(|| RlweError::MissingGaloisKey {
             operation: self.describe(element),
-            held: match self.galois.len() {
-                0 => "none".into(),
-                _ => self.galois.keys().map(|g| self.describe(*g)).collect::<Vec<_>>().join(", "),
-            },
+            held: self.held(),
         })
+    }
+
+    /// The Galois keys in words.
+    fn held(&self) -> String {
+        match &self.galois {
+            Galois::Some(keys) if keys.is_empty() => "none".into(),
+            Galois::Some(keys) => keys.keys().map(|g| self.describe(*g)).collect::<Vec<_>>().join(", "),
+            Galois::Every(..) => "those of all odd elements".into(),
+        }
     }
 
     /// Whether the key of this Galois element is there (none is needed for 1).
     pub fn has_galois(&self, element: usize) -> bool {
-        element == 1 || self.galois.contains_key(&element)
+        match &self.galois {
+            _ if element == 1 => true,
+            Galois::Some(keys) => keys.contains_key(&element),
+            Galois::Every(_, every) => element % 2 == 1 && element / 2 < every.len(),
+        }
     }
 
     /// Bytes of memory they take.
     pub fn bytes(&self) -> usize {
-        self.relinearisation.iter().chain(self.galois.values()).map(PreparedSwitchingKey::bytes).sum()
+        let galois = match &self.galois {
+            Galois::Some(keys) => keys.values().map(PreparedSwitchingKey::bytes).sum(),
+            Galois::Every(..) => 0,
+        };
+        self.relinearisation.as_ref().map_or(0, PreparedSwitchingKey::bytes) + galois
     }
 
     /// A Galois element in words: "rotation by 8", "conjugation".

@@ -3,7 +3,7 @@
 use hippocrene_ring::{Domain, Poly, elementwise::KeyLimb, sample::Seed};
 
 use super::secret::{error_seed, expand_uniform, rlwe_sample};
-use crate::{Context, Fingerprint, Modulus, RlweError, keyswitch::expanded::Identity};
+use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError, keyswitch::expanded::Identity};
 
 /// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `PQ_max`, with
 /// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0 modulo the others
@@ -80,6 +80,9 @@ impl SwitchingKey {
 
     /// Expands the seed and lays the key out for the inner product; the parameters are those it was made with.
     pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
+        if context.is_hollow() {
+            return PreparedSwitchingKey::hollow(context);
+        }
         let full = context.parameters().full();
         let a: Vec<Poly> =
             (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u32, full)).collect();
@@ -95,7 +98,8 @@ impl SwitchingKey {
         KeyLimb::gather(&mut limbs);
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
         let parameters = context.parameters().digest();
-        PreparedSwitchingKey { limbs, modulus: full, parameters, identity: Identity::default() }
+        let (identity, name) = (Identity::default(), None);
+        PreparedSwitchingKey { limbs, modulus: full, parameters, identity, name }
     }
 }
 
@@ -107,9 +111,33 @@ pub struct PreparedSwitchingKey {
     modulus: Modulus,
     parameters: Fingerprint,
     identity: Identity,
+    /// What a hollow context notes it by.
+    name: Option<KeyUse>,
 }
 
 impl PreparedSwitchingKey {
+    /// A key without residues.
+    pub(crate) fn hollow(context: &Context) -> Self {
+        let parameters = context.parameters();
+        PreparedSwitchingKey {
+            limbs: Vec::new(),
+            modulus: parameters.full(),
+            parameters: parameters.digest(),
+            identity: Identity::default(),
+            name: None,
+        }
+    }
+
+    /// The key, with what it is for.
+    pub(crate) fn named(self, name: KeyUse) -> Self {
+        PreparedSwitchingKey { name: Some(name), ..self }
+    }
+
+    /// What it is for, if that is known.
+    pub(crate) fn name(&self) -> Option<KeyUse> {
+        self.name
+    }
+
     /// The residues at a position of `PQ_max`.
     pub(crate) fn limb(&self, position: usize) -> &KeyLimb {
         &self.limbs[self.modulus.limb_of(position)]

@@ -86,7 +86,10 @@ impl Context {
                 }
             }
         });
-        Ok(Decomposed { plan, modulus, original: operand, coefficients, hoisted: None, shared: None })
+        let decomposed =
+            Decomposed { plan, modulus, original: operand, coefficients, hoisted: None, shared: None };
+        self.note_decomposition(&decomposed);
+        Ok(decomposed)
     }
 
     /// Decomposes `poly` for several key switches.
@@ -112,6 +115,7 @@ impl Context {
         gadget: Gadget,
     ) -> Result<Decomposed<'a>, RlweError> {
         let mut decomposed = self.decompose_with(poly, modulus, gadget)?;
+        self.note_hoisting(&decomposed);
         if decomposed.plan.double.is_some() {
             decomposed.shared = self.extend_to_shared_basis(&decomposed);
             return Ok(decomposed);

@@ -35,6 +35,14 @@ impl ExpandedKey {
     }
 }
 
+/// Bytes of a key with the coalesced components of a gadget.
+pub(super) fn bytes(context: &Context, gadget: Gadget) -> usize {
+    let full = context.parameters().full();
+    let limb = |p: usize| context.ring_at(full, p).elementwise().key_bytes(context.degree());
+    context.parameters().groups(gadget.group()).count()
+        * expanded_modulus(context).factors().map(limb).sum::<usize>()
+}
+
 /// The positions of expanded keys.
 fn expanded_modulus(context: &Context) -> Modulus {
     let full = context.parameters().full();
@@ -125,9 +133,7 @@ impl Context {
         key: &PreparedSwitchingKey,
         gadget: Gadget,
     ) -> Option<Arc<ExpandedKey>> {
-        let groups = self.parameters().groups(gadget.group()).count();
-        let limbs = expanded_modulus(self).factors().map(|p| key.limb(p));
-        let bytes = limbs.map(|l| l.bytes() / l.digits() * groups).sum();
+        let bytes = bytes(self, gadget);
         let gadget = gadget.with_method(Method::Single);
         self.kept_key(key, gadget, bytes, || ExpandedKey::new(self, key, gadget.group()))
     }
@@ -140,6 +146,9 @@ impl Context {
         bytes: usize,
         make: impl FnOnce() -> ExpandedKey,
     ) -> Option<Arc<ExpandedKey>> {
+        if self.is_hollow() {
+            return None;
+        }
         let id = (Arc::as_ptr(key.identity()) as usize, gadget.group(), gadget.method());
         {
             let mut store = self.expanded.lock();

@@ -1,5 +1,6 @@
 //! Key switching: hybrid (HK20), with a gadget chosen for each modulus from one key (LAKS), in one pass that ends in one modulus switch.
 
+mod count;
 mod decomposed;
 pub(crate) mod decomposition;
 mod double;
@@ -13,9 +14,11 @@ mod repeats;
 mod rotation_sum;
 mod switch;
 
+pub(crate) use count::expanded_bytes;
 pub use decomposed::Decomposed;
 pub use expanded::DEFAULT_KEY_MEMORY;
 pub use gadget::{Gadget, Method};
+pub(crate) use operations::Count;
 pub use operations::{LimbOperations, Operations};
 pub use rotation_sum::{RotationSum, Summand, Term};
 pub use switch::Destination;

@@ -66,14 +66,18 @@ pub struct Operations {
     limbs: [LimbOperations; WordSize::ALL.len()],
     transforms: u64,
     digits: usize,
-    key_bytes: u64,
-    polynomial_bytes: u64,
+    pub(super) key_bytes: u64,
+    pub(super) polynomial_bytes: u64,
 }
 
 impl Operations {
     /// Those on limbs whose moduli are of one class.
     pub fn of_size(&self, size: WordSize) -> LimbOperations {
         self.limbs[size as usize]
+    }
+
+    pub(super) fn of_size_mut(&mut self, size: WordSize) -> &mut LimbOperations {
+        &mut self.limbs[size as usize]
     }
 
     /// All of them, whatever the class.
@@ -128,50 +132,45 @@ impl Context {
     ) -> Result<Operations, RlweError> {
         self.check_gadget(from, gadget)?;
         let mut count = Count::new(self, from, gadget);
-        let digits = count.digits.len();
         for position in from.factors() {
             count.transform(from, position, |limbs| &mut limbs.inverse, 1);
             count.at(from, position).passes += 2;
         }
         let dropped = count.extended.without(to);
-        let scratch = match self.parameters().double_shape(from, gadget) {
+        let shape = self.parameters().double_shape(from, gadget);
+        match &shape {
             Some(shape) => {
-                let key_bytes = self.shared_rings(1)?[0].elementwise().key_bytes(self.degree());
-                count.double(&shape, key_bytes, to, dropped);
-                digits * self.group(shape.primes, digits) + 2 * shape.groups.len() * shape.primes
+                count.extend_double(shape);
+                count.double(shape, to, dropped)?;
             }
-            None => {
-                count.single(to, dropped);
-                (digits + 2) * self.group(to.limb_count(), digits + 2)
-            }
-        };
-        let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;
-        count.operations.digits = digits;
-        count.operations.polynomial_bytes = (8 * self.degree() * limbs) as u64;
+            None => count.single(to, dropped),
+        }
+        count.operations.digits = count.digits.len();
+        count.switch_memory(from, to, shape.as_ref());
         Ok(count.operations)
     }
 }
 
 /// A count under way.
-struct Count<'a> {
-    context: &'a Context,
+pub(crate) struct Count<'a> {
+    pub(super) context: &'a Context,
     /// `P'Q`.
-    extended: Modulus,
-    digits: Vec<Digit>,
+    pub(super) extended: Modulus,
+    pub(super) digits: Vec<Digit>,
     /// Whether the limbs that digits have themselves are multiples of the polynomial's.
-    scaled: bool,
-    operations: Operations,
+    pub(super) scaled: bool,
+    pub(super) operations: Operations,
 }
 
 /// A digit: what it is modulo, and how many components of the key there are for it, coalesced and as they are.
-struct Digit {
-    factors: Modulus,
-    groups: u64,
+pub(super) struct Digit {
+    pub(super) factors: Modulus,
+    pub(super) groups: u64,
     blocks: u64,
 }
 
 impl<'a> Count<'a> {
-    fn new(context: &'a Context, modulus: Modulus, gadget: Gadget) -> Self {
+    pub(super) fn new(context: &'a Context, modulus: Modulus, gadget: Gadget) -> Self {
         let parameters = context.parameters();
         let sizes: Vec<usize> = parameters.groups(gadget.group()).map(|blocks| blocks.len()).collect();
         let digit = |DigitShape { groups, factors }: DigitShape| {
@@ -187,14 +186,28 @@ impl<'a> Count<'a> {
         }
     }
 
+    /// The polynomials that a key switch from modulo `from` to modulo `to` goes through.
+    pub(super) fn switch_memory(&mut self, from: Modulus, to: Modulus, shape: Option<&DoubleShape>) {
+        let (context, digits) = (self.context, self.digits.len());
+        let scratch = match shape {
+            Some(shape) => {
+                digits * context.group(shape.primes, digits) + 2 * shape.groups.len() * shape.primes
+            }
+            None => (digits + 2) * context.group(to.limb_count(), digits + 2),
+        };
+        let dropped = self.extended.without(to);
+        let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;
+        self.operations.polynomial_bytes = (8 * context.degree() * limbs) as u64;
+    }
+
     /// The operations on the limb of `modulus` at `position`.
-    fn at(&mut self, modulus: Modulus, position: usize) -> &mut LimbOperations {
+    pub(crate) fn at(&mut self, modulus: Modulus, position: usize) -> &mut LimbOperations {
         let q = self.context.parameters().limb_modulus(modulus, position);
         &mut self.operations.limbs[WordSize::of(q) as usize]
     }
 
     /// So many transforms of the limb of `modulus` at `position`.
-    fn transform(
+    pub(super) fn transform(
         &mut self,
         modulus: Modulus,
         position: usize,
@@ -210,7 +223,7 @@ impl<'a> Count<'a> {
     }
 
     /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`.
-    fn convert(&mut self, from: Modulus, modulus: Modulus, position: usize, times: u64) {
+    pub(super) fn convert(&mut self, from: Modulus, modulus: Modulus, position: usize, times: u64) {
         let limbs = self.at(modulus, position);
         limbs.pairs += times * from.limb_count() as u64;
         limbs.targets += times;
@@ -229,22 +242,33 @@ impl<'a> Count<'a> {
         }
     }
 
-    /// The double decomposition, after the coefficients; of the key, a component takes `key_bytes` modulo each prime.
-    fn double(&mut self, shape: &DoubleShape, key_bytes: usize, to: Modulus, dropped: Modulus) {
-        let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
-        let digits = self.digits.len() as u64;
-        let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
+    /// The digits extended to the shared basis of a double decomposition.
+    pub(super) fn extend_double(&mut self, shape: &DoubleShape) {
+        let (primes, digits) = (shape.primes as u64, self.digits.len() as u64);
         let inputs: u64 = self.digits.iter().map(|digit| digit.factors.limb_count() as u64).sum();
-        self.operations.transforms += (digits + 2 * groups) * primes;
-        self.operations.limbs[WordSize::Below48 as usize] += LimbOperations {
-            forward: digits * primes,
-            inverse: 2 * groups * primes,
-            pairs: inputs * primes,
-            targets: digits * primes,
-            products: components * groups * primes,
-            sums: groups * primes,
-            passes: 0,
-        };
+        self.operations.transforms += digits * primes;
+        let limbs = self.of_size(WordSize::Below48);
+        limbs.forward += digits * primes;
+        limbs.pairs += inputs * primes;
+        limbs.targets += digits * primes;
+    }
+
+    /// The double decomposition, after the digits were extended.
+    pub(super) fn double(
+        &mut self,
+        shape: &DoubleShape,
+        to: Modulus,
+        dropped: Modulus,
+    ) -> Result<(), RlweError> {
+        let context = self.context;
+        let key_bytes = context.shared_rings(1)?[0].elementwise().key_bytes(context.degree());
+        let (primes, groups) = (shape.primes as u64, shape.groups.len() as u64);
+        let components: u64 = self.digits.iter().map(|digit| digit.groups).sum();
+        self.operations.transforms += 2 * groups * primes;
+        let limbs = self.of_size(WordSize::Below48);
+        limbs.inverse += 2 * groups * primes;
+        limbs.products += components * groups * primes;
+        limbs.sums += groups * primes;
         self.operations.key_bytes += components * groups * primes * key_bytes as u64;
         for position in dropped.factors() {
             self.sums(position, primes);
@@ -260,6 +284,7 @@ impl<'a> Count<'a> {
             }
             self.finish(to, position, dropped);
         }
+        Ok(())
     }
 
     /// Both sums, converted from the shared basis to a position of `P'Q`.
@@ -271,8 +296,13 @@ impl<'a> Count<'a> {
 
     /// The digits extended to a position of `P'Q`, and their inner product with the key there.
     fn product(&mut self, position: usize) {
-        let (context, extended) = (self.context, self.extended);
-        let full = context.parameters().full();
+        self.extend(position);
+        self.inner_product(position);
+    }
+
+    /// The digits extended to a position of `P'Q`.
+    pub(super) fn extend(&mut self, position: usize) {
+        let extended = self.extended;
         let digits = std::mem::take(&mut self.digits);
         for digit in &digits {
             match digit.factors.contains(position) {
@@ -283,6 +313,14 @@ impl<'a> Count<'a> {
                 }
             }
         }
+        self.digits = digits;
+    }
+
+    /// The inner product of the digits with a key at a position of `P'Q`.
+    pub(super) fn inner_product(&mut self, position: usize) {
+        let (context, extended) = (self.context, self.extended);
+        let full = context.parameters().full();
+        let digits = std::mem::take(&mut self.digits);
         let components: u64 = match position {
             Modulus::TWO => digits.iter().map(|digit| digit.blocks).sum(),
             _ => digits.iter().map(|digit| digit.groups).sum(),
@@ -312,7 +350,7 @@ impl<'a> Count<'a> {
     }
 
     /// The end of the modulus switch, at a position of `Q'`, for both parts.
-    fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus) {
+    pub(super) fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus) {
         if !dropped.is_one() {
             self.convert(dropped, to, position, 2);
             self.transform(to, position, |limbs| &mut limbs.forward, 2);

@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod, scratch::Scratch};
 
 use super::{
-    Decomposed,
+    Decomposed, Method,
     decomposition::Digit,
     expanded::ExpandedKey,
     operand::{Added, Operand},
@@ -38,6 +38,7 @@ impl<'a> Product<'a> {
         added: [Added<'a>; 2],
     ) -> Self {
         let gadget = decomposed.plan.gadget;
+        context.note_key(key, decomposed.modulus, gadget.with_method(Method::Single));
         let expanded = (gadget.group() > 1).then(|| context.expanded_key(key, gadget)).flatten();
         Product { context, decomposed, key, expanded, added }
     }

@@ -94,7 +94,7 @@ impl Context {
         if degree < 64 || extended.contains(Modulus::TWO) || poly.degree() != degree {
             return None;
         }
-        let mut out = Poly::zero(degree / REPEATED, poly.limb_count(), poly.domain());
+        let mut out = poly.alike(degree / REPEATED, poly.limb_count());
         for (out, limb) in out.limbs_mut().zip(poly.limbs()) {
             for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
                 out.copy_from_slice(&block[..8]);
@@ -140,6 +140,19 @@ impl Context {
             let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
             let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
             sums.push(RotationSum { context: self, plan: Arc::clone(&plan), modulus, parts, key, noise });
+        }
+        let rotated = sources.iter().filter(|source| source.rotation.is_some()).count();
+        let terms = rows.iter().map(Vec::len).sum();
+        let words = rows.iter().flatten().next().map_or(0, |term| term.factor.degree());
+        self.note_rotation_sums(
+            &plan,
+            modulus,
+            [rotated, sources.len() - rotated],
+            [rows.len(), terms],
+            words,
+        );
+        if self.is_hollow() {
+            return Ok(sums);
         }
         let mut limbs: Vec<Vec<[&mut [u64]; 2]>> = Vec::new();
         limbs.resize_with(plan.extended.limb_count(), || Vec::with_capacity(rows.len()));
@@ -195,6 +208,8 @@ impl Context {
             "there is no summand of that number"
         } else if degree != whole && !repeated || term.factor.degree() != degree {
             "plaintexts of the ring degree are needed, or of an eighth of it"
+        } else if term.factor.is_hollow() != self.is_hollow() {
+            "what is hollow and what is not do not go together"
         } else if have != extended.limb_count() {
             "a plaintext modulo P'Q is needed"
         } else if term.factor.domain() != Domain::Evaluation {
@@ -327,6 +342,7 @@ impl RotationSum<'_> {
     pub fn add(&mut self, other: &RotationSum<'_>) -> Result<(), RlweError> {
         self.check(other)?;
         let (context, extended) = (self.context, self.plan.extended);
+        context.reckon("add", |count| count.passes(extended, 2));
         for (part, other) in self.parts.iter_mut().zip(&other.parts) {
             part.for_each_limb(context.threads(), |k, limb| {
                 context.limb_ring(extended, k).elementwise().add_assign(limb, other.limb(k));
@@ -350,10 +366,12 @@ impl RotationSum<'_> {
         context.switch_modulus(&mut divided, &self.parts[1], plan.extended, modulus, 1)?;
         let decomposed = context.decompose_with(&divided, modulus, plan.gadget)?;
         let product = Product::new(context, &decomposed, key, [Added::default(); 2]);
+        context.note_rotated_sum(plan, modulus);
         let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
         let [out0, out1] = &mut parts;
         let (degree, size) =
             (context.degree(), context.group(plan.extended.limb_count(), decomposed.scratch()));
+        context.touch_scratch(&[size * decomposed.scratch(), 2]);
         context.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),

@@ -4,7 +4,7 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::{Domain, Poly, arith::mul_mod, automorphism::Automorphism};
 
 use super::{
-    Decomposed, Gadget,
+    Decomposed, Gadget, Method,
     double::Sums,
     operand::Added,
     product::{Product, Targets},
@@ -55,6 +55,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         self.check_digest(key.parameters(), "switch keys")?;
         let from = decomposed.modulus;
+        self.check_residues(&[&*out[0], &*out[1]], "switch keys")?;
         for added in added.iter().flatten() {
             self.check_polynomial(added, from, "switch keys")?;
         }
@@ -81,6 +82,7 @@ impl Context {
         destination: &Destination<'_>,
     ) -> Result<(), RlweError> {
         let Destination { modulus: to, domain, .. } = *destination;
+        self.note_switch(decomposed, &added, destination, Method::Single);
         let product = Product::new(self, decomposed, key, added);
         let extended = decomposed.plan.extended;
         let plan = self.switch_plan(extended, to, 1)?;
@@ -137,6 +139,7 @@ impl Context {
             out.set_domain(domain);
         }
         let size = self.group(to.limb_count(), decomposed.scratch());
+        self.touch_scratch(&[size * decomposed.scratch(), 3]);
         self.threads().for_each_chunk_pair(
             out0.as_mut_slice(),
             out1.as_mut_slice(),

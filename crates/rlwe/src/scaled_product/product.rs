@@ -5,7 +5,7 @@ use hippocrene_ring::{Domain, Poly, scratch::Scratch};
 
 use super::ScaledProduct;
 use crate::{
-    Ciphertext, Context, Destination, Method, Modulus, PreparedEvaluationKeys, RlweError,
+    Ciphertext, Context, Destination, Method, Modulus, PreparedEvaluationKeys, RlweError, WordSize,
     context::LimbRefs,
     keyswitch::operand::{Added, Operand, TensorPart},
     modulus::MAX_LIMBS,
@@ -82,6 +82,7 @@ impl Context {
         b: &Ciphertext,
         eager: bool,
     ) -> Parts<'_> {
+        self.note_scaled_product(constants, a, b, eager);
         let auxiliary = self.auxiliary_products(constants, a, b);
         let (modulus, degree) = (a.modulus(), self.degree());
         let mut parts = Parts {
@@ -126,6 +127,35 @@ impl Context {
         });
         drop(runs);
         parts
+    }
+
+    /// Notes what it takes.
+    fn note_scaled_product(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext, eager: bool) {
+        self.reckon("scaled product", |count| {
+            let (modulus, same) = (a.modulus(), std::ptr::eq(a, b));
+            let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
+            count.inverse(modulus, if same { 3 } else { 2 });
+            count.forward(modulus, 2);
+            count.products(modulus, if eager { 4 } else { 1 });
+            count.passes(modulus, if same { 3 } else { 1 });
+            if !same {
+                count.inverse(b.modulus(), 2);
+            }
+            for position in modulus.factors() {
+                let at = count.at(modulus, position);
+                at.pairs += 5 * primes;
+                at.targets += 5;
+            }
+            for ring in &constants.rings {
+                let at = count.of_size(WordSize::of(ring.modulus()));
+                at.pairs += 2 * limbs + 2 * b.modulus().limb_count() as u64;
+                at.targets += 4;
+                at.forward += 4;
+                at.inverse += 3;
+                at.passes += 6;
+            }
+            count.touch(8 * modulus.limb_count() + 9 * constants.rings.len());
+        });
     }
 
     /// Modulo each prime `p` of `R` five limbs of coefficients: of the three parts of the tensor product, times `t (R/p)^{-1}`, and of the two parts of `b'`, times `(R/p)^{-1}`.

@@ -127,6 +127,13 @@ impl Double {
     }
 }
 
+impl Double {
+    /// Bytes of the key.
+    pub(super) fn key_bytes(&self) -> usize {
+        self.key_bytes
+    }
+}
+
 impl Context {
     /// The rings of the first `count` primes of the shared basis.
     pub(super) fn shared_rings(&self, count: usize) -> Result<Vec<Arc<ResidueRing>>, RlweError> {

@@ -9,7 +9,9 @@ use super::Double;
 use crate::{
     Context, Modulus, PreparedSwitchingKey, RlweError,
     context::LimbRefs,
-    keyswitch::{Decomposed, Destination, expanded::ExpandedKey, product::Targets, switch::positions},
+    keyswitch::{
+        Decomposed, Destination, expanded::ExpandedKey, operand::Added, product::Targets, switch::positions,
+    },
     modulus::{MAX_FACTORS, MAX_LIMBS},
     switch::{GROUP, Remainder, SwitchPlan},
 };
@@ -83,10 +85,18 @@ impl<'a> Sums<'a> {
         added: [Option<&'a Poly>; 2],
     ) -> Option<Self> {
         let double = decomposed.plan.double.as_ref()?;
-        let key = context.double_key(key, &decomposed.plan, double)?;
+        let key = match context.is_hollow() {
+            false => Some(context.double_key(key, &decomposed.plan, double)?),
+            true => {
+                context.note_key(key, decomposed.modulus, decomposed.plan.gadget);
+                None
+            }
+        };
         let limbs = context.scratch_limbs(2 * double.groups.len() * double.primes, Domain::Coefficient);
         let mut sums = Sums { context, decomposed, double, added, limbs };
-        sums.fill(&key);
+        if let Some(key) = &key {
+            sums.fill(key);
+        }
         Some(sums)
     }
 
@@ -242,7 +252,21 @@ impl Context {
     ) -> Result<(), RlweError> {
         let Destination { modulus: to, domain, automorphism } = *destination;
         let (degree, extended) = (self.degree(), sums.decomposed.plan.extended);
+        self.note_switch(
+            sums.decomposed,
+            &sums.added.map(Added::new),
+            destination,
+            sums.decomposed.plan.gadget.method(),
+        );
         let plan = self.switch_plan(extended, to, 1)?;
+
+        if self.is_hollow() {
+            for out in out {
+                out.resize_limbs(to.limb_count());
+                out.set_domain(domain);
+            }
+            return Ok(());
+        }
 
         // What is divided away.
         let mut remainders = [0, 1].map(|_| self.scratch(plan.dropped, Domain::Coefficient));

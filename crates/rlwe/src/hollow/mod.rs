@@ -1,0 +1,162 @@
+//! Hollow contexts: what computations would cost, before any key is made.
+//!
+//! A hollow context computes without residues. Its polynomials have as many limbs as any others, and every limb is empty ([`Poly::hollow`]), so that the
+//! loops over limbs have nothing to do; everything else is what it is elsewhere, by the same code: moduli, noise, keys, checks and errors. In place of
+//! the arithmetic, each operation notes what it takes by the profile in use, and each key switch which key it uses, in a [`Tally`]. The memory of polynomials is reckoned
+//! by a [`Meter`].
+//!
+//! Parameters of a hollow context have a digest of their own, so that what is hollow is never taken for what is not.
+
+mod tally;
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hippocrene_ring::{Domain, Kernel, Meter, Poly, Threads, scratch::ScratchPool};
+
+pub use tally::{KeyUse, Noted, Tally};
+
+use crate::{
+    Context, Gadget, Modulus, Parameters, PreparedSwitchingKey, RlweError, WordSize,
+    keyswitch::{Count, expanded_bytes},
+};
+
+/// Where a hollow context notes what it would have done. Clones share it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Hollow {
+    meter: Meter,
+    tally: Arc<Mutex<Tally>>,
+}
+
+impl Hollow {
+    pub(crate) fn scratch(&self, degree: usize) -> ScratchPool {
+        ScratchPool::hollow(degree, &self.meter)
+    }
+
+    fn note(&self, f: impl FnOnce(&mut Tally)) {
+        f(&mut self.tally.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+impl Context {
+    /// A context that computes without residues and notes what operations take.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, RlweError> {
+        Self::build(parameters.hollow(), threads, Kernel::detect()?, Some(Hollow::default()))
+    }
+
+    /// A context for `parameters` with the threads and the kernel of this one; if this one is hollow, so is that, and both note in one place.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn sibling(&self, parameters: Parameters) -> Result<Self, RlweError> {
+        let parameters = if self.is_hollow() { parameters.hollow() } else { parameters };
+        let context = Self::build(parameters, self.threads().clone(), self.kernel(), self.hollow.clone())?;
+        Ok(context.with_profile(self.profile().clone()))
+    }
+
+    /// Whether it computes without residues.
+    pub fn is_hollow(&self) -> bool {
+        self.hollow.is_some()
+    }
+
+    /// What was noted so far; nothing where it is not hollow.
+    pub fn tally(&self) -> Tally {
+        let mut tally = Tally::default();
+        if let Some(hollow) = &self.hollow {
+            hollow.note(|noted| tally = noted.clone());
+            // A copy reads and writes as much as a pass; how much of that is not in the cache, is reckoned for fresh ciphertexts.
+            let (parameters, limb) = (self.parameters(), self.degree() * size_of::<u64>());
+            let limbs = hollow.meter.copied() as f64 / limb as f64;
+            let missed = self.profile().missed((4 * limb * parameters.top().limb_count()) as u64);
+            let pass = self.profile().limb(parameters.log_degree(), WordSize::Below48, missed).pass;
+            if limbs > 0.0 {
+                tally.add("copy polynomials", 1e-9 * limbs * pass, 0);
+            }
+        }
+        tally
+    }
+
+    /// The memory of the polynomials of a hollow context.
+    pub fn meter(&self) -> Option<&Meter> {
+        self.hollow.as_ref().map(|hollow| &hollow.meter)
+    }
+
+    /// Forgets what was noted, and what was taken of memory before now.
+    pub fn reset_tally(&self) {
+        if let Some(hollow) = &self.hollow {
+            hollow.note(|tally| *tally = Tally::default());
+            hollow.meter.reset();
+        }
+    }
+
+    /// In a hollow context, notes the encoding of a plaintext modulo `extended`, which takes as long as `transforms` transforms before it is reduced; or one of
+    /// a ring degree that is a `share` of the context's.
+    pub fn note_encoding(&self, extended: Modulus, transforms: u64, share: usize) {
+        let Some(hollow) = &self.hollow else { return };
+        let mut count = Count::plain(self);
+        count.passes(extended, 1);
+        count.forward(extended, 1);
+        count.of_size(WordSize::Below61).forward += transforms;
+        hollow.note(|tally| tally.add("encode", count.seconds() / share as f64, 0));
+    }
+
+    /// In a hollow context, notes an operation by what it does with limbs.
+    pub(crate) fn reckon<'a>(&'a self, operation: &'static str, count: impl FnOnce(&mut Count<'a>)) {
+        let Some(hollow) = &self.hollow else { return };
+        let mut done = Count::plain(self);
+        count(&mut done);
+        hollow.note(|tally| tally.add(operation, done.seconds(), done.transforms()));
+    }
+
+    /// In a hollow context, notes that a key is used at a modulus by a gadget.
+    pub(crate) fn note_key(&self, key: &PreparedSwitchingKey, modulus: Modulus, gadget: Gadget) {
+        let Some(hollow) = &self.hollow else { return };
+        let derived = expanded_bytes(self, modulus, gadget);
+        hollow.note(|tally| {
+            if let Some(name) = key.name() {
+                tally.add_key(name, modulus);
+            }
+            if let Some(bytes) = derived {
+                tally.add_derived(key.name(), gadget, bytes);
+            }
+        });
+    }
+
+    /// Bytes of memory that a switching key takes that is ready to compute with.
+    pub fn prepared_key_bytes(&self) -> usize {
+        let parameters = self.parameters();
+        let rings = self.rings(parameters.full());
+        let digit: usize = rings.map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
+        parameters.digits(parameters.top()).count() * digit
+    }
+
+    /// A polynomial for a ciphertext, with no limbs yet.
+    pub(crate) fn part(&self) -> Poly {
+        match &self.hollow {
+            None => Poly::zero(self.degree(), 0, Domain::Evaluation),
+            Some(hollow) => Poly::hollow(self.degree(), 0, Domain::Evaluation, &hollow.meter),
+        }
+    }
+
+    /// Checks that polynomials are hollow where this is, and only there.
+    pub(crate) fn check_residues(&self, polys: &[&Poly], operation: &'static str) -> Result<(), RlweError> {
+        match polys.iter().find(|poly| poly.is_hollow() != self.is_hollow()) {
+            None => Ok(()),
+            Some(poly) => {
+                let need = "what is hollow and what is not do not go together";
+                Err(RlweError::Modulus { operation, have: poly.limb_count(), need })
+            }
+        }
+    }
+
+    /// Takes and gives back scratch memory of so many limbs, as operations do that have nothing else to do where there are no residues.
+    pub(crate) fn touch_scratch(&self, limbs: &[usize]) {
+        if self.is_hollow() {
+            let taken: Vec<_> =
+                limbs.iter().map(|limbs| self.scratch_limbs(*limbs, Domain::Evaluation)).collect();
+            drop(taken);
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What the operations of a hollow context do with limbs.
+
+use super::{
+    Decomposed, Destination, Gadget,
+    decomposition::Decomposition,
+    operand::{Added, Operand},
+    operations::{Count, Operations},
+};
+use crate::{Context, LimbOperations, Method, Modulus, WordSize};
+
+impl<'a> Count<'a> {
+    /// Nothing yet.
+    pub(crate) fn plain(context: &'a Context) -> Self {
+        let (extended, operations) = (Modulus::ONE, Operations::default());
+        Count { context, extended, digits: Vec::new(), scaled: false, operations }
+    }
+
+    /// Seconds that what was counted takes one thread.
+    pub(crate) fn seconds(&self) -> f64 {
+        let context = self.context;
+        self.operations.seconds(context.parameters().log_degree(), context.profile())
+    }
+
+    /// Transforms that were counted.
+    pub(crate) fn transforms(&self) -> u64 {
+        self.operations.transforms()
+    }
+
+    /// So many limbs are read or written.
+    pub(crate) fn touch(&mut self, limbs: usize) {
+        self.operations.polynomial_bytes += (8 * limbs * self.context.degree()) as u64;
+    }
+
+    /// So many passes over a polynomial modulo `modulus`.
+    pub(crate) fn passes(&mut self, modulus: Modulus, times: u64) {
+        modulus.factors().for_each(|position| self.at(modulus, position).passes += times);
+        self.touch(2 * times as usize * modulus.limb_count());
+    }
+
+    /// So many products of polynomials modulo `modulus` in the evaluation domain. Modulo a power of two they are products of coefficients.
+    pub(crate) fn products(&mut self, modulus: Modulus, times: u64) {
+        self.passes(modulus, times);
+        if modulus.contains(Modulus::TWO) {
+            let elementwise = self.context.ring_at(modulus, Modulus::TWO).elementwise();
+            for i in 0..elementwise.lifted_limbs() {
+                let limbs = self.of_size(WordSize::of(elementwise.lifted_modulus(i)));
+                limbs.forward += 2 * times;
+                limbs.inverse += times;
+                limbs.passes += 2 * times;
+            }
+        }
+    }
+
+    /// So many forward transforms of a polynomial modulo `modulus`.
+    pub(crate) fn forward(&mut self, modulus: Modulus, times: u64) {
+        modulus.factors().for_each(|p| self.transform(modulus, p, |limbs| &mut limbs.forward, times));
+        self.touch(times as usize * modulus.limb_count());
+    }
+
+    /// So many inverse transforms of a polynomial modulo `modulus`.
+    pub(crate) fn inverse(&mut self, modulus: Modulus, times: u64) {
+        modulus.factors().for_each(|p| self.transform(modulus, p, |limbs| &mut limbs.inverse, times));
+        self.touch(times as usize * modulus.limb_count());
+    }
+
+    /// So many exact conversions of a polynomial from modulo `from` to modulo `to`.
+    pub(crate) fn conversions(&mut self, from: Modulus, to: Modulus, times: u64) {
+        to.factors().for_each(|position| self.convert(from, to, position, times));
+        self.touch(times as usize * (from.limb_count() + to.limb_count()));
+    }
+
+    /// Operations on limbs whose moduli are primes of a basis of its own.
+    pub(crate) fn of_size(&mut self, size: WordSize) -> &mut LimbOperations {
+        self.operations.of_size_mut(size)
+    }
+
+    /// A part of a tensor product.
+    fn operand(&mut self, modulus: Modulus, operand: &Operand<'_>) {
+        if let Operand::Tensor(tensor) = operand {
+            self.products(modulus, if tensor.i == 1 { 2 } else { 1 });
+        }
+    }
+}
+
+impl Context {
+    /// Notes that a polynomial was decomposed.
+    pub(super) fn note_decomposition(&self, decomposed: &Decomposed<'_>) {
+        self.reckon("decompose", |count| {
+            count.operand(decomposed.modulus, &decomposed.original);
+            count.inverse(decomposed.modulus, 1);
+        });
+    }
+
+    /// Notes that digits were extended at once.
+    pub(super) fn note_hoisting(&self, decomposed: &Decomposed<'_>) {
+        self.reckon("extend digits", |count| {
+            *count = Count::new(self, decomposed.modulus, decomposed.gadget());
+            match self.parameters().double_shape(decomposed.modulus, decomposed.gadget()) {
+                Some(shape) => {
+                    count.extend_double(&shape);
+                    count.touch(count.digits.len() * shape.primes);
+                }
+                None => {
+                    let extended = count.extended;
+                    extended.factors().for_each(|position| count.extend(position));
+                    count.touch(count.digits.len() * extended.limb_count());
+                }
+            }
+        });
+    }
+
+    /// Notes a key switch of a decomposed polynomial.
+    pub(super) fn note_switch(
+        &self,
+        decomposed: &Decomposed<'_>,
+        added: &[Added<'_>; 2],
+        destination: &Destination<'_>,
+        method: Method,
+    ) {
+        self.reckon("switch keys", |count| {
+            let (from, to) = (decomposed.modulus, destination.modulus);
+            let gadget = decomposed.gadget().with_method(method);
+            *count = Count::new(self, from, gadget);
+            let shape = self.parameters().double_shape(from, gadget);
+            let dropped = count.extended.without(to);
+            for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
+                count.operand(from, operand);
+            }
+            let parts = added
+                .iter()
+                .map(|a| usize::from(a.evaluation.is_some()) + usize::from(a.coefficients.is_some()));
+            count.passes(from, parts.sum::<usize>() as u64);
+            match &shape {
+                Some(shape) => {
+                    if decomposed.shared.is_none() {
+                        count.extend_double(shape);
+                    }
+                    // The shared ring was made with the decomposition.
+                    _ = count.double(shape, to, dropped);
+                }
+                None => {
+                    count.operand(from, &decomposed.original);
+                    for position in count.extended.factors() {
+                        if decomposed.hoisted.is_none() {
+                            count.extend(position);
+                        }
+                        count.inner_product(position);
+                    }
+                    count.inverse(dropped, 2);
+                    to.factors().for_each(|position| count.finish(to, position, dropped));
+                }
+            }
+            if destination.automorphism.is_some() {
+                count.passes(to, 4);
+            }
+            count.switch_memory(from, to, shape.as_ref());
+        });
+    }
+
+    /// Notes sums of `rotated` rotated ciphertexts and `same` others times plaintexts: `terms` in `rows` rows, with so many words of plaintext in each limb of a term.
+    pub(super) fn note_rotation_sums(
+        &self,
+        plan: &Decomposition,
+        modulus: Modulus,
+        [rotated, same]: [usize; 2],
+        [rows, terms]: [usize; 2],
+        words: usize,
+    ) {
+        self.reckon("sum rotations", |count| {
+            *count = Count::new(self, modulus, plan.gadget);
+            for position in plan.extended.factors() {
+                let own = modulus.contains(position);
+                (0..rotated).for_each(|_| count.inner_product(position));
+                let limbs = count.at(plan.extended, position);
+                limbs.passes += rotated as u64 * (2 + u64::from(own)) + 2 * same as u64 * u64::from(own);
+                limbs.products += terms as u64;
+                limbs.sums += rows as u64;
+                count.operations.key_bytes += (8 * words * terms) as u64;
+            }
+            let digits = if rotated > 0 { count.digits.len() } else { 0 };
+            count.touch((digits + 2 * rows) * plan.extended.limb_count());
+        });
+    }
+
+    /// Notes that a sum of rotations was rotated.
+    pub(super) fn note_rotated_sum(&self, plan: &Decomposition, modulus: Modulus) {
+        self.reckon("rotate a sum", |count| {
+            *count = Count::new(self, modulus, plan.gadget);
+            for position in plan.extended.factors() {
+                count.extend(position);
+                count.inner_product(position);
+                count.at(plan.extended, position).passes += 3;
+            }
+            count.touch((count.digits.len() + 4) * plan.extended.limb_count());
+        });
+    }
+}
+
+/// Bytes of what is derived from a key for a gadget, if anything.
+pub(crate) fn expanded_bytes(context: &Context, modulus: Modulus, gadget: Gadget) -> Option<usize> {
+    match gadget.method() {
+        Method::Single if gadget.group() == 1 => None,
+        Method::Single => Some(super::expanded::bytes(context, gadget)),
+        Method::Double { .. } => {
+            let plan = context.decomposition(modulus, gadget).ok()?;
+            plan.double.as_ref().map(|double| double.key_bytes())
+        }
+    }
+}
