@@ -18,12 +18,18 @@ use crate::{
 #[derive(Default)]
 pub struct NamedWorks<'a>(Vec<(String, BoxedWork<'a>)>);
 
-type BoxedWork<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
+/// A piece of work that holds what it needs.
+pub type BoxedWork<'a> = Box<dyn FnMut() -> Result<()> + 'a>;
 
 impl<'a> NamedWorks<'a> {
     /// Adds one.
     pub fn add(&mut self, name: impl Into<String>, work: impl FnMut() -> Result<()> + 'a) {
         self.0.push((name.into(), Box::new(work)));
+    }
+
+    /// Each of them with its name, to be done in another way than timed.
+    pub fn into_works(self) -> Vec<(String, BoxedWork<'a>)> {
+        self.0
     }
 }
 

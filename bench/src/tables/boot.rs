@@ -33,7 +33,7 @@ pub const TABLE: Table = Table {
     run,
 };
 
-const PRESET: &str = "n16s";
+pub(super) const PRESET: &str = "n16s";
 const GROUP: &str = "bootstrap N = 2^16";
 /// What GRAFT gains by a lower modulus of the result at this ring degree (F.2).
 const LOWER_OUTPUT: f64 = 1.51;
@@ -41,7 +41,7 @@ const LOWER_OUTPUT: f64 = 1.51;
 const SCALE: i32 = 40;
 
 /// Three levels each way; a cosine of degree 50 with two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
-fn literal(real: bool) -> Result<BootstrapLiteral> {
+pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     let levels = |scale_bits| [5; 3].map(|radix_log2| DftLevel { radix_log2, scale_bits }).to_vec();
     Ok(BootstrapLiteral {
         slots: 1 << 15,

@@ -29,6 +29,7 @@ mod planner;
 mod second;
 mod she;
 mod sign;
+mod simulate;
 mod tuple;
 mod word;
 
@@ -73,6 +74,7 @@ const ALL: &[Table] = &[
     hk20_cosine::PRODUCTS,
     hk20::TABLE,
     sign::TABLE,
+    simulate::TABLE,
     boot::TABLE,
     integers::TABLE,
     laks_3::TABLE,

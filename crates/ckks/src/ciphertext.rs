@@ -2,8 +2,9 @@
 
 use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Modulus};
+use num_complex::Complex64;
 
-use crate::{CkksError, Context, Scale, context::encoding_noise};
+use crate::{CkksError, Context, Scale, context::encoding_noise, known::Known};
 
 /// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is wiped when dropped.
 #[derive(Clone)]
@@ -13,12 +14,23 @@ pub struct Plaintext {
     scale: Scale,
     slots: usize,
     bound: f64,
+    known: Known,
 }
 
 impl Plaintext {
     /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
     pub(crate) fn new(poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Self {
-        Plaintext { poly, modulus, scale, slots, bound }
+        Plaintext { poly, modulus, scale, slots, bound, known: Known::default() }
+    }
+
+    /// With the values that it stands for, as it has no residues.
+    pub(crate) fn with_known(mut self, known: Known) -> Self {
+        self.known = known;
+        self
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
     }
 
     /// The polynomial.
@@ -72,6 +84,7 @@ pub struct Ciphertext {
     scale: Scale,
     slots: usize,
     bound: f64,
+    known: Known,
 }
 
 impl Ciphertext {
@@ -91,7 +104,7 @@ impl Ciphertext {
     }
 
     pub(crate) fn new(inner: rlwe::Ciphertext, scale: Scale, slots: usize, bound: f64) -> Self {
-        Ciphertext { inner, scale, slots, bound }
+        Ciphertext { inner, scale, slots, bound, known: Known::default() }
     }
 
     /// An empty ciphertext for an operation to write its result to.
@@ -101,7 +114,21 @@ impl Ciphertext {
             scale: Scale::power_of_two(0),
             slots: context.max_slots(),
             bound: 0.0,
+            known: Known::default(),
         }
+    }
+
+    /// The values in the slots of a ciphertext without residues, as far as they are known: what would be decrypted, but for noise. Nothing for any other.
+    pub fn known_values(&self) -> Option<&[Complex64]> {
+        self.known.values()
+    }
+
+    pub(crate) fn known(&self) -> &Known {
+        &self.known
+    }
+
+    pub(crate) fn set_known(&mut self, known: Known) {
+        self.known = known;
     }
 
     /// The RLWE ciphertext.
@@ -142,7 +169,8 @@ impl Ciphertext {
     pub fn in_unit(self, log2: i32) -> Self {
         let (scale, bound) =
             (self.scale.times(Scale::power_of_two(log2)), self.bound * f64::from(-log2).exp2());
-        Ciphertext { scale, bound, ..self }
+        let known = self.known.map(|x| x * f64::from(-log2).exp2());
+        Ciphertext { scale, bound, known, ..self }
     }
 
     pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {
@@ -193,6 +221,7 @@ pub struct SeededCiphertext {
     pub(crate) scale: Scale,
     pub(crate) slots: usize,
     pub(crate) bound: f64,
+    pub(crate) known: Known,
 }
 
 impl SeededCiphertext {
@@ -208,7 +237,7 @@ impl SeededCiphertext {
         bound: f64,
     ) -> Result<Self, CkksError> {
         check_parts(context, inner.parameters(), slots, bound)?;
-        Ok(SeededCiphertext { inner, scale, slots, bound })
+        Ok(SeededCiphertext { inner, scale, slots, bound, known: Known::default() })
     }
 
     /// The RLWE ciphertext.
@@ -236,10 +265,17 @@ impl SeededCiphertext {
         self.bound = known(bound);
     }
 
+    /// As [`Ciphertext::known_values`].
+    pub fn known_values(&self) -> Option<&[Complex64]> {
+        self.known.values()
+    }
+
     /// The whole ciphertext.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let mut inner = self.inner.expand(context.rlwe());
         inner.set_noise(inner.noise().plus(encoding_noise()));
-        Ciphertext::new(inner, self.scale, self.slots, self.bound)
+        let mut out = Ciphertext::new(inner, self.scale, self.slots, self.bound);
+        out.set_known(self.known.clone());
+        out
     }
 }

@@ -12,10 +12,15 @@ use crate::{
     ciphertext::SeededCiphertext,
     encoder::{Encoder, IntegerPolynomial},
     flood::{self, MAX_LOG2_STD},
+    known::Known,
 };
 
 /// The standard deviation of a coefficient that was rounded to an integer.
 const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
+
+/// What encoding takes before the integers are reduced, in transforms of a limb of 61 bits, as it was measured; and that of numbers of many bits.
+const ENCODING: u64 = 4;
+const BIG_ENCODING: u64 = 60;
 
 /// An RLWE context with an encoder.
 #[derive(Debug)]
@@ -106,6 +111,14 @@ impl Context {
         Self::of(Arc::new(rlwe::Context::new(parameters, threads)?))
     }
 
+    /// A context that computes without residues and notes what operations take ([`hippocrene_rlwe::Context::hollow`]).
+    ///
+    /// # Errors
+    /// As [`Context::new`].
+    pub fn hollow(parameters: Parameters, threads: Threads) -> Result<Self, CkksError> {
+        Self::of(Arc::new(rlwe::Context::hollow(parameters, threads)?))
+    }
+
     /// Adds the encoder to an RLWE context, which others may share.
     ///
     /// # Errors
@@ -169,6 +182,7 @@ impl Context {
         extended: Modulus,
     ) -> Result<Plaintext, CkksError> {
         let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
+        self.note_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
         let mut integers = IntegerPolynomial::zero(self.rlwe.degree());
         match values {
             Values::Real(v) => encoder.quantise_real(v, slots, scale.to_f64(), bits, &mut integers)?,
@@ -181,7 +195,27 @@ impl Context {
             let ring = self.rlwe.limb_ring(extended, k);
             encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
         });
-        Ok(Plaintext::new(poly, extended, scale, slots, values.bound()))
+        let plaintext = Plaintext::new(poly, extended, scale, slots, values.bound());
+        Ok(match self.rlwe.is_hollow() {
+            false => plaintext,
+            true => plaintext.with_known(Known::of(values, slots)),
+        })
+    }
+
+    fn note_encoding(&self, extended: Modulus, big: bool) {
+        self.rlwe.note_encoding(extended, if big { BIG_ENCODING } else { ENCODING }, 1);
+    }
+
+    /// What [`Context::encode_extended`] makes of values of many bits, in a hollow context, without looking at them.
+    pub(crate) fn encode_hollow(
+        &self,
+        slots: usize,
+        scale: Scale,
+        extended: Modulus,
+        big: bool,
+    ) -> Plaintext {
+        self.note_encoding(extended, big);
+        Plaintext::new(self.rlwe.zero(extended, Domain::Evaluation), extended, scale, slots, f64::INFINITY)
     }
 
     /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of [`rlwe::Context::rotation_sums`] without what repeats in it
@@ -201,7 +235,10 @@ impl Context {
         let mut integers = IntegerPolynomial::zero(encoder.degree());
         let bits = self.parameters().log2(modulus);
         encoder.quantise_real(values, values.len(), scale.to_f64(), bits, &mut integers)?;
-        let mut poly = Poly::zero(encoder.degree(), extended.limb_count(), Domain::Evaluation);
+        self.rlwe.note_encoding(extended, ENCODING, self.rlwe.degree() / encoder.degree());
+        // Hollow where the context is.
+        let mut poly =
+            self.rlwe.scratch_limbs(0, Domain::Evaluation).alike(encoder.degree(), extended.limb_count());
         for (position, limb) in extended.factors().zip(poly.limbs_mut()) {
             let ring = self.rlwe.ring_of_repeats(extended, position)?;
             encoder.reduce(&integers, &ring, limb)?;
@@ -264,6 +301,7 @@ impl Context {
             scale: plaintext.scale(),
             slots: plaintext.slots(),
             bound: plaintext.bound(),
+            known: plaintext.known().clone(),
         })
     }
 
@@ -274,7 +312,9 @@ impl Context {
     pub fn encrypt_public(&self, key: &PublicKey, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
         let mut inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
         inner.set_noise(inner.noise().plus(encoding_noise()));
-        Ok(Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound()))
+        let mut out = Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
+        out.set_known(plaintext.known().clone());
+        Ok(out)
     }
 
     /// Decrypts.

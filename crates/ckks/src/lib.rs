@@ -11,6 +11,7 @@ pub mod encoder;
 mod error;
 mod evaluator;
 mod flood;
+mod known;
 mod refresh;
 mod scale;
 mod transfer;

@@ -78,6 +78,7 @@ impl Bootstrapper {
         let reduced = self.reduce(&slots)?;
         let mut out = self.finish(&reduced, &lowered)?;
         out.set_bound(a.bound());
+        out.set_known(a.known().clone());
         Ok(out)
     }
 

@@ -106,7 +106,7 @@ impl BootstrapPlan {
                     Some(_) => parameters.encapsulation(base, weight)?,
                     None => parameters.encapsulation_insecure(base, weight)?,
                 };
-                Some(rlwe::Context::new(set, context.rlwe().threads().clone())?)
+                Some(context.rlwe().sibling(set)?)
             }
         };
         let (to_slots, to_coefficients) = transforms(&context, &literal)?;

@@ -65,6 +65,10 @@ impl Evaluator {
         let own = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() + r.reach().log2());
         let noise = y.inner().noise().plus(own);
         y.inner_mut().set_noise(noise);
+        y.set_known(a.known().map(|x| {
+            let x = r.reach() * x;
+            x - x.re.round()
+        }));
         Ok(y)
     }
 }

@@ -113,6 +113,7 @@ impl Encoder {
         for (what, have, need) in [
             ("coefficients", plaintext.degree(), self.degree),
             ("limbs of the plaintext", plaintext.limb_count(), rings.len()),
+            ("limbs with residues", if plaintext.is_hollow() { 0 } else { rings.len() }, rings.len()),
         ] {
             if have != need {
                 return Err(EncodeError::Shape { what, have, need });

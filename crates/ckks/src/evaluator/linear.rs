@@ -46,6 +46,7 @@ impl Evaluator {
         self.check_terms(a, b, "add")?;
         self.context().rlwe().add_assign(a.inner_mut(), b.inner())?;
         a.set_bound(a.bound() + b.bound());
+        a.set_known(a.known().zip(b.known(), |x, y| x + y));
         Ok(())
     }
 
@@ -67,6 +68,7 @@ impl Evaluator {
         self.check_terms(a, b, "subtract")?;
         self.context().rlwe().sub_assign(a.inner_mut(), b.inner())?;
         a.set_bound(a.bound() + b.bound());
+        a.set_known(a.known().zip(b.known(), |x, y| x - y));
         Ok(())
     }
 
@@ -84,6 +86,7 @@ impl Evaluator {
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = a.clone();
         self.context().rlwe().negate_assign(out.inner_mut())?;
+        out.set_known(a.known().map(|x| -x));
         Ok(out)
     }
 
@@ -100,6 +103,7 @@ impl Evaluator {
         self.context().rlwe().add_plain_assign(out.inner_mut(), p.poly())?;
         out.inner_mut().set_noise(a.inner().noise().plus(encoding_noise()));
         out.set_bound(a.bound() + p.bound());
+        out.set_known(a.known().zip(p.known(), |x, y| x + y));
         Ok(out)
     }
 
@@ -117,6 +121,7 @@ impl Evaluator {
         self.context().rlwe().mul_plain_assign(out.inner_mut(), p.poly())?;
         out.inner_mut().set_noise(self.plain_product_noise(a, p));
         out.set_meta(scale, a.slots(), bound);
+        out.set_known(a.known().zip(p.known(), |x, y| x * y));
         Ok(out)
     }
 
@@ -140,6 +145,7 @@ impl Evaluator {
         let noise = acc.inner().noise().plus(self.plain_product_noise(a, p));
         acc.inner_mut().set_noise(noise);
         acc.set_bound(bound);
+        acc.set_known(acc.known().zip(&a.known().zip(p.known(), |x, y| x * y), |x, y| x + y));
         Ok(())
     }
 
@@ -197,6 +203,7 @@ impl Evaluator {
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, ADD_NUMBER)?;
         self.context().rlwe().add_constant_assign(a.inner_mut(), |q| integer.residue(q))?;
         a.set_bound(bound);
+        a.set_known(a.known().map(|x| x + c.to_f64()));
         Ok(())
     }
 
@@ -231,6 +238,7 @@ impl Evaluator {
         let noise = acc.inner().noise().plus(product);
         acc.inner_mut().set_noise(noise);
         acc.set_bound(bound);
+        acc.set_known(acc.known().zip(a.known(), |x, y| x + y * c));
         Ok(())
     }
 
@@ -254,6 +262,7 @@ impl Evaluator {
             .plus(Self::constant_noise(a, size * scale.to_f64()));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
+        out.set_known(a.known().map(|x| x * c.to_f64()));
         Ok(out)
     }
 
@@ -272,6 +281,7 @@ impl Evaluator {
             if c == 0 { Noise::NONE } else { a.inner().noise().scaled((c.unsigned_abs() as f64).log2()) };
         out.inner_mut().set_noise(noise);
         out.set_bound(bound);
+        out.set_known(a.known().map(|x| x * c as f64));
         Ok(out)
     }
 

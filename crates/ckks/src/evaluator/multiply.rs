@@ -90,6 +90,7 @@ impl Evaluator {
         let noise = self.product_noise(a, b).scaled(down).plus(out.inner().noise());
         out.inner_mut().set_noise(noise);
         out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
+        out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
         Ok(())
     }
 

@@ -47,6 +47,7 @@ impl Evaluator {
         let from = a.modulus();
         self.context().rlwe().switch_ciphertext_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(self.switched_scale(a.scale(), from, to), a.slots(), a.bound());
+        out.set_known(a.known().clone());
         Ok(())
     }
 
@@ -59,6 +60,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(self.context());
         self.context().rlwe().reduce_modulus_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(a.scale(), a.slots(), a.bound());
+        out.set_known(a.known().clone());
         Ok(out)
     }
 

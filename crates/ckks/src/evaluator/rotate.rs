@@ -29,6 +29,7 @@ impl Evaluator {
             let before = out.clone();
             self.apply_galois_into(out, &before, *element)?;
         }
+        out.set_known(a.known().rotated(steps));
         Ok(())
     }
 
@@ -66,6 +67,7 @@ impl Evaluator {
             }
             rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, element, self.keys())?;
             out.set_meta(a.scale(), a.slots(), a.bound());
+            out.set_known(a.known().rotated(steps));
         }
         Ok(())
     }
@@ -77,6 +79,7 @@ impl Evaluator {
     pub fn conjugate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let mut out = Ciphertext::empty(self.context());
         self.apply_galois_into(&mut out, a, galois_element_of_conjugation(self.context().rlwe().degree()))?;
+        out.set_known(a.known().map(|x| x.conj()));
         Ok(out)
     }
 

@@ -1,5 +1,7 @@
 //! Real and imaginary parts.
 
+use num_complex::Complex64;
+
 use crate::{Ciphertext, CkksError, Evaluator};
 
 impl Evaluator {
@@ -38,6 +40,7 @@ impl Evaluator {
         let mut out = a.clone();
         let rlwe = self.context().rlwe();
         rlwe.mul_monomial_assign(out.inner_mut(), rlwe.degree() / 2)?;
+        out.set_known(a.known().map(|x| Complex64::I * x));
         Ok(out)
     }
 }

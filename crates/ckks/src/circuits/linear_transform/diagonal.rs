@@ -77,6 +77,14 @@ impl Diagonal {
         extended: Modulus,
     ) -> Result<Plaintext, CkksError> {
         let slots = self.period();
+        if context.rlwe().is_hollow() {
+            let big = match self {
+                Diagonal::Double(_) => false,
+                Diagonal::Big(_) => true,
+                Diagonal::Roots(roots) => scale.times(roots.factor).log2() > DOUBLE_BITS,
+            };
+            return Ok(context.encode_hollow(slots, scale, extended, big));
+        }
         let steps = steps % slots;
         let encode = |values: Values<'_>, scale: Scale| {
             context.encode_extended(values, slots, scale, modulus, extended)

@@ -72,6 +72,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(self.context());
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
+        out.set_known(t.apply_to_known(a.known()));
         Ok(out)
     }
 

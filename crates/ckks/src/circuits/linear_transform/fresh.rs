@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use hippocrene_rlwe::Modulus;
+use num_complex::Complex64;
 
 use super::{Encoded, Encoding, Factor};
-use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values};
+use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, known::Known};
 
 const OPERATION: &str = "fresh linear transform";
 
@@ -89,6 +90,19 @@ impl FreshTransform<'_> {
         Ok(Factor { baby: rotation % self.baby, plaintext, log2_norm, share: 1.0 })
     }
 
+    /// The map of values that are known.
+    fn apply_to_known(&self, known: &Known) -> Known {
+        let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
+        let (mut sums, mut diagonal) = (vec![Complex64::ZERO; self.slots], vec![0.0; self.slots]);
+        for r in 0..self.count {
+            (self.diagonal)(r, &mut diagonal);
+            for (i, (sum, d)) in sums.iter_mut().zip(&diagonal).enumerate() {
+                *sum += d * x[(i + r) % x.len()];
+            }
+        }
+        Known::from_values(sums)
+    }
+
     fn check(&self, a: &Ciphertext, context: &Context) -> Result<(), CkksError> {
         let most = context.max_slots();
         let what = if !self.slots.is_power_of_two() || self.slots > most || self.slots < a.slots() {
@@ -140,6 +154,7 @@ impl Evaluator {
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);
+        out.set_known(t.apply_to_known(a.known()));
         Ok(out)
     }
 }

@@ -17,7 +17,7 @@ pub use self::fresh::FreshTransform;
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
 
 use self::diagonal::Diagonal;
-use crate::{BigFloat, CkksError, Context, Plaintext, Scale};
+use crate::{BigFloat, CkksError, Context, Plaintext, Scale, known::Known};
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
 /// `i + r` (modulo the number of slots).
@@ -32,8 +32,8 @@ pub struct LinearTransform {
     baby: usize,
     /// The largest sum of absolute values along a row.
     norm: f64,
-    /// Encodings by modulus and scale.
-    kept: Kept<(Modulus, Scale), Encoded>,
+    /// Encodings by modulus and scale, and whether they are hollow.
+    kept: Kept<(Modulus, Scale, bool), Encoded>,
 }
 
 /// For each giant step its baby steps, with the diagonals rotated and encoded.
@@ -145,13 +145,27 @@ impl LinearTransform {
         self.kept.memory()
     }
 
+    /// The map of values that are known, where the diagonals are doubles.
+    fn apply_to_known(&self, known: &Known) -> Known {
+        let Some(x) = known.values().filter(|x| !x.is_empty()) else { return Known::default() };
+        let mut sums = vec![Complex64::ZERO; self.slots];
+        for (r, diagonal) in &self.diagonals {
+            let Diagonal::Double(d) = diagonal else { return Known::default() };
+            for (i, sum) in sums.iter_mut().enumerate() {
+                *sum += d[i] * x[(i + r) % x.len()];
+            }
+        }
+        Known::from_values(sums)
+    }
+
     /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q`; made once and kept as long as there is room.
     fn encode(&self, context: &Context, modulus: Modulus, scale: Scale) -> Result<Arc<Encoded>, CkksError> {
         let extended = context.rlwe().rotation_modulus(modulus)?;
         let bytes = |encoded: &Encoded| {
-            encoded.values().flatten().map(|factor| size_of_val(factor.poly().as_slice())).sum()
+            let bytes = |poly: &Poly| poly.degree() * poly.limb_count() * size_of::<u64>();
+            encoded.values().flatten().map(|factor| bytes(factor.poly())).sum()
         };
-        self.kept.get_or_try_insert((extended, scale), bytes, || {
+        self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
             let mut encoded = Encoded::new();
             // Polynomials in X^8 at least.
             let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());

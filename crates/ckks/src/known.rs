@@ -1,0 +1,55 @@
+//! The values that hollow ciphertexts stand for.
+
+use std::sync::Arc;
+
+use num_complex::Complex64;
+
+use crate::Values;
+
+/// The values in the slots of a ciphertext without residues ([`crate::Context::hollow`]), as far as they are known: what would be decrypted, but for noise. Every
+/// operation does to them what it does to the slots. Ciphertexts with residues have none.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Known(Option<Arc<[Complex64]>>);
+
+impl Known {
+    /// The values in the first of `slots` slots, the others being 0.
+    pub fn of(values: Values<'_>, slots: usize) -> Self {
+        let mut all: Vec<Complex64> = match values {
+            Values::Real(v) => v.iter().map(|x| Complex64::from(*x)).collect(),
+            Values::Complex(v) => v.to_vec(),
+            Values::Big(v) => v.iter().map(|x| Complex64::from(x.to_f64())).collect(),
+            Values::BigComplex(v) => v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64())).collect(),
+        };
+        all.resize(slots, Complex64::ZERO);
+        Known(Some(all.into()))
+    }
+
+    /// These values.
+    pub fn from_values(values: Vec<Complex64>) -> Self {
+        Known(Some(values.into()))
+    }
+
+    pub fn values(&self) -> Option<&[Complex64]> {
+        self.0.as_deref()
+    }
+
+    /// `f` of every value.
+    pub fn map(&self, f: impl Fn(Complex64) -> Complex64) -> Self {
+        Known(self.0.as_ref().map(|values| values.iter().map(|x| f(*x)).collect()))
+    }
+
+    /// `f` of every two values, where both are known.
+    pub fn zip(&self, other: &Known, f: impl Fn(Complex64, Complex64) -> Complex64) -> Self {
+        let both = self.0.as_ref().zip(other.0.as_ref());
+        Known(both.map(|(x, y)| x.iter().zip(y.iter()).map(|(x, y)| f(*x, *y)).collect()))
+    }
+
+    /// Rotated by `steps` to the left.
+    pub fn rotated(&self, steps: i64) -> Self {
+        Known(self.0.as_ref().map(|values| {
+            let mut rotated = values.to_vec();
+            rotated.rotate_left(steps.rem_euclid(values.len().max(1) as i64) as usize);
+            rotated.into()
+        }))
+    }
+}
