@@ -22,7 +22,7 @@ const ITERATED: &str = "f_3, g_3 (CKK20)";
 fn run(_: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
     for (name, g, log2_gap) in [("comp1, gap 2^-8", 4, -8), ("comp2, gap 2^-16", 8, -16)] {
-        let iterated = CompositeSign::iterated(g, 2, 2f64.powi(log2_gap))?;
+        let iterated = CompositeSign::iterated(3, g, 2, 2f64.powi(log2_gap))?;
         compare(&mut rows, name, &iterated, iterated.error())?;
     }
     for (log2_gap, log2_error) in [(-6, -10), (-10, -15), (-15, -20), (-20, -20), (-20, -30)] {
@@ -37,7 +37,7 @@ fn run(_: &mut Session) -> Result<Vec<Row>> {
 fn least_iterated(gap: f64, error: f64) -> Result<CompositeSign> {
     for count in 1..=40 {
         let all: Vec<CompositeSign> = (0..=count)
-            .map(|g| CompositeSign::iterated(g, count - g, gap))
+            .map(|g| CompositeSign::iterated(3, g, count - g, gap))
             .collect::<std::result::Result<_, _>>()?;
         if let Some(sign) = all.into_iter().min_by(|a, b| a.error().total_cmp(&b.error()))
             && sign.error() <= error

@@ -25,12 +25,12 @@ pub trait Refresh {
         operation: &'static str,
     ) -> Result<Cow<'a, Ciphertext>, CkksError>;
 
-    /// The bits of capacity that a ciphertext must have left for it to be refreshed; 0 where nothing is refreshed.
+    /// The bits of capacity that a ciphertext must have left for it to be refreshed.
     fn reserve(&self) -> f64 {
         0.0
     }
 
-    /// The bits of capacity that a refresh gives at most, as far as is known before; infinite where nothing is refreshed.
+    /// The bits of capacity that a refresh gives at most, as far as is known before.
     fn most(&self) -> f64 {
         f64::INFINITY
     }
@@ -52,6 +52,11 @@ impl Refresh for NoRefresh<'_> {
         operation: &'static str,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
         enough(a, self.0, need, operation)
+    }
+
+    /// Infinite: no capacity is enough for a refresh, so that a circuit asks for all that it needs before it begins.
+    fn reserve(&self) -> f64 {
+        f64::INFINITY
     }
 }
 

@@ -268,7 +268,7 @@ fn check_sign(sign: &CompositeSign) {
 fn signs() {
     // GRAFT's comp1 and comp2.
     for (g, gap, error) in [(4, 2f64.powi(-8), 1e-4), (8, 2f64.powi(-16), 1e-4)] {
-        let iterated = CompositeSign::iterated(g, 2, gap).unwrap();
+        let iterated = CompositeSign::iterated(3, g, 2, gap).unwrap();
         check_sign(&iterated);
         assert_eq!(iterated.depth(), 3 * (g + 2));
         assert!(iterated.error() < error, "{:e}", iterated.error());
@@ -278,6 +278,9 @@ fn signs() {
         assert!(least.depth() < iterated.depth());
         assert!(least.products() < iterated.products());
     }
+    for n in 1..=4 {
+        check_sign(&CompositeSign::iterated(n, 3, 2, 0.05).unwrap());
+    }
     for degrees in [&[3][..], &[7, 15], &[3, 5, 9, 13]] {
         check_sign(&CompositeSign::minimax(degrees, 0.02).unwrap());
     }
@@ -286,9 +289,11 @@ fn signs() {
     let two = CompositeSign::minimax(&[7, 7], 0.02).unwrap();
     assert!(two.error() < one.error() * 2.0);
     for g in [
-        CompositeSign::iterated(0, 0, 0.1),
-        CompositeSign::iterated(60, 5, 0.1),
-        CompositeSign::iterated(1, 1, 1.0),
+        CompositeSign::iterated(3, 0, 0, 0.1),
+        CompositeSign::iterated(3, 60, 5, 0.1),
+        CompositeSign::iterated(3, 1, 1, 1.0),
+        CompositeSign::iterated(0, 1, 1, 0.1),
+        CompositeSign::iterated(5, 1, 1, 0.1),
     ] {
         assert!(g.is_err());
     }

@@ -1,9 +1,11 @@
-//! Circuits made of the evaluator's operations: linear transforms, sums, polynomials, and the homomorphic DFT.
+//! Circuits made of the evaluator's operations: linear transforms, sums, polynomials, the homomorphic DFT, and comparisons.
 
+pub mod comparison;
 mod dft;
 mod linear_transform;
 mod polynomial;
 mod polynomial_evaluation;
+mod polynomial_noise;
 mod sums;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};

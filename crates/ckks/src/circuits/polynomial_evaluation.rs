@@ -83,13 +83,13 @@ impl Evaluator {
 }
 
 /// `ceil(log2 n)`.
-fn depth_of(n: usize) -> usize {
+pub(super) fn depth_of(n: usize) -> usize {
     n.next_power_of_two().trailing_zeros() as usize
 }
 
 /// Of which two powers a power is the product, the depth being `ceil(log2 n)`. For Chebyshev polynomials they are neighbours, so
 /// that `T_{a-b}` is `T_0` or `T_1`.
-fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
+pub(super) fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
     if chebyshev || n.is_power_of_two() {
         (n.div_ceil(2), n / 2)
     } else {
@@ -98,7 +98,7 @@ fn split_power(n: usize, chebyshev: bool) -> (usize, usize) {
 }
 
 /// `p = q X^m + r` (or `q T_m + r`) with `m` the largest power of two up to the degree.
-fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, Vec<f64>) {
+pub(super) fn split(coefficients: &[f64], chebyshev: bool) -> (usize, Vec<f64>, Vec<f64>) {
     let degree = coefficients.len() - 1;
     let m = 1 << degree.ilog2();
     let mut r = coefficients[..m].to_vec();
@@ -121,7 +121,7 @@ fn trim(coefficients: &mut Vec<f64>) {
 }
 
 /// Whether a sum of powers times numbers can be had `depth` deep.
-fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
+pub(super) fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
     coefficients.len() <= baby.max(2)
         && (1..coefficients.len()).all(|i| coefficients[i] == 0.0 || depth_of(i) < depth)
 }
@@ -135,7 +135,7 @@ impl Polynomial {
 }
 
 /// The number of products of ciphertexts with the best number of baby steps, and that number.
-fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
+pub(super) fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
     let candidates = (0..=depth).map(|k| 1 << k);
     candidates.map(|baby| (products(coefficients, depth, baby, chebyshev), baby)).min().unwrap_or((0, 1))
 }

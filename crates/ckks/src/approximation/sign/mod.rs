@@ -2,11 +2,14 @@
 //!
 //! A single polynomial would need a degree in proportion to `1 / gap`; a composition, each polynomial of which takes what is far from
 //! `-1` and `1` nearer to them, needs a depth in proportion to `log(1 / gap)` (Cheon, Kim, Kim, ePrint 2019/1234: CKK20). There are two kinds:
-//! - [`CompositeSign::iterated`]: CKK20's `g_3`, which takes small values away from 0, then `f_3`, which takes values near 1 nearer;
+//! - [`CompositeSign::iterated`]: CKK20's `g_n`, which takes small values away from 0, then `f_n`, which takes values near 1 nearer;
 //! - [`CompositeSign::minimax`]: each polynomial is the best odd one for what the one before left (Lee, Lee, No, Kim, ePrint 2020/834: LLNK22), and
 //!   [`CompositeSign::least`] chooses the degrees.
 
+mod iterated;
 mod search;
+
+pub(crate) use search::degrees_of_use;
 
 use super::{
     Parity, Smoothness,
@@ -29,26 +32,24 @@ pub struct CompositeSign {
 const OPERATION: &str = "approximate the sign";
 const BASIS: Basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
 
-/// CKK20's `f_3 = (35 x - 35 x^3 + 21 x^5 - 5 x^7) / 2^4`, which is 1 at 1, where its first three derivatives are 0.
-const F3: [f64; 8] = [0.0, 1225.0 / 1024.0, 0.0, -245.0 / 1024.0, 0.0, 49.0 / 1024.0, 0.0, -5.0 / 1024.0];
-/// CKK20's `g_3 = (4589 x - 16577 x^3 + 25614 x^5 - 12860 x^7) / 2^10`.
-const G3: [f64; 8] =
-    [0.0, 18115.0 / 16384.0, 0.0, -5753.0 / 16384.0, 0.0, 3109.0 / 16384.0, 0.0, -3215.0 / 16384.0];
-
 impl CompositeSign {
-    /// `g_3` so many times, then `f_3` so many times (CKK20). Each has degree 7 and depth 3.
+    /// `g_n` so many times, then `f_n` so many times (CKK20): polynomials of degree `2n + 1`, where `n` is 1 to 4.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] unless `2^-30 <= gap < 1` and there are 1 to 64 polynomials.
-    pub fn iterated(g: usize, f: usize, gap: f64) -> Result<Self, CkksError> {
+    /// [`CkksError::Argument`] unless `1 <= n <= 4`, `2^-30 <= gap < 1` and there are 1 to 64 polynomials.
+    pub fn iterated(n: usize, g: usize, f: usize, gap: f64) -> Result<Self, CkksError> {
+        let (Some(g_n), Some(f_n)) = (iterated::g(n), iterated::f(n)) else {
+            let what = format!("f_{n} and g_{n}: n is 1 to {}", iterated::MOST);
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        };
         if !(1..=64).contains(&g.saturating_add(f)) {
             let what = format!("{g} and {f} polynomials: there are 1 to 64");
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let mut sign = Self::start(gap)?;
         for i in 0..g + f {
-            let coefficients = if i < g { G3 } else { F3 };
-            sign.push(Polynomial::new(BASIS, coefficients.into())?)?;
+            let coefficients = if i < g { &g_n } else { &f_n };
+            sign.push(Polynomial::new(BASIS, coefficients.clone())?)?;
         }
         Ok(sign)
     }
@@ -167,14 +168,14 @@ impl CompositeSign {
 }
 
 /// The best odd polynomial for 1 on `[low, 1]`.
-fn best(degree: usize, low: f64) -> Result<Polynomial, CkksError> {
+pub(crate) fn best(degree: usize, low: f64) -> Result<Polynomial, CkksError> {
     let smooth = Smoothness::Derivative { order: 1, bound: 0.0 };
     Ok(minimax(|_| 1.0, &[(low, 1.0)], degree, Parity::Odd, smooth)?.polynomial)
 }
 
 /// Bounds of the values of a polynomial on `[low, high]`, from values at Chebyshev nodes of pieces. Where the values come near 0, at the lower end and at the
 /// minima in between, pieces are halved until the lower bound is right to 1e-4 of itself.
-fn range(p: &Polynomial, (low, high): (f64, f64)) -> (f64, f64) {
+pub(crate) fn range(p: &Polynomial, (low, high): (f64, f64)) -> (f64, f64) {
     let samples = 16 * (p.degree() + 1);
     let rounding = 4.0 * f64::EPSILON * p.coefficients().iter().map(|c| c.abs()).sum::<f64>();
     let (mut least, mut largest) = (f64::INFINITY, f64::NEG_INFINITY);

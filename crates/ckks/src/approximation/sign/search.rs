@@ -60,6 +60,11 @@ pub(super) fn degrees(gap: f64, error: f64) -> Result<Vec<usize>, CkksError> {
     Err(CkksError::Argument { operation: OPERATION, what })
 }
 
+/// The odd degrees up to 31 that are the largest for their depth and number of products.
+pub(crate) fn degrees_of_use() -> Result<Vec<usize>, CkksError> {
+    Ok(candidates()?.iter().map(|candidate| candidate.degree).collect())
+}
+
 /// The largest odd degree for every depth and number of products.
 fn candidates() -> Result<Vec<Candidate>, CkksError> {
     const MOST: usize = 31;

@@ -1,0 +1,169 @@
+//! What follows from the sign.
+
+use std::borrow::Cow;
+
+use super::{
+    SignPlan,
+    evaluate::{kept, scale_of},
+};
+use crate::{Ciphertext, CkksError, Evaluator, Refresh};
+
+/// By how many bits the scale of a product with the sign is larger than that of the last stage.
+const FINER: f64 = 2.0;
+
+impl Evaluator {
+    /// 1 where a slot of `a` is positive, 0 where it is negative, and 1/2 where it is 0: half of the sign and a half.
+    ///
+    /// # Errors
+    /// As [`Evaluator::sign`].
+    pub fn step(
+        &self,
+        a: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        const OPERATION: &str = "step";
+        let x = self.normalised(a, plan, OPERATION)?;
+        let mut y = self.composition(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)?;
+        self.add_number_assign(&mut y, 1.0)?;
+        // Halved, which is a matter of the scale.
+        let scale = y.scale().times_integer(2);
+        y.set_meta(scale, a.slots(), 1.0 + 0.5 * plan.error());
+        Ok(y)
+    }
+
+    /// 1 where `a > b`, 0 where `a < b`, and 1/2 where they are equal: the step of `a - b`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::sign`], for `a - b`; and when they cannot be brought to one scale ([`Evaluator::align`]).
+    pub fn greater(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        self.step(&self.difference(a, b)?, plan, refresh)
+    }
+
+    /// 1 where `a < b`, 0 where `a > b`, and 1/2 where they are equal.
+    ///
+    /// # Errors
+    /// As [`Evaluator::greater`].
+    pub fn less(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        self.greater(b, a, plan, refresh)
+    }
+
+    /// `|a|`, slot by slot: `a` times its sign.
+    ///
+    /// # Errors
+    /// As [`Evaluator::sign`].
+    pub fn abs(
+        &self,
+        a: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        self.times_sign(a, plan, 0.0, refresh, "absolute value")
+    }
+
+    /// `max(a, 0)`, slot by slot: `a` times its step.
+    ///
+    /// # Errors
+    /// As [`Evaluator::sign`].
+    pub fn relu(
+        &self,
+        a: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        self.times_sign(a, plan, 1.0, refresh, "relu")
+    }
+
+    /// The larger of `a` and `b`, slot by slot: `b + relu(a - b)`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::greater`].
+    pub fn maximum(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
+        let (mut out, above) = self.align(b, &above)?;
+        self.add_assign(&mut out, &above)?;
+        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
+        Ok(out)
+    }
+
+    /// The smaller of `a` and `b`, slot by slot: `a - relu(a - b)`.
+    ///
+    /// # Errors
+    /// As [`Evaluator::greater`].
+    pub fn minimum(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        plan: &SignPlan,
+        refresh: &dyn Refresh,
+    ) -> Result<Ciphertext, CkksError> {
+        let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
+        let (mut out, above) = self.align(a, &above)?;
+        self.sub_assign(&mut out, &above)?;
+        out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
+        Ok(out)
+    }
+
+    fn difference(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (mut a, b) = self.align(a, b)?;
+        self.sub_assign(&mut a, &b)?;
+        Ok(a)
+    }
+
+    /// `a (s + plus) / (1 + plus)`, `s` the sign of `a` and `plus` 0 or 1.
+    fn times_sign(
+        &self,
+        a: &Ciphertext,
+        plan: &SignPlan,
+        plus: f64,
+        refresh: &dyn Refresh,
+        operation: &'static str,
+    ) -> Result<Ciphertext, CkksError> {
+        // Roundings of the factor and of the product are small beside those of the last stage.
+        let finer = if plan.fixed.is_none() { FINER } else { 0.0 };
+        let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
+        // The product at the end takes the bits of a factor's scale, and half a bit by which that may be larger.
+        let tail = target.log2() + 1.0 + kept(refresh);
+        let x = self.normalised(a, plan, operation)?;
+        // The factor itself has to have them too.
+        let x = refresh.refresh(Cow::Owned(x), tail, plan.bits() + tail, operation)?;
+        let mut s = self.composition(Cow::Borrowed(&*x), plan, tail, refresh, operation)?;
+        if plus > 0.0 {
+            self.add_number_assign(&mut s, plus)?;
+        }
+        let x = self.at_most(&x, target)?;
+        let lower = if self.log2(x.modulus()) <= self.log2(s.modulus()) { x.modulus() } else { s.modulus() };
+        let (x, s) = (self.brought(&x, lower)?, self.brought(&s, lower)?);
+        let mut out = self.mul_rescale(&x, &s, target)?;
+        let scale = out.scale().over(scale_of(plan.reach, operation)?);
+        let scale = if plus > 0.0 { scale.times_integer(2) } else { scale };
+        let share = if plus > 0.0 { 0.5 } else { 1.0 };
+        out.set_meta(scale, a.slots(), a.bound() + share * plan.excess());
+        Ok(out)
+    }
+}
+
+impl SignPlan {
+    /// How much larger than it may be the absolute value that is computed is.
+    fn excess(&self) -> f64 {
+        self.literal.bound * self.error()
+    }
+}

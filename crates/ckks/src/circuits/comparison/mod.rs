@@ -1,0 +1,244 @@
+//! The sign of real slots, and what follows from it: comparisons, the larger and the smaller of two, absolute values.
+//!
+//! The sign is a composition of polynomials ([`CompositeSign`], CKK20, LLNK22), which comes close to it where
+//! `gap <= |x| <= bound`. What noise an early stage adds is little beside the values that it leaves, and later ones take both to 1 or -1: early stages
+//! take smaller scales than late ones (GRAFT 4.3). [`SignPlan`] finds polynomials and scales together, so that the whole takes the fewest bits of capacity.
+//!
+//! # How scales follow from the precision
+//! With `u(S) = 2^-S sqrt(n (1 + h) / 12)` the standard deviation of the error that one rounding at the scale `2^S` makes in each of `n` slots, `h` the squared norm of the
+//! secret, a stage `p` adds an error of standard deviation `k u(S)`; `k` is computed from the derivatives of `p` by each rounding of its evaluation. Each stage
+//! has a *margin* `m >= 8 k u(S)`. The values that it leaves lie in `[low - m, high + m]`, and that is the range which the next stage is made for:
+//! so the errors of all stages are in the ranges, however they are amplified or shrunk on the way, and the last one's says how far the result may be off:
+//! `1 - low + m`, at most `2^-precision`.
+//!
+//! All of this is about real numbers, and the errors of slots are complex. Imaginary parts would not do harm at first, but are amplified where a value is near 0, as values are, and
+//! without end: odd polynomials do not bound them. So they are taken away after each stage but the last, as half the sum of the result and its
+//! conjugate, which takes the key of the conjugation, and a bit of capacity.
+//!
+//! # What is stated
+//! With `e = 2^-precision`, up to the error of the arguments themselves (and but for a probability of about `2^-49` for each slot and stage, that noise is beyond
+//! eight standard deviations):
+//! - [`Evaluator::sign`](crate::Evaluator::sign): within `e` where `gap <= |x| <= bound`; of absolute value at most `1 + e` where `|x| < gap`.
+//! - [`Evaluator::step`](crate::Evaluator::step), [`greater`](crate::Evaluator::greater), [`less`](crate::Evaluator::less): within `e/2` of 0 or 1; between `-e/2` and `1 + e/2` in the gap.
+//! - [`Evaluator::abs`](crate::Evaluator::abs): within `e |x|` outside of the gap, `(2 + e) |x|`, thus `(2 + e) gap`, within it; and `bound e/2` for the product at the end.
+//! - [`Evaluator::relu`](crate::Evaluator::relu): half of that; and so [`maximum`](crate::Evaluator::maximum) and [`minimum`](crate::Evaluator::minimum), with `x` the difference
+//!   of the operands.
+
+mod evaluate;
+mod functions;
+mod search;
+mod stage;
+
+pub use stage::Stage;
+
+use stage::{DEVIATIONS, Reached, Unit};
+
+use crate::{CkksError, Context, approximation::sign::CompositeSign, circuits::Polynomial};
+
+const OPERATION: &str = "plan a comparison";
+
+/// What a sign is to be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SignLiteral {
+    /// How many slots the ciphertexts have.
+    pub slots: usize,
+    /// The largest absolute value of an argument; ciphertexts whose bound is larger are refused.
+    pub bound: f64,
+    /// The least absolute value of an argument whose sign comes out.
+    pub gap: f64,
+    /// The precision: where `gap <= |x| <= bound`, the result is within `2^-precision` of the sign.
+    pub precision: f64,
+}
+
+/// A sign planned: polynomials and scales.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignPlan {
+    literal: SignLiteral,
+    /// Arguments are divided by this, the bound and a little more: they lie in `[-1, 1]` then, with their error.
+    reach: f64,
+    stages: Vec<Stage>,
+    /// The scale of all stages, as log2, where they cannot choose.
+    fixed: Option<f64>,
+    /// What errors come to in the end.
+    gains: ErrorGains,
+    /// log2 of a slot's error that one rounding makes at the scale 1.
+    unit: f64,
+}
+
+/// By what errors are multiplied on their way to the result: as root mean squares over arguments outside of the gap, all orders of magnitude alike.
+#[derive(Debug, Clone, PartialEq, Default)]
+struct ErrorGains {
+    /// An error of the argument of each stage.
+    arguments: Vec<f64>,
+    /// The error of one rounding at the scale of each stage.
+    roundings: Vec<f64>,
+}
+
+impl ErrorGains {
+    fn new(stages: &[Stage], low: f64) -> Self {
+        const SAMPLES: usize = 256;
+        let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings: vec![0.0; stages.len()] };
+        for k in 0..SAMPLES {
+            let mut x = low.powf((k as f64 + 0.5) / SAMPLES as f64);
+            let mut gains = Vec::with_capacity(stages.len());
+            for stage in stages {
+                gains.push(stage.polynomial.gains(x));
+                x = stage.polynomial.evaluate(x);
+            }
+            let mut after = 1.0;
+            for (i, gains) in gains.iter().enumerate().rev() {
+                out.roundings[i] += (after * gains.roundings).powi(2);
+                after *= gains.argument;
+                out.arguments[i] += after * after;
+            }
+        }
+        let mean = |sum: &mut f64| *sum = (*sum / SAMPLES as f64).sqrt();
+        out.arguments.iter_mut().chain(&mut out.roundings).for_each(mean);
+        out
+    }
+}
+
+/// The share of the gap that the error of an argument may be.
+const SHARE: f64 = 1.0 / 32.0;
+
+impl SignPlan {
+    /// The minimax composition (LLNK22) and the scales that take the fewest bits of capacity; where the moduli of `context` do not allow for any scale, all are the given one.
+    /// The search takes about a second.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] unless `2^-30 <= gap/bound < 1` and the precision is 1 to 40 bits (numbers of 53 bits do no better), the slots are a power of two that the
+    /// parameters have, and a modulus of these parameters holds a stage.
+    pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
+        Self::planned(context, literal, None, search::least)
+    }
+
+    /// The polynomials of `composition`, at the scales that take the fewest bits; all but the last divided by a number near 1, such that what they leave lies in `[-1, 1]` with its
+    /// error.
+    ///
+    /// # Errors
+    /// As [`SignPlan::new`], and when the composition does not come so close.
+    pub fn composed(
+        context: &Context,
+        composition: &CompositeSign,
+        literal: SignLiteral,
+    ) -> Result<Self, CkksError> {
+        let stages = composition.stages();
+        Self::planned(context, literal, None, |low, error, unit| Ok(search::scales(stages, low, error, unit)))
+    }
+
+    /// The polynomials of `composition`, all at one scale, as simple chains have it. The precision is what comes of that; what the literal says counts for nothing. The
+    /// bound has to be 1, or a power of two by which the scales of arguments are smaller. Imaginary parts are left as they are, so that the scale stays: it has to be so
+    /// large that the noise of all stages is small beside the gap.
+    ///
+    /// # Errors
+    /// As [`SignPlan::new`], and when the noise at this scale does not leave the sign.
+    pub fn at_scale(
+        context: &Context,
+        composition: &CompositeSign,
+        scale_bits: f64,
+        literal: SignLiteral,
+    ) -> Result<Self, CkksError> {
+        let (stages, literal) = (composition.stages(), SignLiteral { precision: 1.0, ..literal });
+        Self::planned(context, literal, Some(scale_bits), |low, error, unit| {
+            Ok(search::scales(stages, low, error, unit))
+        })
+    }
+
+    fn planned(
+        context: &Context,
+        literal: SignLiteral,
+        fixed: Option<f64>,
+        search: impl FnOnce(f64, f64, Unit) -> Result<Option<Reached>, CkksError>,
+    ) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        let SignLiteral { slots, bound, gap, precision } = literal;
+        if !slots.is_power_of_two() || slots > context.max_slots() {
+            let most = context.max_slots();
+            return fail(format!("{slots} slots: a power of two up to {most} is possible"));
+        }
+        if !(bound.is_finite() && gap > 0.0 && (2f64.powi(-30)..1.0).contains(&(gap / bound))) {
+            return fail(format!(
+                "a gap of {gap:e} among values up to {bound:e}: it is 2^-30 of the bound at least, and smaller than the bound"
+            ));
+        }
+        if !(1.0..=40.0).contains(&precision) {
+            return fail(format!("a precision of {precision} bits: it is 1 to 40 bits"));
+        }
+        let weight = context.parameters().secret_weight();
+        let unit = Unit { log2_std: 0.5 * (slots as f64 * (1.0 + weight) / 12.0).log2(), fixed };
+        let off = SHARE * gap;
+        // A chain of one scale does not bear that arguments are divided by just anything.
+        let reach = if fixed.is_some() { bound } else { bound + off };
+        let Some(reached) = search((gap - off) / reach, (-precision).exp2(), unit)? else {
+            return fail(format!(
+                "no composition takes values from {gap:e} to {bound:e} within 2^-{precision:.1} of the sign, the noise of these scales included"
+            ));
+        };
+        let gains = ErrorGains::new(&reached.stages, (gap - off) / reach);
+        let plan = SignPlan { literal, reach, stages: reached.stages, fixed, gains, unit: unit.log2_std };
+        let have = context.parameters().log2(context.parameters().top());
+        if let Some(stage) = plan.stages.iter().find(|stage| stage.bits() + stage.scale_bits > have) {
+            return fail(format!(
+                "a stage takes {:.1} bits at a scale of {:.1}; the modulus has {have:.1}",
+                stage.bits(),
+                stage.scale_bits
+            ));
+        }
+        Ok(plan)
+    }
+
+    /// What it is for.
+    pub fn literal(&self) -> &SignLiteral {
+        &self.literal
+    }
+
+    /// The polynomials with their scales, first applied first. The first one's argument is divided by [`SignPlan::reach`].
+    pub fn stages(&self) -> &[Stage] {
+        &self.stages
+    }
+
+    /// What arguments are divided by.
+    pub fn reach(&self) -> f64 {
+        self.reach
+    }
+
+    /// A bound of the distance from the sign where `gap <= |x| <= bound`, and of how far the absolute value exceeds 1 anywhere.
+    pub fn error(&self) -> f64 {
+        let last = self.last();
+        (1.0 - last.range.0).max(last.range.1 - 1.0) + last.margin
+    }
+
+    /// How precise arguments have to be, as [`crate::Ciphertext::precision_bits`] says it, for the least of them to count: eight standard deviations of their error are
+    /// a 32nd of the gap.
+    pub fn argument_precision(&self) -> f64 {
+        -(SHARE * self.literal.gap / DEVIATIONS).log2()
+    }
+
+    /// The bits of capacity that it takes in all.
+    pub fn bits(&self) -> f64 {
+        (0..self.stages.len()).map(|i| self.needs(i)).sum()
+    }
+
+    /// How many products of ciphertexts it takes.
+    pub fn products(&self) -> usize {
+        self.stages.iter().map(|stage| stage.polynomial.products()).sum()
+    }
+
+    /// The same on plain numbers.
+    pub fn apply(&self, x: f64) -> f64 {
+        self.stages.iter().map(Stage::polynomial).fold(x / self.reach, |x, p: &Polynomial| p.evaluate(x))
+    }
+
+    /// The bits of capacity that stage `i` takes: its own, those by which its scale is larger than that of the stage before, and one for the sum with the conjugate.
+    fn needs(&self, i: usize) -> f64 {
+        let stage = &self.stages[i];
+        let doubled = if self.fixed.is_some() { 0.0 } else { 1.0 };
+        let before = if i == 0 { stage.scale_bits } else { self.stages[i - 1].scale_bits + doubled };
+        let after = if i + 1 < self.stages.len() { doubled } else { 0.0 };
+        stage.bits() + (stage.scale_bits - before).max(0.0) + after
+    }
+
+    fn last(&self) -> &Stage {
+        self.stages.last().expect("a search ends with a last stage")
+    }
+}

@@ -1,0 +1,146 @@
+//! What the roundings inside of an evaluation of a polynomial add to its result.
+
+use std::collections::BTreeMap;
+
+use super::{
+    Basis, Polynomial,
+    polynomial_evaluation::{depth_of, fewest_products, is_leaf, split, split_power},
+};
+
+/// How an error in the argument and the roundings inside of an evaluation come out.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Gains {
+    /// `|p'(x)|`.
+    pub(crate) argument: f64,
+    /// The standard deviation of what roundings add, in units of that of a single rounding at the scale of the evaluation.
+    pub(crate) roundings: f64,
+}
+
+impl Polynomial {
+    /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument `x`: with `r_j` the rounding errors of products, of sums of powers, and of
+    /// powers that are brought to smaller moduli, the roundings add the root of the sum of the squares of `dp/dr_j`. The same operations on plain numbers, with the
+    /// derivative by each error taken along, so that errors which meet again on several ways are counted as what they are: one.
+    pub(crate) fn gains(&self, x: f64) -> Gains {
+        let depth = depth_of(self.degree() + 1);
+        let chebyshev = matches!(self.basis(), Basis::Chebyshev { .. });
+        let (_, baby) = fewest_products(self.coefficients(), depth, chebyshev);
+        let mut x = Traced { value: x, derivatives: vec![1.0] };
+        let mut sources = 1;
+        if let Some((a, b)) = self.affine() {
+            x = Traced { value: a * x.value + b, derivatives: vec![a, 1.0] };
+            sources = 2;
+        }
+        let (powers, lowered) = (BTreeMap::from([(1, x)]), BTreeMap::new());
+        let mut evaluation = Evaluation { chebyshev, baby, sources, powers, lowered };
+        let derivatives = evaluation.evaluate(self.coefficients(), depth).derivatives;
+        let (argument, roundings) = derivatives.split_first().unwrap_or((&0.0, &[]));
+        Gains { argument: argument.abs(), roundings: roundings.iter().map(|d| d * d).sum::<f64>().sqrt() }
+    }
+}
+
+/// A number with its derivatives by the rounding errors so far; those that are not there are 0.
+#[derive(Clone)]
+struct Traced {
+    value: f64,
+    derivatives: Vec<f64>,
+}
+
+impl Traced {
+    fn constant(value: f64) -> Self {
+        Traced { value, derivatives: Vec::new() }
+    }
+
+    /// `self += other factor`.
+    fn add(&mut self, other: &Traced, factor: f64) {
+        self.value += other.value * factor;
+        if self.derivatives.len() < other.derivatives.len() {
+            self.derivatives.resize(other.derivatives.len(), 0.0);
+        }
+        self.derivatives.iter_mut().zip(&other.derivatives).for_each(|(d, e)| *d += e * factor);
+    }
+
+    fn times(&self, other: &Traced) -> Traced {
+        let mut out = Traced::constant(0.0);
+        out.add(self, other.value);
+        out.add(other, self.value);
+        out.value = self.value * other.value;
+        out
+    }
+}
+
+/// The evaluation of `polynomial_evaluation.rs`, step by step.
+struct Evaluation {
+    chebyshev: bool,
+    baby: usize,
+    /// How many rounding errors there are.
+    sources: usize,
+    powers: BTreeMap<usize, Traced>,
+    /// Powers brought to the modulus that squarings would have reached by now, by how many.
+    lowered: BTreeMap<(usize, usize), Traced>,
+}
+
+impl Evaluation {
+    /// The number with one more error.
+    fn rounded(&mut self, mut a: Traced) -> Traced {
+        a.derivatives.resize(self.sources, 0.0);
+        a.derivatives.push(1.0);
+        self.sources += 1;
+        a
+    }
+
+    fn evaluate(&mut self, coefficients: &[f64], depth: usize) -> Traced {
+        if coefficients.len() == 1 {
+            return Traced::constant(coefficients[0]);
+        }
+        if is_leaf(coefficients, depth, self.baby) {
+            let mut sum = Traced::constant(coefficients[0]);
+            for (i, c) in coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
+                sum.add(&self.power(i), *c);
+            }
+            return self.rounded(sum);
+        }
+        let (m, q, r) = split(coefficients, self.chebyshev);
+        let factor = self.evaluate(&q, depth - 1);
+        let power = self.lowered(m, depth - 1);
+        let mut product = self.rounded(factor.times(&power));
+        product.add(&self.evaluate(&r, depth), 1.0);
+        product
+    }
+
+    fn lowered(&mut self, n: usize, place: usize) -> Traced {
+        if depth_of(n) == place {
+            return self.power(n);
+        }
+        if let Some(lowered) = self.lowered.get(&(n, place)) {
+            return lowered.clone();
+        }
+        let power = self.power(n);
+        let lowered = self.rounded(power);
+        self.lowered.insert((n, place), lowered.clone());
+        lowered
+    }
+
+    fn power(&mut self, n: usize) -> Traced {
+        if let Some(power) = self.powers.get(&n) {
+            return power.clone();
+        }
+        let (a, b) = split_power(n, self.chebyshev);
+        let place = depth_of(n) - 1;
+        let (left, right) = (self.lowered(a, place), self.lowered(b, place));
+        let mut product = left.times(&right);
+        if self.chebyshev {
+            let one = product.clone();
+            product.add(&one, 1.0);
+        }
+        let mut power = self.rounded(product);
+        if self.chebyshev && a == b {
+            power.value -= 1.0;
+        } else if self.chebyshev {
+            let first = self.power(1);
+            let first = self.rounded(first);
+            power.add(&first, -1.0);
+        }
+        self.powers.insert(n, power.clone());
+        power
+    }
+}
