@@ -354,3 +354,27 @@ fn a_wrong_polynomial_or_plaintext_modulus_is_refused() {
     let error = context.switch_modulus(&mut out, &x, top, Modulus::of_range(0..2), t).unwrap_err();
     assert!(error.to_string().contains("shares a factor"));
 }
+
+/// Where `S` is a power of two, as many of the coefficients that are half-way between two integers are rounded up as down, but for one.
+#[test]
+fn ties_go_both_ways() {
+    let context = insecure_grafted(LOG_DEGREE, 2, 1, 2, Sprout::named("sprout-15-16-30").unwrap());
+    let mut rng = ChaCha20Rng::seed_from_u64(9);
+    let full = context.parameters().full();
+    for (from_two, to_two) in [(1, 0), (4, 1), (3, 0), (15, 12)] {
+        let words = Modulus::of_range(0..2);
+        let [from, to] = [from_two, to_two].map(|two| words.lcm(Modulus::of_sprout(0, two)));
+        assert!(from.divides(full));
+        let s = BigInt::from(1u32 << (from_two - to_two));
+        // All of them are ties.
+        let values: Vec<BigInt> = values(&context, &number(&context, to), &mut rng)
+            .into_iter()
+            .map(|v| (v / &s) * &s + &s / 2)
+            .collect();
+        let rounded = switched(&context, &values, from, to, 1, true);
+        let twice = |(x, y): (&BigInt, &BigInt)| (y * &s - x) * 2 / &s;
+        let ups: Vec<BigInt> = values.iter().zip(&rounded).map(twice).collect();
+        assert!(ups.iter().all(|up| up.magnitude() == BigInt::from(1).magnitude()), "{ups:?}");
+        assert_eq!(ups.iter().sum::<BigInt>(), BigInt::from(0), "from 2^{from_two} to 2^{to_two}");
+    }
+}
