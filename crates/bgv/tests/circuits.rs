@@ -253,7 +253,7 @@ fn equality_of_16_bits_at_real_size() {
         log_degree: 15,
         secret: SecretDistribution::Ternary,
         sprout: Sprout::named(SPROUT).unwrap(),
-        usable: 640,
+        usable: 670,
         word: 48,
         log2_pq: None,
         margin: 4,
@@ -269,6 +269,7 @@ fn equality_of_16_bits_at_real_size() {
         assert_eq!(s.decrypt(&equal), expected);
         let left = equal.budget_bits(&s.context);
         assert!(left > 40.0, "{scheme:?}: {left}");
+        assert!(s.budget(&equal) >= left, "{scheme:?}: {left} are estimated, {} are there", s.budget(&equal));
     }
 }
 

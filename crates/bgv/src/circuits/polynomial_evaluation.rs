@@ -26,6 +26,9 @@ use crate::{BgvError, Ciphertext, Evaluator, budget_bits, evaluator::grown, nois
 
 const OPERATION: &str = "evaluate a polynomial";
 
+/// The memory that small powers may take, each of them at the modulus of the argument and once more further down, in bytes.
+const POWERS_MEMORY: usize = 4 << 30;
+
 /// What a product of a sum costs, and what a modulus switch costs, of what relinearisation costs.
 const PRODUCT_COST: f64 = 0.2;
 const SWITCH_COST: f64 = 0.2;
@@ -34,7 +37,8 @@ impl Evaluator {
     /// `p(a)`, slot by slot; without slots, in the ring. For a degree `n` it is `ceil(log2(n + 1))` products deep, the last of which costs no more than constants do, or
     /// `ceil(log2 n)` where `n` is a power of two whose coefficient is a unit; it takes about `sqrt(2 n)` relinearisations.
     ///
-    /// It is computed in the manner of BGV, whatever the evaluator's scheme.
+    /// It is computed in the manner of BGV, whatever the evaluator's scheme. The powers that it holds take 4 GiB at most, or a few ciphertexts: of higher degrees it keeps fewer, and
+    /// takes more products.
     ///
     /// # Errors
     /// When the plaintext moduli differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
@@ -54,7 +58,9 @@ impl Evaluator {
             Some(_) => (trimmed(&coefficients[..n]), depth_of(n as u64)),
             None => (coefficients, depth_of(n as u64 + 1)),
         };
-        let baby = (1..=depth.max(1)).map(|k| 1 << k);
+        let power = 2 * std::mem::size_of_val(a.inner().part(0).limb(0)) * 2 * a.modulus().limb_count();
+        let baby =
+            (1..=depth.max(1)).map(|k| 1 << k).filter(|baby| *baby <= 8 || baby * power <= POWERS_MEMORY);
         let baby = baby.min_by(|&x, &y| cost(rest, depth, x).total_cmp(&cost(rest, depth, y)));
         let mut evaluation = Evaluation::new(self, a, depth, baby.unwrap_or(2))?;
         match lead {
@@ -150,7 +156,11 @@ impl<'a> Evaluation<'a> {
         let mut chain = vec![modulus];
         for _ in 0..depth {
             let product = evaluator.product_noise(error, error);
-            let to = evaluator.modulus_after_product(modulus, product.log2_std());
+            let to = evaluator.modulus_after_product(
+                modulus,
+                product.log2_std(),
+                2.0 * evaluator.powers_of(error),
+            );
             let scaled = product.scaled(context.log2(to) - context.log2(modulus));
             error = scaled.plus(context.rlwe().key_switch_noise(modulus, to)?);
             modulus = to;
