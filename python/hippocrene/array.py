@@ -184,9 +184,6 @@ class EncryptedArray:
     def __bool__(self) -> NoReturn:
         raise TypeError("an encrypted array is neither true nor false: only the client can read it")
 
-    def __eq__(self, other: object) -> NoReturn:
-        raise TypeError("encrypted arrays cannot be compared with ==: only the client can read them")
-
     __hash__ = None  # type: ignore[assignment]
 
     # Hidden from type checkers, which would take what has it for something that `ndarray` computes with itself.
@@ -201,6 +198,27 @@ class EncryptedArray:
         if function in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
             return getattr(self, function.__name__)
         raise TypeError(f"numpy.{function.__name__} takes no encrypted arrays: use their operators and methods")
+
+    # Comparison
+
+    def __eq__(self, other: object) -> EncryptedArray:  # type: ignore[override]
+        """Return 1 where encrypted integers are equal to others, and 0 elsewhere, encrypted.
+
+        That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted numbers are never
+        equal, since they have an error.
+        """
+        if self.plain_modulus is None:
+            raise TypeError("encrypted numbers cannot be compared with ==: they have an error, so that none are equal")
+        difference = self._with(other, "sub")
+        if difference is NotImplemented:
+            return cast("EncryptedArray", NotImplemented)
+        server = self._bound_server("==")
+        return server._wrap(server._raw.is_zero(difference._raw))
+
+    def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
+        """Return 1 where encrypted integers differ from others, and 0 elsewhere, encrypted."""
+        equal = self.__eq__(other)
+        return equal if equal is NotImplemented else 1 - equal
 
     # Arithmetic
 
@@ -403,8 +421,15 @@ class EncryptedArray:
         A Chebyshev series is right on its domain only and explodes beyond it, so an array whose `bound` exceeds the
         domain is refused: choose the domain with room, and say with `with_bound` what is known of the values. A domain
         other than ``[-1, 1]`` costs one multiplication more.
+
+        Of integers it is a sequence of integer coefficients, and counts modulo `plain_modulus`.
         """
         server = self._bound_server("polynomial")
+        if self.plain_modulus is not None:
+            whole = integers(cast("npt.ArrayLike", polynomial), "polynomial", self.plain_modulus)
+            if whole.ndim != 1:
+                raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {whole.shape}")
+            return server._wrap(server._raw.integer_polynomial(self._raw, whole))
         if not isinstance(polynomial, (Chebyshev, Polynomial)) and np.ndim(polynomial) != 1:
             raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {np.shape(polynomial)}")
         if isinstance(polynomial, Chebyshev):
@@ -419,6 +444,22 @@ class EncryptedArray:
         else:
             coefficients = real_numbers(polynomial, "polynomial")
         return server._wrap(server._raw.polynomial(self._raw, coefficients, None))
+
+    def apply(self, function: Callable[[npt.NDArray[np.int64]], npt.ArrayLike]) -> EncryptedArray:
+        """Return any function of encrypted integers, exactly: as a polynomial through all of its values.
+
+        `function` is called once, with the array of all integers modulo `plain_modulus`, and returns an integer for
+        each. Modulo 65537 the polynomial is of degree 65536 in general, 17 multiplications deep and of some 500 of
+        them; a function that is a polynomial of low degree is computed as such.
+        """
+        server = self._bound_server("apply")
+        modulus = self.plain_modulus
+        if modulus is None:
+            raise TypeError("apply takes encrypted integers: functions of encrypted numbers are had by polynomial")
+        table = integers(function(np.arange(modulus)), "apply", modulus)
+        if table.shape != (modulus,):
+            raise ShapeError(f"apply: the function returned shape {table.shape} for the {modulus} integers")
+        return server._wrap(server._raw.table(self._raw, table))
 
     @property
     def bound(self) -> float:

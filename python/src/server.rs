@@ -1,6 +1,6 @@
 //! What computes.
 
-use hippocrene::{Array, Basis, Error, Numbers, Polynomial, Residues};
+use hippocrene::{Array, Basis, Error, IntegerPolynomial, Numbers, Polynomial, Residues};
 use pyo3::prelude::*;
 
 use crate::array::{EncryptedArray, Held};
@@ -276,5 +276,31 @@ impl Server {
             let polynomial = Polynomial::new(basis, coefficients)?;
             server.polynomial(array, &polynomial)
         })
+    }
+
+    /// A polynomial of these integer coefficients, lowest degree first.
+    fn integer_polynomial(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        coefficients: Vec<i64>,
+    ) -> PyResult<EncryptedArray> {
+        self.compute::<Residues>(py, array, |server, array| {
+            let polynomial = IntegerPolynomial::new(array.form().plain_modulus, &coefficients)?;
+            server.polynomial(array, &polynomial)
+        })
+    }
+
+    /// The entry of a table for each integer.
+    fn table(&self, py: Python<'_>, array: &EncryptedArray, table: Vec<i64>) -> PyResult<EncryptedArray> {
+        self.compute::<Residues>(py, array, |server, array| {
+            let polynomial = IntegerPolynomial::of_table(array.form().plain_modulus, &table)?;
+            server.polynomial(array, &polynomial)
+        })
+    }
+
+    /// 1 where an integer is 0, 0 elsewhere.
+    fn is_zero(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Residues>(py, array, |server, array| server.is_zero(array))
     }
 }

@@ -153,12 +153,12 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
     with pytest.raises(TypeError, match=r"inverse, pow\(x, -1, 65537\)"):
         encrypted / 2
     with pytest.raises(TypeError, match="mean"):
-        encrypted.mean()
+        encrypted.with_bound(1.0)
     for name in ("precision", "precision_bits", "capacity_bits", "bound"):
         with pytest.raises(AttributeError, match=f"have no {name}"):
             getattr(encrypted, name)
     with pytest.raises(hippocrene.ArgumentError, match="integers, where one of numbers is needed"):
-        encrypted.polynomial([1.0, 2.0])
+        encrypted.mean()
     with pytest.raises(TypeError, match="neither bound nor precision"):
         client.encrypt([1], bound=2.0)
     with pytest.raises(TypeError, match=r"numpy\.int64"):
@@ -239,3 +239,31 @@ def test_numbers_and_integers_do_not_mix(client, secret):
         numbers.decrypt(EncryptedArray.from_bytes(client.encrypt([1]).to_bytes()))
     with pytest.raises(TypeError, match="signed"):
         numbers.decrypt(x, signed=True)
+
+
+def test_equality_and_functions():
+    """At a ring degree with room for 17 products one after the other."""
+    client = hippocrene.Client.generate("n15", scheme="bgv")
+    server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    x = np.array([3, -1, 40000, 0, 3])
+    secret = server.load(client.encrypt(x))
+    np.testing.assert_array_equal(client.decrypt(secret == 3), [1, 0, 0, 0, 1])
+    np.testing.assert_array_equal(client.decrypt(secret != [3, T - 1, 5, 0, 4]), [0, 0, 1, 0, 1])
+    np.testing.assert_array_equal(
+        client.decrypt(secret == server.load(client.encrypt([0, -1, 0, 0, 3]))), [0, 1, 0, 1, 1]
+    )
+    np.testing.assert_array_equal(
+        client.decrypt(secret.polynomial([1, -2, 0, 5])), modulo(1 - 2 * whole(x) + 5 * whole(x) ** 3)
+    )
+    np.testing.assert_array_equal(client.decrypt(secret.apply(lambda v: v * v + 1)), modulo(whole(x) ** 2 + 1))
+    with pytest.raises(hippocrene.ShapeError, match="shape \\(3,\\) for the 65537"):
+        secret.apply(lambda v: v[:3])
+    with pytest.raises(TypeError, match="integers"):
+        secret.apply(np.sqrt)
+    with pytest.raises(TypeError, match="integers"):
+        secret.polynomial([0.5])
+
+
+def test_equality_takes_budget(secret):
+    with pytest.raises(hippocrene.BudgetError, match="test for zero needs"):
+        secret([1, 2]) == 1  # noqa: B015

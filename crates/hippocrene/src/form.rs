@@ -21,6 +21,8 @@ pub trait Form: Clone + Debug {
     type Plain<'v>: Copy;
     /// A linear map from slots to slots, ready to be applied.
     type Map;
+    /// A polynomial.
+    type Polynomial;
     /// The number 1.
     const ONE: Self::Number;
 
@@ -182,6 +184,18 @@ pub trait Form: Clone + Debug {
     /// # Errors
     /// As [`Server::bootstrap`].
     fn bootstrapped(server: &Server, a: &Array<Self>) -> Result<Array<Self>, Error>;
+
+    /// `p(x)`, slot by slot.
+    ///
+    /// # Errors
+    /// As [`Form::mul`], and when the polynomial is not one for such ciphertexts.
+    fn polynomial(&self, server: &Server, x: &Self::Ciphertext, p: &Self::Polynomial) -> Computed<Self>;
+
+    /// How many multiplications deep a polynomial is.
+    fn polynomial_depth(p: &Self::Polynomial) -> usize;
+
+    /// Whether a polynomial is 0 at 0.
+    fn vanishes_at_zero(p: &Self::Polynomial) -> bool;
 
     /// Whether elements of these forms can be of one array.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;

@@ -30,7 +30,7 @@ pub use client::ClientKey;
 pub use encryption::Encryption;
 pub use error::Error;
 pub use form::{CiphertextBody, Computed, Form};
-pub use hippocrene_bgv::Scheme;
+pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,
     circuits::{Basis, Polynomial},

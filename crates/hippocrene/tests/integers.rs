@@ -3,7 +3,9 @@
 mod common;
 
 use common::insecure_settings;
-use hippocrene::{ClientKey, Error, IntegerArray, Integers, KeyRequest, Preset, Scheme, Server, Settings};
+use hippocrene::{
+    ClientKey, Error, IntegerArray, IntegerPolynomial, Integers, KeyRequest, Preset, Scheme, Server, Settings,
+};
 use proptest::prelude::*;
 
 fn settings(log_degree: u32, depth: usize, scheme: Scheme, plain_modulus: u64) -> Settings {
@@ -80,6 +82,50 @@ fn signs_and_public_keys() {
         .unwrap_err();
     assert_eq!(error.kind(), "ParameterError");
     assert!(error.to_string().contains("1 modulo 128 does, such as 65537"), "{error}");
+}
+
+#[test]
+fn equality_and_polynomials() {
+    for scheme in [Scheme::Bgv, Scheme::Bfv] {
+        let t = 257;
+        let (client, server) = insecure(6, 10, scheme, t);
+        for shape in [vec![64], vec![5], vec![10, 10]] {
+            let size = shape.iter().product();
+            let encrypt = |v: &[i64]| client.encrypt_integers(v, &shape).unwrap();
+            let x: Vec<i64> = (0..size as i64).map(|i| i * i % 7).collect();
+            let y: Vec<i64> = (0..size as i64).map(|i| i % 7 + t as i64 * (i % 2)).collect();
+            let same: Vec<i64> = x.iter().zip(&y).map(|(x, y)| i64::from(*x == y % t as i64)).collect();
+            let equal = server.equals(&encrypt(&x), &encrypt(&y)).unwrap();
+            assert_eq!(client.decrypt_integers(&equal).unwrap(), same, "{scheme:?}, {shape:?}");
+            // Slots that hold no element count for nothing.
+            let count = server.sum(&equal, None).unwrap();
+            assert_eq!(client.decrypt_integers(&count).unwrap(), [same.iter().sum::<i64>()]);
+
+            let cubic = IntegerPolynomial::new(t, &[5, 0, -3, 2]).unwrap();
+            let table: Vec<i64> = (0..t as i64).map(|x| (x ^ 21) * x / 3).collect();
+            for p in [cubic, IntegerPolynomial::of_table(t, &table).unwrap()] {
+                let values = server.polynomial(&encrypt(&x), &p).unwrap();
+                let expected: Vec<i64> = x.iter().map(|x| p.evaluate(*x as u64) as i64).collect();
+                assert_eq!(client.decrypt_integers(&values).unwrap(), expected, "{scheme:?}, {shape:?}");
+                let sum = server.sum(&values, None).unwrap();
+                assert_eq!(
+                    client.decrypt_integers(&sum).unwrap(),
+                    residues(expected.iter().map(|x| i128::from(*x)).take(size).reduce(|a, b| a + b), t)
+                );
+            }
+        }
+        let a = client.encrypt_integers(&[1], &[1]).unwrap();
+        let error = server.polynomial(&a, &IntegerPolynomial::new(17, &[1, 1]).unwrap()).unwrap_err();
+        assert!(error.to_string().contains("the plaintext moduli are 257 and 17"), "{error}");
+        let mut a = a;
+        let short = loop {
+            match server.equals(&a, &a) {
+                Ok(equal) => a = equal,
+                Err(error) => break error.to_string(),
+            }
+        };
+        assert!(short.starts_with("compare needs "), "{short}");
+    }
 }
 
 proptest! {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use hippocrene_bgv::{
-    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, SeededCiphertext,
+    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, SeededCiphertext,
 };
 use hippocrene_rlwe as rlwe;
 
@@ -16,6 +16,7 @@ impl Form for Residues {
     type Number = i64;
     type Plain<'v> = &'v [i64];
     type Map = LinearTransform;
+    type Polynomial = Polynomial;
     const ONE: i64 = 1;
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
@@ -182,10 +183,22 @@ impl Form for Residues {
     fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.linear_transform(x, map)?)
     }
+
+    fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
+        Ok(evaluator(server)?.polynomial(x, p)?)
+    }
+
+    fn polynomial_depth(p: &Polynomial) -> usize {
+        (p.degree() + 1).next_power_of_two().ilog2() as usize
+    }
+
+    fn vanishes_at_zero(p: &Polynomial) -> bool {
+        p.coefficients()[0] == 0
+    }
 }
 
 /// The evaluator of integers.
-fn evaluator(server: &Server) -> Result<&Evaluator, Error> {
+pub(super) fn evaluator(server: &Server) -> Result<&Evaluator, Error> {
     server.integers.as_ref().ok_or_else(|| {
         Error::argument("compute on integers", "the settings of these keys have no plaintext modulus")
     })

@@ -8,6 +8,7 @@
 mod arithmetic;
 mod bootstrap;
 mod broadcast;
+mod equality;
 mod integers;
 mod linear_map;
 mod matrix;

@@ -2,7 +2,10 @@
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use hippocrene_ckks::{Ciphertext, Plaintext, Scale, SeededCiphertext, Values, circuits::LinearTransform};
+use hippocrene_ckks::{
+    Ciphertext, Plaintext, Scale, SeededCiphertext, Values,
+    circuits::{LinearTransform, Polynomial},
+};
 use hippocrene_rlwe as rlwe;
 
 use super::{Server, bootstrap};
@@ -24,6 +27,7 @@ impl Form for Numbers {
     type Number = f64;
     type Plain<'v> = Values<'v>;
     type Map = LinearTransform;
+    type Polynomial = Polynomial;
     const ONE: f64 = 1.0;
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
@@ -205,6 +209,18 @@ impl Form for Numbers {
 
     fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
         Ok(server.evaluator.linear_transform(x, map, self.scale(server)?)?)
+    }
+
+    fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.polynomial(&*self.lowered(server, x)?, p, self.scale(server)?)?)
+    }
+
+    fn polynomial_depth(p: &Polynomial) -> usize {
+        p.depth()
+    }
+
+    fn vanishes_at_zero(p: &Polynomial) -> bool {
+        p.evaluate(0.0) == 0.0
     }
 }
 
