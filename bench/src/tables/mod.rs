@@ -24,6 +24,7 @@ mod ntt;
 mod ops;
 mod pairs;
 mod pegasus_5;
+mod pegasus_6;
 mod pegasus_slots;
 mod planner;
 mod second;
@@ -89,6 +90,7 @@ const ALL: &[Table] = &[
     second::TABLE,
     pegasus_5::TABLE,
     pegasus_slots::TABLE,
+    pegasus_6::TABLE,
     planner::TABLE,
 ];
 

@@ -2,12 +2,12 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale, approximation::ModularReduction};
-use hippocrene_fhew::{LweParameters, LweSecretKey};
+use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
+use hippocrene_fhew::{LweSecretKey, Preset};
 use hippocrene_pegasus::{
-    Coefficients, Layout, Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, SwitchingDigits,
+    Coefficients, Layout, Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, PegasusSecrets,
 };
-use hippocrene_ring::{Threads, primes::ntt_primes};
+use hippocrene_ring::Threads;
 use hippocrene_rlwe::{EvaluationKeys, Parameters, SecretDistribution, SecretKey, Sprout, design::Design};
 
 use super::Table;
@@ -21,7 +21,7 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "pegasus-5-slots",
     about: "PEGASUS Table V, between slots and single numbers at N = 2^16: slots to coefficients, extraction with the LWE switch 2^16 -> 1024, the repacking \
-            transform, the modulo, their errors and keys, at 128 bits of security (CKKS: 15 units of 48 bits; LWE: dimension 1024 modulo 26 bits, uniform \
+            transform, the modulo, their errors and keys, at 128 bits of security (CKKS: 14 units of 48 bits; LWE: dimension 1024 modulo 26 bits, uniform \
             ternary secrets), beside OpenPEGASUS",
     memory: "8 GB",
     time: "3 minutes",
@@ -34,67 +34,79 @@ pub const TABLE: Table = Table {
 const PEERS: &str = "look-up tables";
 const SLOTS: [usize; 3] = [256, 1024, 4096];
 /// Numbers lie in `[-BOUND, BOUND]`.
-const BOUND: f64 = 8.0;
+pub(super) const BOUND: f64 = 8.0;
 
-/// 15 units of 48 bits and the sprout, rotations by digits of about 280 bits.
+/// 14 units of 48 bits and the sprout; two digits to switch keys with, which take less memory than three.
 fn parameters() -> Result<Parameters> {
     let design = Design {
         log_degree: 16,
         secret: SecretDistribution::Ternary,
         sprout: Sprout::for_degree(16).ok_or("there is a sprout for 2^16")?,
-        units: vec![48; 15],
-        specials: vec![48; 6],
-        gadget_rank: 3,
+        units: vec![48; 14],
+        specials: vec![48; 8],
+        gadget_rank: 2,
     };
     Ok(Parameters::new(design.literal()?)?)
 }
 
-fn literal() -> Result<PegasusLiteral> {
-    let lwe = LweParameters::new(1024, ntt_primes(26, 1024, 1, &[])?[0], SecretDistribution::Ternary)?;
-    Ok(PegasusLiteral {
-        slots: SLOTS.to_vec(),
-        transform_bits: 28.0,
-        margin: 1.0 / 16.0,
-        lwe,
-        extraction: SwitchingDigits { base_log2: 4, count: 6 },
-        reduction: ModularReduction::new(72, -3.0, -22.0, 5, 13)?,
-        key_bits: 40.0,
-        matrix_bits: 38.0,
-        scale_bits: 42.0,
-        output_scale_bits: 32.0,
-        output_bits: 40.0,
-        bound: BOUND,
-        baby: 32,
-        memory: 1 << 29,
-    })
+/// A client and its server.
+pub(super) struct Setup {
+    pub context: Arc<Context>,
+    pub secret: SecretKey,
+    pub secrets: PegasusSecrets,
+    pub pegasus: Pegasus,
+    pub stored: PegasusKeys,
+    /// How many keys of rotations and products there are.
+    pub count: usize,
+}
+
+impl Setup {
+    /// With the tables of this name.
+    pub fn new(tables: &str, slots: &[usize]) -> Result<Self> {
+        let context = Arc::new(Context::new(parameters()?, Threads::single())?);
+        let rlwe = context.rlwe();
+        let literal = PegasusLiteral::of(&Preset::by_name(tables)?, slots.to_vec(), BOUND, 30.0)?;
+        let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal)?);
+        let secret = SecretKey::generate(rlwe)?;
+        let secrets = PegasusSecrets::generate(&plan)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        plan.add_keys(&mut keys, &secret)?;
+        let count = keys.galois().len() + 1;
+        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
+        let stored = PegasusKeys::generate(&plan, &secret, &secrets)?;
+        let pegasus = Pegasus::new(plan, evaluator, &stored)?;
+        Ok(Setup { context, secret, secrets, pegasus, stored, count })
+    }
+
+    /// Fresh numbers in slots, with capacity for the transform and not much more.
+    pub fn encrypt(&self, values: &[f64]) -> Result<Ciphertext> {
+        let modulus = self.context.parameters().grafted_modulus(240.0);
+        let plaintext = self.context.encode(values.into(), values.len(), Scale::power_of_two(40), modulus)?;
+        let mut a = self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context);
+        a.set_bound(BOUND);
+        Ok(a)
+    }
+
+    /// The numbers in slots.
+    pub fn decrypt(&self, a: &Ciphertext) -> Result<Vec<f64>> {
+        Ok(self.context.decode_real(&self.context.decrypt(&self.secret, a)?)?)
+    }
 }
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
-    let context = Arc::new(Context::new(parameters()?, Threads::single())?);
-    let rlwe = context.rlwe();
-    let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal()?)?);
-    let secret = SecretKey::generate(rlwe)?;
-    let lwe = LweSecretKey::generate(plan.literal().lwe)?;
-    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
-    plan.add_keys(&mut keys, &secret)?;
-    let count = keys.galois().len() + 1;
-    let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
-    let stored = PegasusKeys::generate(&plan, &secret, &lwe)?;
-    let pegasus = Pegasus::new(Arc::clone(&plan), evaluator, &stored)?;
-
+    let setup = Setup::new("lut12", &SLOTS)?;
+    let Setup { context, pegasus, stored, .. } = &setup;
+    let (plan, lwe) = (pegasus.plan(), &setup.secrets.lwe);
     let mut rows = Vec::new();
     for slots in SLOTS {
         let values = values(slots);
-        let modulus = context.parameters().grafted_modulus(240.0);
-        let plaintext = context.encode((&values[..]).into(), slots, Scale::power_of_two(40), modulus)?;
-        let mut a = context.encrypt(&secret, &plaintext)?.expand(&context);
-        a.set_bound(BOUND);
+        let a = setup.encrypt(&values)?;
         let coefficients: RefCell<Option<Coefficients>> = RefCell::default();
         let numbers: RefCell<Option<Numbers>> = RefCell::default();
         let partial: RefCell<Option<Ciphertext>> = RefCell::default();
         let result: RefCell<Option<Ciphertext>> = RefCell::default();
         let all: Vec<usize> = (0..slots).collect();
-        let packable = packable(&lwe, &plan, &values)?;
+        let packable = packable(lwe, plan, &values)?;
         let layout = Layout::in_order(slots);
         let mut works = NamedWorks::default();
         works.add(format!("slots to coefficients, {slots} values"), || {
@@ -153,7 +165,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         );
         rows.push(switched);
         let y = result.into_inner().ok_or("numbers were repacked")?;
-        let got = context.decode_real(&context.decrypt(&secret, &y)?)?;
+        let got = setup.decrypt(&y)?;
         let (mean, worst) = error(&got, &values);
         rows.push(Row::new(format!("repacking, mean error on [-8, 8], {slots} values"), mean, "log2"));
         rows.push(Row::new(format!("repacking, worst error on [-8, 8], {slots} values"), worst, "log2"));
@@ -162,7 +174,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             -y.precision_bits(),
             "log2",
         ));
-        rows.push(Row::more(format!("capacity left, {slots} values"), y.capacity_bits(&context), "bits"));
+        rows.push(Row::more(format!("capacity left, {slots} values"), y.capacity_bits(context), "bits"));
     }
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
     let log2 = |modulus| context.parameters().log2(modulus);
@@ -172,14 +184,15 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         plan.log2_failure_probability(4096),
         "",
     ));
-    rows.push(Row::new("repacking key, as stored", megabytes(stored.repacking.bytes(&context)), "MB"));
+    rows.push(Row::new("repacking key, as stored", megabytes(stored.repacking.bytes(context)), "MB"));
     rows.push(Row::new("LWE key 2^16 -> 1024, as stored", megabytes(stored.extraction.stored_bytes()), "MB"));
-    let rotations = count * context.parameters().switching_key_size().seeded;
+    let rotations = setup.count * context.parameters().switching_key_size().seeded;
     rows.push(Row::new(
-        format!("{count} keys of rotations and products, as stored"),
+        format!("{} keys of rotations and products, as stored", setup.count),
         megabytes(rotations),
         "MB",
     ));
+    rows.push(Row::new("all keys, as stored", megabytes(rotations + stored.bytes(context)), "MB"));
     let peak = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / 1e9);
     let memory = session.peers.all(PEERS, "peak memory").into_iter().next();
     rows.push(
@@ -189,14 +202,14 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 }
 
 /// log2 of the mean and of the largest error.
-fn error(got: &[f64], expected: &[f64]) -> (f64, f64) {
+pub(super) fn error(got: &[f64], expected: &[f64]) -> (f64, f64) {
     let errors = || got.iter().zip(expected).map(|(g, e)| (g - e).abs());
     let mean = errors().sum::<f64>() / got.len() as f64;
     (mean.log2(), errors().fold(0.0, f64::max).log2())
 }
 
 /// Evenly spread over `[-BOUND, BOUND]`.
-fn values(count: usize) -> Vec<f64> {
+pub(super) fn values(count: usize) -> Vec<f64> {
     (0..count).map(|i| BOUND * (2.0 * (0.5 + i as f64 * 0.754_877_666).fract() - 1.0)).collect()
 }
 

@@ -1,42 +1,75 @@
 //! The keys between slots and single numbers.
 
 use hippocrene_ckks::{Ciphertext, Context, SeededCiphertext, Values};
-use hippocrene_fhew::{LweSecretKey, LweSwitchingKey};
+use hippocrene_fhew::{BlindRotationKey, LweSecretKey, LweSwitchingKey};
 use hippocrene_rlwe::{Fingerprint, RlweError, SecretKey};
 use zeroize::Zeroizing;
 
-use crate::{PegasusError, PegasusPlan, error::argument};
+use crate::{PegasusError, PegasusPlan, SwitchingDigits, error::argument};
+
+/// The secrets of single numbers: of the LWE ciphertexts, and of the ring of tables. With that of CKKS they make the keys of the server.
+#[derive(Debug)]
+pub struct PegasusSecrets {
+    /// That of [`crate::Numbers`].
+    pub lwe: LweSecretKey,
+    /// That of the accumulators of tables.
+    pub ring: LweSecretKey,
+}
+
+impl PegasusSecrets {
+    /// Fresh secrets for `plan`.
+    ///
+    /// # Errors
+    /// When the operating system has no entropy.
+    pub fn generate(plan: &PegasusPlan) -> Result<Self, PegasusError> {
+        let tables = plan.literal().tables;
+        Ok(PegasusSecrets {
+            lwe: LweSecretKey::generate(tables.input())?,
+            ring: LweSecretKey::generate(tables.ring())?,
+        })
+    }
+}
 
 /// The keys that a server needs beside those of rotations and products ([`PegasusPlan::add_keys`]).
 #[derive(Debug, Clone)]
 pub struct PegasusKeys {
     /// From the secret of CKKS, in coefficients, to the LWE secret.
     pub extraction: LweSwitchingKey,
+    /// The LWE secret under that of the ring of tables.
+    pub tables: BlindRotationKey,
+    /// From the secret of that ring to the LWE secret.
+    pub back: LweSwitchingKey,
     /// The LWE secret under that of CKKS.
     pub repacking: RepackingKey,
 }
 
 impl PegasusKeys {
-    /// Makes the keys between `secret` and `lwe`, as `plan` has them.
+    /// Makes the keys between `secret` and those of single numbers, as `plan` has them.
     ///
     /// # Errors
     /// When a key does not fit the plan or the operating system has no entropy.
     pub fn generate(
         plan: &PegasusPlan,
         secret: &SecretKey,
-        lwe: &LweSecretKey,
+        PegasusSecrets { lwe, ring }: &PegasusSecrets,
     ) -> Result<Self, PegasusError> {
-        let (rlwe, digits) = (plan.context().rlwe(), plan.literal().extraction);
-        let from = LweSecretKey::of_rlwe(rlwe, secret, lwe.parameters().modulus())?;
+        let (literal, modulus) = (plan.literal(), lwe.parameters().modulus());
+        let from = LweSecretKey::of_rlwe(plan.context().rlwe(), secret, modulus)?;
+        let switch = |from: &LweSecretKey, digits: SwitchingDigits| {
+            LweSwitchingKey::generate(from, lwe, digits.base_log2, digits.count)
+        };
         Ok(PegasusKeys {
-            extraction: LweSwitchingKey::generate(&from, lwe, digits.base_log2, digits.count)?,
+            extraction: switch(&from, literal.extraction)?,
+            tables: BlindRotationKey::generate(literal.tables, lwe, ring)?,
+            back: switch(ring, literal.back)?,
             repacking: RepackingKey::generate(plan, secret, lwe)?,
         })
     }
 
     /// Bytes as stored.
     pub fn bytes(&self, context: &Context) -> usize {
-        self.extraction.stored_bytes() + self.repacking.bytes(context)
+        let single = self.extraction.stored_bytes() + self.tables.stored_bytes() + self.back.stored_bytes();
+        single + self.repacking.bytes(context)
     }
 }
 
@@ -58,7 +91,7 @@ impl RepackingKey {
         secret: &SecretKey,
         lwe: &LweSecretKey,
     ) -> Result<Self, PegasusError> {
-        let (have, need) = (lwe.coefficients().len(), plan.literal().lwe.dimension());
+        let (have, need) = (lwe.coefficients().len(), plan.literal().lwe().dimension());
         if have != need {
             let what = format!("the LWE secret has dimension {have}, {need} was planned");
             return argument("make a repacking key", what);
@@ -116,7 +149,7 @@ impl RepackingKey {
             return Err(RlweError::ParameterMismatch { operation, have, need }.into());
         }
         let is_planned = (inner.slots(), inner.inner().modulus(), inner.scale())
-            == (plan.literal().lwe.dimension(), plan.repacking(), plan.key_scale()?);
+            == (plan.literal().lwe().dimension(), plan.repacking(), plan.key_scale()?);
         if is_planned {
             return Ok(());
         }
@@ -126,7 +159,7 @@ impl RepackingKey {
             "the repacking key has {} numbers at scale 2^{:.1} modulo {bits:.1} bits; the plan has {} at 2^{:.1} modulo {need:.1} bits",
             inner.slots(),
             inner.scale().log2(),
-            plan.literal().lwe.dimension(),
+            plan.literal().lwe().dimension(),
             plan.literal().key_bits
         );
         argument(operation, what)

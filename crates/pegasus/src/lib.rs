@@ -2,18 +2,19 @@
 //! tables of any function are looked up (Lu, Huang, Hong, Ma and Qu, ePrint 2020/1606; Fig. 6).
 //!
 //! ```text
-//! slots --to_coefficients--> Coefficients --extract--> Numbers --repack--> slots
+//! slots --to_coefficients--> Coefficients --extract--> Numbers --look_up--> Numbers --repack--> slots
 //! ```
 //!
 //! [`PegasusPlan`] is everything that can be said without a key: transforms, moduli, scales, the rotations whose keys are needed, the failure
-//! probability. [`Pegasus`] is the plan with the keys of a client. Between extraction and repacking, [`Numbers`] are added, subtracted and multiplied by integers
-//! (IV.C.1), and [`Layout`] says which of them goes to which slot (IV.C.2).
+//! probability. [`Pegasus`] is the plan with the keys of a client: it takes the steps one by one, or all of them ([`Pegasus::lut`]). Between extraction and
+//! repacking, [`Numbers`] are added, subtracted, multiplied by integers and looked up as often as one likes (IV.C.1), and [`Layout`] says which of them goes to which slot (IV.C.2).
 
 mod coefficients;
 mod error;
 mod extract;
 mod keys;
 mod layout;
+mod look_up;
 mod modulo;
 mod numbers;
 mod pegasus;
@@ -22,7 +23,7 @@ mod repack;
 
 pub use coefficients::Coefficients;
 pub use error::PegasusError;
-pub use keys::{PegasusKeys, RepackingKey};
+pub use keys::{PegasusKeys, PegasusSecrets, RepackingKey};
 pub use layout::Layout;
 pub use numbers::Numbers;
 pub use pegasus::Pegasus;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hippocrene_ckks::{Ciphertext, Evaluator};
-use hippocrene_fhew::PreparedLweSwitchingKey;
+use hippocrene_fhew::{PreparedBlindRotationKey, PreparedLweSwitchingKey};
 use hippocrene_ring::automorphism::galois_element_of_rotation;
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
@@ -15,6 +15,8 @@ pub struct Pegasus {
     plan: Arc<PegasusPlan>,
     evaluator: Evaluator,
     extraction: Arc<PreparedLweSwitchingKey>,
+    tables: Arc<PreparedBlindRotationKey>,
+    back: Arc<PreparedLweSwitchingKey>,
     repacking: Arc<Ciphertext>,
     lwe_key: Fingerprint,
 }
@@ -32,10 +34,13 @@ impl Pegasus {
         const OPERATION: &str = "set up PEGASUS";
         let rlwe = plan.context().rlwe();
         rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
-        let extraction = keys.extraction.prepare()?;
+        let [extraction, back] = [keys.extraction.prepare()?, keys.back.prepare()?];
+        let tables = keys.tables.prepare()?;
         let (own, lwe) = (evaluator.keys().key(), keys.repacking.lwe());
-        let [from, to] = extraction.keys();
-        for (have, need) in [(keys.repacking.inner().inner().key(), own), (from, own), (to, lwe)] {
+        let ([from, to], [input, ring], [ring_back, lwe_back]) =
+            (extraction.keys(), tables.keys(), back.keys());
+        let pairs = [(from, own), (to, lwe), (input, lwe), (ring_back, ring), (lwe_back, lwe)];
+        for (have, need) in pairs.into_iter().chain([(keys.repacking.inner().inner().key(), own)]) {
             if have != need {
                 return Err(RlweError::KeyMismatch { operation: OPERATION, have, need }.into());
             }
@@ -44,7 +49,8 @@ impl Pegasus {
             evaluator.keys().galois(galois_element_of_rotation(rlwe.degree(), step))?;
         }
         let repacking = Arc::new(keys.repacking.expand(&plan)?);
-        Ok(Pegasus { plan, evaluator, extraction: Arc::new(extraction), repacking, lwe_key: lwe })
+        let (extraction, tables, back) = (Arc::new(extraction), Arc::new(tables), Arc::new(back));
+        Ok(Pegasus { plan, evaluator, extraction, tables, back, repacking, lwe_key: lwe })
     }
 
     /// The plan.
@@ -60,6 +66,16 @@ impl Pegasus {
     /// The key that numbers are extracted with.
     pub(crate) fn extraction(&self) -> &PreparedLweSwitchingKey {
         &self.extraction
+    }
+
+    /// The key of tables.
+    pub(crate) fn tables(&self) -> &PreparedBlindRotationKey {
+        &self.tables
+    }
+
+    /// The key that leads back from the ring of tables.
+    pub(crate) fn back(&self) -> &PreparedLweSwitchingKey {
+        &self.back
     }
 
     /// The LWE secret in the slots of a ciphertext.

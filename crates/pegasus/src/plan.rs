@@ -8,7 +8,7 @@ use hippocrene_ckks::{
     bootstrap::log2_failure_probability,
     circuits::{DftLevel, Direction, HomomorphicDft},
 };
-use hippocrene_fhew::LweParameters;
+use hippocrene_fhew::{LweParameters, Preset, RotationParameters};
 use hippocrene_rlwe::{EvaluationKeys, Modulus, SecretDistribution, SecretKey};
 
 use crate::{PegasusError, error::argument};
@@ -31,10 +31,13 @@ pub struct PegasusLiteral {
     /// By what share of its bound a number may leave it, because of errors, before it leaves the domain of tables: extracted numbers are at a scale at which
     /// `(1 + margin) bound` is a quarter of the modulus.
     pub margin: f64,
-    /// The LWE ciphertexts that numbers are extracted to and repacked from: dimension, a power of two, secret, and the modulus that keys switch at.
-    pub lwe: LweParameters,
+    /// Tables: the LWE ciphertexts that numbers are extracted to, looked up as and repacked from ([`RotationParameters::input`]: dimension, a power of two,
+    /// secret, and the modulus that keys switch at), and the ring of the accumulators.
+    pub tables: RotationParameters,
     /// The digits of the key that numbers are extracted with.
     pub extraction: SwitchingDigits,
+    /// The digits of the key that leads from the ring of the tables back to those ciphertexts.
+    pub back: SwitchingDigits,
     /// The reduction modulo 1 that ends repacking. Its `epsilon` is how far numbers, over the modulus, may be from 0.
     pub reduction: ModularReduction,
     /// The bits of the scale of the repacking key.
@@ -65,6 +68,56 @@ pub struct SwitchingDigits {
     pub count: usize,
 }
 
+/// Repacking a ciphertext of `2^15` numbers by a plan of [`PegasusLiteral::of`] fails with at most this probability, as log2.
+const FAILURE: f64 = -40.0;
+
+impl PegasusLiteral {
+    /// What goes with the tables of `preset`: numbers up to `bound` from ciphertexts of so many `slots`, repacked at a scale of `2^32` with a capacity of `output_bits`.
+    ///
+    /// The reach of the reduction is the least for a probability of failure of `2^-40`; its `epsilon` is 1/16, with an arcsine of degree 7. Keys have digits
+    /// half as wide and twice as many as the preset's: switches are a small part of the time.
+    ///
+    /// # Errors
+    /// As [`ModularReduction::new`], for secrets of Hamming weights beyond any preset's.
+    pub fn of(
+        preset: &Preset,
+        slots: Vec<usize>,
+        bound: f64,
+        output_bits: f64,
+    ) -> Result<PegasusLiteral, PegasusError> {
+        let tables = preset.rotation();
+        let weight = heaviest(&tables.input());
+        let does = |reach: &u32| log2_failure_probability(weight, *reach, 1 << 15) <= FAILURE;
+        let reach = (4..=512).step_by(4).find(does).unwrap_or(512);
+        // Two and a half periods of the cosine on either side.
+        let doublings = (f64::from(reach) / 2.5).log2().ceil().max(0.0) as u32;
+        let (base_log2, count) = preset.switching_digits();
+        let digits = SwitchingDigits { base_log2: base_log2 / 2, count: 2 * count };
+        Ok(PegasusLiteral {
+            slots,
+            transform_bits: 28.0,
+            margin: 1.0 / 16.0,
+            tables,
+            extraction: digits,
+            back: digits,
+            reduction: ModularReduction::new(reach, -4.0, -24.0, doublings, 7)?,
+            key_bits: 38.0,
+            matrix_bits: 38.0,
+            scale_bits: 42.0,
+            output_scale_bits: 32.0,
+            output_bits,
+            bound,
+            baby: 32.min(tables.input().dimension()),
+            memory: 1 << 29,
+        })
+    }
+
+    /// The LWE ciphertexts that numbers are extracted to.
+    pub fn lwe(&self) -> LweParameters {
+        self.tables.input()
+    }
+}
+
 /// PEGASUS without keys.
 #[derive(Debug)]
 pub struct PegasusPlan {
@@ -83,8 +136,8 @@ impl PegasusPlan {
     /// # Errors
     /// [`PegasusError::Argument`] when a number makes no sense or the modulus is too small for the output that is wanted.
     pub fn new(context: Arc<Context>, literal: PegasusLiteral) -> Result<Self, PegasusError> {
-        let PegasusLiteral { ref slots, transform_bits, margin, lwe, bound, baby, .. } = literal;
-        let (most, dimension) = (context.max_slots(), lwe.dimension());
+        let PegasusLiteral { ref slots, transform_bits, margin, bound, baby, .. } = literal;
+        let (most, dimension) = (context.max_slots(), literal.lwe().dimension());
         if let Some(slots) = slots.iter().find(|slots| !slots.is_power_of_two() || **slots > most) {
             return argument(OPERATION, format!("{slots} slots: a power of two up to {most} is possible"));
         }
@@ -170,6 +223,29 @@ impl PegasusPlan {
         power(self.literal.key_bits)
     }
 
+    /// The scale for numbers up to `bound` that are looked up: `(1 + margin) bound` is a quarter of the modulus of LWE ciphertexts.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the bound is not positive and finite.
+    pub fn table_scale(&self, bound: f64) -> Result<Scale, PegasusError> {
+        self.lwe_scale(0.25 / (1.0 + self.literal.margin), bound)
+    }
+
+    /// The scale for numbers up to `bound` that are repacked: `bound` is `epsilon` of the modulus of LWE ciphertexts.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the bound is not positive and finite.
+    pub fn repacking_scale(&self, bound: f64) -> Result<Scale, PegasusError> {
+        self.lwe_scale(self.literal.reduction.epsilon(), bound)
+    }
+
+    fn lwe_scale(&self, share: f64, bound: f64) -> Result<Scale, PegasusError> {
+        match Scale::from_f64(share / bound) {
+            Some(scale) => Ok(scale.times_integer(self.literal.lwe().modulus())),
+            None => argument("choose a scale", format!("numbers up to {bound}")),
+        }
+    }
+
     /// The transform of ciphertexts with so many slots.
     ///
     /// # Errors
@@ -192,7 +268,7 @@ impl PegasusPlan {
 
     /// The rotations whose keys repacking needs: baby steps and giant steps, among which are the powers of two that columns are added up by.
     pub fn repacking_rotations(&self) -> Vec<i64> {
-        let (dimension, baby) = (self.literal.lwe.dimension(), self.literal.baby);
+        let (dimension, baby) = (self.literal.lwe().dimension(), self.literal.baby);
         (1..baby).chain((baby..dimension).step_by(baby)).map(|r| r as i64).collect()
     }
 
@@ -212,7 +288,7 @@ impl PegasusPlan {
     /// log2 of the probability that repacking `count` numbers fails, in that `I` of `(b + <a, s>)/q = I + x/q` leaves the range of the reduction for one of
     /// them ([`log2_failure_probability`]); the secret is taken to have no larger weight than one in `2^50` has.
     pub fn log2_failure_probability(&self, count: usize) -> f64 {
-        log2_failure_probability(heaviest(&self.literal.lwe), self.literal.reduction.reach() as u32, count)
+        log2_failure_probability(heaviest(&self.literal.lwe()), self.literal.reduction.reach() as u32, count)
     }
 }
 

@@ -30,7 +30,7 @@ impl Pegasus {
         self.check(x, layout)?;
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
-        let (n, slots) = (literal.lwe.dimension(), layout.slots());
+        let (n, slots) = (literal.lwe().dimension(), layout.slots());
         let (rows, q) = (slots.max(n), x.parameters().modulus());
         let unit = 1.0 / (q as f64 * literal.reduction.reach());
         let numbers = layout.numbers();
@@ -48,7 +48,7 @@ impl Pegasus {
             diagonal: &diagonal,
             // Uniform in [-1/2, 1/2), where there is one.
             magnitude: (share / 12.0).sqrt() / literal.reduction.reach(),
-            operand: (literal.lwe.secret_weight() / n as f64).sqrt(),
+            operand: (literal.lwe().secret_weight() / n as f64).sqrt(),
             bound: 1.0,
             scale: power(literal.matrix_bits)?,
             memory: literal.memory,
@@ -82,7 +82,7 @@ impl Pegasus {
 
     fn check(&self, x: &Numbers, layout: &Layout) -> Result<(), PegasusError> {
         let literal = self.plan().literal();
-        let (have, need) = (x.parameters().dimension(), literal.lwe.dimension());
+        let (have, need) = (x.parameters().dimension(), literal.lwe().dimension());
         let most = self.plan().context().max_slots();
         let what = if layout.places().len() != x.len() {
             format!("the layout has places for {} numbers, there are {}", layout.places().len(), x.len())

@@ -22,7 +22,7 @@ fn numbers_of_any_power_of_two_of_slots_are_extracted() {
             let c = s.pegasus.to_coefficients(&a).unwrap();
             assert_eq!((c.slots(), c.bound()), (slots, bound));
             // A quarter of the modulus, less the margin.
-            let largest = c.scale().to_f64() * bound * (1.0 + 1.0 / 16.0);
+            let largest = c.scale().to_f64() * bound * 1.125;
             assert!((largest / (q0 as f64 / 4.0) - 1.0).abs() < 1e-9);
             let numbers: Vec<_> = (0..slots).map(|j| c.inner().extract(c.place(j)).unwrap()).collect();
             let got: Vec<f64> =

@@ -4,11 +4,10 @@ mod common;
 
 use std::sync::LazyLock;
 
-use common::{Q, Setup, check, context, literal, setup, spread};
+use common::{Q, Setup, check, context, literal, setup, spread, tables};
 use hippocrene_ckks::Scale;
-use hippocrene_fhew::{LweParameters, LweSecretKey};
+use hippocrene_fhew::LweSecretKey;
 use hippocrene_pegasus::{Layout, Numbers, PegasusError, PegasusLiteral, PegasusPlan};
-use hippocrene_rlwe::SecretDistribution;
 use proptest::prelude::*;
 
 /// `I + x/q` of the definition, over the reach: what a partial decryption holds.
@@ -154,8 +153,7 @@ fn plans() {
     assert_eq!(good.repacking_rotations(), [1, 2, 3, 4, 5, 6, 7, 8, 16, 24]);
     // At most 32 coefficients of the secret: |I| >= 20 cannot be.
     assert_eq!(good.log2_failure_probability(1 << 8), f64::NEG_INFINITY);
-    let larger =
-        plan(&|l| l.lwe = LweParameters::insecure(128, *Q, SecretDistribution::Ternary).unwrap()).unwrap();
+    let larger = plan(&|l| l.tables = tables(128)).unwrap();
     let fails = larger.log2_failure_probability(256);
     assert!((-60.0..-20.0).contains(&fails), "2^{fails}");
     assert!((larger.log2_failure_probability(512) - fails - 1.0).abs() < 1e-9);

@@ -4,8 +4,10 @@
 use std::sync::{Arc, LazyLock};
 
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale, approximation::ModularReduction};
-use hippocrene_fhew::{LweParameters, LweSecretKey};
-use hippocrene_pegasus::{Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, SwitchingDigits};
+use hippocrene_fhew::{LweParameters, LweSecretKey, RotationGadget, RotationParameters};
+use hippocrene_pegasus::{
+    Numbers, Pegasus, PegasusKeys, PegasusLiteral, PegasusPlan, PegasusSecrets, SwitchingDigits,
+};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};
 
@@ -41,13 +43,22 @@ pub fn reduction() -> ModularReduction {
     REDUCTION.clone()
 }
 
+/// Tables of 256 entries.
+pub fn tables(dimension: usize) -> RotationParameters {
+    let of = |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary).unwrap();
+    let ring = primes::ntt_primes(48, 256, 1, &[]).unwrap()[0];
+    let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
+    RotationParameters::insecure(of(dimension, *Q), of(256, ring), gadget).unwrap()
+}
+
 pub fn literal(slots: &[usize], dimension: usize) -> PegasusLiteral {
     PegasusLiteral {
         slots: slots.to_vec(),
         transform_bits: 30.0,
-        margin: 1.0 / 16.0,
-        lwe: LweParameters::insecure(dimension, *Q, SecretDistribution::Ternary).unwrap(),
+        margin: 0.125,
+        tables: tables(dimension),
         extraction: SwitchingDigits { base_log2: 8, count: 5 },
+        back: SwitchingDigits { base_log2: 8, count: 5 },
         reduction: reduction(),
         key_bits: 42.0,
         matrix_bits: 40.0,
@@ -62,14 +73,14 @@ pub fn literal(slots: &[usize], dimension: usize) -> PegasusLiteral {
 
 pub fn setup(context: Arc<Context>, literal: PegasusLiteral) -> Setup {
     let secret = SecretKey::generate(context.rlwe()).unwrap();
-    let lwe = LweSecretKey::generate(literal.lwe).unwrap();
     let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal).unwrap());
     let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
     plan.add_keys(&mut keys, &secret).unwrap();
     let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
-    let stored = PegasusKeys::generate(&plan, &secret, &lwe).unwrap();
+    let secrets = PegasusSecrets::generate(&plan).unwrap();
+    let stored = PegasusKeys::generate(&plan, &secret, &secrets).unwrap();
     let evaluator = Evaluator::new(Arc::clone(&context), keys);
-    Setup { pegasus: Pegasus::new(plan, evaluator, &stored).unwrap(), context, secret, lwe }
+    Setup { pegasus: Pegasus::new(plan, evaluator, &stored).unwrap(), context, secret, lwe: secrets.lwe }
 }
 
 impl Setup {

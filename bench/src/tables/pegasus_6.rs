@@ -1,0 +1,81 @@
+//! `pegasus-6`: functions of encrypted numbers, as in PEGASUS Table VI, and what they are off by from slots to slots.
+
+use std::time::Instant;
+
+use super::{
+    Table,
+    pegasus_slots::{BOUND, Setup, error, values},
+};
+use crate::{Result, report::Row, session::Session};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "pegasus-6",
+    about: "PEGASUS Table VI: look-ups of a function (with the switch back) per second, and functions of 256 values on [-8, 8] from slots to slots: time and \
+            errors, with the tables lut12 and lut13 at 128 bits of security and N = 2^16, beside OpenPEGASUS (its tables alone, its errors after repacking \
+            where it has them); 1.06 look-ups a second in the paper on an Intel Xeon Platinum 8269CY",
+    memory: "8 GB",
+    time: "3 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+/// The group of the peers' figures.
+const PEERS: &str = "look-up tables";
+const SLOTS: usize = 256;
+
+type Function = fn(f64) -> f64;
+
+const FUNCTIONS: [(&str, Function); 4] = [
+    ("sigmoid", |x| 1.0 / (1.0 + (-x).exp())),
+    ("relu", |x| x.max(0.0)),
+    ("tanh", f64::tanh),
+    ("sqrt", |x| x.abs().sqrt()),
+];
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for tables in ["lut12", "lut13"] {
+        rows.extend(functions(session, tables)?);
+    }
+    Ok(rows)
+}
+
+fn functions(session: &mut Session, tables: &str) -> Result<Vec<Row>> {
+    let setup = Setup::new(tables, &[SLOTS])?;
+    let pegasus = &setup.pegasus;
+    let values = values(SLOTS);
+    let a = setup.encrypt(&values)?;
+    let coefficients = pegasus.to_coefficients(&a)?;
+    let x = pegasus.extract(&coefficients, &(0..64).collect::<Vec<_>>())?;
+    let scale = pegasus.plan().table_scale(BOUND)?;
+    let [seconds] = session.time(12, [&mut || Ok(drop(pegasus.look_up(&x, scale, FUNCTIONS[0].1)?))])?;
+    let peer = |row: Row, operation: &str| {
+        let figure = session.peers.all(PEERS, operation).into_iter().next();
+        figure.map_or(row.clone(), |figure| row.against_peer(figure))
+    };
+    let each = seconds / x.len() as f64;
+    let mut rows = vec![
+        peer(Row::new(format!("{tables}: a look-up and the switch back"), each, "s"), "one table"),
+        Row::more(format!("{tables}: look-ups a second"), 1.0 / each, ""),
+    ];
+    for (name, f) in FUNCTIONS {
+        let start = Instant::now();
+        let y = pegasus.lut(&a, f)?;
+        let total = start.elapsed().as_secs_f64();
+        rows.push(Row::new(format!("{tables}: {name} of {SLOTS} values, from slots to slots"), total, "s"));
+        let expected: Vec<f64> = values.iter().map(|x| f(*x)).collect();
+        let (mean, worst) = error(&setup.decrypt(&y)?, &expected);
+        for (which, figure) in [("mean", mean), ("worst", worst)] {
+            let operation = format!("{name}, {which} error");
+            rows.push(peer(Row::new(format!("{tables}: {operation}"), figure, "log2"), &operation));
+        }
+        rows.push(Row::new(
+            format!("{tables}: {name}, estimated deviation at most"),
+            -y.precision_bits(),
+            "log2",
+        ));
+    }
+    Ok(rows)
+}

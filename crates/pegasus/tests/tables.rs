@@ -1,0 +1,91 @@
+//! Look-ups of numbers between extraction and repacking, and all steps in one.
+
+mod common;
+
+use common::{Setup, check, context, literal, setup, spread};
+use hippocrene_pegasus::{Numbers, PegasusError};
+
+type Function = fn(f64) -> f64;
+
+const FUNCTIONS: [(&str, f64, Function); 4] = [
+    // The slope is at most so steep.
+    ("sigmoid", 0.25, |x| 1.0 / (1.0 + (-x).exp())),
+    ("relu", 1.0, |x| x.max(0.0)),
+    ("tanh", 1.0, f64::tanh),
+    ("x/4", 0.25, |x| x / 4.0),
+];
+
+const BOUND: f64 = 8.0;
+
+/// Numbers that were in slots.
+fn extracted(s: &Setup, values: &[f64]) -> Numbers {
+    let mut a = s.encrypt(values, 40, 300.0);
+    a.set_bound(BOUND);
+    let c = s.pegasus.to_coefficients(&a).unwrap();
+    s.pegasus.extract(&c, &(0..values.len()).collect::<Vec<_>>()).unwrap()
+}
+
+#[test]
+fn functions_of_extracted_numbers() {
+    let s = setup(context(9, 17, 2), literal(&[64, 256], 64));
+    let plan = s.pegasus.plan();
+    let values = spread(64, BOUND);
+    let x = extracted(&s, &values);
+    let entry = BOUND * (1.0 + plan.literal().margin) / 128.0;
+    for (name, slope, f) in FUNCTIONS {
+        let expected: Vec<f64> = values.iter().map(|x| f(*x)).collect();
+        let bound = expected.iter().fold(0.0f64, |b, y| b.max(y.abs()));
+        let y = s.pegasus.look_up(&x, plan.table_scale(BOUND).unwrap(), f).unwrap();
+        assert_eq!((y.parameters(), y.key(), y.len()), (x.parameters(), x.key(), 64));
+        assert!(y.bound() >= 0.99 * bound && y.bound() < 1.2 * bound, "{name}: {} and {bound}", y.bound());
+        let got = s.decrypt_numbers(&y);
+        // The index is off by its noise, and by half an entry at most.
+        let index = plan.literal().tables.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
+        let worst = got.iter().zip(&expected).map(|(g, e)| (g - e).abs()).fold(0.0, f64::max);
+        assert!(worst < slope * entry * (6.0 * index + 0.5), "{name}: off by {worst}");
+        if name == "x/4" {
+            check(&got, &expected, y.precision_bits(), 1.0, name);
+        }
+    }
+}
+
+#[test]
+fn tables_in_a_row_with_sums_between() {
+    let s = setup(context(9, 17, 1), literal(&[64], 64));
+    let values = spread(64, 3.0);
+    let x = extracted(&s, &values);
+    let scale = s.pegasus.plan().table_scale(BOUND).unwrap();
+    // max(x, 0) - max(-x, 0) = x, and the magnitude of it.
+    let relu = s.pegasus.look_up(&x, scale, |x| x.max(0.0)).unwrap();
+    let other = s.pegasus.look_up(&x, scale, |x| (-x).max(0.0)).unwrap();
+    let back = relu.sub(&other).unwrap().with_bound(4.0).unwrap();
+    let magnitude = s.pegasus.look_up(&back, scale, f64::abs).unwrap();
+    for (got, x) in s.decrypt_numbers(&magnitude).iter().zip(&values) {
+        assert!((got - x.abs()).abs() < 1.0, "{got} instead of {}", x.abs());
+    }
+    // Numbers that might leave the domain are refused, as are functions that are not finite.
+    let wide = relu.add(&relu).unwrap();
+    assert!(matches!(s.pegasus.look_up(&wide, scale, f64::abs), Err(PegasusError::Domain { .. })));
+    assert!(s.pegasus.look_up(&x, scale, |x| 1.0 / x).is_err());
+    assert!(s.pegasus.plan().table_scale(0.0).is_err());
+}
+
+#[test]
+fn all_steps_in_one() {
+    let s = setup(context(9, 17, 2), literal(&[64, 256], 64));
+    for slots in [64, 256] {
+        let values = spread(slots, BOUND);
+        let mut a = s.encrypt(&values, 40, 300.0);
+        a.set_bound(BOUND);
+        let entry = BOUND * (1.0 + s.pegasus.plan().literal().margin) / 128.0;
+        for (name, slope, f) in FUNCTIONS {
+            let y = s.pegasus.lut(&a, f).unwrap();
+            assert_eq!(y.slots(), slots);
+            for (got, x) in s.decrypt(&y).iter().zip(&values) {
+                assert!((got - f(*x)).abs() < slope * entry * 13.0, "{name}({x}) is {got}");
+            }
+            assert!(s.decrypt(&y).iter().all(|y_i| y_i.abs() <= y.bound() * 1.2));
+        }
+        assert!(s.pegasus.lut(&a, |x| x.ln()).is_err());
+    }
+}
