@@ -87,10 +87,10 @@ impl Refresh for Bootstrapper {
     }
 }
 
-/// The bits of the modulus of the result of a bootstrap beside its capacity.
+/// The bits of the modulus of the result of a bootstrap beside its capacity, at most.
 fn beside_capacity(bootstrapper: &Bootstrapper) -> f64 {
-    let literal = bootstrapper.plan().literal();
-    literal.output_scale_bits + literal.bound.max(1.0).log2() + 1.0
+    let (plan, literal) = (bootstrapper.plan(), bootstrapper.plan().literal());
+    literal.output_scale_bits + plan.scale_growth() + literal.bound.max(1.0).log2() + 1.0
 }
 
 /// `a`, if it has so many bits of capacity.

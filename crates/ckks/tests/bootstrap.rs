@@ -8,7 +8,7 @@ use std::{
 };
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Context, Evaluator, NoRefresh, Refresh, Scale,
+    BigFloat, Ciphertext, CkksError, Context, Evaluator, NoRefresh, Refresh, Scale,
     approximation::ModularReduction,
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper, Order},
     circuits::DftLevel,
@@ -17,7 +17,8 @@ use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
     EvaluationKeys, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey, Sprout,
 };
-use num_complex::Complex64;
+use num_bigint::BigInt;
+use num_complex::{Complex, Complex64};
 
 struct Setup {
     context: Arc<Context>,
@@ -46,8 +47,16 @@ fn context(log_degree: u32, units: usize, grafted: bool) -> Arc<Context> {
 }
 
 fn setup(context: Arc<Context>, literal: BootstrapLiteral) -> Setup {
+    setup_with(context, literal, |plan| plan)
+}
+
+fn setup_with(
+    context: Arc<Context>,
+    literal: BootstrapLiteral,
+    change: impl Fn(BootstrapPlan) -> BootstrapPlan,
+) -> Setup {
     let secret = SecretKey::generate(context.rlwe()).unwrap();
-    let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal).unwrap());
+    let plan = Arc::new(change(BootstrapPlan::new(Arc::clone(&context), literal).unwrap()));
     let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
     plan.add_keys(&mut keys, &secret).unwrap();
     let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
@@ -314,4 +323,67 @@ fn what_could_go_wrong_is_refused() {
         Bootstrapper::new(Arc::clone(plan), bare, Some(encapsulation)),
         Err(CkksError::Rlwe(RlweError::MissingGaloisKey { .. }))
     ));
+}
+
+/// Numbers of many bits to 50 and to more than 80 bits, by bootstraps of some 28 bits.
+#[test]
+fn errors_are_bootstrapped_until_the_precision_is_reached() {
+    let c = context(8, 22, true);
+    let numbers = |real: bool| -> Vec<Complex<BigFloat>> {
+        let big = |x: f64, y: f64| {
+            let low = BigFloat::from_parts(&BigInt::from((y * 2f64.powi(52)) as i64), -105).unwrap();
+            BigFloat::try_from(BigFloat::try_from(x).unwrap().into_inner() + low.into_inner()).unwrap()
+        };
+        let (high, low) = (square(128, real), square(256, false));
+        high.iter()
+            .zip(low.iter().rev())
+            .map(|(z, w)| Complex {
+                re: big(0.99 * z.re, w.re),
+                im: if real { BigFloat::zero() } else { big(0.99 * z.im, w.im) },
+            })
+            .collect()
+    };
+    for (wanted, real, scale) in [(50.0, true, 70), (80.0, false, 100)] {
+        let values = numbers(real);
+        let s = setup_with(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, real), |plan| {
+            plan.with_precision(wanted).unwrap()
+        });
+        let bits = f64::from(scale) + 2.0 + s.bootstrapper.plan().capacity_needed();
+        let modulus = c.parameters().grafted_modulus(bits);
+        let scale = Scale::power_of_two(scale);
+        let plaintext = c.encode((&values[..]).into(), 128, scale, modulus).unwrap();
+        let a = c.encrypt(&s.secret, &plaintext).unwrap().expand(&c);
+        let y = s.bootstrapper.bootstrap(&a).unwrap();
+        let got = c.decode_big_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
+        let difference = |a: &BigFloat, b: &BigFloat| {
+            BigFloat::try_from(a.clone().into_inner() - b.clone().into_inner()).unwrap().to_f64()
+        };
+        let square = |(g, v): (&Complex<BigFloat>, &Complex<BigFloat>)| {
+            difference(&g.re, &v.re).powi(2) + difference(&g.im, &v.im).powi(2)
+        };
+        let sum: f64 = got.iter().zip(&values).map(square).sum();
+        let parts = if real { 128.0 } else { 256.0 };
+        let (measured, estimated) = (-0.5 * (sum / parts).log2(), y.precision_bits());
+        assert!(measured > wanted && estimated > wanted, "{measured:.1}, estimated {estimated:.1}");
+        // Errors are bootstrapped as if they were as large as the bound, of which they are a sixteenth.
+        assert!((-0.5..1.5).contains(&(measured - estimated)), "{measured:.1}, estimated {estimated:.1}");
+        assert_eq!(y.bound(), a.bound());
+        assert!(y.capacity_bits(&c) > s.bootstrapper.plan().capacity_needed());
+        // What is promised before is for an iteration that begins at the wanted precision.
+        let more = y.capacity_bits(&c) - s.bootstrapper.most();
+        assert!((0.0..32.0).contains(&more), "{more:.1}");
+        // The scale of what is bootstrapped is too small for more; the modulus of the result is too small for the scale.
+        let coarse = c.encode((&values[..]).into(), 128, Scale::power_of_two(40), modulus).unwrap();
+        let coarse = c.encrypt(&s.secret, &coarse).unwrap().expand(&c);
+        let rough = s.bootstrapper.bootstrap(&coarse).unwrap();
+        assert!((rough.precision_bits() - coarse.precision_bits()).abs() < 1.1);
+        let error = s.bootstrapper.bootstrap_to(&a, Some(60.0)).unwrap_err();
+        assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
+    }
+    let last = literal(16, Order::SlotsToCoefficientsLast, true);
+    let refused = |l: BootstrapLiteral, bits: f64| {
+        BootstrapPlan::new(Arc::clone(&c), l).unwrap().with_precision(bits).unwrap_err().to_string()
+    };
+    assert!(refused(last.clone(), 50.0).contains("first"));
+    assert!(refused(last, f64::NAN).contains("NaN"));
 }

@@ -219,7 +219,7 @@ fn literal(slots: usize, order: Order) -> BootstrapLiteral {
 #[test]
 fn bootstraps_run_hollow() {
     let degree = 1 << 8;
-    let units = primes::ntt_primes(48, degree, 16, &[]).unwrap();
+    let units = primes::ntt_primes(48, degree, 17, &[]).unwrap();
     let parameters = Parameters::new_insecure(ParametersLiteral {
         log_degree: 8,
         gadget_rank: 5,
@@ -229,17 +229,24 @@ fn bootstraps_run_hollow() {
         secret: SecretDistribution::SparseTernary { weight: 192 },
     })
     .unwrap();
-    for (slots, order) in [(128, Order::SlotsToCoefficientsFirst), (32, Order::SlotsToCoefficientsLast)] {
+    let (first, last) = (Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast);
+    for (slots, order, precision) in [(128, first, None), (32, last, None), (128, first, Some(32.0))] {
+        let plan = |context: &Arc<Context>| {
+            let plan = BootstrapPlan::new(Arc::clone(context), literal(slots, order)).unwrap();
+            match precision {
+                Some(bits) => plan.with_precision(bits).unwrap(),
+                None => plan,
+            }
+        };
         let context = Arc::new(Context::new(parameters.clone(), Threads::single()).unwrap());
         let secret = SecretKey::generate(context.rlwe()).unwrap();
-        let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(slots, order)).unwrap());
         let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
-        plan.add_keys(&mut keys, &secret).unwrap();
+        plan(&context).add_keys(&mut keys, &secret).unwrap();
         let prepared = keys.prepare(context.rlwe()).unwrap();
         let real = Side::real(Arc::clone(&context), Evaluator::new(context, Arc::new(prepared)), secret);
         let hollow = Side::hollow(&parameters);
         let outputs = [&real, &hollow].map(|side| {
-            let plan = BootstrapPlan::new(Arc::clone(&side.context), literal(slots, order)).unwrap();
+            let plan = plan(&side.context);
             let narrow = plan.narrow().unwrap();
             let keys = plan.encapsulation_keys(&side.secret).unwrap().unwrap();
             let keys = Arc::new(keys.prepare(side.context.rlwe(), narrow).unwrap());
@@ -250,6 +257,7 @@ fn bootstraps_run_hollow() {
         });
         assert_eq!(facts(&outputs[0]), facts(&outputs[1]));
         check_values(&real, &outputs[0], &outputs[1]);
+        assert!(outputs[1].precision_bits() > precision.unwrap_or(24.0));
         // The keys that were used are those that the plan asks for.
         let tally = hollow.context.rlwe().tally();
         let used: Vec<usize> = tally

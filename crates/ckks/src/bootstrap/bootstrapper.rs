@@ -56,7 +56,7 @@ impl Bootstrapper {
     }
 
     /// The values of `a` in a ciphertext that has capacity again: by [`Bootstrapper::lower`], [`Bootstrapper::raise`], [`Bootstrapper::coefficients_to_slots`],
-    /// [`Bootstrapper::reduce`] and [`Bootstrapper::finish`].
+    /// [`Bootstrapper::reduce`] and [`Bootstrapper::finish`]; repeatedly where the plan is to a precision ([`BootstrapPlan::with_precision`]).
     ///
     /// # Errors
     /// As these.
@@ -71,15 +71,27 @@ impl Bootstrapper {
     /// # Errors
     /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits ([`BootstrapPlan::output_bits`]).
     pub fn bootstrap_to(&self, a: &Ciphertext, output_bits: Option<f64>) -> Result<Ciphertext, CkksError> {
+        let mut out = match self.plan.precision() {
+            None => self.bootstrap_once(a, output_bits)?,
+            Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
+        };
+        out.set_bound(a.bound());
+        out.set_known(a.known().clone());
+        Ok(out)
+    }
+
+    /// One bootstrap, by its phases.
+    pub(super) fn bootstrap_once(
+        &self,
+        a: &Ciphertext,
+        output_bits: Option<f64>,
+    ) -> Result<Ciphertext, CkksError> {
         let modulus = self.plan.raised_for(output_bits)?;
         let lowered = self.lower(a)?;
         let raised = self.raise(&lowered, modulus)?;
         let slots = self.coefficients_to_slots(&raised)?;
         let reduced = self.reduce(&slots)?;
-        let mut out = self.finish(&reduced, &lowered)?;
-        out.set_bound(a.bound());
-        out.set_known(a.known().clone());
-        Ok(out)
+        self.finish(&reduced, &lowered)
     }
 
     /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo `to` ([`BootstrapPlan::raised_for`]), under the sparse secret where there is one, and what belongs to other

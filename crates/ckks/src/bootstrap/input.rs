@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Bootstrapper, Order};
-use crate::{Ciphertext, CkksError};
+use crate::{Ciphertext, CkksError, Scale};
 
 const OPERATION: &str = "bootstrap";
 
@@ -13,6 +13,9 @@ const FINE: f64 = 6.0;
 /// By how many bits the modulus of a ciphertext that goes into coefficients first exceeds the base modulus in the end: its rounding is then small beside that
 /// of the base modulus.
 const MARGIN: f64 = 3.0;
+
+/// A scale that exceeds the base modulus by more bits than these is of no use there: it is rescaled before the transform, which is faster then.
+const WIDE: f64 = 16.0;
 
 /// Errors of so many standard deviations still have to lie in the range.
 const DEVIATIONS: f64 = 10.0;
@@ -88,14 +91,16 @@ impl Bootstrapper {
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
-        let target = crate::Scale::from_f64(target_bits.exp2()).ok_or_else(|| CkksError::Argument {
-            operation: OPERATION,
-            what: format!("a scale of 2^{target_bits}"),
-        })?;
+        let power = |bits: f64| {
+            let what = format!("a scale of 2^{bits}");
+            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        };
+        let (target, wide) = (power(target_bits)?, power(e.log2(plan.base()) + WIDE)?);
         let mut low = Ciphertext::empty(e.context());
         let modulus = e.divisor_at_least(a.modulus(), need);
         e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
         low.set_meta(a.scale(), a.slots(), literal.bound);
+        let low = e.at_most(&low, wide)?;
         let mut out = e.homomorphic_dft(&low, transform, target)?;
         // Coefficients are what the slots were.
         out.set_bound(literal.bound);

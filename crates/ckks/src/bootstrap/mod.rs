@@ -11,6 +11,7 @@
 mod bootstrapper;
 mod failure;
 mod input;
+mod iterated;
 mod plan;
 mod reduction;
 

@@ -75,6 +75,8 @@ pub struct BootstrapPlan {
     pub(super) output_scale: Scale,
     /// The root mean square of the error of the reduction's polynomials.
     pub(super) approximation: f64,
+    /// The precision that is wanted, in bits, where bootstraps are iterated.
+    precision: Option<f64>,
 }
 
 impl BootstrapPlan {
@@ -130,6 +132,7 @@ impl BootstrapPlan {
             reduced_scale: power(literal.output_scale_bits + ratio + summed)?,
             output_scale: power(literal.output_scale_bits)?,
             approximation: 0.0,
+            precision: None,
             context: Arc::clone(&context),
             literal,
         };
@@ -144,6 +147,30 @@ impl BootstrapPlan {
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
         plan.approximation = plan.approximation_error();
         Ok(plan)
+    }
+
+    /// The plan of bootstraps that are as precise as `bits` says, or as what is bootstrapped is, less one bit, where that is lower: the errors of bootstraps are bootstrapped
+    /// until they are ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts). Each iteration takes a bootstrap, gains the bits that one bootstrap has
+    /// less about 4, and makes the scale of the result larger by as many, which counts against the capacity that is left; the
+    /// capacity that is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a precision, some ten bits more.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when the number makes no sense, or slots go into coefficients last.
+    pub fn with_precision(mut self, bits: f64) -> Result<Self, CkksError> {
+        let what = if !(1.0..=1e4).contains(&bits) {
+            format!("a precision of {bits} bits")
+        } else if self.literal.order == Order::SlotsToCoefficientsLast {
+            "bootstraps are iterated where slots go into coefficients first".into()
+        } else {
+            self.precision = Some(bits);
+            return Ok(self);
+        };
+        Err(CkksError::Argument { operation: OPERATION, what })
+    }
+
+    /// The precision that bootstraps are iterated to, in bits; `None` for one bootstrap.
+    pub fn precision(&self) -> Option<f64> {
+        self.precision
     }
 
     /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits: the smallest that does, give or take a few bits, and large

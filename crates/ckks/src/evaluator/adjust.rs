@@ -5,14 +5,19 @@ use hippocrene_rlwe::{Modulus, Noise};
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
-/// Integer constants stay below this many bits, their rounding then being `2^-111` of the message.
+/// Integer constants have this many bits at most, their rounding then being `2^-111` of the message. What is larger is such an integer times a power of two.
 const LARGEST_CONSTANT: f64 = 110.0;
+
+/// log2 of the largest such power: what the limbs of a modulus are off by, and more.
+const LARGEST_SHIFT: f64 = 63.0;
 
 /// An integer that is to take the scale of a ciphertext modulo `middle` to a wanted one modulo `to`.
 struct Constant {
     middle: Modulus,
-    /// The integer nearest to `scale' middle/(scale to)`.
+    /// The integer nearest to `scale' middle/(2^shift scale to)`.
     value: u128,
+    /// Not 0 where the number has more than 118 bits.
+    shift: u32,
     /// log2 of the number before rounding.
     log2: f64,
     /// What rounding it adds to the result.
@@ -66,16 +71,19 @@ impl Evaluator {
     fn constant(&self, a: &Ciphertext, middle: Modulus, to: Modulus, scale: Scale) -> Constant {
         let exact = self.switched_scale(scale, to, middle);
         let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
-        let value = if log2 < LARGEST_CONSTANT + 8.0 { exact.ratio_rounded(a.scale()) } else { None };
-        let value = value.unwrap_or(0);
-        let is_integer = Scale::from_integer(value).is_some_and(|c| a.scale().times(c).is_close(exact));
+        let shift = if log2 < LARGEST_CONSTANT + 8.0 { 0.0 } else { (log2 - LARGEST_CONSTANT).ceil() };
+        let shift = if shift > LARGEST_SHIFT { None } else { Some(shift as u32) };
+        let unit = a.scale().times(Scale::power_of_two(shift.unwrap_or(0) as i32));
+        let value = shift.and_then(|_| exact.ratio_rounded(unit)).unwrap_or(0);
+        let is_integer = Scale::from_integer(value).is_some_and(|c| unit.times(c).is_close(exact));
+        let shift = shift.unwrap_or(0);
         let rounding = match is_integer {
             true => Noise::NONE,
-            false => Self::message(a).scaled(distance_to_integer(exact.over(a.scale())).log2()),
+            false => Self::message(a).scaled(distance_to_integer(exact.over(unit)).log2() + f64::from(shift)),
         };
         let scaled = a.inner().noise().scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
-        Constant { middle, value, log2, rounding: rounding.scaled(down), noise }
+        Constant { middle, value, shift, log2, rounding: rounding.scaled(down), noise }
     }
 
     fn adjust_by(
@@ -87,6 +95,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let mut raised = self.reduce_modulus(a, constant.middle)?;
         self.multiply_constant(&mut raised, constant.value)?;
+        self.multiply_constant(&mut raised, 1 << constant.shift)?;
         let mut out = if constant.middle == to {
             raised
         } else {
