@@ -30,6 +30,7 @@ from hippocrene.errors import (
 )
 from hippocrene.polynomials import polyval
 from hippocrene.server import EvaluationKeys, Server, TransferKey
+from hippocrene.simulation import Simulation, simulate
 
 __all__ = [
     "ArgumentError",
@@ -58,8 +59,10 @@ __all__ = [
     "SecurityError",
     "Server",
     "ShapeError",
+    "Simulation",
     "TransferKey",
     "__version__",
     "polyval",
     "presets",
+    "simulate",
 ]

@@ -24,9 +24,26 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from hippocrene.simulation import Simulation
+
+
+def checked_scheme(scheme: str, plain_modulus: int | None, precision: float | None) -> tuple[str | None, int | None]:
+    """Return the scheme of integers, if it is one, and their modulus, as the extension module takes them."""
+    if scheme == "ckks" and plain_modulus is not None:
+        raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
+    if scheme != "ckks" and precision is not None:
+        raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
+    modulus = None if plain_modulus is None else operator.index(plain_modulus)
+    if modulus is not None and not 2 <= modulus < 2**61:
+        raise ParameterError(f"plain modulus {modulus}: 2 to 2**61 - 1 are supported")
+    return None if scheme == "ckks" else scheme, modulus
+
 
 def encrypt(
-    key: _native.ClientKey | _native.PublicKey, values: npt.ArrayLike, bound: float | None, precision: float | None
+    key: _native.ClientKey | _native.PublicKey | _native.Simulation,
+    values: npt.ArrayLike,
+    bound: float | None,
+    precision: float | None,
 ) -> EncryptedArray:
     """Encrypt under either key."""
     if key.plain_modulus is None:
@@ -42,6 +59,14 @@ def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
     if not isinstance(array, EncryptedArray):
         raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files")
     return array._raw
+
+
+def _used(simulation: Simulation) -> tuple[Iterable[SupportsIndex], bool]:
+    """Return the rotations of a simulated program, and whether it conjugates."""
+    try:
+        return simulation.rotations, simulation.conjugation
+    except AttributeError:
+        raise TypeError(f"keys are made for what simulate returned, not for {type(simulation).__name__}") from None
 
 
 class PublicKey:
@@ -143,14 +168,7 @@ class Client:
         ``2**16`` and ``2**17``. Both schemes have the same keys and the same arrays; they differ in how products are
         computed. docs/integers.md says when to choose which.
         """
-        if scheme == "ckks" and plain_modulus is not None:
-            raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
-        if scheme != "ckks" and precision is not None:
-            raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
-        exact = None if scheme == "ckks" else scheme
-        modulus = None if plain_modulus is None else operator.index(plain_modulus)
-        if modulus is not None and not 2 <= modulus < 2**61:
-            raise ParameterError(f"plain modulus {modulus}: 2 to 2**61 - 1 are supported")
+        exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         return cls(_native.ClientKey.generate(preset, precision, exact, modulus, threads))
 
     @property
@@ -262,6 +280,7 @@ class Client:
         *,
         conjugation: bool = False,
         bootstrapping: bool | Bootstrapping = False,
+        for_: Simulation | None = None,
     ) -> EvaluationKeys:
         """Make the keys a server computes with: for products, and for rotations by any number of places.
 
@@ -272,7 +291,13 @@ class Client:
         of products can follow on one another. The keys take gigabytes; the presets ``"n16s"`` and ``"n16"`` are for it
         (and ``"n17s"`` and ``"n17"``). A `Bootstrapping` says what is wanted beyond real values up to 1, and
         `describe_bootstrapping` what it will be like.
+
+        `for_` is what `simulate` returned of a program: the keys are those that it uses, and no others.
         """
+        if for_ is not None:
+            if rotations is not None or conjugation:
+                raise TypeError("the keys of a simulated program are known: say for_ alone")
+            rotations, conjugation = _used(for_)
         steps = None if rotations is None else [operator.index(step) for step in rotations]
         return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, wanted(bootstrapping)))
 

@@ -136,6 +136,13 @@ class Server:
         if key_memory is not None:
             self._own.set_key_memory(key_memory)
 
+    @classmethod
+    def _of(cls, raw: _native.Server) -> Server:
+        """Return a server of the extension module as one of this class."""
+        server = cls.__new__(cls)
+        server._own = raw
+        return server
+
     @property
     def _raw(self) -> _native.Server:
         """The server of the extension module, with the precision that holds here."""

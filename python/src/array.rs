@@ -113,6 +113,11 @@ impl EncryptedArray {
     }
 }
 
+fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
+    array.check_residues("save")?;
+    Ok(array.to_bytes())
+}
+
 #[pymethods]
 impl EncryptedArray {
     #[staticmethod]
@@ -127,13 +132,13 @@ impl EncryptedArray {
         })
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        let bytes = py.detach(|| match &self.0 {
-            State::Numbers { array, .. } => Cow::Owned(array.to_bytes()),
-            State::Integers { array, .. } => Cow::Owned(array.to_bytes()),
-            State::Bytes { bytes, .. } => Cow::Borrowed(bytes),
-        });
-        PyBytes::new(py, &bytes)
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = detached(py, || match &self.0 {
+            State::Numbers { array, .. } => written(array).map(Cow::Owned),
+            State::Integers { array, .. } => written(array).map(Cow::Owned),
+            State::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
+        })?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

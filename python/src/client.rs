@@ -4,7 +4,8 @@ use crate::array::{EncryptedArray, Held};
 use crate::errors::detached;
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
-    BigFloat, Bootstrapping, Encryption, Integers, KeyRequest, Numbers, Preset, Residues, Session,
+    BigFloat, Bootstrapping, Encryption, Error, Integers, KeyRequest, Numbers, Preset, Residues, Session,
+    Settings,
 };
 use num_bigint::BigInt;
 use pyo3::prelude::*;
@@ -86,6 +87,24 @@ impl BootstrappingDescription {
     }
 }
 
+/// The settings of a preset, with what is asked for otherwise.
+pub(crate) fn settings(
+    preset: &str,
+    precision: Option<f64>,
+    scheme: Option<&str>,
+    plain_modulus: Option<u64>,
+) -> Result<Settings, Error> {
+    let mut settings = Preset::by_name(preset)?.settings()?;
+    if let Some(precision) = precision {
+        settings = settings.with_precision(precision)?;
+    }
+    let Some(scheme) = scheme else { return Ok(settings) };
+    let scheme = Integers::scheme_by_name(scheme)?;
+    let degree = settings.parameters().degree();
+    let plain_modulus = plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
+    settings.with_integers(Integers { scheme, plain_modulus })
+}
+
 /// The secret key of a client.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct ClientKey(hippocrene::ClientKey);
@@ -103,21 +122,7 @@ impl ClientKey {
         threads: usize,
     ) -> PyResult<Self> {
         detached(py, || {
-            let settings = Preset::by_name(preset)?.settings()?;
-            let settings = match precision {
-                Some(precision) => settings.with_precision(precision)?,
-                None => settings,
-            };
-            let settings = match scheme {
-                Some(scheme) => {
-                    let scheme = Integers::scheme_by_name(scheme)?;
-                    let degree = settings.parameters().degree();
-                    let plain_modulus =
-                        plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
-                    settings.with_integers(Integers { scheme, plain_modulus })?
-                }
-                None => settings,
-            };
+            let settings = settings(preset, precision, scheme, plain_modulus)?;
             hippocrene::ClientKey::generate_with(settings, threads).map(Self)
         })
     }

@@ -7,6 +7,7 @@ mod errors;
 mod numbers;
 mod presets;
 mod server;
+mod simulation;
 
 use pyo3::prelude::*;
 
@@ -27,6 +28,8 @@ mod _native {
     use super::run_command;
     #[pymodule_export]
     use super::server::Server;
+    #[pymodule_export]
+    use super::simulation::{Simulation, SimulationReport};
 
     use pyo3::prelude::*;
 

@@ -10,7 +10,7 @@ use crate::numbers::{FromPlain, Number, Plain};
 
 /// Evaluation keys made ready to compute with.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct Server(hippocrene::Server);
+pub(crate) struct Server(pub(crate) hippocrene::Server);
 
 impl Server {
     /// Computes from an array of one form, with the interpreter lock released.

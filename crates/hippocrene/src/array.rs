@@ -126,6 +126,27 @@ impl<F: Form> Array<F> {
         self.bodies[0].parameters()
     }
 
+    /// Whether it is one of a [`Simulation`](crate::Simulation), without residues.
+    pub fn is_simulated(&self) -> bool {
+        self.bodies.iter().any(|body| match body {
+            CiphertextBody::Full(c) => F::inner(c).part(0).is_hollow(),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c).c0().is_hollow(),
+        })
+    }
+
+    /// Checks that it has residues to be written.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when it has none.
+    pub fn check_residues(&self, operation: &'static str) -> Result<(), Error> {
+        match self.is_simulated() {
+            false => Ok(()),
+            true => {
+                Err(Error::argument(operation, "this is an array of a simulation, which has no residues"))
+            }
+        }
+    }
+
     /// After how many slots every ciphertext repeats, if that is known.
     pub(crate) fn period(&self) -> Option<usize> {
         self.period

@@ -1,13 +1,13 @@
 //! The client: who holds the secret key.
 
-use hippocrene_ckks::{BigFloat, Ciphertext, Values};
+use hippocrene_ckks::{BigFloat, Ciphertext, Values, bootstrap::BootstrapPlan};
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
-    Array, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error, EvaluationKeys, Form,
-    IntegerArray, KeyRequest, Preset, PublicKey, Session, Settings, TransferKey,
+    Array, Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error,
+    EvaluationKeys, Form, IntegerArray, KeyRequest, Preset, PublicKey, Session, Settings, TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -66,7 +66,10 @@ impl ClientKey {
     /// # Errors
     /// [`Error::System`] when the machine has no entropy or refuses the threads.
     pub fn generate_with(settings: Settings, threads: usize) -> Result<Self, Error> {
-        let session = Session::new(settings, threads)?;
+        Self::in_session(Session::new(settings, threads)?)
+    }
+
+    pub(crate) fn in_session(session: Session) -> Result<Self, Error> {
         let secret = SecretKey::generate(session.context().rlwe())?;
         Ok(ClientKey { session, secret })
     }
@@ -120,14 +123,22 @@ impl ClientKey {
         let Some(bootstrapping) = &request.bootstrapping else {
             return Ok(EvaluationKeys::new(self.session.clone(), keys));
         };
-        let (plan, precision) = bootstrapping.plan(&self.session)?;
+        let (plan, own) = self.bootstrapping_keys(bootstrapping)?;
         plan.add_keys(&mut keys, &self.secret)?;
+        Ok(EvaluationKeys::new(self.session.clone(), keys).with_bootstrapping(own))
+    }
+
+    /// A bootstrap, and the keys that it takes beside rotations, conjugation and relinearisation.
+    pub(crate) fn bootstrapping_keys(
+        &self,
+        bootstrapping: &Bootstrapping,
+    ) -> Result<(BootstrapPlan, BootstrappingKeys), Error> {
+        let (plan, precision) = bootstrapping.plan(&self.session)?;
         let encapsulation = plan.encapsulation_keys(&self.secret)?;
         let encapsulation =
             encapsulation.ok_or_else(|| Error::Internal("the plan has no sparse secret".into()))?;
         let literal = plan.literal().clone();
-        let own = BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?;
-        Ok(EvaluationKeys::new(self.session.clone(), keys).with_bootstrapping(own))
+        Ok((plan, BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?))
     }
 
     /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of capacity ([`Settings::second`]): its evaluation keys are

@@ -22,6 +22,7 @@ pub mod profile;
 mod server;
 mod session;
 mod settings;
+mod simulation;
 pub mod wire;
 
 pub use array::Array;
@@ -47,3 +48,4 @@ pub use preset::{
 pub use server::Server;
 pub use session::Session;
 pub use settings::{Integers, Settings};
+pub use simulation::{Purpose, Report, Simulation, UsedKey};

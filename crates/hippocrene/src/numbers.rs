@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_rlwe::Noise;
 
-use crate::{Array, CiphertextBody, Error, Session};
+use crate::{Array, CiphertextBody, Error, Session, simulation::check_bound};
 
 /// The form of arrays of real or complex numbers (CKKS).
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,11 +40,12 @@ impl EncryptedArray {
     /// encryption took from the values, and so hides how large they are. Where the declaration is wrong, results may be.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `bound` is negative or not finite.
+    /// [`Error::Argument`] when `bound` is negative or not finite, and in a simulation when a value exceeds it.
     pub fn with_bound(mut self, bound: f64) -> Result<Self, Error> {
         if !(bound.is_finite() && bound >= 0.0) {
             return Err(Error::argument("declare a bound", format!("{bound} is not a finite number from 0")));
         }
+        check_bound(self.bodies(), bound, "declare a bound")?;
         self.set_bound(bound);
         Ok(self)
     }

@@ -23,7 +23,17 @@ impl Session {
     /// # Errors
     /// [`Error::System`] when threads or the kernel named in `HIPPOCRENE_KERNEL` cannot be had; those of [`profile::installed`].
     pub fn new(settings: Settings, threads: usize) -> Result<Self, Error> {
-        let mut rlwe = hippocrene_rlwe::Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
+        let rlwe = hippocrene_rlwe::Context::new(settings.parameters().clone(), Threads::new(threads)?)?;
+        Self::of(settings, rlwe)
+    }
+
+    /// A session that computes without residues ([`crate::Simulation`]).
+    pub(crate) fn hollow(settings: Settings) -> Result<Self, Error> {
+        let rlwe = hippocrene_rlwe::Context::hollow(settings.parameters().clone(), Threads::single())?;
+        Self::of(settings, rlwe)
+    }
+
+    fn of(settings: Settings, mut rlwe: hippocrene_rlwe::Context) -> Result<Self, Error> {
         if let Some(profile) = profile::installed()? {
             rlwe = rlwe.with_profile(profile);
         }

@@ -21,9 +21,9 @@ use std::{borrow::Borrow, sync::Arc};
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::{Evaluator, Transfer};
-use hippocrene_rlwe::{Fingerprint, RlweError};
+use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, Error, EvaluationKeys, Form, Session};
+use crate::{Array, BootstrappingKeys, Error, EvaluationKeys, Form, Session};
 use bootstrap::Bootstraps;
 
 /// Evaluation keys made ready to compute with.
@@ -61,14 +61,22 @@ impl Server {
 
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = Arc::new(keys.inner().prepare(session.context().rlwe())?);
+        Self::of_prepared(session, prepared, keys.key(), keys.bootstrapping())
+    }
+
+    pub(crate) fn of_prepared(
+        session: Session,
+        prepared: Arc<PreparedEvaluationKeys>,
+        key: Fingerprint,
+        bootstrapping: Option<&BootstrappingKeys>,
+    ) -> Result<Self, Error> {
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::clone(&prepared));
         let integers = session
             .integers()
             .zip(session.settings().integers())
             .map(|(context, how)| bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme));
-        let bootstraps =
-            keys.bootstrapping().map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
-        let (key, bootstraps) = (keys.key(), bootstraps.transpose()?);
+        let bootstraps = bootstrapping.map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
+        let bootstraps = bootstraps.transpose()?;
         Ok(Server { session, evaluator, integers, key, precision: None, transfer: None, bootstraps })
     }
 

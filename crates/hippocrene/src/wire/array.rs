@@ -355,7 +355,7 @@ fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
 }
 
 impl<F: FileForm> Array<F> {
-    /// The array as bytes, in the format of `docs/wire-format.md`.
+    /// The array as bytes, in the format of `docs/wire-format.md`. Those of an array of a simulation, which has no residues, cannot be read.
     pub fn to_bytes(&self) -> Vec<u8> {
         let head = ArrayHead::of(self);
         let payload = head.bytes() + head.body_bytes() as usize;
@@ -403,8 +403,9 @@ impl<F: FileForm> Array<F> {
     /// Writes the array to a file, all or nothing.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written.
+    /// [`Error::Io`] when it cannot be written, [`Error::Argument`] for an array of a simulation.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        self.check_residues("save")?;
         file::save(path.as_ref(), &self.to_bytes(), F::KIND)
     }
 

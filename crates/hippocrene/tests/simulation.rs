@@ -1,0 +1,161 @@
+//! Simulated programs end where real ones do, and the keys that they ask for are those that the real ones need.
+
+mod common;
+
+use common::insecure_grafted;
+use hippocrene::{
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, KeyRequest, Preset, Purpose,
+    Scheme, Server, Settings, Simulation,
+};
+use hippocrene_rlwe::SecretDistribution;
+
+fn settings() -> Settings {
+    Preset::by_name("n13").unwrap().settings().unwrap()
+}
+
+fn vector() -> Vec<f64> {
+    (0..48).map(|i| f64::from(i) / 24.0 - 1.0).collect()
+}
+
+/// Some of everything.
+fn program(server: &Server, a: &EncryptedArray, b: &EncryptedArray) -> Result<EncryptedArray, Error> {
+    let product = server.mul(a, b)?;
+    let shifted = server.add_number(&server.roll(&product, 3, None)?, 0.25)?;
+    server.sum(&shifted, None)
+}
+
+#[test]
+fn a_simulated_program_ends_where_a_real_one_does() {
+    let simulation = Simulation::new(settings()).unwrap();
+    let how = Encryption::default();
+    let x = vector();
+    let [a, b] = [0, 1].map(|_| simulation.encrypt((&x[..]).into(), &[48], &how).unwrap());
+    simulation.restart();
+    let simulated = program(simulation.server(), &a, &b).unwrap();
+    let report = simulation.report();
+
+    let client = ClientKey::generate_with(settings(), 1).unwrap();
+    let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap();
+    let server = Server::new(&keys).unwrap();
+    let [a, b] = [0, 1].map(|_| client.encrypt(&x, &[48]).unwrap());
+    let real = program(&server, &a, &b).unwrap();
+    let session = server.session();
+    assert_eq!(real.capacity_bits(session), simulated.capacity_bits(simulation.server().session()));
+    assert_eq!(real.precision_bits(session), simulated.precision_bits(simulation.server().session()));
+    assert_eq!((real.bound(), real.layout()), (simulated.bound(), simulated.layout()));
+    let values = simulation.values(&simulated).unwrap();
+    for (real, known) in client.decrypt(&real).unwrap().iter().zip(&values) {
+        assert!((real - known.re).abs() < 1e-5, "{real}, known as {known}");
+    }
+    let expected = x.iter().map(|x| x * x + 0.25).sum::<f64>();
+    assert!((values[0].re - expected).abs() < 1e-9);
+
+    // As many keys as were made, each at a modulus of ciphertexts, and none that is not needed.
+    assert_eq!(report.keys.len(), 1 + keys.inner().galois().len());
+    assert!(report.keys.iter().any(|key| key.purpose == Purpose::Relinearisation));
+    let top = session.settings().parameters().top();
+    assert!(report.keys.iter().all(|key| key.modulus.divides(top) && key.modulus_bits > 0.0));
+    let rotations = report.rotations();
+    for left_out in &rotations {
+        let fewer = rotations.iter().copied().filter(|step| step != left_out);
+        let keys = client.evaluation_keys(&KeyRequest::only(fewer)).unwrap();
+        assert!(matches!(
+            program(&Server::new(&keys).unwrap(), &a, &b),
+            Err(Error::MissingKey { .. }) | Ok(_)
+        ));
+    }
+    let size = keys.to_bytes().len() as f64;
+    assert!((report.key_bytes as f64 / size - 1.0).abs() < 0.05, "{size}, reckoned {}", report.key_bytes);
+    assert!(report.seconds > 0.0 && report.bootstraps == 0 && report.peak_memory > report.key_bytes);
+    assert!(report.operations.windows(2).all(|pair| pair[0].2 >= pair[1].2));
+    assert!(report.operations.iter().any(|(name, count, _)| *name == "switch keys" && *count > 0));
+    simulation.restart();
+    assert_eq!(simulation.report().keys, []);
+}
+
+#[test]
+fn errors_are_those_of_the_real_run() {
+    let simulation = Simulation::new(settings()).unwrap();
+    let client = ClientKey::generate_with(settings(), 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let x = vector();
+    let powers = |server: &Server, mut a: EncryptedArray| loop {
+        match server.mul(&a, &a) {
+            Ok(square) => a = square,
+            Err(error) => return error.to_string(),
+        }
+    };
+    let simulated = simulation.encrypt((&x[..]).into(), &[48], &Encryption::default()).unwrap();
+    let error = powers(simulation.server(), simulated.clone());
+    assert_eq!(error, powers(&server, client.encrypt(&x, &[48]).unwrap()));
+    assert!(error.contains("capacity"), "{error}");
+
+    // A bound that the values do not keep to is found; nothing finds it in a real run.
+    let error = simulated.clone().with_bound(0.5).unwrap_err().to_string();
+    assert!(error.contains("a value of 1 exceeds the declared bound 0.5"), "{error}");
+    assert!(client.encrypt(&x, &[48]).unwrap().with_bound(0.5).is_ok());
+
+    // What is simulated stays there.
+    let mixed = server.add(&simulated, &simulated).unwrap_err();
+    assert!(matches!(mixed, Error::ParameterMismatch { .. }), "{mixed}");
+    assert!(client.decrypt(&simulated).is_err());
+    let path = std::env::temp_dir().join("hippocrene-simulated-array");
+    let error = simulated.save(&path).unwrap_err().to_string();
+    assert!(error.contains("simulation") && !path.exists(), "{error}");
+}
+
+/// Products until there are bootstraps, by themselves, as many as in a real run and at the same places.
+#[test]
+fn bootstraps_are_simulated() {
+    let secret = SecretDistribution::SparseTernary { weight: 64 };
+    let settings = insecure_grafted(8, 20, secret);
+    let how = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
+    let simulation = Simulation::with_bootstrapping(settings.clone(), how).unwrap();
+    let x: Vec<f64> = (0..128).map(|i| f64::from(i) / 128.0).collect();
+    let chain = |server: &Server, mut a: EncryptedArray| {
+        for _ in 0..24 {
+            let half = server.mul_number(&a, 0.5).unwrap().with_bound(1.0).unwrap();
+            a = server.mul(&half, &a).unwrap().with_bound(1.0).unwrap();
+            a = server.add_number(&a, 0.5).unwrap().with_bound(1.0).unwrap();
+        }
+        a
+    };
+    let a = simulation.encrypt((&x[..]).into(), &[128], &Encryption::default()).unwrap();
+    simulation.restart();
+    let simulated = chain(simulation.server(), a);
+    let report = simulation.report();
+    assert!(report.bootstraps >= 2, "{}", report.bootstraps);
+    assert_eq!((report.bootstraps, report.bootstrapping), (simulation.server().bootstraps(), Some(how)));
+
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
+    let real = chain(&server, client.encrypt(&x, &[128]).unwrap());
+    assert_eq!(server.bootstraps(), report.bootstraps);
+    assert_eq!(real.capacity_bits(server.session()), simulated.capacity_bits(simulation.server().session()));
+    assert_eq!(
+        real.precision_bits(server.session()),
+        simulated.precision_bits(simulation.server().session())
+    );
+    let values = simulation.values(&simulated).unwrap();
+    for (real, known) in client.decrypt(&real).unwrap().iter().zip(&values) {
+        assert!((real - known.re).abs() < 1e-3, "{real}, known as {known}");
+    }
+}
+
+#[test]
+fn integers_are_simulated_too() {
+    let integers = Integers { scheme: Scheme::Bfv, plain_modulus: 65537 };
+    let settings = settings().with_integers(integers).unwrap();
+    let simulation = Simulation::new(settings.clone()).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let simulated = simulation.encrypt_integers(&[1, -2, 3], &[3]).unwrap();
+    simulation.restart();
+    let simulated = simulation.server().mul(&simulated, &simulated).unwrap();
+    let report = simulation.report();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
+    let real = client.encrypt_integers(&[1, -2, 3], &[3]).unwrap();
+    let real = server.mul(&real, &real).unwrap();
+    assert_eq!(real.budget_bits(server.session()), simulated.budget_bits(simulation.server().session()));
+    assert!(report.rotations().is_empty());
+    assert!(report.seconds > 0.0);
+}

@@ -1,0 +1,107 @@
+"""What a program on encrypted arrays takes and gives, before any key is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from hippocrene import _native
+from hippocrene.array import EncryptedArray
+from hippocrene.client import checked_scheme, encrypt
+from hippocrene.server import Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """What `simulate` found out of a program."""
+
+    result: Any
+    """What the program returned, with plain arrays in place of encrypted ones: what decryption gives, but for noise.
+
+    Where the values are not known, as those of integers, it is None.
+    """
+    seconds: float
+    """How long one thread takes, as predicted for this machine."""
+    operations: Mapping[str, tuple[int, float]]
+    """What is done, how often, and how many seconds it takes, the longest first."""
+    peak_memory: int
+    """The most bytes of memory at one time, keys and all."""
+    bootstraps: int
+    """How many ciphertexts are bootstrapped."""
+    rotations: Mapping[int, float]
+    """The rotations that have keys of their own, each with the bits of the modulus that its key is used at."""
+    conjugation: bool
+    """Whether the key of complex conjugation is used."""
+    key_bytes: int
+    """How large the file of the evaluation keys is, about."""
+    precision_bits: float | None
+    """The least precision of the results, in bits after the binary point; None for integers."""
+    capacity_bits: float | None
+    """The least capacity that is left in a result; None for integers."""
+    budget_bits: float | None
+    """The least noise budget that is left in a result; None for numbers."""
+
+
+def simulate(
+    program: Callable[..., Any],
+    *arrays: npt.ArrayLike,
+    preset: str = "n14",
+    precision: float | None = None,
+    scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
+    plain_modulus: int | None = None,
+    bound: float | None = None,
+) -> Simulation:
+    """Run `program` on `arrays` as if they were encrypted, and say what it would take.
+
+    `program` takes encrypted arrays and returns one, or a tuple, list or dict of them. It is run as it is, by the code
+    that computes on encrypted arrays, on arrays that hold no residues: moduli, precision and errors such as
+    `CapacityError` are those of the real run, and no key is made. What it takes is added up instead of being done.
+
+    `preset`, `precision`, `scheme` and `plain_modulus` are those of `Client.generate`, `bound` that of `Client.encrypt`
+    for every array. ``client.evaluation_keys(for_=simulation)`` makes the keys that the program used, and no others.
+    """
+    if not callable(program):
+        raise TypeError(f"a program is called with encrypted arrays; {type(program).__name__} cannot be")
+    raw = _native.Simulation(preset, precision, *checked_scheme(scheme, plain_modulus, precision))
+    server = Server._of(raw.server())
+    encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
+    raw.restart()
+    returned = program(*encrypted)
+    report = raw.report()
+    found: list[EncryptedArray] = []
+    result = _plain(raw, returned, found)
+    return Simulation(
+        result=result,
+        seconds=report.seconds,
+        operations={name: (count, seconds) for name, count, seconds in report.operations},
+        peak_memory=report.peak_memory,
+        bootstraps=report.bootstraps,
+        rotations=dict(report.rotations),
+        conjugation=report.conjugation,
+        key_bytes=report.key_bytes,
+        precision_bits=_least([array._raw.precision_bits for array in found]),
+        capacity_bits=_least([array._raw.capacity_bits for array in found]),
+        budget_bits=_least([array._raw.budget_bits for array in found]),
+    )
+
+
+def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) -> Any:
+    """Return what was returned with plain values, and add the encrypted arrays in it to `found`."""
+    if isinstance(returned, EncryptedArray):
+        found.append(returned)
+        return raw.values(returned._raw)
+    if isinstance(returned, (tuple, list)):
+        return type(returned)([_plain(raw, item, found) for item in returned])
+    if isinstance(returned, dict):
+        return {key: _plain(raw, item, found) for key, item in returned.items()}
+    return returned
+
+
+def _least(numbers: list[float | None]) -> float | None:
+    known = [number for number in numbers if number is not None]
+    return min(known) if known else None

@@ -1,0 +1,128 @@
+//! Where programs are simulated.
+
+use crate::array::{EncryptedArray, Held};
+use crate::client::settings;
+use crate::errors::detached;
+use crate::numbers::{Plain, Slices, to_numpy};
+use crate::server::Server;
+use hippocrene::{Encryption, Numbers, Report, Residues};
+use pyo3::prelude::*;
+
+/// A server without keys, and what encrypts for it.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct Simulation(hippocrene::Simulation);
+
+#[pymethods]
+impl Simulation {
+    #[new]
+    #[pyo3(signature = (preset, precision, scheme, plain_modulus))]
+    fn new(
+        py: Python<'_>,
+        preset: &str,
+        precision: Option<f64>,
+        scheme: Option<&str>,
+        plain_modulus: Option<u64>,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            hippocrene::Simulation::new(settings(preset, precision, scheme, plain_modulus)?).map(Self)
+        })
+    }
+
+    fn server(&self) -> Server {
+        Server(self.0.server().clone())
+    }
+
+    #[getter]
+    fn plain_modulus(&self) -> Option<u64> {
+        self.0.server().session().settings().integers().map(|integers| integers.plain_modulus)
+    }
+
+    #[pyo3(signature = (values, *, bound, precision))]
+    fn encrypt(
+        &self,
+        py: Python<'_>,
+        values: Plain<'_>,
+        bound: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let (slices, shape, session) = (values.slices()?, values.shape(), self.0.server().session());
+        detached(py, || match slices {
+            Slices::Integers(integers) => {
+                Ok(Residues::hold(self.0.encrypt_integers(integers, shape)?, session))
+            }
+            Slices::Numbers(numbers) => {
+                let how = Encryption { bound, precision };
+                Ok(Numbers::hold(self.0.encrypt(numbers, shape, &how)?, session))
+            }
+        })
+    }
+
+    /// The elements of an array, but for noise; `None` where they are not known.
+    fn values<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Option<Bound<'py, PyAny>>> {
+        if array.is_integers() {
+            return Ok(None);
+        }
+        let array = detached(py, || array.read::<Numbers>(self.0.server().session()))?;
+        let Some(values) = self.0.values(&array) else { return Ok(None) };
+        if array.is_complex() {
+            return to_numpy(py, values, array.shape()).map(Some);
+        }
+        let real: Vec<f64> = values.iter().map(|z| z.re).collect();
+        to_numpy(py, real, array.shape()).map(Some)
+    }
+
+    fn restart(&self) {
+        self.0.restart();
+    }
+
+    fn report(&self, py: Python<'_>) -> SimulationReport {
+        SimulationReport(py.detach(|| self.0.report()))
+    }
+}
+
+/// What a simulated program takes.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct SimulationReport(Report);
+
+#[pymethods]
+impl SimulationReport {
+    #[getter]
+    fn seconds(&self) -> f64 {
+        self.0.seconds
+    }
+
+    #[getter]
+    fn operations(&self) -> Vec<(&'static str, u64, f64)> {
+        self.0.operations.clone()
+    }
+
+    #[getter]
+    fn peak_memory(&self) -> usize {
+        self.0.peak_memory
+    }
+
+    #[getter]
+    fn key_bytes(&self) -> usize {
+        self.0.key_bytes
+    }
+
+    #[getter]
+    fn bootstraps(&self) -> u64 {
+        self.0.bootstraps
+    }
+
+    /// Steps and bits of the modulus of each rotation.
+    #[getter]
+    fn rotations(&self) -> Vec<(i64, f64)> {
+        let bits = |steps: &i64| {
+            let used = self.0.keys.iter().find(|key| key.purpose == hippocrene::Purpose::Rotation(*steps));
+            used.map_or(0.0, |key| key.modulus_bits)
+        };
+        self.0.rotations().into_iter().map(|steps| (steps, bits(&steps))).collect()
+    }
+
+    #[getter]
+    fn conjugation(&self) -> bool {
+        self.0.conjugates()
+    }
+}

@@ -1,0 +1,76 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import hippocrene
+from hippocrene import Server, simulate
+
+X = np.linspace(-1, 1, 40)
+WEIGHTS = np.outer(X, X)[:, :8]
+
+
+def model(x):
+    hidden = (x @ WEIGHTS) ** 2
+    return {"hidden": hidden, "sum": [hidden.sum(), "three"], "rolled": x.roll(3)}
+
+
+def test_a_program_is_simulated_and_its_keys_are_enough(client):
+    simulation = simulate(model, X)
+    hidden = (X @ WEIGHTS) ** 2
+    np.testing.assert_allclose(simulation.result["hidden"], hidden, atol=1e-9)
+    np.testing.assert_allclose(simulation.result["sum"][0], hidden.sum(), atol=1e-9)
+    np.testing.assert_allclose(simulation.result["rolled"], np.roll(X, 3), atol=1e-9)
+    assert simulation.result["sum"][1] == "three"
+
+    keys = client.evaluation_keys(for_=simulation)
+    assert 0.95 < simulation.key_bytes / len(keys.to_bytes()) < 1.05
+    real = model(Server(keys).load(client.encrypt(X)))
+    np.testing.assert_allclose(client.decrypt(real["hidden"]), hidden, atol=1e-5)
+    arrays = [real["hidden"], real["sum"][0], real["rolled"]]
+    assert simulation.precision_bits == min(array.precision_bits for array in arrays)
+    assert simulation.capacity_bits == min(array.capacity_bits for array in arrays)
+    assert simulation.budget_bits is None
+    assert {3, -3} & set(simulation.rotations)
+    assert all(0 < bits < 400 for bits in simulation.rotations.values())
+    assert 0 < simulation.seconds < 10
+    assert simulation.bootstraps == 0
+    assert not simulation.conjugation
+    assert simulation.peak_memory > simulation.key_bytes
+    assert sum(seconds for _, seconds in simulation.operations.values()) == pytest.approx(simulation.seconds)
+
+
+def test_errors_are_found_before_any_key_is_made():
+    def too_deep(x):
+        for _ in range(40):
+            x = x * x
+        return x
+
+    with pytest.raises(hippocrene.CapacityError):
+        simulate(too_deep, X)
+    assert simulate(lambda x: x**4, X, preset="n15").capacity_bits > simulate(lambda x: x**4, X).capacity_bits
+    with pytest.raises(hippocrene.ArgumentError, match="exceeds the declared bound"):
+        simulate(lambda x: (2 * x).with_bound(1.5), X)
+    with pytest.raises(hippocrene.ArgumentError, match="exceeds the declared bound"):
+        simulate(lambda x: x, X, bound=0.5)
+
+
+def test_integers_are_simulated_without_values():
+    simulation = simulate(lambda x, y: (x * y).sum(), np.arange(5), np.arange(5), scheme="bgv")
+    assert simulation.result is None
+    assert simulation.budget_bits > 0
+    assert simulation.precision_bits is None
+    assert simulation.rotations
+
+
+def test_what_makes_no_sense_is_refused(client):
+    with pytest.raises(TypeError, match="cannot be"):
+        simulate(X)
+    with pytest.raises(TypeError, match="say for_ alone"):
+        client.evaluation_keys([1], for_=simulate(lambda x: x, X))
+    with pytest.raises(TypeError, match="not for function"):
+        client.evaluation_keys(for_=model)
+    with pytest.raises(hippocrene.HippocreneError, match="simulation"):
+        simulate(lambda x: x.to_bytes(), X)
+    with pytest.raises(hippocrene.HippocreneError):
+        simulate(lambda x: client.decrypt(x), X)
