@@ -16,6 +16,6 @@ pub use error::FhewError;
 pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients};
 pub use preset::Preset;
 pub use rotation::{
-    BlindRotationKey, LookupTable, PreparedBlindRotationKey, RotationGadget, RotationParameters,
+    BlindRotationKey, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget, RotationParameters,
 };
 pub use switching::{LweSwitchingKey, PreparedLweSwitchingKey};

@@ -8,8 +8,8 @@ use crate::{FhewError, LweParameters, RotationGadget, RotationParameters};
 /// A parameter set by name: rotations, and the gadget of the keys that switch to the secret of their inputs.
 ///
 /// Ours have 128 bits of security, every key at its own dimension and modulus by Table 5.2 of ePrint 2024/463: inputs of dimension 1024 modulo a prime of 26 bits, uniform
-/// ternary secrets, and rings of one prime of 48 bits, of two digits of 15 bits. So ciphertexts are switched to 26 bits before they change the dimension; the rounding
-/// there, from dimension `2^16`, is a sixth of an entry of the largest table.
+/// ternary secrets, and rings of one prime of 48 bits, of two digits of 15 bits. So ciphertexts are switched to 26 bits before they change the dimension; a switch from
+/// dimension `2^16` then adds an error of `2^-12.8` of the modulus, 2.3 entries of the largest table, beside the 7.5 of the index's own rounding.
 ///
 /// `pegasus-paper` has the dimensions, moduli and digits of PEGASUS Table IV, with secrets of Hamming weight 64; the paper says 119 bits of security at its error widths of
 /// `2^13` and `2^10`. **Insecure** by our limits, and for comparisons only: it has our errors of width 3.19.

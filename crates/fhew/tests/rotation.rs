@@ -4,8 +4,8 @@ mod common;
 
 use common::{assert_noise, centred_difference, rms, ternary};
 use hippocrene_fhew::{
-    BlindRotationKey, FhewError, LookupTable, LweParameters, LweSecretKey, PreparedBlindRotationKey,
-    RotationGadget, RotationParameters,
+    BlindRotationKey, FhewError, LookupTable, LookupTables, LweParameters, LweSecretKey,
+    PreparedBlindRotationKey, RotationGadget, RotationParameters,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Noise, RlweError, SecretDistribution};
@@ -148,6 +148,11 @@ fn mistakes_are_named() {
     let larger = insecure(8, 128, DIGITS);
     let wrong = LookupTable::new(&larger.key.parameters(), 1.0, 1.0, |x| x).unwrap();
     assert!(keys.key.look_up(&ct, &wrong).is_err());
+    assert!(LookupTables::new(&parameters, &[]).is_err());
+    let wider = LookupTable::new(&parameters, 2.0, 1.0, |x| x).unwrap();
+    let domains = LookupTables::new(&parameters, &[table, wider]).unwrap_err().to_string();
+    assert_eq!(domains, "table: one domain is needed, but there are 1 and 2");
+    assert!(LookupTables::new(&parameters, &[wrong]).is_err());
     assert!(matches!(
         keys.key.rotate_all(&[(&ct, &[u64::MAX; 64])], &Threads::single()),
         Err(FhewError::Range { .. })
@@ -168,4 +173,73 @@ fn security_is_that_of_the_keys() {
     assert!(
         RotationParameters::new(input, ring, RotationGadget::Digits { base_log2: 16, count: 4 }).is_err()
     );
+}
+
+/// Three tables by one rotation: the entries of each, with the error as estimated.
+#[test]
+fn several_tables_take_one_rotation() {
+    for gadget in [DIGITS, special(512)] {
+        let keys = insecure(64, 512, gadget);
+        let parameters = keys.key.parameters();
+        let scale = 2f64.powi(40);
+        let functions: [fn(f64) -> f64; 3] = [|x| x * x / 2.0, |_| 3.0, |x| (x - 3.0).abs()];
+        let tables: Vec<LookupTable> =
+            functions.iter().map(|f| LookupTable::new(&parameters, 2.0, scale, f).unwrap()).collect();
+        let together = LookupTables::new(&parameters, &tables).unwrap();
+        assert_eq!((together.count(), together.quantum() % 2), (3, 0));
+        let input_scale = tables[0].input_scale(1 << 20);
+        let mut errors = [const { Vec::new() }; 3];
+        let mut estimates = [Noise::NONE; 3];
+        for i in 0..60 {
+            let x = 1.8 * (f64::from(i) / 30.0 - 1.0);
+            let message = ((x * input_scale).round() as i64).rem_euclid(1 << 20) as u64;
+            let ct = keys.input.encrypt(message).unwrap();
+            for (k, value) in keys.key.look_up_several(&ct, &together).unwrap().iter().enumerate() {
+                errors[k].push(keys.ring.decrypt(value).unwrap() as f64 / scale - functions[k](x));
+                estimates[k] = value.noise().scaled(-scale.log2());
+            }
+        }
+        // The parabola's slope goes from 0 to its steepest.
+        assert!(rms(&errors[0]) < 1.5 * estimates[0].log2_std().exp2());
+        // All inputs of a constant have one rounding: the norm of the one step, at the ends of the table, counts.
+        assert!(rms(&errors[1]) < 1.5 * estimates[1].log2_std().exp2());
+        assert_noise(&errors[2], estimates[2], &format!("linear function {gadget:?}"));
+    }
+}
+
+/// With wide steps the rotation's error dominates, times the norm of the factor.
+#[test]
+fn noise_of_several_tables_is_as_estimated() {
+    let keys = insecure(64, 512, RotationGadget::Digits { base_log2: 10, count: 3 });
+    let parameters = keys.key.parameters();
+    let zigzag = |x: f64| if (x * 256.0).floor() as i64 % 2 == 0 { 8.0 } else { 7.0 };
+    let scale = 2f64.powi(40);
+    // Beside it a table of zeros, which shows that nothing leaks from one to the other.
+    let tables =
+        [zigzag, |_| 0.0].map(|f: fn(f64) -> f64| LookupTable::new(&parameters, 1.0, scale, f).unwrap());
+    let together = LookupTables::new(&parameters, &tables).unwrap();
+    let q = keys.ring.parameters().modulus();
+    let mut errors = Vec::new();
+    for i in 0..100 {
+        let ct = keys.input.encrypt(i << 12).unwrap();
+        let values = keys.key.look_up_several(&ct, &together).unwrap();
+        assert_eq!(values[1].noise().log2_std(), (together.quantum() as f64 / 12f64.sqrt()).log2());
+        assert_eq!(keys.ring.decrypt(&values[1]).unwrap(), 0);
+        let value = keys.ring.decrypt(&values[0]).unwrap();
+        let quantum = together.quantum() as i64;
+        let nearest = [7.0 * scale, 8.0 * scale, -7.0 * scale, -8.0 * scale]
+            .map(|v| ((v / quantum as f64).round() as i64) * quantum)
+            .map(|v| centred_difference(value, v, q))
+            .into_iter()
+            .min_by(|a, b| a.abs().total_cmp(&b.abs()))
+            .unwrap();
+        errors.push(nearest);
+    }
+    // The steps of the test polynomial over the quantum; around its end with the other sign.
+    let entries: Vec<f64> =
+        tables[0].coefficients().iter().map(|x| centred_difference(*x as i64, 0, q)).collect();
+    let before = |j: usize| if j == 0 { -entries[511] } else { entries[j - 1] };
+    let square: f64 = (0..512).map(|j| (entries[j] - before(j)).powi(2)).sum();
+    let estimate = parameters.noise().scaled(square.sqrt().log2() - (together.quantum() as f64).log2());
+    assert_noise(&errors, estimate, "zigzag");
 }

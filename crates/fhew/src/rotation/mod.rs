@@ -12,9 +12,11 @@
 mod key;
 mod parameters;
 mod rotate;
+mod several;
 mod table;
 
 pub use key::BlindRotationKey;
 pub use parameters::{RotationGadget, RotationParameters};
 pub use rotate::PreparedBlindRotationKey;
+pub use several::LookupTables;
 pub use table::LookupTable;

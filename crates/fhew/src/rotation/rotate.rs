@@ -153,6 +153,25 @@ impl PreparedBlindRotationKey {
             .collect()
     }
 
+    /// [`PreparedBlindRotationKey::rotate_all`] of one input.
+    pub(super) fn rotate(
+        &self,
+        ciphertext: &LweCiphertext,
+        test: &[u64],
+    ) -> Result<RlweCoefficients, FhewError> {
+        Ok(self.rotate_all(&[(ciphertext, test)], &Threads::single())?.swap_remove(0))
+    }
+
+    /// The ring of results.
+    pub(super) fn ring(&self) -> &ResidueRing {
+        &self.rings[0]
+    }
+
+    /// A ciphertext of the ring under its secret.
+    pub(super) fn of_parts(&self, c0: Vec<u64>, c1: Vec<u64>, noise: Noise) -> RlweCoefficients {
+        RlweCoefficients::new(self.parameters.ring(), c0, c1, noise, self.ring_key)
+    }
+
     /// RLWE ciphertexts of `f X^(b + <a, s>)`, the exponents rounded to the modulus `2N`, for inputs with test polynomials `f` of residues modulo `q` in the
     /// coefficient domain. The noise is that of the rotation alone.
     ///
@@ -168,11 +187,10 @@ impl PreparedBlindRotationKey {
         let together = accumulators.len().div_ceil(threads.count()).clamp(1, TOGETHER);
         let mut groups: Vec<&mut [Accumulator]> = accumulators.chunks_mut(together).collect();
         threads.for_each_mut(&mut groups, |_, group| self.rotate_group(group));
-        let (ring, key) = (self.parameters.ring(), self.ring_key);
         let finish = |accumulator: Accumulator| {
             let mut c0 = accumulator.parts;
-            let c1 = c0.split_off(ring.dimension());
-            RlweCoefficients::new(ring, c0, c1, self.noise, key)
+            let c1 = c0.split_off(self.parameters.ring().dimension());
+            self.of_parts(c0, c1, self.noise)
         };
         Ok(accumulators.into_iter().map(finish).collect())
     }
