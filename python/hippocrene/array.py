@@ -67,9 +67,9 @@ class EncryptedArray:
     """An array whose numbers only the client can read.
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, `sum`, `mean`, `dot`,
-    `roll` and polynomials, with other encrypted arrays of the same key, with plain arrays and with numbers. Scales and
-    rescaling are automatic, and follow from the `precision` that is asked for. Every multiplication uses some of
-    `capacity_bits`; when too little is left, the next one raises `CapacityError`.
+    `roll`, polynomials and, approximately, ``> <``, `maximum`, `minimum`, `sign` and `abs`, with other encrypted arrays
+    of the same key, plain arrays and numbers. Scales and rescaling are automatic, and follow from the `precision` asked
+    for. Multiplications use some of `capacity_bits`; when too little is left, the next one raises `CapacityError`.
 
     An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way exactly, modulo
     `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one that would use them up raises
@@ -411,6 +411,101 @@ class EncryptedArray:
         if not -self.ndim <= index < self.ndim:
             raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
         return index % self.ndim
+
+    # Comparisons
+
+    def _of_sign(
+        self, operation: Literal["sign", "relu", "abs"], gap: float | None, precision: float | None
+    ) -> EncryptedArray:
+        server = self._bound_server(operation)
+        return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
+
+    def _of_difference(
+        self,
+        other: EncryptedArray,
+        operation: Literal["greater", "less", "maximum", "minimum"],
+        gap: float | None,
+        precision: float | None,
+    ) -> EncryptedArray:
+        server = self._bound_server(operation, other)
+        return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
+
+    def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
+        """Return the sign of every value, 1 or -1, to within ``2**-precision`` (10 bits if nothing is said).
+
+        That holds where the absolute value is `gap` or more (``bound / 256`` if nothing is said); where it is less, the
+        result is some number from -1 to 1, give or take the same. The error of the array itself comes on top. A
+        tighter `bound` (see `with_bound`), a wider gap and less precision take less of `capacity_bits`; with
+        bootstrapping keys, capacity is given back on the way.
+
+        The values have to be real, and the evaluation keys made with ``conjugation=True`` or with bootstrapping.
+        """
+        return self._of_sign("sign", gap, precision)
+
+    def greater(
+        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+    ) -> EncryptedArray:
+        """Return 1 where this is greater than `other` and 0 where it is less, as ``>`` does.
+
+        The result is within half of ``2**-precision`` (10 bits if nothing is said) of that where the two differ by
+        `gap` or more (a 256th of the sum of their bounds if nothing is said), and some number from 0 to 1, give or
+        take the same, where they do not. The rest is as for `sign`, of the difference.
+        """
+        if isinstance(other, EncryptedArray):
+            return self._of_difference(other, "greater", gap, precision)
+        return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
+
+    def less(
+        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+    ) -> EncryptedArray:
+        """Return 1 where this is less than `other` and 0 where it is greater, as ``<`` does: otherwise as `greater`."""
+        if isinstance(other, EncryptedArray):
+            return self._of_difference(other, "less", gap, precision)
+        return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
+
+    def __gt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+        return self.greater(other)
+
+    def __lt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+        return self.less(other)
+
+    def maximum(
+        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+    ) -> EncryptedArray:
+        """Return the larger of this and `other`, value by value.
+
+        With ``e = 2**-precision`` (10 bits if nothing is said), ``d`` the difference of two values and ``B`` the sum of
+        the bounds, the result is off by ``e * (abs(d) + B / 2) / 2`` at most where ``abs(d)`` is `gap` or more (``B /
+        256`` if nothing is said), and by ``(1 + e / 2) * abs(d) + e * B / 4`` where it is less. The rest is as for
+        `sign`, of the difference.
+        """
+        if isinstance(other, EncryptedArray):
+            return self._of_difference(other, "maximum", gap, precision)
+        return (self - other).relu(gap=gap, precision=precision) + other
+
+    def minimum(
+        self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
+    ) -> EncryptedArray:
+        """Return the smaller of this and `other`, value by value: off by no more than `maximum`."""
+        if isinstance(other, EncryptedArray):
+            return self._of_difference(other, "minimum", gap, precision)
+        return other - (other - self).relu(gap=gap, precision=precision)
+
+    def relu(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
+        """Return every value that is positive, and 0 for the others: `maximum` with 0, and as precise."""
+        return self._of_sign("relu", gap, precision)
+
+    def abs(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
+        """Return the absolute values, as ``abs(x)`` does.
+
+        With ``e = 2**-precision`` (10 bits if nothing is said), that of ``x`` is off by ``e * (abs(x) + bound / 2)`` at
+        most where it is `gap` or more (``bound / 256`` if nothing is said), and by ``(2 + e) * abs(x) + e * bound / 2``
+        where it is less. The rest is as for `sign`.
+        """
+        return self._of_sign("abs", gap, precision)
+
+    def __abs__(self) -> EncryptedArray:
+        return self.abs()
 
     # Polynomials
 

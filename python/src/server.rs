@@ -1,6 +1,6 @@
 //! What computes.
 
-use hippocrene::{Array, Basis, Error, IntegerPolynomial, Numbers, Polynomial, Residues};
+use hippocrene::{Array, Basis, Comparison, Error, IntegerPolynomial, Numbers, Polynomial, Residues};
 use pyo3::prelude::*;
 
 use crate::array::{EncryptedArray, Held};
@@ -302,5 +302,99 @@ impl Server {
     /// 1 where an integer is 0, 0 elsewhere.
     fn is_zero(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         self.compute::<Residues>(py, array, |server, array| server.is_zero(array))
+    }
+
+    #[pyo3(signature = (array, gap, precision))]
+    fn sign(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute::<Numbers>(py, array, |server, array| server.sign(array, how))
+    }
+
+    #[pyo3(signature = (array, gap, precision))]
+    fn relu(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute::<Numbers>(py, array, |server, array| server.relu(array, how))
+    }
+
+    #[pyo3(signature = (array, gap, precision))]
+    fn abs(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute::<Numbers>(py, array, |server, array| server.abs(array, how))
+    }
+
+    #[pyo3(signature = (left, right, gap, precision))]
+    fn greater(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
+            server.greater(left, right, how)
+        })
+    }
+
+    #[pyo3(signature = (left, right, gap, precision))]
+    fn less(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| server.less(left, right, how))
+    }
+
+    #[pyo3(signature = (left, right, gap, precision))]
+    fn maximum(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
+            server.maximum(left, right, how)
+        })
+    }
+
+    #[pyo3(signature = (left, right, gap, precision))]
+    fn minimum(
+        &self,
+        py: Python<'_>,
+        left: &EncryptedArray,
+        right: &EncryptedArray,
+        gap: Option<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        let how = Comparison { gap, precision };
+        self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
+            server.minimum(left, right, how)
+        })
     }
 }

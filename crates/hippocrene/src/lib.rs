@@ -45,7 +45,7 @@ pub use preset::{
     Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset, PresetDescription,
     SecurityDescription,
 };
-pub use server::Server;
+pub use server::{Comparison, Server};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, UsedKey};

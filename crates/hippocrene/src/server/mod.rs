@@ -8,6 +8,7 @@
 mod arithmetic;
 mod bootstrap;
 mod broadcast;
+mod comparison;
 mod equality;
 mod integers;
 mod linear_map;
@@ -17,6 +18,8 @@ mod polynomial;
 mod reduce;
 mod transfer;
 
+pub use comparison::Comparison;
+
 use std::{borrow::Borrow, sync::Arc};
 
 use hippocrene_bgv as bgv;
@@ -25,6 +28,7 @@ use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
 use crate::{Array, BootstrappingKeys, Error, EvaluationKeys, Form, Session};
 use bootstrap::Bootstraps;
+use comparison::Plans;
 
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
@@ -38,6 +42,8 @@ pub struct Server {
     /// The way from another key to this one, with the session of the arrays that it is for.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
+    /// Of comparisons.
+    plans: Arc<Plans>,
 }
 
 impl Server {
@@ -77,7 +83,8 @@ impl Server {
             .map(|(context, how)| bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme));
         let bootstraps = bootstrapping.map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
         let bootstraps = bootstraps.transpose()?;
-        Ok(Server { session, evaluator, integers, key, precision: None, transfer: None, bootstraps })
+        let plans = Arc::default();
+        Ok(Server { session, evaluator, integers, key, precision: None, transfer: None, bootstraps, plans })
     }
 
     /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.

@@ -102,8 +102,7 @@ impl ErrorGains {
 const SHARE: f64 = 1.0 / 32.0;
 
 impl SignPlan {
-    /// The minimax composition (LLNK22) and the scales that take the fewest bits of capacity; where the moduli of `context` do not allow for any scale, all are the given one.
-    /// The search takes about a second.
+    /// The minimax composition (LLNK22) and the scales that take the fewest bits of capacity; `context` has to allow for any scale (a sprout). The search takes about a second.
     ///
     /// # Errors
     /// [`CkksError::Argument`] unless `2^-30 <= gap/bound < 1` and the precision is 1 to 40 bits (numbers of 53 bits do no better), the slots are a power of two that the

@@ -1,0 +1,205 @@
+//! Signs and what follows from them: comparisons, the larger and the smaller of two, absolute values.
+
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use hippocrene_ckks::{
+    Ciphertext, CkksError, Evaluator, Refresh,
+    circuits::comparison::{SignLiteral, SignPlan},
+};
+use hippocrene_ring::automorphism::galois_element_of_conjugation;
+use hippocrene_rlwe::RlweError;
+
+use super::Server;
+use crate::{EncryptedArray, Error, Numbers};
+
+/// How closely numbers are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Comparison {
+    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said, `2^-8` of the bound.
+    pub gap: Option<f64>,
+    /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10 bits.
+    pub precision: Option<f64>,
+}
+
+/// The gap where nothing is said, as a part of the bound.
+const GAP: f64 = 1.0 / 256.0;
+
+/// The precision where nothing is said.
+const PRECISION: f64 = 10.0;
+
+/// So many plans are kept.
+const PLANS: usize = 16;
+
+/// The plans that were made last: the search for one takes about a second.
+#[derive(Debug, Default)]
+pub(super) struct Plans(Mutex<VecDeque<Arc<SignPlan>>>);
+
+/// An operation on one ciphertext.
+type One = fn(&Evaluator, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
+
+/// An operation on two ciphertexts.
+type Two = fn(&Evaluator, &Ciphertext, &Ciphertext, &SignPlan, &dyn Refresh) -> Result<Ciphertext, CkksError>;
+
+impl Server {
+    /// The sign of every element, to within `e = 2^-precision` where the absolute value is at least the gap, and some number from `-1 - e` to `1 + e` where it
+    /// is less. What the array declares as its bound ([`EncryptedArray::with_bound`]) is the interval: the tighter it is, the less capacity is taken. Where there are bootstrapping
+    /// keys, capacity that lacks is given back on the way, and results keep what a bootstrap needs. The key of the conjugation is needed ([`KeyRequest::conjugation`](crate::KeyRequest)),
+    /// which bootstrapping keys have in any case.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the array is complex, the parameters are a simple chain, or gap and precision are not possible: the gap is `2^-30` of the bound or
+    /// more, and the precision 1 to 40 bits; [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
+    pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
+        self.of_one(a, how, "sign", Evaluator::sign)
+    }
+
+    /// 1 where `a > b` and 0 where `a < b`, to within half of what [`Server::sign`] is off by, where they differ by the gap at least; some number between where they
+    /// do not. Shapes broadcast as numpy's do; the interval is that of the difference.
+    ///
+    /// # Errors
+    /// As [`Server::sign`], and [`Error::Shape`] when the shapes do not fit.
+    pub fn greater(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        how: Comparison,
+    ) -> Result<EncryptedArray, Error> {
+        self.of_two(a, b, how, "greater", Evaluator::greater)
+    }
+
+    /// 1 where `a < b` and 0 where `a > b`: as [`Server::greater`].
+    ///
+    /// # Errors
+    /// As [`Server::greater`].
+    pub fn less(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        how: Comparison,
+    ) -> Result<EncryptedArray, Error> {
+        self.of_two(a, b, how, "less", Evaluator::less)
+    }
+
+    /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
+    /// the gap at least, and `(1 + e/2) |d| + e B/4` where it is less. Shapes broadcast as numpy's do.
+    ///
+    /// # Errors
+    /// As [`Server::greater`].
+    pub fn maximum(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        how: Comparison,
+    ) -> Result<EncryptedArray, Error> {
+        self.of_two(a, b, how, "maximum", Evaluator::maximum)
+    }
+
+    /// The smaller of `a` and `b`, element by element: as [`Server::maximum`].
+    ///
+    /// # Errors
+    /// As [`Server::greater`].
+    pub fn minimum(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        how: Comparison,
+    ) -> Result<EncryptedArray, Error> {
+        self.of_two(a, b, how, "minimum", Evaluator::minimum)
+    }
+
+    /// `max(a, 0)`, element by element: as precise as [`Server::maximum`].
+    ///
+    /// # Errors
+    /// As [`Server::sign`].
+    pub fn relu(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
+        self.of_one(a, how, "relu", Evaluator::relu)
+    }
+
+    /// `|a|`, element by element: off by twice as much as [`Server::relu`].
+    ///
+    /// # Errors
+    /// As [`Server::sign`].
+    pub fn abs(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
+        self.of_one(a, how, "absolute value", Evaluator::abs)
+    }
+
+    fn of_one(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+        f: One,
+    ) -> Result<EncryptedArray, Error> {
+        let form = self.form_of(&[a]);
+        let plan = self.plan(&form, a.bound(), how, operation)?;
+        let refresh = self.refresh(&form);
+        self.map(a, operation, a.layout().is_full(), 0.0, |_, x| Ok(f(&self.evaluator, x, &plan, &*refresh)?))
+    }
+
+    fn of_two(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+        f: Two,
+    ) -> Result<EncryptedArray, Error> {
+        let form = self.form_of(&[a, b]);
+        let plan = self.plan(&form, a.bound() + b.bound(), how, operation)?;
+        let refresh = self.refresh(&form);
+        let full = a.layout().is_full() && b.layout().is_full();
+        self.zip(a, b, operation, |_, _| full, 0.0, |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?))
+    }
+
+    fn plan(
+        &self,
+        form: &Numbers,
+        bound: f64,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<Arc<SignPlan>, Error> {
+        let context = self.session.context();
+        if form.complex {
+            return Err(Error::argument(operation, "complex numbers have no order"));
+        }
+        if context.parameters().top().sprout().is_one() {
+            let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
+            return Err(Error::argument(operation, what));
+        }
+        let conjugation = galois_element_of_conjugation(context.parameters().degree());
+        self.evaluator.keys().galois(conjugation).map_err(|error| match error {
+            RlweError::MissingGaloisKey { held, .. } => {
+                let key =
+                    "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
+                RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
+            }
+            error => error,
+        })?;
+        let (gap, precision) = (how.gap.unwrap_or(GAP * bound), how.precision.unwrap_or(PRECISION));
+        let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
+        self.plans.get(&literal, || Ok(SignPlan::new(context, literal)?))
+    }
+}
+
+impl Plans {
+    /// The plan of this literal, from `make` where there is none.
+    fn get(
+        &self,
+        literal: &SignLiteral,
+        make: impl FnOnce() -> Result<SignPlan, Error>,
+    ) -> Result<Arc<SignPlan>, Error> {
+        // Nothing is left half done where a thread panics.
+        let plans = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(plan) = plans().iter().find(|plan| plan.literal() == literal) {
+            return Ok(Arc::clone(plan));
+        }
+        let plan = Arc::new(make()?);
+        let mut plans = plans();
+        plans.truncate(PLANS - 1);
+        plans.push_front(Arc::clone(&plan));
+        Ok(plan)
+    }
+}

@@ -1,0 +1,89 @@
+//! Comparisons of arrays of numbers, at small insecure parameters.
+
+mod common;
+
+use common::insecure_grafted;
+use hippocrene::{Bootstrapping, ClientKey, Comparison, Error, KeyRequest, Server, Session};
+use hippocrene_rlwe::SecretDistribution;
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
+
+fn insecure(units: usize, bootstrapping: Option<Bootstrapping>) -> (ClientKey, Server) {
+    let client = ClientKey::generate_with(insecure_grafted(9, units, SPARSE), 1).unwrap();
+    let request = KeyRequest { conjugation: true, bootstrapping, ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, server)
+}
+
+fn close(got: &[f64], expected: impl Iterator<Item = f64>, within: f64, what: &str) {
+    for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+        assert!((g - e).abs() <= within, "{what}: element {i} is {g}, not {e}");
+    }
+}
+
+/// 40 numbers up to 3 that are not within 1/16 of each other's or of 0.
+fn operands() -> (Vec<f64>, Vec<f64>) {
+    let x: Vec<f64> = (0..40).map(|i| f64::from(i) * 0.14 - 2.73).collect();
+    let other = |(i, x): (usize, &f64)| [x - 0.13, x + 0.2, -0.5 * x][i % 3];
+    let y = x.iter().enumerate().map(other).collect();
+    (x, y)
+}
+
+#[test]
+fn every_operation() {
+    let (client, server) = insecure(10, None);
+    let (x, y) = operands();
+    let [a, b] = [&x, &y].map(|v| client.encrypt(&v[..], &[40]).unwrap().with_bound(3.0).unwrap());
+    let how = Comparison { gap: Some(0.06), precision: Some(12.0) };
+    let e = 2f64.powi(-12);
+    let read = |array| client.decrypt(&array).unwrap();
+    let signs = |v: &[f64]| v.iter().map(|x| x.signum()).collect::<Vec<_>>();
+    let off = |bound: f64| 1.5 * bound * e + 1e-6;
+    close(&read(server.sign(&a, how).unwrap()), signs(&x).into_iter(), e, "sign");
+    close(&read(server.abs(&a, how).unwrap()), x.iter().map(|x| x.abs()), off(3.0), "abs");
+    close(&read(server.relu(&a, how).unwrap()), x.iter().map(|x| x.max(0.0)), off(3.0) / 2.0, "relu");
+    let pairs = || x.iter().zip(&y);
+    close(&read(server.greater(&a, &b, how).unwrap()), pairs().map(|(x, y)| f64::from(x > y)), e, "greater");
+    close(&read(server.less(&a, &b, how).unwrap()), pairs().map(|(x, y)| f64::from(x < y)), e, "less");
+    let half = off(6.0) / 2.0;
+    close(&read(server.maximum(&a, &b, how).unwrap()), pairs().map(|(x, y)| x.max(*y)), half, "maximum");
+    close(&read(server.minimum(&a, &b, how).unwrap()), pairs().map(|(x, y)| x.min(*y)), half, "minimum");
+    // By default, of the bound of the array.
+    let sign = server.sign(&a, Comparison::default()).unwrap();
+    close(&read(sign), signs(&x).into_iter(), 2f64.powi(-10), "sign, by default");
+}
+
+#[test]
+fn with_bootstraps() {
+    let (client, server) = insecure(22, Some(Bootstrapping::default()));
+    let session: &Session = server.session();
+    let (x, _) = operands();
+    let mut a = client.encrypt(&x[..], &[40]).unwrap().with_bound(3.0).unwrap();
+    for _ in 0..8 {
+        a = server.mul_number(&a, 0.3).unwrap();
+        a = server.mul_number(&a, 1.0 / 0.3).unwrap().with_bound(3.0).unwrap();
+    }
+    let before = server.bootstraps();
+    let how = Comparison { gap: Some(0.001), precision: Some(14.0) };
+    let sign = server.sign(&server.sign(&a, how).unwrap(), how).unwrap();
+    assert!(server.bootstraps() > before);
+    assert!(sign.capacity_bits(session) >= server.bootstrap_reserve().unwrap() - 1.0);
+    close(&client.decrypt(&sign).unwrap(), x.iter().map(|x| x.signum()), 2f64.powi(-14), "sign");
+}
+
+#[test]
+fn what_cannot_be_compared_is_refused() {
+    let (client, server) = insecure(4, None);
+    let a = client.encrypt(&[0.5, -0.25][..], &[2]).unwrap();
+    let precise = Comparison { precision: Some(50.0), ..Comparison::default() };
+    let error = server.sign(&a, precise).unwrap_err().to_string();
+    assert!(error.contains("1 to 40 bits"), "{error}");
+    let wide = Comparison { gap: Some(2.0), ..Comparison::default() };
+    assert!(matches!(server.relu(&a, wide), Err(Error::Argument { .. })));
+    let fine = Comparison { gap: Some(1e-3), precision: Some(20.0) };
+    assert!(matches!(server.sign(&a, fine), Err(Error::Capacity(_))));
+    let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let rough = Comparison { gap: Some(0.1), precision: Some(2.0) };
+    let error = bare.sign(&a, rough).unwrap_err();
+    assert!(matches!(error, Error::MissingKey(_)) && error.to_string().contains("KeyRequest::conjugation"));
+}
