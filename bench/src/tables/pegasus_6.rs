@@ -24,6 +24,8 @@ pub const TABLE: Table = Table {
 /// The group of the peers' figures.
 const PEERS: &str = "look-up tables";
 const SLOTS: usize = 256;
+/// Look-ups in one call that is timed.
+const TOGETHER: usize = 8;
 
 type Function = fn(f64) -> f64;
 
@@ -48,7 +50,7 @@ fn functions(session: &mut Session, tables: &str) -> Result<Vec<Row>> {
     let values = values(SLOTS);
     let a = setup.encrypt(&values)?;
     let coefficients = pegasus.to_coefficients(&a)?;
-    let x = pegasus.extract(&coefficients, &(0..64).collect::<Vec<_>>())?;
+    let x = pegasus.extract(&coefficients, &(0..TOGETHER).collect::<Vec<_>>())?;
     let scale = pegasus.plan().table_scale(BOUND)?;
     let mut look_up = || {
         pegasus.look_up(&x, scale, FUNCTIONS[0].1)?;
