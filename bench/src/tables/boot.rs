@@ -34,7 +34,7 @@ pub const TABLE: Table = Table {
 };
 
 pub(super) const PRESET: &str = "n16s";
-const GROUP: &str = "bootstrap N = 2^16";
+pub(super) const GROUP: &str = "bootstrap N = 2^16";
 /// What GRAFT gains by a lower modulus of the result at this ring degree (F.2).
 const LOWER_OUTPUT: f64 = 1.51;
 /// The scale of what is bootstrapped and of the result, as log2.
@@ -60,15 +60,43 @@ pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
 }
 
 /// What a bootstrap is done with.
-struct Client {
-    context: Arc<Context>,
-    secret: SecretKey,
+pub(super) struct Client {
+    pub context: Arc<Context>,
+    pub secret: SecretKey,
     keys: Arc<PreparedEvaluationKeys>,
     encapsulation: Arc<PreparedEncapsulationKeys>,
 }
 
+/// What it took to make a client's keys.
+pub(super) struct Made {
+    /// How many keys there are.
+    count: usize,
+    /// Seconds.
+    generation: f64,
+    /// Seconds.
+    preparation: f64,
+}
+
 impl Client {
-    fn bootstrapper(&self, plan: Arc<BootstrapPlan>) -> Result<Bootstrapper> {
+    pub(super) fn generate(plan: &BootstrapPlan) -> Result<(Self, Made)> {
+        let context = Arc::clone(plan.context());
+        let rlwe = context.rlwe();
+        let start = Instant::now();
+        let secret = SecretKey::generate(rlwe)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        plan.add_keys(&mut keys, &secret)?;
+        let encapsulation = plan.encapsulation_keys(&secret)?.ok_or("the plan has a sparse secret")?;
+        let generation = start.elapsed().as_secs_f64();
+        let start = Instant::now();
+        let count = keys.galois().len() + 2;
+        let keys = Arc::new(keys.into_prepared(rlwe)?);
+        let narrow = plan.narrow().ok_or("the plan has a sparse secret")?;
+        let encapsulation = Arc::new(encapsulation.prepare(rlwe, narrow)?);
+        let preparation = start.elapsed().as_secs_f64();
+        Ok((Client { context, secret, keys, encapsulation }, Made { count, generation, preparation }))
+    }
+
+    pub(super) fn bootstrapper(&self, plan: Arc<BootstrapPlan>) -> Result<Bootstrapper> {
         let evaluator = Evaluator::new(Arc::clone(&self.context), Arc::clone(&self.keys));
         Ok(Bootstrapper::new(plan, evaluator, Some(Arc::clone(&self.encapsulation)))?)
     }
@@ -76,34 +104,20 @@ impl Client {
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
-    let rlwe = context.rlwe();
     let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(false)?)?);
-    let start = Instant::now();
-    let secret = SecretKey::generate(rlwe)?;
-    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
-    plan.add_keys(&mut keys, &secret)?;
-    let encapsulation = plan.encapsulation_keys(&secret)?.ok_or("the plan has a sparse secret")?;
-    let generation = start.elapsed().as_secs_f64();
-    let start = Instant::now();
-    let count = keys.galois().len() + 2;
-    let keys = Arc::new(keys.into_prepared(rlwe)?);
-    let narrow = plan.narrow().ok_or("the plan has a sparse secret")?;
-    let encapsulation = Arc::new(encapsulation.prepare(rlwe, narrow)?);
-    let preparation = start.elapsed().as_secs_f64();
-    let client = Client { context: Arc::clone(&context), secret, keys, encapsulation };
-
+    let (client, made) = Client::generate(&plan)?;
     let mut rows = bootstrap(session, &client, Arc::clone(&plan), "complex")?;
     rows.extend(lower_output(session, &client, plan)?);
     let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
     rows.extend(bootstrap(session, &client, real, "real")?);
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    let stored = count * client.context.parameters().switching_key_size().seeded;
+    let stored = made.count * client.context.parameters().switching_key_size().seeded;
     let held = client.keys.bytes() + client.encapsulation.bytes() + client.context.rlwe().key_memory().0;
     let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
     rows.extend(beside(session, "keys", || Row::new("keys, as stored", megabytes(stored), "MB")));
     rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
-    rows.extend(beside(session, "key generation", || Row::new("key generation", generation, "s")));
-    rows.push(Row::new("keys laid out", preparation, "s"));
+    rows.extend(beside(session, "key generation", || Row::new("key generation", made.generation, "s")));
+    rows.push(Row::new("keys laid out", made.preparation, "s"));
     rows.extend(beside(session, "peak memory", || Row::new("peak memory", gibibytes, "GiB")));
     Ok(rows)
 }

@@ -1,6 +1,7 @@
 //! The tables, one file each.
 
 mod boot;
+mod boot_precise;
 mod graft_12;
 mod graft_2;
 mod graft_4;
@@ -77,6 +78,7 @@ const ALL: &[Table] = &[
     sign::TABLE,
     simulate::TABLE,
     boot::TABLE,
+    boot_precise::TABLE,
     integers::TABLE,
     laks_3::TABLE,
     laks_4::TABLE,
