@@ -20,7 +20,10 @@ pub const TABLE: Table = Table {
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
-    let sets = |table_2: bool| PRESETS.into_iter().filter(move |p| (p.family == Family::Table2) == table_2);
+    let sets = |table_2: bool| {
+        let table_6 = |p: &Preset| matches!(p.family, Family::Table3 | Family::Bits);
+        PRESETS.into_iter().filter(move |p| !table_6(p) && (p.family == Family::Table2) == table_2)
+    };
     for preset in sets(true).chain(sets(false)) {
         for (what, value, unit) in figures(&preset)? {
             let paper = session.papers.find(preset.name, what);

@@ -6,6 +6,7 @@ mod graft_12;
 mod graft_2;
 mod graft_4;
 mod graft_5;
+mod graft_6;
 mod graft_9;
 mod hk20;
 mod hk20_cosine;
@@ -68,6 +69,7 @@ const ALL: &[Table] = &[
     graft_2::TABLE,
     graft_4::TABLE,
     graft_5::TABLE,
+    graft_6::TABLE,
     graft_9::TABLE,
     graft_12::TABLE,
     word::TABLE,

@@ -38,6 +38,10 @@ impl Plaintext {
         &self.poly
     }
 
+    pub(crate) fn set_bound(&mut self, bound: f64) {
+        self.bound = bound;
+    }
+
     pub(crate) fn poly_mut(&mut self) -> &mut Poly {
         &mut self.poly
     }

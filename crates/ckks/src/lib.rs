@@ -3,6 +3,7 @@
 
 pub mod approximation;
 mod big_float;
+pub mod bits;
 pub mod bootstrap;
 mod ciphertext;
 pub mod circuits;

@@ -11,6 +11,7 @@ mod encapsulation;
 mod error;
 mod fingerprint;
 mod hollow;
+mod hybrid_attack;
 mod kept;
 mod keys;
 mod keyswitch;

@@ -3,6 +3,7 @@
 //! - [`interpolate`] at Chebyshev nodes, for smooth functions on an interval; [`interpolate_to`] a wanted error.
 //! - [`minimax`]: the best polynomial on an interval, or on several (Remez).
 //! - [`ModularReduction`]: `x - round(x)` near the integers, as bootstrapping needs it (HK20).
+//! - [`Wave`]: a cosine of period 1, as bootstrapping of bits needs it.
 //! - [`sign`]: compositions of polynomials that come close to the sign, for comparisons.
 //!
 //! An error bound holds for the polynomial with the coefficients that it has, in exact arithmetic; noise comes on top.
@@ -16,6 +17,7 @@ mod modular_reduction;
 mod newton;
 mod nodes;
 pub mod sign;
+mod wave;
 
 pub use cosine::{Cosine, CosineInterpolation};
 pub use error_bound::Smoothness;
@@ -23,3 +25,4 @@ pub use interpolation::{Approximation, interpolate, interpolate_to};
 pub use least_degree::Coefficients;
 pub use minimax::{Parity, minimax};
 pub use modular_reduction::ModularReduction;
+pub use wave::Wave;

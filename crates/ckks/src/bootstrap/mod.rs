@@ -17,4 +17,5 @@ mod reduction;
 
 pub use bootstrapper::Bootstrapper;
 pub use failure::log2_failure_probability;
+pub(crate) use plan::narrow;
 pub use plan::{BootstrapLiteral, BootstrapPlan, Order};

@@ -101,16 +101,7 @@ impl BootstrapPlan {
         }
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
-        let narrow = match literal.sparse_weight {
-            None => None,
-            Some(weight) => {
-                let set = match parameters.security() {
-                    Some(_) => parameters.encapsulation(base, weight)?,
-                    None => parameters.encapsulation_insecure(base, weight)?,
-                };
-                Some(context.rlwe().sibling(set)?)
-            }
-        };
+        let narrow = literal.sparse_weight.map(|weight| narrow(&context, base, weight)).transpose()?;
         let (to_slots, to_coefficients) = transforms(&context, &literal)?;
         let ratio = (literal.bound / literal.reduction.epsilon()).log2();
         // Where errors in slots become errors in coefficients, n of them add up in each slot.
@@ -354,6 +345,16 @@ impl BootstrapPlan {
         let make = |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret);
         Ok(self.narrow.as_ref().map(make).transpose()?)
     }
+}
+
+/// The context of a sparse secret for ciphertexts modulo `base`, held to its security limit where the parameters of `context` are secure.
+pub(crate) fn narrow(context: &Context, base: Modulus, weight: usize) -> Result<rlwe::Context, CkksError> {
+    let parameters = context.parameters();
+    let set = match parameters.security() {
+        Some(_) => parameters.encapsulation(base, weight)?,
+        None => parameters.encapsulation_insecure(base, weight)?,
+    };
+    Ok(context.rlwe().sibling(set)?)
 }
 
 /// The transforms to slots and to coefficients. What is in the slots between them is `x/reach`.

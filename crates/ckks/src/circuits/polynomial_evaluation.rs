@@ -19,6 +19,19 @@ impl Evaluator {
     /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound of `a` exceeds the interval of a
     /// Chebyshev polynomial, outside of which its values explode.
     pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
+        self.polynomial_to(a, p, |_| target, |scale| scale)
+    }
+
+    /// [`Evaluator::polynomial`] with a target for each depth, from 0 for the argument, and a result at exactly another scale, `exact` of the one that it has
+    /// there: a factor of 2 or so of it.
+    pub(crate) fn polynomial_to(
+        &self,
+        a: &Ciphertext,
+        p: &Polynomial,
+        targets: impl Fn(usize) -> Scale,
+        exact: impl FnOnce(Scale) -> Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let target = targets(0);
         if let Basis::Chebyshev { low, high } = p.basis() {
             let reach = low.abs().max(high.abs());
             if a.bound() > reach * (1.0 + 1e-9) {
@@ -34,16 +47,16 @@ impl Evaluator {
         }
         let bound = p.bound(a.bound());
         let a = &*self.at_most(a, target)?;
-        self.check_depth(a, p.depth(), target)?;
+        self.check_depth(a, p.depth(), &targets)?;
         let argument = self.argument(a, p, target)?;
         let depth = depth_of(p.degree() + 1);
         let mut chain = vec![(argument.modulus(), argument.scale())];
         for d in 0..depth {
-            chain.push(self.after_square(chain[d].0, chain[d].1, target));
+            chain.push(self.after_square(chain[d].0, chain[d].1, targets(d + 1)));
         }
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
         let (_, baby) = fewest_products(p.coefficients(), depth, chebyshev);
-        let scale = chain[depth].1;
+        let scale = exact(chain[depth].1);
         let powers = BTreeMap::from([(1, argument)]);
         let lowered = BTreeMap::new();
         let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, chain, powers, lowered };
@@ -55,13 +68,18 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// Checks that `a` has the capacity for so many products rescaled to `target`: each takes as many bits as the scale of its factors has.
-    fn check_depth(&self, a: &Ciphertext, depth: usize, target: Scale) -> Result<(), CkksError> {
+    /// Checks that `a` has the capacity for so many products rescaled to these targets: each takes as many bits as the scale of its factors has.
+    fn check_depth(
+        &self,
+        a: &Ciphertext,
+        depth: usize,
+        targets: impl Fn(usize) -> Scale,
+    ) -> Result<(), CkksError> {
         let have = a.capacity_bits(self.context());
         let (mut need, mut at) = (0.0, (a.modulus(), a.scale()));
-        for _ in 0..depth {
+        for d in 0..depth {
             need += at.1.log2();
-            at = self.after_square(at.0, at.1, target);
+            at = self.after_square(at.0, at.1, targets(d + 1));
         }
         if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation: OPERATION, need, have }) }
     }

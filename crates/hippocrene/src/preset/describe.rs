@@ -11,7 +11,7 @@ use crate::Error;
 pub struct PresetDescription {
     /// Its name.
     pub name: &'static str,
-    /// `grafted`, `simple` or `GRAFT Table 2`.
+    /// `grafted`, `simple`, `GRAFT Table 2`, `GRAFT Table 3` or `bits`.
     pub family: &'static str,
     /// The ring degree `N`.
     pub ring_degree: usize,
@@ -95,6 +95,8 @@ impl Preset {
                 Family::Grafted => "grafted",
                 Family::Simple => "simple",
                 Family::Table2 => "GRAFT Table 2",
+                Family::Table3 => "GRAFT Table 3",
+                Family::Bits => "bits",
             },
             ring_degree: parameters.degree(),
             slots: parameters.degree() / 2,

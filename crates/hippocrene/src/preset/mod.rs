@@ -1,11 +1,13 @@
 //! Parameter sets by name.
 
+mod bits;
 mod chain;
 mod describe;
 mod grafted;
 mod plan;
 mod simple;
 mod table_2;
+mod table_3;
 
 use hippocrene_rlwe::{
     MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout, design::Design,
@@ -52,6 +54,10 @@ pub enum Family {
     Simple,
     /// The sets of GRAFT's Table 2, simple and grafted, at the paper's words.
     Table2,
+    /// The sets of GRAFT's Table 3, for bits, at the paper's words.
+    Table3,
+    /// Ours for bits.
+    Bits,
 }
 
 /// What a paper says of a parameter set.
@@ -65,23 +71,30 @@ pub struct Paper {
     pub differs: &'static str,
 }
 
-/// How many presets there are.
-const COUNT: usize = grafted::SETS.len() + simple::SETS.len() + table_2::SETS.len();
+/// The sets, by family.
+const FAMILIES: [&[Preset]; 5] = [&grafted::SETS, &simple::SETS, &table_2::SETS, &table_3::SETS, &bits::SETS];
 
-/// The presets: ours, their simple counterparts, and those of GRAFT's Table 2.
+/// How many presets there are.
+const COUNT: usize = {
+    let (mut count, mut i) = (0, 0);
+    while i < FAMILIES.len() {
+        count += FAMILIES[i].len();
+        i += 1;
+    }
+    count
+};
+
+/// The presets: ours, their simple counterparts, those of GRAFT's Tables 2 and 3, and ours for bits.
 pub const PRESETS: [Preset; COUNT] = {
     let mut all = [grafted::SETS[0]; COUNT];
-    let (grafted, simple) = (grafted::SETS.len(), simple::SETS.len());
-    let mut i = 0;
-    while i < COUNT {
-        all[i] = if i < grafted {
-            grafted::SETS[i]
-        } else if i < grafted + simple {
-            simple::SETS[i - grafted]
+    let (mut family, mut i, mut next) = (0, 0, 0);
+    while next < COUNT {
+        if i == FAMILIES[family].len() {
+            (family, i) = (family + 1, 0);
         } else {
-            table_2::SETS[i - grafted - simple]
-        };
-        i += 1;
+            all[next] = FAMILIES[family][i];
+            (i, next) = (i + 1, next + 1);
+        }
     }
     all
 };
@@ -106,7 +119,7 @@ impl Preset {
     /// The parameter set, with its primes: the largest of their sizes, or for simple chains those that keep the scale steady (KPP22).
     ///
     /// # Errors
-    /// [`Error::Security`] for a set beyond the security limits, as four of GRAFT's Table 2 are that have a sparse secret; never for the others
+    /// [`Error::Security`] for a set beyond the security limits, as eight of GRAFT's are that have a sparse secret; never for the others
     /// of [`PRESETS`], which a test checks. [`Error::Parameters`] for one that makes no sense.
     pub fn parameters(&self) -> Result<Parameters, Error> {
         Ok(Parameters::new(self.literal()?)?)

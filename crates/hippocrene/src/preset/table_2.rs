@@ -27,7 +27,7 @@ const fn differs(log2_pq: u32, differs: &'static str) -> Paper {
     Paper { log2_pq, security: 128, differs }
 }
 
-const fn simple(
+pub(super) const fn simple(
     name: &'static str,
     (log_degree, secret): (u32, SecretDistribution),
     units: &'static [(u32, usize)],
@@ -51,7 +51,7 @@ const fn simple(
     }
 }
 
-const fn grafted(
+pub(super) const fn grafted(
     name: &'static str,
     (log_degree, secret): (u32, SecretDistribution),
     units: &'static [(u32, usize)],

@@ -2,16 +2,21 @@
 
 use std::{borrow::Cow, f64::consts::SQRT_2};
 
+use hippocrene_rlwe::Modulus;
+
 use super::{Direction, HomomorphicDft, Packing};
 use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform::Landing};
 
 const OPERATION: &str = "homomorphic DFT";
 
+/// A level that would take so many bits more than it says waits for the next one, which takes what both need.
+const LARGEST_STEP: f64 = 8.0;
+
 impl Evaluator {
     /// The transform `dft` of `a`, at exactly the scale `target`.
     ///
-    /// A level takes the bits that [`super::DftLevel::scale_bits`] says (on a simple chain, all of the next primes that have so many), and the whole transform
-    /// takes `log2(scale/target)` more. Between levels the scale is the larger one of the operand's and the target.
+    /// A level takes the bits that [`super::DftLevel::scale_bits`] says (on a simple chain, all of the next primes that have so many; where the next prime has 8 bits
+    /// more than that, two levels share it), and the whole transform takes `log2(scale/target)` more. Between levels the scale is the larger one of the operand's and the target.
     ///
     /// **Bounds.** Let the slots of `a` be bounded by `b`, and the factor be `f`. From coefficients to slots the result is bounded by `|f| b`; where a tighter bound on the
     /// coefficients is known, declare it ([`Ciphertext::set_bound`]). From slots to coefficients it is bounded by `n |f| b` (times `sqrt(2)` side
@@ -28,12 +33,23 @@ impl Evaluator {
         dft: &HomomorphicDft,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
+        self.homomorphic_dft_to(a, dft, target, None)
+    }
+
+    /// [`Evaluator::homomorphic_dft`] that ends modulo `end`, where there is one: of about the bits that the levels lead to.
+    pub(crate) fn homomorphic_dft_to(
+        &self,
+        a: &Ciphertext,
+        dft: &HomomorphicDft,
+        target: Scale,
+        end: Option<Modulus>,
+    ) -> Result<Ciphertext, CkksError> {
         let forward = dft.direction == Direction::SlotsToCoefficients;
         let taken = if forward { dft.packed_slots() } else { dft.slots };
         if a.slots() != taken {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: taken });
         }
-        let landings = self.landings(a, dft, target)?;
+        let landings = self.landings(a, dft, target, end)?;
         let mut x = Cow::Borrowed(a);
         for (i, (level, landing)) in dft.levels.iter().zip(&landings).enumerate() {
             x = Cow::Owned(self.linear_transform_to(&x, &level.transform, *landing)?);
@@ -62,6 +78,7 @@ impl Evaluator {
         a: &Ciphertext,
         dft: &HomomorphicDft,
         target: Scale,
+        end: Option<Modulus>,
     ) -> Result<Vec<Landing>, CkksError> {
         let paired = dft.direction == Direction::SlotsToCoefficients && dft.packing == Packing::SideBySide;
         let between = if a.scale() < target { target } else { a.scale() };
@@ -74,7 +91,16 @@ impl Evaluator {
             let is_last = i + 1 == dft.levels.len();
             let next_scale = if is_last { target } else { between };
             let wanted = self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2();
-            let next = self.modulus_at_most(wanted, a, OPERATION)?;
+            let next = match end.filter(|_| is_last) {
+                Some(end) => end,
+                None => self.modulus_at_most(wanted, a, OPERATION)?,
+            };
+            // Where a simple chain has no primes so small, a level leaves the modulus to the next one, at a larger scale.
+            let skipped = !is_last && next != modulus && self.log2(next) < wanted - LARGEST_STEP;
+            let (next, next_scale) = match Scale::from_f64(level.scale_bits.exp2()).filter(|_| skipped) {
+                Some(factor) => (modulus, scale.times(factor)),
+                None => (next, next_scale),
+            };
             coefficients *= level.factor;
             self.check_capacity(a, next, next_scale.log2(), coefficients, OPERATION)?;
             // Where the next transform would go up to a modulus without a power of two, this one goes there at once.

@@ -1,0 +1,130 @@
+//! A cosine of period 1, as bootstrapping of bits needs it.
+
+use std::f64::consts::TAU;
+
+use super::{Smoothness, interpolate};
+use crate::{
+    CkksError,
+    circuits::{Basis, Polynomial},
+};
+
+const OPERATION: &str = "approximate a wave";
+
+/// `cos(2 pi x)` for `|x| <= k`, by an even polynomial that stands for `cos(2 pi x / 2^r)` and `r` doublings `y -> 2 y^2 - 1`.
+///
+/// Unlike [`super::ModularReduction`] it is right on the whole interval and not near the integers only: what is encoded on the circle may be anywhere on
+/// it. The polynomial is the interpolation at Chebyshev nodes; its odd coefficients are zero.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wave {
+    polynomial: Polynomial,
+    reach: u32,
+    doublings: u32,
+    error: f64,
+}
+
+impl Wave {
+    /// The wave of least degree whose error, doublings included, is at most `2^log2_error`.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] unless `1 <= k <= 512`, `1 <= doublings <= 12` and `-40 <= log2_error < 0`, and when no degree up to 254 does.
+    pub fn new(k: u32, doublings: u32, log2_error: f64) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        if !(1..=512).contains(&k) || !(1..=12).contains(&doublings) {
+            return fail(format!(
+                "k = {k} and {doublings} doublings: k is 1 to 512, and doublings are 1 to 12"
+            ));
+        }
+        if !(-40.0..0.0).contains(&log2_error) {
+            return fail(format!(
+                "an error of 2^{log2_error} is asked for: it is 2^-40 or more, and below 1"
+            ));
+        }
+        let reach = f64::from(k);
+        let step = TAU / f64::from(1 << doublings);
+        // On the Bernstein ellipse of parameter 4 the imaginary part is at most (4 - 1/4) k / 2.
+        let smoothness = Smoothness::Analytic { rho: 4.0, bound: (1.875 * reach * step).cosh() };
+        let mut reached = f64::INFINITY;
+        // Below a quarter of its argument's size a polynomial has fewer extrema than the cosine.
+        let first = (step * reach / 4.0) as usize * 2;
+        for degree in (first..=254).step_by(2) {
+            let cosine = interpolate(|x| (step * x).cos(), -reach, reach, degree, smoothness)?;
+            let error = (0..doublings).fold(cosine.error, |e, _| 4.0 * e + 2.0 * e * e);
+            reached = reached.min(error);
+            if error > log2_error.exp2() {
+                continue;
+            }
+            let mut coefficients = cosine.polynomial.coefficients().to_vec();
+            coefficients.iter_mut().skip(1).step_by(2).for_each(|c| *c = 0.0);
+            let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients)?;
+            return Ok(Wave { polynomial, reach: k, doublings, error });
+        }
+        fail(format!("degrees up to 254 come within 2^{:.2}, not within 2^{log2_error:.2}", reached.log2()))
+    }
+
+    /// The polynomial for `cos(2 pi k y / 2^r)`, `y = x / k`: in the Chebyshev basis of `[-1, 1]`.
+    pub fn polynomial(&self) -> &Polynomial {
+        &self.polynomial
+    }
+
+    /// `k`.
+    pub fn reach(&self) -> u32 {
+        self.reach
+    }
+
+    /// How often `y -> 2 y^2 - 1` follows the polynomial.
+    pub fn doublings(&self) -> u32 {
+        self.doublings
+    }
+
+    /// A bound of the error, in exact arithmetic: `4 e + 2 e^2` for each doubling of an error `e`.
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// How many products deep it is: that many for the polynomial, and the doublings.
+    pub fn depth(&self) -> u32 {
+        self.polynomial.depth() as u32 + self.doublings
+    }
+
+    /// The same on plain numbers.
+    pub fn apply(&self, x: f64) -> f64 {
+        let y = self.polynomial.evaluate(x / f64::from(self.reach));
+        (0..self.doublings).fold(y, |y, _| 2.0 * y * y - 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_below_the_bound_and_not_far_below() {
+        for (k, doublings, log2_error) in [(17, 3, -12.0), (14, 2, -6.0), (4, 1, -20.0), (1, 5, -30.0)] {
+            let wave = Wave::new(k, doublings, log2_error).unwrap();
+            let reach = f64::from(k);
+            let seen = (0..=4000)
+                .map(|i| {
+                    let x = reach * (f64::from(i) / 2000.0 - 1.0);
+                    (wave.apply(x) - (TAU * x).cos()).abs()
+                })
+                .fold(0.0, f64::max);
+            assert!(wave.error() <= log2_error.exp2() && wave.error() > 2f64.powf(log2_error - 8.0));
+            assert!(seen <= wave.error() && seen > 0.05 * wave.error(), "{k}: {seen:e} {:e}", wave.error());
+            let odd = wave.polynomial().coefficients().iter().skip(1).step_by(2);
+            assert!(odd.clone().all(|c| *c == 0.0) && wave.polynomial().degree().is_multiple_of(2));
+        }
+        let wave = Wave::new(17, 3, -12.0).unwrap();
+        assert_eq!(wave.depth(), 8);
+    }
+
+    #[test]
+    fn nonsense_is_refused() {
+        for (k, doublings, log2_error) in
+            [(0, 1, -4.0), (513, 1, -4.0), (4, 0, -4.0), (4, 13, -4.0), (4, 1, 0.0)]
+        {
+            assert!(Wave::new(k, doublings, log2_error).is_err());
+        }
+        let error = Wave::new(512, 1, -4.0).unwrap_err().to_string();
+        assert!(error.contains("degrees up to 254"), "{error}");
+    }
+}

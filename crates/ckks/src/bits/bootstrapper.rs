@@ -1,0 +1,204 @@
+//! Bootstrapping of bits with the keys of a client.
+
+use std::{borrow::Cow, sync::Arc};
+
+use hippocrene_ring::automorphism::galois_element_of_rotation;
+use hippocrene_rlwe::{Noise, PreparedEncapsulationKeys};
+
+use super::{BitCiphertext, BitPacking, BitPlan, Gate, ciphertext::error_of, gate::Reading};
+use crate::{Ciphertext, CkksError, Evaluator};
+
+const OPERATION: &str = "bootstrap bits";
+
+/// Bootstraps bits by a plan. It holds no secret.
+#[derive(Debug, Clone)]
+pub struct BitBootstrapper {
+    plan: Arc<BitPlan>,
+    evaluator: Evaluator,
+    encapsulation: Arc<PreparedEncapsulationKeys>,
+}
+
+/// What the slots hold when a cosine is to be taken of it: `x/k`, `x` in turns.
+#[derive(Debug)]
+pub(super) struct Angles {
+    /// Real and imaginary parts, or all of it.
+    pub(super) parts: Vec<Ciphertext>,
+    /// By how much `x` may be off since the bits were.
+    pub(super) error: f64,
+    /// The bound of the noise of the bootstrap in `x`.
+    pub(super) noise: f64,
+}
+
+impl BitBootstrapper {
+    /// Bootstraps by `plan`, with the keys of `evaluator` ([`BitPlan::add_keys`]) and those of the sparse secret ([`BitPlan::encapsulation_keys`]).
+    ///
+    /// # Errors
+    /// When keys or parameters do not belong together or a key is missing.
+    pub fn new(
+        plan: Arc<BitPlan>,
+        evaluator: Evaluator,
+        encapsulation: Arc<PreparedEncapsulationKeys>,
+    ) -> Result<Self, CkksError> {
+        let rlwe = plan.context().rlwe();
+        rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
+        for step in plan.rotations() {
+            evaluator.keys().galois(galois_element_of_rotation(rlwe.degree(), step))?;
+        }
+        Ok(BitBootstrapper { plan, evaluator, encapsulation })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Arc<BitPlan> {
+        &self.plan
+    }
+
+    /// The evaluator.
+    pub fn evaluator(&self) -> &Evaluator {
+        &self.evaluator
+    }
+
+    /// The bits of `a` with capacity again, and an error of `sin^2(pi e/2)` where it was `e`: BinBoot (BCKS24; GRAFT 4.2).
+    ///
+    /// # Errors
+    /// [`CkksError::Capacity`] when the modulus is too small to begin with, [`CkksError::Argument`] when the bits could not be told any more, and when
+    /// packings or keys do not fit.
+    pub fn refresh(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
+        let angles = self.angles(&[a], 2)?;
+        self.read(&angles, Reading::REFRESH)
+    }
+
+    /// A gate of two or three vectors of bits in one bootstrap.
+    ///
+    /// # Errors
+    /// As [`BitBootstrapper::refresh`], and for a number of operands that the gate does not take.
+    pub fn gate(&self, gate: Gate, inputs: &[&BitCiphertext]) -> Result<BitCiphertext, CkksError> {
+        let (reading, factor) = gate.reading_alone(inputs.len())?;
+        self.read(&self.angles(inputs, factor)?, reading)
+    }
+
+    /// Several gates of the same bits: only the cosines are taken one by one. `[Gate::Xor, Gate::And]` of two are a half adder, `[Gate::Xor,
+    /// Gate::Majority]` of three a full adder. The noise of a parity is four times as large here as it is alone.
+    ///
+    /// # Errors
+    /// As [`BitBootstrapper::gate`].
+    pub fn gates(&self, gates: &[Gate], inputs: &[&BitCiphertext]) -> Result<Vec<BitCiphertext>, CkksError> {
+        let readings: Vec<Reading> =
+            gates.iter().map(|g| g.reading(inputs.len())).collect::<Result<_, _>>()?;
+        let angles = self.angles(inputs, 1)?;
+        readings.into_iter().map(|reading| self.read(&angles, reading)).collect()
+    }
+
+    /// Slots of `x/k`, `x = factor (s - count/2)/4 + I` turns, `s` the sum of the bits.
+    fn angles(&self, inputs: &[&BitCiphertext], factor: i64) -> Result<Angles, CkksError> {
+        let (plan, e) = (&self.plan, &self.evaluator);
+        let (sum, error) = self.sum(inputs)?;
+        let lowered = {
+            // The noise from here on is that of the bootstrap.
+            let mut sum = e.mul_integer(&sum, factor)?;
+            sum.inner_mut().set_noise(Noise::NONE);
+            let target = plan.turn().times(crate::Scale::power_of_two(-2));
+            // They are taken modulo a turn, which is 4: no position is too large for the modulus.
+            sum.set_bound((factor as f64 * (inputs.len() as f64 / 2.0 + error)).min(1.9));
+            e.homomorphic_dft_to(&sum, &plan.to_coefficients, target, Some(plan.base()))?
+        };
+        let raised = self.raise(&lowered)?;
+        let mut parts = self.coefficients_to_slots(&raised)?;
+        // Only real parts are left, which have all of the noise.
+        let reach = f64::from(plan.literal().wave.reach());
+        let noise = std::f64::consts::SQRT_2 * reach * error_of(&parts[0]);
+        for part in &mut parts {
+            part.set_bound(1.0);
+            part.inner_mut().set_noise(Noise::NONE);
+        }
+        Ok(Angles { parts, error: factor as f64 * error / 4.0, noise })
+    }
+
+    /// The sum of the bits less half their number, modulo as little as transforms need, and a bound of its error.
+    fn sum(&self, inputs: &[&BitCiphertext]) -> Result<(Ciphertext, f64), CkksError> {
+        let (plan, e) = (&self.plan, &self.evaluator);
+        let (scale, need) = (plan.bit_scale(), plan.bits_needed());
+        for a in inputs {
+            let (have, slots) = (a.ciphertext().slots(), plan.context().max_slots());
+            if have != slots {
+                return Err(CkksError::SlotMismatch { operation: OPERATION, left: have, right: slots });
+            }
+            if a.packing() != plan.literal().packing {
+                let (have, need) = (a.packing(), plan.literal().packing);
+                let what = format!("bits in {have:?} slots: the plan is for {need:?} ones");
+                return Err(CkksError::Argument { operation: OPERATION, what });
+            }
+        }
+        let ready = |a: &&BitCiphertext| a.ciphertext().scale().is_close(scale);
+        let least = inputs
+            .iter()
+            .copied()
+            .filter(ready)
+            .min_by(|a, b| e.log2(a.ciphertext().modulus()).total_cmp(&e.log2(b.ciphertext().modulus())));
+        let modulus = match least {
+            Some(a) => e.divisor_at_least(a.ciphertext().modulus(), need),
+            None => plan.input_modulus(),
+        };
+        if let Some(a) = least.filter(|_| e.log2(modulus) + 1.0 < need) {
+            let have = a.ciphertext().capacity_bits(e.context());
+            let need = have + need - e.log2(modulus);
+            return Err(CkksError::Capacity { operation: OPERATION, need, have });
+        }
+        let mut total: Option<(Ciphertext, f64)> = None;
+        for a in inputs {
+            let a = self.adjusted(a, modulus)?;
+            match &mut total {
+                None => total = Some((a.ciphertext().clone(), a.error())),
+                Some((sum, error)) => {
+                    e.add_assign(sum, a.ciphertext())?;
+                    *error += a.error();
+                }
+            }
+        }
+        let Some((sum, error)) = total else {
+            return Err(CkksError::Argument { operation: OPERATION, what: "there are no bits".into() });
+        };
+        let half = -(inputs.len() as f64) / 2.0;
+        Ok((e.add_to_bits(&sum, half, plan.literal().packing)?, error))
+    }
+
+    /// `a` modulo `modulus` at the scale of bits.
+    fn adjusted<'a>(
+        &self,
+        a: &'a BitCiphertext,
+        modulus: hippocrene_rlwe::Modulus,
+    ) -> Result<Cow<'a, BitCiphertext>, CkksError> {
+        let (e, scale) = (&self.evaluator, self.plan.bit_scale());
+        if a.ciphertext().modulus() == modulus && a.ciphertext().scale().is_close(scale) {
+            return Ok(Cow::Borrowed(a));
+        }
+        let to = |c: &Ciphertext| match c.scale().is_close(scale) && modulus.divides(c.modulus()) {
+            true => e.reduce_modulus(c, modulus),
+            false => e.adjust(c, modulus, scale),
+        };
+        e.moved_bits(a, OPERATION, to).map(Cow::Owned)
+    }
+
+    /// From `m` modulo `q0` to `m + q0 I` modulo the raised modulus, in turns; the bound is the root mean square of the slots that such coefficients make.
+    fn raise(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        let (plan, context) = (&self.plan, self.evaluator.context());
+        let mut out = Ciphertext::empty(context);
+        let (rlwe, keys) = (context.rlwe(), &self.encapsulation);
+        rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, plan.narrow(), plan.raised())?;
+        let slots = context.max_slots();
+        let magnitude = (2.0 * slots as f64 * (plan.literal().sparse_weight as f64 + 1.0) / 12.0).sqrt();
+        out.set_meta(plan.turn(), slots, magnitude);
+        Ok(out)
+    }
+
+    fn coefficients_to_slots(&self, a: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
+        let (plan, e) = (&self.plan, &self.evaluator);
+        let x = e.homomorphic_dft(a, &plan.to_slots, plan.cosine_scale(0))?;
+        Ok(match plan.literal().packing {
+            BitPacking::Real => vec![x],
+            BitPacking::Complex => {
+                let (real, imaginary) = e.real_and_imaginary(&x)?;
+                vec![real, imaginary]
+            }
+        })
+    }
+}

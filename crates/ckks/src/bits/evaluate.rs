@@ -1,0 +1,118 @@
+//! Gates of encrypted angles.
+
+use std::f64::consts::SQRT_2;
+
+use hippocrene_rlwe::{Modulus, Noise};
+
+use super::{
+    BitBootstrapper, BitCiphertext, BitPacking,
+    bootstrapper::Angles,
+    ciphertext::error_of,
+    gate::{Reading, Shape},
+    leveled::{clean, cleaned},
+};
+use crate::{
+    Ciphertext, CkksError, Scale,
+    circuits::{Basis, Polynomial},
+};
+
+const OPERATION: &str = "gate";
+
+impl BitBootstrapper {
+    /// The bits that a gate makes of angles.
+    pub(super) fn read(&self, angles: &Angles, reading: Reading) -> Result<BitCiphertext, CkksError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        let mut parts = Vec::with_capacity(angles.parts.len());
+        for part in &angles.parts {
+            parts.push(self.read_part(part, reading)?);
+        }
+        // Noise of the angle and of the gate itself is independent of each other, unlike what the bits were off by.
+        let systematic = reading.error(angles.error);
+        let of_angle = reading.error(angles.error + angles.noise) - systematic;
+        let mut own = error_of(&parts[0]);
+        let packing = plan.literal().packing;
+        if packing == BitPacking::Complex {
+            // What is left in the other part of each.
+            own *= SQRT_2;
+        }
+        let mut error = systematic + reading.slope() * plan.literal().wave.error() + of_angle.hypot(own);
+        if plan.literal().clean && matches!(reading.shape, Shape::Half { .. }) {
+            for part in &mut parts {
+                part.set_bound(1.0);
+                part.inner_mut().set_noise(Noise::NONE);
+                *part = e.polynomial_to(part, &clean()?, |_| plan.bit_scale(), |_| plan.bit_scale())?;
+            }
+            let left = if packing == BitPacking::Complex { SQRT_2 } else { 1.0 };
+            error = cleaned(error) + left * error_of(&parts[0]);
+        }
+        let out = match &parts[..] {
+            [real, imaginary] => e.complex(real, imaginary)?,
+            _ => parts.swap_remove(0),
+        };
+        BitCiphertext::with_error(out, packing, error, OPERATION)
+    }
+
+    /// The gate of one part, with the noise of its evaluation alone, at exactly the scale of bits.
+    fn read_part(&self, x: &Ciphertext, reading: Reading) -> Result<Ciphertext, CkksError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        let wave = &plan.literal().wave;
+        let mut x = e.add_number(x, -reading.turn / f64::from(wave.reach()))?;
+        x.set_bound(1.0);
+        match reading.shape {
+            Shape::Half { amplitude } => {
+                // (1 - a (2 c^2 - 1))/2
+                let y = self.cosine(&x, wave.doublings(), amplitude)?;
+                e.add_number(&e.negate(&y)?, (1.0 + amplitude) / 2.0)
+            }
+            Shape::Parity => {
+                let y = self.cosine(&x, wave.doublings() + 1, 1.0)?;
+                e.add_number(&e.negate(&y)?, 1.0)
+            }
+            Shape::Single { complement } => {
+                let mut u = self.cosine(&x, wave.doublings(), 2.0)?;
+                e.add_number_assign(&mut u, -1.0)?;
+                u.set_bound(1.0);
+                let p = if complement { vec![1.0, 0.0, -0.5, -0.5] } else { vec![0.0, 0.0, 0.5, 0.5] };
+                let p = Polynomial::new(Basis::Monomial, p)?;
+                e.polynomial_to(&u, &p, |_| plan.bit_scale(), |_| plan.bit_scale())
+            }
+        }
+    }
+
+    /// `factor y^2`, `y` the wave's polynomial doubled `squarings - 1` times, at exactly the scale of bits.
+    ///
+    /// The polynomial is had at that scale from which the squarings, by moduli that are chosen before, lead there.
+    fn cosine(&self, x: &Ciphertext, squarings: u32, factor: f64) -> Result<Ciphertext, CkksError> {
+        let (plan, e) = (self.plan(), self.evaluator());
+        let polynomial = plan.literal().wave.polynomial();
+        let wanted = plan.bit_scale().times(Scale::from_f64(factor).expect("a factor between 1 and 2"));
+        let (mut modulus, mut scale) = (x.modulus(), x.scale());
+        for depth in 1..=polynomial.depth() {
+            (modulus, scale) = e.after_square(modulus, scale, plan.cosine_scale(depth));
+        }
+        let first = scale;
+        let mut moduli: Vec<Modulus> = Vec::with_capacity(squarings as usize);
+        for bits in plan.steps(squarings) {
+            let target = Scale::from_f64(bits.exp2()).expect("the bits are between 4 and 1000");
+            let target = if moduli.len() + 1 == squarings as usize { wanted } else { target };
+            (modulus, scale) = e.after_square(modulus, scale, target);
+            moduli.push(modulus);
+        }
+        let share = (wanted.ratio(scale).log2() / f64::from(squarings).exp2()).exp2();
+        let start = first.times(Scale::from_f64(share).expect("a ratio of scales is positive"));
+        let mut y = e.polynomial_to(x, polynomial, |depth| plan.cosine_scale(depth), |_| start)?;
+        for (i, to) in moduli.into_iter().enumerate() {
+            let last = i + 1 == squarings as usize;
+            // Errors are multiplied by cosines, which are near 1 all the way where x is near 0: bounds are for such slots.
+            y.set_bound(1.0);
+            let mut square = Ciphertext::empty(e.context());
+            e.mul_multiple_to_into(&mut square, &y, &y, if last { 1 } else { 2 }, to)?;
+            if !last {
+                e.add_number_assign(&mut square, -1.0)?;
+            }
+            y = square;
+        }
+        y.set_meta(plan.bit_scale(), y.slots(), factor);
+        Ok(y)
+    }
+}

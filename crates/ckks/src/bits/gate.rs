@@ -1,0 +1,208 @@
+//! Gates as functions of an angle.
+
+use std::f64::consts::{SQRT_2, TAU};
+
+use crate::CkksError;
+
+/// A symmetric function of two or three bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Gate {
+    /// All are 1.
+    And,
+    /// One is 1 at least.
+    Or,
+    /// An odd number is 1.
+    Xor,
+    /// One is 0 at least.
+    Nand,
+    /// All are 0.
+    Nor,
+    /// An even number is 1.
+    Xnor,
+    /// Two or three of three are 1.
+    Majority,
+}
+
+/// Which function of the angle.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Shape {
+    /// `(1 - amplitude cos)/2`.
+    Half {
+        /// The amplitude.
+        amplitude: f64,
+    },
+    /// `1 - cos^2`.
+    Parity,
+    /// `cos^2 (1 + cos)/2`, or 1 minus that.
+    Single {
+        /// Whether it is 1 minus that.
+        complement: bool,
+    },
+}
+
+/// A gate, read from `x = factor (s - count/2)/4` turns, `s` the sum of `count` bits.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Reading {
+    pub(super) shape: Shape,
+    /// What is taken from `x`, in turns, more than -1/2 and at most 1/2.
+    pub(super) turn: f64,
+}
+
+impl Reading {
+    /// What takes a bit at `x = (b - 1/2)/2` to itself.
+    pub(super) const REFRESH: Reading = Reading { shape: Shape::Half { amplitude: 1.0 }, turn: -0.25 };
+
+    /// How far the result is from the bit where `x` is off by `error`, in exact arithmetic.
+    pub(super) fn error(&self, error: f64) -> f64 {
+        // Beyond a quarter of the circle no bit can be told any more.
+        if error.is_nan() || error >= 0.25 {
+            return 1.0;
+        }
+        let (sin, cos) = (TAU * error).sin_cos();
+        match self.shape {
+            Shape::Half { amplitude } if amplitude > 1.0 => (1.0 - cos + sin) / 2.0,
+            Shape::Half { .. } => (1.0 - cos) / 2.0,
+            Shape::Parity => sin * sin,
+            Shape::Single { .. } => (1.0 - cos * cos * (1.0 + cos) / 2.0).max(sin * sin * (1.0 + sin) / 2.0),
+        }
+    }
+
+    /// By how much an error of the cosine counts in the result.
+    pub(super) fn slope(&self) -> f64 {
+        match self.shape {
+            Shape::Half { amplitude } => amplitude / 2.0,
+            Shape::Parity => 2.0,
+            Shape::Single { .. } => 2.5,
+        }
+    }
+}
+
+impl Gate {
+    /// All gates.
+    pub const ALL: [Gate; 7] =
+        [Gate::And, Gate::Or, Gate::Xor, Gate::Nand, Gate::Nor, Gate::Xnor, Gate::Majority];
+
+    /// The value for so many bits of which `ones` are 1, `ones <= count`.
+    pub fn value(self, ones: usize, count: usize) -> bool {
+        match self {
+            Gate::And => ones == count,
+            Gate::Or => ones > 0,
+            Gate::Xor => !ones.is_multiple_of(2),
+            Gate::Nand => ones < count,
+            Gate::Nor => ones == 0,
+            Gate::Xnor => ones.is_multiple_of(2),
+            Gate::Majority => 2 * ones > count,
+        }
+    }
+
+    /// How far the result of a bootstrap by this gate is from its bit, in exact arithmetic, where the sum of the `count` bits is off by `error`.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] for a number of bits that the gate does not take.
+    pub fn error(self, count: usize, error: f64) -> Result<f64, CkksError> {
+        Ok(self.reading(count)?.error(error / 4.0))
+    }
+
+    /// How the gate is read, alone: from what multiple of the sum. A parity is of twice the sum, where it is a cosine and needs no square of one.
+    pub(super) fn reading_alone(self, count: usize) -> Result<(Reading, i64), CkksError> {
+        let reading = self.reading(count)?;
+        if reading.shape != Shape::Parity {
+            return Ok((reading, 1));
+        }
+        Ok((Reading { shape: Shape::Half { amplitude: 1.0 }, turn: principal(2.0 * reading.turn) }, 2))
+    }
+
+    pub(super) fn reading(self, count: usize) -> Result<Reading, CkksError> {
+        let threshold = Shape::Half { amplitude: SQRT_2 };
+        let single = |complement| Shape::Single { complement };
+        // A threshold is 0 around that sum, the others are at that sum as the cosine is at 0.
+        let (shape, sum) = match (self, count) {
+            (Gate::And, 2) | (Gate::Majority, 3) => (threshold, 0.5),
+            (Gate::Or, 2) => (threshold, -0.5),
+            (Gate::Nand, 2) => (threshold, 2.5),
+            (Gate::Nor, 2) => (threshold, 1.5),
+            (Gate::Xor, 2 | 3) => (Shape::Parity, 0.0),
+            (Gate::Xnor, 2 | 3) => (Shape::Parity, 1.0),
+            (Gate::And, 3) => (single(false), 3.0),
+            (Gate::Nand, 3) => (single(true), 3.0),
+            (Gate::Nor, 3) => (single(false), 0.0),
+            (Gate::Or, 3) => (single(true), 0.0),
+            _ => {
+                let what = format!(
+                    "{self:?} of {count} bits: a majority is of three, the other gates of two or three"
+                );
+                return Err(CkksError::Argument { operation: "gate", what });
+            }
+        };
+        Ok(Reading { shape, turn: principal((sum - count as f64 / 2.0) / 4.0) })
+    }
+}
+
+/// The same place on the circle, more than -1/2 and at most 1/2.
+fn principal(turn: f64) -> f64 {
+    turn - (turn - 0.5).ceil()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(reading: &Reading, x: f64) -> f64 {
+        let c = (TAU * (x - reading.turn)).cos();
+        match reading.shape {
+            Shape::Half { amplitude } => (1.0 - amplitude * c) / 2.0,
+            Shape::Parity => 1.0 - c * c,
+            Shape::Single { complement } => {
+                let one = c * c * (1.0 + c) / 2.0;
+                if complement { 1.0 - one } else { one }
+            }
+        }
+    }
+
+    #[test]
+    fn functions_of_the_angle_are_the_gates() {
+        let mut found = 0;
+        for (gate, count) in Gate::ALL.into_iter().flat_map(|gate| [(gate, 2), (gate, 3)]) {
+            let Ok(reading) = gate.reading(count) else {
+                assert_eq!((gate, count), (Gate::Majority, 2));
+                continue;
+            };
+            found += 1;
+            assert!(reading.turn > -0.5 && reading.turn <= 0.5);
+            let (alone, factor) = gate.reading_alone(count).unwrap();
+            for ones in 0..=count {
+                let bit = f64::from(u8::from(gate.value(ones, count)));
+                let mut largest = [0f64; 3];
+                for (largest, error) in largest.iter_mut().zip([0.0, 0.05, 0.3]) {
+                    for sign in [-1.0, 1.0] {
+                        let x = (ones as f64 + sign * error - count as f64 / 2.0) / 4.0;
+                        *largest = largest.max((apply(&reading, x) - bit).abs());
+                        *largest = largest.max((apply(&alone, factor as f64 * x) - bit).abs());
+                    }
+                    let bound = gate.error(count, error).unwrap();
+                    assert!((alone.error(factor as f64 * error / 4.0) - bound).abs() < 1e-12);
+                    assert!(*largest <= bound + 1e-12, "{gate:?} {count} {ones}: {largest:?} {bound}");
+                }
+                assert!(largest[0] < 1e-12);
+            }
+        }
+        assert_eq!(found, 13);
+        for (bit, error) in [(0.0, 0.1), (1.0, -0.1), (1.0, 0.1)] {
+            let x = (bit + error - 0.5) / 2.0;
+            let have = (apply(&Reading::REFRESH, x) - bit).abs();
+            assert!((have - Reading::REFRESH.error(error.abs() / 2.0)).abs() < 1e-12);
+            assert!((have - (std::f64::consts::FRAC_PI_2 * error).sin().powi(2)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn errors_grow_to_first_or_second_order() {
+        let e = 1e-4;
+        assert!((Gate::Nand.error(2, e).unwrap() / e - TAU / 8.0).abs() < 1e-3);
+        let square = (TAU / 4.0 * e).powi(2);
+        assert!((Gate::Xor.error(2, e).unwrap() / square - 1.0).abs() < 1e-3);
+        assert!((Gate::And.error(3, e).unwrap() / square - 1.25).abs() < 1e-3);
+        assert_eq!(Gate::And.error(3, 1.0).unwrap(), 1.0);
+        assert!(Gate::And.error(1, e).is_err() && Gate::Xor.error(4, e).is_err());
+    }
+}

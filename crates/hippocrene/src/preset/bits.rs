@@ -1,0 +1,94 @@
+//! What bootstraps of bits take, preset by preset.
+
+use hippocrene_ckks::{
+    approximation::Wave,
+    bits::{BitLiteral, BitPacking},
+    circuits::DftLevel,
+};
+use hippocrene_rlwe::SecretDistribution;
+
+use super::{Family, Preset};
+use crate::Error;
+
+/// Our set for bits in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near the limit with a `P` above every digit and room for two products
+/// after a bootstrap. The ternary secret is the one that has a standard.
+pub(super) const SETS: [Preset; 1] = [Preset {
+    name: "bits14",
+    family: Family::Bits,
+    log_degree: 14,
+    secret: SecretDistribution::Ternary,
+    sprout: Some("sprout-15-16-17.3"),
+    units: &[(20, 1), (44, 5), (45, 2)],
+    specials: &[(51, 1)],
+    gadget_rank: 9,
+    fresh_two: true,
+    scale_bits: None,
+    paper: None,
+}];
+
+/// The sizes that differ from one preset to the next, in bits.
+struct Sizes {
+    packing: BitPacking,
+    /// `q0`.
+    base: f64,
+    /// The reach of the cosine, its doublings and its error (log2).
+    wave: (u32, u32, f64),
+    /// Of the cosine's argument, and by how much it falls.
+    scale: (f64, f64),
+    /// Radices of the transforms and the bits of a level, to slots and back.
+    radices: &'static [u32],
+    to_slots: f64,
+    to_coefficients: f64,
+    bit_scale: u32,
+    clean: bool,
+}
+
+/// A cosine that no sum of 33 numbers below one half leaves, and one of GRAFT's seven levels that is left once in `2^56` bits.
+const SURE: (u32, u32, f64) = (17, 3, -12.0);
+const SHORT: (u32, u32, f64) = (14, 2, -6.0);
+
+impl Preset {
+    /// What a bootstrap of bits is with this set: `bits14` and `n16s`, and the sets of GRAFT's Table 3.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] for a set that is not made for it; it names those that are.
+    pub fn bits(&self) -> Result<BitLiteral, Error> {
+        use BitPacking::{Complex, Real};
+        let (small, large): (&[u32], &[u32]) = (&[7, 6], &[5, 5, 5]);
+        let sizes = |packing, base, wave, scale, (radices, to_slots, to_coefficients), bit_scale, clean| {
+            Sizes { packing, base, wave, scale, radices, to_slots, to_coefficients, bit_scale, clean }
+        };
+        let Sizes { packing, base, wave, scale, radices, to_slots, to_coefficients, bit_scale, clean } =
+            match self.name {
+                "bits14" => sizes(Real, 20.0, SURE, (30.5, 3.0), (small, 27.5, 14.5), 24, true),
+                "n16s" => sizes(Complex, 48.0, SURE, (35.0, 3.0), (large, 30.0, 17.0), 30, true),
+                "simBinFHE14" => sizes(Real, 32.0, SHORT, (32.0, 0.0), (small, 29.0, 14.0), 26, false),
+                "graBinFHE14" => sizes(Real, 28.0, SHORT, (31.0, 3.0), (small, 28.5, 14.0), 26, false),
+                "graBinFHE14Opt" => sizes(Real, 26.0, SHORT, (29.5, 3.0), (small, 25.0, 12.0), 24, false),
+                "simBinFHE16" => sizes(Complex, 32.0, SHORT, (32.0, 0.0), (large, 32.0, 10.7), 30, false),
+                "graBinFHE16" => sizes(Complex, 34.0, SHORT, (34.0, 2.0), (large, 21.4, 10.7), 30, false),
+                name => {
+                    return Err(Error::Parameters(format!(
+                        "{name} is not made for bits: bits14, n16s and the sets of GRAFT's Table 3 are"
+                    )));
+                }
+            };
+        let levels = |scale_bits| {
+            radices.iter().map(|&radix_log2| DftLevel { radix_log2, scale_bits }).collect::<Vec<_>>()
+        };
+        let (k, doublings, log2_error) = wave;
+        Ok(BitLiteral {
+            packing,
+            base_bits: base,
+            sparse_weight: 32,
+            wave: Wave::new(k, doublings, log2_error)?,
+            scale_bits: scale.0,
+            falling_bits: scale.1,
+            coefficients_to_slots: levels(to_slots),
+            slots_to_coefficients: levels(to_coefficients),
+            bit_scale,
+            clean,
+            output_bits: None,
+        })
+    }
+}
