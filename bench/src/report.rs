@@ -41,7 +41,7 @@ enum Against {
 }
 
 impl Row {
-    /// A measurement in which less is better, such as a time (`us`, `ms`, `s`) or a size (`MB`).
+    /// A measurement in which less is better, such as a time (`us`, `ms`, `s`), a size (`MB`) or an error (`log2` of it; the ratio is that of the errors).
     pub fn new(name: impl Into<String>, value: f64, unit: &'static str) -> Self {
         Row { name: name.into(), value, unit, better: Better::Less, against: None, paper: None, target: None }
     }
@@ -93,9 +93,10 @@ impl Row {
             Against::Here(other) => other,
             Against::Peer(figure) => figure.compared(self.unit, yardstick),
         });
-        let ratio = against.as_ref().map(|other| match self.better {
-            Better::Less => other.value / self.value,
-            Better::More => self.value / other.value,
+        let ratio = against.as_ref().map(|other| match (self.better, self.unit) {
+            (Better::Less, "log2") => (other.value - self.value).exp2(),
+            (Better::Less, _) => other.value / self.value,
+            (Better::More, _) => self.value / other.value,
         });
         let met = self.target.zip(ratio).map(|(target, ratio)| ratio >= target);
         Line {
@@ -338,6 +339,13 @@ mod tests {
         let figure = LiveFigure { peer: "wheel".into(), milliseconds: 5.0, source: "here".into() };
         let line = Row::new("rotate", 500.0, "us").against_live(figure).line(&slow_machine());
         assert_eq!((line.against.unwrap().value, line.ratio), (5000.0, Some(10.0)));
+    }
+
+    #[test]
+    fn ratios_of_errors_are_not_those_of_their_logarithms() {
+        let ratio =
+            |ours| Row::new("error", ours, "log2").against("other", -14.5).line(&slow_machine()).ratio;
+        assert_eq!((ratio(-16.5), ratio(-12.5)), (Some(4.0), Some(0.25)));
     }
 
     #[test]
