@@ -51,32 +51,15 @@ pub(crate) fn product(a: Noise, b: Noise, floor: Noise, degree: usize, t: u64) -
 /// of three polynomials in such an error, the rounding, the secret and a plaintext. What is [`POWER`] bits above the floor is taken for a square; with every product an error
 /// grows by `t floor sqrt(N)`. With the binary entropy `H`, `log2 binomial(j + k, j) < (j + k) H(j/(j + k)) - 1`.
 fn dependence(a: Noise, b: Noise, floor: Noise, degree: usize, t: u64) -> f64 {
-    let (j, k) = (power(a, floor, degree, t), power(b, floor, degree, t));
+    let step = floor.times_polynomial(degree, (t as f64).log2()).log2_std();
+    let power = |error: Noise| {
+        let excess = (error.log2_std() - floor.log2_std()).max(0.0);
+        1.0 + (excess / POWER).min(1.0) + (excess - POWER).max(0.0) / step
+    };
+    let (j, k) = (power(a), power(b));
     let share = j / (j + k);
     let entropy = -share * share.log2() - (1.0 - share) * (1.0 - share).log2();
     1.0 + 1.5 * ((j + k) * entropy - 2.0)
-}
-
-/// Of how many errors of rounding an error is taken for a product ([`dependence`]).
-pub(crate) fn power(error: Noise, floor: Noise, degree: usize, t: u64) -> f64 {
-    let step = floor.times_polynomial(degree, (t as f64).log2()).log2_std();
-    let excess = (error.log2_std() - floor.log2_std()).max(0.0);
-    1.0 + (excess / POWER).min(1.0) + (excess - POWER).max(0.0) / step
-}
-
-/// How many bits below that of rounding an error which is a product of `k` errors of rounding has to be brought before it is multiplied.
-///
-/// At each of the `N` complex roots of `X^N + 1`, in units of its root mean square over all, an error of rounding is a product `z` of two values with complex normal distributions, of the rounding and of
-/// the secret. It exceeds `r` with probability `sqrt(pi r) exp(-2r)`: `r = 22.6` at one of `2^14` roots with probability `2^-48`, and all of what follows rests on none being larger. A product
-/// of `k` of them is at most `r^k`, of root mean square `k!`. Brought `b` bits below rounding it is at most `r^k/(k! 2^b)`, which is to be no more than `r`: then its square, in its turn, is no larger
-/// than before, where otherwise it grows without end, which a mean square over all roots does not tell until it is too late.
-pub(crate) fn margin(k: f64) -> f64 {
-    const LARGEST: f64 = 22.6;
-    const SLACK: f64 = 0.5;
-    // Stirling's formula.
-    let log2_factorial =
-        (k * k.ln() - k + 0.5 * (std::f64::consts::TAU * k).ln() + 1.0 / (12.0 * k)) / std::f64::consts::LN_2;
-    ((k - 1.0) * LARGEST.log2() - log2_factorial + SLACK).max(0.0)
 }
 
 /// What the error of a product in the manner of BFV comes from.

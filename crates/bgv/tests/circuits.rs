@@ -253,7 +253,7 @@ fn equality_of_16_bits_at_real_size() {
         log_degree: 15,
         secret: SecretDistribution::Ternary,
         sprout: Sprout::named(SPROUT).unwrap(),
-        usable: 670,
+        usable: 640,
         word: 48,
         log2_pq: None,
         margin: 4,

@@ -156,11 +156,7 @@ impl<'a> Evaluation<'a> {
         let mut chain = vec![modulus];
         for _ in 0..depth {
             let product = evaluator.product_noise(error, error);
-            let to = evaluator.modulus_after_product(
-                modulus,
-                product.log2_std(),
-                2.0 * evaluator.powers_of(error),
-            );
+            let to = evaluator.modulus_after_product(modulus, product.log2_std());
             let scaled = product.scaled(context.log2(to) - context.log2(modulus));
             error = scaled.plus(context.rlwe().key_switch_noise(modulus, to)?);
             modulus = to;

@@ -96,7 +96,7 @@ impl Evaluator {
                 _ => sum.add(&left, &right)?,
             }
         }
-        let to = self.modulus_after_product(modulus, sum.noise.log2_std(), sum.powers);
+        let to = self.modulus_after_product(modulus, sum.noise.log2_std());
         sum.relinearise(to, have)
     }
 }
@@ -109,13 +109,11 @@ pub(super) struct ProductSum<'a> {
     /// The factor `g g'` of all products, before `-Q`.
     factor: Option<u64>,
     noise: Noise,
-    /// Of how many errors of rounding the error of a product is one itself.
-    powers: f64,
 }
 
 impl<'a> ProductSum<'a> {
     pub(super) fn new(evaluator: &'a Evaluator, modulus: Modulus) -> Self {
-        ProductSum { evaluator, modulus, sum: None, factor: None, noise: Noise::NONE, powers: 0.0 }
+        ProductSum { evaluator, modulus, sum: None, factor: None, noise: Noise::NONE }
     }
 
     /// Adds `a b`: of the modulus of this sum, and of one factor with all others. The errors of different products are taken as independent.
@@ -132,8 +130,6 @@ impl<'a> ProductSum<'a> {
         sum.add(a.inner(), b.inner(), t)?;
         let product = self.evaluator.product_noise(a.inner().noise(), b.inner().noise());
         self.noise = self.noise.plus(product);
-        let powers = [a, b].map(|factor| self.evaluator.powers_of(factor.inner().noise()));
-        self.powers = self.powers.max(powers[0] + powers[1]);
         Ok(())
     }
 

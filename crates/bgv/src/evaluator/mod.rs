@@ -77,11 +77,6 @@ impl Evaluator {
         noise::product(a, b, self.floor(), self.context.rlwe().degree(), self.context.plain_modulus())
     }
 
-    /// Of how many errors of rounding an error is taken for a product.
-    pub(crate) fn powers_of(&self, error: Noise) -> f64 {
-        noise::power(error, self.floor(), self.context.rlwe().degree(), self.context.plain_modulus())
-    }
-
     /// The rounding of a modulus switch: the least noise that ciphertexts come down to.
     pub(crate) fn floor(&self) -> Noise {
         rounding(self.context.rlwe().parameters().secret_weight(), 2)

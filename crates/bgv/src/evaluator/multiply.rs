@@ -34,8 +34,7 @@ impl Evaluator {
         let t = context.plain_modulus();
         let rlwe = context.rlwe();
         let product = self.product_noise(left.inner().noise(), right.inner().noise());
-        let powers = [&left, &right].map(|factor| self.powers_of(factor.inner().noise()));
-        let to = self.modulus_after_product(from, product.log2_std(), powers[0] + powers[1]);
+        let to = self.modulus_after_product(from, product.log2_std());
         rlwe.multiply_into(out.inner_mut(), left.inner(), right.inner(), t, self.keys(), to)?;
         let scaled = product.scaled(context.log2(to) - context.log2(from));
         let total = scaled.plus(out.inner().noise());

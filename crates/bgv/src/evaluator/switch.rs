@@ -5,16 +5,19 @@ use std::borrow::Cow;
 use hippocrene_rlwe::Modulus;
 
 use super::Evaluator;
-use crate::{
-    BgvError, Ciphertext,
-    noise::{POWER, margin},
-    spare::Operand,
-};
+use crate::{BgvError, Ciphertext, noise::POWER, spare::Operand};
 
 /// A ciphertext whose noise exceeds that of rounding by no more bits than this is not switched down: it would cost a modulus switch and gain little.
 const EXCESS: f64 = 1.5;
 
-/// How many bits below that of rounding the error of a product in the manner of BFV is brought by the modulus switch after it. Errors grow by a factor at each root there, which their estimate has in it, so that little is gained by more.
+/// How many bits below that of rounding the error of a product is brought by the modulus switch after it.
+///
+/// At each of the `N` complex roots of `X^N + 1`, in units of what rounding gives on average, the error `z` of a square that is switched down is `2^-MARGIN z^2/sqrt(2)` plus that of rounding, which is
+/// the product of two values with normal distributions there, `r1` and `s`. Squared again and again, it stays small where it is below `2^MARGIN sqrt(2)`, and above this it grows without end. With 4
+/// bits it is above with probability `2^-65`; with none it would be at many roots, which a mean square over all does not tell.
+const MARGIN: f64 = 4.0;
+
+/// The same for products in the manner of BFV. Errors grow by a factor at each root there, which their estimate has in it, so that little is gained by more.
 const MARGIN_SCALED: f64 = 1.25;
 
 impl Evaluator {
@@ -47,8 +50,7 @@ impl Evaluator {
         self.check_budget(out, a.budget_bits(self.context()), OPERATION)
     }
 
-    /// `a` at the modulus at which its noise is about that of rounding, and so at which it costs least to compute with: its own noise is brought some 4 bits below that of rounding, which is
-    /// what the noise budget loses.
+    /// `a` at the modulus at which its noise is about that of rounding, and so at which it costs least to compute with: the noise budget stays but for a bit or two.
     ///
     /// # Errors
     /// When it was made with other parameters.
@@ -65,14 +67,7 @@ impl Evaluator {
         let excess = a.inner().noise().log2_std() - self.floor().log2_std();
         let bits = self.context().log2(a.modulus());
         (excess > EXCESS)
-            .then(|| {
-                self.context().modulus_for_landing(
-                    bits - excess,
-                    bits,
-                    margin(self.powers_of(a.inner().noise())),
-                    POWER,
-                )
-            })
+            .then(|| self.context().modulus_near(bits - excess, bits))
             .filter(|to| *to != a.modulus())
     }
 
@@ -83,13 +78,12 @@ impl Evaluator {
         if excess > EXCESS { self.context().modulus_near(bits - excess, bits) } else { from }
     }
 
-    /// The modulus for a product of noise `log2_std` modulo `from` that is switched down in the same step, its error being a product of `powers` errors of rounding: it comes down to so many bits
-    /// below rounding as [`margin`] says.
-    pub(crate) fn modulus_after_product(&self, from: Modulus, log2_std: f64, powers: f64) -> Modulus {
+    /// The modulus for a product of noise `log2_std` modulo `from` that is switched down in the same step: its error comes down to [`MARGIN`] bits below that of rounding.
+    pub(crate) fn modulus_after_product(&self, from: Modulus, log2_std: f64) -> Modulus {
         let excess = log2_std - self.floor().log2_std();
-        let (bits, margin) = (self.context().log2(from), margin(powers));
-        if excess > -margin {
-            self.context().modulus_for_landing(bits - excess, bits, margin, POWER)
+        let bits = self.context().log2(from);
+        if excess > -MARGIN {
+            self.context().modulus_for_landing(bits - excess, bits, MARGIN, POWER)
         } else {
             from
         }
