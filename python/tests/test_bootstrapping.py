@@ -41,9 +41,9 @@ def test_servers_bootstrap_where_capacity_lacks(tmp_path):
 
 
 def test_what_is_not_possible_is_refused(client, server):
-    with pytest.raises(hippocrene.ParameterError, match="no bootstrapping at the ring degree"):
+    with pytest.raises(hippocrene.ParameterError, match="at the ring degree"):
         client.evaluation_keys(bootstrapping=True)
-    with pytest.raises(hippocrene.ParameterError, match="n16s"):
+    with pytest.raises(hippocrene.ParameterError, match="at the ring degree"):
         client.describe_bootstrapping()
     array = server.load(client.encrypt([1.0]))
     with pytest.raises(ArgumentError, match="no bootstrapping keys"):
