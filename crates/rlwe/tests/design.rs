@@ -140,7 +140,7 @@ fn what_is_wanted_costs_time() {
 fn what_cannot_be_is_refused() {
     let error = design(&Request { usable: 400, ..request("sprout-15-16-32") }).unwrap_err();
     assert!(error.to_string().contains("400 usable bits") && error.to_string().contains("430"), "{error}");
-    let sparse = SecretDistribution::SparseTernary { weight: 192 };
+    let sparse = SecretDistribution::SparseTernary { weight: 31 };
     let error = design(&Request { secret: sparse, ..request("sprout-15-16-32") }).unwrap_err();
     assert!(matches!(error, RlweError::NoSecurityLimit { .. }), "{error}");
     let good = design(&request("sprout-15-16-32")).unwrap();

@@ -92,11 +92,17 @@ impl Evaluator {
             y.inner_mut().set_noise(Noise::NONE);
             y.set_bound(1.0);
             self.raise_scale(&mut y, stage)?;
-            let before = y.scale().log2().min(stage.scale_bits + 1.0);
-            y = self.polynomial(&y, &stage.polynomial, scale_of(stage.scale_bits.exp2(), operation)?)?;
+            let target = scale_of(stage.scale_bits.exp2(), operation)?;
+            let rounding = |log2_scale: f64| (plan.unit - log2_scale).exp2();
+            if let Cow::Owned(rescaled) = self.at_most(&y, target)? {
+                y = rescaled;
+                error = error.hypot(plan.gains.arguments[i] * rounding(y.scale().log2()));
+            }
+            let before = y.scale().log2();
+            y = self.polynomial(&y, &stage.polynomial, target)?;
             y.set_bound(1.0);
             // Some are made at the scale of the argument, some at that of the result.
-            let rounding = (plan.unit - 0.5 * (before + y.scale().log2())).exp2();
+            let rounding = rounding(0.5 * (before + y.scale().log2()));
             error = error.hypot(plan.gains.roundings[i] * rounding);
             own = stage.margin / super::DEVIATIONS;
             if plan.fixed.is_none() && i + 1 < plan.stages.len() {
