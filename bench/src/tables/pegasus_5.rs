@@ -45,9 +45,10 @@ const VALUES: usize = 64;
 /// `[-D, D]`.
 const DOMAIN: f64 = 8.0;
 
-type Function = fn(f64) -> f64;
+pub(super) type Function = fn(f64) -> f64;
 
-const FUNCTIONS: [(&str, Function); 4] = [
+/// The functions of PEGASUS Fig. 7.
+pub(super) const FUNCTIONS: [(&str, Function); 4] = [
     ("sigmoid", |x| 1.0 / (1.0 + (-x).exp())),
     ("relu", |x| x.max(0.0)),
     ("tanh", f64::tanh),

@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use super::{
     Table,
+    pegasus_5::FUNCTIONS,
     pegasus_slots::{BOUND, Setup, error, values},
 };
 use crate::{Result, report::Row, session::Session};
@@ -26,15 +27,6 @@ const PEERS: &str = "look-up tables";
 const SLOTS: usize = 256;
 /// Look-ups in one call that is timed.
 const TOGETHER: usize = 8;
-
-type Function = fn(f64) -> f64;
-
-const FUNCTIONS: [(&str, Function); 4] = [
-    ("sigmoid", |x| 1.0 / (1.0 + (-x).exp())),
-    ("relu", |x| x.max(0.0)),
-    ("tanh", f64::tanh),
-    ("sqrt", |x| x.abs().sqrt()),
-];
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
