@@ -12,19 +12,24 @@
 mod coefficients;
 mod error;
 mod extract;
+mod function;
 mod keys;
 mod layout;
 mod look_up;
 mod modulo;
 mod numbers;
+mod order;
 mod pegasus;
 mod plan;
 mod repack;
+mod tables;
 
 pub use coefficients::Coefficients;
 pub use error::PegasusError;
+pub use function::Function;
 pub use keys::{PegasusKeys, PegasusSecrets, RepackingKey};
 pub use layout::Layout;
 pub use numbers::Numbers;
 pub use pegasus::Pegasus;
 pub use plan::{PegasusLiteral, PegasusPlan, SwitchingDigits};
+pub use tables::Tables;

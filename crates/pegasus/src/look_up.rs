@@ -2,19 +2,24 @@
 
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_fhew::{FhewError, LookupTable, LweCiphertext};
+use hippocrene_rlwe::Noise;
 
-use crate::{Layout, Numbers, Pegasus, PegasusError, error::argument};
+use crate::{Layout, Numbers, Pegasus, PegasusError, Tables, plan::power};
 
 const OPERATION: &str = "look up numbers";
 
 /// Numbers stay so many deviations of the index away from the ends of the domain, beyond which a table goes on with the other sign.
 const DEVIATIONS: f64 = 6.0;
 
+/// The largest integer that numbers are multiplied by, so that they take more of the domain.
+const MOST_TIMES: i64 = 64;
+
 impl Pegasus {
     /// `f` of every number, at `scale`, which is for the modulus of the LWE ciphertexts ([`crate::PegasusPlan::table_scale`] for numbers that are looked up again,
     /// [`crate::PegasusPlan::repacking_scale`] for those that are repacked). The bound of the result is that of the entries of the table.
     ///
-    /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`. **Error** (PEGASUS, formula 3): that of the index times the steepest slope of the table,
+    /// The domain of the table is `[-D, D)` for numbers at the scale `q/4D`; where their bound is much below that, the numbers are multiplied by the largest integer such that it still holds
+    /// them, which makes entries as much narrower. **Error** (PEGASUS, formula 3): that of the index times the steepest slope of the table,
     /// and that of the rotation and of the switch back ([`Numbers::noise`]).
     ///
     /// # Errors
@@ -26,55 +31,167 @@ impl Pegasus {
         scale: Scale,
         f: impl Fn(f64) -> f64,
     ) -> Result<Numbers, PegasusError> {
-        let (tables, back) = (self.tables(), self.back());
-        let parameters = tables.parameters();
-        let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
-        let domain = x.largest_bound() / 2.0;
-        let entry = 2.0 * domain / degree as f64;
-        let index = parameters.index_noise(x.noise(), q).log2_std().exp2();
-        let limit = domain - DEVIATIONS * index * entry;
-        if x.bound() > limit {
-            return Err(PegasusError::Domain { operation: OPERATION, have: x.bound(), limit });
-        }
-        let lwe = back.parameters()[1].modulus();
-        let output = scale.times_integer(parameters.ring().modulus()).divided_by(lwe);
-        let table = LookupTable::new(&parameters, domain, output.to_f64(), &f)?;
-        let half = degree as i64 / 2;
-        let bound = (-half..half).map(|k| f(k as f64 * entry).abs()).fold(0.0, f64::max);
-        let threads = self.plan().context().rlwe().threads();
-        let items: Vec<(&LweCiphertext, &LookupTable)> =
-            x.ciphertexts().iter().map(|c| (c, &table)).collect();
-        let mut values: Vec<Result<LweCiphertext, FhewError>> =
-            tables.look_up_all(&items, threads)?.into_iter().map(Ok).collect();
-        threads.for_each_mut(&mut values, |_, value| {
-            if let Ok(ciphertext) = &*value {
-                *value = ciphertext.switch_modulus(lwe).and_then(|c| back.switch(&c));
-            }
-        });
-        Numbers::new(values.into_iter().collect::<Result<_, _>>()?, scale, bound)
+        self.look_up_at(x, scale, f, None)
     }
 
-    /// `f` of the number in every slot of `a`, whose bound says what `f` is asked for: by [`Pegasus::to_coefficients`], [`Pegasus::extract`], [`Pegasus::look_up`] and
-    /// [`Pegasus::repack`]. What lies in the middle of the values of `f` is added in the end, so that tables hold half as much.
+    /// [`Pegasus::look_up`] of a function that is constant where the numbers are: the error of the index does not count.
+    pub(crate) fn look_up_steps(
+        &self,
+        x: &Numbers,
+        scale: Scale,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Numbers, PegasusError> {
+        self.look_up_at(x, scale, f, Some(self.tables().parameters().noise()))
+    }
+
+    fn look_up_at(
+        &self,
+        x: &Numbers,
+        scale: Scale,
+        f: impl Fn(f64) -> f64,
+        noise: Option<Noise>,
+    ) -> Result<Numbers, PegasusError> {
+        let parameters = self.tables().parameters();
+        let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
+        let widest = x.largest_bound() / 2.0;
+        let within = |factor: i64| {
+            let domain = widest / factor as f64;
+            let noise = x.noise().scaled((factor as f64).log2());
+            let entry = 2.0 * domain / degree as f64;
+            domain - DEVIATIONS * parameters.index_noise(noise, q).log2_std().exp2() * entry
+        };
+        let mut factor = ((widest / x.bound()) as i64).clamp(1, MOST_TIMES);
+        while factor > 1 && x.bound() > within(factor) {
+            factor -= 1;
+        }
+        if x.bound() > within(factor) {
+            let (have, limit) = (x.bound(), within(factor));
+            return Err(PegasusError::Domain { operation: OPERATION, have, limit });
+        }
+        let (domain, half) = (widest / factor as f64, degree as i64 / 2);
+        let lwe = self.back().parameters()[1].modulus();
+        let output = scale.times_integer(parameters.ring().modulus()).divided_by(lwe);
+        let table = LookupTable::new(&parameters, domain, output.to_f64(), &f)?;
+        let bound = (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max);
+        let times = |c: &LweCiphertext| {
+            let mut c = c.clone();
+            c.scale_assign(factor);
+            c
+        };
+        let inputs: Vec<LweCiphertext> = x.ciphertexts().iter().map(times).collect();
+        let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|c| (c, &table)).collect();
+        Numbers::new(self.values(&items, 1, noise)?, scale, bound)
+    }
+
+    /// The values of these tables at these ciphertexts, `together` of them added up, under the LWE secret, with this noise before the switch to it where that is known better.
+    fn values(
+        &self,
+        items: &[(&LweCiphertext, &LookupTable)],
+        together: usize,
+        noise: Option<Noise>,
+    ) -> Result<Vec<LweCiphertext>, PegasusError> {
+        let (back, threads) = (self.back(), self.plan().context().rlwe().threads());
+        let lwe = back.parameters()[1].modulus();
+        let values = self.tables().look_up_all(items, threads)?;
+        let mut sums: Vec<Result<LweCiphertext, FhewError>> = values
+            .chunks_exact(together)
+            .map(|terms| {
+                let mut sum = terms[0].clone();
+                terms[1..].iter().try_for_each(|term| sum.add_assign(term))?;
+                if let Some(noise) = noise {
+                    sum.set_noise(noise);
+                }
+                Ok(sum)
+            })
+            .collect();
+        threads.for_each_mut(&mut sums, |_, sum| {
+            if let Ok(ciphertext) = &*sum {
+                *sum = ciphertext.switch_modulus(lwe).and_then(|c| back.switch(&c));
+            }
+        });
+        Ok(sums.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// `f` on `domain` as tables, at most `most` for a number (1 to 4), for [`Pegasus::apply`]: as many as pay. The more there are, the longer it takes, and the smaller the error, which is
+    /// stated before anything is computed ([`Tables::deviation`]).
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the domain is no interval or `f` is not finite on all of it.
+    pub fn make_tables(
+        &self,
+        domain: (f64, f64),
+        most: usize,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Tables, PegasusError> {
+        let parameters = self.tables().parameters();
+        let extraction = self.extraction();
+        let index = parameters.index_noise(extraction.noise(), extraction.parameters()[1].modulus());
+        let margin = self.plan().literal().margin;
+        Tables::new(&parameters, index.log2_std().exp2(), margin, domain, most, f)
+    }
+
+    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain; what is in the other slots then is of no account. By [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the line of the function
+    /// ([`Tables`]) is had from `a` itself.
     ///
     /// # Errors
     /// As these.
-    pub fn lut(&self, a: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext, PegasusError> {
-        let (plan, bound) = (self.plan(), a.bound());
-        let coefficients = self.to_coefficients(a)?;
-        let x = self.extract(&coefficients, &(0..a.slots()).collect::<Vec<_>>())?;
-        // The entries of the table, of which those beyond the bound are as at the bound.
-        let half = plan.literal().tables.ring().dimension() as i64 / 2;
-        let entry = x.largest_bound() / (2 * half) as f64;
-        let values = (-half..half).map(|k| f((k as f64 * entry).clamp(-bound, bound)));
-        let (low, high) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)));
-        let (middle, half) = ((low + high) / 2.0, (high - low) / 2.0);
-        if !(middle.is_finite() && half.is_finite()) {
-            return argument(OPERATION, format!("the function is not finite within {bound}"));
+    pub fn apply(
+        &self,
+        a: &Ciphertext,
+        tables: &Tables,
+        slots: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let (plan, e, (low, high)) = (self.plan(), self.evaluator(), tables.domain());
+        let (centre, half) = (low.midpoint(high), (high - low) / 2.0);
+        let mut a = if centre == 0.0 { a.clone() } else { e.add_number(a, -centre)? };
+        // Such that numbers with their margin take half of the circle.
+        a.set_bound(half * (1.0 + tables.margin()) / (1.0 + plan.literal().margin));
+        let x = self.extract(&self.to_coefficients(&a)?, slots)?;
+        let parameters = self.tables().parameters();
+        let scale = plan.repacking_scale(tables.range())?;
+        let lwe = self.back().parameters()[1].modulus();
+        let output = scale.times_integer(parameters.ring().modulus()).divided_by(lwe).to_f64();
+        let made = tables.tables(&parameters, output)?;
+        let mut inputs = Vec::with_capacity(x.len() * made.len());
+        for c in x.ciphertexts() {
+            for (factor, table) in &made {
+                let mut c = c.clone();
+                c.scale_assign(*factor);
+                inputs.push((c, table));
+            }
         }
-        let scale = plan.repacking_scale(if half > 0.0 { half } else { 1.0 })?;
-        let y = self.look_up(&x, scale, |x| f(x.clamp(-bound, bound)) - middle)?;
-        let packed = self.repack(&y, &Layout::in_order(a.slots()))?;
-        Ok(self.evaluator().add_number(&packed, middle)?)
+        let items: Vec<(&LweCiphertext, &LookupTable)> =
+            inputs.iter().map(|(c, table)| (c, *table)).collect();
+        let rotations = parameters.noise().scaled(0.5 * (made.len() as f64).log2());
+        let noise = rotations.plus(Noise::from_std(tables.deviation() * output));
+        let values = self.values(&items, made.len(), Some(noise))?;
+        let y = Numbers::new(values, scale, tables.range())?;
+        // Short ones are repeated, and so are where they were.
+        let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+        let packed = self.repack(&y, &Layout::new(short, slots.to_vec())?)?;
+        let (inner, scale) = (packed.inner().clone(), packed.scale());
+        let packed = Ciphertext::from_parts(plan.context(), inner, scale, a.slots(), packed.bound())?;
+        let (slope, middle) = tables.line();
+        let mut result = e.add_number(&packed, middle)?;
+        if slope != 0.0 {
+            a.set_bound(half);
+            let line = e.rescale(
+                &e.mul_number(&a, slope, power(plan.literal().output_scale_bits)?)?,
+                result.scale(),
+            )?;
+            let (left, right) = e.align(&result, &line)?;
+            result = e.add(&left, &right)?;
+        }
+        result.set_bound(tables.bound());
+        Ok(result)
+    }
+
+    /// `f` of the number in every slot of `a`, which is in `[-B, B]` for the bound `B` of `a`: [`Pegasus::apply`] with one table.
+    ///
+    /// # Errors
+    /// As [`Pegasus::make_tables`] and [`Pegasus::apply`].
+    pub fn lut(&self, a: &Ciphertext, f: impl Fn(f64) -> f64) -> Result<Ciphertext, PegasusError> {
+        let tables = self.make_tables((-a.bound(), a.bound()), 1, f)?;
+        self.apply(a, &tables, &(0..a.slots()).collect::<Vec<_>>())
     }
 }

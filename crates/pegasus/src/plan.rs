@@ -219,7 +219,10 @@ impl PegasusPlan {
     }
 
     /// The scale of the repacking key.
-    pub(crate) fn key_scale(&self) -> Result<Scale, PegasusError> {
+    ///
+    /// # Errors
+    /// None for a plan that was made.
+    pub fn key_scale(&self) -> Result<Scale, PegasusError> {
         power(self.literal.key_bits)
     }
 

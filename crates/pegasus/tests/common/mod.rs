@@ -45,10 +45,15 @@ pub fn reduction() -> ModularReduction {
 
 /// Tables of 256 entries.
 pub fn tables(dimension: usize) -> RotationParameters {
+    tables_of(dimension, 256)
+}
+
+/// Tables of so many entries.
+pub fn tables_of(dimension: usize, entries: usize) -> RotationParameters {
     let of = |dimension, q| LweParameters::insecure(dimension, q, SecretDistribution::Ternary).unwrap();
-    let ring = primes::ntt_primes(48, 256, 1, &[]).unwrap()[0];
+    let ring = primes::ntt_primes(48, entries, 1, &[]).unwrap()[0];
     let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
-    RotationParameters::insecure(of(dimension, *Q), of(256, ring), gadget).unwrap()
+    RotationParameters::insecure(of(dimension, *Q), of(entries, ring), gadget).unwrap()
 }
 
 pub fn literal(slots: &[usize], dimension: usize) -> PegasusLiteral {

@@ -1,0 +1,222 @@
+//! Order among single numbers: comparison, maximum, minimum, sorting, and which is the least (PEGASUS V.A).
+//!
+//! All of these look differences up, so that numbers have to be at a scale at which those fit: such that twice their bound is that of a table ([`crate::PegasusPlan::table_scale`]), or
+//! four times if the results are to be repacked as they are.
+
+use hippocrene_ckks::Scale;
+
+use crate::{Numbers, Pegasus, PegasusError, error::argument};
+
+impl Pegasus {
+    /// 1 where `x_i > y_i` and 0 where `x_i < y_i`, at `scale`. **Error:** that of rotation and switch, where the two are farther apart than the index of a table is off by; nearer, the result may be either, and
+    /// where they are equal, 1/2.
+    ///
+    /// # Errors
+    /// As [`Numbers::sub`] and [`Pegasus::look_up`].
+    pub fn greater(&self, x: &Numbers, y: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.step(&x.sub(y)?, scale)
+    }
+
+    /// 1 above 0, 0 below, 1/2 at 0.
+    fn step(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.look_up_steps(x, scale, |x| if x == 0.0 { 0.5 } else { f64::from(x > 0.0) })
+    }
+
+    /// The smaller and the larger of `x_i` and `y_i`, by one look-up: with `r = relu(x - y)` they are `x - r` and `y + r`. Their sum is that of `x_i` and `y_i` to the bit. **Error:** that of the index of a table on
+    /// `[-2B, 2B]`, where `x_i > y_i`, and that of rotation and switch.
+    ///
+    /// # Errors
+    /// As [`Numbers::sub`] and [`Pegasus::look_up`].
+    pub fn min_max(&self, x: &Numbers, y: &Numbers) -> Result<(Numbers, Numbers), PegasusError> {
+        let bound = x.bound().max(y.bound());
+        let r = self.look_up(&x.sub(y)?, x.scale(), |x| x.max(0.0))?.with_bound(2.0 * bound)?;
+        // Each is one of the two.
+        Ok((x.sub(&r)?.with_bound(bound)?, y.add(&r)?.with_bound(bound)?))
+    }
+
+    /// The numbers in rising order, by Batcher's odd-even merge sort: for 16 of them 63 look-ups in 10 rounds. **Error:** that of [`Pegasus::min_max`], once for every round at most.
+    ///
+    /// # Errors
+    /// As [`Pegasus::min_max`].
+    pub fn sort(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
+        let mut sorted = x.clone();
+        for pairs in rounds(x.len()) {
+            let (low, high): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
+            let (least, largest) = self.min_max(&sorted.select(&low)?, &sorted.select(&high)?)?;
+            // All of them, and where in this list each is now.
+            let mut places: Vec<usize> = (0..x.len()).collect();
+            for (i, (low, high)) in pairs.iter().enumerate() {
+                places[*low] = x.len() + i;
+                places[*high] = x.len() + pairs.len() + i;
+            }
+            sorted = sorted.concat(&least)?.concat(&largest)?.select(&places)?;
+        }
+        Ok(sorted)
+    }
+
+    /// The `k` largest numbers, in rising order: [`Pegasus::sort`] and a selection.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are not as many or none is wanted, and as [`Pegasus::sort`].
+    pub fn top_k(&self, x: &Numbers, k: usize) -> Result<Numbers, PegasusError> {
+        if !(1..=x.len()).contains(&k) {
+            return argument("the largest numbers", format!("{k} of {} numbers", x.len()));
+        }
+        self.sort(x)?.select(&(x.len() - k..x.len()).collect::<Vec<_>>())
+    }
+
+    /// The median: the number in the middle of [`Pegasus::sort`], or the mean of both there.
+    ///
+    /// # Errors
+    /// As [`Pegasus::sort`].
+    pub fn median(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
+        let (sorted, n) = (self.sort(x)?, x.len());
+        let upper = sorted.select(&[n / 2])?;
+        if n % 2 == 1 {
+            return Ok(upper);
+        }
+        upper.add(&sorted.select(&[n / 2 - 1])?)?.over(2.0)
+    }
+
+    /// For every number how many of the others are smaller: where all are farther apart than the index of a table is off by, a permutation of `0..n`, up to the error of rotations and switches. It
+    /// takes `n (n - 1)/2` look-ups. Of numbers that are nearer any is before the other, or both are half before.
+    ///
+    /// The result is at [`crate::PegasusPlan::table_scale`] of `n`.
+    ///
+    /// # Errors
+    /// As [`Pegasus::greater`].
+    pub fn ranks(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
+        let n = x.len();
+        let scale = self.plan().table_scale(n as f64)?;
+        let pairs: Vec<(usize, usize)> = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+        let (left, right): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
+        if pairs.is_empty() {
+            return argument("rank numbers", "there is one only".into());
+        }
+        let greater = self.greater(&x.select(&left)?, &x.select(&right)?, scale)?;
+        let less = greater.clone().times_integer(-1)?.plus(1.0)?;
+        let all = greater.concat(&less)?.with_bound(1.0)?;
+        // What of all these says that number `i` is the larger one.
+        let wins = |i: usize| {
+            let places = pairs.iter().enumerate().filter_map(|(k, (left, right))| match i {
+                _ if i == *left => Some(k),
+                _ if i == *right => Some(k + pairs.len()),
+                _ => None,
+            });
+            places.collect::<Vec<_>>()
+        };
+        let wins: Vec<Vec<usize>> = (0..n).map(wins).collect();
+        let term = |k: usize| all.select(&wins.iter().map(|places| places[k]).collect::<Vec<_>>());
+        (1..n - 1).try_fold(term(0)?, |sum, k| sum.add(&term(k)?))
+    }
+
+    /// 1 for the largest number and 0 for all others, at `scale`, by `n (n + 1)/2` look-ups.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are so many that a table does not tell `n - 1` from `n - 2`, and as [`Pegasus::ranks`].
+    pub fn is_largest(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.of_rank(x, x.len() - 1, scale)
+    }
+
+    /// 1 for the smallest number and 0 for all others: as [`Pegasus::is_largest`].
+    ///
+    /// # Errors
+    /// As [`Pegasus::is_largest`].
+    pub fn is_smallest(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.of_rank(x, 0, scale)
+    }
+
+    fn of_rank(&self, x: &Numbers, rank: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        let n = x.len() as f64;
+        let ranks = self.ranks(x)?;
+        // In [-(n - 1)/2, (n - 1)/2], and half a place is allowed for.
+        let centred = ranks.plus(-(n - 1.0) / 2.0)?.with_bound(n / 2.0)?;
+        let parameters = self.tables().parameters();
+        let index = parameters.index_noise(centred.noise(), centred.parameters().modulus());
+        let off = index.log2_std().exp2() * n / parameters.ring().dimension() as f64;
+        if 0.5 < CERTAIN * off {
+            let most = (x.len() as f64 * 0.5 / (CERTAIN * off)) as usize;
+            let what = format!("among {} numbers; with these tables about {most} are possible", x.len());
+            return argument("find a number by its rank", what);
+        }
+        let rank = rank as f64 - (n - 1.0) / 2.0;
+        self.look_up_steps(&centred, scale, |x| f64::from((x - rank).abs() < 0.5))
+    }
+
+    /// The place of the largest number, from 0, at `scale`.
+    ///
+    /// # Errors
+    /// As [`Pegasus::is_largest`], and when the scale does not hold so many places.
+    pub fn argmax(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.place(&self.is_largest(x, scale)?)
+    }
+
+    /// The place of the smallest number: as [`Pegasus::argmax`].
+    ///
+    /// # Errors
+    /// As [`Pegasus::argmax`].
+    pub fn argmin(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.place(&self.is_smallest(x, scale)?)
+    }
+
+    /// `sum_i i x_i` of numbers of which one is 1 and the others are 0.
+    fn place(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
+        let most = (x.len() - 1) as f64;
+        let mut sum = x.select(&[0])?.times_integer(0)?;
+        for i in 1..x.len() {
+            let term = x.select(&[i])?.with_bound(1.0)?.times_integer(i as i64)?;
+            sum = sum.with_bound(0.0)?.add(&term)?;
+        }
+        sum.with_bound(most)
+    }
+}
+
+/// How many deviations half a rank has to be.
+const CERTAIN: f64 = 5.0;
+
+/// Batcher's odd-even merge sort (Knuth, The Art of Computer Programming 3, 5.2.2, Algorithm M): rounds of pairs of places that are put in order.
+fn rounds(n: usize) -> Vec<Vec<(usize, usize)>> {
+    let mut rounds = Vec::new();
+    let mut p = 1;
+    while p < n {
+        let mut k = p;
+        while k >= 1 {
+            let starts = (k % p..n.saturating_sub(k)).step_by(2 * k);
+            let pairs = starts.flat_map(|j| (j..(j + k).min(n - k)).map(move |i| (i, i + k)));
+            rounds.push(pairs.filter(|(i, j)| i / (2 * p) == j / (2 * p)).collect());
+            k /= 2;
+        }
+        p *= 2;
+    }
+    rounds.retain(|round: &Vec<_>| !round.is_empty());
+    rounds
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By the principle of zeros and ones.
+    #[test]
+    fn networks_sort() {
+        for n in 1..=12usize {
+            let rounds = rounds(n);
+            for bits in 0..1u32 << n {
+                let mut x: Vec<u32> = (0..n).map(|i| bits >> i & 1).collect();
+                for (i, j) in rounds.iter().flatten() {
+                    let pair = (x[*i], x[*j]);
+                    (x[*i], x[*j]) = (pair.0.min(pair.1), pair.0.max(pair.1));
+                }
+                assert!(x.is_sorted(), "{n}: {bits:b}");
+            }
+            for round in rounds {
+                let mut places: Vec<usize> = round.iter().flat_map(|(i, j)| [*i, *j]).collect();
+                places.sort_unstable();
+                places.dedup();
+                assert_eq!(places.len(), 2 * round.len());
+            }
+        }
+        let count = rounds(16);
+        assert_eq!((count.len(), count.iter().map(Vec::len).sum::<usize>()), (10, 63));
+    }
+}

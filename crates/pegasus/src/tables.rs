@@ -1,0 +1,281 @@
+//! A function as a straight line and several tables, which are more precise than one.
+//!
+//! A table is antiperiodic, `T(u + 1/2) = -T(u)` for `u` on the circle `[-1/2, 1/2)` of all residues over the modulus, for `X^N = -1`. One table of any function so takes only half of
+//! the circle. A number that takes all of it has twice the resolution, and any function `T` of it is a sum: with `P_0 = T` and
+//!
+//! `A_k(u) = (P_k(u) - P_k(u + 2^-(k+1)))/2`, `P_(k+1)(u) = (P_k(u) + P_k(u + 2^-(k+1)))/2`,
+//!
+//! `T = A_0 + .. + A_(K-1) + P_K`, and `A_k` is an antiperiodic function of `2^k u`, so one table at the ciphertext times `2^k`, where the rounding of the index counts `2^-k` times as much. What is left,
+//! `P_K`, is about constant, or is one more table, at half the resolution, with slopes that are `2^-K` of those of `T` where these are steep. It takes a `T` with one value at both ends of the domain: so the chord
+//! of the function is taken away first, and added as it is, in slots.
+//!
+//! `|x|` is `A_0` and a constant, and `relu(x) = x/2 + |x|/2`. How many tables pay is found by trial: the errors of all choices are computed, as those of an index that is off by its deviation.
+
+use std::cmp::Ordering;
+
+use hippocrene_fhew::{LookupTable, RotationParameters};
+
+use crate::{PegasusError, error::argument};
+
+const OPERATION: &str = "make tables";
+
+/// A domain has so many values of the function, and straight lines between them.
+const SAMPLES: usize = 1 << 16;
+/// The error is computed at so many numbers.
+const POINTS: usize = 1 << 10;
+/// Quantiles of the normal distribution in the middle of eighths.
+const NODES: [f64; 8] = [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534];
+/// Another look-up has to lower the error by this factor at least.
+const WORTH: f64 = 0.8;
+/// The most tables there can be.
+const MOST: usize = 4;
+
+/// A function on a domain, as tables: [`crate::Pegasus::make_tables`].
+#[derive(Debug, Clone)]
+pub struct Tables {
+    domain: (f64, f64),
+    /// The function is `slope (x - centre) + middle` and the tables.
+    slope: f64,
+    middle: f64,
+    /// What the tables add up to at most.
+    range: f64,
+    /// The bound of the function.
+    bound: f64,
+    deviation: f64,
+    /// `A_k`.
+    whole: Vec<Function>,
+    /// `P_K`.
+    rest: Option<Function>,
+    margin: f64,
+}
+
+/// Values at `-1/2 + i/count` of the circle of one table: of phases in all of it.
+#[derive(Debug, Clone)]
+struct Function(Vec<f64>);
+
+/// A function and the circle that its domain is laid on.
+struct Circle<'a> {
+    samples: &'a [f64],
+    slope: f64,
+    /// By how much the circle is larger than the domain.
+    margin: f64,
+}
+
+impl Circle<'_> {
+    /// The number at `u`, in `[-1, 1]` within the domain.
+    fn number(&self, u: f64) -> f64 {
+        2.0 * (u - u.round()) * (1.0 + self.margin)
+    }
+
+    /// `T`: the function less its line, constant beyond the domain.
+    fn value(&self, u: f64) -> f64 {
+        let x = self.number(u).clamp(-1.0, 1.0);
+        let at = (x + 1.0) / 2.0 * (self.samples.len() - 1) as f64;
+        let i = (at as usize).min(self.samples.len() - 2);
+        let share = at - i as f64;
+        (1.0 - share) * self.samples[i] + share * self.samples[i + 1] - self.slope * x
+    }
+
+    /// `P_k`.
+    fn periodic(&self, k: u32, u: f64) -> f64 {
+        let count = 1 << k;
+        (0..count).map(|i| self.value(u + f64::from(i) / f64::from(count))).sum::<f64>() / f64::from(count)
+    }
+
+    /// `A_k`.
+    fn antiperiodic(&self, k: u32, u: f64) -> f64 {
+        (self.periodic(k, u) - self.periodic(k, u + 0.5 / f64::from(1 << k))) / 2.0
+    }
+
+    /// The points of the domain at which errors are computed.
+    fn points(&self) -> impl Iterator<Item = f64> {
+        let width = 1.0 / (1.0 + self.margin);
+        (0..POINTS).map(move |i| ((i as f64 + 0.5) / POINTS as f64 - 0.5) * width)
+    }
+
+    /// The mean square of the error of `f` where `u` is off by a deviation, over the domain.
+    fn error(&self, deviation: f64, f: impl Fn(f64) -> f64) -> f64 {
+        let at = |u: f64| {
+            let value = f(u);
+            NODES.iter().map(|node| (f(u + node * deviation) - value).powi(2)).sum::<f64>()
+        };
+        self.points().map(at).sum::<f64>() / (POINTS * NODES.len()) as f64
+    }
+
+    /// The least and the largest value of `f` within the domain.
+    fn range(&self, f: impl Fn(f64) -> f64) -> (f64, f64) {
+        self.points().map(f).fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
+    }
+}
+
+/// One way to do it.
+struct Choice {
+    slope: f64,
+    whole: u32,
+    rest: bool,
+    error: f64,
+}
+
+impl Choice {
+    fn look_ups(&self) -> usize {
+        self.whole as usize + usize::from(self.rest)
+    }
+}
+
+impl Tables {
+    /// The tables of `f` on a domain, at most `most` of them; `deviation` is that of the index, in entries of a table of `parameters`, and `margin` the share of the domain by which numbers may leave it.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the domain is no interval, `f` is not finite on it, or there is to be no table.
+    pub(crate) fn new(
+        parameters: &RotationParameters,
+        deviation: f64,
+        margin: f64,
+        domain: (f64, f64),
+        most: usize,
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Self, PegasusError> {
+        let (low, high) = domain;
+        if !(low.is_finite() && high.is_finite() && low < high) {
+            return argument(OPERATION, format!("a domain from {low} to {high}"));
+        }
+        if !(1..=MOST).contains(&most) {
+            return argument(OPERATION, format!("{most} look-ups for a number: 1 to {MOST} are possible"));
+        }
+        let point = |i: usize| low + (high - low) * i as f64 / SAMPLES as f64;
+        let samples: Vec<f64> = (0..=SAMPLES).map(|i| f(point(i).min(high))).collect();
+        if let Some(i) = samples.iter().position(|y| !y.is_finite()) {
+            return argument(
+                OPERATION,
+                format!("the function is {} at {}, not finite", samples[i], point(i)),
+            );
+        }
+        let degree = parameters.ring().dimension();
+        let choice = choose(&samples, deviation / (2 * degree) as f64, margin, most);
+        let circle = Circle { samples: &samples, slope: choice.slope, margin: choice.margin(margin) };
+        // What is added in the end: the middle of all values, or that of what is not in a table.
+        let (least, largest) = match choice.rest {
+            true => circle.range(|u| circle.value(u)),
+            false => circle.range(|u| circle.periodic(choice.whole, u)),
+        };
+        let middle = (least + largest) / 2.0;
+        let (least, largest) = circle.range(|u| circle.value(u) - middle);
+        let range = least.abs().max(largest.abs());
+        let entries = |f: &dyn Fn(f64) -> f64| {
+            Function((0..degree).map(|j| f((j as f64 - degree as f64 / 2.0) / (2 * degree) as f64)).collect())
+        };
+        let whole = |k: u32| entries(&|v: f64| circle.antiperiodic(k, v / f64::from(1 << k)));
+        // Half of the circle holds all of the domain.
+        let rest = choice.rest.then(|| entries(&|v: f64| circle.periodic(choice.whole, 2.0 * v) - middle));
+        let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
+        Ok(Tables {
+            domain,
+            slope: choice.slope / ((high - low) / 2.0),
+            middle,
+            range,
+            bound,
+            deviation: choice.error.sqrt(),
+            whole: (0..choice.whole).map(whole).collect(),
+            rest,
+            margin: circle.margin,
+        })
+    }
+
+    /// The numbers that it is for.
+    pub fn domain(&self) -> (f64, f64) {
+        self.domain
+    }
+
+    /// How many look-ups a number takes.
+    pub fn look_ups(&self) -> usize {
+        self.whole.len() + usize::from(self.rest.is_some())
+    }
+
+    /// **The stated error**: its root mean square over numbers that are uniform in the domain, as that of the index and what no table has make it (PEGASUS, formula 3, with the function itself
+    /// instead of its slope). Rotations, switches and repacking add to it what [`crate::Numbers::noise`] says.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// The bound of the function on the domain.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// What is added to the tables: `slope (x - centre) + middle`, as `(slope, middle)`.
+    pub(crate) fn line(&self) -> (f64, f64) {
+        (self.slope, self.middle)
+    }
+
+    /// What the tables add up to at most; 1 where that is 0.
+    pub(crate) fn range(&self) -> f64 {
+        if self.range > 0.0 { self.range } else { 1.0 }
+    }
+
+    /// By how much numbers may leave the domain, as a share of it.
+    pub(crate) fn margin(&self) -> f64 {
+        self.margin
+    }
+
+    /// The tables with values at `scale`, each with the integer that numbers that take half of the circle are multiplied by.
+    pub(crate) fn tables(
+        &self,
+        parameters: &RotationParameters,
+        scale: f64,
+    ) -> Result<Vec<(i64, LookupTable)>, PegasusError> {
+        let whole = self.whole.iter().enumerate().map(|(k, f)| (2 << k, f));
+        let all = whole.chain(self.rest.iter().map(|f| (1, f)));
+        let table = |(factor, Function(values)): (i64, &Function)| {
+            let half = values.len() as f64 / 2.0;
+            // A domain whose entries are the integers.
+            let f = |x: f64| values[(x + half) as usize];
+            Ok((factor, LookupTable::new(parameters, half, scale, f)?))
+        };
+        all.map(table).collect()
+    }
+}
+
+impl Choice {
+    fn margin(&self, margin: f64) -> f64 {
+        // Without a table on half of the circle both ends are one, and no number leaves it.
+        if self.rest { margin } else { 0.0 }
+    }
+}
+
+/// The fewest tables whose error is about the least.
+fn choose(samples: &[f64], deviation: f64, margin: f64, most: usize) -> Choice {
+    let chord = (samples[samples.len() - 1] - samples[0]) / 2.0;
+    let mut choices = Vec::new();
+    for slope in if chord == 0.0 { vec![0.0] } else { vec![chord, 0.0] } {
+        for rest in [true, false] {
+            // A function whose ends do not meet would jump there.
+            if !rest && slope != chord {
+                continue;
+            }
+            let circle = Circle { samples, slope, margin: if rest { margin } else { 0.0 } };
+            let mut sum = 0.0;
+            for whole in 0..=(most - usize::from(rest)) as u32 {
+                if whole > 0 {
+                    let k = whole - 1;
+                    sum += circle.error(deviation / f64::from(1 << k), |u| circle.antiperiodic(k, u));
+                }
+                let error = match rest {
+                    true => circle.error(2.0 * deviation, |u| circle.periodic(whole, u)),
+                    false => {
+                        let (low, high) = circle.range(|u| circle.periodic(whole, u));
+                        let off = |u: f64| (circle.periodic(whole, u) - (low + high) / 2.0).powi(2);
+                        circle.points().map(off).sum::<f64>() / POINTS as f64
+                    }
+                };
+                choices.push(Choice { slope, whole, rest, error: sum + error });
+            }
+        }
+    }
+    choices.retain(|choice| choice.look_ups() > 0);
+    // The best of each number of look-ups, the fewest first; a line has to pay as another look-up has, for it makes a constant function one that is off everywhere.
+    let rank = |c: &Choice| (c.look_ups(), if c.slope == 0.0 { WORTH * WORTH * c.error } else { c.error });
+    choices.sort_by(|a, b| rank(a).partial_cmp(&rank(b)).unwrap_or(Ordering::Equal));
+    let worth =
+        |best: Choice, next: Choice| if next.error < WORTH * WORTH * best.error { next } else { best };
+    choices.into_iter().reduce(worth).expect("one table, of half of the circle, is a choice")
+}
