@@ -69,8 +69,8 @@ pub(super) struct Client {
 
 /// What it took to make a client's keys.
 pub(super) struct Made {
-    /// How many keys there are.
-    count: usize,
+    /// Bytes of all keys as they are stored.
+    stored: usize,
     /// Seconds.
     generation: f64,
     /// Seconds.
@@ -88,12 +88,12 @@ impl Client {
         let encapsulation = plan.encapsulation_keys(&secret)?.ok_or("the plan has a sparse secret")?;
         let generation = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let count = keys.galois().len() + 2;
+        let stored = keys.stored_bytes(rlwe)? + encapsulation.stored_bytes(rlwe)?;
         let keys = Arc::new(keys.into_prepared(rlwe)?);
         let narrow = plan.narrow().ok_or("the plan has a sparse secret")?;
         let encapsulation = Arc::new(encapsulation.prepare(rlwe, narrow)?);
         let preparation = start.elapsed().as_secs_f64();
-        Ok((Client { context, secret, keys, encapsulation }, Made { count, generation, preparation }))
+        Ok((Client { context, secret, keys, encapsulation }, Made { stored, generation, preparation }))
     }
 
     pub(super) fn bootstrapper(&self, plan: Arc<BootstrapPlan>) -> Result<Bootstrapper> {
@@ -111,10 +111,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
     rows.extend(bootstrap(session, &client, real, "real")?);
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    let stored = made.count * client.context.parameters().switching_key_size().seeded;
     let held = client.keys.bytes() + client.encapsulation.bytes() + client.context.rlwe().key_memory().0;
     let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
-    rows.extend(beside(session, "keys", || Row::new("keys, as stored", megabytes(stored), "MB")));
+    rows.extend(beside(session, "keys", || Row::new("keys, as stored", megabytes(made.stored), "MB")));
     rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
     rows.extend(beside(session, "key generation", || Row::new("key generation", made.generation, "s")));
     rows.push(Row::new("keys laid out", made.preparation, "s"));

@@ -139,7 +139,8 @@ fn encoded_diagonals_keep_to_their_memory() {
     assert_eq!([apply(&high), apply(&low)], expected);
     assert_eq!(t.memory().0, both, "they are made once");
     let limbs = |a: &Ciphertext| {
-        s.context.rlwe().rotation_modulus(a.modulus()).unwrap().limb_count() * s.context.rlwe().degree()
+        s.context.rlwe().rotation_modulus(a.modulus(), s.context.parameters().full()).unwrap().limb_count()
+            * s.context.rlwe().degree()
     };
     assert_eq!(both, 2 * 8 * (limbs(&high) + limbs(&low)));
     // The last one used stays.

@@ -244,7 +244,12 @@ fn bootstraps_run_hollow() {
         plan(&context).add_keys(&mut keys, &secret).unwrap();
         let prepared = keys.prepare(context.rlwe()).unwrap();
         let real = Side::real(Arc::clone(&context), Evaluator::new(context, Arc::new(prepared)), secret);
-        let hollow = Side::hollow(&parameters);
+        let mut hollow = Side::hollow(&parameters);
+        // Keys for the same moduli.
+        let mut same = EvaluationKeys::empty(hollow.context.rlwe(), hollow.secret.fingerprint());
+        plan(&hollow.context).add_keys(&mut same, &hollow.secret).unwrap();
+        let same = PreparedEvaluationKeys::every_beside(hollow.context.rlwe(), &same).unwrap();
+        hollow.evaluator = Evaluator::new(Arc::clone(&hollow.context), Arc::new(same));
         let outputs = [&real, &hollow].map(|side| {
             let plan = plan(&side.context);
             let narrow = plan.narrow().unwrap();

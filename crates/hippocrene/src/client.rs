@@ -125,6 +125,8 @@ impl ClientKey {
         };
         let (plan, own) = self.bootstrapping_keys(bootstrapping)?;
         plan.add_keys(&mut keys, &self.secret)?;
+        // Comparisons, which bootstraps come with, take it at any modulus.
+        keys.add_conjugation(rlwe, &self.secret)?;
         Ok(EvaluationKeys::new(self.session.clone(), keys).with_bootstrapping(own))
     }
 

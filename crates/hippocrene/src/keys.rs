@@ -90,7 +90,7 @@ pub struct KeyRequest {
     pub rotations: Vec<i64>,
     /// The key of complex conjugation, which exchanges the rows of integers.
     pub conjugation: bool,
-    /// The keys of a bootstrap, if there is to be one: some fifty rotations more, and those of its sparse secret.
+    /// The keys of a bootstrap, if there is to be one: some forty rotations more, each for the moduli at which it is used, that of conjugation, and those of its sparse secret.
     pub bootstrapping: Option<Bootstrapping>,
 }
 

@@ -1,6 +1,6 @@
 //! Simulation: what a program on encrypted arrays takes and gives, before any key is made.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use hippocrene_ckks::Values;
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
@@ -8,8 +8,8 @@ use hippocrene_rlwe::{KeyUse, Modulus, PreparedEvaluationKeys, Tally};
 use num_complex::Complex64;
 
 use crate::{
-    Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, KeyRequest,
-    Server, Session, Settings,
+    Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, EvaluationKeys,
+    IntegerArray, KeyRequest, Server, Session, Settings,
 };
 
 /// Where programs are simulated: the same code computes on arrays without residues, and notes what it would take.
@@ -17,6 +17,7 @@ use crate::{
 /// A simulation has a [`Server`] like any other, with every key that there can be, and encrypts arrays that hold no secret: their values go along in the clear, through
 /// every operation, so that they can be looked at ([`Simulation::values`]) and a bound that they do not keep is found. Capacity, precision and bounds are those
 /// of the program that it stands for, to the bit, and so are the errors.
+/// (A key of the bootstrap that the program wants for larger moduli too is made for all: the precision of what bootstraps rotate by it then differs by a small part of a bit.)
 ///
 /// ```
 /// # fn main() -> Result<(), hippocrene::Error> {
@@ -42,7 +43,7 @@ use crate::{
 pub struct Simulation {
     client: ClientKey,
     server: Server,
-    bootstrapping: Option<Bootstrapping>,
+    bootstrapping: Option<(Bootstrapping, EvaluationKeys)>,
 }
 
 /// What a simulated program takes.
@@ -73,6 +74,8 @@ pub struct UsedKey {
     pub modulus: Modulus,
     /// log2 of that.
     pub modulus_bits: f64,
+    /// Whether the keys of the bootstrap, which are asked for with it, hold it for this modulus.
+    pub of_bootstrap: bool,
 }
 
 /// What a key is for.
@@ -106,11 +109,18 @@ impl Simulation {
 
     fn make(settings: Settings, bootstrapping: Option<Bootstrapping>) -> Result<Self, Error> {
         let session = Session::hollow(settings)?;
-        let client = ClientKey::in_session(session.clone())?;
-        let keys = PreparedEvaluationKeys::every(session.context().rlwe(), client.fingerprint())?;
-        let own = bootstrapping.as_ref().map(|asked| client.bootstrapping_keys(asked)).transpose()?;
-        let own = own.as_ref().map(|(_, keys)| keys);
-        let server = Server::of_prepared(session, Arc::new(keys), client.fingerprint(), own)?;
+        let (client, rlwe) = (ClientKey::in_session(session.clone())?, session.context().rlwe());
+        let with_keys = |bootstrapping| -> Result<_, Error> {
+            let request = KeyRequest { bootstrapping: Some(bootstrapping), ..KeyRequest::only([]) };
+            Ok((bootstrapping, client.evaluation_keys(&request)?))
+        };
+        let bootstrapping = bootstrapping.map(with_keys).transpose()?;
+        let keys = match &bootstrapping {
+            Some((_, keys)) => PreparedEvaluationKeys::every_beside(rlwe, keys.inner())?,
+            None => PreparedEvaluationKeys::every(rlwe, client.fingerprint())?,
+        };
+        let own = bootstrapping.as_ref().and_then(|(_, keys)| keys.bootstrapping());
+        let server = Server::of_prepared(session.clone(), Arc::new(keys), client.fingerprint(), own)?;
         Ok(Simulation { client, server, bootstrapping })
     }
 
@@ -159,11 +169,15 @@ impl Simulation {
         let rlwe = self.server.session().context().rlwe();
         let tally = rlwe.tally();
         let parameters = rlwe.parameters();
+        let bootstraps = tally.raises();
+        let of_bootstrap = self.bootstrapping.as_ref().filter(|_| bootstraps > 0);
         let used = |(name, modulus): (&KeyUse, &Modulus)| UsedKey {
             purpose: purpose(*name, rlwe.degree()),
             modulus: *modulus,
             modulus_bits: parameters.log2(*modulus),
+            of_bootstrap: of_bootstrap.is_some_and(|(_, keys)| holds(keys.inner(), *name, *modulus)),
         };
+        let moduli = key_moduli(&tally, of_bootstrap.map(|(_, keys)| keys), parameters.full());
         let mut keys: Vec<UsedKey> = tally.keys().iter().map(used).collect();
         keys.sort_by_key(|key| match key.purpose {
             Purpose::Relinearisation => (0, 0, false),
@@ -172,34 +186,34 @@ impl Simulation {
         });
         let derived = tally.derived_key_bytes().min(rlwe.key_memory().1);
         let polynomials = rlwe.meter().map_or(0, |meter| meter.peak());
-        let bootstraps = tally.raises();
-        // One leads back from the sparse secret; the one that leads there is small.
-        let count = keys.len() + usize::from(bootstraps > 0);
         Report {
             seconds: tally.seconds(),
             operations: operations(&tally),
-            peak_memory: count * rlwe.prepared_key_bytes() + derived + polynomials,
-            key_bytes: count * parameters.switching_key_size().seeded,
+            peak_memory: moduli.iter().map(|m| rlwe.prepared_key_bytes_at(*m)).sum::<usize>()
+                + derived
+                + polynomials,
+            key_bytes: moduli.iter().map(|m| parameters.switching_key_size_at(*m).seeded).sum(),
             keys,
             bootstraps,
-            bootstrapping: self.bootstrapping.filter(|_| bootstraps > 0),
+            bootstrapping: of_bootstrap.map(|(bootstrapping, _)| *bootstrapping),
         }
     }
 }
 
 impl Report {
-    /// The rotations that have keys of their own.
+    /// The rotations that have keys of their own, beside those of the bootstrap.
     pub fn rotations(&self) -> Vec<i64> {
         let steps = |key: &UsedKey| match key.purpose {
+            _ if key.of_bootstrap => None,
             Purpose::Rotation(steps) => Some(steps),
             Purpose::Relinearisation | Purpose::Conjugation => None,
         };
         self.keys.iter().filter_map(steps).collect()
     }
 
-    /// Whether the key of complex conjugation is used.
+    /// Whether the key of complex conjugation is used, other than one of the bootstrap.
     pub fn conjugates(&self) -> bool {
-        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation)
+        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.of_bootstrap)
     }
 }
 
@@ -212,6 +226,35 @@ impl KeyRequest {
             ..KeyRequest::only(report.rotations())
         }
     }
+}
+
+/// Whether such a key is among `keys`, for ciphertexts modulo `modulus`.
+fn holds(keys: &hippocrene_rlwe::EvaluationKeys, name: KeyUse, modulus: Modulus) -> bool {
+    let key = match name {
+        KeyUse::Relinearisation => keys.relinearisation(),
+        KeyUse::Galois(element) => keys.galois().get(&element),
+    };
+    key.is_some_and(|key| modulus.divides(key.modulus()))
+}
+
+/// The moduli of the keys that [`KeyRequest::for_simulation`] asks for: those of the bootstrap for what it wants, the others for all moduli, `full`. Of those of the sparse
+/// secret one is small.
+fn key_moduli(tally: &Tally, of_bootstrap: Option<&EvaluationKeys>, full: Modulus) -> Vec<Modulus> {
+    let mut moduli = BTreeMap::new();
+    if let Some(keys) = of_bootstrap {
+        let inner = keys.inner();
+        let galois = inner.galois().iter().map(|(g, key)| (KeyUse::Galois(*g), key.modulus()));
+        moduli.extend(galois);
+        moduli.extend(inner.relinearisation().map(|key| (KeyUse::Relinearisation, key.modulus())));
+    }
+    for (name, modulus) in tally.keys() {
+        if !of_bootstrap.is_some_and(|keys| holds(keys.inner(), *name, *modulus)) {
+            moduli.insert(*name, full);
+        }
+    }
+    let back =
+        of_bootstrap.and_then(|keys| keys.bootstrapping()).map(|own| own.encapsulation().up().modulus());
+    moduli.into_values().chain(back).collect()
 }
 
 /// The operations, the longest first.

@@ -161,9 +161,22 @@ fn errors_name_what_is_wrong() {
         ("evaluation", 140, &[4], "flags of evaluation keys is 4; it must be 0 to 3"),
         ("bootstrapping", 140, &[0], "evaluation keys: "),
         ("evaluation", 144, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
-        ("evaluation", 144, &[2], "evaluation keys: "),
+        ("evaluation", 144, &[2], "the modulus of a key is 0xf0000001f with"),
         ("evaluation", 148, &[4], "a Galois element is 4; it must be an odd number from 3 to 31"),
         ("evaluation", 152, &[3], "a Galois element is 3; it must be an odd number from "),
+        (
+            "evaluation",
+            160,
+            &absurd[..8],
+            "the modulus of a key is 0xffffffffffffffff with sprout 0b0 and 2^0; it must be a divisor",
+        ),
+        ("evaluation", 160, &[7], "the modulus of a key is 0x7 with"),
+        (
+            "evaluation",
+            176,
+            &[1],
+            "the modulus of a key is 0xf with sprout 0b1 and 2^0; it must be a divisor",
+        ),
         ("fresh", 56, &[4], "flags of an array is 4"),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),
@@ -300,7 +313,7 @@ fn fields_of_a_bootstrap_are_checked() {
         (
             126,
             &[7],
-            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be 0xf",
+            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be a divisor",
         ),
         (levels, &[17], "stages of a level is 17"),
         (levels + 4, &nan, "bits of a level's scale is NaN"),
@@ -315,7 +328,7 @@ fn fields_of_a_bootstrap_are_checked() {
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
     let last = refused("bootstrapping", &bytes, bytes.len() - 6, &[0xff; 6], session);
-    assert!(last.starts_with("key from the sparse secret: residue 15 of limb 3"), "{last}");
+    assert!(last.starts_with("key from the sparse secret: residue 15 of limb 2"), "{last}");
     // Written for secure parameters only, and a sparse secret that is not secure.
     let keys = EvaluationKeys::from_bytes(&bytes, 1).unwrap_err();
     assert!(matches!(keys, Error::Security(_)), "{keys}");

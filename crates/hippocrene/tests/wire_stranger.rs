@@ -398,9 +398,21 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
     let mut expected = [5, (0..30).fold(1, |p, _| p * 5 % 128), 127];
     expected.sort_unstable();
     assert_eq!(elements, expected);
+    let moduli: Vec<Vec<usize>> = (0..1 + count)
+        .map(|_| {
+            let positions = number(&mut payload, 16);
+            assert_eq!(number(&mut payload, 2), 0, "there is no sprout");
+            (0..128).filter(|i| positions >> i & 1 == 1).collect()
+        })
+        .collect();
+    // The key of the rotation by -2 is for two of the three units.
+    let smaller = 1 + elements.iter().position(|g| ![5, 127].contains(g)).unwrap();
+    for (i, modulus) in moduli.iter().enumerate() {
+        assert_eq!(*modulus, if i == smaller { vec![0, 1, 3] } else { vec![0, 1, 2, 3] });
+    }
     let group = set.units.div_ceil(set.rank);
     // No Galois element is 1: it stands for the relinearisation key.
-    for element in std::iter::once(1).chain(elements) {
+    for (element, modulus) in std::iter::once(1).chain(elements).zip(moduli) {
         let seed = take(&mut payload, 32);
         let inverse = (1..2 * set.degree).find(|i| i * element % (2 * set.degree) == 1).unwrap();
         let mut target = vec![0; set.degree as usize];
@@ -408,12 +420,13 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
             let power = j as u64 * inverse % (2 * set.degree);
             target[(power % set.degree) as usize] = if power < set.degree { *s } else { -s };
         }
-        for d in 0..set.units.div_ceil(group) {
-            let b = set.polynomial(&mut payload, set.factors.len());
-            for (i, b) in b.iter().enumerate() {
+        let units = modulus.iter().filter(|i| **i < set.units).count();
+        for d in 0..units.div_ceil(group) {
+            for &i in &modulus {
+                let b = set.unpack(&mut payload, bit_length(set.factors[i]), i);
                 let (q, secret) = (set.factors[i], set.values(&s, i));
                 let a = set.expand(seed, d as u64, i);
-                let mut sample = set.multiply_add(b, &a, &set.values(&target, i), i);
+                let mut sample = set.multiply_add(&b, &a, &set.values(&target, i), i);
                 if i < set.units && i / group == d {
                     let p = set.factors[set.units..].iter().fold(1, |p, f| mul(p, f % q, q));
                     let from = match element {
@@ -447,14 +460,15 @@ fn a_stranger_reads_what_a_bootstrap_is_made_of() {
     assert_eq!([(); 3].map(|()| float(&mut payload)), [52.0, 40.0, 0.0]);
     assert_eq!([(); 6].map(|()| number(&mut payload, 4)), [2, 1, 17, 2, 4, 4]);
     assert_eq!((float(&mut payload), float(&mut payload)), (0.0078125, 1e-9));
-    assert_eq!((number(&mut payload, 16), number(&mut payload, 2)), ((1 << set.factors.len()) - 1, 0));
+    // The key back is for two units; there is one special.
+    assert_eq!((number(&mut payload, 16), number(&mut payload, 2)), (0b1011, 0));
     let levels = [(); 3].map(|()| (number(&mut payload, 4), float(&mut payload)));
     assert_eq!(levels, [(4, 45.0), (1, 46.0), (5, 30.5)]);
     assert_eq!([(); 8].map(|()| float(&mut payload)), [0.5, -0.25, 0.0, 0.125, 0.0, 1.0, 0.0, 0.5]);
-    // One digit modulo q0 and the special, and then as many as any key has.
-    let digits = set.units.div_ceil(set.units.div_ceil(set.rank));
+    // One digit modulo q0 and the special, and then as many as two units make.
+    let digits = 2usize.div_ceil(set.units.div_ceil(set.rank));
     let limb = |factor: u64| set.degree as usize * bit_length(factor) / 8;
-    let up: usize = set.factors.iter().map(|q| limb(*q)).sum();
+    let up: usize = [0, 1, 3].iter().map(|i| limb(set.factors[*i])).sum();
     assert_eq!(payload.len(), 32 + limb(set.factors[0]) + limb(special) + 32 + digits * up);
 }
 

@@ -14,7 +14,7 @@ use hippocrene_ring::{
 };
 
 use crate::{
-    Gadget, Modulus, Parameters, Profile, RlweError,
+    Gadget, Modulus, Noise, Parameters, Profile, RlweError,
     hollow::Hollow,
     keyswitch::{decomposition::Decomposition, expanded::KeyStore},
     modulus::MAX_LIMBS,
@@ -65,7 +65,10 @@ pub struct Context {
     scratch: ScratchPool,
     pub(crate) switches: Cache<(Modulus, Modulus, u64), SwitchPlan>,
     pub(crate) decompositions: Cache<(Modulus, Gadget), Decomposition>,
-    pub(crate) gadgets: Cache<Modulus, Gadget>,
+    /// By the modulus of polynomials and that of keys.
+    pub(crate) gadgets: Cache<(Modulus, Modulus), Gadget>,
+    /// Of inner products, by the modulus of polynomials, the gadget, and the modulus of the key.
+    pub(crate) product_noise: Cache<(Modulus, Gadget, Modulus), Noise>,
     pub(crate) expanded: KeyStore,
     pub(crate) scaled_products: Cache<(Modulus, Modulus, u64), ScaledProduct>,
     /// Of the shared basis of double decompositions and of auxiliary moduli, by their primes.
@@ -116,6 +119,7 @@ impl Context {
             switches: Cache::default(),
             decompositions: Cache::default(),
             gadgets: Cache::default(),
+            product_noise: Cache::default(),
             expanded: KeyStore::default(),
             scaled_products: Cache::default(),
             shared: Cache::default(),

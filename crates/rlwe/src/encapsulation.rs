@@ -3,7 +3,7 @@
 use hippocrene_ring::Domain;
 
 use crate::{
-    Ciphertext, Context, Destination, Modulus, Noise, Parameters, ParametersLiteral,
+    Ciphertext, Context, Destination, Gadget, Modulus, Noise, Parameters, ParametersLiteral,
     PreparedEncapsulationKeys, RlweError, SIGMA, SecretDistribution, Sprout, design, noise, raise::RAISE,
     security,
 };
@@ -114,10 +114,11 @@ impl Context {
             self.raise_coefficients(raised, sparse, from, to);
         }
         let noise = a.noise().plus(narrow.key_switch_noise(low, low)?);
-        let noise = noise.plus(self.noise_of_return(from, to)?);
+        let (key, gadget) = (keys.up().modulus(), self.gadget_within(to, keys.up().modulus())?);
+        let noise = noise.plus(self.noise_of_return(from, to, gadget, key)?);
         out.reshape(self, 2, to, noise, a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
-        let decomposed = self.decompose(&raised[1], to)?;
+        let decomposed = self.decompose_with(&raised[1], to, gadget)?;
         self.switch_keys_into(
             [out0, out1],
             &decomposed,
@@ -129,10 +130,16 @@ impl Context {
 
     /// The noise of the key switch back to `s`, modulo `to`. The digits of a polynomial whose coefficients are below `q0/2` are that polynomial, as long as it
     /// is not multiplied by another special modulus first.
-    fn noise_of_return(&self, base: Modulus, to: Modulus) -> Result<Noise, RlweError> {
-        let (parameters, gadget) = (self.parameters(), self.gadget(to)?);
+    fn noise_of_return(
+        &self,
+        base: Modulus,
+        to: Modulus,
+        gadget: Gadget,
+        key: Modulus,
+    ) -> Result<Noise, RlweError> {
+        let parameters = self.parameters();
         if gadget.specials() != parameters.specials() {
-            return self.key_switch_noise(to, to);
+            return self.key_switch_noise_within(to, gadget, key, to);
         }
         let most = parameters.log2(base);
         let digits = parameters.digits(to).map(|(_, digit)| parameters.log2(digit).min(most));

@@ -3,7 +3,7 @@
 use hippocrene_ring::RingError;
 use thiserror::Error;
 
-use crate::Fingerprint;
+use crate::{Fingerprint, Modulus};
 
 /// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the operation, what it had and what it
 /// needed.
@@ -77,6 +77,19 @@ pub enum RlweError {
         left: f64,
         /// Bits of the right operand's modulus.
         right: f64,
+    },
+    /// A switching key has too small a modulus.
+    #[error(
+        "{operation}: the key is modulo {:.1} bits ({}), {:.1} bits ({}) are needed: it is for smaller moduli",
+        have.1, have.0.limb_count(), need.1, need.0.limb_count()
+    )]
+    KeyModulus {
+        /// The operation.
+        operation: &'static str,
+        /// The modulus of the key, and its bits.
+        have: (Modulus, f64),
+        /// What it would have to be a multiple of, and its bits.
+        need: (Modulus, f64),
     },
     /// Two things belong to different parameters.
     #[error("{operation}: made with other parameters (digest {have}, needed {need})")]

@@ -320,7 +320,7 @@ impl Context {
         self.check_two_parts(b, OPERATION)?;
         self.check_key(a, keys, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
-        let (from, gadget) = (a.modulus(), self.gadget(a.modulus())?);
+        let (from, gadget) = (a.modulus(), self.gadget_within(a.modulus(), key.modulus())?);
         if gadget.method() != Method::Single || from.contains(Modulus::TWO) {
             // Products modulo a power of two are dear: they are computed once. So they are where the inner product is not taken limb by limb.
             let mut product = [0, 1, 2].map(|_| self.scratch(from, Domain::Evaluation));
@@ -334,7 +334,7 @@ impl Context {
             Operand::Tensor(TensorPart { a: parts[0], b: parts[1], i, n })
         };
         let decomposed = self.decompose_operand(part(2), from, gadget)?;
-        out.reshape(self, 2, to, self.key_switch_noise_with(from, gadget, to)?, a.key());
+        out.reshape(self, 2, to, self.key_switch_noise_within(from, gadget, key.modulus(), to)?, a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let added = [0, 1].map(|i| Added { evaluation: Some(part(i)), coefficients: None });
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
@@ -376,8 +376,10 @@ impl Context {
         to: Modulus,
         fingerprint: crate::Fingerprint,
     ) -> Result<(), RlweError> {
-        let decomposed = self.decompose(c, from)?;
-        out.reshape(self, 2, to, self.key_switch_noise(from, to)?, fingerprint);
+        let gadget = self.gadget_within(from, key.modulus())?;
+        let decomposed = self.decompose_with(c, from, gadget)?;
+        let noise = self.key_switch_noise_within(from, gadget, key.modulus(), to)?;
+        out.reshape(self, 2, to, noise, fingerprint);
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let destination = Destination::new(to);
         self.switch_keys_into([out0, out1], &decomposed, key, added, &destination)
@@ -399,17 +401,30 @@ impl Context {
             return Ok(());
         }
         self.check_two_parts(a, "rotate")?;
-        let decomposed = self.decompose(a.part(1), a.modulus())?;
+        self.check_key(a, keys, "rotate")?;
+        self.automorphism(element)?;
+        let gadget =
+            self.gadget_within(a.modulus(), keys.galois_at(element, self, a.modulus())?.modulus())?;
+        let decomposed = self.decompose_with(a.part(1), a.modulus(), gadget)?;
         self.apply_galois_hoisted_into(out, a, &decomposed, element, keys)
     }
 
-    /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`].
+    /// Decomposes a ciphertext once for any number of [`Context::apply_galois_hoisted_into`] with keys modulo `PQ_max`.
     ///
     /// # Errors
     /// When the ciphertext has more than two parts.
     pub fn hoist<'a>(&'a self, a: &'a Ciphertext) -> Result<Decomposed<'a>, RlweError> {
+        self.hoist_within(a, self.parameters().full())
+    }
+
+    /// [`Context::hoist`] for keys whose moduli are multiples of `keys` ([`PreparedEvaluationKeys::common_modulus`]).
+    ///
+    /// # Errors
+    /// As `hoist`, and as [`Context::gadget_within`].
+    pub fn hoist_within<'a>(&'a self, a: &'a Ciphertext, keys: Modulus) -> Result<Decomposed<'a>, RlweError> {
         self.check_two_parts(a, "rotate")?;
-        self.decompose_hoisted(a.part(1), a.modulus())
+        let gadget = self.gadget_within(a.modulus(), keys)?;
+        self.decompose_hoisted_with(a.part(1), a.modulus(), gadget)
     }
 
     /// [`Context::apply_galois_into`] of the ciphertext `a` that has been decomposed as `hoisted`.
@@ -435,8 +450,8 @@ impl Context {
         }
         let modulus = a.modulus();
         let automorphism = self.automorphism(element)?;
-        let key = keys.galois(element)?;
-        let noise = self.key_switch_noise_with(modulus, hoisted.gadget(), modulus)?;
+        let key = keys.galois_at(element, self, modulus)?;
+        let noise = self.key_switch_noise_within(modulus, hoisted.gadget(), key.modulus(), modulus)?;
         out.reshape(self, 2, modulus, a.noise().plus(noise), a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let destination = Destination { automorphism: Some(&automorphism), ..Destination::new(modulus) };

@@ -182,9 +182,11 @@ impl Context {
             return Err(RlweError::KeyMismatch { operation: OPERATION, have: a.key(), need: key.from() });
         }
         let (from, destination) = (a.modulus(), key.modulus(to));
-        let decomposed = self.decompose(a.part(1), from)?;
+        let modulus = key.key().modulus();
+        let gadget = self.gadget_within(from, modulus)?;
+        let decomposed = self.decompose_with(a.part(1), from, gadget)?;
         let scaled = a.noise().scaled(self.parameters().log2(destination) - self.parameters().log2(from));
-        let noise = scaled.plus(self.key_switch_noise(from, destination)?);
+        let noise = scaled.plus(self.key_switch_noise_within(from, gadget, modulus, destination)?);
         out.reshape(second, 2, to, noise, key.to());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let destination = Destination::new(destination);

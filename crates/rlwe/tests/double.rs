@@ -181,7 +181,7 @@ fn the_largest_sums_fit_the_shared_basis() {
     let secret = SecretKey::generate(&context).unwrap();
     for (key_sign, sign) in [(false, false), (false, true), (true, false), (true, true)] {
         let components = vec![extreme(full, key_sign, Domain::Evaluation); 7];
-        let key = SwitchingKey::from_parts(&context, Seed::from_bytes([3; 32]), components).unwrap();
+        let key = SwitchingKey::from_parts(&context, full, Seed::from_bytes([3; 32]), components).unwrap();
         let keys = EvaluationKeys::from_parts(&context, secret.fingerprint(), Some(key), Default::default());
         let keys = keys.unwrap().prepare(&context).unwrap();
         let c = extreme(top, sign, Domain::Coefficient);

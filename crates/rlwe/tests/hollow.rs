@@ -128,12 +128,13 @@ impl<'a> Side<'a> {
                 }
             }
             _ => {
-                let hoisted = context.hoist_for_sums(a)?;
+                let full = context.parameters().full();
+                let hoisted = context.hoist_for_sums(a, full)?;
                 let summands = [Summand::Rotated(a, &hoisted, 5), Summand::Same(b)];
-                let plain = self.plain(context.rotation_modulus(a.modulus())?, step.number);
+                let plain = self.plain(context.rotation_modulus(a.modulus(), full)?, step.number);
                 let term = |summand| Term { summand, factor: &plain, log2_norm: 2.0 };
                 let rows = [vec![term(0), term(1)], vec![term(0)]];
-                let mut sums = context.rotation_sums(&summands, &rows, keys)?.into_iter();
+                let mut sums = context.rotation_sums(&summands, &rows, keys, full)?.into_iter();
                 let (mut first, second) = (sums.next().unwrap(), sums.next().unwrap());
                 let element = galois_element_of_rotation(context.degree(), 1 + (step.number % 3) as i64);
                 first.add(&second.rotated(element, keys)?)?;
@@ -196,8 +197,9 @@ fn used_keys_are_noted_with_their_moduli() {
     let context = &hollow(&contexts()[2]);
     let side =
         Side::new(context, |secret| PreparedEvaluationKeys::every(context, secret.fingerprint()).unwrap());
-    assert!(side.keys.has_galois(3) && !side.keys.has_galois(4) && !side.keys.has_galois(1 << 20));
     let (top, low) = (context.parameters().top(), Modulus::of_range(0..3));
+    assert!(side.keys.has_galois(3, top) && !side.keys.has_galois(4, top));
+    assert!(!side.keys.has_galois(1 << 20, top));
     let mut out = Ciphertext::empty(context);
     let conjugation = galois_element_of_conjugation(context.degree());
     context.apply_galois_into(&mut out, &side.values[2], conjugation, &side.keys).unwrap();
@@ -295,7 +297,7 @@ fn other_operations_run_hollow() {
         all.push(facts(&out));
         let narrow = context.sibling(context.parameters().encapsulation_insecure(base, 32).unwrap()).unwrap();
         assert_eq!(narrow.is_hollow(), context.is_hollow());
-        let keys = EncapsulationKeys::generate(context, &narrow, &side.secret).unwrap();
+        let keys = EncapsulationKeys::generate(context, &narrow, &side.secret, top).unwrap();
         let keys = keys.prepare(context, &narrow).unwrap();
         context.raise_encapsulated_into(&mut out, &low, &keys, &narrow, top).unwrap();
         all.push(facts(&out));

@@ -61,7 +61,7 @@ impl Setup {
         let narrow = wide.parameters().encapsulation_insecure(base, weight).unwrap();
         let narrow = Context::new(narrow, Threads::single()).unwrap();
         let secret = SecretKey::generate(&wide).unwrap();
-        let keys = EncapsulationKeys::generate(&wide, &narrow, &secret).unwrap();
+        let keys = EncapsulationKeys::generate(&wide, &narrow, &secret, wide.parameters().top()).unwrap();
         let keys = keys.prepare(&wide, &narrow).unwrap();
         Setup { wide, narrow, secret, keys, base }
     }
@@ -144,7 +144,8 @@ fn what_does_not_belong_together_is_refused() {
     ));
     assert!(wide.raise_modulus_into(&mut out, &base, wide.parameters().full()).is_err());
     let stranger = insecure(8, 3, 1, 3);
-    assert!(s.keys.bytes() > 0 && EncapsulationKeys::generate(&stranger, &s.narrow, &s.secret).is_err());
+    let top = stranger.parameters().top();
+    assert!(s.keys.bytes() > 0 && EncapsulationKeys::generate(&stranger, &s.narrow, &s.secret, top).is_err());
 
     // Keys for a secure set are not made for a sparse secret that has no limit.
     let secure = Parameters::new(
@@ -155,7 +156,7 @@ fn what_does_not_belong_together_is_refused() {
     let narrow = Context::new(narrow, Threads::single()).unwrap();
     let secret = SecretKey::generate(&secure).unwrap();
     assert!(matches!(
-        EncapsulationKeys::generate(&secure, &narrow, &secret),
+        EncapsulationKeys::generate(&secure, &narrow, &secret, secure.parameters().top()),
         Err(RlweError::NoSecurityLimit { .. })
     ));
 }

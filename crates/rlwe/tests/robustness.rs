@@ -22,7 +22,7 @@ fn malformed_keys_are_refused() {
     let full = context.parameters().full();
     let load = |count: usize, make: &dyn Fn() -> Poly| {
         let b = (0..count).map(|_| make()).collect();
-        SwitchingKey::from_parts(&context, Seed::from_bytes([1; 32]), b)
+        SwitchingKey::from_parts(&context, context.parameters().full(), Seed::from_bytes([1; 32]), b)
     };
     let good = || context.zero(full, Domain::Evaluation);
     assert!(load(3, &good).is_ok());

@@ -34,22 +34,39 @@ type Choice = (usize, u8);
 
 impl Setup {
     fn new(context: Context) -> Self {
+        let top = context.parameters().top();
+        Self::at(context, [top; 4])
+    }
+
+    /// Keys for ciphertexts modulo these moduli and their divisors.
+    fn at(context: Context, moduli: [Modulus; 4]) -> Self {
         let secret = SecretKey::generate(&context).unwrap();
         let mut keys = EvaluationKeys::empty(&context, secret.fingerprint());
-        keys.add_rotations(&context, &secret, 1..5).unwrap();
+        for (steps, modulus) in (1..5).zip(moduli) {
+            keys.add_rotations_at(&context, &secret, [steps], modulus).unwrap();
+        }
         let keys = keys.prepare(&context).unwrap();
         Setup { context, secret, keys }
     }
 
-    /// Simple chains with every unit a block of its own and with blocks of two, and a grafted one.
-    fn all() -> [Setup; 3] {
-        let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
+    /// Simple chains with every unit a block of its own and with blocks of two, and a grafted one; that one also with keys for some moduli only.
+    fn all() -> [Setup; 4] {
+        let grafted = || {
+            let sprout = Sprout { two: 8, primes: vec![12289, 40961] };
+            insecure_grafted(LOG_DEGREE, 7, 1, 8, sprout)
+        };
+        let low = Modulus::of_range(0..5).lcm(grafted().parameters().top().sprout());
         [
-            insecure(LOG_DEGREE, 9, 1, 9),
-            insecure(LOG_DEGREE, 8, 2, 4),
-            insecure_grafted(LOG_DEGREE, 7, 1, 8, sprout),
+            Setup::new(insecure(LOG_DEGREE, 9, 1, 9)),
+            Setup::new(insecure(LOG_DEGREE, 8, 2, 4)),
+            Setup::new(grafted()),
+            Setup::at(grafted(), [low, low.lcm(Modulus::of_factor(5)), low, grafted().parameters().top()]),
         ]
-        .map(Setup::new)
+    }
+
+    /// What the keys have in common: where there are keys for all moduli, `PQ_max`.
+    fn common(&self) -> Modulus {
+        self.keys.common_modulus(&self.context, Modulus::ONE, (1..5).map(|steps| self.element(steps)))
     }
 
     fn element(&self, steps: usize) -> usize {
@@ -61,7 +78,8 @@ impl Setup {
         let top = self.context.parameters().top();
         let units = self.context.parameters().unit_count();
         let parts = [top.sprout(), Modulus::of_sprout(top.odd() & 2, top.two().min(5)), Modulus::ONE];
-        (1..=units).map(|l| Modulus::of_range(0..l).lcm(parts[l % 3])).collect()
+        let moduli = (1..=units).map(|l| Modulus::of_range(0..l).lcm(parts[l % 3]));
+        moduli.filter(|modulus| modulus.divides(self.common())).collect()
     }
 
     /// A polynomial with uniform coefficients in `[-2^bits, 2^bits)`.
@@ -95,8 +113,8 @@ impl Setup {
 
     /// The sums of rows of terms: summand 0 is `b` as it is, summand `i` the rotation of `a` by `i`.
     fn sums(&self, a: &Ciphertext, b: &Ciphertext, rows: &[Vec<Choice>]) -> Vec<RotationSum<'_>> {
-        let extended = self.context.rotation_modulus(a.modulus()).unwrap();
-        let hoisted = self.context.hoist_for_sums(a).unwrap();
+        let extended = self.context.rotation_modulus(a.modulus(), self.common()).unwrap();
+        let hoisted = self.context.hoist_for_sums(a, self.common()).unwrap();
         let rotated = (1..5).map(|i| Summand::Rotated(a, &hoisted, self.element(i)));
         let summands: Vec<Summand> = std::iter::once(Summand::Same(b)).chain(rotated).collect();
         let factors: Vec<Vec<(Poly, f64)>> = rows
@@ -115,7 +133,7 @@ impl Setup {
                 .collect(),
             );
         }
-        self.context.rotation_sums(&summands, &terms, &self.keys).unwrap()
+        self.context.rotation_sums(&summands, &terms, &self.keys, self.common()).unwrap()
     }
 
     /// The plaintext of a seed, and by how many bits it makes noise grow: `log2(sqrt(N/3) 2^BITS)`, and 0 for the plaintext 1.
@@ -200,7 +218,7 @@ fn factors_that_repeat_may_be_shorter() {
     for setup in Setup::all() {
         let context = &setup.context;
         for modulus in setup.moduli().into_iter().filter(|m| context.parameters().log2(*m) > 38.0) {
-            let extended = context.rotation_modulus(modulus).unwrap();
+            let extended = context.rotation_modulus(modulus, setup.common()).unwrap();
             let mut coefficients = vec![0; context.degree()];
             coefficients.iter_mut().step_by(8).zip(1..).for_each(|(c, i)| *c = i * i % 101 - 50);
             let whole = context.from_signed(&coefficients, extended);
@@ -210,12 +228,12 @@ fn factors_that_repeat_may_be_shorter() {
             };
             assert_eq!((short.degree(), short.limb_count()), (context.degree() / 8, whole.limb_count()));
             let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
-            let hoisted = context.hoist_for_sums(&a).unwrap();
+            let hoisted = context.hoist_for_sums(&a, setup.common()).unwrap();
             let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, setup.element(3))];
             let sum = |factors: [&Poly; 2]| {
                 let row =
                     factors.iter().zip(0..).map(|(factor, summand)| Term { summand, factor, log2_norm: 9.0 });
-                let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys);
+                let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys, setup.common());
                 sums.map(|sums| {
                     let mut out = Ciphertext::empty(context);
                     sums[0].divide_into(&mut out, modulus).unwrap();
@@ -233,7 +251,7 @@ fn factors_that_repeat_may_be_shorter() {
 fn sums_of_rotations_take_the_transforms_of_one() {
     let setup = Setup::new(insecure(LOG_DEGREE, 8, 2, 4));
     let (context, modulus) = (&setup.context, Modulus::of_range(0..6));
-    let limbs = context.rotation_modulus(modulus).unwrap().limb_count();
+    let limbs = context.rotation_modulus(modulus, setup.common()).unwrap().limb_count();
     let gadget = context.gadget(modulus).unwrap();
     let digits = 6usize.div_ceil(2 * gadget.group());
     let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
@@ -278,15 +296,18 @@ fn what_does_not_fit_is_named() {
     let (top, low) = (context.parameters().top(), Modulus::of_range(0..2));
     let (a, b) =
         (setup.encrypt(&setup.small(BITS, 1, top), top), setup.encrypt(&setup.small(BITS, 1, low), low));
-    let (hoisted, extended) = (context.hoist_for_sums(&a).unwrap(), context.rotation_modulus(top).unwrap());
+    let (hoisted, extended) = (
+        context.hoist_for_sums(&a, setup.common()).unwrap(),
+        context.rotation_modulus(top, setup.common()).unwrap(),
+    );
     let element = setup.element(1);
     let factor = setup.small(BITS, 1, extended);
     let message = |summands: &[Summand], term: Term, keys: &PreparedEvaluationKeys| -> String {
-        context.rotation_sums(summands, &[vec![term]], keys).unwrap_err().to_string()
+        context.rotation_sums(summands, &[vec![term]], keys, setup.common()).unwrap_err().to_string()
     };
     let term = Term { summand: 0, factor: &factor, log2_norm: 0.0 };
     let rotated = Summand::Rotated(&a, &hoisted, element);
-    assert!(matches!(context.rotation_sums(&[], &[], keys), Err(RlweError::Parts { .. })));
+    assert!(matches!(context.rotation_sums(&[], &[], keys, setup.common()), Err(RlweError::Parts { .. })));
     assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));
     let short = setup.small(BITS, 1, top);
     assert!(message(&[rotated], Term { factor: &short, ..term }, keys).contains("modulo P'Q"));
@@ -298,6 +319,9 @@ fn what_does_not_fit_is_named() {
     assert!(
         message(&[Summand::Rotated(&copy, &hoisted, element)], term, keys).contains("another ciphertext")
     );
+    let smaller = Setup::at(insecure(LOG_DEGREE, 4, 1, 4), [low; 4]);
+    let error = smaller.context.hoist_for_sums(&a, smaller.common()).unwrap_err().to_string();
+    assert!(error.contains("the key is modulo 121.0 bits (3), 201.0 bits (5) are needed"), "{error}");
     let missing = Summand::Rotated(&a, &hoisted, setup.element(9));
     assert!(message(&[missing], term, keys).contains("rotation by 9"));
     let others = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
@@ -305,10 +329,10 @@ fn what_does_not_fit_is_named() {
 
     let sum_of = |c: &Ciphertext, factor: &Poly| {
         let row = vec![Term { factor, ..term }];
-        context.rotation_sums(&[Summand::Same(c)], &[row], keys).unwrap().remove(0)
+        context.rotation_sums(&[Summand::Same(c)], &[row], keys, setup.common()).unwrap().remove(0)
     };
     let mut sum = sum_of(&a, &factor);
-    let lower = setup.small(BITS, 1, context.rotation_modulus(low).unwrap());
+    let lower = setup.small(BITS, 1, context.rotation_modulus(low, setup.common()).unwrap());
     assert!(sum.add(&sum_of(&b, &lower)).unwrap_err().to_string().contains("bits"));
     assert!(sum.rotated(element, &others.keys).is_err());
     assert!(sum.rotated(setup.element(9), keys).unwrap_err().to_string().contains("rotation by 9"));

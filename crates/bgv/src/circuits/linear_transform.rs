@@ -223,7 +223,9 @@ impl Evaluator {
     ) -> Result<RotationSum<'a>, BgvError> {
         let (rlwe, keys) = (self.context().rlwe(), self.keys());
         let degree = rlwe.degree();
-        let extended = rlwe.rotation_modulus(a.modulus())?;
+        let element = |step: usize| galois_element_of_rotation(degree, step as i64);
+        let common = keys.common_modulus(rlwe, a.modulus(), transform.baby.iter().map(|step| element(*step)));
+        let extended = rlwe.rotation_modulus(a.modulus(), common)?;
         let bytes = |encoded: &Vec<Vec<Poly>>| {
             encoded.iter().flatten().map(|poly| size_of_val(poly.as_slice())).sum()
         };
@@ -232,13 +234,12 @@ impl Evaluator {
             let of_giant = |giant: &GiantStep| giant.diagonals.iter().map(encode).collect();
             Ok::<_, BgvError>(transform.giant.iter().map(of_giant).collect::<Vec<Vec<Poly>>>())
         })?;
-        let hoisted = rlwe.hoist_for_sums(a.inner())?;
+        let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
         // Rotations without a key of their own are composed, each of them as a ciphertext.
-        let element = |step: usize| galois_element_of_rotation(degree, step as i64);
         let composed: Vec<Option<Ciphertext>> = transform
             .baby
             .iter()
-            .map(|step| match keys.has_galois(element(*step)) {
+            .map(|step| match keys.has_galois(element(*step), a.modulus()) {
                 true => Ok(None),
                 false => self.rotate_rows(a, *step as i64).map(Some),
             })
@@ -261,7 +262,7 @@ impl Evaluator {
             });
             rows.push(terms.collect());
         }
-        let sums = rlwe.rotation_sums(&summands, &rows, keys)?;
+        let sums = rlwe.rotation_sums(&summands, &rows, keys, common)?;
 
         // Without and with an exchange of rows.
         let mut totals: [Option<RotationSum>; 2] = [None, None];
@@ -271,7 +272,8 @@ impl Evaluator {
             let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
             sum.set_noise(error.scaled(transform.log2_dependence));
             if giant.step.rotation > 0 {
-                for element in keys.rotation_elements(degree, degree / 2, giant.step.rotation as i64) {
+                let steps = giant.step.rotation as i64;
+                for element in keys.rotation_elements(degree, degree / 2, steps, a.modulus()) {
                     sum = sum.rotated(element, keys)?;
                 }
             }

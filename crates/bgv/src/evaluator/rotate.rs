@@ -23,7 +23,7 @@ impl Evaluator {
     /// As [`Evaluator::rotate_rows`].
     pub fn rotate_rows_into(&self, out: &mut Ciphertext, a: &Ciphertext, steps: i64) -> Result<(), BgvError> {
         let degree = self.context().rlwe().degree();
-        let elements = self.keys().rotation_elements(degree, degree / 2, steps);
+        let elements = self.keys().rotation_elements(degree, degree / 2, steps, a.modulus());
         self.apply_galois_into(out, a, elements[0])?;
         for element in &elements[1..] {
             let before = out.clone();
@@ -61,7 +61,8 @@ impl Evaluator {
         let rlwe = self.context().rlwe();
         rlwe.apply_galois_into(out.inner_mut(), a.inner(), element, self.keys())?;
         if element != 1 {
-            let switched = rlwe.key_switch_noise(a.modulus(), a.modulus())?;
+            let key = self.keys().galois_at(element, rlwe, a.modulus())?;
+            let switched = rlwe.key_switch_noise_by(a.modulus(), key, a.modulus())?;
             out.inner_mut().set_noise(a.inner().noise().plus(switched));
         }
         out.set_factor(a.factor());

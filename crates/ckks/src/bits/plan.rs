@@ -274,7 +274,8 @@ impl BitPlan {
     /// # Errors
     /// When the secret does not fit.
     pub fn encapsulation_keys(&self, secret: &SecretKey) -> Result<EncapsulationKeys, CkksError> {
-        Ok(EncapsulationKeys::generate(self.context.rlwe(), &self.narrow, secret)?)
+        let top = self.context.parameters().top();
+        Ok(EncapsulationKeys::generate(self.context.rlwe(), &self.narrow, secret, top)?)
     }
 }
 

@@ -39,8 +39,8 @@ impl Bootstrapper {
             };
             return Err(CkksError::Argument { operation: OPERATION, what: what.into() });
         }
-        for step in plan.rotations() {
-            evaluator.keys().galois(galois_element_of_rotation(rlwe.degree(), step))?;
+        for (element, modulus) in plan.key_moduli()? {
+            evaluator.keys().galois_at(element, rlwe, modulus)?;
         }
         Ok(Bootstrapper { plan, evaluator, encapsulation })
     }
@@ -114,7 +114,10 @@ impl Bootstrapper {
         for step in plan.trace_rotations() {
             let rotated = self.evaluator.rotate(&out, step)?;
             // The coefficients that count are the same in both, and so are their errors.
-            let noise = out.inner().noise().scaled(1.0).plus(rlwe.key_switch_noise(to, to)?);
+            let key =
+                self.evaluator.keys().galois_at(galois_element_of_rotation(rlwe.degree(), step), rlwe, to)?;
+            let added = rlwe.key_switch_noise_by(to, key, to)?;
+            let noise = out.inner().noise().scaled(1.0).plus(added);
             rlwe.add_assign(out.inner_mut(), rotated.inner())?;
             out.inner_mut().set_noise(noise);
         }

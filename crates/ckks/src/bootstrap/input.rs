@@ -10,13 +10,6 @@ const OPERATION: &str = "bootstrap";
 /// A message is brought to the base modulus with a scale that is off by `2^-FINE` of it at most, where the modulus allows.
 const FINE: f64 = 6.0;
 
-/// By how many bits the modulus of a ciphertext that goes into coefficients first exceeds the base modulus in the end: its rounding is then small beside that
-/// of the base modulus.
-const MARGIN: f64 = 3.0;
-
-/// A scale that exceeds the base modulus by more bits than these is of no use there: it is rescaled before the transform, which is faster then.
-const WIDE: f64 = 16.0;
-
 /// Errors of so many standard deviations still have to lie in the range.
 const DEVIATIONS: f64 = 10.0;
 
@@ -76,32 +69,35 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// Slots into coefficients, at the smallest moduli that do.
+    /// Slots into coefficients, at the smallest moduli that do: there are keys for no larger ones.
     fn slots_to_coefficients(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
-        let ratio = (literal.bound / literal.reduction.epsilon()).log2();
-        let end = e.log2(plan.base()) + MARGIN;
-        let target_bits = (end - ratio).min(a.scale().log2());
-        let transform = &plan.to_coefficients;
-        let need = target_bits + ratio + transform.bits() + a.scale().log2() - target_bits + 1.0;
+        let power = |bits: f64| {
+            let what = format!("a scale of 2^{bits}");
+            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        };
+        let need = plan.input_bits(a.scale().log2());
         let have = e.log2(a.modulus());
         if need > have {
             let capacity = a.capacity_bits(e.context());
             let need = capacity + need - have;
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity });
         }
-        let power = |bits: f64| {
-            let what = format!("a scale of 2^{bits}");
-            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        let reduced = |a: &Ciphertext| -> Result<Ciphertext, CkksError> {
+            let mut low = Ciphertext::empty(e.context());
+            let modulus = e.divisor_at_least(a.modulus(), plan.input_bits(a.scale().log2()));
+            e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
+            low.set_meta(a.scale(), a.slots(), literal.bound);
+            Ok(low)
         };
-        let (target, wide) = (power(target_bits)?, power(e.log2(plan.base()) + WIDE)?);
-        let mut low = Ciphertext::empty(e.context());
-        let modulus = e.divisor_at_least(a.modulus(), need);
-        e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
-        low.set_meta(a.scale(), a.slots(), literal.bound);
-        let low = e.at_most(&low, wide)?;
-        let mut out = e.homomorphic_dft(&low, transform, target)?;
+        let mut low = reduced(a)?;
+        // A scale larger than that of the result is of no use: it is rescaled before the transform, which is faster then.
+        if low.scale().log2() > plan.largest_input_scale() {
+            low = reduced(&e.rescale(&low, power(plan.input_scale())?)?)?;
+        }
+        let target = power(plan.coefficients_scale().min(low.scale().log2()))?;
+        let mut out = e.homomorphic_dft(&low, &plan.to_coefficients, target)?;
         // Coefficients are what the slots were.
         out.set_bound(literal.bound);
         Ok(out)

@@ -8,6 +8,8 @@
 //! its terms. With `y` at the scale `D` and the correction at `D' 2^k`, the terms are multiplied by `round(2^f D' 2^k/D)` and by `2^f`, and the sum has the scale of the first:
 //! what the rounding is off by, `2^-(k+f)` of the correction, is `2^-f` of what the correction itself is off by, or less.
 
+use hippocrene_ring::automorphism::galois_element_of_conjugation;
+
 use super::{BootstrapPlan, Bootstrapper};
 use crate::{Ciphertext, CkksError, Scale};
 
@@ -78,7 +80,9 @@ impl Bootstrapper {
         let e = self.evaluator();
         let mut out = e.real_part(y)?;
         // Twice the error of the real parts: that of both is the same.
-        let added = e.context().rlwe().key_switch_noise(y.modulus(), y.modulus())?;
+        let rlwe = e.context().rlwe();
+        let key = e.keys().galois_at(galois_element_of_conjugation(rlwe.degree()), rlwe, y.modulus())?;
+        let added = rlwe.key_switch_noise_by(y.modulus(), key, y.modulus())?;
         out.inner_mut().set_noise(y.inner().noise().scaled(1.0).plus(added));
         out.set_meta(y.scale().times(Scale::power_of_two(1)), y.slots(), y.bound());
         Ok(out)

@@ -12,6 +12,7 @@ mod bootstrapper;
 mod failure;
 mod input;
 mod iterated;
+mod keys;
 mod plan;
 mod reduction;
 

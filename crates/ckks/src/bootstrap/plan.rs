@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, EvaluationKeys, Modulus, SecretKey};
+use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, Modulus, SecretKey};
 
 use super::failure::log2_failure_probability;
 use crate::{
@@ -208,10 +208,13 @@ impl BootstrapPlan {
         let bits = into_slots + self.literal.reduction.bits(scale, self.reduced_scale.log2());
         match self.literal.order {
             Order::SlotsToCoefficientsFirst => bits,
-            Order::SlotsToCoefficientsLast => {
-                bits + self.to_coefficients.bits() + 0.5 * (self.literal.slots as f64).log2()
-            }
+            Order::SlotsToCoefficientsLast => bits + self.bits_of_last(),
         }
+    }
+
+    /// How many bits slots to coefficients take where they come last.
+    pub(super) fn bits_of_last(&self) -> f64 {
+        self.to_coefficients.bits() + 0.5 * (self.literal.slots as f64).log2()
     }
 
     /// The scale of `t/q0` once the coefficients of other powers than those of `X^(N/2n)` have been summed away: `q0 N/(2n)`.
@@ -309,40 +312,13 @@ impl BootstrapPlan {
         }
     }
 
-    /// The rotations whose keys are needed.
-    pub fn rotations(&self) -> Vec<i64> {
-        let mut all = [self.to_slots.rotations(), self.to_coefficients.rotations()].concat();
-        all.extend(self.trace_rotations());
-        all.sort_unstable();
-        all.dedup();
-        all
-    }
-
-    /// The rotations of all `N/2` slots that sum away what belongs to no power of `X^(N/2n)`: by `n, 2n, .., N/4`.
-    pub(super) fn trace_rotations(&self) -> impl Iterator<Item = i64> + use<> {
-        let (slots, most) = (self.literal.slots, self.context.max_slots());
-        (0..(most / slots).ilog2()).map(move |k| (slots << k) as i64)
-    }
-
-    /// Adds the keys of rotations, conjugation and products that are needed.
-    ///
-    /// # Errors
-    /// When a key does not fit.
-    pub fn add_keys(&self, keys: &mut EvaluationKeys, secret: &SecretKey) -> Result<(), CkksError> {
-        let rlwe = self.context.rlwe();
-        if keys.relinearisation().is_none() {
-            keys.add_relinearisation(rlwe, secret)?;
-        }
-        keys.add_rotations(rlwe, secret, self.rotations())?;
-        Ok(keys.add_conjugation(rlwe, secret)?)
-    }
-
     /// Makes the keys of sparse-secret encapsulation, where there is one.
     ///
     /// # Errors
     /// When the secret does not fit.
     pub fn encapsulation_keys(&self, secret: &SecretKey) -> Result<Option<EncapsulationKeys>, CkksError> {
-        let make = |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret);
+        let raised = self.largest_raised();
+        let make = |narrow| EncapsulationKeys::generate(self.context.rlwe(), narrow, secret, raised);
         Ok(self.narrow.as_ref().map(make).transpose()?)
     }
 }

@@ -61,16 +61,23 @@ impl Evaluator {
         a: &Ciphertext,
         operation: &'static str,
     ) -> Result<Modulus, CkksError> {
+        self.largest_modulus(bits).ok_or_else(|| {
+            let have = a.capacity_bits(self.context());
+            CkksError::Capacity { operation, need: have + 1.0 - bits.min(0.0), have }
+        })
+    }
+
+    /// The largest grafted modulus of at most `bits` bits, give or take half a bit, if there is one so small.
+    pub(crate) fn largest_modulus(&self, bits: f64) -> Option<Modulus> {
         let mut wanted = bits;
         while wanted > 0.0 {
             let to = self.context().parameters().grafted_modulus(wanted);
             if self.log2(to) <= bits + 0.5 {
-                return Ok(to);
+                return Some(to);
             }
             wanted -= 1.0;
         }
-        let have = a.capacity_bits(self.context());
-        Err(CkksError::Capacity { operation, need: have + 1.0 - bits.min(0.0), have })
+        None
     }
 
     /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the smallest; `modulus` itself if it has fewer bits.

@@ -2,6 +2,7 @@
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
+use hippocrene_rlwe::Modulus;
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError};
@@ -23,7 +24,7 @@ impl Evaluator {
     /// # Errors
     /// When the key of this rotation is missing and it cannot be composed.
     pub fn rotate_into(&self, out: &mut Ciphertext, a: &Ciphertext, steps: i64) -> Result<(), CkksError> {
-        let elements = self.rotation_elements(a.slots(), steps);
+        let elements = self.rotation_elements(a.slots(), steps, a.modulus());
         self.apply_galois_into(out, a, elements[0])?;
         for element in &elements[1..] {
             let before = out.clone();
@@ -58,10 +59,12 @@ impl Evaluator {
             return Err(CkksError::Argument { operation: "rotate", what });
         }
         let rlwe = self.context().rlwe();
-        let hoisted = rlwe.hoist(a.inner())?;
+        let element = |steps: i64| self.rotation_element(a.slots(), steps);
+        let common = self.keys().common_modulus(rlwe, a.modulus(), steps.iter().map(|steps| element(*steps)));
+        let hoisted = rlwe.hoist_within(a.inner(), common)?;
         for (out, &steps) in out.iter_mut().zip(steps) {
-            let element = self.rotation_element(a.slots(), steps);
-            if !self.keys().has_galois(element) {
+            let element = element(steps);
+            if !self.keys().has_galois(element, a.modulus()) {
                 self.rotate_into(out, a, steps)?;
                 continue;
             }
@@ -94,9 +97,14 @@ impl Evaluator {
         Ok(())
     }
 
-    /// The Galois elements of the fewest rotations that there are keys for and that compose the one by `steps`.
-    pub(crate) fn rotation_elements(&self, slots: usize, steps: i64) -> ArrayVec<usize, 64> {
-        self.keys().rotation_elements(self.context().rlwe().degree(), slots, steps)
+    /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo `modulus`, and that compose the one by `steps`.
+    pub(crate) fn rotation_elements(
+        &self,
+        slots: usize,
+        steps: i64,
+        modulus: Modulus,
+    ) -> ArrayVec<usize, 64> {
+        self.keys().rotation_elements(self.context().rlwe().degree(), slots, steps, modulus)
     }
 
     /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.

@@ -40,14 +40,15 @@ pub struct BootstrappingDescription {
 
 impl BootstrappingDescription {
     /// The description of a plan of this precision.
-    pub(crate) fn of(plan: &BootstrapPlan, precision: f64) -> Self {
-        let (literal, parameters) = (plan.literal(), plan.context().parameters());
+    ///
+    /// # Errors
+    /// As [`BootstrapPlan::key_moduli`].
+    pub(crate) fn of(plan: &BootstrapPlan, precision: f64) -> Result<Self, Error> {
+        let literal = plan.literal();
         let (fails, rotations) = (plan.log2_failure_probability(), plan.rotations().len());
         let narrow = plan.narrow().map(|narrow| narrow.parameters());
         let log2_pq = |set: &Parameters| set.log2(set.full());
-        // Relinearisation, conjugation, and the way back from the sparse secret.
-        let keys = (rotations + 3) * parameters.switching_key_size().seeded;
-        BootstrappingDescription {
+        Ok(BootstrappingDescription {
             complex: !literal.real,
             slots: literal.slots,
             precision,
@@ -60,8 +61,8 @@ impl BootstrappingDescription {
             sparse_log2_pq: narrow.map(log2_pq),
             sparse_log2_pq_limit: narrow.and_then(Parameters::security).map(|limit| limit.log2_pq),
             rotations,
-            key_bytes: keys + narrow.map_or(0, |set| set.switching_key_size().seeded),
-        }
+            key_bytes: plan.stored_key_bytes()?,
+        })
     }
 }
 
@@ -72,6 +73,6 @@ impl Bootstrapping {
     /// As [`Bootstrapping::plan`].
     pub fn describe(&self, session: &Session) -> Result<BootstrappingDescription, Error> {
         let (plan, precision) = self.plan(session)?;
-        Ok(BootstrappingDescription::of(&plan, precision))
+        BootstrappingDescription::of(&plan, precision)
     }
 }

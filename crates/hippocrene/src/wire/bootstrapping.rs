@@ -10,7 +10,10 @@ use hippocrene_rlwe::{Context, EncapsulationKeys, Fingerprint, Modulus, Paramete
 use super::{
     FormatError,
     cursor::Cursor,
-    keys::{read_switching_key, switching_key_bytes, write_switching_key},
+    keys::{
+        modulus_name, read_key_modulus, read_switching_key, switching_key_bytes, write_modulus,
+        write_switching_key,
+    },
 };
 use crate::{BootstrappingKeys, Error, Session};
 
@@ -35,6 +38,8 @@ pub(super) struct BootstrappingHead {
     pub(super) literal: BootstrapLiteral,
     /// The parameter set of the sparse secret.
     pub(super) narrow: Parameters,
+    /// The modulus of the key from the sparse secret.
+    up: Modulus,
 }
 
 /// Bytes of all that is there for bootstrapping.
@@ -43,12 +48,12 @@ pub(super) fn bootstrapping_bytes(keys: &BootstrappingKeys, parameters: &Paramet
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
     let (cosine, arcsine) = coefficients(&literal.reduction);
     let head = FIXED_BYTES + LEVEL_BYTES * levels + 8 * (cosine.len() + arcsine.len());
-    head as u64 + keys_bytes(parameters, keys.narrow())
+    head as u64 + keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
 }
 
-/// Bytes of the two keys.
-fn keys_bytes(parameters: &Parameters, narrow: &Parameters) -> u64 {
-    switching_key_bytes(narrow) + switching_key_bytes(parameters)
+/// Bytes of the two keys, that from the sparse secret modulo `up`.
+fn keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
+    switching_key_bytes(narrow, narrow.full()) + switching_key_bytes(parameters, up)
 }
 
 /// The coefficients of the cosine and of the arcsine, of which there are none where there is no arcsine.
@@ -83,7 +88,7 @@ pub(super) fn write_bootstrapping(out: &mut Vec<u8>, keys: &BootstrappingKeys, p
     }
     out.extend(reduction.epsilon().to_le_bytes());
     out.extend(reduction.error().to_le_bytes());
-    write_modulus(out, parameters.full());
+    write_modulus(out, keys.encapsulation().up().modulus());
     for level in levels.into_iter().flatten() {
         out.extend(level.radix_log2.to_le_bytes());
         out.extend(level.scale_bits.to_le_bytes());
@@ -104,8 +109,9 @@ pub(super) fn read_bootstrapping(
     let context = session.context().rlwe();
     let head = BootstrappingHead::read(cursor, context.parameters())?;
     let narrow = Context::new(head.narrow, context.threads().clone())?;
-    let down = read_switching_key(cursor, &narrow, "key to the sparse secret")?;
-    let up = read_switching_key(cursor, context, "key from the sparse secret")?;
+    let modulus = narrow.parameters().full();
+    let down = read_switching_key(cursor, &narrow, modulus, "key to the sparse secret")?;
+    let up = read_switching_key(cursor, context, head.up, "key from the sparse secret")?;
     let encapsulation = EncapsulationKeys::from_parts(owner, down, up);
     BootstrappingKeys::new(session, head.precision, head.literal, encapsulation)
 }
@@ -151,7 +157,7 @@ impl BootstrappingHead {
             at_most(cursor, "the number of coefficients of an arcsine", MOST_COEFFICIENTS)?,
         ];
         let [epsilon, error] = [cursor.f64()?, cursor.f64()?];
-        expect_modulus(cursor, "the modulus of the key from the sparse secret", parameters.full())?;
+        let up = read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
         let [coefficients_to_slots, slots_to_coefficients] =
             [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
         let [cosine, arcsine] = [read_numbers(cursor, counts[0])?, read_numbers(cursor, counts[1])?];
@@ -192,27 +198,19 @@ impl BootstrappingHead {
             let need = format!("{:?}", narrow.literal().specials);
             return Err(FormatError::field("the special modulus of the sparse secret", special, need));
         }
-        cursor.expect_left(keys_bytes(parameters, &narrow))?;
-        Ok(BootstrappingHead { precision, literal, narrow })
+        cursor.expect_left(keys_bytes(parameters, &narrow, up))?;
+        Ok(BootstrappingHead { precision, literal, narrow, up })
     }
-}
-
-fn write_modulus(out: &mut Vec<u8>, modulus: Modulus) {
-    let (positions, odd, two) = modulus.to_parts();
-    out.extend(positions.to_le_bytes());
-    out.extend([odd, two]);
 }
 
 /// Reads a modulus that follows from what has been read.
 fn expect_modulus(cursor: &mut Cursor<'_>, field: &'static str, need: Modulus) -> Result<(), FormatError> {
     let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
-    let name =
-        |(positions, odd, two): (u128, u8, u8)| format!("{positions:#x} with sprout {odd:#b} and 2^{two}");
     let have = (positions, odd, two);
     if have == need.to_parts() {
         Ok(())
     } else {
-        Err(FormatError::field(field, name(have), name(need.to_parts())))
+        Err(FormatError::field(field, modulus_name(have), modulus_name(need.to_parts())))
     }
 }
 

@@ -315,7 +315,7 @@ fn describe_settings(settings: &Settings) -> SettingsInspection {
 }
 
 fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
-    let BootstrappingHead { precision, literal, narrow } = head;
+    let BootstrappingHead { precision, literal, narrow, .. } = head;
     BootstrappingInspection {
         complex: !literal.real,
         precision: *precision,
@@ -339,7 +339,7 @@ fn describe_keys(
     for step in 1 - half..=half {
         steps.insert(galois_element_of_rotation(degree, step) as u32, step);
     }
-    for &element in &contents.galois {
+    for &(element, _) in &contents.galois {
         match steps.get(&element) {
             Some(step) => rotations.push(*step),
             None if element != conjugation => other_elements.push(element),
@@ -348,9 +348,9 @@ fn describe_keys(
     }
     rotations.sort_unstable();
     KeysInspection {
-        relinearisation: contents.relinearisation,
+        relinearisation: contents.relinearisation.is_some(),
         rotations,
-        conjugation: contents.galois.contains(&conjugation),
+        conjugation: contents.galois.iter().any(|(element, _)| *element == conjugation),
         other_elements,
         bootstrapping,
     }

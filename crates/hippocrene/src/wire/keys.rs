@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::Path};
 
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Parameters, SwitchingKey};
+use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Modulus, Parameters, SwitchingKey};
 use zeroize::Zeroizing;
 
 use super::{
@@ -175,13 +175,15 @@ impl KeyFile for EvaluationKeys {
         let contents = KeyContents::read(cursor, settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let context = session.context().rlwe();
-        let relinearisation = match contents.relinearisation {
-            true => Some(read_switching_key(cursor, context, "relinearisation key")?),
-            false => None,
-        };
+        let read =
+            |cursor: &mut Cursor<'_>, modulus, what| read_switching_key(cursor, context, modulus, what);
+        let relinearisation = contents
+            .relinearisation
+            .map(|modulus| read(cursor, modulus, "relinearisation key"))
+            .transpose()?;
         let mut galois = BTreeMap::new();
-        for element in contents.galois {
-            galois.insert(element as usize, read_switching_key(cursor, context, "Galois key")?);
+        for (element, modulus) in contents.galois {
+            galois.insert(element as usize, read(cursor, modulus, "Galois key")?);
         }
         let inner = rlwe::EvaluationKeys::from_parts(context, owner, relinearisation, galois)?;
         let own = match contents.bootstrapping {
@@ -208,7 +210,8 @@ impl KeyFile for TransferKey {
     }
 
     fn body_bytes(&self) -> u64 {
-        TransferHead::BYTES + switching_key_bytes(self.session().settings().parameters())
+        let parameters = self.session().settings().parameters();
+        TransferHead::BYTES + switching_key_bytes(parameters, parameters.full())
     }
 
     fn write_body(&self, out: &mut Vec<u8>) {
@@ -225,7 +228,8 @@ impl KeyFile for TransferKey {
     ) -> Result<Self, Error> {
         let head = TransferHead::read(cursor, settings.parameters())?;
         let session = Session::new(settings, threads)?;
-        let key = read_switching_key(cursor, session.context().rlwe(), "transfer key")?;
+        let parameters = session.settings().parameters();
+        let key = read_switching_key(cursor, session.context().rlwe(), parameters.full(), "transfer key")?;
         let inner = rlwe::TransferKey::from_parts(head.parameters, owner, head.key, key);
         Ok(TransferKey::new(session, inner))
     }
@@ -247,7 +251,7 @@ impl TransferHead {
     pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
         cursor.enter("transfer key");
         let [digest, key] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);
-        cursor.expect_left(switching_key_bytes(parameters))?;
+        cursor.expect_left(switching_key_bytes(parameters, parameters.full()))?;
         Ok(TransferHead { parameters: digest, key })
     }
 }
@@ -257,73 +261,85 @@ pub(super) fn public_key_bytes(parameters: &Parameters) -> u64 {
     SEED_BYTES as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.top())
 }
 
-/// What a switching key takes.
-pub(super) fn switching_key_bytes(parameters: &Parameters) -> u64 {
-    let digits = parameters.digits(parameters.top()).count() as u64;
+/// What a switching key modulo `modulus` takes.
+pub(super) fn switching_key_bytes(parameters: &Parameters, modulus: Modulus) -> u64 {
+    let digits = parameters.digits(modulus).count() as u64;
     SEED_BYTES as u64
-        + digits * Widths::of_moduli(parameters).poly_bytes(parameters.degree(), parameters.full())
+        + digits * Widths::of_modulus(parameters, modulus).poly_bytes(parameters.degree(), modulus)
 }
 
 pub(super) fn write_switching_key(out: &mut Vec<u8>, key: &SwitchingKey, parameters: &Parameters) {
     out.extend(key.seed().as_bytes());
+    let widths = Widths::of_modulus(parameters, key.modulus());
     for b in key.b() {
-        Widths::of_moduli(parameters).write_poly(out, b, parameters.full());
+        widths.write_poly(out, b, key.modulus());
     }
 }
 
 pub(super) fn read_switching_key(
     cursor: &mut Cursor<'_>,
     context: &Context,
+    modulus: Modulus,
     what: &'static str,
 ) -> Result<SwitchingKey, Error> {
     let parameters = context.parameters();
-    let widths = Widths::of_moduli(parameters);
+    let widths = Widths::of_modulus(parameters, modulus);
     cursor.enter(what);
     let seed = Seed::from_bytes(cursor.array()?);
     let b = parameters
-        .digits(parameters.top())
-        .map(|_| widths.read_poly(cursor, context, parameters.full(), what))
+        .digits(modulus)
+        .map(|_| widths.read_poly(cursor, context, modulus, what))
         .collect::<Result<_, _>>()?;
-    Ok(SwitchingKey::from_parts(context, seed, b)?)
+    Ok(SwitchingKey::from_parts(context, modulus, seed, b)?)
 }
 
-/// Which keys a file of evaluation keys holds.
+/// Which keys a file of evaluation keys holds, and their moduli.
 #[derive(Debug)]
 pub(super) struct KeyContents {
-    pub(super) relinearisation: bool,
-    /// Galois elements, in ascending order.
-    pub(super) galois: Vec<u32>,
+    pub(super) relinearisation: Option<Modulus>,
+    /// By Galois element, in ascending order.
+    pub(super) galois: Vec<(u32, Modulus)>,
     /// Whether those of a bootstrap follow.
     pub(super) bootstrapping: bool,
 }
+
+/// Bytes of a modulus: positions, odd primes of the sprout, exponent of two.
+const MODULUS_BYTES: u64 = 18;
 
 impl KeyContents {
     fn of(keys: &EvaluationKeys) -> Self {
         let inner = keys.inner();
         KeyContents {
-            relinearisation: inner.relinearisation().is_some(),
-            galois: inner.galois().keys().map(|g| *g as u32).collect(),
+            relinearisation: inner.relinearisation().map(SwitchingKey::modulus),
+            galois: inner.galois().iter().map(|(g, key)| (*g as u32, key.modulus())).collect(),
             bootstrapping: keys.bootstrapping().is_some(),
         }
     }
 
+    /// The moduli of the keys, in their order.
+    fn moduli(&self) -> impl Iterator<Item = Modulus> {
+        self.relinearisation.into_iter().chain(self.galois.iter().map(|(_, modulus)| *modulus))
+    }
+
     fn head_bytes(&self) -> u64 {
-        8 + 4 * self.galois.len() as u64
+        8 + 4 * self.galois.len() as u64 + MODULUS_BYTES * self.moduli().count() as u64
     }
 
     /// Bytes of the keys themselves.
     pub(super) fn keys_bytes(&self, parameters: &Parameters) -> u64 {
-        let keys = self.galois.len() as u64 + u64::from(self.relinearisation);
-        keys * switching_key_bytes(parameters)
+        self.moduli().map(|modulus| switching_key_bytes(parameters, modulus)).sum()
     }
 
     fn write(&self, out: &mut Vec<u8>) {
-        let relinearisation = if self.relinearisation { RELINEARISATION } else { 0 };
+        let relinearisation = if self.relinearisation.is_some() { RELINEARISATION } else { 0 };
         let bootstrapping = if self.bootstrapping { BOOTSTRAPPING } else { 0 };
         out.extend((relinearisation | bootstrapping).to_le_bytes());
         out.extend((self.galois.len() as u32).to_le_bytes());
-        for element in &self.galois {
+        for (element, _) in &self.galois {
             out.extend(element.to_le_bytes());
+        }
+        for modulus in self.moduli() {
+            write_modulus(out, modulus);
         }
     }
 
@@ -340,17 +356,24 @@ impl KeyContents {
             return Err(FormatError::field("the number of Galois keys", count, format!("at most {most}")));
         }
         let elements = cursor.take(4 * count as usize)?;
-        let galois: Vec<u32> = elements.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
+        let elements: Vec<u32> = elements.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b)).collect();
         let limit = 2 * parameters.degree() as u32;
         let mut least = 3;
-        for &element in &galois {
+        for &element in &elements {
             if !(least..limit).contains(&element) || element.is_multiple_of(2) {
                 let need = format!("an odd number from {least} to {}", limit - 1);
                 return Err(FormatError::field("a Galois element", element, need));
             }
             least = element + 2;
         }
-        let relinearisation = flags & RELINEARISATION != 0;
+        const KEY: &str = "the modulus of a key";
+        let relinearisation = match flags & RELINEARISATION {
+            0 => None,
+            _ => Some(read_key_modulus(cursor, parameters, KEY)?),
+        };
+        let galois =
+            elements.into_iter().map(|element| Ok((element, read_key_modulus(cursor, parameters, KEY)?)));
+        let galois = galois.collect::<Result<_, FormatError>>()?;
         let bootstrapping = flags & BOOTSTRAPPING != 0;
         let contents = KeyContents { relinearisation, galois, bootstrapping };
         let bytes = contents.keys_bytes(parameters);
@@ -360,4 +383,29 @@ impl KeyContents {
         }
         Ok(contents)
     }
+}
+
+pub(super) fn write_modulus(out: &mut Vec<u8>, modulus: Modulus) {
+    let (positions, odd, two) = modulus.to_parts();
+    out.extend(positions.to_le_bytes());
+    out.extend([odd, two]);
+}
+
+/// A modulus by its parts, whether there is such a modulus or not.
+pub(super) fn modulus_name((positions, odd, two): (u128, u8, u8)) -> String {
+    format!("{positions:#x} with sprout {odd:#b} and 2^{two}")
+}
+
+/// Reads the modulus of a switching key.
+pub(super) fn read_key_modulus(
+    cursor: &mut Cursor<'_>,
+    parameters: &Parameters,
+    field: &'static str,
+) -> Result<Modulus, FormatError> {
+    let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
+    let modulus = Modulus::from_parts(positions, odd, two);
+    modulus.filter(|modulus| parameters.check_key_modulus(*modulus).is_ok()).ok_or_else(|| {
+        let have = modulus_name((positions, odd, two));
+        FormatError::field(field, have, "a divisor of PQ with factors of Q and of P")
+    })
 }

@@ -22,7 +22,11 @@ pub(super) struct Widths {
 impl Widths {
     /// What the largest residues at each position of `PQ_max` need.
     pub(super) fn of_moduli(parameters: &Parameters) -> Self {
-        let factors = parameters.full();
+        Self::of_modulus(parameters, parameters.full())
+    }
+
+    /// What the largest residues at each position of `factors` need.
+    pub(super) fn of_modulus(parameters: &Parameters, factors: Modulus) -> Self {
         let widths = parameters.limb_moduli(factors).into_iter().map(|q| width(q - 1) as u8);
         Widths { factors, widths: widths.collect() }
     }

@@ -2,8 +2,8 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{
-    BootstrappingKeys, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Integers, KeyRequest,
-    PublicKey, Scheme, Server, Settings, TransferKey,
+    BootstrappingKeys, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Integers, PublicKey, Scheme,
+    Server, Settings, TransferKey,
 };
 use hippocrene_ckks::{
     approximation::ModularReduction,
@@ -11,7 +11,9 @@ use hippocrene_ckks::{
     circuits::DftLevel,
 };
 use hippocrene_ring::{Threads, primes, sample::Seed};
-use hippocrene_rlwe::{self as rlwe, Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout,
+};
 
 /// A base prime of 48 bits, two primes of 40, one special of 48, integers modulo 65537. Insecure.
 pub fn settings(log_degree: u32) -> Settings {
@@ -66,7 +68,7 @@ fn bootstrapping(client: &ClientKey) -> EvaluationKeys {
     let narrow = parameters.encapsulation_insecure(base, 8).unwrap();
     let narrow = rlwe::Context::new(narrow, Threads::single()).unwrap();
     let secret = rlwe::SecretKey::from_seed(rlwe, client.seed().clone()).unwrap();
-    let keys = rlwe::EncapsulationKeys::generate(rlwe, &narrow, &secret).unwrap();
+    let keys = rlwe::EncapsulationKeys::generate(rlwe, &narrow, &secret, Modulus::of_range(0..2)).unwrap();
     let none = rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
     let own = BootstrappingKeys::new(session, 20.125, literal, keys).unwrap();
     EvaluationKeys::new(session.clone(), none).with_bootstrapping(own)
@@ -92,11 +94,22 @@ pub struct Things {
     pub squares: IntegerArray,
 }
 
+/// Keys of products, of the rotation by 1 and of conjugation; and of the rotation by -2 for two units only.
+fn evaluation_keys(client: &ClientKey) -> EvaluationKeys {
+    let context = client.session().context().rlwe();
+    let secret = SecretKey::from_seed(context, Seed::from_bytes([7; 32])).unwrap();
+    let mut keys = hippocrene_rlwe::EvaluationKeys::empty(context, client.fingerprint());
+    keys.add_relinearisation(context, &secret).unwrap();
+    keys.add_rotations(context, &secret, [1]).unwrap();
+    keys.add_rotations_at(context, &secret, [-2], Modulus::of_range(0..2)).unwrap();
+    keys.add_conjugation(context, &secret).unwrap();
+    EvaluationKeys::new(client.session().clone(), keys)
+}
+
 pub fn things(log_degree: u32) -> Things {
     let client = client(log_degree);
     let public = client.public_key().unwrap();
-    let request = KeyRequest { conjugation: true, ..KeyRequest::only([1, -2]) };
-    let keys = client.evaluation_keys(&request).unwrap();
+    let keys = evaluation_keys(&client);
     let bootstrapping = bootstrapping(&client);
     let second = client.second(40.0).unwrap();
     let transfer = client.transfer_key(&second).unwrap();

@@ -140,11 +140,6 @@ impl Lanes for F64 {
     }
 
     #[inline(always)]
-    fn key_word(&self, residue: u64) -> u64 {
-        self.modulus.prepare(residue)[0].to_bits()
-    }
-
-    #[inline(always)]
     unsafe fn load_key(p: *const u8) -> I {
         // SAFETY: the caller vouches for 32 bytes.
         unsafe { load_integers(p.cast()) }

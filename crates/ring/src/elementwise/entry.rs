@@ -39,6 +39,7 @@ macro_rules! entries {
                 reduce(out: &mut [u64], a: &[u64]);
                 from_signed(out: &mut [u64], a: &[i64]);
                 reduce_centred(out: &mut [u64], a: &[u64], from: u64);
+                pack_key(out: &mut [MaybeUninit<u8>], b: &[u64], a: &[u64], montgomery: &Scalar);
                 coalesce_key(out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
                 sum_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>], montgomery: &Scalar);

@@ -34,26 +34,47 @@ type Memory = AVec<u8, ConstAlign<64>>;
 /// Loads of packed residues may reach so many bytes beyond the last one.
 const PADDING: usize = 64;
 
+/// What takes a digit of a key with its pair `(b_d, a_d)`.
+pub type PutDigit<'a> = dyn FnMut(usize, &[u64], &[u64]) + 'a;
+
 impl KeyLimb {
-    /// The key of `digits` pairs of `length` residues; `pair(d)` gives those of digit `d`, in Montgomery form.
-    pub(super) fn new<L: Lanes>(
+    /// The limbs of a whole key in one piece of memory, as after [`KeyLimb::gather`] but without a copy: limb `k`, for `rings[k]`, of `digits` pairs of `length`
+    /// residues. `limb(k, put)` calls `put(d, b_d, a_d)` for each digit `d` once, in any order.
+    ///
+    /// # Panics
+    /// When a digit is missing or polynomials differ in length.
+    pub fn prepare(
+        rings: &[&Elementwise],
         digits: usize,
         length: usize,
-        mut pair: impl FnMut(usize) -> (Vec<u64>, Vec<u64>),
-    ) -> Self {
-        let width = L::KEY_WORD.bytes;
-        let stride = digit_bytes(length, width);
-        let mut memory = allocate(digits * stride + PADDING);
-        memory.resize(digits * stride + PADDING, 0);
-        for d in 0..digits {
-            let (b, a) = pair(d);
-            let words = b.chunks(L::LANES).zip(a.chunks(L::LANES)).flat_map(|(b, a)| b.iter().chain(a));
-            for (place, word) in memory[d * stride..].chunks_exact_mut(width).zip(words) {
-                place.copy_from_slice(&word.to_le_bytes()[..width]);
-            }
-        }
-        let memory = Arc::new(memory);
-        KeyLimb { digits, parts: 1, length, lanes: L::LANES, word: L::KEY_WORD, start: 0, stride, memory }
+        threads: &Threads,
+        limb: impl Fn(usize, &mut PutDigit<'_>) + Sync + Send,
+    ) -> Vec<KeyLimb> {
+        let mut limbs: Vec<KeyLimb> = rings.iter().map(|ring| ring.key_shape(digits, length)).collect();
+        let sizes: Vec<usize> = limbs.iter().map(KeyLimb::bytes).collect();
+        let memory = write_pieces(&sizes, threads, |k, out| {
+            let size = out.len() / digits.max(1);
+            let mut written = 0;
+            limb(k, &mut |d, b, a| {
+                written += 1;
+                rings[k].write_key_digit(out, size, [digits, d], b, a);
+            });
+            assert_eq!(written, digits, "every digit of a key is written once");
+        });
+        place(&mut limbs, memory);
+        limbs
+    }
+
+    /// A key without its memory: residues of the form of `L`, in so many parts.
+    pub(super) fn shape<L: Lanes>(digits: usize, length: usize) -> Self {
+        let (memory, word) = (Arc::new(Memory::new(64)), L::KEY_WORD);
+        let stride = digit_bytes(length, word.bytes);
+        KeyLimb { digits, parts: 1, length, lanes: L::LANES, word, start: 0, stride, memory }
+    }
+
+    /// The same in `parts` parts.
+    pub(crate) fn in_parts(self, parts: usize) -> Self {
+        KeyLimb { parts, ..self }
     }
 
     /// The key whose limbs are those that [`Elementwise::coalesce_key`] gives of these limbs of one key, gathered as [`KeyLimb::gather`] does
@@ -66,38 +87,13 @@ impl KeyLimb {
         groups: &[&[usize]],
         threads: &Threads,
     ) -> Vec<KeyLimb> {
-        let sizes: Vec<usize> = limbs.iter().map(|(_, limb)| groups.len() * limb.stride).collect();
-        let total = sizes.iter().sum::<usize>();
-        let mut memory = allocate(total + PADDING);
-        // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything.
-        let mut rest = unsafe {
-            std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total + PADDING)
-        };
-        let mut pieces: Vec<&mut [MaybeUninit<u8>]> = sizes
-            .iter()
-            .map(|size| rest.split_off_mut(..*size).expect("the pieces add up to the total"))
-            .collect();
-        rest.fill(MaybeUninit::new(0));
-        threads.for_each_mut(&mut pieces, |k, out| limbs[k].0.coalesce_into(out, limbs[k].1, groups));
-        // SAFETY: the pieces, and the padding after them, have been written.
-        unsafe { memory.set_len(total + PADDING) };
-        let (memory, mut start) = (Arc::new(memory), 0);
-        limbs
-            .iter()
-            .zip(sizes)
-            .map(|((_, limb), size)| {
-                let limb = KeyLimb { digits: groups.len(), start, memory: Arc::clone(&memory), ..**limb };
-                start += size;
-                limb
-            })
-            .collect()
-    }
-
-    /// The key whose parts, one after the other, are these, which have one shape.
-    pub(crate) fn of_parts(mut parts: Vec<KeyLimb>) -> Self {
-        let count = parts.len();
-        KeyLimb::gather(&mut parts);
-        KeyLimb { parts: count, ..parts.swap_remove(0) }
+        let mut sums: Vec<KeyLimb> =
+            limbs.iter().map(|(_, limb)| KeyLimb { digits: groups.len(), ..(*limb).clone() }).collect();
+        let sizes: Vec<usize> = sums.iter().map(KeyLimb::bytes).collect();
+        let memory =
+            write_pieces(&sizes, threads, |k, out| limbs[k].0.coalesce_into(out, limbs[k].1, groups));
+        place(&mut sums, memory);
+        sums
     }
 
     /// Moves the limbs of a whole key into one piece of memory, on huge pages where the operating system has them: inner
@@ -203,6 +199,39 @@ pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
 /// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17 lines.
 const LONG: usize = 1 << 16;
 const STAGGER: usize = 17 * 64;
+
+/// Memory of pieces of these sizes, one after the other, each written by `write`, which writes all of it.
+fn write_pieces(
+    sizes: &[usize],
+    threads: &Threads,
+    write: impl Fn(usize, &mut [MaybeUninit<u8>]) + Sync + Send,
+) -> Arc<Memory> {
+    let total = sizes.iter().sum::<usize>();
+    let mut memory = allocate(total + PADDING);
+    // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything.
+    let mut rest = unsafe {
+        std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total + PADDING)
+    };
+    let mut pieces: Vec<&mut [MaybeUninit<u8>]> = sizes
+        .iter()
+        .map(|size| rest.split_off_mut(..*size).expect("the pieces add up to the total"))
+        .collect();
+    rest.fill(MaybeUninit::new(0));
+    threads.for_each_mut(&mut pieces, |k, out| write(k, out));
+    // SAFETY: the pieces, and the padding after them, have been written.
+    unsafe { memory.set_len(total + PADDING) };
+    Arc::new(memory)
+}
+
+/// Gives limbs their places in `memory`, one after the other.
+fn place(limbs: &mut [KeyLimb], memory: Arc<Memory>) {
+    let mut start = 0;
+    for limb in limbs {
+        limb.start = start;
+        limb.memory = Arc::clone(&memory);
+        start += limb.bytes();
+    }
+}
 
 /// Memory for `bytes` bytes, still untouched.
 fn allocate(bytes: usize) -> Memory {

@@ -78,12 +78,6 @@ pub(super) trait Lanes: Copy {
     /// `(a - b) f`, for `a` in `[0, 2q)` and `b` lazily reduced.
     fn mul_difference(&self, a: Self::V, b: Self::V, f: Self::Factor) -> Self::V;
 
-    /// The word that stands for a key residue, already times its Montgomery factor: the residue itself if nothing else is said.
-    #[inline(always)]
-    fn key_word(&self, residue: u64) -> u64 {
-        residue
-    }
-
     /// The key residues at `p`, stored as [`Lanes::KEY_WORD`] says.
     ///
     /// # Safety

@@ -47,7 +47,7 @@ use {avx2::F64, ifma::Ifma, word61::Word61};
 use lanes::Lanes;
 use portable::Portable;
 
-pub use key::KeyLimb;
+pub use key::{KeyLimb, PutDigit};
 pub use scalar::Scalar;
 
 /// The operations modulo one `q`, with the constants they need.
@@ -307,32 +307,49 @@ impl Elementwise {
     /// # Panics
     /// When the polynomials differ in length.
     pub fn prepare_key(&self, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
+        let length = pairs.first().map_or(0, |(b, _)| b.len());
+        let all = |_, put: &mut PutDigit<'_>| {
+            pairs.iter().enumerate().for_each(|(d, (b, a))| put(d, b, a));
+        };
+        KeyLimb::prepare(&[self], pairs.len(), length, &Threads::single(), all).swap_remove(0)
+    }
+
+    /// The shape of a key of `digits` pairs of `length` residues.
+    pub(crate) fn key_shape(&self, digits: usize, length: usize) -> KeyLimb {
+        fn of<L: Lanes>(_: &L, digits: usize, length: usize) -> KeyLimb {
+            KeyLimb::shape::<L>(digits, length)
+        }
         match &self.arithmetic {
-            Arithmetic::PowerOfTwo(l) => l.products.prepare_key(pairs),
-            Arithmetic::Portable(l) => self.prepare_key_for(l, pairs),
+            Arithmetic::PowerOfTwo(l) => l.products.key_shape(digits, length),
+            Arithmetic::Portable(l) => of(l, digits, length),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::Avx2(l) => self.prepare_key_for(l, pairs),
+            Arithmetic::Avx2(l) => of(l, digits, length),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::Avx512(l) => self.prepare_key_for(l, pairs),
+            Arithmetic::Avx512(l) => of(l, digits, length),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::IfmaBelow61(l) => self.prepare_key_for(l, pairs),
+            Arithmetic::IfmaBelow61(l) => of(l, digits, length),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::IfmaBelow50(l) => self.prepare_key_for(l, pairs),
+            Arithmetic::IfmaBelow50(l) => of(l, digits, length),
             #[cfg(target_arch = "x86_64")]
-            Arithmetic::IfmaBelow48(l) => self.prepare_key_for(l, pairs),
+            Arithmetic::IfmaBelow48(l) => of(l, digits, length),
         }
     }
 
-    fn prepare_key_for<L: Lanes>(&self, l: &L, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
-        let length = pairs.first().map_or(0, |(b, _)| b.len());
-        let montgomery = self.scalar(pow_mod(2, u64::from(L::KEY_WORD.montgomery_log2), self.q));
-        let word = |polynomial: &[u64]| {
-            let mut words = vec![0; length];
-            self.mul_scalar(&mut words, polynomial, &montgomery);
-            words.iter_mut().for_each(|x| *x = l.key_word(*x));
-            words
-        };
-        KeyLimb::new::<L>(pairs.len(), length, |d| (word(pairs[d].0), word(pairs[d].1)))
+    /// Writes the pair `(b, a)` of one digit to its place in `out`, the memory of a key of this shape: digit `d` of `digits`, each of `size` bytes in all parts.
+    pub(crate) fn write_key_digit(
+        &self,
+        out: &mut [MaybeUninit<u8>],
+        size: usize,
+        [digits, d]: [usize; 2],
+        b: &[u64],
+        a: &[u64],
+    ) {
+        assert!(d < digits && out.len() == digits * size, "digit {d} of {digits}");
+        if let Arithmetic::PowerOfTwo(l) = &self.arithmetic {
+            return l.products.write_key_digit(out, [digits, d], b, a);
+        }
+        let montgomery = self.scalar(pow_mod(2, u64::from(self.montgomery_log2()), self.q));
+        run!(self, products, pack_key(&mut out[d * size..(d + 1) * size], b, a, &montgomery));
     }
 
     /// The key whose digit `j` is the sum modulo `q` of the digits `groups[j]` of `key`: digits coalesced as in LAKS. What it gives in inner

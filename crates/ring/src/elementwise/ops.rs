@@ -169,6 +169,36 @@ pub(super) fn reduce_centred<L: Lanes>(l: L, out: &mut [u64], a: &[u64], from: u
     });
 }
 
+/// See [`super::Elementwise::prepare_key`]: writes all of `out`, one digit as it is stored: vectors of `b` and of `a` in turn, times the Montgomery factor.
+#[inline(always)]
+pub(super) fn pack_key<L: Lanes>(
+    l: L,
+    out: &mut [MaybeUninit<u8>],
+    b: &[u64],
+    a: &[u64],
+    montgomery: &Scalar,
+) {
+    let step = L::LANES * L::KEY_WORD.bytes;
+    let width = 2 * b.len() * L::KEY_WORD.bytes;
+    assert!(
+        b.len() == a.len() && b.len().is_multiple_of(L::LANES) && width <= out.len(),
+        "the two polynomials of a digit of a key have one length"
+    );
+    let factor = l.factor(montgomery);
+    let mut at = 0;
+    for (b, a) in b.chunks_exact(L::LANES).zip(a.chunks_exact(L::LANES)) {
+        for x in [b, a] {
+            // SAFETY: the chunk is a vector; `at + step <= width`, which is within `out`.
+            unsafe {
+                let word = l.key_residue(l.mul_factor(L::load(x.as_ptr()), factor));
+                L::store_key(out.as_mut_ptr().cast::<u8>().add(at), word);
+            }
+            at += step;
+        }
+    }
+    out[width..].fill(MaybeUninit::new(0));
+}
+
 /// See [`KeyLimb::coalesce`]: writes all of `out`, the digits of the sum as they are stored.
 #[inline(always)]
 pub(super) fn coalesce_key<L: Lanes>(l: L, out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]) {

@@ -275,25 +275,36 @@ impl Products {
         panic!("limbs modulo a power of two hold coefficients, which do not repeat");
     }
 
-    /// The pairs `(b_d, a_d)`, transformed, for [`Products::inner_product`]. In the key, the digits modulo one prime come after those modulo another.
-    pub(crate) fn prepare_key(&self, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
-        let degree = self.shared.degree;
-        let mut spare = vec![0; degree];
-        let parts = self
-            .rings()
-            .map(|(PrimeRing { ntt, elementwise }, _)| {
-                let mut transform = |a: &[u64]| {
-                    let mut x = vec![0; degree];
-                    self.embed(elementwise, &mut x, a, &mut spare);
-                    ntt.forward(&mut x);
-                    x
-                };
-                let pairs: Vec<_> = pairs.iter().map(|(b, a)| (transform(b), transform(a))).collect();
-                let pairs: Vec<(&[u64], &[u64])> = pairs.iter().map(|(b, a)| (&b[..], &a[..])).collect();
-                elementwise.prepare_key(&pairs)
-            })
-            .collect();
-        KeyLimb::of_parts(parts)
+    /// The shape of a key whose pairs `(b_d, a_d)` are transformed for [`Products::inner_product`]. In it, the digits modulo one prime come after those modulo another.
+    pub(crate) fn key_shape(&self, digits: usize, length: usize) -> KeyLimb {
+        let first = &self.shared.rings[self.rings[0]].elementwise;
+        first.key_shape(digits, length).in_parts(self.rings.len())
+    }
+
+    /// See [`Elementwise::write_key_digit`].
+    pub(crate) fn write_key_digit(
+        &self,
+        out: &mut [MaybeUninit<u8>],
+        [digits, d]: [usize; 2],
+        b: &[u64],
+        a: &[u64],
+    ) {
+        let mut scratch = self.shared.scratch.take(3, Domain::Coefficient);
+        let (x, spare) = scratch.as_mut_slice().split_at_mut(2 * self.shared.degree);
+        let (transformed_b, transformed_a) = x.split_at_mut(self.shared.degree);
+        let part_bytes = out.len() / self.rings.len();
+        for ((PrimeRing { ntt, elementwise }, _), out) in self.rings().zip(out.chunks_exact_mut(part_bytes)) {
+            for (x, poly) in [(&mut *transformed_b, b), (&mut *transformed_a, a)] {
+                self.embed(elementwise, x, poly, spare);
+                ntt.forward(x);
+            }
+            elementwise.write_key_digit(out, part_bytes / digits, [digits, d], transformed_b, transformed_a);
+        }
+    }
+
+    /// What [`Elementwise::pack_key`] would be: keys are written by [`Products::write_key_digit`].
+    pub(crate) fn pack_key(&self, _: &mut [MaybeUninit<u8>], _: &[u64], _: &[u64], _: &Scalar) {
+        panic!("keys modulo 2^{} are stored modulo primes", self.words.exponent());
     }
 
     /// The sum of several digits of a key, each of centred numbers, can be larger than sums of products leave room for.

@@ -113,7 +113,7 @@ impl Context {
     /// In a hollow context, notes that a key is used at a modulus by a gadget.
     pub(crate) fn note_key(&self, key: &PreparedSwitchingKey, modulus: Modulus, gadget: Gadget) {
         let Some(hollow) = &self.hollow else { return };
-        let derived = expanded_bytes(self, modulus, gadget);
+        let derived = expanded_bytes(self, key.modulus(), modulus, gadget);
         hollow.note(|tally| {
             if let Some(name) = key.name() {
                 tally.add_key(name, modulus);
@@ -124,12 +124,15 @@ impl Context {
         });
     }
 
-    /// Bytes of memory that a switching key takes that is ready to compute with.
+    /// Bytes of memory that a switching key modulo `PQ_max` takes that is ready to compute with.
     pub fn prepared_key_bytes(&self) -> usize {
-        let parameters = self.parameters();
-        let rings = self.rings(parameters.full());
-        let digit: usize = rings.map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
-        parameters.digits(parameters.top()).count() * digit
+        self.prepared_key_bytes_at(self.parameters().full())
+    }
+
+    /// Bytes of memory that a switching key modulo `modulus` ([`crate::SwitchingKey::modulus`]) takes that is ready to compute with.
+    pub fn prepared_key_bytes_at(&self, modulus: Modulus) -> usize {
+        let digit: usize = self.rings(modulus).map(|ring| ring.elementwise().key_bytes(self.degree())).sum();
+        self.parameters().digits(modulus).count() * digit
     }
 
     /// A polynomial for a ciphertext, with no limbs yet.

@@ -1,14 +1,14 @@
 //! The two keys of sparse-secret encapsulation.
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, RlweError, second::Inclusion, security};
+use crate::{Context, Fingerprint, Modulus, RlweError, second::Inclusion, security};
 
 /// The keys of sparse-secret encapsulation (Bossuat, Troncoso-Pastoriza and Hubaux, ePrint 2022/024): from the secret `s` of a parameter set to a sparse
-/// secret `s'` at a small modulus `q0 p`, and back from `s'` to `s` at `PQ_max`.
+/// secret `s'` at a small modulus `q0 p`, and back from `s'` to `s` at the large one that moduli are raised to (times specials).
 ///
 /// A ciphertext is under `s'` only while its modulus is raised, so that what is added to the message, `q0 I`, has the small `I` of a sparse secret
 /// ([`Context::raise_modulus_into`]). RLWE samples of `s'` exist modulo `q0 p` only, those of the first key, so that a weight is safe here that would
-/// not be at `PQ_max`; the parameter set of `s'` ([`crate::Parameters::encapsulation`]) is held to the security limit of its own modulus. The second key
+/// not be at that; the parameter set of `s'` ([`crate::Parameters::encapsulation`]) is held to the security limit of its own modulus. The second key
 /// is made of samples of `s`. `s'` itself is made, used and wiped by [`EncapsulationKeys::generate`].
 #[derive(Debug, Clone)]
 pub struct EncapsulationKeys {
@@ -20,13 +20,19 @@ pub struct EncapsulationKeys {
 const MAKE: &str = "make encapsulation keys";
 
 impl EncapsulationKeys {
-    /// Fresh keys for `secret`, of the set of `context`, and a fresh sparse secret of the set of `narrow`.
+    /// Fresh keys for `secret`, of the set of `context`, and a fresh sparse secret of the set of `narrow`, to raise moduli to `raised` or a divisor of it.
     ///
     /// # Errors
     /// [`RlweError::Insecure`] or [`RlweError::NoSecurityLimit`] when the set of `context` is secure and that of `narrow` is not;
-    /// [`RlweError::Parameters`] when the moduli of `narrow` are none of `context`; [`RlweError::ParameterMismatch`] when the secret is of another set.
-    pub fn generate(context: &Context, narrow: &Context, secret: &SecretKey) -> Result<Self, RlweError> {
+    /// [`RlweError::Parameters`] when the moduli of `narrow` are none of `context`; [`RlweError::Modulus`] when `raised` is not a modulus of ciphertexts; [`RlweError::ParameterMismatch`] when the secret is of another set.
+    pub fn generate(
+        context: &Context,
+        narrow: &Context,
+        secret: &SecretKey,
+        raised: Modulus,
+    ) -> Result<Self, RlweError> {
         context.check_digest(secret.parameters(), MAKE)?;
+        context.check_modulus(raised, MAKE)?;
         let (wide, small) = (context.parameters(), narrow.parameters());
         Inclusion::of_moduli(wide, small)?;
         if wide.security().is_some() {
@@ -38,8 +44,8 @@ impl EncapsulationKeys {
         let high = SecretKey::of_distribution(context, sparse.seed().clone(), small.secret())?;
         Ok(EncapsulationKeys {
             secret: secret.fingerprint(),
-            down: SwitchingKey::generate(narrow, low.poly(), sparse.poly())?,
-            up: SwitchingKey::generate(context, high.poly(), secret.poly())?,
+            down: SwitchingKey::generate(narrow, low.poly(), sparse.poly(), small.full())?,
+            up: SwitchingKey::generate(context, high.poly(), secret.poly(), wide.key_modulus(raised))?,
         })
     }
 
@@ -61,6 +67,15 @@ impl EncapsulationKeys {
     /// The key from `s'` to `s`, of the set of `s`.
     pub fn up(&self) -> &SwitchingKey {
         &self.up
+    }
+
+    /// Bytes of the key back as it is stored, beside which the other is small.
+    ///
+    /// # Errors
+    /// When it was made with other parameters.
+    pub fn stored_bytes(&self, context: &Context) -> Result<usize, RlweError> {
+        context.check_digest(self.up.parameters(), "tell the size of encapsulation keys")?;
+        Ok(context.parameters().switching_key_size_at(self.up.modulus()).seeded)
     }
 
     /// Expands the keys and lays them out for computing.

@@ -13,7 +13,9 @@ use hippocrene_ring::{
 use zeroize::Zeroize;
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, KeyUse, RlweError};
+use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError};
+
+const OPERATION: &str = "make evaluation keys";
 
 /// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g` from `s` to `s(X^{1/g})`.
 ///
@@ -37,7 +39,7 @@ impl EvaluationKeys {
         }
     }
 
-    /// Adds the relinearisation key, from `s^2` to `s`.
+    /// Adds the relinearisation key, from `s^2` to `s`, for all moduli.
     ///
     /// # Errors
     /// When the key does not fit or the operating system has no entropy.
@@ -49,13 +51,13 @@ impl EvaluationKeys {
             let s = secret.poly().limb(k);
             context.limb_ring(full, k).elementwise().mul(out, s, s);
         });
-        let key = SwitchingKey::generate(context, &square, secret.poly());
+        let key = SwitchingKey::generate(context, &square, secret.poly(), full);
         square.as_mut_slice().zeroize();
         self.relinearisation = Some(key?);
         Ok(())
     }
 
-    /// Adds the key of the automorphism `X -> X^element`, unless it is there or the element is 1.
+    /// Adds the key of the automorphism `X -> X^element` for all moduli, unless it is there or the element is 1.
     ///
     /// # Errors
     /// When the element is even or the key does not fit.
@@ -65,30 +67,52 @@ impl EvaluationKeys {
         secret: &SecretKey,
         element: usize,
     ) -> Result<(), RlweError> {
+        self.add_galois_at(context, secret, element, context.parameters().top())
+    }
+
+    /// [`EvaluationKeys::add_galois`] for ciphertexts modulo `modulus` and its divisors: a smaller key ([`crate::Parameters::key_modulus`]). One that is there
+    /// for other moduli is replaced by one for the least common multiple.
+    ///
+    /// # Errors
+    /// As `add_galois`, and [`RlweError::Modulus`] when `modulus` is not one of ciphertexts.
+    pub fn add_galois_at(
+        &mut self,
+        context: &Context,
+        secret: &SecretKey,
+        element: usize,
+        modulus: Modulus,
+    ) -> Result<(), RlweError> {
         self.check(context, secret)?;
-        if element == 1 || self.galois.contains_key(&element) {
+        context.check_modulus(modulus, OPERATION)?;
+        let parameters = context.parameters();
+        let full = parameters.full();
+        let there = self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
+        let key_modulus = match modulus == parameters.top() {
+            true => full,
+            false => parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there),
+        };
+        if element == 1 || key_modulus == there {
             return Ok(());
         }
         // Encrypted under s(X^{1/g}), so that the automorphism X -> X^g afterwards brings it back to s.
-        let full = context.parameters().full();
         let inverse = inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
         let automorphism = context.automorphism(inverse)?;
         if element >= 2 * context.degree() {
             // Names the element: it fails as the inverse would not.
             context.automorphism(element)?;
         }
-        let mut target = context.zero(full, Domain::Evaluation);
+        let mut target = context.scratch(full, Domain::Evaluation);
         target.for_each_limb(context.threads(), |k, out| {
             let s = secret.poly().limb(k);
             context.limb_ring(full, k).apply_automorphism(&automorphism, Domain::Evaluation, out, s);
         });
-        let key = SwitchingKey::generate(context, secret.poly(), &target);
+        let key = SwitchingKey::generate(context, secret.poly(), &target, key_modulus);
         target.as_mut_slice().zeroize();
         self.galois.insert(element, key?);
         Ok(())
     }
 
-    /// Adds the keys of the rotations by `steps` slots to the left (negative: to the right).
+    /// Adds the keys of the rotations by `steps` slots to the left (negative: to the right), for all moduli.
     ///
     /// # Errors
     /// When a key does not fit.
@@ -98,12 +122,27 @@ impl EvaluationKeys {
         secret: &SecretKey,
         steps: impl IntoIterator<Item = i64>,
     ) -> Result<(), RlweError> {
+        self.add_rotations_at(context, secret, steps, context.parameters().top())
+    }
+
+    /// [`EvaluationKeys::add_rotations`] for ciphertexts modulo `modulus` and its divisors, as [`EvaluationKeys::add_galois_at`].
+    ///
+    /// # Errors
+    /// As `add_galois_at`.
+    pub fn add_rotations_at(
+        &mut self,
+        context: &Context,
+        secret: &SecretKey,
+        steps: impl IntoIterator<Item = i64>,
+        modulus: Modulus,
+    ) -> Result<(), RlweError> {
+        let degree = context.degree();
         steps.into_iter().try_for_each(|k| {
-            self.add_galois(context, secret, galois_element_of_rotation(context.degree(), k))
+            self.add_galois_at(context, secret, galois_element_of_rotation(degree, k), modulus)
         })
     }
 
-    /// Adds the key of complex conjugation.
+    /// Adds the key of complex conjugation, for all moduli.
     ///
     /// # Errors
     /// When the key does not fit.
@@ -180,8 +219,17 @@ impl EvaluationKeys {
         })
     }
 
+    /// Bytes of all keys as they are stored.
+    ///
+    /// # Errors
+    /// When they were made with other parameters.
+    pub fn stored_bytes(&self, context: &Context) -> Result<usize, RlweError> {
+        context.check_digest(self.parameters, "add up the sizes of evaluation keys")?;
+        let size = |key: &SwitchingKey| context.parameters().switching_key_size_at(key.modulus()).seeded;
+        Ok(self.relinearisation.iter().chain(self.galois.values()).map(size).sum())
+    }
+
     fn check(&self, context: &Context, secret: &SecretKey) -> Result<(), RlweError> {
-        const OPERATION: &str = "make evaluation keys";
         context.check_digest(self.parameters, OPERATION)?;
         context.check_digest(secret.parameters(), OPERATION)?;
         if secret.fingerprint() == self.key {
@@ -205,8 +253,22 @@ pub struct PreparedEvaluationKeys {
 #[derive(Debug, Clone)]
 enum Galois {
     Some(BTreeMap<usize, PreparedSwitchingKey>),
-    /// That of each odd element `g`, at `(g - 1)/2`, made when it is first asked for, like the one that is given; there are no residues.
-    Every(PreparedSwitchingKey, Arc<[OnceLock<PreparedSwitchingKey>]>),
+    /// All of a hollow context: those for smaller moduli, and where these do not serve, one for all moduli.
+    Every(BTreeMap<usize, PreparedSwitchingKey>, Arc<Whole>),
+}
+
+/// Keys for all moduli, without residues: that of each odd element `g`, at `(g - 1)/2`, made when it is first asked for.
+#[derive(Debug)]
+struct Whole {
+    one: PreparedSwitchingKey,
+    named: Box<[OnceLock<PreparedSwitchingKey>]>,
+}
+
+impl Whole {
+    fn get(&self, element: usize) -> Option<&PreparedSwitchingKey> {
+        let key = if element % 2 == 1 && element > 1 { self.named.get(element / 2) } else { None };
+        key.map(|key| key.get_or_init(|| galois(element, self.one.clone())))
+    }
 }
 
 fn relinearisation(key: PreparedSwitchingKey) -> PreparedSwitchingKey {
@@ -224,13 +286,25 @@ impl PreparedEvaluationKeys {
     /// # Errors
     /// [`RlweError::Parameters`] when the context is not hollow.
     pub fn every(context: &Context, key: Fingerprint) -> Result<Self, RlweError> {
+        Self::every_beside(context, &EvaluationKeys::empty(context, key))
+    }
+
+    /// [`PreparedEvaluationKeys::every`], where the Galois keys of `keys` are used at the moduli that they are for.
+    ///
+    /// # Errors
+    /// As `every`, and when `keys` were made with other parameters.
+    pub fn every_beside(context: &Context, keys: &EvaluationKeys) -> Result<Self, RlweError> {
         if !context.is_hollow() {
             return Err(RlweError::Parameters { what: "only what is hollow has every key".into() });
         }
-        let (one, degree) = (PreparedSwitchingKey::hollow(context), context.degree());
-        let every = (0..degree).map(|_| OnceLock::new()).collect();
+        context.check_digest(keys.parameters, "prepare evaluation keys")?;
+        let (one, degree) =
+            (PreparedSwitchingKey::hollow(context, context.parameters().full()), context.degree());
+        let small = keys.galois.iter().map(|(g, k)| (*g, galois(*g, k.prepare(context)))).collect();
         let relinearisation = Some(relinearisation(one.clone()));
-        Ok(PreparedEvaluationKeys { key, relinearisation, galois: Galois::Every(one, every), degree })
+        let whole = Whole { one, named: (0..degree).map(|_| OnceLock::new()).collect() };
+        let galois = Galois::Every(small, Arc::new(whole));
+        Ok(PreparedEvaluationKeys { key: keys.key, relinearisation, galois, degree })
     }
 
     /// The fingerprint of the secret key they belong to.
@@ -246,17 +320,14 @@ impl PreparedEvaluationKeys {
         self.relinearisation.as_ref().ok_or(RlweError::MissingRelinearisationKey { operation })
     }
 
-    /// The key of the automorphism `X -> X^element`.
+    /// The key of the automorphism `X -> X^element`; of all keys of a hollow context, the one for all moduli.
     ///
     /// # Errors
     /// [`RlweError::MissingGaloisKey`] when it is not there; it names the rotations that are.
     pub fn galois(&self, element: usize) -> Result<&PreparedSwitchingKey, RlweError> {
         let key = match &self.galois {
             Galois::Some(keys) => keys.get(&element),
-            Galois::Every(one, every) => {
-                let key = if element % 2 == 1 && element > 1 { every.get(element / 2) } else { None };
-                key.map(|key| key.get_or_init(|| galois(element, one.clone())))
-            }
+            Galois::Every(_, whole) => whole.get(element),
         };
         key.ok_or_else(|| RlweError::MissingGaloisKey {
             operation: self.describe(element),
@@ -273,13 +344,49 @@ impl PreparedEvaluationKeys {
         }
     }
 
-    /// Whether the key of this Galois element is there (none is needed for 1).
-    pub fn has_galois(&self, element: usize) -> bool {
+    /// [`PreparedEvaluationKeys::galois`] of a key for ciphertexts modulo `modulus`.
+    ///
+    /// # Errors
+    /// As `galois`, and [`RlweError::KeyModulus`] when the key is for smaller moduli.
+    pub fn galois_at(
+        &self,
+        element: usize,
+        context: &Context,
+        modulus: Modulus,
+    ) -> Result<&PreparedSwitchingKey, RlweError> {
+        if let Galois::Every(small, _) = &self.galois
+            && let Some(key) = small.get(&element).filter(|key| modulus.divides(key.modulus()))
+        {
+            return Ok(key);
+        }
+        let key = self.galois(element)?;
+        context.check_key_modulus(key.modulus(), modulus, "use a Galois key")?;
+        Ok(key)
+    }
+
+    /// Whether the key of this Galois element is there, for ciphertexts modulo `modulus` (none is needed for 1).
+    pub fn has_galois(&self, element: usize, modulus: Modulus) -> bool {
         match &self.galois {
             _ if element == 1 => true,
-            Galois::Some(keys) => keys.contains_key(&element),
-            Galois::Every(_, every) => element % 2 == 1 && element / 2 < every.len(),
+            Galois::Some(keys) => keys.get(&element).is_some_and(|key| modulus.divides(key.modulus())),
+            Galois::Every(_, whole) => whole.get(element).is_some(),
         }
+    }
+
+    /// The greatest common divisor of the moduli of the keys of these Galois elements, as far as they are there for ciphertexts modulo `modulus`, and `PQ_max`: what hoisted
+    /// rotations are planned for ([`Context::hoist_within`], [`Context::rotation_sums`]).
+    pub fn common_modulus(
+        &self,
+        context: &Context,
+        modulus: Modulus,
+        elements: impl IntoIterator<Item = usize>,
+    ) -> Modulus {
+        let full = context.parameters().full();
+        // Where there is every key, those that are not among the small ones are for all moduli.
+        let (Galois::Some(keys) | Galois::Every(keys, _)) = &self.galois;
+        let keys = elements.into_iter().filter_map(|element| keys.get(&element));
+        let keys = keys.filter(|key| modulus.divides(key.modulus()));
+        keys.fold(full, |common, key| common.gcd(key.modulus()))
     }
 
     /// Bytes of memory they take.

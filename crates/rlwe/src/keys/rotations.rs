@@ -4,14 +4,21 @@ use arrayvec::ArrayVec;
 use hippocrene_ring::automorphism::galois_element_of_rotation;
 
 use super::PreparedEvaluationKeys;
+use crate::Modulus;
 
 impl PreparedEvaluationKeys {
-    /// The Galois elements of the fewest rotations that there are keys for and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`; fewer repeat, so
+    /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`; fewer repeat, so
     /// that rotations are modulo their number): this itself, or those by powers of two to the left, to the right, or both (non-adjacent form). This itself
     /// when none of these can be had.
-    pub fn rotation_elements(&self, degree: usize, slots: usize, steps: i64) -> ArrayVec<usize, 64> {
+    pub fn rotation_elements(
+        &self,
+        degree: usize,
+        slots: usize,
+        steps: i64,
+        modulus: Modulus,
+    ) -> ArrayVec<usize, 64> {
         let element = |steps: i64| galois_element_of_rotation(degree, steps.rem_euclid(slots as i64));
-        let composed = composed(slots, steps, |steps| self.has_galois(element(steps)));
+        let composed = composed(slots, steps, |steps| self.has_galois(element(steps), modulus));
         let mut elements: ArrayVec<usize, 64> = composed.into_iter().map(element).collect();
         if elements.is_empty() {
             elements.push(element(steps));

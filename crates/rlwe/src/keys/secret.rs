@@ -130,15 +130,27 @@ pub(crate) fn rlwe_sample(
     error.zeroize();
     b.for_each_limb(context.threads(), |k, b| {
         let position = modulus.factors().nth(k).expect("a limb of this modulus");
-        let elementwise = context.ring_at(modulus, position).elementwise();
-        let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
-        let (product, spare) = scratch.as_mut_slice().split_at_mut(context.degree());
-        let full = context.parameters().full();
-        elementwise.mul(product, a.limb(k), context.reduced_limb(secret, full, modulus, position, spare));
-        elementwise.sub_assign(b, product);
-        scratch.as_mut_slice().zeroize();
+        subtract_product(context, b, a.limb(k), secret, modulus, position);
     });
     b
+}
+
+/// `b -= a s` at one position of `modulus`, for the secret `s` modulo `PQ_max`.
+pub(crate) fn subtract_product(
+    context: &Context,
+    b: &mut [u64],
+    a: &[u64],
+    secret: &Poly,
+    modulus: Modulus,
+    position: usize,
+) {
+    let elementwise = context.ring_at(modulus, position).elementwise();
+    let mut scratch = context.scratch_limbs(2, Domain::Evaluation);
+    let (product, spare) = scratch.as_mut_slice().split_at_mut(context.degree());
+    let full = context.parameters().full();
+    elementwise.mul(product, a, context.reduced_limb(secret, full, modulus, position, spare));
+    elementwise.sub_assign(b, product);
+    scratch.as_mut_slice().zeroize();
 }
 
 /// A seed for errors that no one else uses.
@@ -152,8 +164,20 @@ pub fn expand_uniform(context: &Context, seed: &Seed, stream: u32, modulus: Modu
     let mut a = context.zero(modulus, Domain::Evaluation);
     a.for_each_limb(context.threads(), |k, limb| {
         let position = modulus.factors().nth(k).expect("a limb of this modulus");
-        Sampler::new(seed, 256 * u64::from(stream) + position as u64)
-            .uniform(context.ring_at(modulus, position).modulus(), limb);
+        expand_uniform_limb(context, seed, stream, modulus, position, limb);
     });
     a
+}
+
+/// The limb of [`expand_uniform`] at one position of `modulus`.
+pub(crate) fn expand_uniform_limb(
+    context: &Context,
+    seed: &Seed,
+    stream: u32,
+    modulus: Modulus,
+    position: usize,
+    out: &mut [u64],
+) {
+    let q = context.ring_at(modulus, position).modulus();
+    Sampler::new(seed, 256 * u64::from(stream) + position as u64).uniform(q, out);
 }

@@ -1,65 +1,102 @@
 //! Switching keys: from any secret to another, by digits (HK20).
 
-use hippocrene_ring::{Domain, Poly, elementwise::KeyLimb, sample::Seed};
+use hippocrene_ring::{
+    Domain, Poly,
+    elementwise::{Elementwise, KeyLimb},
+    sample::{Sampler, Seed},
+};
+use zeroize::Zeroizing;
 
-use super::secret::{error_seed, expand_uniform, rlwe_sample};
-use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError, keyswitch::expanded::Identity};
+use super::secret::{error_seed, expand_uniform_limb, subtract_product};
+use crate::{
+    Context, Fingerprint, KeyUse, Modulus, RlweError,
+    keyswitch::expanded::{Components, Identity},
+};
 
-/// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `PQ_max`, with
+/// A switching key from `s'` to `s`: for each digit `d` of the gadget the pair `(b_d, a_d)` modulo `M`, with
 /// `b_d = -a_d s + e_d + P g_d s'`, where `g_d` is 1 modulo block `d` of `Q_max` and 0 modulo the others
 /// ([`crate::Parameters::digits`]). The `a_d` are kept as a seed:
 /// half of the size.
+///
+/// `M` is `PQ_max` or a divisor of it, for a key that is used at smaller moduli only ([`crate::Parameters::key_modulus`]): its pairs are those modulo `PQ_max`, taken modulo `M`, and
+/// those of blocks that have no factor in `M`, which would encrypt 0, are left out. It serves moduli `Q` with gadgets of which `P'Q` divides `M`.
 #[derive(Debug, Clone)]
 pub struct SwitchingKey {
     parameters: Fingerprint,
+    modulus: Modulus,
     seed: Seed,
     b: Vec<Poly>,
 }
 
+const LOAD: &str = "load a switching key";
+
 impl SwitchingKey {
-    /// The key from the secret `from` to the secret `to`, polynomials modulo `PQ_max` in the evaluation domain.
-    pub(crate) fn generate(context: &Context, from: &Poly, to: &Poly) -> Result<Self, RlweError> {
+    /// The key modulo `modulus` from the secret `from` to the secret `to`, polynomials modulo `PQ_max` in the evaluation domain.
+    pub(crate) fn generate(
+        context: &Context,
+        from: &Poly,
+        to: &Poly,
+        modulus: Modulus,
+    ) -> Result<Self, RlweError> {
         let parameters = context.parameters();
         let full = parameters.full();
         let seed = Seed::random()?;
         let errors = error_seed()?;
+        let mut error = Zeroizing::new(vec![0i64; context.degree()]);
+        context.touch_scratch(&[1, 2]);
         let b = parameters
-            .digits(parameters.top())
+            .digits(modulus)
             .map(|(d, block)| {
-                let a = expand_uniform(context, &seed, d as u32, full);
-                let mut b = rlwe_sample(context, to, &a, full, &errors, d as u64);
-                for position in block.factors() {
-                    let (ring, k) = (context.ring_at(full, position), full.limb_of(position));
-                    let p = parameters.residue(parameters.specials(), ring.modulus());
-                    ring.elementwise().mul_scalar_add_assign(b.limb_mut(k), from.limb(k), &ring.scalar(p));
-                }
+                Sampler::new(&errors, d as u64).gaussian(&mut error);
+                let mut b = context.zero(modulus, Domain::Evaluation);
+                b.for_each_limb(context.threads(), |k, b| {
+                    let position = modulus.factors().nth(k).expect("a limb of this modulus");
+                    let ring = context.ring_at(modulus, position);
+                    let mut scratch = context.scratch_limbs(1, Domain::Evaluation);
+                    let spare = scratch.limb_mut(0);
+                    ring.elementwise().from_signed(b, &error);
+                    context.forward(ring, b);
+                    expand_uniform_limb(context, &seed, d as u32, modulus, position, spare);
+                    subtract_product(context, b, spare, to, modulus, position);
+                    if block.contains(position) {
+                        let p = ring.scalar(parameters.residue(parameters.specials(), ring.modulus()));
+                        let from = context.reduced_limb(from, full, modulus, position, spare);
+                        ring.elementwise().mul_scalar_add_assign(b, from, &p);
+                    }
+                });
                 b
             })
             .collect();
-        Ok(SwitchingKey { parameters: parameters.digest(), seed, b })
+        Ok(SwitchingKey { parameters: parameters.digest(), modulus, seed, b })
     }
 
-    /// Puts a key together from its stored parts: the seed of the `a_d`, and the `b_d` modulo `PQ_max` in the evaluation domain.
+    /// Puts a key together from its stored parts: its modulus, the seed of the `a_d`, and the `b_d` in the evaluation domain.
     ///
     /// # Errors
-    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not as many as the gadget asks for.
-    pub fn from_parts(context: &Context, seed: Seed, b: Vec<Poly>) -> Result<Self, RlweError> {
+    /// [`RlweError::Parts`] or [`RlweError::Modulus`] when they are not as many as the gadget asks for, or the modulus is none of keys.
+    pub fn from_parts(
+        context: &Context,
+        modulus: Modulus,
+        seed: Seed,
+        b: Vec<Poly>,
+    ) -> Result<Self, RlweError> {
         let parameters = context.parameters();
-        let need = parameters.digits(parameters.top()).count();
+        parameters.check_key_modulus(modulus)?;
+        let need = parameters.digits(modulus).count();
         if b.len() != need {
-            return Err(RlweError::Parts { operation: "load a switching key", have: b.len(), need });
+            return Err(RlweError::Parts { operation: LOAD, have: b.len(), need });
         }
-        let limbs = parameters.full().limb_count();
+        let limbs = modulus.limb_count();
         let fits = |p: &Poly| {
             (p.limb_count(), p.degree(), p.domain()) == (limbs, context.degree(), Domain::Evaluation)
         };
         match b.iter().find(|p| !fits(p)) {
             Some(p) => Err(RlweError::Modulus {
-                operation: "load a switching key",
+                operation: LOAD,
                 have: p.limb_count(),
                 need: "one limb for every position is needed, of the ring degree, in the evaluation domain",
             }),
-            None => Ok(SwitchingKey { parameters: parameters.digest(), seed, b }),
+            None => Ok(SwitchingKey { parameters: parameters.digest(), modulus, seed, b }),
         }
     }
 
@@ -68,12 +105,17 @@ impl SwitchingKey {
         self.parameters
     }
 
-    /// The seed of the `a_d`: digit `d` is the uniform polynomial of stream `d` ([`super::super::expand_uniform`]).
+    /// What it is modulo: `PQ_max` or a divisor of it.
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// The seed of the `a_d`: that of block `d` is the uniform polynomial of stream `d` ([`super::super::expand_uniform`]).
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The `b_d` modulo `PQ_max`, in the evaluation domain.
+    /// The `b_d` in the evaluation domain, for those blocks that have a factor in the modulus.
     pub fn b(&self) -> &[Poly] {
         &self.b
     }
@@ -81,34 +123,31 @@ impl SwitchingKey {
     /// Expands the seed and lays the key out for the inner product; the parameters are those it was made with.
     pub(crate) fn prepare(&self, context: &Context) -> PreparedSwitchingKey {
         if context.is_hollow() {
-            return PreparedSwitchingKey::hollow(context);
+            return PreparedSwitchingKey::hollow(context, self.modulus);
         }
-        let full = context.parameters().full();
-        let a: Vec<Poly> =
-            (0..self.b.len()).map(|d| expand_uniform(context, &self.seed, d as u32, full)).collect();
-        let mut limbs: Vec<KeyLimb> = context
-            .rings(full)
-            .enumerate()
-            .map(|(i, ring)| {
-                let pairs: Vec<(&[u64], &[u64])> =
-                    self.b.iter().zip(&a).map(|(b, a)| (b.limb(i), a.limb(i))).collect();
-                ring.elementwise().prepare_key(&pairs)
-            })
-            .collect();
-        KeyLimb::gather(&mut limbs);
+        let (parameters, modulus) = (context.parameters(), self.modulus);
+        let blocks: Vec<usize> = parameters.digits(modulus).map(|(d, _)| d).collect();
+        let positions: Vec<usize> = modulus.factors().collect();
+        let rings: Vec<&Elementwise> = context.rings(modulus).map(|ring| ring.elementwise()).collect();
+        let limbs = KeyLimb::prepare(&rings, blocks.len(), context.degree(), context.threads(), |k, put| {
+            let mut a = context.scratch_limbs(1, Domain::Evaluation);
+            for (i, (d, b)) in blocks.iter().zip(&self.b).enumerate() {
+                expand_uniform_limb(context, &self.seed, *d as u32, modulus, positions[k], a.limb_mut(0));
+                put(i, b.limb(k), a.limb(0));
+            }
+        });
         debug_assert!(self.b.iter().all(|b| b.domain() == Domain::Evaluation));
-        let parameters = context.parameters().digest();
-        let (identity, name) = (Identity::default(), None);
-        PreparedSwitchingKey { limbs, modulus: full, parameters, identity, name }
+        PreparedSwitchingKey { limbs, ..PreparedSwitchingKey::hollow(context, modulus) }
     }
 }
 
-/// A switching key in memory, laid out for the inner product: for each position of `PQ_max` the residues of all digits.
+/// A switching key in memory, laid out for the inner product: for each position of its modulus the residues of all digits.
 #[derive(Debug, Clone)]
 pub struct PreparedSwitchingKey {
     limbs: Vec<KeyLimb>,
-    /// `PQ_max`.
     modulus: Modulus,
+    /// Of which blocks it has pairs.
+    components: Components,
     parameters: Fingerprint,
     identity: Identity,
     /// What a hollow context notes it by.
@@ -116,12 +155,13 @@ pub struct PreparedSwitchingKey {
 }
 
 impl PreparedSwitchingKey {
-    /// A key without residues.
-    pub(crate) fn hollow(context: &Context) -> Self {
+    /// A key modulo `modulus` without residues.
+    pub(crate) fn hollow(context: &Context, modulus: Modulus) -> Self {
         let parameters = context.parameters();
         PreparedSwitchingKey {
             limbs: Vec::new(),
-            modulus: parameters.full(),
+            modulus,
+            components: parameters.key_components(modulus),
             parameters: parameters.digest(),
             identity: Identity::default(),
             name: None,
@@ -138,9 +178,19 @@ impl PreparedSwitchingKey {
         self.name
     }
 
-    /// The residues at a position of `PQ_max`.
+    /// The residues at a position of its modulus.
     pub(crate) fn limb(&self, position: usize) -> &KeyLimb {
         &self.limbs[self.modulus.limb_of(position)]
+    }
+
+    /// What it is modulo ([`SwitchingKey::modulus`]).
+    pub fn modulus(&self) -> Modulus {
+        self.modulus
+    }
+
+    /// Of which blocks it has components.
+    pub(crate) fn components(&self) -> Components {
+        self.components
     }
 
     /// The digest of the parameters it was made with.

@@ -45,7 +45,7 @@ impl TransferKey {
         }
         // The same coefficients, modulo PQ of the first set.
         let target = SecretKey::from_seed(first, to.seed().clone())?;
-        let key = SwitchingKey::generate(first, from.poly(), target.poly())?;
+        let key = SwitchingKey::generate(first, from.poly(), target.poly(), wide.full())?;
         Ok(TransferKey { second: narrow.digest(), from: from.fingerprint(), to: to.fingerprint(), key })
     }
 

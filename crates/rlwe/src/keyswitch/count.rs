@@ -196,11 +196,16 @@ impl Context {
     }
 }
 
-/// Bytes of what is derived from a key for a gadget, if anything.
-pub(crate) fn expanded_bytes(context: &Context, modulus: Modulus, gadget: Gadget) -> Option<usize> {
+/// Bytes of what is derived from a key modulo `key` for a gadget at `modulus`, if anything.
+pub(crate) fn expanded_bytes(
+    context: &Context,
+    key: Modulus,
+    modulus: Modulus,
+    gadget: Gadget,
+) -> Option<usize> {
     match gadget.method() {
         Method::Single if gadget.group() == 1 => None,
-        Method::Single => Some(super::expanded::bytes(context, gadget)),
+        Method::Single => Some(super::expanded::bytes(context, key, gadget)),
         Method::Double { .. } => {
             let plan = context.decomposition(modulus, gadget).ok()?;
             plan.double.as_ref().map(|double| double.key_bytes())

@@ -8,7 +8,7 @@ use hippocrene_ring::{
 };
 
 use super::{double::Double, gadget::Gadget};
-use crate::{Context, Modulus, RlweError, noise::Noise};
+use crate::{Context, Modulus, RlweError};
 
 /// The constants of the decomposition of polynomials modulo one `Q` by one [`Gadget`].
 #[derive(Debug)]
@@ -18,8 +18,6 @@ pub(crate) struct Decomposition {
     pub(crate) extended: Modulus,
     /// The digits that are left at this modulus.
     pub(crate) digits: Vec<Digit>,
-    /// The noise of inner products of the digits with keys, before the division by `P'`.
-    pub(crate) noise: Noise,
     /// For each limb of `Q`: `(D/q)^{-1} P'/P` with `D` the digit it belongs to, for its inverse transform and on its own.
     pub(crate) inputs: Vec<(InverseFactor, Scalar)>,
     /// For each limb of `Q`: `P'/P`, by which the polynomial is multiplied; nothing if that is 1.
@@ -94,7 +92,6 @@ impl Decomposition {
         Ok(Decomposition {
             gadget,
             extended,
-            noise: parameters.gadget_noise(modulus, gadget.group()),
             inputs,
             factors: (!same).then(|| scalars(&factor)),
             specials: scalars(&|q| parameters.residue(gadget.specials(), q)),

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
@@ -13,40 +14,68 @@ use crate::{Context, Modulus, PreparedSwitchingKey};
 /// The bytes that coalesced and doubly decomposed keys may take where nothing else is said.
 pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
 
-/// A switching key in another form: with the components of each group of blocks added up (LAKS' `Expand`), at all positions of `PQ_max` but
+/// A switching key in another form: with the components of each group of blocks added up (LAKS' `Expand`), at all positions of its modulus but
 /// [`Modulus::TWO`], which is the last and where products are of another form; or decomposed a second time ([`super::double`]).
 #[derive(Debug)]
 pub(crate) struct ExpandedKey {
     pub(crate) limbs: Vec<KeyLimb>,
+    /// Of which groups there are components.
+    pub(crate) components: Components,
+}
+
+/// Of which blocks, or groups of blocks, a key has components: bit `i` for number `i`. They stand in ascending order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Components(u128);
+
+impl Components {
+    /// Those that share a factor with `modulus`, of these products of blocks.
+    pub(crate) fn of(modulus: Modulus, products: impl Iterator<Item = Modulus>) -> Self {
+        let there = products.enumerate().filter(|(_, product)| !product.gcd(modulus).is_one());
+        Components(there.fold(0, |bits, (i, _)| bits | 1 << i))
+    }
+
+    /// How many there are.
+    pub(crate) fn count(self) -> usize {
+        self.0.count_ones() as usize
+    }
+
+    /// Where the component of number `i` stands, if there is one.
+    pub(crate) fn index(self, i: usize) -> Option<usize> {
+        let below = self.0 & ((1 << i) - 1);
+        (self.0 >> i & 1 == 1).then_some(below.count_ones() as usize)
+    }
 }
 
 impl ExpandedKey {
     fn new(context: &Context, key: &PreparedSwitchingKey, group: usize) -> Self {
-        let modulus = expanded_modulus(context);
-        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(Iterator::collect).collect();
-        let groups: Vec<&[usize]> = groups.iter().map(Vec::as_slice).collect();
-        let full = context.parameters().full();
-        let limbs: Vec<(&Elementwise, &KeyLimb)> = modulus
+        let there = |blocks: Range<usize>| blocks.filter_map(|b| key.components().index(b)).collect();
+        let groups: Vec<Vec<usize>> = context.parameters().groups(group).map(there).collect();
+        let groups: Vec<&[usize]> =
+            groups.iter().map(Vec::as_slice).filter(|group| !group.is_empty()).collect();
+        let limbs: Vec<(&Elementwise, &KeyLimb)> = expanded_modulus(key.modulus())
             .factors()
-            .map(|position| (context.ring_at(full, position).elementwise(), key.limb(position)))
+            .map(|position| (context.ring_at(key.modulus(), position).elementwise(), key.limb(position)))
             .collect();
         let limbs = KeyLimb::coalesce(&limbs, &groups, context.threads());
-        ExpandedKey { limbs }
+        ExpandedKey { limbs, components: expanded_components(context, key.modulus(), group) }
     }
 }
 
-/// Bytes of a key with the coalesced components of a gadget.
-pub(super) fn bytes(context: &Context, gadget: Gadget) -> usize {
-    let full = context.parameters().full();
-    let limb = |p: usize| context.ring_at(full, p).elementwise().key_bytes(context.degree());
-    context.parameters().groups(gadget.group()).count()
-        * expanded_modulus(context).factors().map(limb).sum::<usize>()
+/// Bytes of a key modulo `key` with the coalesced components of a gadget.
+pub(super) fn bytes(context: &Context, key: Modulus, gadget: Gadget) -> usize {
+    let limb = |p: usize| context.ring_at(key, p).elementwise().key_bytes(context.degree());
+    expanded_components(context, key, gadget.group()).count()
+        * expanded_modulus(key).factors().map(limb).sum::<usize>()
 }
 
-/// The positions of expanded keys.
-fn expanded_modulus(context: &Context) -> Modulus {
-    let full = context.parameters().full();
-    full.words().lcm(Modulus::of_sprout(full.odd(), 0))
+/// The positions of an expanded key that is modulo `key`.
+fn expanded_modulus(key: Modulus) -> Modulus {
+    key.words().lcm(Modulus::of_sprout(key.odd(), 0))
+}
+
+fn expanded_components(context: &Context, key: Modulus, group: usize) -> Components {
+    let parameters = context.parameters();
+    Components::of(key, parameters.groups(group).map(|blocks| parameters.product_of_blocks(blocks)))
 }
 
 /// What tells switching keys apart: those with the same one are the same key.
@@ -133,7 +162,7 @@ impl Context {
         key: &PreparedSwitchingKey,
         gadget: Gadget,
     ) -> Option<Arc<ExpandedKey>> {
-        let bytes = bytes(self, gadget);
+        let bytes = bytes(self, key.modulus(), gadget);
         let gadget = gadget.with_method(Method::Single);
         self.kept_key(key, gadget, bytes, || ExpandedKey::new(self, key, gadget.group()))
     }

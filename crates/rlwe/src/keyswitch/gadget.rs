@@ -4,8 +4,9 @@ use std::ops::Range;
 
 use hippocrene_ring::sample::SIGMA;
 
+use super::expanded::Components;
 use crate::{
-    Modulus, Parameters,
+    Modulus, Parameters, RlweError,
     noise::{self, Noise},
 };
 
@@ -90,16 +91,21 @@ impl Parameters {
     /// from the last on. These are not in `modulus`, nor in a group of blocks that shares a factor with it, so that the component of that
     /// group is 0 modulo `P'`. Its method is the single decomposition.
     pub fn gadget(&self, modulus: Modulus, group: usize) -> Option<Gadget> {
-        if group == 0 {
+        self.gadget_within(modulus, group, self.full())
+    }
+
+    /// [`Parameters::gadget`] for a key modulo `key`, a multiple of `modulus`: its special modulus is made of what `key` has.
+    pub fn gadget_within(&self, modulus: Modulus, group: usize, key: Modulus) -> Option<Gadget> {
+        if group == 0 || !modulus.divides(key) {
             return None;
         }
         let touched = self.groups(group).map(|blocks| self.product_of_blocks(blocks));
         let touched = touched.filter(|whole| !whole.gcd(modulus).is_one()).fold(Modulus::ONE, Modulus::lcm);
-        let free = Modulus::of_range(0..self.unit_count()).without(touched);
-        let noise = self.gadget_noise(modulus, group);
+        let free = Modulus::of_range(0..self.unit_count()).without(touched).gcd(key);
+        let noise = self.gadget_noise(modulus, group, self.full());
         let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
         let mut specials = Modulus::ONE;
-        for position in self.specials().factors().chain(free.factors().rev()) {
+        for position in self.specials().gcd(key).factors().chain(free.factors().rev()) {
             specials = specials.lcm(Modulus::of_factor(position));
             if noise.scaled(-self.log2(specials)).log2_std() <= limit {
                 return Some(Gadget { group, specials, method: Method::Single });
@@ -110,9 +116,64 @@ impl Parameters {
 
     /// The gadgets at `modulus` whose groups are powers of two: for each of these the expanded keys together take less memory than the base key.
     pub fn gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
+        self.gadgets_within(modulus, self.full())
+    }
+
+    /// [`Parameters::gadgets`] for a key modulo `key`.
+    pub fn gadgets_within(&self, modulus: Modulus, key: Modulus) -> Vec<Gadget> {
         let count = self.digits(self.top()).count();
         let groups = (0..).map(|k| 1 << k).take_while(|group| *group < 2 * count);
-        groups.filter_map(|group| self.gadget(modulus, group)).collect()
+        groups.filter_map(|group| self.gadget_within(modulus, group, key)).collect()
+    }
+
+    /// The modulus of a key for ciphertexts modulo `modulus = Q` and its divisors: `P'Q`, with the fewest specials that keep to
+    /// [`Parameters::largest_switching_noise`] at all of them with as few digits as possible. Near `Q_max` that is all specials; further down fewer do, since no digit is larger
+    /// than `Q`.
+    pub fn key_modulus(&self, modulus: Modulus) -> Modulus {
+        let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
+        let count = self.digits(self.top()).count();
+        let groups = (0..).map(|k| 1 << k).take_while(|group| *group < 2 * count);
+        let choices = groups.filter_map(|group| {
+            let wholes = self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
+            let cap = wholes.clone().map(|(_, whole)| self.log2(whole)).fold(0.0, f64::max);
+            let touched = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());
+            // At some divisor every digit may be as large as that: what is left of groups is merged.
+            let components = touched.map(|(blocks, _)| blocks).sum();
+            let digits = std::iter::repeat_n(cap.min(self.log2(modulus)), components);
+            let noise = noise::inner_product(self.degree(), SIGMA, digits);
+            let enough = |specials: &Modulus| noise.scaled(-self.log2(*specials)).log2_std() <= limit;
+            let (first, most) = (self.unit_count(), self.specials().limb_count());
+            let specials = (1..=most).map(|n| Modulus::of_range(first..first + n)).find(enough)?;
+            Some((self.digit_shapes(modulus, group).len(), specials))
+        });
+        let best = choices.min_by_key(|(digits, specials)| (*digits, specials.limb_count()));
+        modulus.lcm(best.map_or(self.specials(), |(_, specials)| specials))
+    }
+
+    /// Checks that keys modulo `modulus` can be: it divides `PQ_max`, and has factors of `Q_max` and of the specials.
+    ///
+    /// # Errors
+    /// [`RlweError::Modulus`] when it does not.
+    pub fn check_key_modulus(&self, modulus: Modulus) -> Result<(), RlweError> {
+        let none = |of: Modulus| of.gcd(modulus).is_one();
+        if !modulus.divides(self.full()) || none(self.top()) || none(self.specials()) {
+            let need = "a divisor of PQ_max with factors of Q_max and of the specials is needed";
+            return Err(RlweError::Modulus { operation: "make keys", have: modulus.limb_count(), need });
+        }
+        Ok(())
+    }
+
+    /// Of which blocks keys modulo `modulus` have components.
+    pub(crate) fn key_components(&self, modulus: Modulus) -> Components {
+        Components::of(modulus, (0..self.digits(self.top()).count()).map(|d| self.block(d)))
+    }
+
+    /// Whether keys can be switched at `modulus` with this gadget: its special modulus is of specials and units that the rule of [`Parameters::gadget`] leaves free,
+    /// and large enough for the noise.
+    pub(crate) fn has_gadget(&self, modulus: Modulus, gadget: Gadget) -> bool {
+        let key = modulus.lcm(gadget.specials);
+        let single = gadget.with_method(Method::Single);
+        single == self.base_gadget() || self.gadget_within(modulus, gadget.group, key) == Some(single)
     }
 
     /// The blocks that make component after component of the gadgets with `group` blocks in each.
@@ -152,10 +213,11 @@ impl Parameters {
         shapes
     }
 
-    /// The noise of inner products of digits with keys, before the division by `P'`. The errors of the components of all blocks of a group add up (LAKS
-    /// 4.3).
-    pub(crate) fn gadget_noise(&self, modulus: Modulus, group: usize) -> Noise {
-        let blocks: Vec<usize> = self.groups(group).map(|blocks| blocks.len()).collect();
+    /// The noise of inner products of digits with a key modulo `key`, before the division by `P'`. The errors of the components of all blocks of a group add up (LAKS
+    /// 4.3); there is one for each block that shares a factor with `key`.
+    pub(crate) fn gadget_noise(&self, modulus: Modulus, group: usize, key: Modulus) -> Noise {
+        let there = |block: &usize| !self.block(*block).gcd(key).is_one();
+        let blocks: Vec<usize> = self.groups(group).map(|blocks| blocks.filter(there).count()).collect();
         let shapes = self.digit_shapes(modulus, group);
         let digits = shapes.iter().flat_map(|shape| {
             let size = self.log2(shape.factors);

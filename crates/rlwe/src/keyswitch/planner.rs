@@ -3,35 +3,69 @@
 use std::sync::Arc;
 
 use super::{Gadget, Method, decomposition::Decomposition};
-use crate::{Context, Modulus, RlweError};
+use crate::{Context, Modulus, Noise, RlweError};
 
 /// By what factor a double decomposition has to be faster than any single one.
 const DOUBLE_HANDICAP: f64 = 10.0 / 9.0;
 
 impl Context {
-    /// The gadget that key switches at `modulus` use: the one of [`crate::Parameters::gadgets`] that takes the least time by the profile in use
+    /// The gadget that key switches at `modulus` use, with keys modulo `PQ_max`: the one of [`crate::Parameters::gadgets`] that takes the least time by the profile in use
     /// ([`Context::predict`]; MG23 4.4, LAKS 4.3), or of [`crate::Parameters::double_gadgets`], whose keys take memory beside, if that takes a tenth less.
     ///
     /// # Errors
     /// When `modulus` is not one of ciphertexts, or the parameters have no key switching.
     pub fn gadget(&self, modulus: Modulus) -> Result<Gadget, RlweError> {
+        self.gadget_within(modulus, self.parameters().full())
+    }
+
+    /// [`Context::gadget`] with keys modulo `key` ([`crate::PreparedSwitchingKey::modulus`]), of those gadgets for which they have what is needed: `P'Q` divides `key`. The
+    /// double decomposition is for keys modulo `PQ_max`.
+    ///
+    /// # Errors
+    /// As `gadget`, and [`RlweError::KeyModulus`] when the keys have too small a modulus.
+    pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
-        let gadget = self.gadgets.get_or_try_insert(modulus, || {
-            if self.parameters().specials().is_one() {
+        let gadget = self.gadgets.get_or_try_insert((modulus, key), || {
+            let parameters = self.parameters();
+            if parameters.specials().is_one() {
                 return Err(no_specials());
             }
-            let single = self.parameters().gadgets(modulus).into_iter().map(|gadget| (gadget, 1.0));
-            let double = self.parameters().double_gadgets(modulus).into_iter();
-            let mut best = (self.parameters().base_gadget(), f64::INFINITY);
-            for (gadget, handicap) in single.chain(double.map(|gadget| (gadget, DOUBLE_HANDICAP))) {
+            let single = parameters.gadgets_within(modulus, key).into_iter().map(|gadget| (gadget, 1.0));
+            let double = match key == parameters.full() {
+                true => parameters.double_gadgets(modulus),
+                false => Vec::new(),
+            };
+            let base = Some(parameters.base_gadget());
+            let base = base.filter(|base| modulus.lcm(base.specials()).divides(key));
+            let mut best = base.map(|base| (base, f64::INFINITY));
+            for (gadget, handicap) in single.chain(double.into_iter().map(|g| (g, DOUBLE_HANDICAP))) {
                 let seconds = handicap * self.predict(modulus, gadget, modulus)?;
-                if seconds < best.1 {
-                    best = (gadget, seconds);
+                if best.is_none_or(|(_, least)| seconds < least) {
+                    best = Some((gadget, seconds));
                 }
             }
-            Ok(best.0)
+            let need = || modulus.lcm(parameters.base_gadget().specials());
+            best.map(|(gadget, _)| gadget).ok_or_else(|| self.key_too_small("switch keys", key, need()))
         })?;
         Ok(*gadget)
+    }
+
+    /// Checks that a key modulo `key` can be used modulo `P'Q = extended`.
+    pub(crate) fn check_key_modulus(
+        &self,
+        key: Modulus,
+        extended: Modulus,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        match extended.divides(key) {
+            true => Ok(()),
+            false => Err(self.key_too_small(operation, key, extended)),
+        }
+    }
+
+    fn key_too_small(&self, operation: &'static str, key: Modulus, need: Modulus) -> RlweError {
+        let (have, need) = [key, need].map(|m| (m, self.parameters().log2(m))).into();
+        RlweError::KeyModulus { operation, have, need }
     }
 
     /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the profile in use.
@@ -58,6 +92,20 @@ impl Context {
         })
     }
 
+    /// The noise of inner products of the digits of a polynomial modulo `modulus` with a key modulo `key`, before the division by `P'`.
+    pub(crate) fn product_noise(
+        &self,
+        modulus: Modulus,
+        gadget: Gadget,
+        key: Modulus,
+    ) -> Result<Noise, RlweError> {
+        let noise = self.product_noise.get_or_try_insert((modulus, gadget, key), || {
+            self.check_gadget(modulus, gadget)?;
+            Ok::<_, RlweError>(self.parameters().gadget_noise(modulus, gadget.group(), key))
+        })?;
+        Ok(*noise)
+    }
+
     /// Checks that a gadget is one for `modulus`.
     pub(crate) fn check_gadget(&self, modulus: Modulus, gadget: Gadget) -> Result<(), RlweError> {
         self.check_modulus(modulus, "switch keys")?;
@@ -66,8 +114,7 @@ impl Context {
             return Err(no_specials());
         }
         let single = gadget.with_method(Method::Single);
-        let fits =
-            parameters.gadget(modulus, gadget.group()) == Some(single) || parameters.base_gadget() == single;
+        let fits = parameters.has_gadget(modulus, gadget);
         if !fits || gadget != single && parameters.double_shape(modulus, gadget).is_none() {
             let need = "a gadget for this modulus is needed";
             return Err(RlweError::Modulus { operation: "switch keys", have: modulus.limb_count(), need });

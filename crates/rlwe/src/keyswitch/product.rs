@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, arith::mul_mod, scratch::Scratch};
+use hippocrene_ring::{Domain, Poly, arith::mul_mod, elementwise::KeyLimb, scratch::Scratch};
 
 use super::{
     Decomposed, Method,
@@ -12,13 +12,16 @@ use super::{
     operand::{Added, Operand},
 };
 use crate::{
-    Context, Modulus, PreparedSwitchingKey,
+    Context, Modulus, PreparedSwitchingKey, RlweError,
     modulus::{MAX_FACTORS, MAX_LIMBS},
     switch::GROUP,
 };
 
 /// Positions of one group of limbs.
 pub(crate) type Targets = ArrayVec<usize, GROUP>;
+
+/// Components of a key, and the limbs of the digits that they are multiplied by.
+type Pairs<'a> = ArrayVec<(usize, &'a [u64]), MAX_LIMBS>;
 
 /// The inner product of the digits with a key, modulo `P'Q`, plus `P'` times what is added.
 pub(crate) struct Product<'a> {
@@ -36,11 +39,32 @@ impl<'a> Product<'a> {
         decomposed: &'a Decomposed<'a>,
         key: &'a PreparedSwitchingKey,
         added: [Added<'a>; 2],
-    ) -> Self {
+    ) -> Result<Self, RlweError> {
+        context.check_key_modulus(key.modulus(), decomposed.plan.extended, "switch keys")?;
         let gadget = decomposed.plan.gadget;
         context.note_key(key, decomposed.modulus, gadget.with_method(Method::Single));
         let expanded = (gadget.group() > 1).then(|| context.expanded_key(key, gadget)).flatten();
-        Product { context, decomposed, key, expanded, added }
+        Ok(Product { context, decomposed, key, expanded, added })
+    }
+
+    /// The components of the key that each digit is multiplied by, and the limbs of the digits: of the coalesced key, or of the key itself. Where the key's modulus has
+    /// no factor of a block, that has no component: it would be one of 0.
+    fn pairs(&self, coalesced: bool, limb: impl Fn(usize) -> &'a [u64]) -> Pairs<'a> {
+        let mut pairs = ArrayVec::new();
+        for (d, digit) in self.decomposed.plan.digits.iter().enumerate() {
+            let limb = limb(d);
+            match (&self.expanded, coalesced) {
+                (Some(expanded), true) => {
+                    pairs.extend(
+                        digit.groups.iter().filter_map(|g| expanded.components.index(*g)).map(|c| (c, limb)),
+                    );
+                }
+                _ => pairs.extend(
+                    digit.blocks.iter().filter_map(|b| self.key.components().index(*b)).map(|c| (c, limb)),
+                ),
+            }
+        }
+        pairs
     }
 
     /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not there: limb `d |targets| + i` is digit `d` at target
@@ -85,7 +109,7 @@ impl<'a> Product<'a> {
     /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets, plus what is added in the evaluation
     /// domain. The digits are transformed here, right before they are used; so it is called once for each target.
     ///
-    /// The key is modulo `PQ_max`; where `P'Q` has a divisor of what that has, the product is reduced. (The residues of the digits modulo the
+    /// The key is modulo a multiple of `P'Q`; where `P'Q` has a divisor of what that has at a position, the product is reduced. (The residues of the digits modulo the
     /// divisor stand for themselves as numbers.)
     pub(crate) fn at(&self, targets: &[usize], i: usize, fresh: &mut Poly, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, .. } = *self;
@@ -93,7 +117,7 @@ impl<'a> Product<'a> {
             self.transform(targets, i, fresh);
         }
         let (position, plan) = (targets[i], &*decomposed.plan);
-        let full = context.parameters().full();
+        let full = self.key.modulus();
         let wide = context.ring_at(full, position).elementwise();
         let limb = |d: usize| match (&decomposed.hoisted, plan.digits[d].factors.contains(position)) {
             (Some(hoisted), false) => hoisted.others[d].limb(plan.digits[d].others.limb_of(position)),
@@ -106,35 +130,19 @@ impl<'a> Product<'a> {
             }
             (None, false) => fresh.limb(targets.len() * d + i),
         };
-        match &self.expanded {
-            _ if position == Modulus::TWO => {
-                let size = wide.lifted_limbs() * context.degree();
-                let hoisted = decomposed.hoisted.as_ref().and_then(|hoisted| hoisted.lifted.as_ref());
-                let count = if hoisted.is_none() { plan.digits.len() } else { 0 };
-                let mut scratch = context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
-                for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
-                    wide.lift(out, limb(d));
-                }
-                let lifted = hoisted.unwrap_or(&scratch).as_slice();
-                let pairs = pairs(&plan.digits, Digit::blocks, |d| &lifted[d * size..(d + 1) * size]);
-                wide.inner_product_lifted(acc0, acc1, &pairs, self.key.limb(position));
+        if position == Modulus::TWO {
+            let size = wide.lifted_limbs() * context.degree();
+            let hoisted = decomposed.hoisted.as_ref().and_then(|hoisted| hoisted.lifted.as_ref());
+            let count = if hoisted.is_none() { plan.digits.len() } else { 0 };
+            let mut scratch = context.scratch_limbs(count * wide.lifted_limbs(), Domain::Evaluation);
+            for (d, out) in scratch.as_mut_slice().chunks_exact_mut(size).enumerate() {
+                wide.lift(out, limb(d));
             }
-            Some(expanded) => {
-                wide.inner_product(
-                    acc0,
-                    acc1,
-                    &pairs(&plan.digits, Digit::groups, limb),
-                    &expanded.limbs[full.limb_of(position)],
-                );
-            }
-            None => {
-                wide.inner_product(
-                    acc0,
-                    acc1,
-                    &pairs(&plan.digits, Digit::blocks, limb),
-                    self.key.limb(position),
-                );
-            }
+            let lifted = hoisted.unwrap_or(&scratch).as_slice();
+            let pairs = self.pairs(false, |d| &lifted[d * size..(d + 1) * size]);
+            wide.inner_product_lifted(acc0, acc1, &pairs, self.key.limb(position));
+        } else {
+            wide.inner_product(acc0, acc1, &self.pairs(true, limb), self.key_limb(position));
         }
         let elementwise = context.ring_at(plan.extended, position).elementwise();
         if !full.agrees(plan.extended, position) {
@@ -172,14 +180,9 @@ impl<'a> Product<'a> {
     pub(crate) fn range_at(&self, position: usize, first: usize, [acc0, acc1]: [&mut [u64]; 2]) {
         let Product { context, decomposed, .. } = *self;
         let (plan, range) = (&*decomposed.plan, first..first + acc0.len());
-        let full = context.parameters().full();
-        let limb = |d: usize| &self.extended_limb(d, position)[range.clone()];
-        let (key, pairs) = match &self.expanded {
-            Some(expanded) => {
-                (&expanded.limbs[full.limb_of(position)], pairs(&plan.digits, Digit::groups, limb))
-            }
-            None => (self.key.limb(position), pairs(&plan.digits, Digit::blocks, limb)),
-        };
+        let full = self.key.modulus();
+        let pairs = self.pairs(true, |d| &self.extended_limb(d, position)[range.clone()]);
+        let key = self.key_limb(position);
         let key = key.range(first, range.len());
         context.ring_at(full, position).elementwise().inner_product(acc0, acc1, &pairs, &key);
         if !full.agrees(plan.extended, position) {
@@ -195,6 +198,14 @@ impl<'a> Product<'a> {
             if let Some(Operand::Poly(added)) = added.evaluation {
                 elementwise.mul_scalar_add_assign(acc, &added.limb(k)[range.clone()], &plan.specials[k]);
             }
+        }
+    }
+
+    /// The limb of the coalesced key, or else of the key itself, at any position but that of a power of two.
+    fn key_limb(&self, position: usize) -> &KeyLimb {
+        match &self.expanded {
+            Some(expanded) => &expanded.limbs[self.key.modulus().limb_of(position)],
+            None => self.key.limb(position),
         }
     }
 
@@ -231,28 +242,4 @@ impl<'a> Product<'a> {
         let k = modulus.limb_of(position);
         Some((added.limb(k), self.decomposed.plan.specials[k].value()))
     }
-}
-
-impl Digit {
-    fn blocks(&self) -> &[usize] {
-        &self.blocks
-    }
-
-    fn groups(&self) -> &[usize] {
-        &self.groups
-    }
-}
-
-/// The components that each digit is multiplied by, and its limb.
-fn pairs<'a>(
-    digits: &[Digit],
-    components: impl Fn(&Digit) -> &[usize],
-    limb: impl Fn(usize) -> &'a [u64],
-) -> ArrayVec<(usize, &'a [u64]), MAX_LIMBS> {
-    let mut pairs = ArrayVec::new();
-    for (d, digit) in digits.iter().enumerate() {
-        let limb = limb(d);
-        pairs.extend(components(digit).iter().map(|component| (*component, limb)));
-    }
-    pairs
 }

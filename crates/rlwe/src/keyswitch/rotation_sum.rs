@@ -67,24 +67,31 @@ pub struct RotationSum<'a> {
 struct Source<'a> {
     ciphertext: &'a Ciphertext,
     rotation: Option<(Product<'a>, Arc<Automorphism>)>,
+    /// The noise of the inner product, over `P'`.
+    added: Noise,
 }
 
 impl Context {
-    /// `P'Q`: what sums of rotations of ciphertexts modulo `modulus = Q` are computed modulo, and their plaintexts are wanted modulo.
+    /// `P'Q`: what sums of rotations of ciphertexts modulo `modulus = Q` are computed modulo, and their plaintexts are wanted modulo. The keys that take part have moduli that are
+    /// multiples of `keys` ([`PreparedEvaluationKeys::common_modulus`]).
     ///
     /// # Errors
-    /// As [`Context::gadget`].
-    pub fn rotation_modulus(&self, modulus: Modulus) -> Result<Modulus, RlweError> {
-        Ok(modulus.lcm(self.rotation_gadget(modulus)?.specials()))
+    /// As [`Context::gadget_within`].
+    pub fn rotation_modulus(&self, modulus: Modulus, keys: Modulus) -> Result<Modulus, RlweError> {
+        Ok(modulus.lcm(self.rotation_gadget(modulus, keys)?.specials()))
     }
 
-    /// Decomposes a ciphertext once for any number of rotations of it in [`Context::rotation_sums`].
+    /// Decomposes a ciphertext once for any number of rotations of it in [`Context::rotation_sums`], by keys whose moduli are multiples of `keys`.
     ///
     /// # Errors
-    /// When the ciphertext has more than two parts.
-    pub fn hoist_for_sums<'a>(&'a self, a: &'a Ciphertext) -> Result<Decomposed<'a>, RlweError> {
+    /// When the ciphertext has more than two parts, or as [`Context::gadget_within`].
+    pub fn hoist_for_sums<'a>(
+        &'a self,
+        a: &'a Ciphertext,
+        keys: Modulus,
+    ) -> Result<Decomposed<'a>, RlweError> {
         self.check_two_parts(a, OPERATION)?;
-        self.decompose_hoisted_with(a.part(1), a.modulus(), self.rotation_gadget(a.modulus())?)
+        self.decompose_hoisted_with(a.part(1), a.modulus(), self.rotation_gadget(a.modulus(), keys)?)
     }
 
     /// The values of a polynomial in `X^8` modulo `P'Q` without those that repeat, an eighth of them: a factor for [`Context::rotation_sums`]. Nothing where the ring
@@ -104,11 +111,12 @@ impl Context {
     }
 
     /// The planned gadget, with the single decomposition: the double one has its inner products elsewhere than modulo `P'Q`.
-    fn rotation_gadget(&self, modulus: Modulus) -> Result<Gadget, RlweError> {
-        Ok(self.gadget(modulus)?.with_method(Method::Single))
+    fn rotation_gadget(&self, modulus: Modulus, keys: Modulus) -> Result<Gadget, RlweError> {
+        Ok(self.gadget_within(modulus, keys)?.with_method(Method::Single))
     }
 
-    /// For each row the sum of its terms, modulo `P'Q`. Each summand is rotated once, however many rows want it.
+    /// For each row the sum of its terms, modulo `P'Q`. Each summand is rotated once, however many rows want it. The moduli of the keys that take part are
+    /// multiples of `common`, by which `P'` is chosen.
     ///
     /// # Errors
     /// When there is no summand, moduli, keys or numbers of parts differ, a key is missing, a decomposition is of another ciphertext or by another
@@ -118,20 +126,19 @@ impl Context {
         summands: &[Summand<'_>],
         rows: &[Vec<Term<'_>>],
         keys: &PreparedEvaluationKeys,
+        common: Modulus,
     ) -> Result<Vec<RotationSum<'_>>, RlweError> {
         let Some(first) = summands.first().map(Summand::ciphertext) else {
             return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 2 });
         };
         let (modulus, key) = (first.modulus(), first.key());
         self.check_key(first, keys, OPERATION)?;
-        let plan = self.decomposition(modulus, self.rotation_gadget(modulus)?)?;
+        let plan = self.decomposition(modulus, self.rotation_gadget(modulus, common)?)?;
         let sources: Vec<Source> =
             summands.iter().map(|s| self.source(s, first, &plan, keys)).collect::<Result<_, _>>()?;
-        let added = self.inner_product_noise(&plan, modulus);
         let noise = |term: &Term| {
             let source = &sources[term.summand];
-            let own = source.ciphertext.noise();
-            if source.rotation.is_some() { own.plus(added) } else { own }.scaled(term.log2_norm)
+            source.ciphertext.noise().plus(source.added).scaled(term.log2_norm)
         };
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {
@@ -180,19 +187,21 @@ impl Context {
         let ciphertext = summand.ciphertext();
         self.check_pair(first, ciphertext, OPERATION)?;
         self.check_two_parts(ciphertext, OPERATION)?;
+        let mut noise = Noise::NONE;
         let rotation = match summand {
             Summand::Rotated(_, hoisted, element) if *element != 1 => {
                 if !hoisted.is_of(ciphertext.part(1)) || hoisted.gadget() != plan.gadget {
                     return Err(RlweError::Decomposed { operation: OPERATION });
                 }
-                let key = keys.galois(*element)?;
+                let key = keys.galois_at(*element, self, ciphertext.modulus())?;
                 let added = [Added::new(Some(ciphertext.part(0))), Added::default()];
-                let product = Product::new(self, hoisted, key, added);
+                let product = Product::new(self, hoisted, key, added)?;
+                noise = self.inner_product_noise(plan, ciphertext.modulus(), key.modulus())?;
                 Some((product, self.automorphism(*element)?))
             }
             _ => None,
         };
-        Ok(Source { ciphertext, rotation })
+        Ok(Source { ciphertext, rotation, added: noise })
     }
 
     fn check_term(
@@ -268,10 +277,15 @@ impl Context {
         }
     }
 
-    /// The noise of an inner product over `P'`, before it is rounded.
-    fn inner_product_noise(&self, plan: &Decomposition, modulus: Modulus) -> Noise {
-        debug_assert!(modulus.divides(plan.extended));
-        plan.noise.scaled(-self.parameters().log2(plan.gadget.specials()))
+    /// The noise of an inner product of a polynomial modulo `modulus` with a key modulo `key`, over `P'`, before it is rounded.
+    fn inner_product_noise(
+        &self,
+        plan: &Decomposition,
+        modulus: Modulus,
+        key: Modulus,
+    ) -> Result<Noise, RlweError> {
+        let product = self.product_noise(modulus, plan.gadget, key)?;
+        Ok(product.scaled(-self.parameters().log2(plan.gadget.specials())))
     }
 }
 
@@ -361,11 +375,12 @@ impl RotationSum<'_> {
         if self.key != keys.key() {
             return Err(RlweError::KeyMismatch { operation: "rotate", have: self.key, need: keys.key() });
         }
-        let (key, automorphism) = (keys.galois(element)?, context.automorphism(element)?);
+        let (key, automorphism) =
+            (keys.galois_at(element, context, modulus)?, context.automorphism(element)?);
         let mut divided = context.scratch(modulus, Domain::Evaluation);
         context.switch_modulus(&mut divided, &self.parts[1], plan.extended, modulus, 1)?;
         let decomposed = context.decompose_with(&divided, modulus, plan.gadget)?;
-        let product = Product::new(context, &decomposed, key, [Added::default(); 2]);
+        let product = Product::new(context, &decomposed, key, [Added::default(); 2])?;
         context.note_rotated_sum(plan, modulus);
         let mut parts = [0, 1].map(|_| context.scratch(plan.extended, Domain::Evaluation));
         let [out0, out1] = &mut parts;
@@ -394,7 +409,8 @@ impl RotationSum<'_> {
             },
         );
         let rounding = Noise::from_std((context.parameters().secret_weight() / 12.0).sqrt());
-        let noise = self.noise.plus(rounding).plus(context.inner_product_noise(plan, modulus));
+        let added = context.inner_product_noise(plan, modulus, key.modulus())?;
+        let noise = self.noise.plus(rounding).plus(added);
         Ok(RotationSum { context, plan: Arc::clone(plan), modulus, parts, key: self.key, noise })
     }
 

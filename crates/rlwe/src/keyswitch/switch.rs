@@ -66,6 +66,7 @@ impl Context {
                 need: "the results are polynomials of another ring degree",
             });
         }
+        self.check_key_modulus(key.modulus(), decomposed.plan.extended, "switch keys")?;
         if let Some(sums) = Sums::new(self, decomposed, key, added) {
             return self.switch_sums_into(out, &sums, destination);
         }
@@ -83,7 +84,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         let Destination { modulus: to, domain, .. } = *destination;
         self.note_switch(decomposed, &added, destination, Method::Single);
-        let product = Product::new(self, decomposed, key, added);
+        let product = Product::new(self, decomposed, key, added)?;
         let extended = decomposed.plan.extended;
         let plan = self.switch_plan(extended, to, 1)?;
         let degree = self.degree();
@@ -193,6 +194,20 @@ impl Context {
         self.key_switch_noise_with(from, self.gadget(from)?, to)
     }
 
+    /// [`Context::key_switch_noise`] with this key, and the gadget that is planned for it.
+    ///
+    /// # Errors
+    /// As [`Context::gadget_within`].
+    pub fn key_switch_noise_by(
+        &self,
+        from: Modulus,
+        key: &PreparedSwitchingKey,
+        to: Modulus,
+    ) -> Result<Noise, RlweError> {
+        let gadget = self.gadget_within(from, key.modulus())?;
+        self.key_switch_noise_within(from, gadget, key.modulus(), to)
+    }
+
     /// [`Context::key_switch_noise`] with a gadget of the caller's choice.
     ///
     /// # Errors
@@ -203,11 +218,24 @@ impl Context {
         gadget: Gadget,
         to: Modulus,
     ) -> Result<Noise, RlweError> {
+        self.key_switch_noise_within(from, gadget, self.parameters().full(), to)
+    }
+
+    /// [`Context::key_switch_noise_with`] a key modulo `key`: it has a component for each block of `Q_max` that shares a factor with `key`.
+    ///
+    /// # Errors
+    /// As [`Context::decompose_with`].
+    pub fn key_switch_noise_within(
+        &self,
+        from: Modulus,
+        gadget: Gadget,
+        key: Modulus,
+        to: Modulus,
+    ) -> Result<Noise, RlweError> {
         let parameters = self.parameters();
-        let decomposition = self.decomposition(from, gadget)?;
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(gadget.specials());
-        let product = decomposition.noise.scaled(down);
-        Ok(match decomposition.extended.divides(to) {
+        let product = self.product_noise(from, gadget, key)?.scaled(down);
+        Ok(match from.lcm(gadget.specials()).divides(to) {
             true => product,
             false => product.plus(noise::rounding(parameters.secret_weight(), 2)),
         })

@@ -55,13 +55,13 @@ impl Context {
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
         // What is added comes in both domains, which the single decomposition takes at no cost.
-        let gadget = self.gadget(from)?.with_method(Method::Single);
+        let gadget = self.gadget_within(from, key.modulus())?.with_method(Method::Single);
         let constants = self.scaled_product(from, b.modulus(), t)?;
         // Products modulo a power of two are dear: they are computed once.
         let eager = from.contains(Modulus::TWO);
         let Parts { pair, remainders, last } = self.scaled_parts(&constants, a, b, eager);
         let decomposed = self.decompose_with(&last, from, gadget)?;
-        out.reshape(self, 2, to, self.key_switch_noise_with(from, gadget, to)?, a.key());
+        out.reshape(self, 2, to, self.key_switch_noise_within(from, gadget, key.modulus(), to)?, a.key());
         let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let factors = [[a.part(0), a.part(1)], [&*pair[0], &*pair[1]]];
         let added = [0, 1].map(|i| Added {

@@ -103,9 +103,7 @@ impl Evaluator {
             };
             coefficients *= level.factor;
             self.check_capacity(a, next, next_scale.log2(), coefficients, OPERATION)?;
-            // Where the next transform would go up to a modulus without a power of two, this one goes there at once.
-            let up = if is_last { next } else { self.without_two(next) };
-            let up = if self.log2(up) > self.log2(next) { up } else { next };
+            let up = if is_last { next } else { self.up_without_two(next) };
             landings.push(Landing {
                 modulus: up,
                 scale: self.switched_scale(next_scale, next, up),
@@ -117,6 +115,34 @@ impl Evaluator {
             (modulus, scale) = (next, next_scale);
         }
         Ok(landings)
+    }
+
+    /// Where the next transform would go up to a modulus without a power of two ([`Evaluator::without_two`]), a level goes there at once.
+    fn up_without_two(&self, next: Modulus) -> Modulus {
+        let up = self.without_two(next);
+        if self.log2(up) > self.log2(next) { up } else { next }
+    }
+
+    /// The moduli at which the levels of `dft` rotate ciphertexts, and that of its result, for an operand modulo `from` of this scale: as
+    /// [`Evaluator::homomorphic_dft`] chooses them. Nothing where the modulus is too small.
+    pub(crate) fn dft_moduli(
+        &self,
+        dft: &HomomorphicDft,
+        from: Modulus,
+        scale: Scale,
+        target: Scale,
+    ) -> Option<(Vec<Modulus>, Modulus)> {
+        let between = if scale < target { target } else { scale };
+        let (mut modulus, mut scale, mut operand) = (from, scale, from);
+        let mut moduli = Vec::with_capacity(dft.levels.len());
+        for (i, level) in dft.levels.iter().enumerate() {
+            moduli.push(self.without_two(operand));
+            let next_scale = if i + 1 == dft.levels.len() { target } else { between };
+            modulus = self
+                .largest_modulus(self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2())?;
+            (scale, operand) = (next_scale, self.up_without_two(modulus));
+        }
+        Some((moduli, modulus))
     }
 
     /// The sum of the two halves of the slots: it has half as many.

@@ -145,8 +145,11 @@ impl HomomorphicDft {
             let factor = if halved { entry.times(Scale::power_of_two(-1)) } else { entry };
             let transform_slots = if mask == Mask::Halves { packed } else { slots };
             let diagonals = diagonals(exponents, stages.log_order(), sign, factor);
+            // The last giant step of a level is as long as the first baby step of the next coarser one; going the same way they are the same rotation, and take one key. Of both
+            // directions the same levels are mirrored.
+            let coarser = if forward { levels.len() - 1 - made.len() } else { made.len() };
             made.push(Level {
-                transform: LinearTransform::from_roots(transform_slots, diagonals)?,
+                transform: LinearTransform::from_roots(transform_slots, diagonals, coarser % 2 == 1)?,
                 scale_bits: level.scale_bits,
                 factor: share.to_f64(),
                 growth: factor.to_f64() * (f64::from(count) / 2.0).exp2(),
@@ -194,10 +197,25 @@ impl HomomorphicDft {
     pub fn rotations(&self) -> Vec<i64> {
         let mut all: BTreeSet<i64> =
             self.levels.iter().flat_map(|level| level.transform.rotations()).collect();
-        if self.packing == Packing::SideBySide && self.direction == Direction::SlotsToCoefficients {
+        if self.rotates_halves() {
             all.insert(self.slots as i64);
         }
         all.into_iter().collect()
+    }
+
+    /// Whether the two halves of the slots are added up, by a rotation after the first level.
+    pub(crate) fn rotates_halves(&self) -> bool {
+        self.packing == Packing::SideBySide && self.direction == Direction::SlotsToCoefficients
+    }
+
+    /// The rotations whose keys each level wants.
+    pub(crate) fn rotations_by_level(&self) -> impl Iterator<Item = Vec<i64>> {
+        self.levels.iter().map(|level| level.transform.rotations())
+    }
+
+    /// How many bits of the modulus each level takes.
+    pub(crate) fn bits_by_level(&self) -> impl Iterator<Item = f64> {
+        self.levels.iter().map(|level| level.scale_bits)
     }
 
     /// Whether it wants the key of conjugation.

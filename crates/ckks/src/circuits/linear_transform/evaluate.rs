@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{Modulus, RotationSum, Summand, Term};
 
-use super::{Encoded, LinearTransform, steps};
+use super::{Encoded, LinearTransform};
 use crate::{Ciphertext, CkksError, Evaluator, Scale, context::encoding_noise};
 
 const OPERATION: &str = "linear transform";
@@ -64,11 +64,13 @@ impl Evaluator {
         let modulus = self.without_two(a.modulus());
         let a = &*self.brought(a, modulus)?;
         let factor = self.switched_scale(to.scale, to.modulus, modulus).over(a.scale());
-        let encoded = t.encode(self.context(), modulus, factor)?;
+        let common = self.common_modulus(t, modulus);
+        let encoded = t.encode(self.context(), modulus, factor, common)?;
         let log2_scale = a.scale().times(factor).log2();
         self.check_capacity(a, modulus, log2_scale, to.largest_coefficient, OPERATION)?;
-        let baby: Vec<usize> = steps(&t.diagonals, t.baby).0.into_iter().collect();
-        let total = self.sum_of_giant_steps(a, t.slots, &baby, std::iter::once(Ok(encoded)), to.magnitude)?;
+        let baby: Vec<usize> = t.steps().0.into_iter().collect();
+        let groups = std::iter::once(Ok(encoded));
+        let total = self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?;
         let mut out = Ciphertext::empty(self.context());
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
@@ -76,8 +78,27 @@ impl Evaluator {
         Ok(out)
     }
 
+    /// What the keys of the rotations that a transform wants of ciphertexts modulo `modulus` have in common: by it the special modulus is chosen.
+    fn common_modulus(&self, t: &LinearTransform, modulus: Modulus) -> Modulus {
+        let (baby, giant) = t.steps();
+        self.common_modulus_of(t.slots, modulus, baby.into_iter(), giant.into_iter())
+    }
+
+    /// The same of these baby steps and giant steps.
+    pub(super) fn common_modulus_of(
+        &self,
+        slots: usize,
+        modulus: Modulus,
+        baby: impl Iterator<Item = usize>,
+        giant: impl Iterator<Item = usize>,
+    ) -> Modulus {
+        let babies = baby.map(|step| self.rotation_element(slots, step as i64));
+        let giants = giant.flat_map(|step| self.rotation_elements(slots, step as i64, modulus));
+        self.keys().common_modulus(self.context().rlwe(), modulus, babies.chain(giants))
+    }
+
     /// The products with all diagonals, rotated and added up, modulo `P'Q`: those of some giant steps after the others, as `groups` gives them. All take their
-    /// baby steps from `baby`, which is sorted; these are rotated anew for each group.
+    /// baby steps from `baby`, which is sorted; these are rotated anew for each group. The keys have `common` in common.
     pub(super) fn sum_of_giant_steps<'a>(
         &'a self,
         a: &Ciphertext,
@@ -85,14 +106,15 @@ impl Evaluator {
         baby: &[usize],
         groups: impl Iterator<Item = Result<Arc<Encoded>, CkksError>>,
         magnitude: f64,
+        common: Modulus,
     ) -> Result<RotationSum<'a>, CkksError> {
         let rlwe = self.context().rlwe();
-        let hoisted = rlwe.hoist_for_sums(a.inner())?;
+        let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
         // Rotations without a key of their own are composed, each of them as a ciphertext.
         let element = |step: usize| self.rotation_element(slots, step as i64);
         let composed: Vec<Option<Ciphertext>> = baby
             .iter()
-            .map(|step| match self.keys().has_galois(element(*step)) {
+            .map(|step| match self.keys().has_galois(element(*step), a.modulus()) {
                 true => Ok(None),
                 false => self.rotate(a, *step as i64).map(Some),
             })
@@ -117,7 +139,7 @@ impl Evaluator {
                 });
                 rows.push(terms.collect());
             }
-            let sums = rlwe.rotation_sums(&summands, &rows, self.keys())?;
+            let sums = rlwe.rotation_sums(&summands, &rows, self.keys(), common)?;
             for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
                 // The rounding of the diagonals, times the message. A diagonal that repeats has fewer coefficients that are rounded.
                 let rounding = Self::message_times(a.scale().log2(), magnitude, encoding_noise());
@@ -125,7 +147,7 @@ impl Evaluator {
                 let rounding = rounding.scaled(0.5 * share.log2());
                 sum.set_noise(sum.noise().plus(rounding));
                 if *giant > 0 {
-                    for element in self.rotation_elements(slots, *giant as i64) {
+                    for element in self.rotation_elements(slots, *giant as i64, a.modulus()) {
                         sum = sum.rotated(element, self.keys())?;
                     }
                 }

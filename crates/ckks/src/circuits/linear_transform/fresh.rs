@@ -43,15 +43,14 @@ impl FreshTransform<'_> {
         baby.chain(giant).map(|r| r as i64).collect()
     }
 
-    /// Giant steps `first .. last`, encoded; the diagonals are shared out to threads.
+    /// Giant steps `first .. last`, encoded modulo `P'Q = extended`; the diagonals are shared out to threads.
     fn encode(
         &self,
         context: &Context,
-        modulus: Modulus,
+        [modulus, extended]: [Modulus; 2],
         scale: Scale,
         giants: std::ops::Range<usize>,
     ) -> Result<Arc<Encoded>, CkksError> {
-        let extended = context.rlwe().rotation_modulus(modulus)?;
         let rotations: Vec<usize> =
             (giants.start * self.baby..self.count.min(giants.end * self.baby)).collect();
         let mut made: Vec<Option<Result<Factor, CkksError>>> = rotations.iter().map(|_| None).collect();
@@ -142,15 +141,17 @@ impl Evaluator {
         self.check_capacity(a, modulus, product.log2(), t.bound, OPERATION)?;
         self.check_capacity(a, to, scale.log2(), t.bound, OPERATION)?;
         let giants = t.count.div_ceil(t.baby);
-        let extended = context.rlwe().rotation_modulus(modulus)?;
+        let steps = (0..giants).map(|giant| giant * t.baby);
+        let common = self.common_modulus_of(t.slots, modulus, 0..t.baby.min(t.count), steps);
+        let extended = context.rlwe().rotation_modulus(modulus, common)?;
         let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
         let words = context.rlwe().degree() / if repeats { 8 } else { 1 } * extended.limb_count();
         let at_once = (t.memory / (8 * words * t.baby)).clamp(1, giants);
         let baby: Vec<usize> = (0..t.baby.min(t.count)).collect();
         let groups = (0..giants)
             .step_by(at_once)
-            .map(|first| t.encode(context, modulus, t.scale, first..giants.min(first + at_once)));
-        let total = self.sum_of_giant_steps(a, t.slots, &baby, groups, t.operand)?;
+            .map(|first| t.encode(context, [modulus, extended], t.scale, first..giants.min(first + at_once)));
+        let total = self.sum_of_giant_steps(a, t.slots, &baby, groups, t.operand, common)?;
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);

@@ -30,6 +30,8 @@ pub struct LinearTransform {
     diagonals: BTreeMap<usize, Diagonal>,
     /// The number of baby steps, a power of two.
     baby: usize,
+    /// Whether baby steps go to the right, `b <= 0`, and not to the left.
+    mirrored: bool,
     /// The largest sum of absolute values along a row.
     norm: f64,
     /// Encodings by modulus and scale, and whether they are hollow.
@@ -71,6 +73,9 @@ impl Factor {
 /// 0.75 in one noisy fit).
 const HOISTED_COST: f64 = 0.4;
 
+/// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
+const KEY_WORTH: f64 = 1.1;
+
 impl LinearTransform {
     /// The map with these diagonals, each of `slots` numbers, by rotation.
     ///
@@ -91,9 +96,15 @@ impl LinearTransform {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Big(d))).collect())
     }
 
-    /// The map with these diagonals of roots of unity. They may have fewer numbers than there are slots, a power of two: they repeat.
-    pub(super) fn from_roots(slots: usize, diagonals: BTreeMap<usize, Roots>) -> Result<Self, CkksError> {
-        Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())
+    /// The map with these diagonals of roots of unity. They may have fewer numbers than there are slots, a power of two: they repeat. Where it is `mirrored`, baby steps are to
+    /// the right.
+    pub(super) fn from_roots(
+        slots: usize,
+        diagonals: BTreeMap<usize, Roots>,
+        mirrored: bool,
+    ) -> Result<Self, CkksError> {
+        let map = Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())?;
+        Ok(LinearTransform { mirrored, ..map })
     }
 
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
@@ -111,11 +122,11 @@ impl LinearTransform {
         }
         let row = |i: usize| diagonals.values().map(|d| d.absolute_value(i)).sum::<f64>();
         let norm = (0..slots).map(row).fold(0.0, f64::max);
-        let baby = (0..=slots.trailing_zeros())
-            .map(|k| 1usize << k)
-            .min_by(|&x, &y| cost(&diagonals, x).total_cmp(&cost(&diagonals, y)))
-            .unwrap_or(1);
-        Ok(LinearTransform { slots, diagonals, baby, norm, kept: Kept::default() })
+        let choices = || (0..=slots.trailing_zeros()).map(|k| 1usize << k);
+        let least = choices().map(|baby| cost(&diagonals, baby)).fold(f64::INFINITY, f64::min);
+        let near = choices().filter(|baby| cost(&diagonals, *baby) <= KEY_WORTH * least);
+        let baby = near.min_by_key(|baby| count(&diagonals, *baby).iter().sum::<usize>()).unwrap_or(1);
+        Ok(LinearTransform { slots, diagonals, baby, mirrored: false, norm, kept: Kept::default() })
     }
 
     /// [`LinearTransform::new`] for real diagonals.
@@ -129,7 +140,7 @@ impl LinearTransform {
 
     /// The rotations whose keys it wants: baby steps and giant steps.
     pub fn rotations(&self) -> Vec<i64> {
-        let (baby, giant) = steps(&self.diagonals, self.baby);
+        let (baby, giant) = self.steps();
         baby.union(&giant).filter(|r| **r != 0).map(|r| *r as i64).collect()
     }
 
@@ -158,9 +169,28 @@ impl LinearTransform {
         Known::from_values(sums)
     }
 
-    /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q`; made once and kept as long as there is room.
-    fn encode(&self, context: &Context, modulus: Modulus, scale: Scale) -> Result<Arc<Encoded>, CkksError> {
-        let extended = context.rlwe().rotation_modulus(modulus)?;
+    /// `(g, b)` with `r = g + b`, both modulo the number of slots: `0 <= b < baby`, or where it is mirrored `-baby < b <= 0`.
+    fn split(&self, r: usize) -> (usize, usize) {
+        let offset = if self.mirrored { self.baby - 1 } else { 0 };
+        let baby = ((r + offset) % self.baby + self.slots - offset) % self.slots;
+        ((r + self.slots - baby) % self.slots, baby)
+    }
+
+    /// The baby steps and the giant steps that it takes.
+    fn steps(&self) -> (BTreeSet<usize>, BTreeSet<usize>) {
+        let all = || self.diagonals.keys().map(|r| self.split(*r));
+        (all().map(|(_, baby)| baby).collect(), all().map(|(giant, _)| giant).collect())
+    }
+
+    /// The diagonals, which fit `modulus = Q` at `scale`, encoded modulo `P'Q` for keys whose moduli are multiples of `keys`; made once and kept as long as there is room.
+    fn encode(
+        &self,
+        context: &Context,
+        modulus: Modulus,
+        scale: Scale,
+        keys: Modulus,
+    ) -> Result<Arc<Encoded>, CkksError> {
+        let extended = context.rlwe().rotation_modulus(modulus, keys)?;
         let bytes = |encoded: &Encoded| {
             let bytes = |poly: &Poly| poly.degree() * poly.limb_count() * size_of::<u64>();
             encoded.values().flatten().map(|factor| bytes(factor.poly())).sum()
@@ -170,7 +200,7 @@ impl LinearTransform {
             // Polynomials in X^8 at least.
             let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
             for (r, diagonal) in &self.diagonals {
-                let (giant, baby) = (r / self.baby * self.baby, r % self.baby);
+                let (giant, baby) = self.split(*r);
                 let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
                 let log2_norm = scale.log2() + diagonal.root_mean_square().log2();
                 let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
@@ -183,13 +213,15 @@ impl LinearTransform {
     }
 }
 
-/// The baby steps and the giant steps that `diagonals` need.
-fn steps(diagonals: &BTreeMap<usize, Diagonal>, baby: usize) -> (BTreeSet<usize>, BTreeSet<usize>) {
-    (diagonals.keys().map(|r| r % baby).collect(), diagonals.keys().map(|r| r / baby * baby).collect())
+/// How many baby steps and giant steps `diagonals` need that are rotations, with baby steps below `baby`.
+fn count(diagonals: &BTreeMap<usize, Diagonal>, baby: usize) -> [usize; 2] {
+    let of = |step: fn(usize, usize) -> usize| -> BTreeSet<usize> {
+        diagonals.keys().map(|r| step(*r, baby)).filter(|step| *step != 0).collect()
+    };
+    [of(|r, baby| r % baby), of(|r, baby| r / baby)].map(|steps| steps.len())
 }
 
 fn cost(diagonals: &BTreeMap<usize, Diagonal>, baby: usize) -> f64 {
-    let (baby, giant) = steps(diagonals, baby);
-    let count = |s: &BTreeSet<usize>| s.iter().filter(|r| **r != 0).count() as f64;
-    HOISTED_COST * count(&baby) + count(&giant)
+    let [baby, giant] = count(diagonals, baby);
+    HOISTED_COST * baby as f64 + giant as f64
 }

@@ -27,14 +27,15 @@ pub(super) fn bytes(degree: usize, rings: &[Arc<ResidueRing>]) -> usize {
 }
 
 impl Context {
-    /// `key` for the double decomposition of `plan`, if there is room for it.
+    /// `key`, which is modulo `PQ_max`, for the double decomposition of `plan`, if there is room for it.
     pub(super) fn double_key(
         &self,
         key: &PreparedSwitchingKey,
         plan: &Decomposition,
         double: &Double,
     ) -> Option<Arc<ExpandedKey>> {
-        let make = || ExpandedKey { limbs: decompose(self, key, plan.gadget.group(), double) };
+        let components = key.components();
+        let make = || ExpandedKey { limbs: decompose(self, key, plan.gadget.group(), double), components };
         self.kept_key(key, plan.gadget, double.key_bytes, make)
     }
 }

@@ -77,14 +77,15 @@ impl Context {
 }
 
 impl<'a> Sums<'a> {
-    /// The sums, if the double decomposition is the method of the decomposed polynomial and there is room for its key.
+    /// The sums, if the double decomposition is the method of the decomposed polynomial, the key is one modulo `PQ_max` and there is room for what is made of it.
     pub(in crate::keyswitch) fn new(
         context: &'a Context,
         decomposed: &'a Decomposed<'a>,
         key: &PreparedSwitchingKey,
         added: [Option<&'a Poly>; 2],
     ) -> Option<Self> {
-        let double = decomposed.plan.double.as_ref()?;
+        let double =
+            decomposed.plan.double.as_ref().filter(|_| key.modulus() == context.parameters().full())?;
         let key = match context.is_hollow() {
             false => Some(context.double_key(key, &decomposed.plan, double)?),
             true => {
