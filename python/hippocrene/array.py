@@ -4,66 +4,25 @@ from __future__ import annotations
 
 import operator
 from decimal import Decimal
-from os import PathLike
-from typing import TYPE_CHECKING, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
+from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Polynomial
 
-from hippocrene import _native, exact
-from hippocrene.errors import MissingServerError, ShapeError
+from hippocrene import _native
+from hippocrene.encrypted import Encrypted
+from hippocrene.errors import ShapeError
 from hippocrene.exact import is_exact_kind
 from hippocrene.integers import integers
+from hippocrene.values import Values, numbers, raw_bytes, real_numbers, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from hippocrene.server import Server
-
-Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+    from os import PathLike
 
 
-def numbers(values: npt.ArrayLike, operation: str) -> Values:
-    """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
-
-    What is not numbers is a `TypeError`.
-    """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
-    array = np.asarray(float(values) if isinstance(values, int) else values)
-    if is_exact_kind(array):
-        return array
-    if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
-        raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
-    if array.dtype.kind == "c":
-        return np.asarray(array, dtype=np.complex128, order="C")
-    return np.asarray(array, dtype=np.float64, order="C")
-
-
-def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
-    """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
-    array = numbers(values, operation)
-    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
-        raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
-    return cast("npt.NDArray[np.float64]", array)
-
-
-def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
-    """Return what a file held as `bytes`; what is not bytes is a `TypeError`."""
-    if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise TypeError(f"bytes are needed, not {type(data).__name__}")
-    return bytes(data)
-
-
-def to_native(
-    array: Values | npt.NDArray[np.int64], operation: str
-) -> Values | npt.NDArray[np.int64] | _native.BigArray:
-    """Return what `numbers` or `integers` returned as the extension module takes it."""
-    return exact.to_native(array, operation) if is_exact_kind(array) else array
-
-
-class EncryptedArray:
+class EncryptedArray(Encrypted):
     """An array whose numbers only the client can read.
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, `sum`, `mean`, `dot`,
@@ -79,69 +38,7 @@ class EncryptedArray:
     after ``server.load(array)``.
     """
 
-    __slots__ = ("_raw", "_server")
-
-    # numpy hands `ndarray + EncryptedArray` and the like over to the methods below.
-    __array_ufunc__ = None
-
-    def __init__(self, raw: _native.EncryptedArray, server: Server | None = None) -> None:
-        """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
-        if not isinstance(raw, _native.EncryptedArray):
-            raise TypeError("encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load")
-        self._raw = raw
-        self._server = server
-
-    # What it is
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Extent along each axis."""
-        return self._raw.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """Number of values."""
-        return int(np.prod(self.shape, dtype=np.int64))
-
-    @property
-    def plain_modulus(self) -> int | None:
-        """What integers are computed modulo; None for an array of numbers."""
-        return self._raw.plain_modulus
-
-    @property
-    def budget_bits(self) -> float | None:
-        """How many bits the noise of encrypted integers may still grow by, as estimated; results are exact until then.
-
-        None for an array of numbers, and for one without a server that was made with parameters of no preset.
-        """
-        return self._raw.budget_bits
-
-    def _of_numbers(self, value: float | None, what: str) -> float:
-        """Return what an array of numbers has, and integers have not."""
-        if value is None:
-            raise AttributeError(f"encrypted integers are exact and have no {what}: budget_bits says what is left")
-        return value
-
-    @property
-    def precision_bits(self) -> float:
-        """How small the error is, in bits after the binary point: ``-log2`` of its estimated standard deviation.
-
-        The largest error among thousands of values is about four times that: two or three bits worse.
-        """
-        return self._of_numbers(self._raw.precision_bits, "precision_bits")
-
-    @property
-    def precision(self) -> float:
-        """How precise what is computed from this array is to be, in bits after the binary point: what was asked for.
-
-        Operations on arrays of different precision have the smaller one. `precision_bits` says what there is.
-        """
-        return self._of_numbers(self._raw.precision, "precision")
+    __slots__ = ()
 
     def with_precision(self, bits: float) -> EncryptedArray:
         """Return the array with another `precision` asked for.
@@ -151,53 +48,6 @@ class EncryptedArray:
         """
         server = self._bound_server("with_precision")
         return server._wrap(server._raw.array_with_precision(self._raw, bits))
-
-    @property
-    def capacity_bits(self) -> float | None:
-        """Bits left for computing; a multiplication takes as many as its precision has, and some 15 more.
-
-        None for an array without a server that was made with parameters of no preset.
-        """
-        if self.plain_modulus is not None:
-            self._of_numbers(None, "capacity_bits")
-        return self._raw.capacity_bits
-
-    @property
-    def server(self) -> Server | None:
-        """The server that computes with this array, if it has one."""
-        return self._server
-
-    def __len__(self) -> int:
-        if not self.shape:
-            raise TypeError("len() of an encrypted array without axes")
-        return self.shape[0]
-
-    def __repr__(self) -> str:
-        left = self._raw.capacity_bits if self.plain_modulus is None else self.budget_bits
-        bits = "?" if left is None else f"{left:.1f}"
-        if self.plain_modulus is not None:
-            return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits})"
-        return f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, capacity_bits={bits})"
-
-    # What it cannot be
-
-    def __bool__(self) -> NoReturn:
-        raise TypeError("an encrypted array is neither true nor false: only the client can read it")
-
-    __hash__ = None  # type: ignore[assignment]
-
-    # Hidden from type checkers, which would take what has it for something that `ndarray` computes with itself.
-    if not TYPE_CHECKING:
-
-        def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
-            raise TypeError("an encrypted array cannot become a plain one: only Client.decrypt reads it")
-
-    def __array_function__(
-        self, function: Callable[..., object], types: object, args: tuple[object, ...], kwargs: object
-    ) -> object:
-        if function in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
-            return getattr(self, function.__name__)
-        raise TypeError(f"numpy.{function.__name__} takes no encrypted arrays: use their operators and methods")
 
     # Comparison
 
@@ -221,15 +71,6 @@ class EncryptedArray:
         return equal if equal is NotImplemented else 1 - equal
 
     # Arithmetic
-
-    def _bound_server(self, operation: str, other: EncryptedArray | None = None) -> Server:
-        server = self._server or (other._server if other is not None else None)
-        if server is None:
-            raise MissingServerError(
-                f"{operation} needs a server with evaluation keys, and this array has none: "
-                "compute with server.load(array)"
-            )
-        return server
 
     def _common_shape(self, shape: tuple[int, ...], operation: str) -> tuple[int, ...]:
         try:
@@ -556,11 +397,6 @@ class EncryptedArray:
             raise ShapeError(f"apply: the function returned shape {table.shape} for the {modulus} integers")
         return server._wrap(server._raw.table(self._raw, table))
 
-    @property
-    def bound(self) -> float:
-        """No absolute value is larger: the worst case that follows from the bound declared at encryption."""
-        return self._of_numbers(self._raw.bound, "bound")
-
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.
 
@@ -571,18 +407,10 @@ class EncryptedArray:
 
     # Files
 
-    def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
-        return self._raw.to_bytes()
-
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> EncryptedArray:
         """Read what `to_bytes` returned; the array has no server."""
         return cls(_native.EncryptedArray.from_bytes(raw_bytes(data)))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the array to a file."""
-        self._raw.save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> EncryptedArray:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray, numbers, raw_bytes, to_native
+from hippocrene.array import EncryptedArray
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.errors import ParameterError, SecretPickleError
 from hippocrene.exact import Kind, from_parts
 from hippocrene.integers import integers
 from hippocrene.server import EvaluationKeys, TransferKey
+from hippocrene.values import numbers, raw_bytes, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

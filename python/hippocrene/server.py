@@ -9,8 +9,9 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from hippocrene import _native
-from hippocrene.array import EncryptedArray, raw_bytes
+from hippocrene.array import EncryptedArray
 from hippocrene.errors import KeyMismatchError
+from hippocrene.values import raw_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

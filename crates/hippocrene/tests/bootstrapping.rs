@@ -111,9 +111,15 @@ fn what_has_none_is_refused() {
     {
         let settings = Preset::by_name(preset).unwrap().settings().unwrap();
         let error = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
-        assert!(error.to_string().contains(words), "{error}");
+        let text = error.to_string();
+        assert!(text.contains(words), "{preset}: {text}");
+        assert!(text.contains("; the presets n16s, n16, n17s and n17 have a bootstrap"), "{preset}: {text}");
         assert_eq!(error.kind(), "ParameterError");
     }
+    // One that is named.
+    let settings = Preset::by_name("n16s").unwrap().settings().unwrap();
+    let said = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap());
+    assert!(said.as_ref().is_ok_and(|said| said.precision >= 20.0), "{said:?}");
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
     for (how, words) in [
         (Bootstrapping { bound: 0.0, ..Bootstrapping::default() }, "a bound of 0"),

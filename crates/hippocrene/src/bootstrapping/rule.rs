@@ -34,6 +34,8 @@ const ARCSINE: usize = 3;
 const LEAST_WITH_ARCSINE: f64 = 26.0;
 /// A level of a transform has at most so many stages.
 const STAGES: u32 = 6;
+/// Where there is a bootstrap.
+pub(super) const PRESETS: &str = "the presets n16s, n16, n17s and n17 have a bootstrap";
 /// The most bits of a special.
 const LARGEST_SPECIAL: f64 = 61.0;
 
@@ -53,7 +55,7 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
         let degree = parameters.log_degree();
         return Err(Error::Parameters(format!(
             "there is no bootstrapping at the ring degree 2^{degree}: no limit is known there for the sparse secret of Hamming weight {SPARSE_WEIGHT} under which a \
-             modulus is raised; the presets n16s, n16, n17s and n17 have one"
+             modulus is raised; {PRESETS}"
         )));
     }
     Ok(())
@@ -135,9 +137,8 @@ fn base_bits(parameters: &Parameters, bits: f64, rounded: f64) -> Result<f64, Er
         base += 1.0;
         if base > limit || base > 4.0 * LARGEST_SPECIAL {
             return Err(Error::Parameters(format!(
-                "a bootstrap with so much precision needs a base modulus with {:.0} bits above its errors: with the sparse secret of Hamming weight {SPARSE_WEIGHT} there are too few \
-                 at the ring degree 2^{}",
-                bits,
+                "a bootstrap with so much precision needs a base modulus with {bits:.0} bits above its errors: with the sparse secret of Hamming weight {SPARSE_WEIGHT} there are too few \
+                 at the ring degree 2^{}; {PRESETS}",
                 parameters.log_degree()
             )));
         }

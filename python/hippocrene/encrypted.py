@@ -1,0 +1,155 @@
+"""What every encrypted array is and says of itself, whatever is computed with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from hippocrene import _native
+from hippocrene.errors import MissingServerError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from os import PathLike
+
+    from hippocrene.server import Server
+
+
+class Encrypted:
+    """What `EncryptedArray` stands on: the shape, what is known of the values and their errors, and the server."""
+
+    __slots__ = ("_raw", "_server")
+
+    # numpy hands `ndarray + EncryptedArray` and the like over to the methods of `EncryptedArray`.
+    __array_ufunc__ = None
+
+    def __init__(self, raw: _native.EncryptedArray, server: Server | None = None) -> None:
+        """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
+        if not isinstance(raw, _native.EncryptedArray):
+            raise TypeError("encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load")
+        self._raw = raw
+        self._server = server
+
+    # What it is
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Extent along each axis."""
+        return self._raw.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """Number of values."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def plain_modulus(self) -> int | None:
+        """What integers are computed modulo; None for an array of numbers."""
+        return self._raw.plain_modulus
+
+    @property
+    def budget_bits(self) -> float | None:
+        """How many bits the noise of encrypted integers may still grow by, as estimated; results are exact until then.
+
+        None for an array of numbers, and for one without a server that was made with parameters of no preset.
+        """
+        return self._raw.budget_bits
+
+    def _of_numbers(self, value: float | None, what: str) -> float:
+        """Return what an array of numbers has, and integers have not."""
+        if value is None:
+            raise AttributeError(f"encrypted integers are exact and have no {what}: budget_bits says what is left")
+        return value
+
+    @property
+    def precision_bits(self) -> float:
+        """How small the error is, in bits after the binary point: ``-log2`` of its estimated standard deviation.
+
+        The largest error among thousands of values is about four times that: two or three bits worse.
+        """
+        return self._of_numbers(self._raw.precision_bits, "precision_bits")
+
+    @property
+    def precision(self) -> float:
+        """How precise what is computed from this array is to be, in bits after the binary point: what was asked for.
+
+        Operations on arrays of different precision have the smaller one. `precision_bits` says what there is.
+        """
+        return self._of_numbers(self._raw.precision, "precision")
+
+    @property
+    def bound(self) -> float:
+        """No absolute value is larger: the worst case that follows from the bound declared at encryption."""
+        return self._of_numbers(self._raw.bound, "bound")
+
+    @property
+    def capacity_bits(self) -> float | None:
+        """Bits left for computing; a multiplication takes as many as its precision has, and some 15 more.
+
+        None for an array without a server that was made with parameters of no preset.
+        """
+        if self.plain_modulus is not None:
+            self._of_numbers(None, "capacity_bits")
+        return self._raw.capacity_bits
+
+    @property
+    def server(self) -> Server | None:
+        """The server that computes with this array, if it has one."""
+        return self._server
+
+    def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
+        server = self._server or (other._server if other is not None else None)
+        if server is None:
+            raise MissingServerError(
+                f"{operation} needs a server with evaluation keys, and this array has none: "
+                "compute with server.load(array)"
+            )
+        return server
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an encrypted array without axes")
+        return self.shape[0]
+
+    def __repr__(self) -> str:
+        left = self._raw.capacity_bits if self.plain_modulus is None else self.budget_bits
+        bits = "?" if left is None else f"{left:.1f}"
+        if self.plain_modulus is not None:
+            return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits})"
+        return f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, capacity_bits={bits})"
+
+    # What it cannot be
+
+    def __bool__(self) -> NoReturn:
+        raise TypeError("an encrypted array is neither true nor false: only the client can read it")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # Hidden from type checkers, which would take what has it for something that `ndarray` computes with itself.
+    if not TYPE_CHECKING:
+
+        def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
+            raise TypeError("an encrypted array cannot become a plain one: only Client.decrypt reads it")
+
+    def __array_function__(
+        self, function: Callable[..., object], types: object, args: tuple[object, ...], kwargs: object
+    ) -> object:
+        if function in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
+            return getattr(self, function.__name__)
+        raise TypeError(f"numpy.{function.__name__} takes no encrypted arrays: use their operators and methods")
+
+    # Files
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the array to a file."""
+        self._raw.save(path)

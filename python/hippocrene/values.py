@@ -1,0 +1,55 @@
+"""Plain values, as encrypted arrays compute with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from hippocrene import exact
+from hippocrene.exact import is_exact_kind
+
+if TYPE_CHECKING:
+    from hippocrene import _native
+
+Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+
+
+def numbers(values: npt.ArrayLike, operation: str) -> Values:
+    """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
+
+    What is not numbers is a `TypeError`.
+    """
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
+    array = np.asarray(float(values) if isinstance(values, int) else values)
+    if is_exact_kind(array):
+        return array
+    if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
+        raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
+    if array.dtype.kind == "c":
+        return np.asarray(array, dtype=np.complex128, order="C")
+    return np.asarray(array, dtype=np.float64, order="C")
+
+
+def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
+    """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
+    array = numbers(values, operation)
+    if array.dtype.kind != "f" or array.dtype.itemsize > 8:
+        raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
+    return cast("npt.NDArray[np.float64]", array)
+
+
+def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:
+    """Return what a file held as `bytes`; what is not bytes is a `TypeError`."""
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise TypeError(f"bytes are needed, not {type(data).__name__}")
+    return bytes(data)
+
+
+def to_native(
+    array: Values | npt.NDArray[np.int64], operation: str
+) -> Values | npt.NDArray[np.int64] | _native.BigArray:
+    """Return what `numbers` or `integers` returned as the extension module takes it."""
+    return exact.to_native(array, operation) if is_exact_kind(array) else array
