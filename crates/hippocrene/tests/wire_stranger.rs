@@ -2,8 +2,9 @@
 
 mod wire_common;
 
+use hippocrene::{ClientKey, KeyRequest, Server};
 use num_complex::Complex64;
-use wire_common::things;
+use wire_common::{grafted, things};
 
 fn number(bytes: &mut &[u8], length: usize) -> u128 {
     let (now, rest) = bytes.split_at(length);
@@ -72,8 +73,9 @@ fn pow(mut base: u64, mut exponent: u64, q: u64) -> u64 {
     result
 }
 
+/// The least `w` for which `q` is at most `2^w`.
 fn bit_length(q: u64) -> usize {
-    64 - q.leading_zeros() as usize
+    64 - (q - 1).leading_zeros() as usize
 }
 
 /// The scheme and the plaintext modulus of settings.
@@ -91,7 +93,10 @@ type Limbs = Vec<Vec<u64>>;
 struct Set {
     degree: u64,
     units: usize,
+    /// Units and specials.
     factors: Vec<u64>,
+    /// The odd primes of the sprout.
+    odd: Vec<u64>,
     rank: usize,
     precision: f64,
 }
@@ -99,16 +104,31 @@ struct Set {
 impl Set {
     fn read(bytes: &mut &[u8]) -> (Self, Vec<u8>) {
         let named = [(); 7].map(|()| number(bytes, 4) as u64);
-        assert_eq!(number(bytes, 4), 0);
         let [log_degree, units, specials, rank, secret, two, odd] = named;
+        assert!(number(bytes, 4) <= u128::from(two));
         let precision = float(bytes);
         integers_of(bytes);
-        let factors: Vec<u64> = (0..units + specials).map(|_| number(bytes, 8) as u64).collect();
+        let mut factors: Vec<u64> = (0..units + specials + odd).map(|_| number(bytes, 8) as u64).collect();
         let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
-        assert_eq!((secret, two, odd), (0, 0, 0));
+        assert_eq!(secret, 0);
+        let odd = factors.split_off((units + specials) as usize);
         let (units, rank) = (units as usize, rank as usize);
-        let set = Set { degree: 1 << log_degree, units, factors, rank, precision };
+        let set = Set { degree: 1 << log_degree, units, factors, odd, rank, precision };
         (set, fingerprint("hippocrene 2026-11 parameter set", &named))
+    }
+
+    /// Those of the odd primes whose bits are set.
+    fn chosen(&self, mask: u64) -> Vec<u64> {
+        self.odd.iter().enumerate().filter(|(j, _)| mask >> j & 1 == 1).map(|(_, r)| *r).collect()
+    }
+
+    /// The factor at a position of a modulus with these odd primes and this power of two.
+    fn factor(&self, position: usize, mask: u64, two: u32) -> u64 {
+        match position {
+            126 => self.chosen(mask).iter().product(),
+            127 => 1 << two,
+            _ => self.factors[position],
+        }
     }
 
     /// The power of psi at position `t`.
@@ -122,8 +142,7 @@ impl Set {
         candidates.into_iter().find(|psi| pow(*psi, self.degree, q) == q - 1).unwrap()
     }
 
-    fn values(&self, coefficients: &[i64], factor: usize) -> Vec<u64> {
-        let q = self.factors[factor];
+    fn values(&self, coefficients: &[i64], q: u64) -> Vec<u64> {
         let psi = self.psi(q);
         let value = |t| {
             let x = pow(psi, self.exponent(t), q);
@@ -134,8 +153,7 @@ impl Set {
     }
 
     /// Coefficients around zero.
-    fn coefficients(&self, values: &[u64], factor: usize) -> Vec<i64> {
-        let q = self.factors[factor];
+    fn coefficients(&self, values: &[u64], q: u64) -> Vec<i64> {
         let psi = self.psi(q);
         let inverse = pow(self.degree, q - 2, q);
         let coefficient = |j| {
@@ -143,36 +161,53 @@ impl Set {
                 let power = self.exponent(t) * j % (2 * self.degree);
                 (sum + mul(*v, pow(psi, 2 * self.degree - power, q), q)) % q
             });
-            let c = mul(sum, inverse, q);
-            if c > q / 2 { c as i64 - q as i64 } else { c as i64 }
+            centred(mul(sum, inverse, q), q)
         };
         (0..self.degree).map(coefficient).collect()
     }
 
-    fn unpack(&self, bytes: &mut &[u8], width: usize, factor: usize) -> Vec<u64> {
+    fn unpack(&self, bytes: &mut &[u8], width: usize, q: u64) -> Vec<u64> {
         let limb = take(bytes, self.degree as usize * width / 8);
         let bit = |k: usize| u64::from(limb[k / 8] >> (k % 8) & 1);
         let residue = |i| (0..width).map(|k| bit(i * width + k) << k).sum();
         let limb: Vec<u64> = (0..self.degree as usize).map(residue).collect();
-        assert!(limb.iter().all(|x| *x < self.factors[factor]));
+        assert!(limb.iter().all(|x| *x < q));
         limb
     }
 
     /// A polynomial of a key file, modulo the first `count` factors.
     fn polynomial(&self, bytes: &mut &[u8], count: usize) -> Limbs {
-        (0..count).map(|i| self.unpack(bytes, bit_length(self.factors[i]), i)).collect()
+        self.factors[..count].iter().map(|q| self.unpack(bytes, bit_length(*q), *q)).collect()
     }
 
-    fn expand(&self, seed: &[u8], stream: u64, factor: usize) -> Vec<u64> {
-        let q = self.factors[factor];
-        let candidates = chacha20(seed, 256 * stream + factor as u64).map(|w| w % (1 << bit_length(q)));
+    fn expand(&self, seed: &[u8], stream: u64, position: usize, q: u64) -> Vec<u64> {
+        let candidates = chacha20(seed, 256 * stream + position as u64).map(|w| w % (1 << bit_length(q)));
         candidates.filter(|c| *c < q).take(self.degree as usize).collect()
     }
 
-    /// `x + y z`, modulo one factor.
-    fn multiply_add(&self, x: &[u64], y: &[u64], z: &[u64], factor: usize) -> Vec<u64> {
-        let q = self.factors[factor];
-        x.iter().zip(y).zip(z).map(|((x, y), z)| (x + mul(*y, *z, q)) % q).collect()
+    /// The coefficients around zero of `times (c_0 + c_1 s + ..)`, modulo each prime and power of two of the factor at this position.
+    fn message(
+        &self,
+        c: &[&Vec<u64>],
+        s: &[i64],
+        position: usize,
+        (mask, q): (u64, u64),
+        times: u64,
+    ) -> Vec<(u64, Vec<i64>)> {
+        if position == 127 {
+            let zero = vec![0; s.len()];
+            let m = c.iter().rev().fold(zero, |m, part| multiply_add_two(part, &m, s));
+            return vec![(q, m.iter().map(|x| centred(x.wrapping_mul(times) % q, q)).collect())];
+        }
+        let primes = if position == 126 { self.chosen(mask) } else { vec![q] };
+        let modulo = |q: u64| {
+            let (values, zero) = (self.values(s, q), vec![0; s.len()]);
+            let reduced = |part: &Vec<u64>| part.iter().map(|x| x % q).collect::<Vec<_>>();
+            let m = c.iter().rev().fold(zero, |m, part| multiply_add(&reduced(part), &m, &values, q));
+            let m: Vec<u64> = m.iter().map(|x| mul(*x, times % q, q)).collect();
+            (q, self.coefficients(&m, q))
+        };
+        primes.into_iter().map(modulo).collect()
     }
 
     fn secret(&self, seed: &[u8]) -> Vec<i64> {
@@ -191,6 +226,27 @@ impl Set {
         }
         s
     }
+}
+
+/// `x + y z`, modulo `q`.
+fn multiply_add(x: &[u64], y: &[u64], z: &[u64], q: u64) -> Vec<u64> {
+    x.iter().zip(y).zip(z).map(|((x, y), z)| (x + mul(*y, *z, q)) % q).collect()
+}
+
+/// `x + y s` of coefficients, modulo `X^N + 1` and `2^64`.
+fn multiply_add_two(x: &[u64], y: &[u64], s: &[i64]) -> Vec<u64> {
+    let (n, mut out) = (x.len(), x.to_vec());
+    for (i, y) in y.iter().enumerate() {
+        for (j, s) in s.iter().enumerate() {
+            let product = y.wrapping_mul(if i + j < n { *s } else { -s } as u64);
+            out[(i + j) % n] = out[(i + j) % n].wrapping_add(product);
+        }
+    }
+    out
+}
+
+fn centred(x: u64, q: u64) -> i64 {
+    if x > q / 2 { x as i64 - q as i64 } else { x as i64 }
 }
 
 /// Kind, digest, key and payload of a file whose checksum is right.
@@ -217,6 +273,8 @@ fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
 struct Message {
     coefficients: Vec<i64>,
     factors: Vec<u64>,
+    /// The odd primes and the exponent of two of its modulus.
+    sprout: (u64, u32),
     /// What the ciphertext's head has after the noise.
     own: Vec<u8>,
 }
@@ -243,42 +301,40 @@ fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> Read
         (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
     let heads: Vec<_> = (0..count)
         .map(|_| {
-            let (modulus, sprout) = (number(&mut rest, 16), number(&mut rest, 2));
-            assert_eq!((modulus >> 126, sprout), (0, 0));
+            let modulus = number(&mut rest, 16);
+            let (mask, two) = (number(&mut rest, 1) as u64, number(&mut rest, 1) as u32);
+            assert_eq!((modulus >> 126 & 1 == 1, modulus >> 127 == 1), (mask != 0, two != 0));
             let (parts, noise) = (number(&mut rest, 4), float(&mut rest));
             assert!(noise.abs() < 40.0);
-            (modulus, parts, take(&mut rest, own))
+            (modulus, mask, two, parts, take(&mut rest, own))
         })
         .collect();
     let all = heads.iter().fold(0, |all, head| all | head.0);
     let widths: Vec<usize> =
         (0..128).map(|i| if all >> i & 1 == 1 { number(&mut rest, 1) as usize } else { 0 }).collect();
     let mut messages = Vec::new();
-    for (modulus, parts, own) in heads {
-        let factors: Vec<usize> = (0..128).filter(|i| modulus >> i & 1 == 1).collect();
+    for (modulus, mask, two, parts, own) in heads {
+        let positions: Vec<usize> = (0..128).filter(|i| modulus >> i & 1 == 1).collect();
+        let factors: Vec<u64> = positions.iter().map(|i| set.factor(*i, mask, two)).collect();
+        let at = || positions.iter().zip(&factors);
         let seed = (parts == 1).then(|| take(&mut rest, 32));
-        let mut read =
-            || -> Limbs { factors.iter().map(|i| set.unpack(&mut rest, widths[*i], *i)).collect() };
+        let mut read = || -> Limbs { at().map(|(i, q)| set.unpack(&mut rest, widths[*i], *q)).collect() };
         let mut c: Vec<Limbs> = (0..parts).map(|_| read()).collect();
         if let Some(seed) = seed {
-            c.push(factors.iter().map(|i| set.expand(seed, 0, *i)).collect());
+            c.push(at().map(|(i, q)| set.expand(seed, 0, *i, *q)).collect());
         }
         // Every limb must say the same, since the message is small.
-        let limbs: Vec<Vec<i64>> = (0..factors.len())
-            .map(|k| {
-                let (s, q) = (set.values(s, factors[k]), set.factors[factors[k]]);
-                let zero = vec![0; s.len()];
-                let m = c.iter().rev().fold(zero, |m, part| set.multiply_add(&part[k], &m, &s, factors[k]));
-                let m: Vec<u64> = m.iter().map(|x| mul(*x, times % q, q)).collect();
-                set.coefficients(&m, factors[k])
-            })
-            .collect();
-        let factors: Vec<u64> = factors.iter().map(|i| set.factors[*i]).collect();
+        let limb = |(k, (position, q)): (usize, (&usize, &u64))| {
+            let parts: Vec<&Vec<u64>> = c.iter().map(|part| &part[k]).collect();
+            set.message(&parts, s, *position, (mask, *q), times)
+        };
+        let limbs: Vec<(u64, Vec<i64>)> = at().enumerate().flat_map(limb).collect();
+        let coefficients = limbs[0].1.clone();
         // The first unit has 48 bits and the message fewer; modulo the others it may not fit.
-        for (other, q) in limbs.iter().zip(&factors) {
-            assert!(limbs[0].iter().zip(other).all(|(a, b)| (a - b) % *q as i64 == 0));
+        for (q, other) in &limbs {
+            assert!(coefficients.iter().zip(other).all(|(a, b)| (a - b) % *q as i64 == 0));
         }
-        messages.push(Message { coefficients: limbs[0].clone(), factors, own: own.to_vec() });
+        messages.push(Message { coefficients, factors, sprout: (mask, two), own: own.to_vec() });
     }
     assert!(rest.is_empty());
     Read { kind, field, slots, axes, messages }
@@ -369,11 +425,46 @@ fn a_stranger_decrypts_arrays() {
     }
 }
 
+/// Of moduli with odd primes of the sprout, both or either, and with powers of two.
+#[test]
+fn a_stranger_decrypts_arrays_of_grafted_moduli() {
+    let client = ClientKey::generate_with(grafted(5), 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let (set, s) = read_secret(&client.to_bytes());
+    assert_eq!(set.odd.len(), 2);
+    let values: Vec<f64> = (0..set.degree / 2 + 3).map(|i| i as f64 / 8.0 - 1.0).collect();
+    let mut array = client.encrypt(&values, &[values.len()]).unwrap();
+    let mut sprouts = Vec::new();
+    for step in 0..6 {
+        if step > 0 {
+            array = server.mul_plain(&array, &vec![0.5; values.len()][..]).unwrap();
+        }
+        let bytes = array.to_bytes();
+        let (shape, elements) = decrypt(&bytes, &set, &s);
+        assert_eq!(shape, [values.len()]);
+        for (have, need) in elements.iter().zip(&client.decrypt(&array).unwrap()) {
+            assert!((have - need).abs() < 1e-10, "step {step}: {have} {need}");
+        }
+        assert!((elements[3] - values[3] * 0.5f64.powi(step)).abs() < 1e-6, "step {step}");
+        sprouts.extend(read_array(&bytes, &set, &s, 28, 1).messages.iter().map(|m| m.sprout));
+    }
+    for (what, found) in [
+        ("both primes", sprouts.iter().any(|(mask, _)| *mask == 3)),
+        ("the first", sprouts.iter().any(|(mask, _)| *mask == 1)),
+        ("the second", sprouts.iter().any(|(mask, _)| *mask == 2)),
+        ("powers of two", sprouts.iter().any(|(_, two)| *two > 1)),
+    ] {
+        assert!(found, "{what}: {sprouts:?}");
+    }
+}
+
 #[test]
 fn a_stranger_finds_that_keys_belong_to_the_secret() {
     let things = things(6);
     let (set, s) = read_secret(&things.client.to_bytes());
-    let small = |values: &[u64], factor| set.coefficients(values, factor).iter().all(|e| e.abs() < 40);
+    let small = |values: &[u64], factor: usize| {
+        set.coefficients(values, set.factors[factor]).iter().all(|e| e.abs() < 40)
+    };
 
     let bytes = things.public.to_bytes();
     let (kind, digest, _, mut payload) = open(&bytes);
@@ -383,7 +474,8 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
     let seed = take(&mut payload, 32);
     let b = set.polynomial(&mut payload, set.units);
     for (i, b) in b.iter().enumerate() {
-        let sample = set.multiply_add(b, &set.expand(seed, 0, i), &set.values(&s, i), i);
+        let q = set.factors[i];
+        let sample = multiply_add(b, &set.expand(seed, 0, i, q), &set.values(&s, q), q);
         assert!(small(&sample, i) && !small(b, i), "limb {i}");
     }
     assert!(payload.is_empty());
@@ -423,17 +515,18 @@ fn a_stranger_finds_that_keys_belong_to_the_secret() {
         let units = modulus.iter().filter(|i| **i < set.units).count();
         for d in 0..units.div_ceil(group) {
             for &i in &modulus {
-                let b = set.unpack(&mut payload, bit_length(set.factors[i]), i);
-                let (q, secret) = (set.factors[i], set.values(&s, i));
-                let a = set.expand(seed, d as u64, i);
-                let mut sample = set.multiply_add(&b, &a, &set.values(&target, i), i);
+                let q = set.factors[i];
+                let b = set.unpack(&mut payload, bit_length(q), q);
+                let secret = set.values(&s, q);
+                let a = set.expand(seed, d as u64, i, q);
+                let mut sample = multiply_add(&b, &a, &set.values(&target, q), q);
                 if i < set.units && i / group == d {
                     let p = set.factors[set.units..].iter().fold(1, |p, f| mul(p, f % q, q));
                     let from = match element {
-                        1 => set.multiply_add(&vec![0; secret.len()], &secret, &secret, i),
+                        1 => multiply_add(&vec![0; secret.len()], &secret, &secret, q),
                         _ => secret,
                     };
-                    sample = set.multiply_add(&sample, &from, &vec![q - p; from.len()], i);
+                    sample = multiply_add(&sample, &from, &vec![q - p; from.len()], q);
                 }
                 assert!(small(&sample, i), "element {element}, group {d}, limb {i}");
             }
@@ -493,12 +586,12 @@ fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
         let b = set.polynomial(&mut payload, set.factors.len());
         for (i, b) in b.iter().enumerate() {
             let q = set.factors[i];
-            let mut sample = set.multiply_add(b, &set.expand(seed, d as u64, i), &set.values(&second, i), i);
+            let mut sample = multiply_add(b, &set.expand(seed, d as u64, i, q), &set.values(&second, q), q);
             if i < set.units && i / group == d {
                 let p = set.factors[set.units..].iter().fold(1, |p, f| mul(p, f % q, q));
-                sample = set.multiply_add(&sample, &set.values(&s, i), &vec![q - p; s.len()], i);
+                sample = multiply_add(&sample, &set.values(&s, q), &vec![q - p; s.len()], q);
             }
-            assert!(set.coefficients(&sample, i).iter().all(|e| e.abs() < 40), "group {d}, limb {i}");
+            assert!(set.coefficients(&sample, q).iter().all(|e| e.abs() < 40), "group {d}, limb {i}");
         }
     }
     assert!(payload.is_empty());

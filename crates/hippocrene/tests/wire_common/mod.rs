@@ -35,6 +35,21 @@ pub fn settings(log_degree: u32) -> Settings {
     settings.with_integers(integers).unwrap()
 }
 
+/// Four units of 48 bits with a sprout, two specials. Insecure.
+pub fn grafted(log_degree: u32) -> Settings {
+    let sprout = Sprout::for_degree(log_degree).unwrap();
+    let mut units = primes::ntt_primes(48, 1 << log_degree, 6, &sprout.primes).unwrap();
+    let literal = ParametersLiteral {
+        log_degree,
+        specials: units.split_off(4),
+        units,
+        sprout,
+        gadget_rank: 3,
+        secret: SecretDistribution::Ternary,
+    };
+    Settings::new(Parameters::new_insecure(literal).unwrap(), Settings::DEFAULT_PRECISION).unwrap()
+}
+
 /// Always the same key of [`settings`].
 pub fn client(log_degree: u32) -> ClientKey {
     ClientKey::from_seed(settings(log_degree), Seed::from_bytes([7; 32]), 1).unwrap()
