@@ -18,6 +18,7 @@ pub mod side;
 pub mod switching;
 pub mod tables;
 pub mod timing;
+pub mod transforms;
 pub mod yardstick;
 
 /// What every fallible step of a benchmark returns: the message is all that is wanted of an error.

@@ -10,7 +10,7 @@ use num_complex::Complex;
 use crate::Result;
 
 /// A complex number of many bits.
-type Number = Complex<BigFloat>;
+pub type Number = Complex<BigFloat>;
 
 /// A parameter set, and messages that fill all slots.
 pub struct Trial {
@@ -32,7 +32,7 @@ pub struct Errors {
 
 impl Errors {
     /// The statistics of a list of errors that is not empty.
-    fn of(errors: &[f64]) -> Self {
+    pub fn of(errors: &[f64]) -> Self {
         let count = errors.len() as f64;
         let average = errors.iter().sum::<f64>() / count;
         let deviation = (errors.iter().map(|e| (e - average).powi(2)).sum::<f64>() / count).sqrt();
@@ -95,18 +95,32 @@ impl Trial {
 /// `|x y - z|`.
 fn error(x: &Number, y: &Number, z: Number) -> Result<f64> {
     let [a, b, c, d] = [&x.re, &x.im, &y.re, &y.im].map(|part| part.clone().into_inner());
-    let re = BigFloat::try_from(&a * &c - &b * &d - z.re.into_inner())?.to_f64();
-    let im = BigFloat::try_from(a * d + b * c - z.im.into_inner())?.to_f64();
-    Ok(re.hypot(im))
+    let re = BigFloat::try_from(&a * &c - &b * &d)?;
+    let im = BigFloat::try_from(a * d + b * c)?;
+    difference(&Complex { re, im }, &z)
+}
+
+/// `|x - y|`.
+///
+/// # Errors
+/// When it is out of range.
+pub fn difference(x: &Number, y: &Number) -> Result<f64> {
+    let part = |x: &BigFloat, y: &BigFloat| -> Result<f64> {
+        Ok(BigFloat::try_from(x.clone().into_inner() - y.clone().into_inner())?.to_f64())
+    };
+    Ok(part(&x.re, &y.re)?.hypot(part(&x.im, &y.im)?))
 }
 
 /// The stream of messages.
-fn messages() -> Sampler {
+pub fn messages() -> Sampler {
     Sampler::new(&Seed::from_bytes([1; 32]), 0)
 }
 
 /// A number in [-1/2, 1/2] of about 200 bits.
-fn number(sampler: &mut Sampler) -> Result<BigFloat> {
+///
+/// # Errors
+/// None: it is in range.
+pub fn number(sampler: &mut Sampler) -> Result<BigFloat> {
     let mut words = [0; 4];
     sampler.uniform(1 << 52, &mut words);
     let mut sum = BigFloat::zero().into_inner();
