@@ -1,30 +1,25 @@
-//! Integers in bit slices: `2^13` pairs of numbers of 4 bits are added and compared, by gates on encrypted bits. At the end, how many
-//! gates in a row the bound of the error allows.
+//! Integers in bit slices: `2^13` pairs of numbers of 8 bits are added and compared, by gates on encrypted bits. At the end a hundred nands in a row.
 //!
 //! `cargo run --release -p hippocrene --example bit_slices`
 
-use std::{error::Error, sync::Arc, time::Instant};
+use std::{error::Error, time::Instant};
 
-use hippocrene::Preset;
-use hippocrene_ckks::{
-    Context, Evaluator,
-    bits::{BitBootstrapper, BitCiphertext, BitPacking, BitPlan, Gate, decode_bits, encode_bits},
-};
-use hippocrene_ring::Threads;
-use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+use hippocrene::{BitArray, BitServer, ClientKey, Preset};
+use hippocrene_ckks::bits::Gate;
 
-const BITS: usize = 4;
+const BITS: usize = 8;
+const NANDS: usize = 100;
 
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// `x + y`, lowest bits first: a full adder for each slice.
-fn add(b: &BitBootstrapper, x: &[BitCiphertext], y: &[BitCiphertext]) -> Result<Vec<BitCiphertext>> {
-    let mut carry: Option<BitCiphertext> = None;
+fn add(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<Vec<BitArray>> {
+    let mut carry: Option<BitArray> = None;
     let mut sum = Vec::with_capacity(x.len() + 1);
     for (x, y) in x.iter().zip(y) {
         let (bit, next) = match &carry {
-            None => (b.gate(Gate::Xor, &[x, y])?, b.gate(Gate::And, &[x, y])?),
-            Some(c) => (b.gate(Gate::Xor, &[x, y, c])?, b.gate(Gate::Majority, &[x, y, c])?),
+            None => (server.xor(x, y)?, server.and(x, y)?),
+            Some(c) => (server.gate(Gate::Xor, &[x, y, c])?, server.gate(Gate::Majority, &[x, y, c])?),
         };
         sum.push(bit);
         carry = Some(next);
@@ -34,79 +29,54 @@ fn add(b: &BitBootstrapper, x: &[BitCiphertext], y: &[BitCiphertext]) -> Result<
 }
 
 /// Whether `x > y`: the carry of `x + not y`.
-fn greater(b: &BitBootstrapper, x: &[BitCiphertext], y: &[BitCiphertext]) -> Result<BitCiphertext> {
-    let mut carry: Option<BitCiphertext> = None;
+fn greater(server: &BitServer, x: &[BitArray], y: &[BitArray]) -> Result<BitArray> {
+    let mut carry: Option<BitArray> = None;
     for (x, y) in x.iter().zip(y) {
-        let y = b.evaluator().not_bits(y)?;
+        let y = server.not(y)?;
         carry = Some(match &carry {
-            None => b.gate(Gate::And, &[x, &y])?,
-            Some(c) => b.gate(Gate::Majority, &[x, &y, c])?,
+            None => server.and(x, &y)?,
+            Some(c) => server.gate(Gate::Majority, &[x, &y, c])?,
         });
     }
     carry.ok_or_else(|| "numbers have a bit at least".into())
 }
 
-/// How many nands of a bit with itself, each of the result of the one before, are made until one is refused, and why that is.
-fn chain(b: &BitBootstrapper, bit: &BitCiphertext) -> (usize, String) {
-    let mut bit = bit.clone();
-    for done in 0..100 {
-        match b.gate(Gate::Nand, &[&bit, &bit]) {
-            Ok(next) => bit = next,
-            Err(error) => return (done, error.to_string()),
-        }
-    }
-    (100, "nothing is refused so far".into())
-}
-
 fn main() -> Result<()> {
-    let preset = Preset::by_name("bits14")?;
-    let context = Arc::new(Context::new(preset.parameters()?, Threads::single())?);
-    let rlwe = context.rlwe();
-    let plan = Arc::new(BitPlan::new(Arc::clone(&context), preset.bits()?)?);
-
     // The client.
-    let secret = SecretKey::generate(rlwe)?;
-    let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
-    plan.add_keys(&mut keys, &secret)?;
-    let encapsulation = plan.encapsulation_keys(&secret)?;
+    let preset = Preset::by_name("bits14")?;
+    let client = ClientKey::generate(preset)?;
+    let plan = client.bit_plan(preset.bits()?)?;
+    let keys = client.bit_keys(&plan)?;
     let count = plan.capacity();
     let x: Vec<usize> = (0..count).map(|i| i % (1 << BITS)).collect();
     let y: Vec<usize> = (0..count).map(|i| i / 7 % (1 << BITS)).collect();
-    let encrypt = |numbers: &[usize]| -> Result<Vec<BitCiphertext>> {
-        (0..BITS)
-            .map(|k| {
-                let slice: Vec<bool> = numbers.iter().map(|number| number >> k & 1 == 1).collect();
-                let (scale, modulus) = (plan.bit_scale(), plan.input_modulus());
-                let plaintext =
-                    encode_bits(&context, &slice, BitPacking::Real, context.max_slots(), scale, modulus)?;
-                let ciphertext = context.encrypt(&secret, &plaintext)?.expand(&context);
-                Ok(BitCiphertext::declare(ciphertext, BitPacking::Real)?)
-            })
-            .collect()
+    let encrypt = |numbers: &[usize]| -> Result<Vec<BitArray>> {
+        let slice = |k: usize| numbers.iter().map(|x| x >> k & 1 == 1).collect::<Vec<bool>>();
+        (0..BITS).map(|k| Ok(client.encrypt_bits(&plan, &slice(k), &[count])?)).collect()
     };
     let (a, b) = (encrypt(&x)?, encrypt(&y)?);
 
     // The server.
-    let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
-    let encapsulation = Arc::new(encapsulation.prepare(rlwe, plan.narrow())?);
-    let server = BitBootstrapper::new(Arc::clone(&plan), evaluator, encapsulation)?;
+    let server = BitServer::new(keys)?;
     let start = Instant::now();
     let sum = add(&server, &a, &b)?;
     let larger = greater(&server, &a, &b)?;
     println!("{count} sums and comparisons of {BITS} bits in {:.2} s", start.elapsed().as_secs_f64());
-    let (nands, then) = chain(&server, &a[0]);
-    println!("after {nands} nands in a row: {then}");
-    println!("a gate fails once in 2^{:.0} times", -plan.log2_failure_probability());
+    let before = server.bootstraps();
+    let mut bit = a[0].clone();
+    for _ in 0..NANDS {
+        bit = server.nand(&bit, &bit)?;
+    }
+    println!("{NANDS} nands in a row: {} bootstraps", server.bootstraps() - before);
+    println!("a bootstrap fails once in 2^{:.0} times", -plan.log2_failure_probability());
 
     // The client.
-    let decrypt = |bits: &BitCiphertext| -> Result<Vec<bool>> {
-        Ok(decode_bits(&context, &context.decrypt(&secret, bits.ciphertext())?, bits.packing())?)
-    };
-    let slices: Vec<Vec<bool>> = sum.iter().map(decrypt).collect::<Result<_>>()?;
-    let larger = decrypt(&larger)?;
+    let slices =
+        sum.iter().map(|bits| client.decrypt_bits(bits)).collect::<std::result::Result<Vec<_>, _>>()?;
+    let (larger, bit) = (client.decrypt_bits(&larger)?, client.decrypt_bits(&bit)?);
     for i in 0..count {
         let sum: usize = slices.iter().enumerate().map(|(k, bits)| usize::from(bits[i]) << k).sum();
-        if sum != x[i] + y[i] || larger[i] != (x[i] > y[i]) {
+        if sum != x[i] + y[i] || larger[i] != (x[i] > y[i]) || bit[i] != (x[i] % 2 == 1) {
             return Err(format!("{} and {}: {sum}, {}", x[i], y[i], larger[i]).into());
         }
     }

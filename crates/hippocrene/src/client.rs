@@ -89,6 +89,10 @@ impl ClientKey {
         &self.session
     }
 
+    pub(crate) fn secret(&self) -> &SecretKey {
+        &self.secret
+    }
+
     /// The public name of this key.
     pub fn fingerprint(&self) -> Fingerprint {
         self.secret.fingerprint()

@@ -5,8 +5,11 @@
 //!
 //! Arrays come in two [forms](Form): an [`EncryptedArray`] of real or complex numbers (CKKS), an [`IntegerArray`] of integers modulo a plaintext modulus (BGV and
 //! BFV, see [`Integers`]). One key serves all of them, and the server's operations on both have the same names.
+//!
+//! A [`BitArray`] holds bits, and a [`BitServer`] makes gates of them, without a limit of depth.
 
 mod array;
+mod bits;
 mod bootstrapping;
 mod client;
 mod encryption;
@@ -26,6 +29,7 @@ mod simulation;
 pub mod wire;
 
 pub use array::Array;
+pub use bits::{BitArray, BitKeys, BitServer};
 pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
 pub use encryption::Encryption;

@@ -2,14 +2,14 @@
 
 use std::f64::consts::SQRT_2;
 
-use hippocrene_rlwe::{Modulus, Noise};
+use hippocrene_rlwe::Modulus;
 
 use super::{
     BitBootstrapper, BitCiphertext, BitPacking,
     bootstrapper::Angles,
     ciphertext::error_of,
     gate::{Reading, Shape},
-    leveled::{clean, cleaned},
+    leveled::cleaned,
 };
 use crate::{
     Ciphertext, CkksError, Scale,
@@ -38,9 +38,7 @@ impl BitBootstrapper {
         let mut error = systematic + reading.slope() * plan.literal().wave.error() + of_angle.hypot(own);
         if plan.literal().clean && matches!(reading.shape, Shape::Half { .. }) {
             for part in &mut parts {
-                part.set_bound(1.0);
-                part.inner_mut().set_noise(Noise::NONE);
-                *part = e.polynomial_to(part, &clean()?, |_| plan.bit_scale(), |_| plan.bit_scale())?;
+                *part = e.cleaned(part, plan.bit_scale(), Some(plan.output_modulus()))?;
             }
             let left = if packing == BitPacking::Complex { SQRT_2 } else { 1.0 };
             error = cleaned(error) + left * error_of(&parts[0]);

@@ -15,17 +15,12 @@ use std::borrow::Cow;
 use hippocrene_rlwe::{Modulus, Noise};
 
 use super::{BitCiphertext, BitPacking, DEVIATIONS, ciphertext::error_of};
-use crate::{
-    Ciphertext, CkksError, Evaluator,
-    circuits::{Basis, Polynomial},
-};
+use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
-/// `3 x^2 - 2 x^3` (Drucker, Moshkovich, Pelleg, Shaul, J. Cryptology 2024; Cheon, Kim, Kim, ASIACRYPT 2020, their `h_1`).
-pub(super) fn clean() -> Result<Polynomial, CkksError> {
-    Polynomial::new(Basis::Monomial, vec![0.0, 0.0, 3.0, -2.0])
-}
+/// By how many bits the scale of the square in [`Evaluator::cleaned`] is larger, so that its rounding, which is multiplied by 3, does not count.
+const FINER: i32 = 3;
 
-/// The error of [`clean`] where it was `error`.
+/// The error of [`Evaluator::cleaned`] where it was `error`.
 pub(super) fn cleaned(error: f64) -> f64 {
     (3.0 + 2.0 * error) * error * error
 }
@@ -114,11 +109,40 @@ impl Evaluator {
     pub fn clean_bits(&self, a: &BitCiphertext) -> Result<BitCiphertext, CkksError> {
         const OPERATION: &str = "clean";
         check_real(a, OPERATION)?;
-        let mut exact = a.ciphertext().clone();
-        exact.inner_mut().set_noise(Noise::NONE);
-        let out = self.polynomial(&exact, &clean()?, a.ciphertext().scale())?;
+        let out = self.cleaned(a.ciphertext(), a.ciphertext().scale(), None)?;
         let error = cleaned(a.error()) + error_of(&out);
         BitCiphertext::with_error(out, BitPacking::Real, error, OPERATION)
+    }
+
+    /// `3 x^2 - 2 x^3` (Drucker, Moshkovich, Pelleg, Shaul, J. Cryptology 2024; Cheon, Kim, Kim, ASIACRYPT 2020, their `h_1`), exactly at this scale, which is near that of
+    /// `x`, and with the noise of its evaluation alone; modulo `to` where one is wanted, which is about twice the scale below the modulus of `x`.
+    ///
+    /// It is `x^2 (3 - 2x)`, with a finer square: what one product is rescaled less, the other is more, and the same bits are used up.
+    pub(super) fn cleaned(
+        &self,
+        x: &Ciphertext,
+        scale: Scale,
+        to: Option<Modulus>,
+    ) -> Result<Ciphertext, CkksError> {
+        let mut x = x.clone();
+        x.set_bound(1.0);
+        x.inner_mut().set_noise(Noise::NONE);
+        // A simple chain has one scale only.
+        let simple = self.context().parameters().top().sprout().is_one();
+        let finer = Scale::power_of_two(if simple { 0 } else { FINER });
+        let (middle, square_scale) = self.after_square(x.modulus(), x.scale(), x.scale().times(finer));
+        let nearest = || self.rescaled_modulus(middle, square_scale.times(x.scale()), scale);
+        let to = to.unwrap_or_else(nearest);
+        let factor_scale = self.switched_scale(scale, to, middle).over(square_scale);
+        let mut square = Ciphertext::empty(self.context());
+        self.mul_to_into(&mut square, &x, &x, middle)?;
+        let double = self.adjust(&self.mul_integer(&x, -2)?, middle, factor_scale)?;
+        let mut factor = self.add_number(&double, 3.0)?;
+        factor.set_bound(3.0);
+        let mut out = Ciphertext::empty(self.context());
+        self.mul_to_into(&mut out, &square, &factor, to)?;
+        out.set_meta(scale, out.slots(), 1.0);
+        Ok(out)
     }
 
     /// `n a b`, rescaled to the scale of `a`, and the error that this adds.

@@ -17,6 +17,9 @@ const OPERATION: &str = "plan a bootstrap of bits";
 /// By how many bits scales fall with each doubling: see [`crate::Evaluator::reduce_modulo_one`].
 const DOUBLING: f64 = 1.5;
 
+/// A modulus larger by fewer bits leaves no room to bring a ciphertext from it to another.
+const LITTLE: f64 = 48.0;
+
 /// What a bootstrap of bits is to be, as it is written down. All `N/2` slots are used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BitLiteral {
@@ -228,9 +231,22 @@ impl BitPlan {
         self.to_coefficients.bits() + f64::from(self.literal.bit_scale) + 2.0
     }
 
-    /// The least modulus for bits that are to be bootstrapped.
+    /// The modulus of all results that are cleaned, whatever the gate, so that they meet in others as they are.
+    pub fn output_modulus(&self) -> Modulus {
+        let parameters = self.context.parameters();
+        // A bit for moduli, none of which is met exactly.
+        parameters.grafted_modulus(parameters.log2(self.raised) - self.bits() - 1.0)
+    }
+
+    /// The modulus for bits that are to be bootstrapped: the least, or [`BitPlan::output_modulus`] where results are cleaned and that is little larger, so that fresh bits and results have
+    /// one modulus. (Between moduli of nearly one size nothing can be brought from one to the other.)
     pub fn input_modulus(&self) -> Modulus {
         let (parameters, need) = (self.context.parameters(), self.bits_needed());
+        let output = self.output_modulus();
+        let larger = parameters.log2(output) - need;
+        if self.literal.clean && (0.0..LITTLE).contains(&larger) {
+            return output;
+        }
         let candidates = (0..64).map(|more| parameters.grafted_modulus(need + f64::from(more)));
         candidates.into_iter().find(|m| parameters.log2(*m) >= need).unwrap_or(parameters.top())
     }

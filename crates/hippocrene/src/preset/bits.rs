@@ -60,7 +60,7 @@ impl Preset {
         };
         let Sizes { packing, base, wave, scale, radices, to_slots, to_coefficients, bit_scale, clean } =
             match self.name {
-                "bits14" => sizes(Real, 20.0, SURE, (30.5, 3.0), (small, 27.5, 14.5), 24, true),
+                "bits14" => sizes(Real, 20.0, SURE, (32.25, 5.0), (small, 26.5, 13.0), 23, true),
                 "n16s" => sizes(Complex, 48.0, SURE, (35.0, 3.0), (large, 30.0, 17.0), 30, true),
                 "simBinFHE14" => sizes(Real, 32.0, SHORT, (32.0, 0.0), (small, 29.0, 14.0), 26, false),
                 "graBinFHE14" => sizes(Real, 28.0, SHORT, (31.0, 3.0), (small, 28.5, 14.0), 26, false),

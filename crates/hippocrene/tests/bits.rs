@@ -1,0 +1,217 @@
+//! Arrays of bits. Small parameters, insecure.
+
+use std::sync::{Arc, LazyLock};
+
+use hippocrene::{BitArray, BitServer, ClientKey, Error, Settings};
+use hippocrene_ckks::{
+    approximation::Wave,
+    bits::{BitLiteral, BitPacking, BitPlan, Gate},
+    circuits::DftLevel,
+};
+use hippocrene_ring::{primes, sample::Seed};
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+
+const LOG_DEGREE: u32 = 6;
+
+struct Setup {
+    client: ClientKey,
+    plan: Arc<BitPlan>,
+    server: BitServer,
+}
+
+/// A base of 28 bits, nine units of 48 and a sprout. Insecure.
+fn client(seed: u8) -> ClientKey {
+    let degree = 1 << LOG_DEGREE;
+    let mut units = primes::ntt_primes(28, degree, 1, &[]).unwrap();
+    units.extend(primes::ntt_primes(48, degree, 9, &[]).unwrap());
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree: LOG_DEGREE,
+        gadget_rank: 4,
+        units,
+        specials: primes::ntt_primes(49, degree, 4, &[]).unwrap(),
+        sprout: Sprout::for_degree(LOG_DEGREE).unwrap(),
+        secret: SecretDistribution::Ternary,
+    });
+    let settings = Settings::new(parameters.unwrap(), 20.0).unwrap();
+    ClientKey::from_seed(settings, Seed::from_bytes([seed; 32]), 1).unwrap()
+}
+
+fn setup(packing: BitPacking, clean: bool, output_bits: Option<f64>) -> Setup {
+    static WAVE: LazyLock<Wave> = LazyLock::new(|| Wave::new(17, 3, -12.0).unwrap());
+    let client = client(1);
+    let levels = |bits| DftLevel::even(1 << (LOG_DEGREE - 1), 2, bits);
+    let literal = BitLiteral {
+        packing,
+        base_bits: 28.0,
+        sparse_weight: 32,
+        wave: WAVE.clone(),
+        scale_bits: 33.0,
+        falling_bits: 3.0,
+        coefficients_to_slots: levels(30.0),
+        slots_to_coefficients: levels(16.0),
+        bit_scale: 28,
+        clean,
+        output_bits,
+    };
+    let plan = client.bit_plan(literal).unwrap();
+    let server = BitServer::new(client.bit_keys(&plan).unwrap()).unwrap();
+    Setup { client, plan, server }
+}
+
+impl Setup {
+    fn encrypt(&self, bits: &[bool]) -> BitArray {
+        self.client.encrypt_bits(&self.plan, bits, &[bits.len()]).unwrap()
+    }
+
+    fn decrypt(&self, a: &BitArray) -> Vec<bool> {
+        self.client.decrypt_bits(a).unwrap()
+    }
+
+    /// Bit `k` of each number.
+    fn slices(&self, numbers: &[u32], bits: usize) -> Vec<BitArray> {
+        let slice = |k: usize| numbers.iter().map(|x| x >> k & 1 == 1).collect::<Vec<_>>();
+        (0..bits).map(|k| self.encrypt(&slice(k))).collect()
+    }
+}
+
+fn bits(count: usize, seed: u64) -> Vec<bool> {
+    let mut state = seed * 2 + 1;
+    let mut next = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state >> 63 == 1
+    };
+    (0..count).map(|_| next()).collect()
+}
+
+#[test]
+fn gates_are_those_of_the_bits() {
+    for packing in [BitPacking::Real, BitPacking::Complex] {
+        let s = setup(packing, true, Some(66.0));
+        // Three ciphertexts, the last of them not full.
+        let count = 2 * s.plan.capacity() + 5;
+        let plain: Vec<Vec<bool>> = (0..3).map(|seed| bits(count, seed)).collect();
+        let a: Vec<BitArray> = plain.iter().map(|bits| s.encrypt(bits)).collect();
+        assert_eq!((a[0].shape(), a[0].size(), a[0].ciphertexts().len()), (&[count][..], count, 3));
+        assert_eq!(s.decrypt(&a[0]), plain[0]);
+        let expected = |gate: Gate, operands: usize| -> Vec<bool> {
+            let ones = |i: usize| plain[..operands].iter().filter(|bits| bits[i]).count();
+            (0..count).map(|i| gate.value(ones(i), operands)).collect()
+        };
+        let (x, y) = (&a[0], &a[1]);
+        let all = [
+            (s.server.and(x, y), Gate::And),
+            (s.server.or(x, y), Gate::Or),
+            (s.server.xor(x, y), Gate::Xor),
+            (s.server.nand(x, y), Gate::Nand),
+            (s.server.nor(x, y), Gate::Nor),
+            (s.server.xnor(x, y), Gate::Xnor),
+        ];
+        for (result, gate) in all {
+            assert_eq!(s.decrypt(&result.unwrap()), expected(gate, 2), "{gate:?}");
+        }
+        let not: Vec<bool> = plain[0].iter().map(|bit| !bit).collect();
+        assert_eq!(s.decrypt(&s.server.not(x).unwrap()), not);
+        let before = s.server.bootstraps();
+        let adder = s.server.gates(&[Gate::Xor, Gate::Majority], &[x, y, &a[2]]).unwrap();
+        assert_eq!(s.server.bootstraps(), before + 3);
+        for (sum, gate) in adder.iter().zip([Gate::Xor, Gate::Majority]) {
+            assert_eq!(s.decrypt(sum), expected(gate, 3), "{gate:?}");
+        }
+        let chosen = s.server.select(x, y, &a[2]).unwrap();
+        let choice: Vec<bool> =
+            (0..count).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
+        assert_eq!(s.decrypt(&chosen), choice);
+    }
+}
+
+#[test]
+fn numbers_in_bit_slices_are_added_and_compared() {
+    const BITS: usize = 8;
+    let s = setup(BitPacking::Real, true, Some(66.0));
+    let numbers = |factor: u32| (0..s.plan.capacity() as u32).map(move |i| i * factor % 256).collect();
+    let (x, y): (Vec<u32>, Vec<u32>) = (numbers(57), numbers(201));
+    let (a, b) = (s.slices(&x, BITS), s.slices(&y, BITS));
+    let server = &s.server;
+    let mut sum = vec![server.xor(&a[0], &b[0]).unwrap()];
+    let mut carry = server.and(&a[0], &b[0]).unwrap();
+    // x > y is the carry of x + not y.
+    let mut greater = server.and(&a[0], &server.not(&b[0]).unwrap()).unwrap();
+    for (a, b) in a.iter().zip(&b).skip(1) {
+        sum.push(server.gate(Gate::Xor, &[a, b, &carry]).unwrap());
+        carry = server.gate(Gate::Majority, &[a, b, &carry]).unwrap();
+        greater = server.gate(Gate::Majority, &[a, &server.not(b).unwrap(), &greater]).unwrap();
+    }
+    sum.push(carry);
+    let slices: Vec<Vec<bool>> = sum.iter().map(|bits| s.decrypt(bits)).collect();
+    let greater = s.decrypt(&greater);
+    for i in 0..x.len() {
+        let have: u32 = slices.iter().enumerate().map(|(k, bits)| u32::from(bits[i]) << k).sum();
+        assert_eq!((have, greater[i]), (x[i] + y[i], x[i] > y[i]), "{} {}", x[i], y[i]);
+    }
+}
+
+/// Bits that are not cleaned: each nand multiplies their error by 1.6. Two bootstraps of a nand where a refresh was due.
+#[test]
+fn there_is_no_limit_of_depth() {
+    let s = setup(BitPacking::Real, false, Some(66.0));
+    let mut plain = bits(s.plan.capacity(), 7);
+    let mut a = s.encrypt(&plain);
+    for _ in 0..60 {
+        a = s.server.nand(&a, &a).unwrap();
+        plain.iter_mut().for_each(|bit| *bit = !*bit);
+        assert!(a.error() < 0.2);
+    }
+    assert_eq!(s.decrypt(&a), plain);
+    assert!(s.server.bootstraps() > 60, "{}", s.server.bootstraps());
+    // The bootstrapper alone comes to an end.
+    let mut x = s.encrypt(&plain).ciphertexts()[0].clone();
+    let refused = (0..60).find(|_| match s.server.bootstrapper().gate(Gate::Nand, &[&x, &x]) {
+        Ok(next) => {
+            x = next;
+            false
+        }
+        Err(_) => true,
+    });
+    assert!(refused.is_some());
+}
+
+#[test]
+fn products_are_taken_where_there_is_capacity() {
+    let s = setup(BitPacking::Real, false, None);
+    let plain: Vec<Vec<bool>> = (0..2).map(|seed| bits(s.plan.capacity(), seed)).collect();
+    let fresh = [s.encrypt(&plain[0]), s.encrypt(&plain[1])];
+    // Fresh bits have no more capacity than a bootstrap takes.
+    let mut x = s.server.xor(&fresh[0], &fresh[1]).unwrap();
+    let y = s.server.or(&fresh[0], &fresh[1]).unwrap();
+    assert_eq!(s.server.bootstraps(), 2);
+    let mut expected: Vec<bool> = plain[0].iter().zip(&plain[1]).map(|(a, b)| a ^ b).collect();
+    let either: Vec<bool> = plain[0].iter().zip(&plain[1]).map(|(a, b)| a | b).collect();
+    for (i, gate) in
+        [Gate::Nand, Gate::Xor, Gate::Or, Gate::Xnor, Gate::And, Gate::Nor].into_iter().enumerate()
+    {
+        x = s.server.gate(gate, &[&x, &y]).unwrap();
+        for (bit, other) in expected.iter_mut().zip(&either) {
+            *bit = gate.value(usize::from(*bit) + usize::from(*other), 2);
+        }
+        assert_eq!(s.decrypt(&x), expected, "{i}");
+        if i == 0 {
+            assert_eq!(s.server.bootstraps(), 2);
+        }
+    }
+    assert!(s.server.bootstraps() < 8);
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    let s = setup(BitPacking::Real, true, Some(66.0));
+    let (a, b) = (s.encrypt(&[true, false, true]), s.encrypt(&[true, false]));
+    assert!(matches!(s.server.and(&a, &b), Err(Error::Shape { .. })));
+    assert!(matches!(s.client.encrypt_bits(&s.plan, &[true], &[2]), Err(Error::Shape { .. })));
+    assert!(matches!(s.server.gate(Gate::Majority, &[&a, &a]), Err(Error::Argument { .. })));
+    assert!(matches!(s.server.gate(Gate::And, &[]), Err(Error::Argument { .. })));
+    let other = client(2);
+    assert!(matches!(other.decrypt_bits(&a), Err(Error::KeyMismatch(_))));
+    let theirs = other.encrypt_bits(&s.plan, &[true, false, true], &[3]).unwrap();
+    assert!(matches!(s.server.xor(&a, &theirs), Err(Error::KeyMismatch(_))));
+    assert!(matches!(s.server.not(&theirs), Err(Error::KeyMismatch(_))));
+}
