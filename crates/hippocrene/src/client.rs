@@ -1,13 +1,15 @@
 //! The client: who holds the secret key.
 
 use hippocrene_ckks::{BigFloat, Ciphertext, Values, bootstrap::BootstrapPlan};
+use hippocrene_pegasus::{PegasusKeys, PegasusSecrets};
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
     Array, Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error,
-    EvaluationKeys, Form, IntegerArray, KeyRequest, Preset, PublicKey, Session, Settings, TransferKey,
+    EvaluationKeys, Form, IntegerArray, KeyRequest, LookUpKeys, Preset, PublicKey, Session, Settings,
+    TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
     numbers::precision_bits,
@@ -115,7 +117,8 @@ impl ClientKey {
     /// The keys a server needs to compute on this client's arrays.
     ///
     /// # Errors
-    /// [`Error::System`] when the machine has no entropy; with bootstrapping as [`Bootstrapping::plan`](crate::Bootstrapping::plan).
+    /// [`Error::System`] when the machine has no entropy; with bootstrapping as [`Bootstrapping::plan`](crate::Bootstrapping::plan), with look-up
+    /// tables as [`LookUps::plan`](crate::LookUps::plan).
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
         let rlwe = self.session.context().rlwe();
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
@@ -124,14 +127,34 @@ impl ClientKey {
         if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;
         }
-        let Some(bootstrapping) = &request.bootstrapping else {
-            return Ok(EvaluationKeys::new(self.session.clone(), keys));
+        let bootstrapping = match &request.bootstrapping {
+            Some(bootstrapping) => {
+                let (plan, own) = self.bootstrapping_keys(bootstrapping)?;
+                plan.add_keys(&mut keys, &self.secret)?;
+                // Comparisons, which bootstraps come with, take it at any modulus.
+                keys.add_conjugation(rlwe, &self.secret)?;
+                Some(own)
+            }
+            None => None,
         };
-        let (plan, own) = self.bootstrapping_keys(bootstrapping)?;
-        plan.add_keys(&mut keys, &self.secret)?;
-        // Comparisons, which bootstraps come with, take it at any modulus.
-        keys.add_conjugation(rlwe, &self.secret)?;
-        Ok(EvaluationKeys::new(self.session.clone(), keys).with_bootstrapping(own))
+        let look_ups = match request.look_ups {
+            Some(asked) => {
+                let plan = asked.plan(&self.session)?;
+                plan.add_keys(&mut keys, &self.secret)?;
+                // The secrets of single numbers are in no other key, and nothing is ever decrypted with them.
+                let secrets = PegasusSecrets::generate(&plan)?;
+                Some(LookUpKeys::new(asked, PegasusKeys::generate(&plan, &self.secret, &secrets)?))
+            }
+            None => None,
+        };
+        let mut all = EvaluationKeys::new(self.session.clone(), keys);
+        if let Some(own) = bootstrapping {
+            all = all.with_bootstrapping(own);
+        }
+        if let Some(own) = look_ups {
+            all = all.with_look_ups(own);
+        }
+        Ok(all)
     }
 
     /// A bootstrap, and the keys that it takes beside rotations, conjugation and relinearisation.

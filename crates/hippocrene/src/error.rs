@@ -2,6 +2,8 @@
 
 use hippocrene_bgv::BgvError;
 use hippocrene_ckks::{BigFloatError, CkksError, encoder::EncodeError};
+use hippocrene_fhew::FhewError;
+use hippocrene_pegasus::PegasusError;
 use hippocrene_ring::RingError;
 use hippocrene_rlwe::RlweError;
 use thiserror::Error;
@@ -119,6 +121,33 @@ impl From<CkksError> for Error {
             CkksError::Capacity { .. } => Error::Capacity(error),
             CkksError::ScaleMismatch { .. } => Error::Scale(error),
             CkksError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<PegasusError> for Error {
+    fn from(error: PegasusError) -> Self {
+        match error {
+            PegasusError::Ckks(e) => e.into(),
+            PegasusError::Fhew(e) => e.into(),
+            PegasusError::Domain { operation, have, limit } => Error::argument(
+                operation,
+                format!(
+                    "values up to {have} are not within the {limit} that there is room for: declare a bound or a domain"
+                ),
+            ),
+            PegasusError::Argument { operation, what } => Error::Argument { operation, what },
+            other => Error::Internal(other.to_string()),
+        }
+    }
+}
+
+impl From<FhewError> for Error {
+    fn from(error: FhewError) -> Self {
+        match error {
+            FhewError::Rlwe(e) => e.into(),
+            FhewError::Parameters { what } => Error::Parameters(format!("parameters: {what}")),
             other => Error::Internal(other.to_string()),
         }
     }

@@ -6,7 +6,7 @@ use num_complex::Complex64;
 
 use crate::{
     Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error, IntegerArray,
-    Session, encryption::encrypt_elements, integers::encrypt_integers,
+    LookUpKeys, LookUps, Session, encryption::encrypt_elements, integers::encrypt_integers,
 };
 
 /// A public key: encrypts arrays that only the client can read.
@@ -92,12 +92,20 @@ pub struct KeyRequest {
     pub conjugation: bool,
     /// The keys of a bootstrap, if there is to be one: some forty rotations more, each for the moduli at which it is used, that of conjugation, and those of its sparse secret.
     pub bootstrapping: Option<Bootstrapping>,
+    /// The keys of look-up tables, if there are to be any: some hundred rotations more, and those between slots and single numbers.
+    pub look_ups: Option<LookUps>,
 }
 
 impl Default for KeyRequest {
     /// Powers of two, no others.
     fn default() -> Self {
-        KeyRequest { powers_of_two: true, rotations: Vec::new(), conjugation: false, bootstrapping: None }
+        KeyRequest {
+            powers_of_two: true,
+            rotations: Vec::new(),
+            conjugation: false,
+            bootstrapping: None,
+            look_ups: None,
+        }
     }
 }
 
@@ -115,23 +123,34 @@ impl KeyRequest {
     }
 }
 
-/// The keys a server computes with: relinearisation and rotations, and what bootstrapping takes. No secret inside.
+/// The keys a server computes with: relinearisation and rotations, and what bootstrapping and look-up tables take. No secret inside.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     session: Session,
     inner: hippocrene_rlwe::EvaluationKeys,
     bootstrapping: Option<BootstrappingKeys>,
+    look_ups: Option<LookUpKeys>,
 }
 
 impl EvaluationKeys {
     /// Evaluation keys with the session that they belong to.
     pub fn new(session: Session, inner: hippocrene_rlwe::EvaluationKeys) -> Self {
-        EvaluationKeys { session, inner, bootstrapping: None }
+        EvaluationKeys { session, inner, bootstrapping: None, look_ups: None }
     }
 
     /// The same with the keys of a bootstrap. Its rotations and conjugation are among the others.
     pub fn with_bootstrapping(self, keys: BootstrappingKeys) -> Self {
         EvaluationKeys { bootstrapping: Some(keys), ..self }
+    }
+
+    /// The same with the keys of look-up tables. Their rotations are among the others.
+    pub fn with_look_ups(self, keys: LookUpKeys) -> Self {
+        EvaluationKeys { look_ups: Some(keys), ..self }
+    }
+
+    /// The keys of look-up tables, if there are any.
+    pub fn look_ups(&self) -> Option<&LookUpKeys> {
+        self.look_ups.as_ref()
     }
 
     /// The keys of a bootstrap, if there are any.

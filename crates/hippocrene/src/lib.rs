@@ -19,6 +19,7 @@ mod integers;
 mod keys;
 mod kind;
 mod layout;
+mod look_ups;
 mod numbers;
 mod preset;
 pub mod profile;
@@ -40,10 +41,12 @@ pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,
     circuits::{Basis, Polynomial},
 };
+pub use hippocrene_pegasus::Function;
 pub use hippocrene_rlwe::Fingerprint;
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
+pub use look_ups::{LookUpKeys, LookUps};
 pub use numbers::{EncryptedArray, Numbers};
 pub use preset::{
     Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset, PresetDescription,

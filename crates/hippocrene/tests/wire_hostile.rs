@@ -158,7 +158,7 @@ fn errors_name_what_is_wrong() {
         ("settings", 88, &f64::NAN.to_le_bytes(), "a precision of NaN bits"),
         ("settings", 108, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
         ("settings", 108, &99u64.to_le_bytes(), "99 is not a prime"),
-        ("evaluation", 140, &[4], "flags of evaluation keys is 4; it must be 0 to 3"),
+        ("evaluation", 140, &[8], "flags of evaluation keys is 8; it must be 0 to 7"),
         ("bootstrapping", 140, &[0], "evaluation keys: "),
         ("evaluation", 144, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
         ("evaluation", 144, &[2], "the modulus of a key is 0xf0000001f with"),

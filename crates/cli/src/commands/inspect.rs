@@ -87,6 +87,9 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     let others = [(keys.relinearisation, "relinearisation"), (keys.conjugation, "conjugation")];
     let held: Vec<_> = others.into_iter().filter_map(|(held, name)| held.then_some(name)).collect();
     write!(f, "\n  other keys  {}", if held.is_empty() { "none".to_owned() } else { held.join(", ") })?;
+    if let Some(tables) = keys.tables {
+        write!(f, "\n  looks up    any function of real numbers in tables {tables}")?;
+    }
     let Some(BootstrappingInspection {
         complex,
         precision,

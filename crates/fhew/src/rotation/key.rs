@@ -60,6 +60,44 @@ impl BlindRotationKey {
         Ok(BlindRotationKey { parameters, input_key, ring_key, seed: maker.seed().clone(), b })
     }
 
+    /// Puts a key together from its stored parts: the fingerprints of the secrets of inputs and of the ring, the seed and the `b`.
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] when these are not the parts of a key: the number of samples, their degree, or a residue beyond its modulus.
+    pub fn from_parts(
+        parameters: RotationParameters,
+        [input_key, ring_key]: [Fingerprint; 2],
+        seed: Seed,
+        b: Vec<Poly>,
+    ) -> Result<Self, FhewError> {
+        let moduli = parameters.moduli();
+        let refused = |what: String| Err(FhewError::Parameters { what });
+        let (count, degree) = (parameters.input().dimension(), parameters.ring().dimension());
+        let limbs = 2 * parameters.limbs();
+        if b.len() != count {
+            return refused(format!("a key for {} coefficients, where there are {count}", b.len()));
+        }
+        for samples in &b {
+            let have = (samples.degree(), samples.limb_count());
+            if have != (degree, limbs) || samples.domain() != Domain::Evaluation {
+                return refused(format!(
+                    "{} samples of degree {}: {limbs} of {degree} are needed",
+                    have.1, have.0
+                ));
+            }
+            let beyond = |(limb, q): (&[u64], &u64)| limb.iter().any(|x| x >= q);
+            if samples.limbs().zip(moduli.iter().cycle()).any(beyond) {
+                return refused("a residue that is beyond its modulus".into());
+            }
+        }
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b })
+    }
+
+    /// The fingerprints of the secret of inputs and of the ring's.
+    pub fn keys(&self) -> [Fingerprint; 2] {
+        [self.input_key, self.ring_key]
+    }
+
     /// What it was made for.
     pub fn parameters(&self) -> RotationParameters {
         self.parameters

@@ -95,6 +95,12 @@ impl RotationParameters {
         }
     }
 
+    /// How many polynomials the RGSW encryption of one bit has, without the seeded half: a limb of each of [`BlindRotationKey::b`](crate::BlindRotationKey::b) for every row and prime, and
+    /// there are two such bits for every coefficient of the secret of inputs.
+    pub fn limbs(&self) -> usize {
+        self.rows() * self.moduli().len()
+    }
+
     pub(super) fn digits(&self) -> Option<Digits> {
         match self.gadget {
             RotationGadget::Digits { base_log2, count } => Digits::new(self.ring.modulus(), base_log2, count),

@@ -63,6 +63,47 @@ impl LweSwitchingKey {
         Ok(LweSwitchingKey { from: source, to: target, from_key, to_key, digits, seed, b })
     }
 
+    /// Puts a key together from its stored parts: the parameters and fingerprints of both secrets, the gadget, the seed and the `b`.
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] when these are not the parts of a key: dimensions, digits, the number of samples, or a residue beyond the modulus.
+    pub fn from_parts(
+        [from, to]: [LweParameters; 2],
+        [from_key, to_key]: [Fingerprint; 2],
+        (base_log2, count): (u32, usize),
+        seed: Seed,
+        b: Poly,
+    ) -> Result<Self, FhewError> {
+        let (large, n, q) = (from.dimension(), to.dimension(), to.modulus());
+        let refused = |what: String| Err(FhewError::Parameters { what });
+        let Some(digits) = Digits::new(q, base_log2, count) else {
+            return refused(format!(
+                "{count} digits of {base_log2} bits are not a gadget of the modulus {q}"
+            ));
+        };
+        if !large.is_power_of_two() || !n.is_power_of_two() || n > large {
+            return refused(format!(
+                "keys switch between powers of two, but not from dimension {large} to {n}"
+            ));
+        }
+        let (have, need) = ((b.degree(), b.limb_count()), (n, large / n * count));
+        if have != need || b.domain() != Domain::Evaluation {
+            return refused(format!(
+                "a key of {} samples of degree {}: {} of {} are needed",
+                have.1, have.0, need.1, need.0
+            ));
+        }
+        match b.as_slice().iter().find(|x| **x >= q) {
+            Some(x) => refused(format!("a residue {x} modulo {q}")),
+            None => Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b }),
+        }
+    }
+
+    /// The fingerprints of the secrets before and after.
+    pub fn keys(&self) -> [Fingerprint; 2] {
+        [self.from_key, self.to_key]
+    }
+
     /// The parameters of ciphertexts before and after.
     pub fn parameters(&self) -> [LweParameters; 2] {
         [self.from, self.to]

@@ -12,6 +12,7 @@ mod comparison;
 mod equality;
 mod integers;
 mod linear_map;
+mod look_ups;
 mod matrix;
 mod numbers;
 mod polynomial;
@@ -24,6 +25,7 @@ use std::{borrow::Borrow, sync::Arc};
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::{Evaluator, Transfer};
+use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
 use crate::{Array, BootstrappingKeys, Error, EvaluationKeys, Form, Session};
@@ -42,6 +44,8 @@ pub struct Server {
     /// The way from another key to this one, with the session of the arrays that it is for.
     transfer: Option<(Session, Transfer)>,
     bootstraps: Option<Arc<Bootstraps>>,
+    /// What tables are looked up with.
+    pegasus: Option<Pegasus>,
     /// Of comparisons.
     plans: Arc<Plans>,
 }
@@ -67,7 +71,12 @@ impl Server {
 
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = Arc::new(keys.inner().prepare(session.context().rlwe())?);
-        Self::of_prepared(session, prepared, keys.key(), keys.bootstrapping())
+        let mut server = Self::of_prepared(session, prepared, keys.key(), keys.bootstrapping())?;
+        if let Some(own) = keys.look_ups() {
+            let plan = Arc::new(own.request().plan(&server.session)?);
+            server.pegasus = Some(Pegasus::new(plan, server.evaluator.clone(), own.inner())?);
+        }
+        Ok(server)
     }
 
     pub(crate) fn of_prepared(
@@ -84,7 +93,17 @@ impl Server {
         let bootstraps = bootstrapping.map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
         let bootstraps = bootstraps.transpose()?;
         let plans = Arc::default();
-        Ok(Server { session, evaluator, integers, key, precision: None, transfer: None, bootstraps, plans })
+        Ok(Server {
+            session,
+            evaluator,
+            integers,
+            key,
+            precision: None,
+            transfer: None,
+            bootstraps,
+            pegasus: None,
+            plans,
+        })
     }
 
     /// This server, with another precision of results, in bits after the binary point, whatever that of their operands is.

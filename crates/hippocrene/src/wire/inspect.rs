@@ -11,6 +11,7 @@ use super::{
     cursor::Cursor,
     header::Header,
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
+    look_ups::LookUpHead,
     settings::{Security, read_settings},
 };
 use crate::{Error, Integers, Numbers, PRESETS, Residues, Settings};
@@ -96,6 +97,8 @@ pub struct KeysInspection {
     pub other_elements: Vec<u32>,
     /// What they bootstrap, if they do.
     pub bootstrapping: Option<BootstrappingInspection>,
+    /// Which tables are looked up, if any are.
+    pub tables: Option<&'static str>,
 }
 
 /// A bootstrap that there are keys for.
@@ -182,14 +185,24 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (Kind::EvaluationKeys, Some(settings)) => {
             let parameters = settings.parameters();
             let contents = KeyContents::read(&mut cursor, parameters)?;
-            let own = match contents.bootstrapping {
+            if contents.look_ups || contents.bootstrapping {
+                cursor.take(contents.keys_bytes(parameters) as usize)?;
+            }
+            let tables = match contents.look_ups {
                 false => None,
                 true => {
-                    cursor.take(contents.keys_bytes(parameters) as usize)?;
-                    Some(describe_bootstrapping(&BootstrappingHead::read(&mut cursor, parameters)?))
+                    let head = LookUpHead::read(&mut cursor, parameters)?;
+                    let bytes = head.body_bytes(parameters);
+                    contents.expect_after(&cursor, bytes)?;
+                    cursor.take(bytes as usize)?;
+                    Some(head.request.tables)
                 }
             };
-            keys = Some(describe_keys(&contents, own, parameters.degree()));
+            let own = match contents.bootstrapping {
+                false => None,
+                true => Some(describe_bootstrapping(&BootstrappingHead::read(&mut cursor, parameters)?)),
+            };
+            keys = Some(describe_keys(&contents, own, tables, parameters.degree()));
         }
         (Kind::TransferKey, Some(settings)) => {
             let TransferHead { parameters, key } = TransferHead::read(&mut cursor, settings.parameters())?;
@@ -329,6 +342,7 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
 fn describe_keys(
     contents: &KeyContents,
     bootstrapping: Option<BootstrappingInspection>,
+    tables: Option<&'static str>,
     degree: usize,
 ) -> KeysInspection {
     let conjugation = galois_element_of_conjugation(degree) as u32;
@@ -353,6 +367,7 @@ fn describe_keys(
         conjugation: contents.galois.iter().any(|(element, _)| *element == conjugation),
         other_elements,
         bootstrapping,
+        tables,
     }
 }
 

@@ -12,6 +12,7 @@ use super::{
     cursor::Cursor,
     file,
     key_file::{self, KeyFile, key_file},
+    look_ups::{LookUpHead, look_up_bytes, write_look_ups},
     poly::Widths,
     settings::Security,
 };
@@ -24,6 +25,8 @@ pub(super) const SEED_BYTES: usize = 32;
 const RELINEARISATION: u32 = 1;
 /// The flag of evaluation keys that hold those of a bootstrap.
 const BOOTSTRAPPING: u32 = 2;
+/// The flag of evaluation keys that hold those of look-up tables.
+const LOOK_UPS: u32 = 4;
 
 /// A seed that is a secret: nothing of it stays behind.
 fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
@@ -151,7 +154,8 @@ impl KeyFile for EvaluationKeys {
 
     fn body_bytes(&self) -> u64 {
         let (contents, parameters) = (KeyContents::of(self), self.session().settings().parameters());
-        let own = self.bootstrapping().map_or(0, |own| bootstrapping_bytes(own, parameters));
+        let own = self.bootstrapping().map_or(0, |own| bootstrapping_bytes(own, parameters))
+            + self.look_ups().map_or(0, |own| look_up_bytes(own, parameters));
         contents.head_bytes() + contents.keys_bytes(parameters) + own
     }
 
@@ -160,6 +164,9 @@ impl KeyFile for EvaluationKeys {
         KeyContents::of(self).write(out);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
             write_switching_key(out, key, parameters);
+        }
+        if let Some(own) = self.look_ups() {
+            write_look_ups(out, own, parameters);
         }
         if let Some(own) = self.bootstrapping() {
             write_bootstrapping(out, own, parameters);
@@ -182,19 +189,30 @@ impl KeyFile for EvaluationKeys {
             .map(|modulus| read(cursor, modulus, "relinearisation key"))
             .transpose()?;
         let mut galois = BTreeMap::new();
-        for (element, modulus) in contents.galois {
+        for &(element, modulus) in &contents.galois {
             galois.insert(element as usize, read(cursor, modulus, "Galois key")?);
         }
         let inner = rlwe::EvaluationKeys::from_parts(context, owner, relinearisation, galois)?;
+        let look_ups = match contents.look_ups {
+            true => {
+                let head = LookUpHead::read(cursor, session.settings().parameters())?;
+                contents.expect_after(cursor, head.body_bytes(session.settings().parameters()))?;
+                Some(head.read_keys(cursor, &session, owner)?)
+            }
+            false => None,
+        };
         let own = match contents.bootstrapping {
             true => Some(read_bootstrapping(cursor, &session, owner)?),
             false => None,
         };
-        let keys = EvaluationKeys::new(session, inner);
-        Ok(match own {
-            Some(own) => keys.with_bootstrapping(own),
-            None => keys,
-        })
+        let mut keys = EvaluationKeys::new(session, inner);
+        if let Some(own) = own {
+            keys = keys.with_bootstrapping(own);
+        }
+        if let Some(look_ups) = look_ups {
+            keys = keys.with_look_ups(look_ups);
+        }
+        Ok(keys)
     }
 }
 
@@ -299,6 +317,8 @@ pub(super) struct KeyContents {
     pub(super) relinearisation: Option<Modulus>,
     /// By Galois element, in ascending order.
     pub(super) galois: Vec<(u32, Modulus)>,
+    /// Whether those of look-up tables follow.
+    pub(super) look_ups: bool,
     /// Whether those of a bootstrap follow.
     pub(super) bootstrapping: bool,
 }
@@ -312,6 +332,7 @@ impl KeyContents {
         KeyContents {
             relinearisation: inner.relinearisation().map(SwitchingKey::modulus),
             galois: inner.galois().iter().map(|(g, key)| (*g as u32, key.modulus())).collect(),
+            look_ups: keys.look_ups().is_some(),
             bootstrapping: keys.bootstrapping().is_some(),
         }
     }
@@ -333,7 +354,8 @@ impl KeyContents {
     fn write(&self, out: &mut Vec<u8>) {
         let relinearisation = if self.relinearisation.is_some() { RELINEARISATION } else { 0 };
         let bootstrapping = if self.bootstrapping { BOOTSTRAPPING } else { 0 };
-        out.extend((relinearisation | bootstrapping).to_le_bytes());
+        let look_ups = if self.look_ups { LOOK_UPS } else { 0 };
+        out.extend((relinearisation | bootstrapping | look_ups).to_le_bytes());
         out.extend((self.galois.len() as u32).to_le_bytes());
         for (element, _) in &self.galois {
             out.extend(element.to_le_bytes());
@@ -347,8 +369,8 @@ impl KeyContents {
     pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
         cursor.enter("evaluation keys");
         let flags = cursor.u32()?;
-        if flags > RELINEARISATION | BOOTSTRAPPING {
-            return Err(FormatError::field("the flags of evaluation keys", flags, "0 to 3"));
+        if flags > RELINEARISATION | BOOTSTRAPPING | LOOK_UPS {
+            return Err(FormatError::field("the flags of evaluation keys", flags, "0 to 7"));
         }
         // There are N - 1 odd numbers between 1 and 2N.
         let (count, most) = (cursor.u32()?, parameters.degree() as u32 - 1);
@@ -375,13 +397,22 @@ impl KeyContents {
             elements.into_iter().map(|element| Ok((element, read_key_modulus(cursor, parameters, KEY)?)));
         let galois = galois.collect::<Result<_, FormatError>>()?;
         let bootstrapping = flags & BOOTSTRAPPING != 0;
-        let contents = KeyContents { relinearisation, galois, bootstrapping };
+        let look_ups = flags & LOOK_UPS != 0;
+        let contents = KeyContents { relinearisation, galois, look_ups, bootstrapping };
         let bytes = contents.keys_bytes(parameters);
-        match bootstrapping {
+        match bootstrapping || look_ups {
             true => cursor.expect_more(bytes)?,
             false => cursor.expect_left(bytes)?,
         }
         Ok(contents)
+    }
+
+    /// Checks that what is left is as long as the keys of look-up tables, and longer where those of a bootstrap follow.
+    pub(super) fn expect_after(&self, cursor: &Cursor<'_>, bytes: u64) -> Result<(), FormatError> {
+        match self.bootstrapping {
+            true => cursor.expect_more(bytes),
+            false => cursor.expect_left(bytes),
+        }
     }
 }
 

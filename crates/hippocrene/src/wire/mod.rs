@@ -18,6 +18,7 @@ mod inspect;
 mod integers;
 mod key_file;
 mod keys;
+mod look_ups;
 mod numbers;
 mod packing;
 mod poly;

@@ -1,0 +1,89 @@
+//! Look-up tables on arrays of numbers: which keys are made for them.
+
+use std::sync::Arc;
+
+use hippocrene_fhew::Preset as TableSet;
+use hippocrene_pegasus::{PegasusKeys, PegasusLiteral, PegasusPlan};
+
+use crate::{Error, Session};
+
+/// What a server is to be able to look up, as a client asks for it ([PEGASUS](hippocrene_pegasus)). Everything else follows by rule.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LookUps {
+    /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`. Each step up halves the errors, and takes more than twice as long.
+    pub tables: &'static str,
+    /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts at the modulus that it takes.
+    pub capacity: f64,
+}
+
+impl Default for LookUps {
+    /// `lut12`, and a capacity of 30 bits: for about one product.
+    fn default() -> Self {
+        LookUps { tables: Self::NAMES[1], capacity: 30.0 }
+    }
+}
+
+impl LookUps {
+    /// The names of the tables.
+    pub const NAMES: [&'static str; 3] = ["lut11", "lut12", "lut13"];
+
+    /// The tables of this name.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] with the names there are, when it is none of them.
+    pub fn by_name(name: &str) -> Result<Self, Error> {
+        match Self::NAMES.into_iter().find(|known| *known == name) {
+            Some(tables) => Ok(LookUps { tables, ..Self::default() }),
+            None => {
+                let names = Self::NAMES.join(", ");
+                Err(Error::Parameters(format!("there are no tables {name:?}; there are {names}")))
+            }
+        }
+    }
+
+    /// What is done with these parameters.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when there are no such tables; [`Error::Argument`] when the parameters have no sprout or too small a modulus; the message says what it takes.
+    pub fn plan(&self, session: &Session) -> Result<PegasusPlan, Error> {
+        const OPERATION: &str = "plan look-ups";
+        let LookUps { tables, .. } = Self::by_name(self.tables)?;
+        if session.context().parameters().top().sprout().is_one() {
+            let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
+            return Err(Error::argument(OPERATION, what));
+        }
+        if !(1.0..=2000.0).contains(&self.capacity) {
+            return Err(Error::argument(
+                OPERATION,
+                format!("results with {} bits of capacity", self.capacity),
+            ));
+        }
+        let set = TableSet::by_name(tables).map_err(hippocrene_pegasus::PegasusError::from)?;
+        let literal = PegasusLiteral::of(&set, vec![session.slots()], 1.0, self.capacity)?;
+        Ok(PegasusPlan::new(Arc::clone(session.context()), literal)?)
+    }
+}
+
+/// What evaluation keys hold for look-ups beside rotations.
+#[derive(Debug, Clone)]
+pub struct LookUpKeys {
+    request: LookUps,
+    inner: PegasusKeys,
+}
+
+impl LookUpKeys {
+    /// The keys of what was asked for.
+    pub fn new(request: LookUps, inner: PegasusKeys) -> Self {
+        LookUpKeys { request, inner }
+    }
+
+    /// What was asked for.
+    pub fn request(&self) -> LookUps {
+        self.request
+    }
+
+    /// The keys between slots and single numbers.
+    pub fn inner(&self) -> &PegasusKeys {
+        &self.inner
+    }
+}

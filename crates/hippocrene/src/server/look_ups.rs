@@ -1,0 +1,163 @@
+//! Functions of numbers by look-up tables, and what is put in order by them ([PEGASUS](hippocrene_pegasus)).
+
+use hippocrene_ckks::Ciphertext;
+use hippocrene_pegasus::{Function, Layout as Places, Numbers as Single, Pegasus, PegasusError, Tables};
+
+use super::Server;
+use crate::{Array, EncryptedArray, Error, Layout};
+
+const APPLY: &str = "apply a function";
+
+/// So many tables at most are looked up for a number where nothing is said.
+const LOOK_UPS: usize = 3;
+
+impl Server {
+    /// `f` of every element, which are in `domain`; where none is said, they are within the bound of the array, `[-B, B]`. At most `look_ups` tables (1 to 4; 3 where nothing is said) are looked up for an element: as many
+    /// as pay ([`Tables`]).
+    ///
+    /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the server has no keys of tables, the array is complex or has no bound, `f` is not finite on all of the domain, or that is no interval; [`Error::Capacity`] when the array has too little
+    /// capacity to go from slots to single numbers.
+    pub fn apply(
+        &self,
+        a: &EncryptedArray,
+        f: impl Fn(f64) -> f64,
+        domain: Option<(f64, f64)>,
+        look_ups: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let domain = domain.unwrap_or((-a.bound(), a.bound()));
+        self.apply_tables(a, &self.tables(f, domain, look_ups)?)
+    }
+
+    /// [`Server::apply`] of a function by name. Where no domain is said, it is within the bound of the array what the function is defined on: from 0 for the square root.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the function is not defined on all of the domain, and as [`Server::apply`].
+    pub fn apply_function(
+        &self,
+        a: &EncryptedArray,
+        function: Function,
+        domain: Option<(f64, f64)>,
+        look_ups: Option<usize>,
+    ) -> Result<EncryptedArray, Error> {
+        let low = if function == Function::Sqrt { 0.0 } else { -a.bound() };
+        let domain = domain.unwrap_or((low, a.bound()));
+        function.check(domain)?;
+        self.apply(a, |x| function.value(x), Some(domain), look_ups)
+    }
+
+    /// `f` as tables, to be used with [`Server::apply_tables`] as often as one likes; [`Tables::deviation`] is the error.
+    ///
+    /// # Errors
+    /// As [`Server::apply`].
+    pub fn tables(
+        &self,
+        f: impl Fn(f64) -> f64,
+        domain: (f64, f64),
+        look_ups: Option<usize>,
+    ) -> Result<Tables, Error> {
+        Ok(self.pegasus(APPLY)?.make_tables(domain, look_ups.unwrap_or(LOOK_UPS), f)?)
+    }
+
+    /// The function of these tables of every element.
+    ///
+    /// # Errors
+    /// As [`Server::apply`].
+    pub fn apply_tables(&self, a: &EncryptedArray, tables: &Tables) -> Result<EncryptedArray, Error> {
+        let pegasus = self.pegasus(APPLY)?;
+        self.check_real(a, APPLY)?;
+        let form = self.form_of(&[a]);
+        self.with_capacity([a], 0.0, |[a]| {
+            let slots = a.layout().slots();
+            let mut places = vec![Vec::new(); a.layout().ciphertexts()];
+            a.layout().positions().for_each(|position| places[position / slots].push(position % slots));
+            let applied = |(c, places): (&Ciphertext, &Vec<usize>)| pegasus.apply(c, tables, places);
+            let ciphertexts = a.expanded(&self.session);
+            let out = ciphertexts.iter().map(|c| &**c).zip(&places).map(applied);
+            let out = out.collect::<Result<Vec<_>, _>>()?;
+            Ok(Array::from_ciphertexts(a.layout().clone(), form, a.layout().is_full(), out))
+        })
+    }
+
+    /// The elements of an array of one axis in rising order ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when the array has not one axis, or its elements are in several ciphertexts; [`Error::Argument`] when the server has no keys of tables, or the array is complex or has no bound.
+    pub fn sort(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let count = a.size();
+        self.of_single(a, "sort", &[count], |pegasus, x| pegasus.sort(x))
+    }
+
+    /// The place of the smallest element of an array of one axis, from 0, as an array without an axis ([`Pegasus::argmin`]): by `n (n + 1)/2` look-ups. Elements that are nearer to each other than the index of a
+    /// table is off by are not told apart.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].
+    pub fn argmin(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let most = (a.size() as f64 - 1.0).max(1.0);
+        self.of_single(a, "argmin", &[], |pegasus, x| {
+            pegasus.argmin(x, pegasus.plan().repacking_scale(most)?)
+        })
+    }
+
+    /// The place of the largest element: as [`Server::argmin`].
+    ///
+    /// # Errors
+    /// As [`Server::argmin`].
+    pub fn argmax(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let most = (a.size() as f64 - 1.0).max(1.0);
+        self.of_single(a, "argmax", &[], |pegasus, x| {
+            pegasus.argmax(x, pegasus.plan().repacking_scale(most)?)
+        })
+    }
+
+    /// `f` of the elements of an array of one axis as single numbers, at a scale at which differences can be looked up and results be repacked.
+    fn of_single(
+        &self,
+        a: &EncryptedArray,
+        operation: &'static str,
+        shape: &[usize],
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        let pegasus = self.pegasus(operation)?;
+        self.check_real(a, operation)?;
+        if a.shape().len() != 1 || a.layout().ciphertexts() != 1 {
+            let what =
+                format!("an array of one axis in one ciphertext is needed, not one of shape {:?}", a.shape());
+            return Err(Error::shape(operation, what));
+        }
+        let form = self.form_of(&[a]);
+        self.with_capacity([a], 0.0, |[a]| {
+            let ciphertexts = a.expanded(&self.session);
+            let mut c = Ciphertext::clone(&ciphertexts[0]);
+            c.set_bound(4.0 * a.bound());
+            let coefficients = pegasus.to_coefficients(&c)?;
+            let places: Vec<usize> = a.layout().positions().collect();
+            let x = pegasus.extract(&coefficients, &places)?.with_bound(a.bound())?;
+            let y = f(pegasus, &x)?;
+            let packed = pegasus.repack(&y, &Places::in_order(y.len()))?;
+            let (inner, scale, bound) = (packed.inner().clone(), packed.scale(), packed.bound());
+            let all =
+                Ciphertext::from_parts(self.session.context(), inner, scale, self.session.slots(), bound)?;
+            let layout = Layout::packed(shape, self.session.slots())?;
+            Ok(Array::from_ciphertexts(layout, form, false, vec![all]))
+        })
+    }
+
+    fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
+        self.pegasus.as_ref().ok_or_else(|| {
+            let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups)";
+            Error::argument(operation, what)
+        })
+    }
+
+    fn check_real(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
+        self.check(a, operation)?;
+        if a.is_complex() {
+            return Err(Error::argument(operation, "the array is complex, and tables are for real numbers"));
+        }
+        Ok(())
+    }
+}

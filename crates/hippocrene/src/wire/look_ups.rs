@@ -1,0 +1,178 @@
+//! What files of evaluation keys hold for look-up tables: which tables, and the keys between slots and single numbers.
+
+use hippocrene_ckks::SeededCiphertext;
+use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
+use hippocrene_pegasus::{PegasusError, PegasusKeys, PegasusPlan, RepackingKey};
+use hippocrene_ring::{Domain, Poly, sample::Seed};
+use hippocrene_rlwe::{Fingerprint, Modulus, Parameters, SeededCiphertext as Seeded};
+
+use super::{
+    FormatError,
+    cursor::Cursor,
+    keys::SEED_BYTES,
+    packing::{pack, packed_bytes, unpack, width},
+    poly::Widths,
+};
+use crate::{Error, LookUpKeys, LookUps, Session};
+
+/// Bytes before the keys.
+const HEAD_BYTES: u64 = 62;
+const WHAT: &str = "keys of look-up tables";
+
+/// What stands before the keys.
+#[derive(Debug)]
+pub(super) struct LookUpHead {
+    pub(super) request: LookUps,
+    /// The fingerprints of the secrets of single numbers and of the ring of tables.
+    lwe: Fingerprint,
+    ring: Fingerprint,
+    /// The modulus of the repacking key.
+    repacking: Modulus,
+    set: TableSet,
+}
+
+/// Bytes of all that is there for look-up tables.
+pub(super) fn look_up_bytes(keys: &LookUpKeys, parameters: &Parameters) -> u64 {
+    let inner = keys.inner();
+    let ring = inner.back.parameters()[0];
+    let lwe = inner.back.parameters()[1];
+    let digits = inner.extraction.digits().count();
+    let modulus = inner.repacking.inner().inner().modulus();
+    HEAD_BYTES + body_bytes(parameters, [ring, lwe], digits, inner.tables.b()[0].limb_count(), modulus)
+}
+
+/// Bytes of the keys.
+fn body_bytes(
+    parameters: &Parameters,
+    [ring, lwe]: [LweParameters; 2],
+    digits: usize,
+    samples: usize,
+    modulus: Modulus,
+) -> u64 {
+    let (small, large) = (width(lwe.modulus() - 1), width(ring.modulus() - 1));
+    let switching = |from: usize| digits * packed_bytes(small, from);
+    let tables = lwe.dimension() * samples * packed_bytes(large, ring.dimension());
+    let single = switching(parameters.degree()) + tables + switching(ring.dimension()) + 4 * SEED_BYTES;
+    single as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), modulus)
+}
+
+/// Appends all of it.
+pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &Parameters) {
+    let (request, inner) = (keys.request(), keys.inner());
+    let number = LookUps::NAMES.iter().position(|name| *name == request.tables).unwrap_or(0) as u32;
+    out.extend((number + 1).to_le_bytes());
+    out.extend(request.capacity.to_le_bytes());
+    let [ring, lwe] = inner.back.keys();
+    out.extend(lwe.as_bytes());
+    out.extend(ring.as_bytes());
+    let repacking = inner.repacking.inner().inner();
+    let (positions, odd, two) = repacking.modulus().to_parts();
+    out.extend(positions.to_le_bytes());
+    out.extend([odd, two]);
+    write_switching(out, &inner.extraction);
+    out.extend(inner.tables.seed().as_bytes());
+    let bits = width(inner.back.parameters()[0].modulus() - 1);
+    inner.tables.b().iter().flat_map(Poly::limbs).for_each(|limb| pack(out, limb, bits));
+    write_switching(out, &inner.back);
+    out.extend(repacking.seed().as_bytes());
+    Widths::of_moduli(parameters).write_poly(out, repacking.c0(), repacking.modulus());
+}
+
+fn write_switching(out: &mut Vec<u8>, key: &LweSwitchingKey) {
+    out.extend(key.seed().as_bytes());
+    let bits = width(key.parameters()[1].modulus() - 1);
+    key.b().limbs().for_each(|limb| pack(out, limb, bits));
+}
+
+impl LookUpHead {
+    /// Reads what stands before the keys.
+    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+        cursor.enter(WHAT);
+        let number = cursor.u32()?;
+        let name = LookUps::NAMES.get((number as usize).wrapping_sub(1));
+        let set = name.and_then(|name| TableSet::by_name(name).ok());
+        let (Some(name), Some(set)) = (name, set) else {
+            return Err(FormatError::field("the tables", number, "1 to 3"));
+        };
+        let capacity = cursor.f64()?;
+        if !(1.0..=2000.0).contains(&capacity) {
+            return Err(FormatError::field("the capacity of what is looked up", capacity, "1 to 2000"));
+        }
+        let [lwe, ring] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);
+        let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
+        let repacking = Modulus::from_parts(positions, odd, two).filter(|m| m.divides(parameters.top()));
+        let Some(repacking) = repacking.filter(|modulus| !modulus.is_one()) else {
+            let have = format!("{positions:#x} with sprout {odd:#b} and 2^{two}");
+            return Err(FormatError::field("the modulus of a repacking key", have, "a divisor of Q"));
+        };
+        let request = LookUps { tables: name, capacity };
+        Ok(LookUpHead { request, lwe, ring, repacking, set })
+    }
+
+    /// Bytes of the keys that follow.
+    pub(super) fn body_bytes(&self, parameters: &Parameters) -> u64 {
+        let rotation = self.set.rotation();
+        let (_, digits) = self.digits();
+        let samples = 2 * rotation.limbs();
+        body_bytes(parameters, [rotation.ring(), rotation.input()], digits, samples, self.repacking)
+    }
+
+    /// Bits and number of the digits of switching keys.
+    fn digits(&self) -> (u32, usize) {
+        let (base_log2, count) = self.set.switching_digits();
+        (base_log2 / 2, 2 * count)
+    }
+
+    /// Reads the keys, which are as long as [`LookUpHead::body_bytes`] says.
+    pub(super) fn read_keys(
+        self,
+        cursor: &mut Cursor<'_>,
+        session: &Session,
+        owner: Fingerprint,
+    ) -> Result<LookUpKeys, Error> {
+        let wrong = |error: PegasusError| FormatError::field(WHAT, error, "keys of these tables");
+        let plan: PegasusPlan = self.request.plan(session)?;
+        let (rotation, parameters) = (self.set.rotation(), session.context().parameters());
+        let (input, ring, digits) = (rotation.input(), rotation.ring(), self.digits());
+        let own = LweParameters::insecure(parameters.degree(), input.modulus(), parameters.secret())
+            .map_err(|e| wrong(e.into()))?;
+        let extraction = read_switching(cursor, [own, input], [owner, self.lwe], digits)?;
+        let seed = Seed::from_bytes(cursor.array()?);
+        let polys = (0..input.dimension()).map(|_| read_limbs(cursor, ring, 2 * rotation.limbs()));
+        let polys = polys.collect::<Result<Vec<_>, _>>()?;
+        let tables = BlindRotationKey::from_parts(rotation, [self.lwe, self.ring], seed, polys)
+            .map_err(|e| wrong(e.into()))?;
+        let back = read_switching(cursor, [ring, input], [self.ring, self.lwe], digits)?;
+        let seed = Seed::from_bytes(cursor.array()?);
+        let context = session.context();
+        let widths = Widths::of_moduli(parameters);
+        let c0 = widths.read_poly(cursor, context.rlwe(), self.repacking, "repacking key")?;
+        let inner = Seeded::from_parts(context.rlwe(), seed, c0, self.repacking, owner)?;
+        let inner = SeededCiphertext::from_parts(context, inner, plan.key_scale()?, input.dimension(), 1.0)?;
+        let repacking = RepackingKey::from_parts(&plan, inner, self.lwe).map_err(wrong)?;
+        Ok(LookUpKeys::new(self.request, PegasusKeys { extraction, tables, back, repacking }))
+    }
+}
+
+fn read_switching(
+    cursor: &mut Cursor<'_>,
+    [from, to]: [LweParameters; 2],
+    keys: [Fingerprint; 2],
+    digits: (u32, usize),
+) -> Result<LweSwitchingKey, FormatError> {
+    let seed = Seed::from_bytes(cursor.array()?);
+    let b = read_limbs(cursor, to, from.dimension() / to.dimension() * digits.1)?;
+    LweSwitchingKey::from_parts([from, to], keys, digits, seed, b)
+        .map_err(|error| FormatError::field(WHAT, error, "a key of these parameters"))
+}
+
+/// So many polynomials of residues of these parameters, in the evaluation domain.
+fn read_limbs(cursor: &mut Cursor<'_>, of: LweParameters, count: usize) -> Result<Poly, FormatError> {
+    let (degree, bits) = (of.dimension(), width(of.modulus() - 1));
+    let packed = cursor.take(count * packed_bytes(bits, degree))?;
+    let mut poly = Poly::zero(degree, count, Domain::Evaluation);
+    for (limb, packed) in poly.limbs_mut().zip(packed.chunks_exact(packed_bytes(bits, degree))) {
+        unpack(limb, packed, bits);
+    }
+    Ok(poly)
+}

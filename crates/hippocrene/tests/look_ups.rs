@@ -1,0 +1,118 @@
+//! Look-up tables on arrays, at small insecure parameters: in one process, and with keys that were stored.
+
+mod common;
+
+use common::{insecure_grafted, numbers};
+use hippocrene::{
+    ClientKey, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps, Preset, Server, Session,
+    Values,
+};
+use hippocrene_rlwe::SecretDistribution;
+
+/// An encrypted array of values up to `bound`.
+fn encrypt(client: &ClientKey, values: &[f64], shape: &[usize], bound: f64) -> hippocrene::EncryptedArray {
+    let declared = Encryption { bound: Some(bound), precision: None };
+    client.encrypt_with(Values::Real(values), shape, &declared).unwrap()
+}
+
+fn near(got: &[f64], expected: &[f64], error: f64, what: &str) {
+    assert_eq!(got.len(), expected.len(), "{what}");
+    for (x, y) in got.iter().zip(expected) {
+        assert!((x - y).abs() < error, "{what}: {got:?} instead of {expected:?}");
+    }
+}
+
+/// One key for all, for it is made in seconds. With `lut11` an index is off by 8 entries or so, 2048 of which are a domain.
+#[test]
+fn functions_of_arrays_with_keys_that_were_stored() {
+    let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
+    let client = ClientKey::generate_with(settings, 2).unwrap();
+    let asked = LookUps { tables: "lut11", capacity: 40.0 };
+    let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
+    let keys = client.evaluation_keys(&request).unwrap();
+    let bytes = keys.to_bytes();
+    drop(keys);
+    let inspection = hippocrene::wire::inspect(&bytes).unwrap();
+    assert_eq!(inspection.keys.unwrap().tables, Some("lut11"));
+    for wrong in [bytes.len() - 1, bytes.len() / 2] {
+        assert!(matches!(EvaluationKeys::from_bytes_insecure(&bytes[..wrong], 1), Err(Error::Format(_))));
+    }
+    let stored = EvaluationKeys::from_bytes_insecure(&bytes, 2).unwrap();
+    assert_eq!(stored.to_bytes(), bytes);
+    drop(bytes);
+    assert_eq!(stored.look_ups().unwrap().request(), asked);
+    let server = Server::new(stored).unwrap();
+
+    // 7 deviations of an index of 8 entries, of 8/2048 of the slope 1 and a half resolution.
+    let error = |width: f64| 7.0 * 8.0 * width / 2048.0 * 1.1;
+    let values: Vec<f64> = numbers(12, 1).iter().map(|x| 4.0 * x).collect();
+    let x = encrypt(&client, &values, &[3, 4], 4.0);
+    let y = server.apply_function(&x, Function::Sigmoid, None, None).unwrap();
+    assert_eq!((y.shape(), y.bound()), (&[3, 4][..], Function::Sigmoid.value(4.0)));
+    assert!(y.capacity_bits(server.session()) > 35.0);
+    let expected = |f: fn(f64) -> f64| values.iter().map(|x| f(*x)).collect::<Vec<_>>();
+    near(
+        &client.decrypt(&y).unwrap(),
+        &expected(|x| Function::Sigmoid.value(x)),
+        0.25 * error(8.0),
+        "sigmoid",
+    );
+    let tables = server.tables(|x| (x + 5.0).sqrt(), (-4.0, 4.0), Some(2)).unwrap();
+    assert!(tables.deviation() < error(8.0) / 7.0 / 2.0);
+    let y = server.apply_tables(&x, &tables).unwrap();
+    near(&client.decrypt(&y).unwrap(), &expected(|x| (x + 5.0).sqrt()), 0.5 * error(8.0), "square root");
+    // Products follow.
+    let z = server.mul(&y, &y).unwrap();
+    near(&client.decrypt(&z).unwrap(), &expected(|x| x + 5.0), 3.0 * error(8.0), "its square");
+
+    let values = [3.0, -1.5, 0.25, 1.5, -3.0];
+    let x = encrypt(&client, &values, &[5], 4.0);
+    let sorted = client.decrypt(&server.sort(&x).unwrap()).unwrap();
+    near(&sorted, &[-3.0, -1.5, 0.25, 1.5, 3.0], 3.0 * error(16.0), "sorted");
+    near(&client.decrypt(&server.argmin(&x).unwrap()).unwrap(), &[4.0], 0.1, "argmin");
+    near(&client.decrypt(&server.argmax(&x).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
+
+    for (refused, what) in [
+        (
+            server.apply_function(&x, Function::Log, None, None),
+            "log is defined above 0, but not on all of [-4, 4]",
+        ),
+        (server.apply(&x, |x| 1.0 / x, Some((0.0, 1.0)), None), "the function is inf at 0, not finite"),
+        (server.apply(&x, |x| x, Some((1.0, 0.0)), None), "a domain from 1 to 0"),
+        (server.apply(&x, |x| x, None, Some(9)), "9 look-ups for a number: 1 to 4 are possible"),
+        (server.sort(&encrypt(&client, &values[..4], &[2, 2], 4.0)), "not one of shape [2, 2]"),
+        (
+            server.sort(&client.encrypt_complex(&[num_complex::Complex64::I; 2], &[2]).unwrap()),
+            "the array is complex",
+        ),
+    ] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(what), "{refused}");
+    }
+}
+
+#[test]
+fn what_has_no_tables_says_so() {
+    let client = ClientKey::generate_with(insecure_grafted(8, 4, SecretDistribution::Ternary), 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let x = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
+    for refused in [server.apply(&x, f64::exp, None, None), server.sort(&x), server.argmin(&x)] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("no keys of look-up tables"), "{refused}");
+    }
+    let session = client.session();
+    let plan = |tables, capacity| LookUps { tables, capacity }.plan(session).unwrap_err().to_string();
+    assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
+    assert!(plan("lut12", f64::NAN).contains("NaN bits of capacity"));
+    assert!(plan("lut12", 30.0).contains("an LWE dimension of 1024: a power of two up to 128"));
+    let simple = Session::new(common::insecure_settings(12, 3), 1);
+    let refused = LookUps::default().plan(&simple.unwrap()).unwrap_err().to_string();
+    assert!(refused.contains("take parameters with a sprout"), "{refused}");
+}
+
+/// The smallest preset that is for it.
+#[test]
+fn n15_has_room_for_tables() {
+    let session = Session::new(Preset::by_name("n15").unwrap().settings().unwrap(), 1).unwrap();
+    LookUps::default().plan(&session).unwrap();
+}
