@@ -117,7 +117,7 @@ fn gadget_limbs(parameters: &hippocrene_rlwe::Parameters, gadget: Gadget) -> usi
     gadget.group() * block.words().limb_count()
 }
 
-/// Keys are dropped when there is no room, the least recently used first, and when the key they come from is gone.
+/// Keys are dropped when there is no room, the least recently used first, for such as are wanted twice without them, and when the key they come from is gone.
 #[test]
 fn coalesced_keys_keep_to_their_memory() {
     let Setup { context, secret, keys, element } = Setup::new(insecure(10, 11, 1, 11));
@@ -149,7 +149,16 @@ fn coalesced_keys_keep_to_their_memory() {
     context.set_key_memory(two);
     assert_eq!(context.key_memory(), (four, two));
     assert_eq!(switch(&keys, 2), first);
+    assert_eq!(context.key_memory(), (four, two), "done without at first");
+    assert_eq!(switch(&keys, 2), first);
     assert_eq!(context.key_memory(), (two, two));
+    // In turn: neither drives the other out.
+    for _ in 0..3 {
+        assert_eq!(switch(&keys, 4), second);
+        assert_eq!(switch(&keys, 2), first);
+        assert_eq!(context.key_memory(), (two, two));
+    }
+    assert_eq!(switch(&keys, 4), second);
     assert_eq!(switch(&keys, 4), second);
     assert_eq!(context.key_memory(), (four, two));
     // A copy of the keys is the same key, another key is not.

@@ -93,7 +93,12 @@ struct Store {
     clock: u64,
     /// By the address of the identity and the shape. While there is a weak reference, no other identity has its address.
     entries: HashMap<Id, Entry>,
+    /// When the store was last asked for what it had no room for.
+    missed: HashMap<Id, u64>,
 }
+
+/// So many keys that there was no room for are remembered at most.
+const MOST_MISSED: usize = 1 << 12;
 
 /// The address of an identity, and of a gadget what its keys depend on: group and method.
 type Id = (usize, usize, Method);
@@ -108,8 +113,8 @@ struct Entry {
 
 impl Default for KeyStore {
     fn default() -> Self {
-        let entries = HashMap::new();
-        KeyStore(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, clock: 0, entries }))
+        let (entries, missed) = (HashMap::new(), HashMap::new());
+        KeyStore(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, clock: 0, entries, missed }))
     }
 }
 
@@ -126,11 +131,32 @@ impl Store {
         }
     }
 
-    /// Makes room for `bytes`: drops what belongs to keys that are gone, then what was not used for the longest time.
-    fn make_room(&mut self, bytes: usize) {
+    /// Whether `bytes` are to be taken for `id`: where there is room, or where what has to go for it was not used since the store was last asked for `id`. So what is used
+    /// in turn and is more than there is room for does not drive itself out, to be made again each time: some of it stays.
+    fn admits(&mut self, id: Id, bytes: usize) -> bool {
+        self.drop_gone();
+        let since = self.missed.remove(&id).unwrap_or(0);
+        let idle: usize = self.entries.values().filter(|e| e.last_use < since).map(|e| e.bytes).sum();
+        if self.used - idle + bytes <= self.limit {
+            return true;
+        }
+        if self.missed.len() == MOST_MISSED {
+            self.missed.clear();
+        }
+        self.missed.insert(id, self.clock);
+        false
+    }
+
+    /// Drops what belongs to keys that are gone.
+    fn drop_gone(&mut self) {
         let gone: Vec<_> =
             self.entries.iter().filter(|(_, e)| e.owner.strong_count() == 0).map(|(id, _)| *id).collect();
         gone.iter().for_each(|id| self.remove(id));
+    }
+
+    /// Makes room for `bytes`: drops what belongs to keys that are gone, then what was not used for the longest time.
+    fn make_room(&mut self, bytes: usize) {
+        self.drop_gone();
         while self.used + bytes > self.limit {
             let Some(id) = self.entries.iter().min_by_key(|(_, e)| e.last_use).map(|(id, _)| *id) else {
                 return;
@@ -142,7 +168,7 @@ impl Store {
 
 impl Context {
     /// Sets how many bytes coalesced and doubly decomposed keys may take, beside the keys themselves; what is more is dropped at once, the least recently
-    /// used first. With 0 none are kept, sums of components are taken in every key switch, and the single decomposition stands in for the double one.
+    /// used first. Where there is no room, a key in another form takes the place of such as were not used since it was last wanted; until then it is done without. With 0 none are kept, sums of components are taken in every key switch, and the single decomposition stands in for the double one.
     /// Results do not depend on it.
     pub fn set_key_memory(&self, bytes: usize) {
         let mut store = self.expanded.lock();
@@ -187,7 +213,7 @@ impl Context {
                 entry.last_use = now;
                 return Some(Arc::clone(&entry.key));
             }
-            if bytes > store.limit {
+            if bytes > store.limit || !store.admits(id, bytes) {
                 return None;
             }
         }
