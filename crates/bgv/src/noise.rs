@@ -95,14 +95,15 @@ pub(crate) fn scaled_product(of: ScaledProduct) -> Noise {
 
 /// An error as large as it has to be taken to be multiplied by a quotient `u`, which has the secret as a factor.
 ///
-/// What is of rounding, up to `floor`, has the secret as a factor too, which makes the product `sqrt(2)` times as large as if they were independent. What exceeds it is a product itself and may have
+/// What is smaller than `floor`, the rounding of a modulus switch, is a sum of errors of fresh ciphertexts, which the secret is no factor of: products and key switches end in a rounding. What is of rounding, up
+/// to `floor`, has the secret as a factor, which makes the product `sqrt(2)` times as large as if they were independent. What exceeds it is a product itself and may have
 /// `u` or the secret as a factor any number of times. Then all that can be said is that the product is no larger than the error times the largest value of `u` at a root of unity. A value is a product of
 /// two complex normal ones, of `s` and of a uniform polynomial, and exceeds `r` times their root mean square with probability `sqrt(pi r) exp(-2r)`: that is below `1/(30 N)` for `2 r = ln N + 4` or
 /// a little more.
 fn spread(error: Noise, floor: Noise, degree: usize) -> Noise {
     let above = error.log2_std() - floor.log2_std();
-    if above <= 0.0 {
-        return error.scaled(0.5);
+    if above < 0.0 {
+        return error;
     }
     let excess = floor.scaled(0.5 * ((2.0 * above).exp2() - 1.0).log2());
     floor.scaled(0.5).plus(excess.scaled((0.5 * (degree as f64).ln() + 2.0).log2()))

@@ -472,7 +472,9 @@ fn check_circuit(s: &Setup, scheme: Scheme, steps: &[Step]) {
 #[test]
 fn random_circuits_are_exact() {
     let (grafted, simple) = (small(6, SPROUT), small(7, "none"));
-    for (s, scheme) in [(&grafted, Scheme::Bgv), (&simple, Scheme::Bgv), (&grafted, Scheme::Bfv)] {
+    let circuits =
+        [(&grafted, Scheme::Bgv), (&simple, Scheme::Bgv), (&grafted, Scheme::Bfv), (&simple, Scheme::Bfv)];
+    for (s, scheme) in circuits {
         let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(100) };
         let mut runner = proptest::test_runner::TestRunner::new(config);
         runner
