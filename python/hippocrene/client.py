@@ -315,6 +315,8 @@ class Client:
     def second(self, capacity: float) -> Client:
         """Make a client with a second secret key, for what needs no more than `capacity` bits of capacity.
 
+        Of integers that is bits of noise budget.
+
         Its evaluation keys are a fraction of the size. A server that has them and this client's `transfer_key` takes
         this client's arrays; the second client decrypts what it computes.
         """

@@ -14,7 +14,7 @@ from hippocrene.errors import KeyMismatchError
 from hippocrene.values import raw_bytes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 
 class EvaluationKeys:
@@ -172,6 +172,18 @@ class Server:
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
         return self._wrap(self._raw.bootstrap(array._raw))
+
+    def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
+        """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more.
+
+        Where they are integers of the scheme ``"bgv"`` and have one shape, each product but the first costs hardly more
+        than a sum does.
+        """
+        both = list(pairs)
+        for array in (array for pair in both for array in pair):
+            if not isinstance(array, EncryptedArray):
+                raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(array).__name__}")
+        return self._wrap(self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both]))
 
     @property
     def bootstraps(self) -> int:

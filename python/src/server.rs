@@ -37,6 +37,32 @@ impl Server {
     }
 }
 
+impl Server {
+    fn transfer_form<F: Held>(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        let first = self.0.transfers().map_or(self.0.session(), |(_, first)| first);
+        let session = self.0.session();
+        detached(py, || Ok(F::hold(self.0.transfer(&*array.read::<F>(first)?)?, session)))
+    }
+
+    fn sum_of_products_of<F: Held>(
+        &self,
+        py: Python<'_>,
+        left: &[&EncryptedArray],
+        right: &[&EncryptedArray],
+    ) -> PyResult<EncryptedArray> {
+        let session = self.0.session();
+        detached(py, || {
+            // One and the same array stays one: its product with itself is a square.
+            let read = left.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
+            let others = right.iter().map(|b| b.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
+            let same = left.iter().zip(right).map(|(a, b)| std::ptr::eq(*a, *b));
+            let each = read.iter().zip(&others).zip(same);
+            let pairs: Vec<_> = each.map(|((a, b), same)| (&**a, if same { &**a } else { &**b })).collect();
+            Ok(F::hold(self.0.sum_of_products(&pairs)?, session))
+        })
+    }
+}
+
 /// Computes with one expression from arrays of either form, that of the first, which it can call `F`.
 macro_rules! compute {
     ($server:ident, $py:ident, $array:ident, $work:expr) => {
@@ -91,9 +117,25 @@ impl Server {
 
     /// The array of another key, brought to this server's.
     fn transfer(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        let first = self.0.transfers().map_or(self.0.session(), |(_, first)| first);
-        let array = detached(py, || self.0.transfer(&*array.read::<Numbers>(first)?))?;
-        Ok(Numbers::hold(array, self.0.session()))
+        match array.is_integers() {
+            true => self.transfer_form::<Residues>(py, array),
+            false => self.transfer_form::<Numbers>(py, array),
+        }
+    }
+
+    /// The sum of the products of arrays, pair by pair.
+    fn sum_of_products(
+        &self,
+        py: Python<'_>,
+        left: Vec<PyRef<'_, EncryptedArray>>,
+        right: Vec<PyRef<'_, EncryptedArray>>,
+    ) -> PyResult<EncryptedArray> {
+        let (left, right): (Vec<&EncryptedArray>, Vec<&EncryptedArray>) =
+            (left.iter().map(|a| &**a).collect(), right.iter().map(|a| &**a).collect());
+        match left.first().is_some_and(|array| array.is_integers()) {
+            true => self.sum_of_products_of::<Residues>(py, &left, &right),
+            false => self.sum_of_products_of::<Numbers>(py, &left, &right),
+        }
     }
 
     /// The array with capacity again.

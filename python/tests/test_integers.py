@@ -35,9 +35,14 @@ def whole(array) -> np.ndarray:
     return np.asarray(array, dtype=object)
 
 
+@pytest.fixture(scope="module", params=["bgv", "bfv"])
+def scheme(request) -> str:
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def client() -> hippocrene.Client:
-    return hippocrene.Client.generate("n13", scheme="bgv")
+def client(scheme) -> hippocrene.Client:
+    return hippocrene.Client.generate("n13", scheme=scheme)
 
 
 @pytest.fixture(scope="module")
@@ -165,9 +170,9 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         client.decrypt(encrypted, dtype=float)
 
 
-def test_clients_say_what_they_compute_on(client):
-    assert (client.scheme, client.plain_modulus, client.slots) == ("bgv", T, 8192)
-    assert "scheme='bgv', plain_modulus=65537" in repr(client)
+def test_clients_say_what_they_compute_on(client, scheme):
+    assert (client.scheme, client.plain_modulus, client.slots) == (scheme, T, 8192)
+    assert f"scheme='{scheme}', plain_modulus=65537" in repr(client)
     assert hippocrene.Client.generate("n12").scheme == "ckks"
     with pytest.raises(TypeError, match="scheme="):
         hippocrene.Client.generate("n12", plain_modulus=T)
@@ -213,7 +218,7 @@ def test_files_and_bytes(client, server, equal, tmp_path):
     assert (tmp_path / "again.enc").read_bytes() == x.to_bytes()
     client.save(tmp_path / "client.key")
     loaded = hippocrene.Client.load(tmp_path / "client.key")
-    assert (loaded.scheme, loaded.plain_modulus) == ("bgv", T)
+    assert (loaded.scheme, loaded.plain_modulus) == (client.scheme, T)
     np.testing.assert_array_equal(loaded.decrypt(x), [[1, 2], [3, 4]])
     keys = hippocrene.EvaluationKeys.from_bytes(client.evaluation_keys().to_bytes())
     equal(hippocrene.Server(keys).load(x) * 2, [[2, 4], [6, 8]])
@@ -267,3 +272,25 @@ def test_equality_and_functions():
 def test_equality_takes_budget(secret):
     with pytest.raises(hippocrene.BudgetError, match="test for zero needs"):
         secret([1, 2]) == 1  # noqa: B015
+
+
+def test_sums_of_products(server, secret, equal):
+    x, y, z = (whole(np.arange(20).reshape(4, 5) * step - 31) for step in (3, 1000, 65000))
+    a, b, c = secret(x), secret(y), secret(z)
+    equal(server.sum_of_products([(a, b), (b, c), (c, c)]), x * y + y * z + z * z)
+    equal(server.sum_of_products((array, array) for array in [a]), x * x)
+    row = secret(whole([1, 2, 3, 4, 5]))
+    equal(server.sum_of_products([(a, row), (b, c)]), x * whole([1, 2, 3, 4, 5]) + y * z)
+    with pytest.raises(hippocrene.ShapeError):
+        server.sum_of_products([(a, row), (row, row)])
+    with pytest.raises(hippocrene.ArgumentError, match="no products"):
+        server.sum_of_products([])
+    with pytest.raises(TypeError, match="pairs of EncryptedArrays"):
+        server.sum_of_products([(a, x)])
+
+
+def test_inner_products_of_long_vectors(client, secret, equal):
+    """Of several ciphertexts, of which the last is not full."""
+    x = whole(np.arange(2 * client.slots + 5) % 1000)
+    y = whole(np.arange(2 * client.slots + 5) * 7)
+    equal(secret(x) @ secret(y), (x * y).sum())

@@ -67,3 +67,18 @@ def test_what_does_not_belong_together_is_refused(client, keys, second, transfer
             wrong()
     with pytest.raises(hippocrene.FormatError):
         TransferKey.from_bytes(EncryptedArray.to_bytes(client.encrypt(ARRAY)))
+
+
+@pytest.mark.parametrize("scheme", ["bgv", "bfv"])
+def test_integers_are_transferred(scheme):
+    client = hippocrene.Client.generate("n14", scheme=scheme)
+    second = client.second(60)
+    assert second.plain_modulus == client.plain_modulus
+    keys = second.evaluation_keys(rotations=[1])
+    assert 2 * len(keys.to_bytes()) < len(client.evaluation_keys(rotations=[1]).to_bytes())
+    server = Server(keys, transfer=client.transfer_key(second))
+    x = np.array([3, -2, 40000])
+    encrypted = server.load(client.encrypt(x).to_bytes())
+    assert encrypted.budget_bits >= 60
+    assert second.noise_budget(encrypted) >= encrypted.budget_bits
+    np.testing.assert_array_equal(second.decrypt(encrypted * encrypted + 1), (x.astype(object) ** 2 + 1) % 65537)

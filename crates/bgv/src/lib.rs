@@ -25,6 +25,7 @@ mod evaluator;
 mod modulus;
 mod noise;
 mod spare;
+mod transfer;
 
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext, budget_bits};
 pub use circuits::{LinearTransform, Matrix, Permutation, Polynomial};

@@ -170,7 +170,7 @@ impl ClientKey {
         Ok((plan, BootstrappingKeys::new(&self.session, precision, literal, encapsulation)?))
     }
 
-    /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of capacity ([`Settings::second`]): its evaluation keys are
+    /// A fresh key of a second parameter set, for what needs no more than `capacity` bits of capacity, of integers of noise budget ([`Settings::second`]): its evaluation keys are
     /// smaller. With the [`TransferKey`] a server brings this client's arrays to it.
     ///
     /// ```

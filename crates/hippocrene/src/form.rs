@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
+use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
 use crate::{Array, Error, Layout, Server, Session};
@@ -88,6 +89,13 @@ pub trait Form: Clone + Debug {
     /// # Errors
     /// As [`Form::add`], and when the relinearisation key is missing.
     fn mul(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
+
+    /// `sum_i x_i y_i` over one pair or more, relinearised once; `None` where products are relinearised one by one.
+    fn sum_of_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Self::Ciphertext, &Self::Ciphertext)],
+    ) -> Option<Computed<Self>>;
 
     /// `x + c` in every slot.
     ///
@@ -196,6 +204,12 @@ pub trait Form: Clone + Debug {
 
     /// Whether a polynomial is 0 at 0.
     fn vanishes_at_zero(p: &Self::Polynomial) -> bool;
+
+    /// A ciphertext of another key brought to this server's.
+    ///
+    /// # Errors
+    /// When it is of a third key, or does not fit the parameter set of this server.
+    fn transferred(&self, server: &Server, transfer: &Transfer, x: &Self::Ciphertext) -> Computed<Self>;
 
     /// Whether elements of these forms can be of one array.
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;

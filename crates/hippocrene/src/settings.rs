@@ -2,6 +2,7 @@
 
 use hippocrene_bgv::Scheme;
 use hippocrene_ckks::Scale;
+use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::{
     Modulus, Noise, Parameters, SIGMA,
     noise::{rounding, secret_key_encryption},
@@ -130,7 +131,8 @@ impl Settings {
     }
 
     /// Settings of the second parameter set for arrays that come to it with at least `capacity` bits of capacity, at the precision of these settings and values up to
-    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller. It is for arrays of numbers.
+    /// 1 ([`Parameters::second`]): the first units, as few as hold that, and the sprout. Its keys are smaller. Where integers are computed with, `capacity` is the noise budget of their arrays, in
+    /// bits, when they come to it.
     ///
     /// # Errors
     /// [`Error::Argument`] when this takes all units, so that nothing is freed, and [`Error::Parameters`] where no second set does.
@@ -139,12 +141,12 @@ impl Settings {
         let top = |units: usize| {
             self.parameters.top().gcd(Modulus::of_range(0..units).lcm(parameters.top().sprout()))
         };
-        let holds = |units: &usize| {
-            let room = parameters.log2(top(*units).gcd(self.fresh)) - self.scale().log2() - 1.0;
-            room >= capacity
-        };
+        let room = |modulus: Modulus| parameters.log2(modulus.gcd(self.fresh)) - self.scale().log2() - 1.0;
+        let capacity_at =
+            |modulus: Modulus| self.integers.map_or(room(modulus), |how| self.budget_at(modulus, how));
+        let holds = |units: &usize| capacity_at(top(*units)) >= capacity && room(top(*units)) >= 0.0;
         let Some(units) = (1..parameters.unit_count()).find(holds) else {
-            let have = parameters.log2(self.fresh) - self.scale().log2() - 1.0;
+            let have = capacity_at(parameters.top());
             return Err(Error::argument(
                 "choose a second parameter set",
                 format!("{capacity} bits of capacity, of {have:.1} in all, leave no unit free"),
@@ -155,7 +157,19 @@ impl Settings {
             // Who waived security for the first set has done so for this.
             None => parameters.second_insecure(top(units)),
         };
-        Settings::new(second?, self.precision)?.with_fresh_two(self.fresh.two())
+        let second = Settings::new(second?, self.precision)?.with_fresh_two(self.fresh.two())?;
+        self.integers.map_or(Ok(second.clone()), |integers| second.with_integers(integers))
+    }
+
+    /// The noise budget of integers whose keys were switched to those of this modulus, without what the sprout has in common with the plaintext modulus and without its power of two.
+    fn budget_at(&self, modulus: Modulus, Integers { plain_modulus: t, .. }: Integers) -> f64 {
+        let parameters = &self.parameters;
+        let primes = parameters.literal().sprout.primes.iter().enumerate();
+        let odd = primes.filter(|(_, prime)| inv_mod(t % **prime, **prime).is_some());
+        let odd = odd.fold(0, |all, (j, _)| all | 1 << j) & modulus.odd();
+        let modulus = modulus.words().lcm(Modulus::of_sprout(odd, 0));
+        let noise = parameters.largest_switching_noise().plus(rounding(parameters.secret_weight(), 2));
+        hippocrene_bgv::budget_bits(parameters.log2(modulus), t, noise)
     }
 
     /// The modulus of fresh ciphertexts.

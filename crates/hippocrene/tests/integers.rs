@@ -316,3 +316,95 @@ fn real_parameters() {
         assert_eq!(client.decrypt_integers(&squares).unwrap(), [expected]);
     }
 }
+
+/// Sums of products are those of the products, of one layout and of several, squares among them; and those of one layout take one key switch.
+#[test]
+fn sums_of_products() {
+    for (scheme, t) in [(Scheme::Bgv, 257), (Scheme::Bfv, 257)] {
+        let (client, server) = insecure(7, 5, scheme, t);
+        for count in [1, 100, 128, 300] {
+            let values = [1, 2, 3, 4].map(|seed| integers(count, seed));
+            let arrays = values.each_ref().map(|v| client.encrypt_integers(v, &[count]).unwrap());
+            let [a, b, c, d] = &arrays;
+            let ab = server.mul(a, b).unwrap();
+            let sum = server.sum_of_products(&[(a, b), (c, c), (&ab, d)]).unwrap();
+            let expected = (0..count).map(|i| {
+                let [x, y, z, w] = values.each_ref().map(|v| i128::from(v[i]));
+                x * y + z * z + x * y * w
+            });
+            assert_eq!(client.decrypt_integers(&sum).unwrap(), residues(expected, t), "{scheme:?}, {count}");
+            let dot = server.dot(a, &ab).unwrap();
+            let expected =
+                (0..count).map(|i| i128::from(values[0][i]).pow(2) * i128::from(values[1][i])).sum();
+            assert_eq!(
+                client.decrypt_integers(&dot).unwrap(),
+                residues([expected], t),
+                "{scheme:?}, {count}"
+            );
+            assert!(dot.shape().is_empty());
+        }
+        let (x, y) = (integers(12, 5), integers(4, 6));
+        let (a, b) = (client.encrypt_integers(&x, &[3, 4]), client.encrypt_integers(&y, &[4]));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        let sum = server.sum_of_products(&[(&a, &b), (&b, &a)]).unwrap();
+        let expected = (0..12).map(|i| 2 * i128::from(x[i]) * i128::from(y[i % 4]));
+        assert_eq!(client.decrypt_integers(&sum).unwrap(), residues(expected, t), "{scheme:?}");
+        assert!(matches!(server.sum_of_products(&[(&a, &b), (&b, &b)]), Err(Error::Shape { .. })));
+        assert!(matches!(server.sum_of_products::<hippocrene::Residues>(&[]), Err(Error::Argument { .. })));
+    }
+    // One key switch instead of three.
+    let (client, server) = insecure(7, 5, Scheme::Bgv, 257);
+    let arrays = [1, 2, 3].map(|seed| client.encrypt_integers(&integers(300, seed), &[300]).unwrap());
+    let [a, b, c] = &arrays;
+    let transforms = |f: &dyn Fn()| {
+        let rlwe = server.session().context().rlwe();
+        let before = rlwe.transforms();
+        f();
+        rlwe.transforms() - before
+    };
+    let once = transforms(&|| drop(server.sum_of_products(&[(a, b), (a, c), (b, c)]).unwrap()));
+    let single = transforms(&|| drop(server.mul(a, b).unwrap()));
+    assert!(once < 2 * single, "{once} transforms, {single} for one product");
+}
+
+/// Integers of one key are computed with under a second one, whose keys are smaller: fresh ones and results, in the manner of both schemes.
+#[test]
+fn integers_are_transferred_to_a_second_key() {
+    for scheme in [Scheme::Bgv, Scheme::Bfv] {
+        let (client, server) = insecure(8, 7, scheme, 7681);
+        let second = client.second(60.0).unwrap();
+        assert_eq!(second.session().settings().integers(), client.session().settings().integers());
+        let request = KeyRequest::only([1]);
+        let (large, small) =
+            (client.evaluation_keys(&request).unwrap(), second.evaluation_keys(&request).unwrap());
+        assert!(small.to_bytes().len() * 2 < large.to_bytes().len());
+        let key = client.transfer_key(&second).unwrap();
+        let narrow = Server::new(small).unwrap().with_transfer(&key).unwrap();
+        let (x, y) = (integers(300, 1), integers(300, 2));
+        let encrypt = |v: &[i64]| client.encrypt_integers(v, &[300]).unwrap();
+        let (a, b) = (encrypt(&x), encrypt(&y));
+        let ab = server.mul(&a, &b).unwrap();
+        let (arrived, product) = (narrow.transfer(&a).unwrap(), narrow.transfer(&ab).unwrap());
+        assert_eq!((arrived.key(), arrived.shape()), (second.fingerprint(), a.shape()));
+        for array in [&arrived, &product] {
+            let (have, there) = (array.budget_bits(narrow.session()), second.noise_budget(array).unwrap());
+            assert!(
+                have >= 60.0 && have <= there,
+                "{scheme:?}: {have} bits are estimated, {there} are there"
+            );
+        }
+        let each = |f: &dyn Fn(i128, i128) -> i128| {
+            residues(x.iter().zip(&y).map(|(x, y)| f(i128::from(*x), i128::from(*y))), 7681)
+        };
+        let decrypt = |array: &IntegerArray| second.decrypt_integers(array).unwrap();
+        assert_eq!(decrypt(&arrived), each(&|x, _| x));
+        assert_eq!(decrypt(&product), each(&|x, y| x * y));
+        assert_eq!(decrypt(&narrow.mul(&arrived, &product).unwrap()), each(&|x, y| x * x * y));
+        assert_eq!(decrypt(&narrow.add(&arrived, &product).unwrap()), each(&|x, y| x + x * y));
+        assert!(matches!(narrow.transfer(&arrived), Err(Error::ParameterMismatch(_))));
+        let (other, _) = insecure(8, 7, scheme, 7681);
+        let foreign = other.encrypt_integers(&x, &[300]).unwrap();
+        assert!(matches!(narrow.transfer(&foreign), Err(Error::KeyMismatch(_))));
+        assert!(client.second(1e4).unwrap_err().to_string().contains("leave no unit free"));
+    }
+}

@@ -3,8 +3,10 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use hippocrene_bgv::{
-    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, SeededCiphertext,
+    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, Scheme,
+    SeededCiphertext,
 };
+use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
 use super::Server;
@@ -86,6 +88,16 @@ impl Form for Residues {
 
     fn mul(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.mul(x, y)?)
+    }
+
+    /// In the manner of BGV. That would cost more of the noise budget where products are those of BFV.
+    fn sum_of_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Option<Result<Ciphertext, Error>> {
+        let evaluator = server.integers.as_ref().filter(|evaluator| evaluator.scheme() == Scheme::Bgv)?;
+        Some(evaluator.sum_of_products(pairs).map_err(Error::from))
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
@@ -186,6 +198,13 @@ impl Form for Residues {
 
     fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.polynomial(x, p)?)
+    }
+
+    fn transferred(&self, server: &Server, transfer: &Transfer, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        const OPERATION: &str = "transfer to the second key";
+        self.check(server, OPERATION)?;
+        let context = server.session.need_integers(OPERATION)?;
+        Ok(context.transfer(transfer.first().rlwe(), x, transfer.key())?)
     }
 
     fn polynomial_depth(p: &Polynomial) -> usize {

@@ -110,7 +110,7 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
     }
 
-    /// The dot product of two encrypted vectors of one length.
+    /// The dot product of two encrypted vectors of one length. Ciphertexts of longer vectors are multiplied and added before one relinearisation ([`Form::sum_of_products`]).
     ///
     /// # Errors
     /// [`Error::Shape`] when they are not vectors of one length.
@@ -125,7 +125,29 @@ impl Server {
                 ),
             ));
         }
-        self.sum(&self.mul(a, b)?, None)
+        match self.dot_of_ciphertexts(a, b)? {
+            Some(sum) => self.sum(&sum, None),
+            None => self.sum(&self.mul(a, b)?, None),
+        }
+    }
+
+    /// The products of the ciphertexts of two vectors added up, as an array of as many elements as there are slots, if they are of several ciphertexts that fit and their products can be
+    /// relinearised at once.
+    fn dot_of_ciphertexts<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Option<Array<F>>, Error> {
+        const OPERATION: &str = "dot product";
+        self.check(a, OPERATION)?;
+        self.check(b, OPERATION)?;
+        // All ciphertexts but the last are full, and the last is 0 beyond the end in one of the factors.
+        let fits = a.layout() == b.layout() && a.layout().ciphertexts() > 1 && a.layout().strides() == [1];
+        if !fits || !(a.is_clean() || b.is_clean()) {
+            return Ok(None);
+        }
+        let slots = F::slots(&self.session);
+        let (form, layout) = (self.form_of(&[a, b]), Layout::packed(&[slots], slots)?);
+        let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
+        let pairs: Vec<_> = left.iter().zip(&right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
+        let sum = form.sum_of_products(self, &pairs).transpose().map_err(|e| e.during(OPERATION))?;
+        Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, true, vec![sum])))
     }
 
     /// The elements moved on by `shift` in row-major order (`axis` `None`) or along an axis, those at the end coming in again at the start,

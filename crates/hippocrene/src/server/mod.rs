@@ -16,6 +16,7 @@ mod look_ups;
 mod matrix;
 mod numbers;
 mod polynomial;
+mod products;
 mod reduce;
 mod transfer;
 

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use hippocrene_ckks::{
-    Ciphertext, Plaintext, Scale, SeededCiphertext, Values,
+    Ciphertext, Plaintext, Scale, SeededCiphertext, Transfer, Values,
     circuits::{LinearTransform, Polynomial},
 };
 use hippocrene_rlwe as rlwe;
@@ -110,6 +110,19 @@ impl Form for Numbers {
         }
         let (x, y) = in_one_modulus(server, self.lowered(server, x)?, self.lowered(server, y)?)?;
         Ok(server.evaluator.mul_rescale(&x, &y, target)?)
+    }
+
+    fn sum_of_products(
+        &self,
+        _: &Server,
+        _: &[(&Ciphertext, &Ciphertext)],
+    ) -> Option<Result<Ciphertext, Error>> {
+        None
+    }
+
+    fn transferred(&self, server: &Server, transfer: &Transfer, x: &Ciphertext) -> Result<Ciphertext, Error> {
+        server.session.settings().scale_of(self.precision)?;
+        Ok(transfer.transfer(x)?)
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {

@@ -6,7 +6,7 @@ use hippocrene_ckks::Transfer;
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use super::Server;
-use crate::{EncryptedArray, Error, Session, TransferKey};
+use crate::{Array, Error, Form, Session, TransferKey};
 
 const OPERATION: &str = "transfer to the second key";
 
@@ -35,21 +35,23 @@ impl Server {
         self.transfer.as_ref().map(|(first, transfer)| (transfer.key().from(), first))
     }
 
-    /// An array of another key brought to the key and the parameter set of this server, in one key switch for each ciphertext. Values, layout and scale stay; what its
+    /// An array of another key brought to the key and the parameter set of this server, in one key switch for each ciphertext. Values and layout stay, and of numbers the scale; what its
     /// modulus has beyond this parameter set is dropped.
     ///
     /// # Errors
     /// [`Error::Argument`] when this server has no transfer key, [`Error::KeyMismatch`] or [`Error::ParameterMismatch`] when it is for
-    /// other arrays, [`Error::Capacity`] or [`Error::Parameters`] when values or precision do not fit this parameter set.
-    pub fn transfer(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+    /// other arrays, [`Error::Capacity`] or [`Error::Parameters`] when values or precision do not fit this parameter set; of integers, [`Error::PlainModulusMismatch`] when the
+    /// plaintext moduli differ, and [`Error::Budget`] when the noise does not fit.
+    pub fn transfer<F: Form>(&self, a: &Array<F>) -> Result<Array<F>, Error> {
         let Some((first, transfer)) = &self.transfer else {
             let what = "this server has no transfer key: it computes on arrays of its own key only";
             return Err(Error::argument(OPERATION, what));
         };
         first.context().rlwe().check_digest(a.parameters(), OPERATION)?;
-        self.session.settings().scale_of(a.precision())?;
-        let out = a.expanded(first).iter().map(|c| transfer.transfer(c)).collect::<Result<Vec<_>, _>>()?;
-        let out = EncryptedArray::from_ciphertexts(a.layout().clone(), *a.form(), a.is_clean(), out);
+        let each = a.expanded(first);
+        let out =
+            each.iter().map(|c| a.form().transferred(self, transfer, c)).collect::<Result<Vec<_>, _>>()?;
+        let out = Array::from_ciphertexts(a.layout().clone(), a.form().clone(), a.is_clean(), out);
         Ok(out.with_period(a.period()))
     }
 }

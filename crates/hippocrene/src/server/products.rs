@@ -1,0 +1,65 @@
+//! Sums of products.
+
+use super::Server;
+use crate::{Array, Error, Form};
+
+const OPERATION: &str = "add products";
+
+impl Server {
+    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in each pair shapes broadcast as numpy's do. Of integers in the manner of BGV, and of arrays of
+    /// one layout, it is relinearised once, so that each product but the first costs hardly more than a sum does; else it is the sum of the products.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as [`Server::mul`].
+    pub fn sum_of_products<F: Form>(&self, pairs: &[(&Array<F>, &Array<F>)]) -> Result<Array<F>, Error> {
+        let [(a, b), rest @ ..] = pairs else {
+            return Err(Error::argument(OPERATION, "there are no products"));
+        };
+        if let Some(sum) = self.products_of_one_layout(pairs)? {
+            return Ok(sum);
+        }
+        rest.iter().try_fold(self.mul(a, b)?, |sum, (a, b)| {
+            let product = self.mul(a, b)?;
+            if product.shape() == sum.shape() {
+                return self.add(&sum, &product);
+            }
+            let what = format!("products of shapes {:?} and {:?}", sum.shape(), product.shape());
+            Err(Error::shape(OPERATION, what))
+        })
+    }
+
+    /// The sum relinearised once, if that can be.
+    fn products_of_one_layout<F: Form>(
+        &self,
+        pairs: &[(&Array<F>, &Array<F>)],
+    ) -> Result<Option<Array<F>>, Error> {
+        let arrays: Vec<&Array<F>> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
+        for array in &arrays {
+            self.check(*array, OPERATION)?;
+        }
+        let layout = arrays[0].layout();
+        if arrays.iter().any(|array| array.layout() != layout) {
+            return Ok(None);
+        }
+        let form = self.form_of(&arrays);
+        let inputs: Vec<_> = arrays.iter().map(|array| array.expanded(&self.session)).collect();
+        let mut out = Vec::with_capacity(layout.ciphertexts());
+        for k in 0..layout.ciphertexts() {
+            let each = pairs.iter().zip(inputs.chunks(2));
+            let each = each.map(|((a, b), inputs)| {
+                let x = inputs[0][k].as_ref();
+                // One and the same for a square, which costs less.
+                (x, if std::ptr::eq(*a, *b) { x } else { inputs[1][k].as_ref() })
+            });
+            let pairs: Vec<_> = each.collect();
+            match form.sum_of_products(self, &pairs) {
+                Some(sum) => out.push(sum.map_err(|e| e.during(OPERATION))?),
+                None => return Ok(None),
+            }
+        }
+        let clean = pairs.iter().all(|(a, b)| a.is_clean() || b.is_clean());
+        let periods = arrays.iter().map(|array| array.period());
+        let period = periods.reduce(|p, q| p.zip(q).map(|(p, q)| p.max(q))).flatten();
+        Ok(Some(Array::from_ciphertexts(layout.clone(), form, clean, out).with_period(period)))
+    }
+}
