@@ -34,6 +34,12 @@ pub enum Command {
     /// Writes three files: client.key, the secret, readable by its owner only; public.key, with which others encrypt;
     /// evaluation.keys, with which a server computes.
     Keygen(Keygen),
+    /// Make a second secret key for a client, whose evaluation keys are smaller, and the key that leads to it.
+    ///
+    /// Writes three files: client.key, the second secret, with which results are decrypted, readable by its owner only;
+    /// evaluation.keys, with which a server computes; transfer.key, with which it brings what was encrypted under the first
+    /// key to the second.
+    Second(Second),
     /// Encrypt a file of numbers (.csv or .npy).
     Encrypt(Encrypt),
     /// Decrypt to a file of numbers (.csv or .npy).
@@ -89,6 +95,26 @@ pub struct Keygen {
     /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as the parameters have).
     #[arg(long, value_name = "BITS", requires = "bootstrapping")]
     pub bootstrapping_precision: Option<f64>,
+    /// Replace keys that are there. What was encrypted with them can then no longer be read.
+    #[arg(long)]
+    pub force: bool,
+}
+
+/// Arguments of `second`.
+#[derive(Debug, Args)]
+pub struct Second {
+    /// The first secret key: client.key.
+    #[arg(long, short, value_name = "FILE")]
+    pub key: PathBuf,
+    /// How much capacity the server needs, in bits; where the key is for integers, how many bits of noise budget. The fewer, the smaller the keys.
+    #[arg(long, short, value_name = "BITS")]
+    pub capacity: f64,
+    /// Folder for the keys; it is made when it does not exist.
+    #[arg(long, short, value_name = "FOLDER")]
+    pub output: PathBuf,
+    /// Limit the evaluation keys to rotations by these numbers of places (by default, any number).
+    #[arg(long, value_name = "PLACES", value_delimiter = ',', allow_negative_numbers = true)]
+    pub rotations: Option<Vec<i64>>,
     /// Replace keys that are there. What was encrypted with them can then no longer be read.
     #[arg(long)]
     pub force: bool,

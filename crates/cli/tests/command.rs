@@ -344,3 +344,48 @@ fn a_profile_is_not_written_over_a_secret_key() {
     assert!(status == 3 && err.contains("secret key"), "{err}");
     assert_eq!(fs::read(&key).expect("the key"), secret);
 }
+
+/// A second key from the command line: what a server has transferred with it, the second key decrypts, of numbers and of integers.
+#[test]
+fn a_second_key_takes_over() {
+    for (scheme, capacity) in [("ckks", "60"), ("bgv", "40")] {
+        let folder = Folder::new(&format!("second-{scheme}"));
+        let [first, second] = ["first", "second"].map(|name| folder.path(name));
+        succeed(&["keygen", "-p", "n14", "--scheme", scheme, "--rotations=1", "-o", &first]);
+        let key = folder.path("first/client.key");
+        let arguments = ["second", "-k", &key, "-c", capacity, "--rotations=1", "-o", &second];
+        let made = succeed(&[&arguments[..], &["--json"]].concat());
+        let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
+        assert_eq!(made["files"].as_array().map(Vec::len), Some(3));
+        let size = |name: &str| fs::metadata(folder.path(name)).expect("a file").len();
+        assert!(2 * size("second/evaluation.keys") < size("first/evaluation.keys"), "{scheme}");
+
+        fs::write(folder.path("in.csv"), "3,-2\n").expect("a file");
+        let encrypted = folder.path("in.enc");
+        succeed(&["encrypt", "-k", &key, &folder.path("in.csv"), "-o", &encrypted]);
+        let keys = hippocrene::EvaluationKeys::load(folder.path("second/evaluation.keys"), 1).unwrap();
+        let transfer = hippocrene::TransferKey::load(folder.path("second/transfer.key"), 1).unwrap();
+        let server = hippocrene::Server::new(keys).unwrap().with_transfer(&transfer).unwrap();
+        let (_, session) = server.transfers().unwrap();
+        let squares = folder.path("squares.enc");
+        if scheme == "bgv" {
+            let array = hippocrene::IntegerArray::load(&encrypted, session).unwrap();
+            let array = server.transfer(&array).unwrap();
+            server.square(&array).unwrap().save(&squares).unwrap();
+        } else {
+            let array = hippocrene::EncryptedArray::load(&encrypted, session).unwrap();
+            let array = server.transfer(&array).unwrap();
+            server.square(&array).unwrap().save(&squares).unwrap();
+        }
+        let out = succeed(&["decrypt", "-k", &folder.path("second/client.key"), &squares]);
+        let numbers: Vec<f64> = out.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect();
+        assert!(numbers.iter().zip([9.0, 4.0]).all(|(x, y)| (x - y).abs() < 1e-4), "{scheme}: {out}");
+        assert_eq!(numbers.len(), 2, "{scheme}: {out}");
+
+        let (status, _, error) = run(&arguments);
+        assert!(status == 2 && error.contains("--force"), "{error}");
+        let (status, _, error) = run(&["second", "-k", &key, "-c", "9999", "-o", &folder.path("third")]);
+        assert!(status == 1 && error.contains("no unit free"), "{status}: {error}");
+        assert!(!Path::new(&folder.path("third")).exists());
+    }
+}

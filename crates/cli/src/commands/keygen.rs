@@ -8,7 +8,7 @@ use hippocrene::{Bootstrapping, BootstrappingDescription, ClientKey, Integers, K
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What was made.
 #[derive(Debug, Serialize)]
@@ -20,19 +20,47 @@ struct Made {
     bootstrapping: Option<BootstrappingDescription>,
 }
 
+/// A file that was written.
 #[derive(Debug, Serialize)]
-struct Written {
+pub(super) struct Written {
     holds: &'static str,
     path: PathBuf,
     bytes: u64,
 }
 
+impl Written {
+    /// The file at `path`, which is there.
+    pub(super) fn new(holds: &'static str, path: PathBuf) -> Result<Self, CliError> {
+        let bytes = fs::metadata(&path).map_err(|source| CliError::io("read", &path, source))?.len();
+        Ok(Written { holds, path, bytes })
+    }
+}
+
+impl Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Written { holds, path, bytes } = self;
+        write!(f, "{}: {holds}, {}", path.display(), size(*bytes))
+    }
+}
+
+/// The paths of these files in a folder, which is made where there is none.
+pub(super) fn paths<const COUNT: usize>(
+    folder: &Path,
+    names: [&str; COUNT],
+    force: bool,
+) -> Result<[PathBuf; COUNT], CliError> {
+    let paths = names.map(|name| folder.join(name));
+    if let Some(path) = paths.iter().find(|path| path.exists()).filter(|_| !force) {
+        return Err(CliError::Usage(format!("{} exists already: say --force to replace it", path.display())));
+    }
+    fs::create_dir_all(folder).map_err(|source| CliError::io("make", folder, source))?;
+    Ok(paths)
+}
+
 impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {} ({})", self.key, self.preset)?;
-        self.files.iter().try_for_each(|Written { holds, path, bytes }| {
-            write!(f, "\n{}: {holds}, {}", path.display(), size(*bytes))
-        })?;
+        self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
         self.bootstrapping.as_ref().map_or(Ok(()), |described| write!(f, "\n{}", Bootstrap(described)))
     }
 }
@@ -58,11 +86,7 @@ fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError
 
 pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     let preset = Preset::by_name(&keygen.preset)?;
-    let paths = ["client.key", "public.key", "evaluation.keys"].map(|name| keygen.output.join(name));
-    if let Some(path) = paths.iter().find(|path| path.exists()).filter(|_| !keygen.force) {
-        return Err(CliError::Usage(format!("{} exists already: say --force to replace it", path.display())));
-    }
-    fs::create_dir_all(&keygen.output).map_err(|source| CliError::io("make", &keygen.output, source))?;
+    let paths = paths(&keygen.output, ["client.key", "public.key", "evaluation.keys"], keygen.force)?;
 
     let mut settings = preset.settings()?;
     if let Some(precision) = keygen.precision {
@@ -89,10 +113,7 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     })?;
 
     let holds = ["the secret key, never to be given away", "encrypts", "computes"];
-    let files = holds.into_iter().zip(paths).map(|(holds, path)| {
-        let bytes = fs::metadata(&path).map_err(|source| CliError::io("read", &path, source))?.len();
-        Ok(Written { holds, path, bytes })
-    });
+    let files = holds.into_iter().zip(paths).map(|(holds, path)| Written::new(holds, path));
     let made = Made {
         preset: preset.name,
         key: client.fingerprint().to_string(),

@@ -7,6 +7,7 @@ mod inspect;
 mod keygen;
 mod plan;
 mod presets;
+mod second;
 mod tune;
 
 use crate::args::{Arguments, Command};
@@ -20,6 +21,7 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
     let threads = usize::from(arguments.threads);
     match &arguments.command {
         Command::Keygen(keygen) => keygen::run(keygen, threads, console),
+        Command::Second(second) => second::run(second, threads, console),
         Command::Encrypt(encrypt) => encrypt::run(encrypt, threads, console),
         Command::Decrypt(decrypt) => decrypt::run(decrypt, threads, console),
         Command::Inspect(inspect) => inspect::run(inspect, console),
