@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hippocrene_rlwe::Noise;
 
-use super::{SignPlan, Stage, stage::CONJUGATION};
+use super::{SignPlan, Stage};
 use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
 
 const OPERATION: &str = "sign";
@@ -93,7 +93,7 @@ impl Evaluator {
             y.set_bound(1.0);
             self.raise_scale(&mut y, stage)?;
             let target = scale_of(stage.scale_bits.exp2(), operation)?;
-            let rounding = |log2_scale: f64| (plan.unit - log2_scale).exp2();
+            let rounding = |log2_scale: f64| (plan.unit.log2_std - log2_scale).exp2();
             if let Cow::Owned(rescaled) = self.at_most(&y, target)? {
                 y = rescaled;
                 error = error.hypot(plan.gains.arguments[i] * rounding(y.scale().log2()));
@@ -105,10 +105,10 @@ impl Evaluator {
             let rounding = rounding(0.5 * (before + y.scale().log2()));
             error = error.hypot(plan.gains.roundings[i] * rounding);
             own = stage.margin / super::DEVIATIONS;
-            if plan.fixed.is_none() && i + 1 < plan.stages.len() {
+            if plan.unit.fixed.is_none() && i + 1 < plan.stages.len() {
                 y = self.real_part(&y)?;
                 y.set_meta(y.scale().times_integer(2), y.slots(), 1.0);
-                error = error.hypot(plan.gains.arguments[i + 1] * CONJUGATION.sqrt() * rounding);
+                error = error.hypot(plan.gains.arguments[i + 1] * plan.unit.conjugation.sqrt() * rounding);
             }
             y.inner_mut().set_noise(Noise::NONE);
         }

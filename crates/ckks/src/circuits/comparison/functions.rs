@@ -138,7 +138,7 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<Ciphertext, CkksError> {
         // Roundings of the factor and of the product are small beside those of the last stage.
-        let finer = if plan.fixed.is_none() { FINER } else { 0.0 };
+        let finer = if plan.unit.fixed.is_none() { FINER } else { 0.0 };
         let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
         // The product at the end takes the bits of a factor's scale, and half a bit by which that may be larger.
         let tail = target.log2() + 1.0 + kept(refresh);

@@ -57,12 +57,9 @@ pub struct SignPlan {
     /// Arguments are divided by this, the bound and a little more: they lie in `[-1, 1]` then, with their error.
     reach: f64,
     stages: Vec<Stage>,
-    /// The scale of all stages, as log2, where they cannot choose.
-    fixed: Option<f64>,
     /// What errors come to in the end.
     gains: ErrorGains,
-    /// log2 of a slot's error that one rounding makes at the scale 1.
-    unit: f64,
+    unit: Unit,
 }
 
 /// By what errors are multiplied on their way to the result: as root mean squares over arguments outside of the gap, all orders of magnitude alike.
@@ -163,8 +160,7 @@ impl SignPlan {
         if !(1.0..=40.0).contains(&precision) {
             return fail(format!("a precision of {precision} bits: it is 1 to 40 bits"));
         }
-        let weight = context.parameters().secret_weight();
-        let unit = Unit { log2_std: 0.5 * (slots as f64 * (1.0 + weight) / 12.0).log2(), fixed };
+        let unit = Unit::new(context.parameters(), slots, fixed);
         let off = SHARE * gap;
         // A chain of one scale does not bear that arguments are divided by just anything.
         let reach = if fixed.is_some() { bound } else { bound + off };
@@ -174,7 +170,7 @@ impl SignPlan {
             ));
         };
         let gains = ErrorGains::new(&reached.stages, (gap - off) / reach);
-        let plan = SignPlan { literal, reach, stages: reached.stages, fixed, gains, unit: unit.log2_std };
+        let plan = SignPlan { literal, reach, stages: reached.stages, gains, unit };
         let have = context.parameters().log2(context.parameters().top());
         if let Some(stage) = plan.stages.iter().find(|stage| stage.bits() + stage.scale_bits > have) {
             return fail(format!(
@@ -231,7 +227,7 @@ impl SignPlan {
     /// The bits of capacity that stage `i` takes: its own, those by which its scale is larger than that of the stage before, and one for the sum with the conjugate.
     fn needs(&self, i: usize) -> f64 {
         let stage = &self.stages[i];
-        let doubled = if self.fixed.is_some() { 0.0 } else { 1.0 };
+        let doubled = if self.unit.fixed.is_some() { 0.0 } else { 1.0 };
         let before = if i == 0 { stage.scale_bits } else { self.stages[i - 1].scale_bits + doubled };
         let after = if i + 1 < self.stages.len() { doubled } else { 0.0 };
         stage.bits() + (stage.scale_bits - before).max(0.0) + after

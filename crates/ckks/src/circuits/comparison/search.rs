@@ -31,11 +31,11 @@ pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>,
             // Its error alternates, and is largest at the end.
             let first = polynomial.evaluate(before.low);
             let range = (first, 2.0 - first);
-            if let Some(done) = before.step(&polynomial, range, false).and_then(|step| step.last(error, unit))
+            if let Some(done) = before.step(&polynomial, range, false, unit).and_then(|step| step.last(error, unit))
             {
                 keep(&mut best, done);
             }
-            let Some(step) = before.step(&polynomial, range, true) else { continue };
+            let Some(step) = before.step(&polynomial, range, true, unit) else { continue };
             for share in SHARES {
                 if let Some(next) = step.next(share, true, unit)
                     && part(&next, PARTS) > here
@@ -56,7 +56,7 @@ fn again(found: &Reached, low: f64, error: f64, unit: Unit) -> Result<Option<Rea
         let polynomial = sign::best(stage.polynomial.degree(), reached.low)?;
         let range = sign::range(&polynomial, (reached.low, reached.high));
         let last = i + 1 == found.stages.len();
-        let Some(step) = reached.step(&polynomial, range, !last) else { return Ok(None) };
+        let Some(step) = reached.step(&polynomial, range, !last, unit) else { return Ok(None) };
         let next = if last { step.last(error, unit) } else { step.next(share, true, unit) };
         let Some(next) = next else { return Ok(None) };
         reached = next;
@@ -74,7 +74,7 @@ pub(super) fn scales(polynomials: &[Polynomial], low: f64, error: f64, unit: Uni
         let mut next = BTreeMap::new();
         for before in open.values() {
             let range = sign::range(polynomial, (before.low, before.high));
-            let Some(step) = before.step(polynomial, range, divided) else { continue };
+            let Some(step) = before.step(polynomial, range, divided, unit) else { continue };
             for share in SHARES {
                 if let Some(reached) = step.next(share, divided, unit) {
                     insert(&mut next, reached, FINE_PARTS);
@@ -86,7 +86,7 @@ pub(super) fn scales(polynomials: &[Polynomial], low: f64, error: f64, unit: Uni
     let mut best = None;
     for before in open.values() {
         if let Some(done) = before
-            .step(last, sign::range(last, (before.low, before.high)), false)
+            .step(last, sign::range(last, (before.low, before.high)), false, unit)
             .and_then(|step| step.last(error, unit))
         {
             keep(&mut best, done);

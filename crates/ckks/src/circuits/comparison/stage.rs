@@ -1,5 +1,7 @@
 //! One polynomial of a composition, with the scale that it is evaluated at.
 
+use hippocrene_rlwe::Parameters;
+
 use crate::circuits::Polynomial;
 
 /// By how many standard deviations of the noise a margin is left: the probability that a slot leaves it is `2^-49`.
@@ -7,10 +9,6 @@ pub(super) const DEVIATIONS: f64 = 8.0;
 
 /// Where gains are taken: so many points of the range, and both ends.
 const SAMPLES: usize = 32;
-
-/// The variance that taking the imaginary part away adds, in units of that of a rounding: the conjugation adds no more than another one, at twice the scale, and may
-/// add that much again by its key.
-pub(super) const CONJUGATION: f64 = 0.5;
 
 /// Scales have at least so many bits, or coefficients would be little more than 0 and 1.
 const LEAST_SCALE: f64 = 10.0;
@@ -66,15 +64,27 @@ pub(super) struct Reached {
 }
 
 /// What noise there is.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Unit {
     /// log2 of the standard deviation of a slot's error that one rounding makes at the scale 1.
     pub(super) log2_std: f64,
+    /// The variance that taking the imaginary part away adds, in units of that of a rounding: the conjugation adds another one, at twice the scale, and what its key
+    /// adds, which is no less.
+    pub(super) conjugation: f64,
     /// The scale that all stages have, as log2, where they cannot choose.
     pub(super) fixed: Option<f64>,
 }
 
 impl Unit {
+    /// That of ciphertexts of so many slots.
+    pub(super) fn new(parameters: &Parameters, slots: usize, fixed: Option<f64>) -> Self {
+        let rounding = (1.0 + parameters.secret_weight()) / 12.0;
+        let key = (2.0 * parameters.largest_switching_noise().log2_std()).exp2() / rounding;
+        let conjugation = 0.25 * (1.0 + key.max(1.0));
+        Unit { log2_std: 0.5 * (slots as f64 * rounding).log2(), conjugation, fixed }
+    }
+
+
     /// What the roundings of a stage of that gain may add at a scale.
     fn margin(self, gain: f64, scale_bits: f64) -> f64 {
         DEVIATIONS * gain * (self.log2_std - scale_bits).exp2()
@@ -116,17 +126,18 @@ impl Reached {
         polynomial: &Polynomial,
         (low, high): (f64, f64),
         divided: bool,
+        unit: Unit,
     ) -> Option<Step<'_>> {
         if low <= 0.0 {
             return None;
         }
         let divisor = if divided { high } else { 1.0 };
         let polynomial = scaled(polynomial, divisor);
-        let mut largest = (CONJUGATION, CONJUGATION);
+        let mut largest = (unit.conjugation, unit.conjugation);
         for k in 0..=SAMPLES {
             let x = self.low + (self.high - self.low) * k as f64 / SAMPLES as f64;
             let gains = polynomial.gains(x);
-            let own = CONJUGATION + gains.roundings * gains.roundings;
+            let own = unit.conjugation + gains.roundings * gains.roundings;
             largest = (largest.0.max(own), largest.1.max(own + gains.argument * gains.argument));
         }
         Some(Step {
