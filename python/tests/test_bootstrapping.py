@@ -42,7 +42,7 @@ def test_servers_bootstrap_where_capacity_lacks(tmp_path):
 
 def test_what_is_not_possible_is_refused(client, server):
     with pytest.raises(
-        hippocrene.ParameterError, match=r"at the ring degree.*n16s, n16, n17s and n17 have a bootstrap"
+        hippocrene.ParameterError, match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap"
     ):
         client.evaluation_keys(bootstrapping=True)
     with pytest.raises(hippocrene.ParameterError, match=r"at the ring degree.*n16s"):

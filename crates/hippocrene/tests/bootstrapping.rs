@@ -107,13 +107,16 @@ fn what_is_not_said_is_chosen() {
 #[test]
 fn what_has_none_is_refused() {
     for (preset, words) in
-        [("n13", "no bootstrapping at the ring degree 2^13"), ("n15", "needs a base modulus")]
+        [("n13", "no bootstrapping at the ring degree 2^13"), ("n14", "needs a base modulus")]
     {
         let settings = Preset::by_name(preset).unwrap().settings().unwrap();
         let error = Bootstrapping::default().describe(&Session::new(settings, 1).unwrap()).unwrap_err();
         let text = error.to_string();
         assert!(text.contains(words), "{preset}: {text}");
-        assert!(text.contains("; the presets n16s, n16, n17s and n17 have a bootstrap"), "{preset}: {text}");
+        assert!(
+            text.contains("; the presets n15, n16s, n16, n17s and n17 have a bootstrap"),
+            "{preset}: {text}"
+        );
         assert_eq!(error.kind(), "ParameterError");
     }
     // One that is named.

@@ -35,7 +35,7 @@ const LEAST_WITH_ARCSINE: f64 = 26.0;
 /// A level of a transform has at most so many stages.
 const STAGES: u32 = 6;
 /// Where there is a bootstrap.
-pub(super) const PRESETS: &str = "the presets n16s, n16, n17s and n17 have a bootstrap";
+pub(super) const PRESETS: &str = "the presets n15, n16s, n16, n17s and n17 have a bootstrap";
 /// The most bits of a special.
 const LARGEST_SPECIAL: f64 = 61.0;
 

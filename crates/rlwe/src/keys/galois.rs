@@ -360,8 +360,13 @@ impl PreparedEvaluationKeys {
             return Ok(key);
         }
         let key = self.galois(element)?;
-        context.check_key_modulus(key.modulus(), modulus, "use a Galois key")?;
-        Ok(key)
+        match modulus.divides(key.modulus()) {
+            true => Ok(key),
+            false => {
+                let need = modulus.lcm(context.parameters().specials());
+                Err(context.key_too_small("use a Galois key", key.modulus(), need))
+            }
+        }
     }
 
     /// Whether the key of this Galois element is there, for ciphertexts modulo `modulus` (none is needed for 1).

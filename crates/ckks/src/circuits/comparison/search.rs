@@ -31,7 +31,8 @@ pub(super) fn least(low: f64, error: f64, unit: Unit) -> Result<Option<Reached>,
             // Its error alternates, and is largest at the end.
             let first = polynomial.evaluate(before.low);
             let range = (first, 2.0 - first);
-            if let Some(done) = before.step(&polynomial, range, false, unit).and_then(|step| step.last(error, unit))
+            if let Some(done) =
+                before.step(&polynomial, range, false, unit).and_then(|step| step.last(error, unit))
             {
                 keep(&mut best, done);
             }

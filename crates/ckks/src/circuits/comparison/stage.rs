@@ -84,7 +84,6 @@ impl Unit {
         Unit { log2_std: 0.5 * (slots as f64 * rounding).log2(), conjugation, fixed }
     }
 
-
     /// What the roundings of a stage of that gain may add at a scale.
     fn margin(self, gain: f64, scale_bits: f64) -> f64 {
         DEVIATIONS * gain * (self.log2_std - scale_bits).exp2()
