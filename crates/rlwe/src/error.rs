@@ -87,9 +87,9 @@ pub enum RlweError {
         /// The operation.
         operation: &'static str,
         /// The modulus of the key, and its bits.
-        have: (Modulus, f64),
+        have: Box<(Modulus, f64)>,
         /// What it would have to be a multiple of, and its bits.
-        need: (Modulus, f64),
+        need: Box<(Modulus, f64)>,
     },
     /// Two things belong to different parameters.
     #[error("{operation}: made with other parameters (digest {have}, needed {need})")]

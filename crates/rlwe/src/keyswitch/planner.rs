@@ -64,7 +64,7 @@ impl Context {
     }
 
     pub(crate) fn key_too_small(&self, operation: &'static str, key: Modulus, need: Modulus) -> RlweError {
-        let (have, need) = [key, need].map(|m| (m, self.parameters().log2(m))).into();
+        let (have, need) = [key, need].map(|m| Box::new((m, self.parameters().log2(m)))).into();
         RlweError::KeyModulus { operation, have, need }
     }
 
