@@ -28,6 +28,7 @@ from hippocrene.errors import (
     SecurityError,
     ShapeError,
 )
+from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
 from hippocrene.server import EvaluationKeys, Server, TransferKey
 from hippocrene.simulation import Simulation, simulate
@@ -47,6 +48,7 @@ __all__ = [
     "HippocreneError",
     "InternalError",
     "KeyMismatchError",
+    "LookUps",
     "MachineError",
     "MissingKeyError",
     "MissingServerError",

@@ -15,14 +15,14 @@ from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ShapeError
 from hippocrene.exact import is_exact_kind
 from hippocrene.integers import integers
+from hippocrene.look_ups import TableFunctions
 from hippocrene.values import Values, numbers, raw_bytes, real_numbers, to_native
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
 
-class EncryptedArray(Encrypted):
+class EncryptedArray(TableFunctions, Encrypted):
     """An array whose numbers only the client can read.
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, `sum`, `mean`, `dot`,
@@ -380,22 +380,6 @@ class EncryptedArray(Encrypted):
         else:
             coefficients = real_numbers(polynomial, "polynomial")
         return server._wrap(server._raw.polynomial(self._raw, coefficients, None))
-
-    def apply(self, function: Callable[[npt.NDArray[np.int64]], npt.ArrayLike]) -> EncryptedArray:
-        """Return any function of encrypted integers, exactly: as a polynomial through all of its values.
-
-        `function` is called once, with the array of all integers modulo `plain_modulus`, and returns an integer for
-        each. Modulo 65537 the polynomial is of degree 65536 in general, 17 multiplications deep and of some 500 of
-        them; a function that is a polynomial of low degree is computed as such.
-        """
-        server = self._bound_server("apply")
-        modulus = self.plain_modulus
-        if modulus is None:
-            raise TypeError("apply takes encrypted integers: functions of encrypted numbers are had by polynomial")
-        table = integers(function(np.arange(modulus)), "apply", modulus)
-        if table.shape != (modulus,):
-            raise ShapeError(f"apply: the function returned shape {table.shape} for the {modulus} integers")
-        return server._wrap(server._raw.table(self._raw, table))
 
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.

@@ -16,6 +16,7 @@ from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.errors import ParameterError, SecretPickleError
 from hippocrene.exact import Kind, from_parts
 from hippocrene.integers import integers
+from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.server import EvaluationKeys, TransferKey
 from hippocrene.values import numbers, raw_bytes, to_native
 
@@ -281,6 +282,7 @@ class Client:
         *,
         conjugation: bool = False,
         bootstrapping: bool | Bootstrapping = False,
+        tables: bool | str | LookUps = False,
         for_: Simulation | None = None,
     ) -> EvaluationKeys:
         """Make the keys a server computes with: for products, and for rotations by any number of places.
@@ -293,6 +295,9 @@ class Client:
         (and ``"n17s"`` and ``"n17"``). A `Bootstrapping` says what is wanted beyond real values up to 1, and
         `describe_bootstrapping` what it will be like.
 
+        With `tables` the server looks up any function of values (`EncryptedArray.apply`). The keys take gigabytes, from
+        the preset ``"n15"`` on; a name or `LookUps` says which tables.
+
         `for_` is what `simulate` returned of a program: the keys are those that it uses, and no others.
         """
         if for_ is not None:
@@ -300,7 +305,8 @@ class Client:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             rotations, conjugation = _used(for_)
         steps = None if rotations is None else [operator.index(step) for step in rotations]
-        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, wanted(bootstrapping)))
+        looked_up = wanted_tables(tables)
+        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, wanted(bootstrapping), looked_up))
 
     def describe_bootstrapping(self, bootstrapping: Bootstrapping | None = None) -> _native.BootstrappingDescription:
         """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.

@@ -4,8 +4,8 @@ use crate::array::{EncryptedArray, Held};
 use crate::errors::detached;
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
-    BigFloat, Bootstrapping, Encryption, Error, Integers, KeyRequest, Numbers, Preset, Residues, Session,
-    Settings,
+    BigFloat, Bootstrapping, Encryption, Error, Integers, KeyRequest, LookUps, Numbers, Preset, Residues,
+    Session, Settings,
 };
 use num_bigint::BigInt;
 use pyo3::prelude::*;
@@ -258,18 +258,25 @@ impl ClientKey {
         detached(py, || self.0.public_key()).map(PublicKey)
     }
 
-    #[pyo3(signature = (rotations, conjugation, bootstrapping))]
+    #[pyo3(signature = (rotations, conjugation, bootstrapping, look_ups))]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
         rotations: Option<Vec<i64>>,
         conjugation: bool,
         bootstrapping: Option<Wanted>,
+        look_ups: Option<(String, f64)>,
     ) -> PyResult<EvaluationKeys> {
         let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
         request.conjugation = conjugation;
         request.bootstrapping = bootstrapping.map(wanted);
-        let keys = detached(py, || self.0.evaluation_keys(&request))?;
+        let keys = detached(py, || {
+            let look_ups = look_ups.map(|(tables, capacity)| {
+                LookUps::by_name(&tables).map(|named| LookUps { capacity, ..named })
+            });
+            request.look_ups = look_ups.transpose()?;
+            self.0.evaluation_keys(&request)
+        })?;
         Ok(EvaluationKeys(keys))
     }
 

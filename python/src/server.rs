@@ -1,11 +1,14 @@
 //! What computes.
 
-use hippocrene::{Array, Basis, Comparison, Error, IntegerPolynomial, Numbers, Polynomial, Residues};
+use hippocrene::{
+    Array, Basis, Comparison, Error, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
+};
 use pyo3::prelude::*;
+use std::cell::RefCell;
 
 use crate::array::{EncryptedArray, Held};
 use crate::client::{EvaluationKeys, TransferKey};
-use crate::errors::detached;
+use crate::errors::{detached, to_py};
 use crate::numbers::{FromPlain, Number, Plain};
 
 /// Evaluation keys made ready to compute with.
@@ -438,5 +441,66 @@ impl Server {
         self.compute_from_two::<Numbers>(py, left, right, |server, left, right| {
             server.minimum(left, right, how)
         })
+    }
+
+    /// Any function of Python's, asked for its values on the domain before anything is computed.
+    #[pyo3(signature = (array, function, domain, look_ups))]
+    fn apply(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        function: &Bound<'_, PyAny>,
+        domain: Option<(f64, f64)>,
+        look_ups: usize,
+    ) -> PyResult<EncryptedArray> {
+        let session = self.0.session();
+        let failure: RefCell<Option<PyErr>> = RefCell::new(None);
+        let value = |x: f64| {
+            if failure.borrow().is_some() {
+                return f64::NAN;
+            }
+            let y = function.call1((x,)).and_then(|y| y.extract::<f64>());
+            y.unwrap_or_else(|error| {
+                failure.replace(Some(error));
+                f64::NAN
+            })
+        };
+        let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
+        let domain = domain.unwrap_or((-array.bound(), array.bound()));
+        let tables = self.0.tables(value, domain, Some(look_ups));
+        if let Some(error) = failure.into_inner() {
+            return Err(error);
+        }
+        let tables = tables.map_err(|error| to_py(py, &error))?;
+        let result = detached(py, || self.0.apply_tables(&array, &tables))?;
+        Ok(Numbers::hold(result, session))
+    }
+
+    /// A function by name.
+    #[pyo3(signature = (array, name, domain, look_ups))]
+    fn apply_function(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        name: &str,
+        domain: Option<(f64, f64)>,
+        look_ups: usize,
+    ) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| {
+            let function = Function::by_name(name).map_err(Error::from)?;
+            server.apply_function(array, function, domain, Some(look_ups))
+        })
+    }
+
+    fn sort(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.sort(array))
+    }
+
+    fn argmin(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.argmin(array))
+    }
+
+    fn argmax(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.argmax(array))
     }
 }

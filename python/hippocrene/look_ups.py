@@ -1,0 +1,140 @@
+"""Functions by look-up tables, and which keys they take."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, cast
+
+import numpy as np
+
+from hippocrene.errors import ShapeError
+from hippocrene.integers import integers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hippocrene.array import EncryptedArray
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookUps:
+    """What a server is to be able to look up: see `Client.evaluation_keys`."""
+
+    tables: str = "lut12"
+    """``"lut11"``, ``"lut12"`` or ``"lut13"``: each step up halves the errors and takes more than twice as long."""
+
+    capacity: float = 30.0
+    """The capacity of results in bits, where they are of values up to 1."""
+
+    def _raw(self) -> tuple[str, float]:
+        return str(self.tables), float(self.capacity)
+
+
+def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float] | None:
+    """Say it to the extension module; None for no tables."""
+    if isinstance(tables, str):
+        tables = LookUps(tables=tables)
+    if isinstance(tables, LookUps):
+        return tables._raw()
+    if not isinstance(tables, bool):
+        raise TypeError(f"tables is True, False, a name or LookUps, not {type(tables).__name__}")
+    return LookUps()._raw() if tables else None
+
+
+_Named = Literal["sigmoid", "tanh", "sqrt", "reciprocal", "log", "exp"]
+
+
+class TableFunctions:
+    """What encrypted arrays do by look-up tables: keys made with ``tables=True`` are needed."""
+
+    __slots__ = ()
+
+    def apply(
+        self, function: Callable[[Any], Any], *, domain: tuple[float, float] | None = None, look_ups: int = 3
+    ) -> EncryptedArray:
+        """Return any function of every value.
+
+        Of numbers it is had by look-up tables. `function` takes and returns one number; it is asked for its values on
+        the `domain` ``(low, high)``, in which all values of the array have to lie: within the `bound` of the array, on
+        either side of 0, if none is said. The smaller the domain, the smaller the error, which is about that of a value
+        that is off by a 500th of its width, and less for smooth functions. Up to `look_ups` tables are looked up for a
+        value, 1 to 4, as many as pay.
+
+        Of integers it is exact: a polynomial through all values. `function` is called once, with the array of all
+        integers modulo `plain_modulus`, and returns an integer for each. Modulo 65537 the polynomial is of degree 65536
+        in general, 17 multiplications deep and of some 500 of them; a function that is a polynomial of low degree is
+        computed as such. `domain` and `look_ups` are for numbers.
+        """
+        array = cast("EncryptedArray", self)
+        if not callable(function):
+            raise TypeError(f"apply takes a function, not {type(function).__name__}")
+        server, modulus = array._bound_server("apply"), array.plain_modulus
+        if modulus is None:
+            return server._wrap(server._raw.apply(array._raw, function, _domain(domain), look_ups))
+        if domain is not None:
+            raise TypeError("apply takes a domain for numbers only: a function of integers is of all of them")
+        table = integers(function(np.arange(modulus)), "apply", modulus)
+        if table.shape != (modulus,):
+            raise ShapeError(f"apply: the function returned shape {table.shape} for the {modulus} integers")
+        return server._wrap(server._raw.table(array._raw, table))
+
+    def _named(self, name: _Named, domain: tuple[float, float] | None) -> EncryptedArray:
+        array = cast("EncryptedArray", self)
+        server = array._bound_server(name)
+        return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3))
+
+    def _of_all(self, operation: Literal["sort", "argmin", "argmax"]) -> EncryptedArray:
+        array = cast("EncryptedArray", self)
+        server = array._bound_server(operation)
+        return server._wrap(getattr(server._raw, operation)(array._raw))
+
+    def sigmoid(self, *, domain: tuple[float, float] | None = None) -> EncryptedArray:
+        """Return ``1 / (1 + exp(-x))`` of every value, by `apply`."""
+        return self._named("sigmoid", domain)
+
+    def tanh(self, *, domain: tuple[float, float] | None = None) -> EncryptedArray:
+        """Return the hyperbolic tangents, by `apply`."""
+        return self._named("tanh", domain)
+
+    def sqrt(self, *, domain: tuple[float, float] | None = None) -> EncryptedArray:
+        """Return the square roots, by `apply`; the values lie from 0 to `bound`, if no domain is said."""
+        return self._named("sqrt", domain)
+
+    def reciprocal(self, *, domain: tuple[float, float]) -> EncryptedArray:
+        """Return ``1 / x`` of every value, by `apply`, in a domain on one side of 0."""
+        return self._named("reciprocal", domain)
+
+    def log(self, *, domain: tuple[float, float]) -> EncryptedArray:
+        """Return the natural logarithms, by `apply`, in a domain above 0."""
+        return self._named("log", domain)
+
+    def exp(self, *, domain: tuple[float, float] | None = None) -> EncryptedArray:
+        """Return the exponentials, by `apply`."""
+        return self._named("exp", domain)
+
+    def sort(self) -> EncryptedArray:
+        """Return the values of an array of one axis in rising order.
+
+        It takes 63 look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n``. Every value is off by a 100th of
+        the bound or so.
+        """
+        return self._of_all("sort")
+
+    def argmin(self) -> EncryptedArray:
+        """Return the place of the smallest value of an array of one axis.
+
+        It takes ``n * (n + 1) / 2`` look-ups. Values that are no more than a 20th of the bound apart may not be told
+        apart.
+        """
+        return self._of_all("argmin")
+
+    def argmax(self) -> EncryptedArray:
+        """Return the place of the largest value: see `argmin`."""
+        return self._of_all("argmax")
+
+
+def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
+    if domain is None:
+        return None
+    low, high = domain
+    return float(low), float(high)

@@ -1,0 +1,57 @@
+"""Look-up tables: what is refused, and once at real parameters, which takes half a minute and several GiB of memory."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hippocrene import ArgumentError, Client, EvaluationKeys, LookUps, ParameterError, Server
+
+
+def test_functions_of_values(tmp_path):
+    client = Client.generate("n15")
+    keys = client.evaluation_keys([], tables="lut11")
+    keys.save(tmp_path / "evaluation.keys")
+    del keys
+    server = Server(EvaluationKeys.load(tmp_path / "evaluation.keys"), threads=2)
+
+    values = np.array([[-7.5, -2.0, 0.5], [1.25, 3.0, 7.0]])
+    x = server.load(client.encrypt(values, bound=8.0))
+    for y, expected, error in (
+        (x.sigmoid(), 1 / (1 + np.exp(-values)), 0.1),
+        (x.apply(lambda v: max(v, 0.0) + 1), np.maximum(values, 0) + 1, 0.3),
+    ):
+        assert y.shape == (2, 3)
+        assert np.max(abs(client.decrypt(y) - expected)) < error
+
+    failure = ZeroDivisionError("of the function")
+
+    def fails(_: float) -> float:
+        raise failure
+
+    with pytest.raises(ZeroDivisionError, match="of the function"):
+        x.apply(fails)
+    with pytest.raises(ArgumentError, match="log is defined above 0"):
+        x.log(domain=(-1, 8))
+    with pytest.raises(ArgumentError, match="reciprocal is defined on either side of 0"):
+        x.reciprocal(domain=(-1, 1))
+    with pytest.raises(ArgumentError, match="a domain from 2 to 1"):
+        x.apply(abs, domain=(2, 1))
+    with pytest.raises(ArgumentError, match="1 to 4 are possible"):
+        x.apply(abs, look_ups=0)
+    with pytest.raises(TypeError):
+        x.apply(lambda _: "one")
+
+
+def test_what_is_not_possible_is_refused(client, server):
+    x = server.load(client.encrypt([1.0, 2.0]))
+    for refused in (x.sigmoid, x.sort, x.argmin, x.argmax, lambda: x.apply(abs)):
+        with pytest.raises(ArgumentError, match="no keys of look-up tables"):
+            refused()
+    with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
+        client.evaluation_keys(tables=True)
+    with pytest.raises(ParameterError, match="there are lut11, lut12, lut13"):
+        client.evaluation_keys(tables=LookUps(tables="lut14"))
+    for wrong in (lambda: client.evaluation_keys(tables=1), lambda: x.apply(3)):
+        with pytest.raises(TypeError):
+            wrong()
