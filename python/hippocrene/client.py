@@ -291,9 +291,9 @@ class Client:
         that only adds, multiplies and evaluates polynomials. `conjugation` adds the key for conjugating complex values.
 
         With `bootstrapping` the server gives arrays capacity again wherever an operation lacks it, so that any number
-        of products can follow on one another. The keys take gigabytes; the presets ``"n16s"`` and ``"n16"`` are for it
-        (and ``"n17s"`` and ``"n17"``). A `Bootstrapping` says what is wanted beyond real values up to 1, and
-        `describe_bootstrapping` what it will be like.
+        of products can follow on one another. The keys take half a gigabyte with the preset ``"n15"``, whose bootstrap
+        has 14 bits of precision, and gigabytes with ``"n16s"``, ``"n16"``, ``"n17s"`` and ``"n17"``. A `Bootstrapping`
+        says what is wanted beyond real values up to 1, and `describe_bootstrapping` what it will be like.
 
         With `tables` the server looks up any function of values (`EncryptedArray.apply`). The keys take gigabytes, from
         the preset ``"n15"`` on; a name or `LookUps` says which tables.

@@ -41,9 +41,6 @@ def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float] | None:
     return LookUps()._raw() if tables else None
 
 
-_Named = Literal["sigmoid", "tanh", "sqrt", "reciprocal", "log", "exp"]
-
-
 class TableFunctions:
     """What encrypted arrays do by look-up tables: keys made with ``tables=True`` are needed."""
 
@@ -78,7 +75,7 @@ class TableFunctions:
             raise ShapeError(f"apply: the function returned shape {table.shape} for the {modulus} integers")
         return server._wrap(server._raw.table(array._raw, table))
 
-    def _named(self, name: _Named, domain: tuple[float, float] | None) -> EncryptedArray:
+    def _named(self, name: str, domain: tuple[float, float] | None) -> EncryptedArray:
         array = cast("EncryptedArray", self)
         server = array._bound_server(name)
         return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3))
