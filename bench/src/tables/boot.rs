@@ -34,11 +34,38 @@ pub const TABLE: Table = Table {
 };
 
 pub(super) const PRESET: &str = "n16s";
+/// The group of the peers' figures.
 pub(super) const GROUP: &str = "bootstrap N = 2^16";
+/// Times of Lattigo's and of OpenFHE's, and sizes of Lattigo's keys and memory over 2 GB and 7 GiB.
+const PEERS: Peers = Peers {
+    group: GROUP,
+    targets: &[
+        ("bootstrap", [Some(8.0), Some(5.0)]),
+        ("keys", [Some(7.867 / 2.0), None]),
+        ("key generation", [Some(4.0), None]),
+        ("peak memory", [Some(13.6 / 7.0), None]),
+    ],
+};
 /// What GRAFT gains by a lower modulus of the result at this ring degree (F.2).
 const LOWER_OUTPUT: f64 = 1.51;
 /// The scale of what is bootstrapped and of the result, as log2.
-const SCALE: i32 = 40;
+pub(super) const SCALE: i32 = 40;
+
+/// The peers that a bootstrap stands beside: the first two of a group of figures.
+pub(super) struct Peers {
+    pub group: &'static str,
+    /// By figure, how many times better than each of them ours is to be.
+    pub targets: &'static [(&'static str, [Option<f64>; 2])],
+}
+
+impl Peers {
+    /// A row beside the figure of each that has one.
+    fn beside(&self, session: &Session, what: &str, row: impl Fn() -> Row) -> Vec<Row> {
+        let targets = self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
+        let peers = session.peers.all(self.group, what).into_iter().zip(targets);
+        peers.map(|(peer, target)| row().against_peer(peer).target(target)).collect()
+    }
+}
 
 /// Three levels each way; a cosine of degree 50 with two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
 pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
@@ -106,24 +133,27 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
     let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal(false)?)?);
     let (client, made) = Client::generate(&plan)?;
-    let mut rows = bootstrap(session, &client, Arc::clone(&plan), "complex")?;
+    let mut rows = bootstrap(session, &PEERS, &client, Arc::clone(&plan), "complex")?;
     rows.extend(lower_output(session, &client, plan)?);
     let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
-    rows.extend(bootstrap(session, &client, real, "real")?);
-    let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    let held = client.keys.bytes() + client.encapsulation.bytes() + client.context.rlwe().key_memory().0;
-    let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
-    rows.extend(beside(session, "keys", || Row::new("keys, as stored", megabytes(made.stored), "MB")));
-    rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
-    rows.extend(beside(session, "key generation", || Row::new("key generation", made.generation, "s")));
-    rows.push(Row::new("keys laid out", made.preparation, "s"));
-    rows.extend(beside(session, "peak memory", || Row::new("peak memory", gibibytes, "GiB")));
+    rows.extend(bootstrap(session, &PEERS, &client, real, "real")?);
+    rows.extend(set_up(session, &PEERS, &client, &made));
     Ok(rows)
 }
 
-/// A row beside Lattigo's figure and that of OpenFHE's fastest bootstrap: the first two of the file.
-fn beside(session: &Session, what: &str, row: impl Fn() -> Row) -> Vec<Row> {
-    session.peers.all(GROUP, what).into_iter().take(2).map(|peer| row().against_peer(peer)).collect()
+/// What keys take, and the memory so far.
+pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &Made) -> Vec<Row> {
+    let megabytes = |bytes: usize| bytes as f64 / 1e6;
+    let held = client.keys.bytes() + client.encapsulation.bytes() + client.context.rlwe().key_memory().0;
+    let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
+    let stored = || Row::new("keys, as stored", megabytes(made.stored), "MB");
+    let mut rows = peers.beside(session, "keys", stored);
+    rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
+    let generation = || Row::new("key generation", made.generation, "s");
+    rows.extend(peers.beside(session, "key generation", generation));
+    rows.push(Row::new("keys laid out", made.preparation, "s"));
+    rows.extend(peers.beside(session, "peak memory", || Row::new("peak memory", gibibytes, "GiB")));
+    rows
 }
 
 /// Evenly spread over the square of complex numbers up to 1, or over the reals.
@@ -176,8 +206,10 @@ fn lower_output(session: &mut Session, client: &Client, plan: Arc<BootstrapPlan>
     ])
 }
 
-fn bootstrap(
+/// A bootstrap by phases.
+pub(super) fn bootstrap(
     session: &mut Session,
+    peers: &Peers,
     client: &Client,
     plan: Arc<BootstrapPlan>,
     what: &str,
@@ -222,14 +254,14 @@ fn bootstrap(
     let worst = errors().fold(0.0, f64::max);
     let left = context.parameters().log2(y.modulus());
     let name = |figure: &str| format!("{what}: {figure}");
-    let mut rows = beside(session, "bootstrap", || Row::new(name("bootstrap"), total, "s"));
+    let mut rows = peers.beside(session, "bootstrap", || Row::new(name("bootstrap"), total, "s"));
     for (phase, seconds) in &times {
-        let peers = beside(session, phase, || Row::new(name(phase), *seconds, "s"));
-        let alone = peers.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
-        rows.extend(peers.into_iter().chain(alone));
+        let beside = peers.beside(session, phase, || Row::new(name(phase), *seconds, "s"));
+        let alone = beside.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
+        rows.extend(beside.into_iter().chain(alone));
     }
     let mut more = |figure: &str, value: f64| {
-        rows.extend(beside(session, figure, || Row::more(name(figure), value, "bits")));
+        rows.extend(peers.beside(session, figure, || Row::more(name(figure), value, "bits")));
     };
     more("mean precision", -mean.log2());
     more("worst precision", -worst.log2());

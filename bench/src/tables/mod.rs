@@ -1,6 +1,7 @@
 //! The tables, one file each.
 
 mod boot;
+mod boot_15;
 mod boot_precise;
 mod graft_12;
 mod graft_2;
@@ -80,6 +81,7 @@ const ALL: &[Table] = &[
     sign::TABLE,
     simulate::TABLE,
     boot::TABLE,
+    boot_15::TABLE,
     boot_precise::TABLE,
     integers::TABLE,
     laks_3::TABLE,
