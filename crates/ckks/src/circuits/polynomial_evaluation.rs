@@ -50,10 +50,7 @@ impl Evaluator {
         self.check_depth(a, p.depth(), &targets)?;
         let argument = self.argument(a, p, target)?;
         let depth = depth_of(p.degree() + 1);
-        let mut chain = vec![(argument.modulus(), argument.scale())];
-        for d in 0..depth {
-            chain.push(self.after_square(chain[d].0, chain[d].1, targets(d + 1)));
-        }
+        let chain = self.square_chain((argument.modulus(), argument.scale()), depth, targets);
         let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
         let (_, baby) = fewest_products(p.coefficients(), depth, chebyshev);
         let scale = exact(chain[depth].1);
@@ -68,6 +65,21 @@ impl Evaluator {
         Ok(out)
     }
 
+    /// Modulus and exact scale of an argument, of its square, of the square of that and so on, `depth` times, each rescaled to the target of its depth: where the
+    /// products and sums of each depth are.
+    pub(crate) fn square_chain(
+        &self,
+        argument: (Modulus, Scale),
+        depth: usize,
+        targets: impl Fn(usize) -> Scale,
+    ) -> Vec<(Modulus, Scale)> {
+        let mut chain = vec![argument];
+        for d in 0..depth {
+            chain.push(self.after_square(chain[d].0, chain[d].1, targets(d + 1)));
+        }
+        chain
+    }
+
     /// Checks that `a` has the capacity for so many products rescaled to these targets: each takes as many bits as the scale of its factors has.
     fn check_depth(
         &self,
@@ -76,11 +88,8 @@ impl Evaluator {
         targets: impl Fn(usize) -> Scale,
     ) -> Result<(), CkksError> {
         let have = a.capacity_bits(self.context());
-        let (mut need, mut at) = (0.0, (a.modulus(), a.scale()));
-        for d in 0..depth {
-            need += at.1.log2();
-            at = self.after_square(at.0, at.1, targets(d + 1));
-        }
+        let chain = self.square_chain((a.modulus(), a.scale()), depth, targets);
+        let need = chain[..depth].iter().map(|(_, scale)| scale.log2()).sum();
         if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation: OPERATION, need, have }) }
     }
 

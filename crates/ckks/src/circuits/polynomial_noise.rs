@@ -8,33 +8,37 @@ use super::{
 };
 
 /// How an error in the argument and the roundings inside of an evaluation come out.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Gains {
     /// `|p'(x)|`.
     pub(crate) argument: f64,
-    /// The standard deviation of what roundings add, in units of that of a single rounding at the scale of the evaluation.
-    pub(crate) roundings: f64,
+    /// The variance of what the roundings of each depth add, from 0 for the argument, in units of that of a single rounding at the scale that products of this depth have.
+    pub(crate) roundings: Vec<f64>,
 }
 
 impl Polynomial {
     /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument `x`: with `r_j` the rounding errors of products, of sums of powers, and of
-    /// powers that are brought to smaller moduli, the roundings add the root of the sum of the squares of `dp/dr_j`. The same operations on plain numbers, with the
+    /// powers that are brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a variance. The same operations on plain numbers, with the
     /// derivative by each error taken along, so that errors which meet again on several ways are counted as what they are: one.
     pub(crate) fn gains(&self, x: f64) -> Gains {
         let depth = depth_of(self.degree() + 1);
         let chebyshev = matches!(self.basis(), Basis::Chebyshev { .. });
         let (_, baby) = fewest_products(self.coefficients(), depth, chebyshev);
         let mut x = Traced { value: x, derivatives: vec![1.0] };
-        let mut sources = 1;
+        let mut sources = vec![];
         if let Some((a, b)) = self.affine() {
             x = Traced { value: a * x.value + b, derivatives: vec![a, 1.0] };
-            sources = 2;
+            sources.push(0);
         }
         let (powers, lowered) = (BTreeMap::from([(1, x)]), BTreeMap::new());
         let mut evaluation = Evaluation { chebyshev, baby, sources, powers, lowered };
         let derivatives = evaluation.evaluate(self.coefficients(), depth).derivatives;
-        let (argument, roundings) = derivatives.split_first().unwrap_or((&0.0, &[]));
-        Gains { argument: argument.abs(), roundings: roundings.iter().map(|d| d * d).sum::<f64>().sqrt() }
+        let (argument, own) = derivatives.split_first().unwrap_or((&0.0, &[]));
+        let mut roundings = vec![0.0; depth + 1];
+        for (derivative, depth) in own.iter().zip(&evaluation.sources) {
+            roundings[*depth] += derivative * derivative;
+        }
+        Gains { argument: argument.abs(), roundings }
     }
 }
 
@@ -72,19 +76,19 @@ impl Traced {
 struct Evaluation {
     chebyshev: bool,
     baby: usize,
-    /// How many rounding errors there are.
-    sources: usize,
+    /// At which depth each rounding error is made.
+    sources: Vec<usize>,
     powers: BTreeMap<usize, Traced>,
     /// Powers brought to the modulus that squarings would have reached by now, by how many.
     lowered: BTreeMap<(usize, usize), Traced>,
 }
 
 impl Evaluation {
-    /// The number with one more error.
-    fn rounded(&mut self, mut a: Traced) -> Traced {
-        a.derivatives.resize(self.sources, 0.0);
+    /// The number with one more error, made at that depth.
+    fn rounded(&mut self, mut a: Traced, depth: usize) -> Traced {
+        self.sources.push(depth);
+        a.derivatives.resize(self.sources.len(), 0.0);
         a.derivatives.push(1.0);
-        self.sources += 1;
         a
     }
 
@@ -97,12 +101,12 @@ impl Evaluation {
             for (i, c) in coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
                 sum.add(&self.power(i), *c);
             }
-            return self.rounded(sum);
+            return self.rounded(sum, depth);
         }
         let (m, q, r) = split(coefficients, self.chebyshev);
         let factor = self.evaluate(&q, depth - 1);
         let power = self.lowered(m, depth - 1);
-        let mut product = self.rounded(factor.times(&power));
+        let mut product = self.rounded(factor.times(&power), depth);
         product.add(&self.evaluate(&r, depth), 1.0);
         product
     }
@@ -115,7 +119,7 @@ impl Evaluation {
             return lowered.clone();
         }
         let power = self.power(n);
-        let lowered = self.rounded(power);
+        let lowered = self.rounded(power, place);
         self.lowered.insert((n, place), lowered.clone());
         lowered
     }
@@ -132,12 +136,12 @@ impl Evaluation {
             let one = product.clone();
             product.add(&one, 1.0);
         }
-        let mut power = self.rounded(product);
+        let mut power = self.rounded(product, depth_of(n));
         if self.chebyshev && a == b {
             power.value -= 1.0;
         } else if self.chebyshev {
             let first = self.power(1);
-            let first = self.rounded(first);
+            let first = self.rounded(first, depth_of(n));
             power.add(&first, -1.0);
         }
         self.powers.insert(n, power.clone());

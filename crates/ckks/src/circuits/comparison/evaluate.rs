@@ -98,17 +98,19 @@ impl Evaluator {
                 y = rescaled;
                 error = error.hypot(plan.gains.arguments[i] * rounding(y.scale().log2()));
             }
-            let before = y.scale().log2();
+            let chain = self.square_chain((y.modulus(), y.scale()), stage.polynomial.depth(), |_| target);
             y = self.polynomial(&y, &stage.polynomial, target)?;
             y.set_bound(1.0);
-            // Some are made at the scale of the argument, some at that of the result.
-            let rounding = rounding(0.5 * (before + y.scale().log2()));
-            error = error.hypot(plan.gains.roundings[i] * rounding);
+            for (gain, (_, scale)) in plan.gains.roundings[i].iter().zip(&chain) {
+                error = error.hypot(gain * rounding(scale.log2()));
+            }
             own = stage.margin / super::DEVIATIONS;
             if plan.unit.fixed.is_none() && i + 1 < plan.stages.len() {
+                y.inner_mut().set_noise(Noise::NONE);
                 y = self.real_part(&y)?;
                 y.set_meta(y.scale().times_integer(2), y.slots(), 1.0);
-                error = error.hypot(plan.gains.arguments[i + 1] * plan.unit.conjugation.sqrt() * rounding);
+                // What the conjugation adds at this modulus.
+                error = error.hypot(plan.gains.arguments[i + 1] * (-y.precision_bits()).exp2());
             }
             y.inner_mut().set_noise(Noise::NONE);
         }

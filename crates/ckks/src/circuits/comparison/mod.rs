@@ -67,14 +67,15 @@ pub struct SignPlan {
 struct ErrorGains {
     /// An error of the argument of each stage.
     arguments: Vec<f64>,
-    /// The error of one rounding at the scale of each stage.
-    roundings: Vec<f64>,
+    /// The errors of the roundings of each stage, by depth.
+    roundings: Vec<Vec<f64>>,
 }
 
 impl ErrorGains {
     fn new(stages: &[Stage], low: f64) -> Self {
         const SAMPLES: usize = 256;
-        let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings: vec![0.0; stages.len()] };
+        let roundings = stages.iter().map(|stage| vec![0.0; stage.polynomial.depth() + 1]).collect();
+        let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings };
         for k in 0..SAMPLES {
             let mut x = low.powf((k as f64 + 0.5) / SAMPLES as f64);
             let mut gains = Vec::with_capacity(stages.len());
@@ -84,13 +85,15 @@ impl ErrorGains {
             }
             let mut after = 1.0;
             for (i, gains) in gains.iter().enumerate().rev() {
-                out.roundings[i] += (after * gains.roundings).powi(2);
+                for (sum, variance) in out.roundings[i].iter_mut().zip(&gains.roundings) {
+                    *sum += after * after * variance;
+                }
                 after *= gains.argument;
                 out.arguments[i] += after * after;
             }
         }
         let mean = |sum: &mut f64| *sum = (*sum / SAMPLES as f64).sqrt();
-        out.arguments.iter_mut().chain(&mut out.roundings).for_each(mean);
+        out.arguments.iter_mut().chain(out.roundings.iter_mut().flatten()).for_each(mean);
         out
     }
 }

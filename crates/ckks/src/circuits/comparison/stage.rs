@@ -136,7 +136,7 @@ impl Reached {
         for k in 0..=SAMPLES {
             let x = self.low + (self.high - self.low) * k as f64 / SAMPLES as f64;
             let gains = polynomial.gains(x);
-            let own = unit.conjugation + gains.roundings * gains.roundings;
+            let own = unit.conjugation + gains.roundings.iter().sum::<f64>();
             largest = (largest.0.max(own), largest.1.max(own + gains.argument * gains.argument));
         }
         Some(Step {
