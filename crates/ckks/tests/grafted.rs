@@ -111,7 +111,7 @@ proptest! {
     /// GRAFT C.3: the error of an adjusted ciphertext is that of the ciphertext, scaled, that of the rescale, and `Delta m/2c`.
     #[test]
     fn adjusting_keeps_to_its_bound(bits in 20.0f64..100.0, to_bits in 20.0f64..100.0, down in 0.0f64..200.0, bound in 0.01f64..8.0) {
-        let s = grafted(7, 6, "sprout-15-16-32", &[]);
+        let s = grafted(9, 6, "sprout-15-16-32", &[]);
         let x = circle(s.context.max_slots(), bound, 0.3);
         let [scale, wanted] = [bits, to_bits].map(|b| Scale::from_f64(b.exp2()).unwrap());
         let a = s.encrypt_at(&x, x.len(), scale, s.top());
@@ -155,9 +155,15 @@ fn the_less_precise_of_a_pair_is_off() {
     check_aligned((63.51210599889109, 46.07381958698064), (261.63116347191175, 241.5521832176767)).unwrap();
 }
 
+/// The constant is a multiple of the power of two that is divided away: nothing is rounded.
+#[test]
+fn exact_divisions_add_no_noise() {
+    check_aligned((34.27897459778338, 34.28897459778338), (204.88341373360294, 218.97513208320305)).unwrap();
+}
+
 /// Aligns ciphertexts of scales of these bits, modulo moduli of these bits.
 fn check_aligned((bits, other_bits): (f64, f64), (at_a, at_b): (f64, f64)) -> Result<(), TestCaseError> {
-    let s = grafted(7, 6, "sprout-15-16-32", &[]);
+    let s = grafted(9, 6, "sprout-15-16-32", &[]);
     let n = s.context.max_slots();
     let (x, y) = (circle(n, 1.0, 0.3), circle(n, 1.0, 1.9));
     let [scale, other] = [bits, other_bits].map(|b| Scale::from_f64(b.exp2()).unwrap());

@@ -73,7 +73,7 @@ pub struct LookUpKeys {
 
 impl LookUpKeys {
     /// The keys of what was asked for.
-    pub fn new(request: LookUps, inner: PegasusKeys) -> Self {
+    pub(crate) fn new(request: LookUps, inner: PegasusKeys) -> Self {
         LookUpKeys { request, inner }
     }
 

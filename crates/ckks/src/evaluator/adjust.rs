@@ -100,13 +100,32 @@ impl Evaluator {
             raised
         } else {
             let mut out = Ciphertext::empty(self.context());
-            self.rescale_to_into(&mut out, &raised, to)?;
+            let twos = constant.value.trailing_zeros() + constant.shift;
+            self.rescale_multiple_into(&mut out, &raised, twos, to)?;
             out
         };
         let noise = out.inner().noise().plus(constant.rounding);
         out.inner_mut().set_noise(noise);
         out.set_meta(scale, a.slots(), a.bound());
         Ok(out)
+    }
+
+    /// Rescales a multiple of a ciphertext by a number with so many factors 2: where no more than these are divided away, nothing is rounded.
+    fn rescale_multiple_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        twos: u32,
+        to: Modulus,
+    ) -> Result<(), CkksError> {
+        self.rescale_to_into(out, a, to)?;
+        let ((units, odd, two), (to_units, to_odd, to_two)) = (a.modulus().to_parts(), to.to_parts());
+        let is_exact = (units, odd) == (to_units, to_odd) && two >= to_two && twos >= u32::from(two - to_two);
+        if is_exact {
+            let down = self.log2(to) - self.log2(a.modulus());
+            out.inner_mut().set_noise(a.inner().noise().scaled(down));
+        }
+        Ok(())
     }
 
     /// The rounding of a modulus switch.
@@ -172,7 +191,7 @@ impl Evaluator {
             self.multiply_constant(&mut raised, constant)?;
             let scale = self.switched_scale(raised.scale(), c.modulus(), to);
             self.check_capacity(c, to, scale.log2(), c.bound(), OPERATION)?;
-            self.rescale_to_into(out, &raised, to)?;
+            self.rescale_multiple_into(out, &raised, constant.trailing_zeros(), to)?;
         }
         let [mut a, mut b] = out;
         let difference = a.scale().relative_difference(b.scale());

@@ -59,8 +59,9 @@ fn body_bytes(
 /// Appends all of it.
 pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &Parameters) {
     let (request, inner) = (keys.request(), keys.inner());
-    let number = LookUps::NAMES.iter().position(|name| *name == request.tables).unwrap_or(0) as u32;
-    out.extend((number + 1).to_le_bytes());
+    let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
+    let number = number.expect("keys are made by a plan, and plans and files have tables of these names");
+    out.extend((number as u32 + 1).to_le_bytes());
     out.extend(request.capacity.to_le_bytes());
     let [ring, lwe] = inner.back.keys();
     out.extend(lwe.as_bytes());

@@ -302,7 +302,7 @@ impl Products {
         }
     }
 
-    /// What [`Elementwise::pack_key`] would be: keys are written by [`Products::write_key_digit`].
+    /// What [`Elementwise::pack_key`] would be: no key gets here, for [`Elementwise::write_key_digit`] has them written by [`Products::write_key_digit`].
     pub(crate) fn pack_key(&self, _: &mut [MaybeUninit<u8>], _: &[u64], _: &[u64], _: &Scalar) {
         panic!("keys modulo 2^{} are stored modulo primes", self.words.exponent());
     }

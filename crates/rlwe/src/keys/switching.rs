@@ -5,7 +5,7 @@ use hippocrene_ring::{
     elementwise::{Elementwise, KeyLimb},
     sample::{Sampler, Seed},
 };
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::secret::{error_seed, expand_uniform_limb, subtract_product};
 use crate::{
@@ -62,6 +62,8 @@ impl SwitchingKey {
                         let p = ring.scalar(parameters.residue(parameters.specials(), ring.modulus()));
                         let from = context.reduced_limb(from, full, modulus, position, spare);
                         ring.elementwise().mul_scalar_add_assign(b, from, &p);
+                        // It may be the secret modulo this limb's modulus.
+                        scratch.as_mut_slice().zeroize();
                     }
                 });
                 b
