@@ -130,7 +130,7 @@ impl Both {
     /// Both ways have the values, at the scale that was asked for, with the noise that they state.
     fn check(&self, at: Scale) {
         let (s, n, packing) = (&self.s, self.there.slots(), self.there.packing());
-        let runs = 0..(64 / n).max(1);
+        let runs = 0..(256 / n).max(1);
         let check = |dft: &HomomorphicDft,
                      x: &dyn Fn(usize) -> Vec<Complex64>,
                      expected: &dyn Fn(&[Complex64]) -> Vec<Complex64>| {

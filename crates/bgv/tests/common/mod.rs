@@ -89,7 +89,14 @@ impl Setup {
     /// Checks that the error is as large as is estimated, within a factor 1.5; on a simple chain, where no modulus switch has made errors independent, it may be larger by one bit and
     /// smaller by five.
     pub fn check_noise(&self, c: &Ciphertext, what: &str) {
-        let (estimated, measured) = (c.inner().noise().log2_std(), self.error(c));
+        self.check_noises(std::slice::from_ref(c), what);
+    }
+
+    /// [`Setup::check_noise`] of the root mean square of the errors of several, for which it is estimated alike.
+    pub fn check_noises(&self, all: &[Ciphertext], what: &str) {
+        let estimated = all[0].inner().noise().log2_std();
+        let squares: f64 = all.iter().map(|c| (2.0 * self.error(c)).exp2()).sum();
+        let measured = 0.5 * (squares / all.len() as f64).log2();
         let is_simple = self.context.rlwe().parameters().top().sprout().is_one();
         let range = if is_simple { -1.0..5.0 } else { -0.585..0.585 };
         let fits = range.contains(&(estimated - measured));
