@@ -91,9 +91,9 @@ fn secure_parameters() {
         |n| LweSecretKey::generate(LweParameters::new(n, q, SecretDistribution::Ternary).unwrap()).unwrap();
     let (source, target) = (secret(4096), secret(1024));
     let prepared = LweSwitchingKey::generate(&source, &target, 3, 9).unwrap().prepare().unwrap();
-    let errors: Vec<f64> = (0..100)
+    let errors: Vec<f64> = (0..400)
         .map(|i| {
-            let m = i << 19;
+            let m = (i % 100) << 19;
             let switched = prepared.switch(&source.encrypt(m).unwrap()).unwrap();
             centred_difference(target.decrypt(&switched).unwrap(), m as i64, q)
         })

@@ -1,0 +1,80 @@
+"""A Dask cluster on this machine: the same bytes as without one, though a worker is killed in the middle."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from pathlib import Path
+
+import numpy as np
+import pytest
+from distributed import Client as DaskClient
+from distributed import LocalCluster
+
+from hippocrene import EncryptedArray, Server
+from hippocrene.distributed import Cluster
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.fixture(scope="module")
+def dask_client():
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        DaskClient(workers) as client,
+    ):
+        yield client
+
+
+def square(server: Server, x: EncryptedArray) -> EncryptedArray:
+    loaded = server.load(x)
+    return loaded * loaded
+
+
+def square_unless_first(marker: Path, server: Server, x: EncryptedArray) -> EncryptedArray:
+    """Kills the worker the first time that anyone calls it."""
+    try:
+        marker.touch(exist_ok=False)
+    except FileExistsError:
+        return square(server, x)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("killed")
+
+
+def test_results_are_those_of_one_machine(dask_client, client, keys, tmp_path):
+    values = [np.array([i, -1.5, 0.25 * i]) for i in range(6)]
+    arrays = [client.encrypt(v, bound=8.0) for v in values]
+    alone = Server(keys)
+    expected = [square(alone, x).to_bytes() for x in arrays]
+    seen = []
+    with Cluster(dask_client, functools.partial(Server, keys)) as cluster:
+        results = cluster.map(square, arrays, progress=lambda done, of: seen.append((done, of)))
+        assert [y.to_bytes() for y in results] == expected
+        assert seen == [(i + 1, 6) for i in range(6)]
+        np.testing.assert_allclose(client.decrypt(results[3]), values[3] ** 2, atol=1e-5)
+
+        # A worker is killed: the one that takes its place has the keys again.
+        marker = tmp_path / "killed"
+        results = cluster.map(functools.partial(square_unless_first, marker), arrays)
+        assert marker.exists()
+        assert [y.to_bytes() for y in results] == expected
+
+        def fails(_: Server, number: int) -> int:
+            return 1 // number
+
+        with pytest.raises(ZeroDivisionError):
+            cluster.map(fails, [1, 0, 2])
+        assert cluster.map(square, []) == []
+
+
+def test_what_is_no_cluster_is_refused(dask_client):
+    def prepare() -> None:
+        raise FileNotFoundError("evaluation.keys")
+
+    with pytest.raises(FileNotFoundError, match=r"evaluation\.keys"):
+        Cluster(dask_client, prepare)
+    with pytest.raises(TypeError, match=r"distributed\.Client, not str"):
+        Cluster("tcp://127.0.0.1:8786", list)
+    with pytest.raises(TypeError, match="prepare is called"):
+        Cluster(dask_client, 3)
