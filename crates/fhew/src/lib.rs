@@ -13,7 +13,7 @@ mod samples;
 mod switching;
 
 pub use error::FhewError;
-pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients};
+pub use lwe::{LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients};
 pub use preset::Preset;
 pub use rotation::{
     BlindRotationKey, LookupTable, LookupTables, PreparedBlindRotationKey, RotationGadget, RotationParameters,

@@ -3,7 +3,9 @@
 mod common;
 
 use common::{assert_noise, centred_difference, ternary};
-use hippocrene_fhew::{FhewError, LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients};
+use hippocrene_fhew::{
+    FhewError, LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients,
+};
 use hippocrene_ring::{Domain, Poly, Sampler, Seed, Threads, primes::ntt_primes};
 use hippocrene_rlwe::{
     Context, Modulus, Noise, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey, Sprout,
@@ -123,6 +125,29 @@ fn extraction_gives_the_coefficients() {
     );
     let error = RlweCoefficients::from_ciphertext(&context, &both.unwrap().expand(&context)).unwrap_err();
     assert!(error.to_string().contains("one limb is needed"), "{error}");
+}
+
+/// Every number of seven ciphertexts, of which the last is not full, with the error as estimated.
+#[test]
+fn coefficients_are_encrypted_as_their_seed_and_one_residue_each() {
+    let (degree, count) = (64, 410);
+    let q = ntt_primes(26, degree, 1, &[]).unwrap()[0];
+    let secret = ternary(degree, q);
+    let messages: Vec<u64> = (0..count).map(|i| (i as u64 * 7_654_321) % q).collect();
+    let sent = secret.encrypt_coefficients(&messages).unwrap();
+    assert_eq!(sent.c0().len(), count);
+    let (seed, c0) = (sent.seed().clone(), sent.c0().to_vec());
+    let sent = SeededCoefficients::from_parts(sent.parameters(), seed, c0, sent.key()).unwrap();
+    let expanded = sent.expand().unwrap();
+    assert_eq!(expanded.len(), 7);
+    let all: Vec<LweCiphertext> =
+        (0..count).map(|i| expanded[i / degree].extract(i % degree).unwrap()).collect();
+    assert_noise(&errors(&secret, &all, |i| messages[i] as i64), all[0].noise(), "coefficients");
+
+    assert!(matches!(secret.encrypt_coefficients(&[q]), Err(FhewError::Range { have, .. }) if have == q));
+    let beyond =
+        SeededCoefficients::from_parts(sent.parameters(), Seed::from_bytes([1; 32]), vec![q], sent.key());
+    assert!(matches!(beyond, Err(FhewError::Range { .. })));
 }
 
 #[test]

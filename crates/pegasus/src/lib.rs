@@ -23,6 +23,7 @@ mod pegasus;
 mod plan;
 mod repack;
 mod tables;
+mod tree;
 
 pub use coefficients::Coefficients;
 pub use error::PegasusError;
@@ -33,3 +34,7 @@ pub use numbers::Numbers;
 pub use pegasus::Pegasus;
 pub use plan::{PegasusLiteral, PegasusPlan, SwitchingDigits};
 pub use tables::Tables;
+pub use tree::{
+    DecisionTree, FeatureRanges, PreparedTreeKeys, TreeKeys, TreeModel, TreeNode, TreeParameters, TreePlan,
+    TreeQuery, TreeReply, TreeSecrets,
+};

@@ -5,8 +5,10 @@ mod extract;
 mod modulus;
 mod parameters;
 mod secret;
+mod seeded;
 
 pub use ciphertext::LweCiphertext;
 pub use extract::RlweCoefficients;
 pub use parameters::LweParameters;
 pub use secret::LweSecretKey;
+pub use seeded::SeededCoefficients;

@@ -143,7 +143,7 @@ impl std::fmt::Debug for LweSecretKey {
 // The operands of these may be secret: no branches.
 
 /// `x + y mod q` for `x` in `[0, q)` and `y` in `[0, q]`.
-fn add(x: u64, y: u64, q: u64) -> u64 {
+pub(super) fn add(x: u64, y: u64, q: u64) -> u64 {
     let difference = (x + y).wrapping_sub(q);
     difference.wrapping_add(q & mask_of_sign(difference as i64))
 }

@@ -78,6 +78,15 @@ impl LookupTables {
         self.quantum
     }
 
+    /// The error of the value of each table, but for that of the index: that of the rotation times `|w|`, and the rounding of the entries.
+    pub fn noises(&self, parameters: &RotationParameters) -> Vec<Noise> {
+        self.factors.iter().map(|factor| self.noise(factor, parameters.noise())).collect()
+    }
+
+    fn noise(&self, factor: &Factor, rotation: Noise) -> Noise {
+        rotation.scaled(factor.log2_norm).plus(Noise::from_std(self.quantum as f64 / 12f64.sqrt()))
+    }
+
     /// How many tables there are.
     pub fn count(&self) -> usize {
         self.factors.len()
@@ -126,7 +135,6 @@ impl PreparedBlindRotationKey {
         let mut parts = rotated.parts().map(<[u64]>::to_vec);
         parts.iter_mut().for_each(|part| ring.ntt().forward(part));
         let index = self.parameters().index_noise(ciphertext.noise(), ciphertext.parameters().modulus());
-        let rounding = Noise::from_std(tables.quantum as f64 / 12f64.sqrt());
         tables
             .factors
             .iter()
@@ -137,7 +145,7 @@ impl PreparedBlindRotationKey {
                     ring.ntt().inverse(&mut product);
                     product
                 });
-                let noise = noise.scaled(factor.log2_norm).plus(rounding).plus(factor.table.noise(index));
+                let noise = tables.noise(factor, noise).plus(factor.table.noise(index));
                 self.of_parts(c0, c1, noise).extract(0)
             })
             .collect()

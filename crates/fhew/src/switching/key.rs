@@ -133,9 +133,14 @@ impl LweSwitchingKey {
     /// The error that a switch adds, of variance `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 / 12`: `N` digits of width `D_k` for each `k`, times errors of the key, and what
     /// the gadget rounds away times the secret (PEGASUS, Appendix C.1).
     pub fn noise(&self) -> Noise {
-        let widths = (0..self.digits.count()).map(|k| self.digits.log2_width(k));
-        let of_key = hippocrene_rlwe::noise::inner_product(self.from.dimension(), SIGMA, widths);
-        of_key.plus(rounded(&self.digits, self.from.secret_weight()))
+        Self::noise_of(self.from, &self.digits)
+    }
+
+    /// [`LweSwitchingKey::noise`] of a key from a secret of these parameters with these digits.
+    pub fn noise_of(from: LweParameters, digits: &Digits) -> Noise {
+        let widths = (0..digits.count()).map(|k| digits.log2_width(k));
+        let of_key = hippocrene_rlwe::noise::inner_product(from.dimension(), SIGMA, widths);
+        of_key.plus(rounded(digits, from.secret_weight()))
     }
 }
 

@@ -1,0 +1,104 @@
+//! Many numbers as they are sent: coefficients of RLWE ciphertexts, of which half is a seed.
+
+use hippocrene_ring::{SIGMA, Seed};
+use hippocrene_rlwe::{Fingerprint, noise};
+
+use super::{LweParameters, LweSecretKey, RlweCoefficients, secret::add};
+use crate::{
+    FhewError,
+    samples::{SampleMaker, expand, rings},
+};
+
+/// Numbers in the coefficients of RLWE ciphertexts of degree `n`: number `n i + k` is coefficient `k` of ciphertext `i`. The `c1` are a seed, and of the `c0` there are as many
+/// coefficients as numbers: one takes `log2 q` bits.
+#[derive(Debug, Clone)]
+pub struct SeededCoefficients {
+    parameters: LweParameters,
+    seed: Seed,
+    c0: Vec<u64>,
+    key: Fingerprint,
+}
+
+impl LweSecretKey {
+    /// Encrypts residues as the coefficients of RLWE ciphertexts under this secret, as a polynomial: `c0 + c1 s = m + e`.
+    ///
+    /// # Errors
+    /// [`FhewError::Range`] when a message is no residue modulo `q`; when the modulus is no prime that has transforms of degree `n`, or the operating system has no entropy.
+    pub fn encrypt_coefficients(&self, messages: &[u64]) -> Result<SeededCoefficients, FhewError> {
+        let (parameters, q) = (self.parameters(), self.parameters().modulus());
+        if let Some(have) = messages.iter().copied().find(|m| *m >= q) {
+            return Err(FhewError::Range { operation: OPERATION, what: "a message", have, limit: q });
+        }
+        let maker = SampleMaker::new(self, &[q])?;
+        let mut c0 = Vec::with_capacity(messages.len());
+        let mut sample = vec![0; parameters.dimension()];
+        for (i, messages) in messages.chunks(parameters.dimension()).enumerate() {
+            maker.sample(i, &mut sample);
+            maker.rings()[0].ntt().inverse(&mut sample);
+            c0.extend(messages.iter().zip(&sample).map(|(m, x)| add(*m, *x, q)));
+        }
+        Ok(SeededCoefficients { parameters, seed: maker.seed().clone(), c0, key: self.fingerprint() })
+    }
+}
+
+const OPERATION: &str = "encrypt coefficients";
+
+impl SeededCoefficients {
+    /// Puts them together from their parts.
+    ///
+    /// # Errors
+    /// [`FhewError::Range`] when a residue is not below `q`.
+    pub fn from_parts(
+        parameters: LweParameters,
+        seed: Seed,
+        c0: Vec<u64>,
+        key: Fingerprint,
+    ) -> Result<Self, FhewError> {
+        let limit = parameters.modulus();
+        match c0.iter().copied().find(|x| *x >= limit) {
+            Some(have) => {
+                let operation = "put encrypted coefficients together";
+                Err(FhewError::Range { operation, what: "a residue", have, limit })
+            }
+            None => Ok(SeededCoefficients { parameters, seed, c0, key }),
+        }
+    }
+
+    /// Ring degree, modulus and secret.
+    pub fn parameters(&self) -> LweParameters {
+        self.parameters
+    }
+
+    /// The seed of the `c1`: ciphertext `i` has the uniform polynomial of stream `i`, in the evaluation domain.
+    pub fn seed(&self) -> &Seed {
+        &self.seed
+    }
+
+    /// The coefficients of the `c0` that there are, in `[0, q)`: one for each number.
+    pub fn c0(&self) -> &[u64] {
+        &self.c0
+    }
+
+    /// The fingerprint of the secret key.
+    pub fn key(&self) -> Fingerprint {
+        self.key
+    }
+
+    /// The RLWE ciphertexts. What coefficients the last one has beyond the numbers means nothing.
+    ///
+    /// # Errors
+    /// When the modulus is no prime that has transforms of the ring degree.
+    pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
+        let degree = self.parameters.dimension();
+        let rings = rings(degree, &[self.parameters.modulus()])?;
+        let noise = noise::secret_key_encryption(SIGMA);
+        let ciphertext = |(i, c0): (usize, &[u64])| {
+            let mut c1 = expand(&rings, &self.seed, i, 0);
+            rings[0].ntt().inverse(&mut c1);
+            let mut c0 = c0.to_vec();
+            c0.resize(degree, 0);
+            RlweCoefficients::new(self.parameters, c0, c1, noise, self.key)
+        };
+        Ok(self.c0.chunks(degree).enumerate().map(ciphertext).collect())
+    }
+}

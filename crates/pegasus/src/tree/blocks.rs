@@ -1,0 +1,217 @@
+//! Trees cut into blocks: what is added up, and what the sum says.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::{DecisionTree, FeatureRanges, TreeNode, TreeParameters};
+use crate::{PegasusError, error::argument};
+
+/// Is a feature above a position?
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Comparison {
+    pub(super) feature: usize,
+    pub(super) position: usize,
+}
+
+/// One look-up: of the sum of `constant` and of the weights of those comparisons whose answer is yes.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Block {
+    pub(super) terms: Vec<(Comparison, i64)>,
+    pub(super) constant: i64,
+    /// For each sum below their number the values of a leaf; at others the block has nothing to say.
+    pub(super) values: Vec<Vec<f64>>,
+    /// Sums are below this.
+    pub(super) cells: usize,
+}
+
+/// A tree in which every path can be taken: thresholds are positions, and splits that are settled by those above them, or that lead to one value, are gone.
+#[derive(Debug, PartialEq)]
+enum Reduced {
+    Leaf(Vec<f64>),
+    Split { comparison: Comparison, left: Box<Reduced>, right: Box<Reduced> },
+}
+
+/// What is known of a feature on a path: it is above `low` and at most `high`.
+#[derive(Debug, Clone, Copy, Default)]
+struct Bounds {
+    low: Option<usize>,
+    high: Option<usize>,
+}
+
+type Path = BTreeMap<usize, Bounds>;
+
+/// The blocks of a tree, of at most `limit` cells each, and the values to which theirs are added: those of its most frequent leaf. The values of blocks are differences from these.
+///
+/// # Errors
+/// [`PegasusError::Argument`] when a path asks for so many features that even a block of one leaf has more cells.
+pub(super) fn cut(
+    tree: &DecisionTree,
+    ranges: &FeatureRanges,
+    parameters: &TreeParameters,
+    limit: usize,
+) -> Result<(Vec<Block>, Vec<f64>), PegasusError> {
+    let reduced = Reducing { nodes: tree.nodes(), ranges, parameters }.reduce(0, &mut Path::new());
+    let mut base = reduced.most_frequent();
+    // A zero is a zero.
+    base.iter_mut().for_each(|x| *x += 0.0);
+    let mut blocks = Vec::new();
+    reduced.cut(&mut Path::new(), limit, &base, &mut blocks)?;
+    Ok((blocks, base))
+}
+
+struct Reducing<'a> {
+    nodes: &'a [TreeNode],
+    ranges: &'a FeatureRanges,
+    parameters: &'a TreeParameters,
+}
+
+impl Reducing<'_> {
+    fn reduce(&self, node: usize, path: &mut Path) -> Reduced {
+        let (feature, threshold, left, right) = match &self.nodes[node] {
+            TreeNode::Split { feature, threshold, left, right } => (*feature, *threshold, *left, *right),
+            TreeNode::Leaf { values } => return Reduced::Leaf(values.clone()),
+        };
+        let share = self.ranges.share(feature, threshold);
+        let position = self.parameters.position(share) as usize;
+        let Bounds { low, high } = path.get(&feature).copied().unwrap_or_default();
+        // Features are within their ranges.
+        if share >= 1.0 || high.is_some_and(|high| position >= high) {
+            return self.reduce(left, path);
+        }
+        if share < 0.0 || low.is_some_and(|low| position <= low) {
+            return self.reduce(right, path);
+        }
+        let comparison = Comparison { feature, position };
+        let left = Box::new(comparison.below(path, |path| self.reduce(left, path)));
+        let right = Box::new(comparison.above(path, |path| self.reduce(right, path)));
+        match (*left, *right) {
+            (Reduced::Leaf(a), Reduced::Leaf(b)) if a == b => Reduced::Leaf(a),
+            (left, right) => Reduced::Split { comparison, left: Box::new(left), right: Box::new(right) },
+        }
+    }
+}
+
+impl Comparison {
+    /// What `f` says where the answer is no.
+    fn below<T>(self, path: &mut Path, f: impl FnOnce(&mut Path) -> T) -> T {
+        self.with(path, |bounds| bounds.high = Some(self.position), f)
+    }
+
+    /// What `f` says where the answer is yes.
+    fn above<T>(self, path: &mut Path, f: impl FnOnce(&mut Path) -> T) -> T {
+        self.with(path, |bounds| bounds.low = Some(self.position), f)
+    }
+
+    fn with<T>(self, path: &mut Path, change: impl FnOnce(&mut Bounds), f: impl FnOnce(&mut Path) -> T) -> T {
+        let before = path.get(&self.feature).copied();
+        change(path.entry(self.feature).or_default());
+        let result = f(path);
+        match before {
+            Some(bounds) => path.insert(self.feature, bounds),
+            None => path.remove(&self.feature),
+        };
+        result
+    }
+}
+
+impl Reduced {
+    /// The values that most leaves have.
+    fn most_frequent(&self) -> Vec<f64> {
+        fn count<'a>(tree: &'a Reduced, counts: &mut BTreeMap<Vec<u64>, (usize, &'a [f64])>) {
+            match tree {
+                Reduced::Leaf(values) => {
+                    let bits = values.iter().map(|x| x.to_bits()).collect();
+                    counts.entry(bits).or_insert((0, values)).0 += 1;
+                }
+                Reduced::Split { left, right, .. } => [left, right].iter().for_each(|t| count(t, counts)),
+            }
+        }
+        let mut counts = BTreeMap::new();
+        count(self, &mut counts);
+        counts.values().max_by_key(|(count, _)| *count).map_or(Vec::new(), |(_, values)| values.to_vec())
+    }
+
+    /// The positions that each feature is compared with.
+    fn comparisons(&self, of: &mut BTreeMap<usize, BTreeSet<usize>>) {
+        if let Reduced::Split { comparison, left, right } = self {
+            of.entry(comparison.feature).or_default().insert(comparison.position);
+            left.comparisons(of);
+            right.comparisons(of);
+        }
+    }
+
+    /// The values where features have passed so many of their positions.
+    fn values(&self, of: &BTreeMap<usize, BTreeSet<usize>>, passed: &BTreeMap<usize, usize>) -> &[f64] {
+        match self {
+            Reduced::Leaf(values) => values,
+            Reduced::Split { comparison, left, right } => {
+                let place = of[&comparison.feature].range(..comparison.position).count();
+                let next = if passed[&comparison.feature] > place { right } else { left };
+                next.values(of, passed)
+            }
+        }
+    }
+
+    fn cut(
+        &self,
+        path: &mut Path,
+        limit: usize,
+        base: &[f64],
+        out: &mut Vec<Block>,
+    ) -> Result<(), PegasusError> {
+        let mut positions = BTreeMap::new();
+        self.comparisons(&mut positions);
+        let states = positions.values().fold(1usize, |states, of| states.saturating_mul(of.len() + 1));
+        if states.saturating_mul(path.len() + 1) <= limit {
+            out.extend(self.block(&positions, states, path, base));
+            return Ok(());
+        }
+        match self {
+            Reduced::Split { comparison, left, right } => {
+                comparison.below(path, |path| left.cut(path, limit, base, out))?;
+                comparison.above(path, |path| right.cut(path, limit, base, out))
+            }
+            Reduced::Leaf(_) => {
+                let what = format!(
+                    "a path asks for {} features; with these tables {} are told apart",
+                    path.len(),
+                    limit.saturating_sub(1)
+                );
+                argument("plan decision trees", what)
+            }
+        }
+    }
+
+    /// All of this subtree as one block, if it has anything to add to `base`.
+    fn block(
+        &self,
+        positions: &BTreeMap<usize, BTreeSet<usize>>,
+        states: usize,
+        path: &Path,
+        base: &[f64],
+    ) -> Option<Block> {
+        let (mut terms, mut constant, mut radix) = (Vec::new(), 0, 1);
+        let mut radices = Vec::new();
+        for (feature, of) in positions {
+            terms.extend(of.iter().map(|p| (Comparison { feature: *feature, position: *p }, radix as i64)));
+            radices.push((*feature, radix, of.len() + 1));
+            radix *= of.len() + 1;
+        }
+        for (feature, Bounds { low, high }) in path {
+            let comparison = |position: usize| Comparison { feature: *feature, position };
+            terms.extend(high.map(|high| (comparison(high), states as i64)));
+            if let Some(low) = low {
+                terms.push((comparison(*low), -(states as i64)));
+                constant += states as i64;
+            }
+        }
+        let values: Vec<Vec<f64>> = (0..states)
+            .map(|state| {
+                let passed = radices.iter().map(|(f, radix, base)| (*f, state / radix % base)).collect();
+                let values = self.values(positions, &passed);
+                values.iter().zip(base).map(|(x, base)| x - base).collect()
+            })
+            .collect();
+        let adds = values.iter().flatten().any(|x| *x != 0.0);
+        adds.then_some(Block { terms, constant, values, cells: states * (path.len() + 1) })
+    }
+}

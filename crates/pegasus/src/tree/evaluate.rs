@@ -1,0 +1,219 @@
+//! The evaluation of a plan on a query.
+
+use hippocrene_fhew::{
+    FhewError, LweCiphertext, LweSwitchingKey, PreparedBlindRotationKey, PreparedLweSwitchingKey,
+    RlweCoefficients,
+};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::RlweError;
+
+use super::{
+    TreeKeys, TreePlan, TreeQuery, TreeReply,
+    plan::{BlockTables, PlannedBlock},
+};
+use crate::{PegasusError, error::argument};
+
+const OPERATION: &str = "evaluate decision trees";
+
+/// About how many rotations of each step are under way at a time, for each thread.
+const TOGETHER: usize = 64;
+
+/// [`TreeKeys`] in memory.
+#[derive(Debug)]
+pub struct PreparedTreeKeys {
+    tables: PreparedBlindRotationKey,
+    back: PreparedLweSwitchingKey,
+}
+
+impl TreeKeys {
+    /// Expands the seeds and lays the keys out.
+    ///
+    /// # Errors
+    /// When the keys are not of one client, or the environment asks for a kernel that this CPU lacks.
+    pub fn prepare(&self) -> Result<PreparedTreeKeys, PegasusError> {
+        let ([input, ring], rotation) = (self.tables.keys(), self.tables.parameters());
+        if self.back.keys() != [ring, input] || self.back.parameters() != [rotation.ring(), rotation.input()]
+        {
+            return argument("prepare keys of decision trees", "they are not of one client".into());
+        }
+        Ok(PreparedTreeKeys { tables: self.tables.prepare()?, back: LweSwitchingKey::prepare(&self.back)? })
+    }
+}
+
+type Ciphertexts = Vec<Result<LweCiphertext, FhewError>>;
+
+impl PreparedTreeKeys {
+    /// Bytes of memory they take.
+    pub fn bytes(&self) -> usize {
+        self.tables.bytes() + self.back.bytes()
+    }
+
+    /// The outputs of every row of the query. Rotations are shared out to `threads`.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when plan, query and keys are not of one kind; [`RlweError::KeyMismatch`] when the query belongs to another key.
+    pub fn evaluate(
+        &self,
+        plan: &TreePlan,
+        query: &TreeQuery,
+        threads: &Threads,
+    ) -> Result<TreeReply, PegasusError> {
+        self.check(plan, query)?;
+        let ciphertexts = query.numbers().expand()?;
+        let rows: Vec<usize> = (0..query.rows()).collect();
+        let most = plan.compared().max(plan.blocks()).max(1);
+        let together = (TOGETHER * threads.count() / most).max(1);
+        let mut values = Vec::with_capacity(rows.len() * plan.outputs());
+        for rows in rows.chunks(together) {
+            values.extend(self.rows(plan, query.features(), &ciphertexts, rows, threads)?);
+        }
+        Ok(TreeReply { span: plan.span, middles: plan.middles.clone(), values })
+    }
+
+    fn check(&self, plan: &TreePlan, query: &TreeQuery) -> Result<(), PegasusError> {
+        let rotation = self.tables.parameters();
+        if plan.parameters().rotation() != rotation {
+            return argument(OPERATION, "the plan and the keys are of different parameters".into());
+        }
+        if query.numbers().parameters() != rotation.input() {
+            return argument(OPERATION, "the query and the keys are of different parameters".into());
+        }
+        let (have, need) = (query.numbers().key(), self.tables.keys()[0]);
+        if have != need {
+            return Err(RlweError::KeyMismatch { operation: OPERATION, have, need }.into());
+        }
+        let (have, need) = (query.features(), plan.features());
+        if have != need {
+            return argument(OPERATION, format!("rows of {have} features, where the model has {need}"));
+        }
+        Ok(())
+    }
+
+    /// The outputs of these rows.
+    fn rows(
+        &self,
+        plan: &TreePlan,
+        features: usize,
+        ciphertexts: &[RlweCoefficients],
+        rows: &[usize],
+        threads: &Threads,
+    ) -> Result<Vec<LweCiphertext>, PegasusError> {
+        let rotation = self.tables.parameters();
+        let degree = rotation.input().dimension();
+        let numbers: Vec<LweCiphertext> = rows
+            .iter()
+            .flat_map(|row| plan.compared.iter().map(move |feature| row * features + feature))
+            .map(|i| ciphertexts[i / degree].extract(i % degree))
+            .collect::<Result<_, _>>()?;
+        let constant = vec![plan.half_unit; rotation.ring().dimension()];
+        let inputs: Vec<(&LweCiphertext, &[u64])> = numbers.iter().map(|c| (c, &constant[..])).collect();
+        let compared = self.tables.rotate_all(&inputs, threads)?;
+
+        let count = plan.blocks();
+        let mut sums: Ciphertexts = (0..rows.len() * count).map(|_| self.number(0)).collect();
+        threads.for_each_mut(&mut sums, |i, sum| {
+            let compared = &compared[i / count * plan.compared()..][..plan.compared()];
+            if let Ok(zero) = &*sum {
+                let added = add_up(plan, &plan.blocks[i % count], compared, zero.clone());
+                *sum = added.and_then(|sum| self.switch(&sum));
+            }
+        });
+        drop(compared);
+        let sums = sums.into_iter().collect::<Result<Vec<_>, _>>()?;
+        let values = self.look_up(plan, &sums, threads)?;
+
+        let outputs = plan.outputs();
+        let mut results: Ciphertexts =
+            plan.offsets.iter().cycle().take(rows.len() * outputs).map(|o| self.share(*o)).collect();
+        threads.for_each_mut(&mut results, |i, result| {
+            let (row, output) = (i / outputs, i % outputs);
+            if let Ok(offset) = &*result {
+                let values = values[row * count..][..count].iter().map(|values| &values[output]);
+                *result = self.reply(plan, offset.clone(), values);
+            }
+        });
+        Ok(results.into_iter().collect::<Result<_, _>>()?)
+    }
+
+    /// For each sum the outputs of its block; sums are those of one row after the other.
+    fn look_up(
+        &self,
+        plan: &TreePlan,
+        sums: &[LweCiphertext],
+        threads: &Threads,
+    ) -> Result<Vec<Vec<LweCiphertext>>, FhewError> {
+        if plan.outputs() == 1 {
+            let table = |i: usize| match &plan.blocks[i % plan.blocks()].tables {
+                BlockTables::One(table) => table.coefficients(),
+                BlockTables::Several(_) => &[],
+            };
+            let inputs: Vec<(&LweCiphertext, &[u64])> =
+                sums.iter().enumerate().map(|(i, c)| (c, table(i))).collect();
+            let rotated = self.tables.rotate_all(&inputs, threads)?;
+            return rotated.into_iter().map(|rotated| Ok(vec![rotated.extract(0)?])).collect();
+        }
+        let mut values: Vec<Result<Vec<LweCiphertext>, FhewError>> =
+            sums.iter().map(|_| Ok(vec![])).collect();
+        threads.for_each_mut(&mut values, |i, values| {
+            let block = &plan.blocks[i % plan.blocks()];
+            let BlockTables::Several(tables) = &block.tables else { return };
+            *values = self.tables.look_up_several(&sums[i], tables).map(|mut values| {
+                // No error of the index: sums are in the middle of their cells.
+                let noises = tables.noises(&self.tables.parameters());
+                values.iter_mut().zip(noises).for_each(|(value, noise)| value.set_noise(noise));
+                values
+            });
+        });
+        values.into_iter().collect()
+    }
+
+    /// The sum of these values, as it is replied.
+    fn reply<'a>(
+        &self,
+        plan: &TreePlan,
+        mut sum: LweCiphertext,
+        values: impl Iterator<Item = &'a LweCiphertext>,
+    ) -> Result<LweCiphertext, FhewError> {
+        for value in values {
+            sum.add_assign(value)?;
+        }
+        // To the same modulus it stays as it is.
+        self.switch(&sum)?.switch_modulus(plan.reply_modulus)
+    }
+
+    /// A share of the span, in the clear.
+    fn share(&self, share: f64) -> Result<LweCiphertext, FhewError> {
+        let q = self.tables.parameters().ring().modulus();
+        let residue = (share - share.floor()) * q as f64;
+        self.number((residue as u64).min(q - 1))
+    }
+
+    /// A residue in the clear, under the ring's secret.
+    fn number(&self, residue: u64) -> Result<LweCiphertext, FhewError> {
+        LweCiphertext::trivial(self.tables.parameters().ring(), residue, self.tables.keys()[1])
+    }
+
+    /// To the modulus of the LWE ciphertexts and to their secret.
+    fn switch(&self, ciphertext: &LweCiphertext) -> Result<LweCiphertext, FhewError> {
+        self.back.switch(&ciphertext.switch_modulus(self.tables.parameters().input().modulus())?)
+    }
+}
+
+/// Adds the sum of a block to `sum`: with `u` of the comparisons' weights in it, the middle of cell `u`.
+fn add_up(
+    plan: &TreePlan,
+    block: &PlannedBlock,
+    compared: &[RlweCoefficients],
+    mut sum: LweCiphertext,
+) -> Result<LweCiphertext, FhewError> {
+    // In half units: a comparison is 1 for no and -1 for yes, and a weight is 2 for yes.
+    let mut halves = 1 + 2 * block.constant;
+    for (place, position, weight) in &block.terms {
+        let mut term = compared[*place].extract(*position)?;
+        term.scale_assign(-weight);
+        sum.add_assign(&term)?;
+        halves += weight;
+    }
+    sum.add_constant_assign(halves * plan.half_unit as i64);
+    Ok(sum)
+}

@@ -1,0 +1,245 @@
+//! Trees, forests, and the ranges of features.
+
+use crate::{PegasusError, error::argument};
+
+const OPERATION: &str = "make a decision tree";
+
+/// How many nodes a path may have.
+const DEEPEST: usize = 1000;
+
+/// A node of a [`DecisionTree`].
+#[derive(Debug, Clone, PartialEq)]
+pub enum TreeNode {
+    /// On to node `left` where the feature is at most the threshold, else to node `right`.
+    Split {
+        /// Which feature, from 0.
+        feature: usize,
+        /// What it is compared with.
+        threshold: f64,
+        /// The number of the node that follows.
+        left: usize,
+        /// And the other.
+        right: usize,
+    },
+    /// The end of a path, with a value for each output.
+    Leaf {
+        /// The values.
+        values: Vec<f64>,
+    },
+}
+
+/// A decision tree: its nodes, the root first and each after the one that leads to it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecisionTree {
+    nodes: Vec<TreeNode>,
+    features: usize,
+    outputs: usize,
+}
+
+impl DecisionTree {
+    /// The tree of these nodes.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when they are no tree: nodes that lead back or nowhere, or that two lead to or none; when leaves differ in how many values they have, when numbers are not
+    /// finite, or when a path has more than 1000 nodes.
+    pub fn new(nodes: Vec<TreeNode>) -> Result<Self, PegasusError> {
+        let mut depths = vec![None; nodes.len()];
+        let (mut features, mut outputs) = (0, None);
+        for (i, node) in nodes.iter().enumerate() {
+            let depth = match (i, depths[i]) {
+                (0, _) => 0,
+                (_, Some(depth)) => depth,
+                _ => return argument(OPERATION, format!("no node before it leads to node {i}")),
+            };
+            if depth >= DEEPEST {
+                return argument(OPERATION, format!("a path of more than {DEEPEST} nodes"));
+            }
+            match node {
+                TreeNode::Split { feature, threshold, left, right } => {
+                    if !threshold.is_finite() {
+                        return argument(OPERATION, format!("the threshold of node {i} is {threshold}"));
+                    }
+                    features = features.max(feature.saturating_add(1));
+                    for child in [*left, *right] {
+                        if child <= i || child >= nodes.len() {
+                            let what =
+                                format!("node {i} of {} leads to {child}, not to a later one", nodes.len());
+                            return argument(OPERATION, what);
+                        }
+                        if depths[child].replace(depth + 1).is_some() {
+                            return argument(OPERATION, format!("two nodes lead to node {child}"));
+                        }
+                    }
+                }
+                TreeNode::Leaf { values } => {
+                    if let Some(value) = values.iter().find(|value| !value.is_finite()) {
+                        return argument(OPERATION, format!("a value of leaf {i} is {value}"));
+                    }
+                    if *outputs.get_or_insert(values.len()) != values.len() {
+                        return argument(OPERATION, format!("leaf {i} has {} values", values.len()));
+                    }
+                }
+            }
+        }
+        match outputs {
+            Some(outputs @ 1..) => Ok(DecisionTree { nodes, features, outputs }),
+            _ => argument(OPERATION, "leaves have at least one value".into()),
+        }
+    }
+
+    /// The nodes, the root first.
+    pub fn nodes(&self) -> &[TreeNode] {
+        &self.nodes
+    }
+
+    /// How many nodes are splits.
+    pub fn splits(&self) -> usize {
+        self.nodes.iter().filter(|node| matches!(node, TreeNode::Split { .. })).count()
+    }
+
+    /// The values of the leaves.
+    pub(super) fn leaves(&self) -> Vec<&[f64]> {
+        let mut leaves = Vec::new();
+        for node in &self.nodes {
+            if let TreeNode::Leaf { values } = node {
+                leaves.push(values.as_slice());
+            }
+        }
+        leaves
+    }
+
+    /// The values of the leaf that a row of features leads to.
+    fn leaf(&self, row: &[f64]) -> &[f64] {
+        let mut node = 0;
+        loop {
+            match &self.nodes[node] {
+                TreeNode::Split { feature, threshold, left, right } => {
+                    node = if row[*feature] <= *threshold { *left } else { *right };
+                }
+                TreeNode::Leaf { values } => return values,
+            }
+        }
+    }
+}
+
+/// For each feature the least and the largest value that is told apart: **public**, the client scales by it. Values beyond are taken for the nearest in it, which changes
+/// nothing at thresholds inside.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureRanges {
+    ranges: Vec<(f64, f64)>,
+}
+
+impl FeatureRanges {
+    /// These pairs of the least and the largest value.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there is none, or one is no interval of finite length.
+    pub fn new(ranges: Vec<(f64, f64)>) -> Result<Self, PegasusError> {
+        const OPERATION: &str = "ranges of features";
+        if ranges.is_empty() {
+            return argument(OPERATION, "there are no features".into());
+        }
+        let is_interval = |(low, high): &(f64, f64)| low < high && (high - low).is_finite();
+        match ranges.iter().enumerate().find(|(_, range)| !is_interval(range)) {
+            Some((i, (low, high))) => {
+                argument(OPERATION, format!("feature {i} goes from {low} to {high}, which is no interval"))
+            }
+            None => Ok(FeatureRanges { ranges }),
+        }
+    }
+
+    /// How many features there are.
+    pub fn count(&self) -> usize {
+        self.ranges.len()
+    }
+
+    /// The least and the largest value of each.
+    pub fn pairs(&self) -> &[(f64, f64)] {
+        &self.ranges
+    }
+
+    /// Where in its range a value of a feature is: 0 at the low end, 1 at the high one.
+    pub(super) fn share(&self, feature: usize, value: f64) -> f64 {
+        let (low, high) = self.ranges[feature];
+        (value - low) / (high - low)
+    }
+}
+
+/// What a server evaluates: the mean, output by output, of the values of the leaves of its trees.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeModel {
+    ranges: FeatureRanges,
+    trees: Vec<DecisionTree>,
+    deviation: f64,
+}
+
+impl TreeModel {
+    /// These trees on features of these ranges. `deviation` is the largest standard deviation wanted of the errors of outputs, those of comparisons aside: [`TreeModel::CLASSES`] for
+    /// numbers of classes, which are integers.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there is no tree, they differ in the number of outputs, one asks for a feature that has no range, or the deviation is not positive and finite.
+    pub fn new(
+        ranges: FeatureRanges,
+        trees: Vec<DecisionTree>,
+        deviation: f64,
+    ) -> Result<Self, PegasusError> {
+        const OPERATION: &str = "make a model of decision trees";
+        let Some(first) = trees.first() else {
+            return argument(OPERATION, "there is no tree".into());
+        };
+        if let Some(other) = trees.iter().find(|tree| tree.outputs != first.outputs) {
+            let what = format!("trees of {} and of {} outputs", first.outputs, other.outputs);
+            return argument(OPERATION, what);
+        }
+        let (have, most) = (ranges.count(), trees.iter().map(|tree| tree.features).max().unwrap_or(0));
+        if most > have {
+            let what = format!("a tree asks for feature {}, but there are ranges of {have}", most - 1);
+            return argument(OPERATION, what);
+        }
+        if !(deviation.is_finite() && deviation > 0.0) {
+            return argument(OPERATION, format!("outputs with a deviation of {deviation}"));
+        }
+        Ok(TreeModel { ranges, trees, deviation })
+    }
+
+    /// The deviation at which integers are told apart: half of the way to the next is 6.5 of it, and more happens once in `10^10` times.
+    pub const CLASSES: f64 = 0.5 / super::parameters::CERTAIN;
+
+    /// The ranges of features.
+    pub fn ranges(&self) -> &FeatureRanges {
+        &self.ranges
+    }
+
+    /// The trees.
+    pub fn trees(&self) -> &[DecisionTree] {
+        &self.trees
+    }
+
+    /// How many numbers the result has.
+    pub fn outputs(&self) -> usize {
+        self.trees[0].outputs
+    }
+
+    /// The largest standard deviation wanted of the errors of outputs.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// The result in the clear, of a row of features that are within their ranges: what [`TreePlan`](super::TreePlan) is held to.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when it has another number of features.
+    pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
+        if row.len() != self.ranges.count() {
+            let what = format!("{} features, but there are ranges of {}", row.len(), self.ranges.count());
+            return argument("evaluate decision trees", what);
+        }
+        let mut sums = vec![0.0; self.outputs()];
+        for tree in &self.trees {
+            sums.iter_mut().zip(tree.leaf(row)).for_each(|(sum, value)| *sum += value);
+        }
+        sums.iter_mut().for_each(|sum| *sum /= self.trees.len() as f64);
+        Ok(sums)
+    }
+}

@@ -1,0 +1,295 @@
+//! What is computed for a model, before there are keys.
+
+use std::collections::BTreeSet;
+
+use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweSwitchingKey};
+use hippocrene_ring::digits::Digits;
+use hippocrene_rlwe::{Noise, noise};
+
+use super::{
+    TreeModel, TreeParameters,
+    blocks::{Block, Comparison, cut},
+    parameters::CERTAIN,
+};
+use crate::{PegasusError, error::argument};
+
+const OPERATION: &str = "plan decision trees";
+
+/// The tables of a [`TreeModel`], and what is known of them before anything is computed.
+#[derive(Debug)]
+pub struct TreePlan {
+    parameters: TreeParameters,
+    features: usize,
+    /// The features that are compared, in rising order.
+    pub(super) compared: Vec<usize>,
+    pub(super) blocks: Vec<PlannedBlock>,
+    /// What `c` of the constant polynomial of comparisons is, modulo the modulus of the ring: half of what a sum of a block grows by when a weight of 1 is added.
+    pub(super) half_unit: u64,
+    pub(super) span: f64,
+    pub(super) middles: Vec<f64>,
+    /// The sum of the bases of all trees less the middle, for each output: a share of the span.
+    pub(super) offsets: Vec<f64>,
+    pub(super) reply_modulus: u64,
+    deviation: f64,
+    log2_failure: f64,
+}
+
+/// A [`Block`] with its comparisons by number, and its tables.
+#[derive(Debug)]
+pub(super) struct PlannedBlock {
+    /// Which of [`TreePlan::compared`], its position, and the weight.
+    pub(super) terms: Vec<(usize, usize, i64)>,
+    pub(super) constant: i64,
+    pub(super) tables: BlockTables,
+}
+
+/// A table for each output.
+#[derive(Debug)]
+pub(super) enum BlockTables {
+    One(LookupTable),
+    Several(LookupTables),
+}
+
+impl TreePlan {
+    /// Cuts the trees into blocks, the largest that are certain, and makes their tables.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when a path asks for so many features that they cannot be counted with these parameters, or outputs cannot be as precise as the model wants; the message says
+    /// what is possible.
+    pub fn new(model: &TreeModel, parameters: TreeParameters) -> Result<Self, PegasusError> {
+        let errors = Errors::of(&parameters)?;
+        let (cells, blocks, bases) = errors.cut(model, &parameters)?;
+        let all = || blocks.iter().flatten();
+        let compared: BTreeSet<usize> =
+            all().flat_map(|block| &block.terms).map(|(comparison, _)| comparison.feature).collect();
+        let compared: Vec<usize> = compared.into_iter().collect();
+        let (count, outputs) = (model.trees().len() as f64, model.outputs());
+        let (low, high) = extremes(model);
+        let widest = low.iter().zip(&high).map(|(low, high)| (high - low) / count).fold(0.0, f64::max);
+        let span = widest + 2.0 * CERTAIN * model.deviation();
+        let middles: Vec<f64> = low.iter().zip(&high).map(|(l, h)| l.midpoint(*h) / count).collect();
+        let mut offsets: Vec<f64> = middles.iter().map(|middle| -middle / span).collect();
+        for base in &bases {
+            offsets.iter_mut().zip(base).for_each(|(sum, x)| *sum += x / count / span);
+        }
+        let place = |feature: usize| compared.partition_point(|other| *other < feature);
+        let number = |(c, weight): &(Comparison, i64)| (place(c.feature), c.position, *weight);
+        let planned = all().map(|block| {
+            Ok(PlannedBlock {
+                terms: block.terms.iter().map(number).collect(),
+                constant: block.constant,
+                tables: tables(&parameters, block, cells, count * span, outputs)?,
+            })
+        });
+        let planned = planned.collect::<Result<Vec<_>, FhewError>>()?;
+        let rotation = parameters.rotation();
+        let noise = planned.iter().fold(Noise::NONE, |sum, block| sum.plus(block.tables.noise(&parameters)));
+        let (reply_modulus, deviation) = errors.reply(noise, span, model.deviation())?;
+        let log2_failure = errors.log2_failure(all(), cells);
+        Ok(TreePlan {
+            parameters,
+            features: model.ranges().count(),
+            compared,
+            blocks: planned,
+            half_unit: half_unit(rotation.ring().modulus(), cells),
+            span,
+            middles,
+            offsets,
+            reply_modulus,
+            deviation,
+            log2_failure,
+        })
+    }
+
+    /// What it was made for.
+    pub fn parameters(&self) -> TreeParameters {
+        self.parameters
+    }
+
+    /// How many features a row has.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// How many numbers the result has.
+    pub fn outputs(&self) -> usize {
+        self.middles.len()
+    }
+
+    /// How many features are compared: a rotation for each.
+    pub fn compared(&self) -> usize {
+        self.compared.len()
+    }
+
+    /// How many blocks there are: a rotation for each.
+    pub fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The modulus of the reply: the least power of two, or that of the input of rotations, at which it is as precise as wanted.
+    pub fn reply_modulus(&self) -> u64 {
+        self.reply_modulus
+    }
+
+    /// The estimate of the standard deviation of the errors of outputs, those of comparisons aside.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// log2 of the probability that a block of a row is taken to be in a state that it is not in.
+    pub fn log2_failure_probability(&self) -> f64 {
+        self.log2_failure
+    }
+}
+
+/// The least and the largest sum of leaves, for each output.
+fn extremes(model: &TreeModel) -> (Vec<f64>, Vec<f64>) {
+    let mut sums = (vec![0.0; model.outputs()], vec![0.0; model.outputs()]);
+    for tree in model.trees() {
+        let leaves = tree.leaves();
+        for (i, (low, high)) in sums.0.iter_mut().zip(&mut sums.1).enumerate() {
+            *low += leaves.iter().map(|values| values[i]).fold(f64::INFINITY, f64::min);
+            *high += leaves.iter().map(|values| values[i]).fold(f64::NEG_INFINITY, f64::max);
+        }
+    }
+    sums
+}
+
+/// `c` such that `2 c` is a cell of `cells` on half of the circle.
+fn half_unit(modulus: u64, cells: usize) -> u64 {
+    modulus / (4 * cells as u64)
+}
+
+/// The tables of a block on the circle of `2N` positions: cell `j` of `cells` is the positions from `j N / cells` on. A sum `u` comes as the middle of cell `u`.
+fn tables(
+    parameters: &TreeParameters,
+    block: &Block,
+    cells: usize,
+    span: f64,
+    outputs: usize,
+) -> Result<BlockTables, FhewError> {
+    let rotation = parameters.rotation();
+    let (positions, q) = (parameters.positions(), rotation.ring().modulus() as f64);
+    let most = (q - 1.0) / 2.0;
+    let made = (0..outputs).map(|output| {
+        let value = |position: f64| {
+            let cell = (position * cells as f64 / positions) as usize;
+            let share = block.values.get(cell).map_or(0.0, |values| values[output] / span);
+            // Modulo the span, as residues are modulo q.
+            ((share - share.round()) * q).round().clamp(-most, most)
+        };
+        // Positions from N/2 on are found with the other sign where the table goes on.
+        let entry = |x: f64| if x < 0.0 { -value(x + positions) } else { value(x) };
+        LookupTable::new(&rotation, positions / 2.0, 1.0, entry)
+    });
+    let mut made = made.collect::<Result<Vec<_>, FhewError>>()?;
+    match made.pop() {
+        Some(table) if made.is_empty() => Ok(BlockTables::One(table)),
+        last => {
+            made.extend(last);
+            Ok(BlockTables::Several(LookupTables::new(&rotation, &made)?))
+        }
+    }
+}
+
+impl BlockTables {
+    /// The largest error of a value, at the modulus of the ring.
+    pub(super) fn noise(&self, parameters: &TreeParameters) -> Noise {
+        match self {
+            BlockTables::One(_) => parameters.rotation().noise(),
+            BlockTables::Several(tables) => {
+                let noises = tables.noises(&parameters.rotation()).into_iter();
+                noises.reduce(|a, b| if a.log2_std() > b.log2_std() { a } else { b }).unwrap_or(Noise::NONE)
+            }
+        }
+    }
+}
+
+/// The errors of steps that are the same for all models.
+struct Errors {
+    parameters: TreeParameters,
+    /// That of the key from the ring to the LWE secret.
+    back: Noise,
+}
+
+/// For each tree its blocks; the cells that they are told apart by; and the base of each tree.
+type Cut = (usize, Vec<Vec<Block>>, Vec<Vec<f64>>);
+
+impl Errors {
+    fn of(parameters: &TreeParameters) -> Result<Self, PegasusError> {
+        let (rotation, back) = (parameters.rotation(), parameters.back());
+        let (q, from) = (rotation.input().modulus(), rotation.ring());
+        match Digits::new(q, back.base_log2, back.count) {
+            Some(digits) => {
+                let back = LweSwitchingKey::noise_of(from, &digits);
+                Ok(Errors { parameters: *parameters, back })
+            }
+            None => {
+                let what = format!("{} digits of {} bits are no gadget of {q}", back.count, back.base_log2);
+                argument(OPERATION, what)
+            }
+        }
+    }
+
+    /// The error under the LWE secret of what has this one under the ring's.
+    fn switched(&self, before: Noise) -> Noise {
+        let rotation = self.parameters.rotation();
+        let (ring, input) = (rotation.ring(), rotation.input());
+        let scaled = before.scaled(input.log2_modulus() - ring.log2_modulus());
+        scaled.plus(noise::rounding(ring.secret_weight(), 2)).plus(self.back)
+    }
+
+    /// How many deviations a sum of this block is from the next cell.
+    fn certainty(&self, block: &Block, cells: usize) -> f64 {
+        let rotation = self.parameters.rotation();
+        let square: f64 = block.terms.iter().map(|(_, weight)| (*weight as f64).powi(2)).sum();
+        let sum = rotation.noise().scaled(0.5 * square.max(1.0).log2());
+        let index = rotation.index_noise(self.switched(sum), rotation.input().modulus());
+        self.parameters.positions() / (2.0 * cells as f64) / index.log2_std().exp2()
+    }
+
+    /// The largest blocks that are certain.
+    fn cut(&self, model: &TreeModel, parameters: &TreeParameters) -> Result<Cut, PegasusError> {
+        let rotation = parameters.rotation();
+        let least = rotation.index_noise(Noise::NONE, rotation.input().modulus()).log2_std().exp2();
+        let most = (parameters.positions() / (2.0 * CERTAIN * least)) as usize;
+        for limit in (1..=most).rev() {
+            let trees = model.trees().iter().map(|tree| cut(tree, model.ranges(), parameters, limit));
+            let (blocks, bases): (Vec<_>, Vec<_>) = trees.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+            let all = || blocks.iter().flatten();
+            let cells = all().map(|block: &Block| block.cells).max().unwrap_or(1);
+            if all().all(|block| self.certainty(block, cells) >= CERTAIN) {
+                return Ok((cells, blocks, bases));
+            }
+        }
+        argument(OPERATION, "these parameters tell no two states apart".into())
+    }
+
+    /// A bound of log2 of the probability that one of these sums is off by half of a cell.
+    fn log2_failure<'a>(&self, blocks: impl Iterator<Item = &'a Block>, cells: usize) -> f64 {
+        let tail = |z: f64| (-z * z / 2.0).exp() * 2.0 / (z * (2.0 * std::f64::consts::PI).sqrt());
+        blocks.map(|block| tail(self.certainty(block, cells))).sum::<f64>().log2()
+    }
+
+    /// The modulus of a reply, and the deviation of its errors, for values with this error under the ring's secret.
+    fn reply(&self, before: Noise, span: f64, wanted: f64) -> Result<(u64, f64), PegasusError> {
+        let input = self.parameters.rotation().input();
+        let noise = self.switched(before);
+        let deviation = |modulus: u64| {
+            let scaled = noise.scaled((modulus as f64).log2() - input.log2_modulus());
+            let rounding = noise::rounding(input.secret_weight(), 2);
+            let all = if modulus == input.modulus() { noise } else { scaled.plus(rounding) };
+            all.log2_std().exp2() * span / modulus as f64
+        };
+        let powers = (7..61).map(|bits| 1 << bits).take_while(|modulus| *modulus < input.modulus());
+        let mut all = powers.chain([input.modulus()]).map(|modulus| (modulus, deviation(modulus)));
+        match all.find(|(_, deviation)| *deviation <= wanted) {
+            Some(reply) => Ok(reply),
+            None => {
+                let have = deviation(input.modulus());
+                let what = format!("outputs with a deviation of {wanted:.3e}, where {have:.3e} is possible");
+                argument(OPERATION, what)
+            }
+        }
+    }
+}

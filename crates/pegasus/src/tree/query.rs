@@ -1,0 +1,151 @@
+//! What goes from the client to the server, and back.
+
+use hippocrene_fhew::{LweCiphertext, LweParameters, SeededCoefficients};
+use hippocrene_ring::Seed;
+use hippocrene_rlwe::{Fingerprint, Noise};
+
+use super::{FeatureRanges, TreeSecrets};
+use crate::{PegasusError, error::argument};
+
+/// Rows of encrypted features: the first row's, then those of the second, and so on, as coefficients of RLWE ciphertexts in the ring of the LWE secret, with half of them a seed.
+#[derive(Debug, Clone)]
+pub struct TreeQuery {
+    features: usize,
+    numbers: SeededCoefficients,
+}
+
+impl TreeQuery {
+    /// Puts a query of so many features together from its parts.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the numbers are no rows, and as [`SeededCoefficients::from_parts`].
+    pub fn from_parts(
+        parameters: LweParameters,
+        features: usize,
+        seed: Seed,
+        c0: Vec<u64>,
+        key: Fingerprint,
+    ) -> Result<Self, PegasusError> {
+        if features == 0 || c0.is_empty() || !c0.len().is_multiple_of(features) {
+            let what = format!("{} numbers are no rows of {features} features", c0.len());
+            return argument("put a query together", what);
+        }
+        Ok(TreeQuery { features, numbers: SeededCoefficients::from_parts(parameters, seed, c0, key)? })
+    }
+
+    /// How many features a row has.
+    pub fn features(&self) -> usize {
+        self.features
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.numbers.c0().len() / self.features
+    }
+
+    /// The encrypted numbers.
+    pub fn numbers(&self) -> &SeededCoefficients {
+        &self.numbers
+    }
+}
+
+/// For each row and each output an LWE ciphertext under the secret of queries. A number that comes out as `m` modulo `q` means `middle + span m / q`, with the middle of its output:
+/// those and the span are public.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeReply {
+    pub(super) span: f64,
+    pub(super) middles: Vec<f64>,
+    pub(super) values: Vec<LweCiphertext>,
+}
+
+impl TreeReply {
+    /// Puts a reply together from its parts: the outputs of the first row, then those of the second, and so on, `b` and `a` of each.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the values are no rows of outputs, or a number is not finite; and as [`LweCiphertext::from_parts`].
+    pub fn from_parts(
+        parameters: LweParameters,
+        key: Fingerprint,
+        span: f64,
+        middles: Vec<f64>,
+        values: Vec<(u64, Vec<u64>)>,
+    ) -> Result<Self, PegasusError> {
+        const OPERATION: &str = "put a reply together";
+        if middles.is_empty() || values.is_empty() || !values.len().is_multiple_of(middles.len()) {
+            let what = format!("{} values are no rows of {} outputs", values.len(), middles.len());
+            return argument(OPERATION, what);
+        }
+        if !(span.is_finite() && span > 0.0) || middles.iter().any(|x| !x.is_finite()) {
+            return argument(OPERATION, format!("a span of {span} around {middles:?}"));
+        }
+        let values = values.into_iter();
+        let values = values.map(|(b, a)| LweCiphertext::from_parts(parameters, b, a, Noise::NONE, key));
+        Ok(TreeReply { span, middles, values: values.collect::<Result<_, _>>()? })
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.values.len() / self.middles.len()
+    }
+
+    /// How many outputs a row has.
+    pub fn outputs(&self) -> usize {
+        self.middles.len()
+    }
+
+    /// How far apart the least and the largest possible value are at most, with room for errors.
+    pub fn span(&self) -> f64 {
+        self.span
+    }
+
+    /// What the residue 0 means, for each output.
+    pub fn middles(&self) -> &[f64] {
+        &self.middles
+    }
+
+    /// The ciphertexts, those of a row together.
+    pub fn values(&self) -> &[LweCiphertext] {
+        &self.values
+    }
+}
+
+impl TreeSecrets {
+    /// Encrypts rows of features, one after the other. Values beyond their range are taken for its end.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the values are no rows, or one is not a number; when the operating system has no entropy.
+    pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, PegasusError> {
+        const OPERATION: &str = "encrypt a query";
+        let features = ranges.count();
+        if rows.is_empty() || !rows.len().is_multiple_of(features) {
+            let what = format!("{} values are no rows of {features} features", rows.len());
+            return argument(OPERATION, what);
+        }
+        if let Some(place) = rows.iter().position(|x| x.is_nan()) {
+            let (row, feature) = (place / features, place % features);
+            return argument(OPERATION, format!("feature {feature} of row {row} is not a number"));
+        }
+        let parameters = self.parameters();
+        let q = parameters.rotation().input().modulus() as f64;
+        let message = |(i, x): (usize, &f64)| {
+            let position = parameters.position(ranges.share(i % features, *x));
+            // Half of the residues are positions, the others are those of -X^N.
+            (q * position / (2.0 * parameters.positions())).round() as u64
+        };
+        let messages: zeroize::Zeroizing<Vec<u64>> =
+            zeroize::Zeroizing::new(rows.iter().enumerate().map(message).collect());
+        Ok(TreeQuery { features, numbers: self.input.encrypt_coefficients(&messages)? })
+    }
+
+    /// The values of a reply, those of a row together.
+    ///
+    /// # Errors
+    /// When it belongs to another key.
+    pub fn decrypt(&self, reply: &TreeReply) -> Result<Vec<f64>, PegasusError> {
+        let value = |(i, c): (usize, &LweCiphertext)| {
+            let share = self.input.decrypt(c)? as f64 / c.parameters().modulus() as f64;
+            Ok(reply.middles[i % reply.outputs()] + reply.span * share)
+        };
+        reply.values.iter().enumerate().map(value).collect()
+    }
+}

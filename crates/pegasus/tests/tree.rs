@@ -1,0 +1,315 @@
+//! Private decision trees: the leaves that plain trees lead to, outputs as precise and comparisons as certain as stated.
+
+use hippocrene_fhew::{LweParameters, Preset, RotationGadget, RotationParameters};
+use hippocrene_pegasus::{
+    DecisionTree, FeatureRanges, PegasusError, PreparedTreeKeys, SwitchingDigits, TreeKeys, TreeModel,
+    TreeNode, TreeParameters, TreePlan, TreeSecrets,
+};
+use hippocrene_ring::{Threads, primes::ntt_primes};
+use hippocrene_rlwe::{Noise, SecretDistribution};
+use proptest::prelude::*;
+
+/// Without security; the input's secret has a fixed weight, so that errors are the same for all keys.
+fn insecure(dimension: usize, degree: usize) -> TreeParameters {
+    let weight = dimension * 2 / 3;
+    let secret = SecretDistribution::SparseTernary { weight };
+    let q = ntt_primes(26, dimension, 1, &[]).unwrap()[0];
+    let input = LweParameters::insecure(dimension, q, secret).unwrap();
+    let q = ntt_primes(48, degree, 1, &[]).unwrap()[0];
+    let ring = LweParameters::insecure(degree, q, SecretDistribution::Ternary).unwrap();
+    let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
+    let rotation = RotationParameters::insecure(input, ring, gadget).unwrap();
+    TreeParameters::new(rotation, SwitchingDigits { base_log2: 2, count: 12 })
+}
+
+struct Client {
+    secrets: TreeSecrets,
+    server: PreparedTreeKeys,
+}
+
+impl Client {
+    fn new(parameters: TreeParameters) -> Self {
+        let secrets = TreeSecrets::generate(parameters).unwrap();
+        let server = TreeKeys::generate(&secrets).unwrap().prepare().unwrap();
+        Client { secrets, server }
+    }
+
+    fn results(&self, model: &TreeModel, plan: &TreePlan, rows: &[f64]) -> Vec<f64> {
+        let query = self.secrets.encrypt(model.ranges(), rows).unwrap();
+        let reply = self.server.evaluate(plan, &query, &Threads::single()).unwrap();
+        assert_eq!(reply.values()[0].parameters().modulus(), plan.reply_modulus());
+        self.secrets.decrypt(&reply).unwrap()
+    }
+}
+
+fn split(feature: usize, threshold: f64, left: usize, right: usize) -> TreeNode {
+    TreeNode::Split { feature, threshold, left, right }
+}
+
+fn leaf(values: &[f64]) -> TreeNode {
+    TreeNode::Leaf { values: values.to_vec() }
+}
+
+/// Features from 0 to 10.
+fn model(features: usize, nodes: Vec<TreeNode>, deviation: f64) -> TreeModel {
+    let ranges = FeatureRanges::new(vec![(0.0, 10.0); features]).unwrap();
+    TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], deviation).unwrap()
+}
+
+/// A chain: class `i` where feature `i % features` is the first that is above its threshold.
+fn chain(features: usize, count: usize) -> Vec<TreeNode> {
+    let mut nodes = Vec::new();
+    for i in 0..count {
+        nodes.push(split(i % features, (5 - i / features) as f64, 2 * i + 2, 2 * i + 1));
+        nodes.push(leaf(&[i as f64]));
+    }
+    nodes.push(leaf(&[count as f64]));
+    nodes
+}
+
+/// A random tree: from words which node is a split and of what, with thresholds that are integers.
+fn random_tree(words: &[u64], features: usize, outputs: usize) -> DecisionTree {
+    let mut nodes = vec![leaf(&[])];
+    let mut open = vec![0];
+    for (i, word) in words.iter().enumerate() {
+        if open.is_empty() {
+            break;
+        }
+        let node = open.swap_remove((word >> 8) as usize % open.len());
+        let last = i + open.len() + 2 >= words.len();
+        if word % 5 == 0 || last {
+            nodes[node] = leaf(&values(*word, outputs));
+            continue;
+        }
+        let children = nodes.len();
+        nodes.extend([leaf(&[]), leaf(&[])]);
+        let (feature, threshold) = ((word >> 16) as usize % features, 1 + (word >> 24) % 9);
+        nodes[node] = split(feature, threshold as f64, children, children + 1);
+        open.extend([children, children + 1]);
+    }
+    for node in open {
+        nodes[node] = leaf(&values(node as u64, outputs));
+    }
+    DecisionTree::new(nodes).unwrap()
+}
+
+fn values(word: u64, outputs: usize) -> Vec<f64> {
+    (0..outputs).map(|i| (word >> (32 + 4 * i) & 3) as f64).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn leaves_are_those_of_plain_trees(
+        words in prop::collection::vec(any::<u64>(), 1..40), trees in 1usize..4, features in 1usize..6, outputs in 1usize..4,
+        rows in prop::collection::vec(0u8..10, 15),
+    ) {
+        let client = Client::new(insecure(16, 512));
+        let trees = (0..trees).map(|i| random_tree(&words[i * words.len() / trees..], features, outputs)).collect();
+        let ranges = FeatureRanges::new(vec![(0.0, 10.0); features]).unwrap();
+        let model = TreeModel::new(ranges, trees, 0.01).unwrap();
+        let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
+        prop_assert!(plan.log2_failure_probability() < -25.0 && plan.deviation() <= 0.01);
+        // Between thresholds.
+        let rows: Vec<f64> = rows[..15 / features * features].iter().map(|x| f64::from(*x) + 0.5).collect();
+        let results = client.results(&model, &plan, &rows);
+        for (row, got) in rows.chunks(features).zip(results.chunks(outputs)) {
+            for (got, expected) in got.iter().zip(model.evaluate(row).unwrap()) {
+                prop_assert!((got - expected).abs() < 0.1, "{row:?}: {got} for {expected}, {plan:?}");
+            }
+        }
+    }
+}
+
+/// A tree of few thresholds is one block; a chain of many takes several, and what is told apart is what they need.
+#[test]
+fn blocks_are_as_large_as_is_certain() {
+    let parameters = insecure(16, 512);
+    let plan = |features, count| TreePlan::new(&model(features, chain(features, count), 0.07), parameters);
+    let small = plan(4, 4).unwrap();
+    assert_eq!((small.compared(), small.blocks()), (4, 1));
+    let large = plan(8, 24).unwrap();
+    assert_eq!(large.compared(), 8);
+    assert!((2..=24).contains(&large.blocks()), "{}", large.blocks());
+    // The fewer states, the more certain.
+    assert!(small.log2_failure_probability() < large.log2_failure_probability());
+    assert!(large.log2_failure_probability() < -25.0);
+    let error = plan(60, 60).unwrap_err().to_string();
+    assert!(
+        error.contains("plan decision trees: a path asks for ") && error.contains("told apart"),
+        "{error}"
+    );
+
+    // Nothing is computed for splits that are settled, or that lead to one value.
+    let nodes = vec![
+        split(0, 3.0, 1, 2),
+        split(0, 4.0, 3, 4),
+        split(1, 10.0, 5, 6),
+        leaf(&[1.0]),
+        leaf(&[7.0]),
+        split(2, 5.0, 7, 8),
+        leaf(&[9.0]),
+        leaf(&[2.0]),
+        leaf(&[2.0]),
+    ];
+    let plan = TreePlan::new(&model(3, nodes, 0.05), parameters).unwrap();
+    assert_eq!((plan.compared(), plan.blocks()), (1, 1));
+    let plan = TreePlan::new(&model(1, vec![leaf(&[3.0])], 0.05), parameters).unwrap();
+    assert_eq!((plan.compared(), plan.blocks()), (0, 0));
+}
+
+/// A feature that is one stated deviation from a threshold is taken for one on the other side in 16 of 100 rows; at 7 deviations in none.
+#[test]
+fn comparisons_are_as_certain_as_stated() {
+    let client = Client::new(insecure(32, 512));
+    let model = model(1, vec![split(0, 5.0, 1, 2), leaf(&[0.0]), leaf(&[1.0])], TreeModel::CLASSES);
+    let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
+    let deviation = 10.0 * client.secrets.parameters().comparison_deviation();
+    // Positions up to 256 are told from those above, which the threshold is in the middle of.
+    let half = 0.5 / (512.0 * 15.0 / 16.0) * 10.0;
+    let wrong = |offset: f64, count: usize| {
+        let results = client.results(&model, &plan, &vec![5.0 + half + offset; count]);
+        let wrong = results.iter().filter(|x| (x.round() > 0.5) != (offset > 0.0)).count();
+        wrong as f64 / count as f64
+    };
+    let all = (wrong(deviation, 800) + wrong(-deviation, 800)) / 2.0;
+    // 7 deviations of a count of 1600.
+    assert!((all - 0.159).abs() < 7.0 * (0.159f64 * 0.841 / 1600.0).sqrt() + 0.01, "{all}");
+    assert_eq!((wrong(7.0 * deviation, 200), wrong(-7.0 * deviation, 200)), (0.0, 0.0));
+}
+
+fn rms(errors: &[f64]) -> f64 {
+    (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt()
+}
+
+/// Errors of outputs against the plan's statement: where the reply's rounding counts, and where it is not rounded; over several keys.
+#[test]
+fn outputs_are_as_precise_as_stated() {
+    let nodes = chain(4, 12);
+    for outputs in [1, 2] {
+        let of = |node: TreeNode| match node {
+            TreeNode::Leaf { values } => leaf(&[values[0], 12.0 - values[0]][..outputs]),
+            split => split,
+        };
+        let nodes: Vec<TreeNode> = nodes.clone().into_iter().map(of).collect();
+        let parameters = insecure(32, 256);
+        let possible = match TreePlan::new(&model(4, nodes.clone(), 1e-12), parameters) {
+            Err(PegasusError::Argument { what, .. }) => what,
+            other => panic!("{other:?}"),
+        };
+        let possible: f64 = possible.split([' ', ',']).nth_back(2).unwrap().parse().unwrap();
+        for wanted in [0.07, 1.5 * possible] {
+            let model = model(4, nodes.clone(), wanted);
+            let plan = TreePlan::new(&model, parameters).unwrap();
+            assert!(plan.deviation() <= wanted);
+            let mut errors = Vec::new();
+            for _ in 0..6 {
+                let client = Client::new(parameters);
+                let rows: Vec<f64> = (0..30).flat_map(|i| [0.5, 1.5, 0.5, 8.5 - f64::from(i % 8)]).collect();
+                let results = client.results(&model, &plan, &rows);
+                for (row, got) in rows.chunks(4).zip(results.chunks(outputs)) {
+                    errors.extend(got.iter().zip(model.evaluate(row).unwrap()).map(|(x, y)| x - y));
+                }
+            }
+            let (measured, stated) = (rms(&errors), plan.deviation());
+            // Of several outputs the largest is stated.
+            let least = if outputs == 1 { 1.5 } else { 4.0 };
+            assert!(
+                measured < 1.5 * stated && stated < least * measured,
+                "{outputs} {wanted}: {measured} {stated}"
+            );
+        }
+    }
+}
+
+#[test]
+fn threads_give_the_same_bits() {
+    let client = Client::new(insecure(32, 512));
+    let model = model(8, chain(8, 24), TreeModel::CLASSES);
+    let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
+    let rows: Vec<f64> = (0..64).map(|i| f64::from(i * 7 % 10) + 0.5).collect();
+    let query = client.secrets.encrypt(model.ranges(), &rows).unwrap();
+    let one = client.server.evaluate(&plan, &query, &Threads::single()).unwrap();
+    assert_eq!(one, client.server.evaluate(&plan, &query, &Threads::new(2).unwrap()).unwrap());
+    assert_eq!((query.rows(), one.rows(), one.outputs()), (8, 8, 1));
+}
+
+/// The default security: three classes, from a query of a seed and 26 bits for each feature to a reply of 1024 numbers of 9 bits.
+#[test]
+fn secure_parameters() {
+    let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
+    let rotation = parameters.rotation();
+    RotationParameters::new(rotation.input(), rotation.ring(), rotation.gadget()).unwrap();
+    let client = Client::new(parameters);
+    let nodes = vec![
+        split(3, 2.5, 1, 2),
+        leaf(&[0.0]),
+        split(3, 6.5, 3, 4),
+        split(2, 7.0, 5, 6),
+        leaf(&[2.0]),
+        leaf(&[1.0]),
+        leaf(&[2.0]),
+    ];
+    let model = model(4, nodes, TreeModel::CLASSES);
+    let plan = TreePlan::new(&model, parameters).unwrap();
+    assert_eq!((plan.compared(), plan.blocks(), plan.reply_modulus()), (2, 1, 512));
+    assert!(plan.log2_failure_probability() < -30.0 && parameters.comparison_deviation() < 1.0 / 250.0);
+    let rows = [[1.0, 2.0, 3.0, 1.0], [-90.0, 1e300, 4.0, 5.0], [5.0, 5.0, 9.0, 5.0], [0.0, 0.0, 1.0, 9.0]];
+    let results = client.results(&model, &plan, &rows.concat());
+    for (row, result) in rows.iter().zip(results) {
+        assert_eq!(result.round(), model.evaluate(row).unwrap()[0], "{row:?}: {result}");
+        assert!((result - result.round()).abs() < 0.5);
+    }
+}
+
+#[test]
+fn mistakes_are_named() {
+    let tree = |nodes: Vec<TreeNode>| DecisionTree::new(nodes).unwrap_err().to_string();
+    assert!(tree(vec![]).contains("at least one value"));
+    assert!(tree(vec![split(0, 1.0, 0, 1), leaf(&[1.0])]).contains("node 0 of 2 leads to 0"));
+    assert!(tree(vec![split(0, 1.0, 1, 1), leaf(&[1.0])]).contains("two nodes lead to node 1"));
+    assert!(tree(vec![split(0, 1.0, 1, 5), leaf(&[1.0])]).contains("leads to 5"));
+    assert!(tree(vec![leaf(&[1.0]), leaf(&[1.0])]).contains("no node before it leads to node 1"));
+    assert!(tree(vec![split(0, f64::NAN, 1, 2), leaf(&[1.0]), leaf(&[1.0])]).contains("threshold of node 0"));
+    assert!(tree(vec![split(0, 1.0, 1, 2), leaf(&[1.0]), leaf(&[])]).contains("leaf 2 has 0 values"));
+    assert!(tree(vec![leaf(&[f64::INFINITY])]).contains("a value of leaf 0 is inf"));
+    let deep = (0..1001).flat_map(|i| [split(0, 0.0, 2 * i + 1, 2 * i + 2), leaf(&[0.0])]);
+    assert!(tree(deep.chain([leaf(&[0.0])]).collect()).contains("a path of more than 1000 nodes"));
+
+    let ranges = |pairs: &[(f64, f64)]| FeatureRanges::new(pairs.to_vec());
+    assert!(ranges(&[]).unwrap_err().to_string().contains("no features"));
+    for pair in [(1.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
+        assert!(ranges(&[(0.0, 1.0), pair]).unwrap_err().to_string().contains("feature 1 goes from"));
+    }
+    let stump =
+        |f| DecisionTree::new(vec![split(f, 0.5, 1, 2), leaf(&[0.0, 0.0]), leaf(&[1.0, 2.0])]).unwrap();
+    let one = ranges(&[(0.0, 1.0)]).unwrap();
+    let new = |trees: Vec<DecisionTree>, deviation| {
+        TreeModel::new(one.clone(), trees, deviation).unwrap_err().to_string()
+    };
+    assert!(new(vec![], 0.1).contains("no tree"));
+    assert!(new(vec![stump(3)], 0.1).contains("asks for feature 3, but there are ranges of 1"));
+    assert!(new(vec![stump(0), random_tree(&[0], 1, 1)], 0.1).contains("2 and of 1 outputs"));
+    assert!(new(vec![stump(0)], -1.0).contains("deviation of -1"));
+
+    let model = TreeModel::new(one.clone(), vec![stump(0)], 0.1).unwrap();
+    let (client, other) = (Client::new(insecure(16, 256)), Client::new(insecure(16, 256)));
+    let encrypt =
+        |ranges: &FeatureRanges, row: &[f64]| client.secrets.encrypt(ranges, row).unwrap_err().to_string();
+    assert!(encrypt(&one, &[]).contains("0 values are no rows of 1 features"));
+    assert!(encrypt(&one, &[0.0, f64::NAN]).contains("feature 0 of row 1 is not a number"));
+    let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
+    let query = client.secrets.encrypt(&one, &[0.1]).unwrap();
+    let error = other.server.evaluate(&plan, &query, &Threads::single()).unwrap_err();
+    assert!(error.to_string().contains("key"), "{error}");
+    let two = ranges(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
+    let query = client.secrets.encrypt(&two, &[0.1, 0.2]).unwrap();
+    let error = client.server.evaluate(&plan, &query, &Threads::single()).unwrap_err();
+    assert!(error.to_string().contains("rows of 2 features, where the model has 1"), "{error}");
+    let larger = TreePlan::new(&model, insecure(16, 512)).unwrap();
+    assert!(client.server.evaluate(&larger, &query, &Threads::single()).is_err());
+    assert!(model.evaluate(&[]).is_err());
+    let noise = plan.deviation();
+    assert!(noise <= 0.1 && Noise::from_std(noise).log2_std().is_finite());
+}
