@@ -7,7 +7,7 @@
 //! **Noise.** A ciphertext modulo `P'Q` here stands for `P'` times a message modulo `Q`; noise is stated relative to that, over `P'`. With `e_j` the noise of
 //! `c_j` and `e_ks` that of an inner product over `P'` (not rounded), the sum has `sum_j |m_j| (e_j + e_ks)` for an `m_j` by which noise grows by
 //! `|m_j|`, in variances; a rotation of a sum adds `e_ks`, and the rounding of its second part, of variance `|s|^2/12`; the division at
-//! the end one rounding ([`crate::noise::rounding`]).
+//! the end one rounding ([`crate::noise::rounding`]). Sums without a rotation are multiples of `P'`, and their division rounds nothing.
 
 use std::sync::Arc;
 
@@ -61,6 +61,8 @@ pub struct RotationSum<'a> {
     parts: [Scratch<'a>; 2],
     key: Fingerprint,
     noise: Noise,
+    /// Whether it is a multiple of `P'`, as it is where no rotation takes part: dividing by `P'` rounds nothing.
+    is_multiple: bool,
 }
 
 /// A summand with what it is computed from.
@@ -146,7 +148,16 @@ impl Context {
             row.iter().try_for_each(|term| self.check_term(term, summands.len(), plan.extended, kind))?;
             let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
             let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
-            sums.push(RotationSum { context: self, plan: Arc::clone(&plan), modulus, parts, key, noise });
+            let is_multiple = row.iter().all(|term| sources[term.summand].rotation.is_none());
+            sums.push(RotationSum {
+                context: self,
+                plan: Arc::clone(&plan),
+                modulus,
+                parts,
+                key,
+                noise,
+                is_multiple,
+            });
         }
         let rotated = sources.iter().filter(|source| source.rotation.is_some()).count();
         let terms = rows.iter().map(Vec::len).sum();
@@ -363,6 +374,7 @@ impl RotationSum<'_> {
             });
         }
         self.noise = self.noise.plus(other.noise);
+        self.is_multiple &= other.is_multiple;
         Ok(())
     }
 
@@ -408,10 +420,20 @@ impl RotationSum<'_> {
                 }
             },
         );
-        let rounding = Noise::from_std((context.parameters().secret_weight() / 12.0).sqrt());
         let added = context.inner_product_noise(plan, modulus, key.modulus())?;
-        let noise = self.noise.plus(rounding).plus(added);
-        Ok(RotationSum { context, plan: Arc::clone(plan), modulus, parts, key: self.key, noise })
+        let mut noise = self.noise.plus(added);
+        if !self.is_multiple {
+            noise = noise.plus(Noise::from_std((context.parameters().secret_weight() / 12.0).sqrt()));
+        }
+        Ok(RotationSum {
+            context,
+            plan: Arc::clone(plan),
+            modulus,
+            parts,
+            key: self.key,
+            noise,
+            is_multiple: false,
+        })
     }
 
     /// The sum over `P'`, brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in the same modulus switch.
@@ -422,7 +444,7 @@ impl RotationSum<'_> {
         let (context, extended) = (self.context, self.plan.extended);
         let parameters = context.parameters();
         let mut noise = self.noise.scaled(parameters.log2(to) - parameters.log2(self.modulus));
-        if !extended.divides(to) {
+        if !extended.divides(to) && !(self.is_multiple && to == self.modulus) {
             noise = noise.plus(noise::rounding(parameters.secret_weight(), 2));
         }
         out.reshape(context, 2, to, noise, self.key);
