@@ -3,7 +3,8 @@
 use std::sync::LazyLock;
 
 use hippocrene::{
-    ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session, Settings, TransferKey, wire,
+    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session, Settings,
+    TransferKey, wire,
 };
 
 /// The settings that the corpus was made with.
@@ -67,6 +68,11 @@ fn read(bytes: &[u8]) {
     if let Ok(array) = IntegerArray::from_bytes(bytes, &SESSION) {
         let again =
             IntegerArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
+        assert_eq!(again.to_bytes(), array.to_bytes());
+        loaded = true;
+    }
+    if let Ok(array) = BitArray::from_bytes(bytes, &SESSION) {
+        let again = BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
         loaded = true;
     }

@@ -165,7 +165,7 @@ impl EncryptedArray {
     fn is_complex(&self) -> bool {
         let told = |elements: &ElementsInspection| match elements {
             ElementsInspection::Numbers { complex, .. } => Some(*complex),
-            ElementsInspection::Integers { .. } => None,
+            ElementsInspection::Integers { .. } | ElementsInspection::Bits { .. } => None,
         };
         self.of_numbers(|array, _| array.is_complex(), told).unwrap_or(false)
     }
@@ -184,7 +184,7 @@ impl EncryptedArray {
     fn bound(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
             ElementsInspection::Numbers { bound, .. } => Some(*bound),
-            ElementsInspection::Integers { .. } => None,
+            ElementsInspection::Integers { .. } | ElementsInspection::Bits { .. } => None,
         };
         self.of_numbers(|array, _| array.bound(), told)
     }
@@ -193,7 +193,7 @@ impl EncryptedArray {
     fn precision(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
             ElementsInspection::Numbers { precision, .. } => Some(*precision),
-            ElementsInspection::Integers { .. } => None,
+            ElementsInspection::Integers { .. } | ElementsInspection::Bits { .. } => None,
         };
         self.of_numbers(|array, _| array.precision(), told)
     }
@@ -202,7 +202,7 @@ impl EncryptedArray {
     fn precision_bits(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
             ElementsInspection::Numbers { precision_bits, .. } => Some(*precision_bits),
-            ElementsInspection::Integers { .. } => None,
+            ElementsInspection::Integers { .. } | ElementsInspection::Bits { .. } => None,
         };
         self.of_numbers(|array, session| array.precision_bits(session), told)
     }
@@ -212,7 +212,7 @@ impl EncryptedArray {
     fn capacity_bits(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
             ElementsInspection::Numbers { capacity_bits, .. } => *capacity_bits,
-            ElementsInspection::Integers { .. } => None,
+            ElementsInspection::Integers { .. } | ElementsInspection::Bits { .. } => None,
         };
         self.of_numbers(|array, session| array.capacity_bits(session), told)
     }

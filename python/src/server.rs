@@ -1,7 +1,7 @@
 //! What computes.
 
 use hippocrene::{
-    Array, Basis, Comparison, Error, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
+    Array, Basis, Comparison, Error, Form, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
 };
 use pyo3::prelude::*;
 use std::cell::RefCell;
@@ -41,13 +41,17 @@ impl Server {
 }
 
 impl Server {
-    fn transfer_form<F: Held>(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+    fn transfer_form<F: Held + Form>(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+    ) -> PyResult<EncryptedArray> {
         let first = self.0.transfers().map_or(self.0.session(), |(_, first)| first);
         let session = self.0.session();
         detached(py, || Ok(F::hold(self.0.transfer(&*array.read::<F>(first)?)?, session)))
     }
 
-    fn sum_of_products_of<F: Held>(
+    fn sum_of_products_of<F: Held + Form>(
         &self,
         py: Python<'_>,
         left: &[&EncryptedArray],

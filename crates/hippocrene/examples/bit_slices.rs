@@ -4,7 +4,7 @@
 
 use std::{error::Error, time::Instant};
 
-use hippocrene::{BitArray, BitServer, ClientKey, Preset};
+use hippocrene::{BitArray, BitServer, ClientKey, KeyRequest, Preset, Server};
 use hippocrene_ckks::bits::Gate;
 
 const BITS: usize = 8;
@@ -46,7 +46,7 @@ fn main() -> Result<()> {
     let preset = Preset::by_name("bits14")?;
     let client = ClientKey::generate(preset)?;
     let plan = client.bit_plan(preset.bits()?)?;
-    let keys = client.bit_keys(&plan)?;
+    let keys = client.evaluation_keys(&KeyRequest::bits(preset.bits()?))?;
     let count = plan.capacity();
     let x: Vec<usize> = (0..count).map(|i| i % (1 << BITS)).collect();
     let y: Vec<usize> = (0..count).map(|i| i / 7 % (1 << BITS)).collect();
@@ -57,10 +57,11 @@ fn main() -> Result<()> {
     let (a, b) = (encrypt(&x)?, encrypt(&y)?);
 
     // The server.
-    let server = BitServer::new(keys)?;
+    let server = Server::new(keys)?;
+    let server = server.bits()?;
     let start = Instant::now();
-    let sum = add(&server, &a, &b)?;
-    let larger = greater(&server, &a, &b)?;
+    let sum = add(server, &a, &b)?;
+    let larger = greater(server, &a, &b)?;
     println!("{count} sums and comparisons of {BITS} bits in {:.2} s", start.elapsed().as_secs_f64());
     let before = server.bootstraps();
     let mut bit = a[0].clone();

@@ -41,6 +41,8 @@ fn main() {
     bad("evaluation", "galois", 144, &[0xff; 4]);
     bad("bootstrapping", "slots", 148 + 12, &[4]);
     bad("bootstrapping", "levels", 148 + 86, &[0xff; 4]);
+    bad("gates", "levels", 148 + 70, &[0xff; 4]);
+    bad("nots", "noise", HEADS + 16 + 22, &30f64.to_le_bytes());
     bad("settings", "primes", 60, &[0xff; 8]);
     bad("secret", "version", 8, &[0xff; 2]);
 }

@@ -7,11 +7,11 @@ use std::{
 
 use hippocrene_rlwe::{self as rlwe, Fingerprint};
 
-use crate::{CiphertextBody, Error, Form, Layout, Session};
+use crate::{CiphertextBody, Elements, Error, Layout, Session};
 
-/// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout names. What the elements are is said by the form `F`.
+/// An encrypted array: a shape, and ciphertexts that hold the elements in the slots that the layout names. What the elements are is said by `F`.
 #[derive(Debug, Clone)]
-pub struct Array<F: Form> {
+pub struct Array<F: Elements> {
     layout: Layout,
     form: F,
     /// Whether the slots that hold no element are zero.
@@ -23,7 +23,7 @@ pub struct Array<F: Form> {
     refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
 }
 
-impl<F: Form> CiphertextBody<F> {
+impl<F: Elements> CiphertextBody<F> {
     /// The whole ciphertext.
     fn expand(&self, session: &Session) -> Cow<'_, F::Ciphertext> {
         match self {
@@ -55,7 +55,7 @@ impl<F: Form> CiphertextBody<F> {
     }
 }
 
-impl<F: Form> Array<F> {
+impl<F: Elements> Array<F> {
     /// Puts an array together: as many ciphertexts as the layout has, of one key, one parameter set and this form. `None` when they are not.
     pub fn from_parts(layout: Layout, form: F, clean: bool, bodies: Vec<CiphertextBody<F>>) -> Option<Self> {
         let first = bodies.first()?;

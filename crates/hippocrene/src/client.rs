@@ -7,8 +7,8 @@ use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretKey};
 use num_complex::Complex64;
 
 use crate::{
-    Array, Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error,
-    EvaluationKeys, Form, IntegerArray, KeyRequest, LookUpKeys, Preset, PublicKey, Session, Settings,
+    Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray, Encryption,
+    Error, EvaluationKeys, IntegerArray, KeyRequest, LookUpKeys, Preset, PublicKey, Session, Settings,
     TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
@@ -118,7 +118,7 @@ impl ClientKey {
     ///
     /// # Errors
     /// [`Error::System`] when the machine has no entropy; with bootstrapping as [`Bootstrapping::plan`](crate::Bootstrapping::plan), with look-up
-    /// tables as [`LookUps::plan`](crate::LookUps::plan).
+    /// tables as [`LookUps::plan`](crate::LookUps::plan), with bits as [`ClientKey::bit_plan`].
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
         let rlwe = self.session.context().rlwe();
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
@@ -147,7 +147,19 @@ impl ClientKey {
             }
             None => None,
         };
+        let bits = match &request.bits {
+            Some(literal) => {
+                let plan = self.bit_plan(literal.clone())?;
+                plan.add_keys(&mut keys, &self.secret)?;
+                let encapsulation = plan.encapsulation_keys(&self.secret)?;
+                Some(BitKeys::new(&self.session, literal.clone(), encapsulation)?)
+            }
+            None => None,
+        };
         let mut all = EvaluationKeys::new(self.session.clone(), keys);
+        if let Some(own) = bits {
+            all = all.with_bits(own);
+        }
         if let Some(own) = bootstrapping {
             all = all.with_bootstrapping(own);
         }
@@ -400,7 +412,7 @@ impl ClientKey {
     }
 
     /// Checks that an array is of this key and these parameters.
-    fn check<F: Form>(&self, array: &Array<F>, operation: &'static str) -> Result<(), Error> {
+    pub(crate) fn check<F: Elements>(&self, array: &Array<F>, operation: &'static str) -> Result<(), Error> {
         self.session.context().rlwe().check_digest(array.parameters(), operation)?;
         if array.key() == self.fingerprint() {
             return Ok(());
@@ -408,7 +420,7 @@ impl ClientKey {
         Err(RlweError::KeyMismatch { operation, have: array.key(), need: self.fingerprint() }.into())
     }
 
-    fn decrypt_with<F: Form, T: Clone + Default>(
+    pub(crate) fn decrypt_with<F: Elements, T: Clone + Default>(
         &self,
         array: &Array<F>,
         decrypt: impl Fn(&F::Ciphertext) -> Result<Vec<T>, Error>,

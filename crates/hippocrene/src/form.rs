@@ -1,4 +1,4 @@
-//! The two forms of encrypted arrays, and what each computes on single ciphertexts.
+//! What the elements of encrypted arrays are, and what the two forms of arrays of numbers compute on single ciphertexts.
 
 use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 
@@ -7,15 +7,34 @@ use hippocrene_rlwe as rlwe;
 
 use crate::{Array, Error, Layout, Server, Session};
 
-/// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), real or complex (CKKS), or [`Residues`](crate::Residues), integers modulo a plaintext modulus
-/// (BGV and BFV). What arrays have in common is written once, for both; this is where they differ. There are no other forms.
+/// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored is
+/// written once, for all.
 ///
-/// A value of the form goes with every array: it is what holds for all elements alike. Operations are methods of the form that their result has.
-pub trait Form: Clone + Debug {
+/// A value of it goes with every array: it is what holds for all elements alike.
+pub trait Elements: Clone + Debug {
     /// A whole ciphertext.
     type Ciphertext: Clone + Debug;
     /// A fresh ciphertext, half of it a seed.
     type Seeded: Clone + Debug;
+
+    /// The RLWE ciphertext.
+    fn inner(ciphertext: &Self::Ciphertext) -> &rlwe::Ciphertext;
+
+    /// The RLWE ciphertext of a seeded one.
+    fn inner_seeded(ciphertext: &Self::Seeded) -> &rlwe::SeededCiphertext;
+
+    /// The whole ciphertext of a seeded one.
+    fn expand(session: &Session, ciphertext: &Self::Seeded) -> Self::Ciphertext;
+
+    /// Whether a ciphertext can be one of an array of such elements.
+    fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
+}
+
+/// The two forms of arrays of numbers: [`Numbers`](crate::Numbers), real or complex (CKKS), and [`Residues`](crate::Residues), integers modulo a plaintext modulus
+/// (BGV and BFV). What is computed with them is written once, for both; this is where they differ. There are no other forms.
+///
+/// Operations are methods of the form that their result has.
+pub trait Form: Elements {
     /// A plain number.
     type Number: Copy + Default + PartialEq;
     /// Plain numbers, one for each element.
@@ -26,15 +45,6 @@ pub trait Form: Clone + Debug {
     type Polynomial;
     /// The number 1.
     const ONE: Self::Number;
-
-    /// The RLWE ciphertext.
-    fn inner(ciphertext: &Self::Ciphertext) -> &rlwe::Ciphertext;
-
-    /// The RLWE ciphertext of a seeded one.
-    fn inner_seeded(ciphertext: &Self::Seeded) -> &rlwe::SeededCiphertext;
-
-    /// The whole ciphertext of a seeded one.
-    fn expand(session: &Session, ciphertext: &Self::Seeded) -> Self::Ciphertext;
 
     /// Slots of one ciphertext.
     fn slots(session: &Session) -> usize;
@@ -210,17 +220,14 @@ pub trait Form: Clone + Debug {
     /// # Errors
     /// When it is of a third key, or does not fit the parameter set of this server.
     fn transferred(&self, server: &Server, transfer: &Transfer, x: &Self::Ciphertext) -> Computed<Self>;
-
-    /// Whether elements of these forms can be of one array.
-    fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool;
 }
 
 /// A ciphertext that was computed, or why it could not be.
-pub type Computed<F> = Result<<F as Form>::Ciphertext, Error>;
+pub type Computed<F> = Result<<F as Elements>::Ciphertext, Error>;
 
 /// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
 #[derive(Debug, Clone)]
-pub enum CiphertextBody<F: Form> {
+pub enum CiphertextBody<F: Elements> {
     /// Both parts.
     Full(F::Ciphertext),
     /// One part and a seed: half of the size.

@@ -1,12 +1,12 @@
 //! Keys that hold no secret: public keys, evaluation keys and transfer keys.
 
-use hippocrene_ckks::Values;
+use hippocrene_ckks::{Values, bits::BitLiteral};
 use hippocrene_rlwe::Fingerprint;
 use num_complex::Complex64;
 
 use crate::{
-    Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error, IntegerArray,
-    LookUpKeys, LookUps, Session, encryption::encrypt_elements, integers::encrypt_integers,
+    BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, EncryptedArray, Encryption, Error,
+    IntegerArray, LookUpKeys, LookUps, Session, encryption::encrypt_elements, integers::encrypt_integers,
 };
 
 /// A public key: encrypts arrays that only the client can read.
@@ -94,6 +94,8 @@ pub struct KeyRequest {
     pub bootstrapping: Option<Bootstrapping>,
     /// The keys of look-up tables, if there are to be any: some hundred rotations more, and those between slots and single numbers.
     pub look_ups: Option<LookUps>,
+    /// The keys of arrays of bits, if there are to be any: the rotations of their bootstrap, conjugation, and those of its sparse secret.
+    pub bits: Option<BitLiteral>,
 }
 
 impl Default for KeyRequest {
@@ -105,11 +107,17 @@ impl Default for KeyRequest {
             conjugation: false,
             bootstrapping: None,
             look_ups: None,
+            bits: None,
         }
     }
 }
 
 impl KeyRequest {
+    /// What gates of arrays of bits take, and nothing else.
+    pub fn bits(literal: BitLiteral) -> Self {
+        KeyRequest { bits: Some(literal), ..KeyRequest::only([]) }
+    }
+
     /// Exactly these rotations.
     pub fn only(rotations: impl IntoIterator<Item = i64>) -> Self {
         let rotations = rotations.into_iter().collect();
@@ -123,19 +131,20 @@ impl KeyRequest {
     }
 }
 
-/// The keys a server computes with: relinearisation and rotations, and what bootstrapping and look-up tables take. No secret inside.
+/// The keys a server computes with: relinearisation and rotations, and what bootstrapping, look-up tables and bits take. No secret inside.
 #[derive(Debug, Clone)]
 pub struct EvaluationKeys {
     session: Session,
     inner: hippocrene_rlwe::EvaluationKeys,
     bootstrapping: Option<BootstrappingKeys>,
     look_ups: Option<LookUpKeys>,
+    bits: Option<BitKeys>,
 }
 
 impl EvaluationKeys {
     /// Evaluation keys with the session that they belong to.
     pub fn new(session: Session, inner: hippocrene_rlwe::EvaluationKeys) -> Self {
-        EvaluationKeys { session, inner, bootstrapping: None, look_ups: None }
+        EvaluationKeys { session, inner, bootstrapping: None, look_ups: None, bits: None }
     }
 
     /// The same with the keys of a bootstrap. Its rotations and conjugation are among the others.
@@ -146,6 +155,16 @@ impl EvaluationKeys {
     /// The same with the keys of look-up tables. Their rotations are among the others.
     pub fn with_look_ups(self, keys: LookUpKeys) -> Self {
         EvaluationKeys { look_ups: Some(keys), ..self }
+    }
+
+    /// The same with the keys of arrays of bits. Their rotations and conjugation are among the others.
+    pub fn with_bits(self, keys: BitKeys) -> Self {
+        EvaluationKeys { bits: Some(keys), ..self }
+    }
+
+    /// The keys of arrays of bits, if there are any.
+    pub fn bits(&self) -> Option<&BitKeys> {
+        self.bits.as_ref()
     }
 
     /// The keys of look-up tables, if there are any.

@@ -6,7 +6,7 @@
 //! Arrays come in two [forms](Form): an [`EncryptedArray`] of real or complex numbers (CKKS), an [`IntegerArray`] of integers modulo a plaintext modulus (BGV and
 //! BFV, see [`Integers`]). One key serves all of them, and the server's operations on both have the same names.
 //!
-//! A [`BitArray`] holds bits, and a [`BitServer`] makes gates of them, without a limit of depth.
+//! A [`BitArray`] holds bits, and a [`BitServer`], which is part of a server, makes gates of them, without a limit of depth.
 
 mod array;
 mod bits;
@@ -30,12 +30,12 @@ mod simulation;
 pub mod wire;
 
 pub use array::Array;
-pub use bits::{BitArray, BitKeys, BitServer};
+pub use bits::{BitArray, BitKeys, BitServer, Bits};
 pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
 pub use encryption::Encryption;
 pub use error::Error;
-pub use form::{CiphertextBody, Computed, Form};
+pub use form::{CiphertextBody, Computed, Elements, Form};
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,

@@ -2,7 +2,9 @@
 
 use std::sync::{Arc, LazyLock};
 
-use hippocrene::{BitArray, BitServer, ClientKey, Error, Settings};
+use hippocrene::{
+    BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server, Settings,
+};
 use hippocrene_ckks::{
     approximation::Wave,
     bits::{BitLiteral, BitPacking, BitPlan, Gate},
@@ -53,8 +55,9 @@ fn setup(packing: BitPacking, clean: bool, output_bits: Option<f64>) -> Setup {
         clean,
         output_bits,
     };
-    let plan = client.bit_plan(literal).unwrap();
-    let server = BitServer::new(client.bit_keys(&plan).unwrap()).unwrap();
+    let plan = client.bit_plan(literal.clone()).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::bits(literal)).unwrap()).unwrap();
+    let server = server.bits().unwrap().clone();
     Setup { client, plan, server }
 }
 
@@ -91,7 +94,7 @@ fn gates_are_those_of_the_bits() {
         let count = 2 * s.plan.capacity() + 5;
         let plain: Vec<Vec<bool>> = (0..3).map(|seed| bits(count, seed)).collect();
         let a: Vec<BitArray> = plain.iter().map(|bits| s.encrypt(bits)).collect();
-        assert_eq!((a[0].shape(), a[0].size(), a[0].ciphertexts().len()), (&[count][..], count, 3));
+        assert_eq!((a[0].shape(), a[0].size(), a[0].bodies().len()), (&[count][..], count, 3));
         assert_eq!(s.decrypt(&a[0]), plain[0]);
         let expected = |gate: Gate, operands: usize| -> Vec<bool> {
             let ones = |i: usize| plain[..operands].iter().filter(|bits| bits[i]).count();
@@ -117,6 +120,19 @@ fn gates_are_those_of_the_bits() {
         for (sum, gate) in adder.iter().zip([Gate::Xor, Gate::Majority]) {
             assert_eq!(s.decrypt(sum), expected(gate, 3), "{gate:?}");
         }
+        let public = &plain[1];
+        for gate in [Gate::And, Gate::Or, Gate::Xor, Gate::Nand, Gate::Nor, Gate::Xnor] {
+            let result = s.server.gate_plain(gate, x, public).unwrap();
+            assert_eq!(s.decrypt(&result), expected(gate, 2), "{gate:?} of plain bits");
+        }
+        let before = s.server.bootstraps();
+        for (gate, same) in [(Gate::And, true), (Gate::And, false), (Gate::Xor, true), (Gate::Nor, true)] {
+            let result = s.server.gate_plain(gate, x, &vec![same; count]).unwrap();
+            let expected: Vec<bool> =
+                plain[0].iter().map(|bit| gate.value(usize::from(*bit) + usize::from(same), 2)).collect();
+            assert_eq!(s.decrypt(&result), expected, "{gate:?} of one plain bit");
+        }
+        assert_eq!(s.server.bootstraps(), before);
         let chosen = s.server.select(x, y, &a[2]).unwrap();
         let choice: Vec<bool> =
             (0..count).map(|i| if plain[0][i] { plain[1][i] } else { plain[2][i] }).collect();
@@ -164,7 +180,10 @@ fn there_is_no_limit_of_depth() {
     assert_eq!(s.decrypt(&a), plain);
     assert!(s.server.bootstraps() > 60, "{}", s.server.bootstraps());
     // The bootstrapper alone comes to an end.
-    let mut x = s.encrypt(&plain).ciphertexts()[0].clone();
+    let CiphertextBody::Seeded(x) = s.encrypt(&plain).bodies()[0].clone() else {
+        panic!("fresh bits have a seed")
+    };
+    let mut x = x.expand(s.client.session().context());
     let refused = (0..60).find(|_| match s.server.bootstrapper().gate(Gate::Nand, &[&x, &x]) {
         Ok(next) => {
             x = next;
@@ -202,6 +221,33 @@ fn products_are_taken_where_there_is_capacity() {
 }
 
 #[test]
+fn client_and_server_share_only_files() {
+    for packing in [BitPacking::Real, BitPacking::Complex] {
+        let s = setup(packing, true, Some(66.0));
+        let literal = s.plan.literal().clone();
+        let keys = s.client.evaluation_keys(&KeyRequest::bits(literal.clone())).unwrap().to_bytes();
+        let plain: Vec<Vec<bool>> = (0..2).map(|seed| bits(s.plan.capacity() + 3, seed)).collect();
+        let public = s.client.public_key().unwrap();
+        let (x, shape) = (s.encrypt(&plain[0]).to_bytes(), [plain[1].len()]);
+        let y = public
+            .encrypt_bits(&public.bit_plan(literal.clone()).unwrap(), &plain[1], &shape)
+            .unwrap()
+            .to_bytes();
+        // Half of fresh bits under the secret key is a seed.
+        assert!(2 * x.len() < y.len() + 1000, "{} {}", x.len(), y.len());
+
+        let server = Server::new(EvaluationKeys::from_bytes_insecure(&keys, 1).unwrap()).unwrap();
+        let [x, y] = [x, y].map(|bytes| BitArray::from_bytes(&bytes, server.session()).unwrap());
+        let bits = server.bits().unwrap();
+        assert_eq!(bits.plan().literal(), &literal);
+        let z = bits.nand(&x, &bits.xor(&x, &y).unwrap()).unwrap();
+        let z = BitArray::from_bytes(&z.to_bytes(), s.client.session()).unwrap();
+        let expected: Vec<bool> = plain[0].iter().zip(&plain[1]).map(|(x, y)| !(x & (x ^ y))).collect();
+        assert_eq!(s.decrypt(&z), expected);
+    }
+}
+
+#[test]
 fn what_does_not_belong_together_is_refused() {
     let s = setup(BitPacking::Real, true, Some(66.0));
     let (a, b) = (s.encrypt(&[true, false, true]), s.encrypt(&[true, false]));
@@ -209,6 +255,10 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(s.client.encrypt_bits(&s.plan, &[true], &[2]), Err(Error::Shape { .. })));
     assert!(matches!(s.server.gate(Gate::Majority, &[&a, &a]), Err(Error::Argument { .. })));
     assert!(matches!(s.server.gate(Gate::And, &[]), Err(Error::Argument { .. })));
+    assert!(matches!(s.server.gate_plain(Gate::And, &a, &[true]), Err(Error::Shape { .. })));
+    assert!(matches!(s.server.gate_plain(Gate::Majority, &a, &[true; 3]), Err(Error::Argument { .. })));
+    let none = Server::new(s.client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    assert!(none.bits().unwrap_err().to_string().contains("KeyRequest::bits"));
     let other = client(2);
     assert!(matches!(other.decrypt_bits(&a), Err(Error::KeyMismatch(_))));
     let theirs = other.encrypt_bits(&s.plan, &[true, false, true], &[3]).unwrap();

@@ -8,7 +8,8 @@ use std::{
 mod wire_common;
 
 use hippocrene::{
-    ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, TransferKey, wire::inspect,
+    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Settings, TransferKey,
+    wire::inspect,
 };
 use wire_common::things;
 
@@ -70,11 +71,12 @@ fn absurd_lengths_allocate_little() {
                             "settings" => Settings::from_bytes_insecure(&bytes).is_ok(),
                             "secret" => ClientKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "public" => PublicKey::from_bytes_insecure(&bytes, 1).is_ok(),
-                            "evaluation" | "bootstrapping" => {
+                            "evaluation" | "bootstrapping" | "gates" => {
                                 EvaluationKeys::from_bytes_insecure(&bytes, 1).is_ok()
                             }
                             "transfer" => TransferKey::from_bytes_insecure(&bytes, 1).is_ok(),
                             "integers" | "squares" => IntegerArray::from_bytes(&bytes, session).is_ok(),
+                            "bits" | "nots" => BitArray::from_bytes(&bytes, session).is_ok(),
                             _ => EncryptedArray::from_bytes(&bytes, session).is_ok(),
                         };
                         let told = inspect(&bytes).is_ok();

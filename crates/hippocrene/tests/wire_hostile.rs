@@ -6,8 +6,8 @@ mod wire_common;
 
 use entry::{read_everything, seal};
 use hippocrene::{
-    ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Session, Settings,
-    TransferKey,
+    BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Server, Session,
+    Settings, TransferKey,
     wire::{FormatError, inspect},
 };
 use hippocrene_ring::sample::Seed;
@@ -20,9 +20,10 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "settings" => Settings::from_bytes_insecure(bytes).map(drop),
         "secret" => ClientKey::from_bytes_insecure(bytes, 1).map(drop),
         "public" => PublicKey::from_bytes_insecure(bytes, 1).map(drop),
-        "evaluation" | "bootstrapping" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
+        "evaluation" | "bootstrapping" | "gates" => EvaluationKeys::from_bytes_insecure(bytes, 1).map(drop),
         "transfer" => TransferKey::from_bytes_insecure(bytes, 1).map(drop),
         "integers" | "squares" => IntegerArray::from_bytes(bytes, session).map(drop),
+        "bits" | "nots" => BitArray::from_bytes(bytes, session).map(drop),
         _ => EncryptedArray::from_bytes(bytes, session).map(drop),
     }
 }
@@ -158,7 +159,9 @@ fn errors_name_what_is_wrong() {
         ("settings", 88, &f64::NAN.to_le_bytes(), "a precision of NaN bits"),
         ("settings", 108, &97u64.to_le_bytes(), "needed"), // a prime, but not the one of the digest
         ("settings", 108, &99u64.to_le_bytes(), "99 is not a prime"),
-        ("evaluation", 140, &[8], "flags of evaluation keys is 8; it must be 0 to 7"),
+        ("evaluation", 140, &[16], "flags of evaluation keys is 16; it must be 0 to 15"),
+        ("evaluation", 140, &[9], "evaluation keys: the data ends"),
+        ("gates", 140, &[0], "evaluation keys: "),
         ("bootstrapping", 140, &[0], "evaluation keys: "),
         ("evaluation", 144, &absurd[..4], "number of Galois keys is 4294967295; it must be at most 15"),
         ("evaluation", 144, &[2], "the modulus of a key is 0xf0000001f with"),
@@ -253,6 +256,19 @@ fn errors_name_what_is_wrong() {
         ("squares", HEADS + 16 + 30, &[0; 8], "factor of a ciphertext is 0; it must be a unit modulo 65537"),
         ("squares", HEADS + 16 + 30, &absurd, "factor of a ciphertext is 18446744073709551615; it must be a"),
         ("squares", HEADS + 16 + 22, &f64::INFINITY.to_le_bytes(), "noise of a ciphertext is inf"),
+        ("bits", 10, &[7], "the file holds an encrypted array of integers, where an encrypted array of bits"),
+        ("bits", 56, &[4], "flags of an array is 4; it must be 0 to 3"),
+        ("bits", 56, &[2], "the number of slots is 16; it must be 8"),
+        ("nots", 56, &[3], "the number of slots is 8; it must be a power of two from 16 to 131072"),
+        ("bits", 64, &[32], "number of ciphertexts is 2; it must be 1"),
+        ("nots", 64, &[16], "the number of slots is 16; it must be 8"),
+        ("bits", 80, &[1], "the unused field of an array of bits is 1; it must be 0"),
+        ("bits", HEADS + 18, &[4], "parts of a ciphertext is 4"),
+        ("bits", HEADS + 45, &[0], "mantissa of a scale"),
+        ("bits", HEADS + 46, &(-1128i32).to_le_bytes(), "exponent of a scale is -1128; it must be"),
+        ("bits", HEADS + 46, &(-120i32).to_le_bytes(), "the error of bits is "),
+        ("nots", HEADS + 16 + 22, &30f64.to_le_bytes(), "it must be below 1/2"),
+        ("nots", HEADS + 16 + 22, &f64::NAN.to_le_bytes(), "noise of a ciphertext is NaN"),
         ("product", HEADS + 16 + 22, &5000f64.to_le_bytes(), "noise of a ciphertext is 5000"),
     ] {
         let error = refused(name, &files[name], at, new, session);
@@ -335,6 +351,58 @@ fn fields_of_a_bootstrap_are_checked() {
 }
 
 #[test]
+fn fields_of_gates_are_checked() {
+    let things = things(4);
+    let (session, bytes) = (things.client.session(), things.gates.to_bytes());
+    assert_eq!(bytes[BOOTSTRAPPING + 4..][..8], 48f64.to_le_bytes());
+    let [nan, infinite, two_units] = [f64::NAN, f64::INFINITY, 88.0].map(f64::to_le_bytes);
+    // Three levels and the cosine.
+    let (levels, cosine) = (116, 116 + 3 * 12);
+    let mut wrong = Vec::new();
+    let cases: Vec<(usize, &[u8], &str)> = vec![
+        (0, &[4], "flags of bits is 4; it must be at most 3"),
+        (4, &nan, "bits of the base modulus is NaN"),
+        (4, &two_units, "base modulus is 0x1 with sprout 0b0 and 2^0; it must be 0x3 with"),
+        (12, &[3], "base modulus is 0x3 with sprout 0b0 and 2^0; it must be 0x1 with"),
+        (30, &[17], "weight of the sparse secret is 17; it must be at most 16"),
+        (34, &[1], "special modulus of the sparse secret is "),
+        (42, &infinite, "bits of a bootstrap's scale is inf"),
+        (50, &nan, "bits that scales fall by is NaN"),
+        (58, &[0xff; 4], "bits of the scale of bits is 4294967295; it must be at most 1000"),
+        (62, &nan, "output bits of a bootstrap is NaN"),
+        (70, &[17], "number of levels is 17; it must be at most 16"),
+        (74, &[0xff; 4], "number of levels is 4294967295"),
+        (78, &[0], "k = 0 and 3 doublings"),
+        (82, &[13], "k = 17 and 13 doublings"),
+        (86, &[0xff; 4], "number of coefficients of a cosine is 4294967295; it must be at most 4096"),
+        (86, &[0, 16], "keys of bits: the data ends"),
+        (90, &nan, "an error of NaN"),
+        (
+            98,
+            &[7],
+            "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be a divisor",
+        ),
+        (levels, &[17], "stages of a level is 17"),
+        (levels + 4, &nan, "bits of a level's scale is NaN"),
+        (cosine, &nan, "coefficient 0 is NaN"),
+        (cosine + 2 * 8, &[0; 8], "coefficients end in 0"),
+    ];
+    for (at, new, message) in cases {
+        let error = refused("gates", &bytes, BOOTSTRAPPING + at, new, session);
+        if !error.contains(message) {
+            wrong.push(format!("{at}: {error:?} does not say {message:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    let last = refused("gates", &bytes, bytes.len() - 6, &[0xff; 6], session);
+    assert!(last.starts_with("key from the sparse secret: residue 15 of limb 2"), "{last}");
+    // What can be read need not be what can be computed with.
+    let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
+    let server = Server::new(keys).unwrap_err().to_string();
+    assert!(server.contains("plan a bootstrap of bits"), "{server}");
+}
+
+#[test]
 fn residues_out_of_range_are_named() {
     let things = things(4);
     let session = things.client.session();
@@ -397,6 +465,10 @@ fn the_corpus_is_replayed() {
             let squares =
                 client.decrypt_integers(&IntegerArray::from_bytes(&bytes, &session).unwrap()).unwrap();
             assert_eq!(squares, [25, 1, 4, 24_463, 45_219, 65_536]);
+        }
+        if name == "nots" {
+            let bits = client.decrypt_bits(&BitArray::from_bytes(&bytes, &session).unwrap()).unwrap();
+            assert_eq!(bits, [false, true, true, false, true, false]);
         }
         if name == "product" {
             let array = EncryptedArray::from_bytes(&bytes, &session).unwrap();

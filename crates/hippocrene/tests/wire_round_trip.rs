@@ -3,8 +3,8 @@
 mod wire_common;
 
 use hippocrene::{
-    ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Preset, PublicKey,
-    Scheme, Server, Settings, TransferKey,
+    BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Preset,
+    PublicKey, Scheme, Server, Settings, TransferKey,
     wire::{ElementsInspection, FormatError, Kind, inspect},
 };
 use wire_common::{client, things};
@@ -65,6 +65,23 @@ fn every_kind_survives_the_round_trip() {
                 things.client.decrypt_integers(array).unwrap()
             );
         }
+        for array in [&things.bits, &things.nots] {
+            let loaded = BitArray::from_bytes(&array.to_bytes(), server.session()).unwrap();
+            assert_eq!(loaded.to_bytes(), array.to_bytes());
+            assert_eq!((loaded.layout(), loaded.form()), (array.layout(), array.form()));
+            assert_eq!((loaded.is_clean(), loaded.error()), (array.is_clean(), array.error()));
+            assert_eq!(client.decrypt_bits(&loaded).unwrap(), things.client.decrypt_bits(array).unwrap());
+        }
+        let bytes = things.gates.to_bytes();
+        let keys = EvaluationKeys::from_bytes_insecure(&bytes, 1).unwrap();
+        assert_eq!(keys.to_bytes(), bytes);
+        assert_eq!(keys.bits().unwrap().literal(), things.gates.bits().unwrap().literal());
+        // Those of a bootstrap before them.
+        let both = things.bootstrapping.clone().with_bits(keys.bits().unwrap().clone()).to_bytes();
+        let keys = EvaluationKeys::from_bytes_insecure(&both, 1).unwrap();
+        assert!(keys.bootstrapping().is_some() && keys.to_bytes() == both);
+        let told = inspect(&both).unwrap().keys.unwrap();
+        assert!(told.bootstrapping.is_some() && told.bits.is_some());
         let squares = IntegerArray::from_bytes(&things.squares.to_bytes(), server.session()).unwrap();
         let fourth = client.decrypt_integers(&server.mul(&squares, &squares).unwrap()).unwrap();
         assert_eq!(fourth, [625, 1, 16, 20_022, 3_561, 1]);
@@ -96,10 +113,10 @@ fn inspect_agrees_with_the_objects() {
             assert_eq!((integers.scheme, integers.plain_modulus), ("bgv", 65_537));
         }
         let Some(array) = told.array else {
-            assert!(!matches!(told.kind, Kind::Array | Kind::IntegerArray));
+            assert!(!Kind::ARRAYS.contains(&told.kind));
             continue;
         };
-        let fresh = matches!(name, "fresh" | "integers");
+        let fresh = matches!(name, "fresh" | "integers" | "bits");
         assert_eq!((array.ciphertexts, array.seeded), if fresh { (2, 2) } else { (1, 0) });
         match (told.kind, array.elements) {
             (
@@ -116,6 +133,11 @@ fn inspect_agrees_with_the_objects() {
                 let object = if fresh { &things.integers } else { &things.squares };
                 assert_eq!((&array.shape[..], array.clean), (object.shape(), object.is_clean()));
                 assert_eq!((plain_modulus, budget_bits, array.slots), (65_537, None, 64));
+            }
+            (Kind::BitArray, ElementsInspection::Bits { bit_error }) => {
+                let object = if fresh { &things.bits } else { &things.nots };
+                assert_eq!((&array.shape[..], array.clean), (object.shape(), true));
+                assert_eq!((bit_error, array.slots), (object.error(), if fresh { 64 } else { 32 }));
             }
             other => panic!("{name}: {other:?}"),
         }
@@ -134,6 +156,10 @@ fn inspect_agrees_with_the_objects() {
         (20.125, 2.0, 8, None)
     );
     assert!((108.0..110.0).contains(&told.sparse_log2_pq));
+    let keys = inspect(&things.gates.to_bytes()).unwrap().keys.unwrap();
+    let told = keys.bits.unwrap();
+    assert_eq!((told.capacity, told.sparse_weight, told.sparse_log2_pq_limit), (64, 8, None));
+    assert!((108.0..110.0).contains(&told.sparse_log2_pq) && keys.bootstrapping.is_none());
 }
 
 #[test]

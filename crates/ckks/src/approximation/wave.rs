@@ -29,11 +29,7 @@ impl Wave {
     /// [`CkksError::Argument`] unless `1 <= k <= 512`, `1 <= doublings <= 12` and `-40 <= log2_error < 0`, and when no degree up to 254 does.
     pub fn new(k: u32, doublings: u32, log2_error: f64) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-        if !(1..=512).contains(&k) || !(1..=12).contains(&doublings) {
-            return fail(format!(
-                "k = {k} and {doublings} doublings: k is 1 to 512, and doublings are 1 to 12"
-            ));
-        }
+        check_range(k, doublings)?;
         if !(-40.0..0.0).contains(&log2_error) {
             return fail(format!(
                 "an error of 2^{log2_error} is asked for: it is 2^-40 or more, and below 1"
@@ -59,6 +55,24 @@ impl Wave {
             return Ok(Wave { polynomial, reach: k, doublings, error });
         }
         fail(format!("degrees up to 254 come within 2^{:.2}, not within 2^{log2_error:.2}", reached.log2()))
+    }
+
+    /// One from its stored parts: reach, doublings, the coefficients of the polynomial and the bound of the error, as [`Wave::new`] has found them. That the polynomial is
+    /// what it is said to be is not checked.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when a number is out of the range that [`Wave::new`] has, or the polynomial is a constant.
+    pub fn from_parts(k: u32, doublings: u32, coefficients: Vec<f64>, error: f64) -> Result<Self, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        check_range(k, doublings)?;
+        if !(error > 0.0 && error < 1.0) {
+            return fail(format!("an error of {error}: it is above 0 and below 1"));
+        }
+        let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients)?;
+        if polynomial.degree() == 0 {
+            return fail("the polynomial is a constant".into());
+        }
+        Ok(Wave { polynomial, reach: k, doublings, error })
     }
 
     /// The polynomial for `cos(2 pi k y / 2^r)`, `y = x / k`: in the Chebyshev basis of `[-1, 1]`.
@@ -93,6 +107,14 @@ impl Wave {
     }
 }
 
+fn check_range(k: u32, doublings: u32) -> Result<(), CkksError> {
+    if (1..=512).contains(&k) && (1..=12).contains(&doublings) {
+        return Ok(());
+    }
+    let what = format!("k = {k} and {doublings} doublings: k is 1 to 512, and doublings are 1 to 12");
+    Err(CkksError::Argument { operation: OPERATION, what })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,6 +137,8 @@ mod tests {
         }
         let wave = Wave::new(17, 3, -12.0).unwrap();
         assert_eq!(wave.depth(), 8);
+        let coefficients = wave.polynomial().coefficients().to_vec();
+        assert_eq!(Wave::from_parts(17, 3, coefficients, wave.error()).unwrap(), wave);
     }
 
     #[test]
@@ -123,6 +147,17 @@ mod tests {
             [(0, 1, -4.0), (513, 1, -4.0), (4, 0, -4.0), (4, 13, -4.0), (4, 1, 0.0)]
         {
             assert!(Wave::new(k, doublings, log2_error).is_err());
+        }
+        for (k, doublings, coefficients, error) in [
+            (0, 1, vec![0.0, 1.0], 0.1),
+            (4, 13, vec![0.0, 1.0], 0.1),
+            (4, 1, vec![1.0], 0.1),
+            (4, 1, vec![], 0.1),
+            (4, 1, vec![0.0, f64::NAN], 0.1),
+            (4, 1, vec![0.0, 1.0], 0.0),
+            (4, 1, vec![0.0, 1.0], f64::NAN),
+        ] {
+            assert!(Wave::from_parts(k, doublings, coefficients, error).is_err());
         }
         let error = Wave::new(512, 1, -4.0).unwrap_err().to_string();
         assert!(error.contains("degrees up to 254"), "{error}");

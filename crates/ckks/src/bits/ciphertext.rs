@@ -1,15 +1,17 @@
 //! Ciphertexts of bits.
 
-use hippocrene_rlwe::{Modulus, Noise};
+use hippocrene_rlwe::{Modulus, Noise, SIGMA, noise::secret_key_encryption};
 use num_complex::Complex64;
 
-use crate::{Ciphertext, CkksError, Context, Plaintext, Scale};
+use crate::{Ciphertext, CkksError, Context, Plaintext, Scale, SeededCiphertext, context::encoding_noise};
 
 /// Errors stay below so many standard deviations: all of `2^16` Gaussian ones at once, but for a probability of `2^-129`.
 pub const DEVIATIONS: f64 = 14.0;
 
 /// An error of so much could make one bit of the other.
 const MOST: f64 = 0.5;
+
+const DECLARE: &str = "take slots for bits";
 
 /// Where the bits are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,14 @@ impl BitPacking {
             BitPacking::Complex => 2 * slots,
         }
     }
+
+    /// The largest absolute value of a slot of bits.
+    fn magnitude(self) -> f64 {
+        match self {
+            BitPacking::Real => 1.0,
+            BitPacking::Complex => std::f64::consts::SQRT_2,
+        }
+    }
 }
 
 /// An encrypted vector of bits. Its noise estimate is that of the difference of slots and bits, whatever it comes from.
@@ -42,9 +52,11 @@ impl BitCiphertext {
     ///
     /// # Errors
     /// [`CkksError::Argument`] when the error could make one bit of the other.
-    pub fn declare(ciphertext: Ciphertext, packing: BitPacking) -> Result<Self, CkksError> {
+    pub fn declare(mut ciphertext: Ciphertext, packing: BitPacking) -> Result<Self, CkksError> {
         let error = error_of(&ciphertext);
-        Self::with_error(ciphertext, packing, error, "take slots for bits")
+        check_error(error, DECLARE)?;
+        ciphertext.set_bound(packing.magnitude() * (1.0 + error));
+        Ok(BitCiphertext { ciphertext, packing })
     }
 
     /// The result of an operation, with its error.
@@ -54,17 +66,11 @@ impl BitCiphertext {
         error: f64,
         operation: &'static str,
     ) -> Result<Self, CkksError> {
-        if error.is_nan() || error >= MOST {
-            let what = format!(
-                "the result could be off by {error:.3}, and a bit can be told while that is below {MOST}: refresh or clean the operands first"
-            );
-            return Err(CkksError::Argument { operation, what });
-        }
+        check_error(error, operation)?;
         let slots = ciphertext.slots() as f64;
         let log2_std = (error / DEVIATIONS).log2() + ciphertext.scale().log2() - 0.5 * slots.log2();
         ciphertext.inner_mut().set_noise(Noise::from_log2_std(log2_std));
-        let parts = if packing == BitPacking::Complex { std::f64::consts::SQRT_2 } else { 1.0 };
-        ciphertext.set_bound(parts * (1.0 + error));
+        ciphertext.set_bound(packing.magnitude() * (1.0 + error));
         Ok(BitCiphertext { ciphertext, packing })
     }
 
@@ -94,9 +100,70 @@ impl BitCiphertext {
     }
 }
 
+/// A fresh [`BitCiphertext`], half of it a seed.
+#[derive(Debug, Clone)]
+pub struct SeededBitCiphertext {
+    ciphertext: SeededCiphertext,
+    packing: BitPacking,
+}
+
+impl SeededBitCiphertext {
+    /// Declares that the slots hold bits.
+    ///
+    /// # Errors
+    /// [`CkksError::Argument`] when the error of a fresh encryption could make one bit of the other at this scale.
+    pub fn declare(mut ciphertext: SeededCiphertext, packing: BitPacking) -> Result<Self, CkksError> {
+        let error = fresh_error(&ciphertext);
+        check_error(error, DECLARE)?;
+        ciphertext.set_bound(packing.magnitude() * (1.0 + error));
+        Ok(SeededBitCiphertext { ciphertext, packing })
+    }
+
+    /// The ciphertext of the slots.
+    pub fn ciphertext(&self) -> &SeededCiphertext {
+        &self.ciphertext
+    }
+
+    /// Where the bits are.
+    pub fn packing(&self) -> BitPacking {
+        self.packing
+    }
+
+    /// As [`BitCiphertext::error`].
+    pub fn error(&self) -> f64 {
+        fresh_error(&self.ciphertext)
+    }
+
+    /// The whole ciphertext.
+    pub fn expand(&self, context: &Context) -> BitCiphertext {
+        BitCiphertext { ciphertext: self.ciphertext.expand(context), packing: self.packing }
+    }
+}
+
+fn check_error(error: f64, operation: &'static str) -> Result<(), CkksError> {
+    if error < MOST {
+        return Ok(());
+    }
+    let what = format!(
+        "the result could be off by {error:.3}, and a bit can be told while that is below {MOST}: refresh or clean the operands first"
+    );
+    Err(CkksError::Argument { operation, what })
+}
+
 /// The bound of the error that the noise estimate stands for.
 pub(super) fn error_of(a: &Ciphertext) -> f64 {
-    DEVIATIONS * (-a.precision_bits()).exp2()
+    error_at(a.scale(), a.inner().noise(), a.slots())
+}
+
+/// [`error_of`] a fresh encryption.
+fn fresh_error(a: &SeededCiphertext) -> f64 {
+    error_at(a.scale(), secret_key_encryption(SIGMA).plus(encoding_noise()), a.slots())
+}
+
+/// The bound of the error of bits at this scale, in so many slots, where coefficients have this noise: [`DEVIATIONS`] times the standard deviation in a slot
+/// ([`Ciphertext::precision_bits`]).
+pub fn error_at(scale: Scale, noise: Noise, slots: usize) -> f64 {
+    DEVIATIONS * (noise.log2_std() - scale.log2() + 0.5 * (slots as f64).log2()).exp2()
 }
 
 /// Encodes bits, and zeros after them, into `slots` slots: a plaintext to be encrypted.

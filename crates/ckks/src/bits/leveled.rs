@@ -14,7 +14,7 @@ use std::borrow::Cow;
 
 use hippocrene_rlwe::{Modulus, Noise};
 
-use super::{BitCiphertext, BitPacking, DEVIATIONS, ciphertext::error_of};
+use super::{BitCiphertext, BitPacking, DEVIATIONS, ciphertext::error_of, encode_bits};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 /// By how many bits the scale of the square in [`Evaluator::cleaned`] is larger, so that its rounding, which is multiplied by 3, does not count.
@@ -34,6 +34,17 @@ impl Evaluator {
         let negative = self.negate(a.ciphertext())?;
         let out = self.add_to_bits(&negative, 1.0, a.packing())?;
         BitCiphertext::with_error(out, a.packing(), a.error(), "not")
+    }
+
+    /// Bits that everybody can read, in a ciphertext with the modulus, the scale and the packing of `like`: `bits`, and zeros after them.
+    ///
+    /// # Errors
+    /// As [`encode_bits`].
+    pub fn public_bits(&self, like: &BitCiphertext, bits: &[bool]) -> Result<BitCiphertext, CkksError> {
+        let zero = self.mul_integer(like.ciphertext(), 0)?;
+        let (scale, modulus) = (zero.scale(), zero.modulus());
+        let plain = encode_bits(self.context(), bits, like.packing(), zero.slots(), scale, modulus)?;
+        BitCiphertext::declare(self.add_plain(&zero, &plain)?, like.packing())
     }
 
     /// `a` and `b`, by a product.

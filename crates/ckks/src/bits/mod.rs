@@ -29,6 +29,8 @@ mod leveled;
 mod plan;
 
 pub use bootstrapper::BitBootstrapper;
-pub use ciphertext::{BitCiphertext, BitPacking, DEVIATIONS, decode_bits, encode_bits};
+pub use ciphertext::{
+    BitCiphertext, BitPacking, DEVIATIONS, SeededBitCiphertext, decode_bits, encode_bits, error_at,
+};
 pub use gate::Gate;
 pub use plan::{BitLiteral, BitPlan};

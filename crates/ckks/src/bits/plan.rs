@@ -57,6 +57,21 @@ impl BitLiteral {
     pub fn levels(context: &Context, count: u32, scale_bits: f64) -> Vec<DftLevel> {
         DftLevel::even(context.max_slots(), count, scale_bits)
     }
+
+    /// The modulus `q0` of these parameters ([`BitLiteral::base_bits`]).
+    pub fn base(&self, parameters: &rlwe::Parameters) -> Modulus {
+        Self::base_of(self.base_bits, parameters)
+    }
+
+    /// [`BitLiteral::base`] of so many bits.
+    pub fn base_of(bits: f64, parameters: &rlwe::Parameters) -> Modulus {
+        // A first unit that is made for it has fewer limbs than what the sprout makes of as many bits.
+        let unit = Modulus::of_factor(0);
+        match (parameters.log2(unit) - bits).abs() < 0.5 {
+            true => unit,
+            false => parameters.grafted_modulus(bits),
+        }
+    }
 }
 
 /// A bootstrap of bits without keys.
@@ -88,12 +103,7 @@ impl BitPlan {
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let parameters = context.parameters();
-        // A first unit that is made for it has fewer limbs than what the sprout makes of as many bits.
-        let unit = Modulus::of_factor(0);
-        let base = match (parameters.log2(unit) - literal.base_bits).abs() < 0.5 {
-            true => unit,
-            false => parameters.grafted_modulus(literal.base_bits),
-        };
+        let base = literal.base(parameters);
         let (packing, parts) = match literal.packing {
             BitPacking::Real => (Packing::Real, 1.0),
             // Twice the real and the imaginary parts are taken.

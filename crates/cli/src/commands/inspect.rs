@@ -4,8 +4,8 @@ use crate::args::Inspect;
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::wire::{
-    self, ArrayInspection, BootstrappingInspection, ElementsInspection, Inspection, KeysInspection,
-    SettingsInspection,
+    self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
+    KeysInspection, SettingsInspection,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -90,6 +90,11 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
     if let Some(tables) = keys.tables {
         write!(f, "\n  looks up    any function of real numbers in tables {tables}")?;
     }
+    if let Some(BitsInspection { capacity, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit }) = keys.bits
+    {
+        write!(f, "\n  gates       of bits, {capacity} in a ciphertext")?;
+        write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)?;
+    }
     let Some(BootstrappingInspection {
         complex,
         precision,
@@ -106,12 +111,12 @@ fn write_keys(f: &mut fmt::Formatter<'_>, keys: &KeysInspection) -> fmt::Result 
         f,
         "\n  bootstraps  {what} arrays of values up to {bound}: {precision:.1} bits after the binary point"
     )?;
-    let limit = sparse_log2_pq_limit
-        .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
-    write!(
-        f,
-        "\n              under a secret of weight {sparse_weight}, log2 PQ = {sparse_log2_pq:.0} ({limit})"
-    )
+    write_sparse(f, sparse_weight, sparse_log2_pq, sparse_log2_pq_limit)
+}
+
+fn write_sparse(f: &mut fmt::Formatter<'_>, weight: usize, log2_pq: f64, limit: Option<u32>) -> fmt::Result {
+    let limit = limit.map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
+    write!(f, "\n              under a secret of weight {weight}, log2 PQ = {log2_pq:.0} ({limit})")
 }
 
 fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Result {
@@ -119,6 +124,7 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
         ElementsInspection::Numbers { complex: true, .. } => "complex".to_owned(),
         ElementsInspection::Numbers { complex: false, .. } => "real".to_owned(),
         ElementsInspection::Integers { plain_modulus, .. } => format!("integers modulo {plain_modulus}"),
+        ElementsInspection::Bits { .. } => "bits".to_owned(),
     };
     write!(f, "\n  shape       {:?}, {what}, in {} ciphertexts", array.shape, array.ciphertexts)?;
     let (left, bits) = match array.elements {
@@ -130,6 +136,9 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
             ("capacity", capacity_bits)
         }
         ElementsInspection::Integers { budget_bits, .. } => ("budget", budget_bits),
+        ElementsInspection::Bits { bit_error } => {
+            return write!(f, "\n  error       {bit_error:.3} at most, and bits are told below 0.5");
+        }
     };
     match bits {
         Some(bits) => write!(f, "\n  {left:<11} {bits:.1} bits"),

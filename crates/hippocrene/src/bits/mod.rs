@@ -1,74 +1,77 @@
-//! Arrays of bits: `2^13` or `2^16` of them in a ciphertext, gates without a limit of depth.
+//! Arrays of bits: `2^13` to `2^16` of them in a ciphertext, gates without a limit of depth.
 //!
 //! A gate is a bootstrap ([`hippocrene_ckks::bits`]), or a product while there is capacity for one. The errors of slots are known: operands that have come to be too
 //! uncertain are refreshed before a gate.
 
+mod keys;
 mod server;
 
 use std::sync::Arc;
 
-use hippocrene_ckks::bits::{BitCiphertext, BitLiteral, BitPlan, decode_bits, encode_bits};
-use hippocrene_rlwe::{EncapsulationKeys, EvaluationKeys, Fingerprint, RlweError};
+use hippocrene_ckks::{
+    Plaintext,
+    bits::{BitCiphertext, BitLiteral, BitPacking, BitPlan, SeededBitCiphertext, decode_bits, encode_bits},
+};
+use hippocrene_rlwe as rlwe;
 
-use crate::{ClientKey, Error, Layout, encryption::wipe};
+use crate::{
+    Array, CiphertextBody, ClientKey, Elements, Error, Layout, PublicKey, Session, encryption::wipe,
+};
 
+pub use keys::BitKeys;
 pub use server::BitServer;
 
+/// The elements of arrays of bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bits {
+    /// Where ciphertexts have them.
+    pub packing: BitPacking,
+}
+
 /// An encrypted array of bits. What it computes with is a [`BitServer`].
-#[derive(Debug, Clone)]
-pub struct BitArray {
-    layout: Layout,
-    ciphertexts: Vec<BitCiphertext>,
+pub type BitArray = Array<Bits>;
+
+impl Elements for Bits {
+    type Ciphertext = BitCiphertext;
+    type Seeded = SeededBitCiphertext;
+
+    fn inner(ciphertext: &BitCiphertext) -> &rlwe::Ciphertext {
+        ciphertext.ciphertext().inner()
+    }
+
+    fn inner_seeded(ciphertext: &SeededBitCiphertext) -> &rlwe::SeededCiphertext {
+        ciphertext.ciphertext().inner()
+    }
+
+    fn expand(session: &Session, ciphertext: &SeededBitCiphertext) -> BitCiphertext {
+        ciphertext.expand(session.context())
+    }
+
+    fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool {
+        ciphertext.packing() == self.packing
+    }
+}
+
+impl CiphertextBody<Bits> {
+    fn packing(&self) -> BitPacking {
+        match self {
+            CiphertextBody::Full(c) => c.packing(),
+            CiphertextBody::Seeded(c) => c.packing(),
+        }
+    }
+
+    fn error(&self) -> f64 {
+        match self {
+            CiphertextBody::Full(c) => c.error(),
+            CiphertextBody::Seeded(c) => c.error(),
+        }
+    }
 }
 
 impl BitArray {
-    /// The shape.
-    pub fn shape(&self) -> &[usize] {
-        self.layout.shape()
-    }
-
-    /// How many bits there are.
-    pub fn size(&self) -> usize {
-        self.layout.size()
-    }
-
-    /// The ciphertexts.
-    pub fn ciphertexts(&self) -> &[BitCiphertext] {
-        &self.ciphertexts
-    }
-
     /// How far a slot is from its bit at most ([`BitCiphertext::error`]); below 1/2.
     pub fn error(&self) -> f64 {
-        self.ciphertexts.iter().map(BitCiphertext::error).fold(0.0, f64::max)
-    }
-
-    /// The fingerprint of the key that decrypts it. An array has a ciphertext at least.
-    pub fn key(&self) -> Fingerprint {
-        self.ciphertexts[0].ciphertext().inner().key()
-    }
-
-    fn parameters(&self) -> Fingerprint {
-        self.ciphertexts[0].ciphertext().inner().parameters()
-    }
-}
-
-/// The keys that a [`BitServer`] computes with: rotations, conjugation and relinearisation, and those of the sparse secret. No secret inside.
-#[derive(Debug, Clone)]
-pub struct BitKeys {
-    plan: Arc<BitPlan>,
-    evaluation: EvaluationKeys,
-    encapsulation: EncapsulationKeys,
-}
-
-impl BitKeys {
-    /// The plan that they are for.
-    pub fn plan(&self) -> &Arc<BitPlan> {
-        &self.plan
-    }
-
-    /// The fingerprint of the secret key that they belong to.
-    pub fn key(&self) -> Fingerprint {
-        self.evaluation.key()
+        self.bodies().iter().map(CiphertextBody::error).fold(0.0, f64::max)
     }
 }
 
@@ -77,16 +80,16 @@ impl ClientKey {
     ///
     /// ```no_run
     /// # fn main() -> Result<(), hippocrene::Error> {
-    /// use hippocrene::{BitServer, ClientKey, Preset};
+    /// use hippocrene::{ClientKey, KeyRequest, Preset, Server};
     ///
     /// let preset = Preset::by_name("bits14")?;
     /// let client = ClientKey::generate(preset)?;
-    /// let plan = client.bit_plan(preset.bits()?)?;
-    /// let server = BitServer::new(client.bit_keys(&plan)?)?; // holds no secret
+    /// let server = Server::new(client.evaluation_keys(&KeyRequest::bits(preset.bits()?))?)?; // holds no secret
     ///
+    /// let plan = client.bit_plan(preset.bits()?)?;
     /// let x = client.encrypt_bits(&plan, &[true, true, false, false], &[4])?;
     /// let y = client.encrypt_bits(&plan, &[true, false, true, false], &[4])?;
-    /// let z = server.nand(&x, &y)?;
+    /// let z = server.bits()?.nand(&x, &y)?;
     ///
     /// assert_eq!(client.decrypt_bits(&z)?, [false, true, true, true]);
     /// # Ok(())
@@ -99,38 +102,16 @@ impl ClientKey {
         Ok(Arc::new(BitPlan::new(Arc::clone(self.session().context()), literal)?))
     }
 
-    /// The keys that a server needs to compute on bits by this plan.
-    ///
-    /// # Errors
-    /// [`Error::ParameterMismatch`] when the plan is of other parameters, [`Error::System`] when the machine has no entropy.
-    pub fn bit_keys(&self, plan: &Arc<BitPlan>) -> Result<BitKeys, Error> {
-        self.check_plan(plan, "make keys for bits")?;
-        let (rlwe, secret) = (self.session().context().rlwe(), self.secret());
-        let mut evaluation = EvaluationKeys::empty(rlwe, secret.fingerprint());
-        plan.add_keys(&mut evaluation, secret)?;
-        let encapsulation = plan.encapsulation_keys(secret)?;
-        Ok(BitKeys { plan: Arc::clone(plan), evaluation, encapsulation })
-    }
-
     /// Encrypts bits: the elements of an array of shape `shape` in row-major order.
     ///
     /// # Errors
     /// [`Error::Shape`] when there are not as many as the shape says, [`Error::ParameterMismatch`] when the plan is of other parameters.
     pub fn encrypt_bits(&self, plan: &BitPlan, values: &[bool], shape: &[usize]) -> Result<BitArray, Error> {
-        const OPERATION: &str = "encrypt bits";
-        self.check_plan(plan, OPERATION)?;
         let (context, packing) = (self.session().context(), plan.literal().packing);
-        let layout = Layout::filled(shape, plan.capacity(), values.len(), OPERATION)?;
-        let mut slots = layout.scatter(values);
-        let ciphertexts = slots.iter().map(|bits| {
-            let (scale, modulus) = (plan.bit_scale(), plan.input_modulus());
-            let plaintext = encode_bits(context, bits, packing, context.max_slots(), scale, modulus)?;
-            let ciphertext = context.encrypt(self.secret(), &plaintext)?.expand(context);
-            Ok(BitCiphertext::declare(ciphertext, packing)?)
-        });
-        let ciphertexts = ciphertexts.collect::<Result<Vec<_>, Error>>();
-        wipe(&mut slots);
-        Ok(BitArray { layout, ciphertexts: ciphertexts? })
+        encrypt(self.session(), plan, values, shape, |plaintext| {
+            let ciphertext = context.encrypt(self.secret(), plaintext)?;
+            Ok(CiphertextBody::Seeded(SeededBitCiphertext::declare(ciphertext, packing)?))
+        })
     }
 
     /// Decrypts bits, in row-major order.
@@ -138,25 +119,53 @@ impl ClientKey {
     /// # Errors
     /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::ParameterMismatch`] when it was made with other parameters.
     pub fn decrypt_bits(&self, array: &BitArray) -> Result<Vec<bool>, Error> {
-        const OPERATION: &str = "decrypt bits";
         let context = self.session().context();
-        context.rlwe().check_digest(array.parameters(), OPERATION)?;
-        if array.key() != self.fingerprint() {
-            let (have, need) = (array.key(), self.fingerprint());
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have, need }.into());
-        }
-        let decrypted = array.ciphertexts.iter().map(|a| {
-            let plaintext = context.decrypt(self.secret(), a.ciphertext())?;
-            Ok(decode_bits(context, &plaintext, a.packing())?)
-        });
-        let mut slots = decrypted.collect::<Result<Vec<_>, Error>>()?;
-        let values = array.layout.gather(&slots);
-        wipe(&mut slots);
-        Ok(values)
+        self.decrypt_with(array, |a| {
+            Ok(decode_bits(context, &context.decrypt(self.secret(), a.ciphertext())?, a.packing())?)
+        })
+    }
+}
+
+impl PublicKey {
+    /// Encrypts bits, as [`ClientKey::encrypt_bits`] does.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_bits`].
+    pub fn encrypt_bits(&self, plan: &BitPlan, values: &[bool], shape: &[usize]) -> Result<BitArray, Error> {
+        let (context, packing) = (self.session().context(), plan.literal().packing);
+        encrypt(self.session(), plan, values, shape, |plaintext| {
+            let ciphertext = context.encrypt_public(self.inner(), plaintext)?;
+            Ok(CiphertextBody::Full(BitCiphertext::declare(ciphertext, packing)?))
+        })
     }
 
-    fn check_plan(&self, plan: &BitPlan, operation: &'static str) -> Result<(), Error> {
-        let digest = plan.context().parameters().digest();
-        Ok(self.session().context().rlwe().check_digest(digest, operation)?)
+    /// As [`ClientKey::bit_plan`].
+    ///
+    /// # Errors
+    /// As [`BitPlan::new`].
+    pub fn bit_plan(&self, literal: BitLiteral) -> Result<Arc<BitPlan>, Error> {
+        Ok(Arc::new(BitPlan::new(Arc::clone(self.session().context()), literal)?))
     }
+}
+
+fn encrypt(
+    session: &Session,
+    plan: &BitPlan,
+    values: &[bool],
+    shape: &[usize],
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Bits>, Error>,
+) -> Result<BitArray, Error> {
+    const OPERATION: &str = "encrypt bits";
+    let (context, packing) = (session.context(), plan.literal().packing);
+    context.rlwe().check_digest(plan.context().parameters().digest(), OPERATION)?;
+    let layout = Layout::filled(shape, plan.capacity(), values.len(), OPERATION)?;
+    let mut slots = layout.scatter(values);
+    let bodies = slots.iter().map(|bits| {
+        let (scale, modulus) = (plan.bit_scale(), plan.input_modulus());
+        encrypt(&encode_bits(context, bits, packing, context.max_slots(), scale, modulus)?)
+    });
+    let bodies = bodies.collect::<Result<Vec<_>, Error>>();
+    wipe(&mut slots);
+    Ok(Array::from_parts(layout, Bits { packing }, true, bodies?)
+        .expect("one body for each ciphertext of the layout, all of one key"))
 }

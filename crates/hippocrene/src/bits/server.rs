@@ -15,7 +15,9 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::{Fingerprint, RlweError};
 
 use super::{BitArray, BitKeys};
-use crate::Error;
+use crate::{Array, Error, Session};
+
+const OPERATION: &str = "gate";
 
 /// Operands whose errors are larger are refreshed before a gate. Gates of three bits that are that uncertain are still told, and a refresh makes `O(e^2)` of an error `e`.
 const TIRED: f64 = 1.0 / 16.0;
@@ -23,30 +25,30 @@ const TIRED: f64 = 1.0 / 16.0;
 /// Bits that moduli are off by.
 const SLACK: f64 = 2.0;
 
-/// Keys made ready to compute on arrays of bits. It holds no secret.
+/// What computes on arrays of bits: it is part of a [`Server`](crate::Server) whose keys have those of bits. It holds no secret.
 ///
 /// Every gate is one bootstrap of each ciphertext, or a product where both operands have the capacity for it and little error. There is no limit of depth. Arrays have
 /// one shape; bits are not broadcast.
 #[derive(Debug, Clone)]
 pub struct BitServer {
+    session: Session,
     bootstrapper: BitBootstrapper,
     key: Fingerprint,
     count: Arc<AtomicU64>,
 }
 
 impl BitServer {
-    /// A server with these keys, with the threads of the client's session.
-    ///
-    /// # Errors
-    /// [`Error::MissingKey`] when one is missing, [`Error::ParameterMismatch`] when they do not belong together.
-    pub fn new(keys: BitKeys) -> Result<Self, Error> {
-        let BitKeys { plan, evaluation, encapsulation } = keys;
-        let (context, key) = (plan.context(), evaluation.key());
-        let rlwe = context.rlwe();
-        let encapsulation = Arc::new(encapsulation.prepare(rlwe, plan.narrow())?);
-        let evaluator = Evaluator::new(Arc::clone(context), Arc::new(evaluation.into_prepared(rlwe)?));
-        let bootstrapper = BitBootstrapper::new(Arc::clone(&plan), evaluator, encapsulation)?;
-        Ok(BitServer { bootstrapper, key, count: Arc::default() })
+    pub(crate) fn new(
+        session: Session,
+        evaluator: Evaluator,
+        key: Fingerprint,
+        keys: &BitKeys,
+    ) -> Result<Self, Error> {
+        let context = session.context();
+        let plan = Arc::new(BitPlan::new(Arc::clone(context), keys.literal().clone())?);
+        let encapsulation = keys.encapsulation().clone().prepare(context.rlwe(), plan.narrow())?;
+        let bootstrapper = BitBootstrapper::new(plan, evaluator, Arc::new(encapsulation))?;
+        Ok(BitServer { session, bootstrapper, key, count: Arc::default() })
     }
 
     /// The plan.
@@ -71,8 +73,12 @@ impl BitServer {
     pub fn not(&self, a: &BitArray) -> Result<BitArray, Error> {
         self.check(&[a], "not")?;
         let evaluator = self.bootstrapper.evaluator();
-        let out = a.ciphertexts.iter().map(|x| Ok(evaluator.not_bits(x)?));
-        Ok(BitArray { layout: a.layout.clone(), ciphertexts: out.collect::<Result<_, Error>>()? })
+        let out = a
+            .expanded(&self.session)
+            .iter()
+            .map(|x| Ok(evaluator.not_bits(x)?))
+            .collect::<Result<_, Error>>();
+        Ok(Array::from_ciphertexts(a.layout().clone(), *a.form(), false, out?))
     }
 
     /// `a` and `b`, element by element.
@@ -137,14 +143,11 @@ impl BitServer {
     /// # Errors
     /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Argument`] for a number of arrays that the gate does not take.
     pub fn gate(&self, gate: Gate, inputs: &[&BitArray]) -> Result<BitArray, Error> {
-        let mut out = self.compute(inputs, |x| {
-            if let Some(product) = self.product(gate, x)? {
-                return Ok(vec![product]);
-            }
-            let ready = self.ready(x)?;
-            self.count.fetch_add(1, Ordering::Relaxed);
-            Ok(vec![self.bootstrapper.gate(gate, &ready.iter().map(|x| &**x).collect::<Vec<_>>())?])
-        })?;
+        self.check(inputs, OPERATION)?;
+        if let Some(product) = self.product(gate, inputs)? {
+            return Ok(product);
+        }
+        let mut out = self.gates(&[gate], inputs)?;
         out.pop().ok_or_else(|| Error::Internal("a gate has one result".into()))
     }
 
@@ -154,75 +157,109 @@ impl BitServer {
     /// # Errors
     /// As [`BitServer::gate`].
     pub fn gates(&self, gates: &[Gate], inputs: &[&BitArray]) -> Result<Vec<BitArray>, Error> {
-        self.compute(inputs, |x| {
-            let ready = self.ready(x)?;
-            self.count.fetch_add(1, Ordering::Relaxed);
-            Ok(self.bootstrapper.gates(gates, &ready.iter().map(|x| &**x).collect::<Vec<_>>())?)
-        })
-    }
-
-    /// `f` of the ciphertexts of arrays of one shape, place by place, and its results as arrays.
-    fn compute(
-        &self,
-        inputs: &[&BitArray],
-        f: impl Fn(&[&BitCiphertext]) -> Result<Vec<BitCiphertext>, Error>,
-    ) -> Result<Vec<BitArray>, Error> {
-        self.check(inputs, "gate")?;
+        self.check(inputs, OPERATION)?;
         let Some(first) = inputs.first() else {
-            return Err(Error::argument("gate", "there are no bits"));
+            return Err(Error::argument(OPERATION, "there are no bits"));
         };
-        let mut results: Vec<Vec<BitCiphertext>> = Vec::new();
-        for place in 0..first.ciphertexts.len() {
-            let operands: Vec<&BitCiphertext> = inputs.iter().map(|a| &a.ciphertexts[place]).collect();
-            let made = f(&operands)?;
-            results.resize_with(made.len(), Vec::new);
+        let ready = inputs.iter().map(|a| self.ready(a)).collect::<Result<Vec<_>, _>>()?;
+        let expanded: Vec<_> = ready.iter().map(|a| a.expanded(&self.session)).collect();
+        let mut results: Vec<Vec<BitCiphertext>> = vec![Vec::new(); gates.len()];
+        for place in 0..first.bodies().len() {
+            let operands: Vec<&BitCiphertext> = expanded.iter().map(|a| &*a[place]).collect();
+            self.count.fetch_add(1, Ordering::Relaxed);
+            let made = match gates {
+                [gate] => vec![self.bootstrapper.gate(*gate, &operands)?],
+                _ => self.bootstrapper.gates(gates, &operands)?,
+            };
             results.iter_mut().zip(made).for_each(|(all, one)| all.push(one));
         }
-        let layout = || first.layout.clone();
-        Ok(results.into_iter().map(|ciphertexts| BitArray { layout: layout(), ciphertexts }).collect())
+        let out = results.into_iter().zip(gates);
+        Ok(out.map(|(ciphertexts, gate)| self.result(*gate, inputs, ciphertexts)).collect())
     }
 
-    /// A gate by a product, where there is one and the result can still be bootstrapped, with no more error than gates take.
-    fn product(&self, gate: Gate, inputs: &[&BitCiphertext]) -> Result<Option<BitCiphertext>, Error> {
+    /// A gate of `a` and bits that everybody can read, one for each element, in row-major order. Where these are all the same there is no bootstrap.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there are not as many as elements, and as [`BitServer::gate`].
+    pub fn gate_plain(&self, gate: Gate, a: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
+        self.check(&[a], OPERATION)?;
+        if bits.len() != a.size() {
+            let what = format!("{} bits for an array of shape {:?}", bits.len(), a.shape());
+            return Err(Error::shape(OPERATION, what));
+        }
+        gate.error(2, 0.0)?;
+        let of = |bit: bool, other: bool| gate.value(usize::from(bit) + usize::from(other), 2);
+        match bits {
+            [first, rest @ ..] if rest.iter().all(|bit| bit == first) => {
+                match (of(false, *first), of(true, *first)) {
+                    (false, true) => Ok(a.clone()),
+                    (true, false) => self.not(a),
+                    (same, _) => self.public(a, &vec![same; bits.len()]),
+                }
+            }
+            _ => self.gate(gate, &[a, &self.public(a, bits)?]),
+        }
+    }
+
+    /// Bits that everybody can read, as an array that stands where `like` does.
+    fn public(&self, like: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
+        let evaluator = self.bootstrapper.evaluator();
+        let (slots, like_it) = (like.layout().scatter(bits), like.expanded(&self.session));
+        let out = like_it.iter().zip(&slots).map(|(x, bits)| Ok(evaluator.public_bits(x, bits)?));
+        let out = out.collect::<Result<_, Error>>();
+        Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), true, out?))
+    }
+
+    /// What a gate of these arrays has made. Slots that hold no element are zero where the gate of zeros is.
+    fn result(&self, gate: Gate, inputs: &[&BitArray], ciphertexts: Vec<BitCiphertext>) -> BitArray {
+        let clean = inputs.iter().all(|a| a.is_clean()) && !gate.value(0, inputs.len());
+        Array::from_ciphertexts(inputs[0].layout().clone(), *inputs[0].form(), clean, ciphertexts)
+    }
+
+    /// A gate by products, where there is one and the result can still be bootstrapped, with no more error than gates take.
+    fn product(&self, gate: Gate, inputs: &[&BitArray]) -> Result<Option<BitArray>, Error> {
         let (plan, e) = (self.plan(), self.bootstrapper.evaluator());
         let &[a, b] = inputs else { return Ok(None) };
-        let parameters = plan.context().parameters();
-        let scale = plan.bit_scale();
+        let (parameters, scale) = (plan.context().parameters(), plan.bit_scale());
         let fits = |x: &BitCiphertext| {
             let left = parameters.log2(x.ciphertext().modulus()) - scale.log2();
-            x.packing() == BitPacking::Real
-                && x.ciphertext().scale().is_close(scale)
-                && left >= plan.bits_needed() + SLACK
+            x.ciphertext().scale().is_close(scale) && left >= plan.bits_needed() + SLACK
         };
-        if !fits(a) || !fits(b) || a.error() + b.error() > TIRED / 2.0 {
+        if gate == Gate::Majority
+            || a.form().packing != BitPacking::Real
+            || a.error() + b.error() > TIRED / 2.0
+        {
             return Ok(None);
         }
-        Ok(match gate {
-            Gate::And => Some(e.and_bits(a, b)?),
-            Gate::Nand => Some(e.not_bits(&e.and_bits(a, b)?)?),
-            Gate::Or => Some(e.or_bits(a, b)?),
-            Gate::Nor => Some(e.not_bits(&e.or_bits(a, b)?)?),
-            Gate::Xor => Some(e.xor_bits(a, b)?),
-            Gate::Xnor => Some(e.not_bits(&e.xor_bits(a, b)?)?),
-            Gate::Majority => None,
-        })
+        let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
+        if !left.iter().chain(&right).all(|x| fits(x)) {
+            return Ok(None);
+        }
+        let product = |a: &BitCiphertext, b: &BitCiphertext| {
+            let (out, complement) = match gate {
+                Gate::And | Gate::Nand => (e.and_bits(a, b)?, gate == Gate::Nand),
+                Gate::Or | Gate::Nor => (e.or_bits(a, b)?, gate == Gate::Nor),
+                _ => (e.xor_bits(a, b)?, gate == Gate::Xnor),
+            };
+            Ok(if complement { e.not_bits(&out)? } else { out })
+        };
+        let out = left.iter().zip(&right).map(|(a, b)| product(a, b)).collect::<Result<_, Error>>();
+        Ok(Some(self.result(gate, inputs, out?)))
     }
 
-    /// Operands of a gate: those that are too uncertain are refreshed, each of them once.
-    fn ready<'a>(&self, inputs: &[&'a BitCiphertext]) -> Result<Vec<Cow<'a, BitCiphertext>>, Error> {
-        let mut ready: Vec<Cow<'a, BitCiphertext>> = Vec::with_capacity(inputs.len());
-        for (i, &x) in inputs.iter().enumerate() {
-            let twin = inputs[..i].iter().position(|y| std::ptr::eq(*y, x));
-            ready.push(match twin {
-                Some(twin) => ready[twin].clone(),
-                None if x.error() > TIRED => {
-                    self.count.fetch_add(1, Ordering::Relaxed);
-                    Cow::Owned(self.bootstrapper.refresh(x)?)
-                }
-                None => Cow::Borrowed(x),
-            });
+    /// An operand of a gate: refreshed, once for all gates, where it is too uncertain.
+    fn ready<'a>(&self, a: &'a BitArray) -> Result<Cow<'a, BitArray>, Error> {
+        if a.error() <= TIRED {
+            return Ok(Cow::Borrowed(a));
         }
-        Ok(ready)
+        let refreshed = a.refreshed(|| {
+            let refresh = |x: &Cow<'_, BitCiphertext>| {
+                self.count.fetch_add(1, Ordering::Relaxed);
+                Ok(self.bootstrapper.refresh(x)?)
+            };
+            a.expanded(&self.session).iter().map(refresh).collect()
+        });
+        Ok(Cow::Owned(refreshed?))
     }
 
     fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
@@ -231,7 +268,7 @@ impl BitServer {
             if a.key() != self.key {
                 return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
             }
-            if a.layout != inputs[0].layout {
+            if a.layout() != inputs[0].layout() {
                 let what = format!("arrays of bits of shapes {:?} and {:?}", inputs[0].shape(), a.shape());
                 return Err(Error::shape(operation, what));
             }

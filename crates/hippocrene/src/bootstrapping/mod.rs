@@ -6,7 +6,7 @@ mod rule;
 use std::sync::Arc;
 
 use hippocrene_ckks::bootstrap::{BootstrapLiteral, BootstrapPlan};
-use hippocrene_rlwe::{EncapsulationKeys, Parameters, RlweError};
+use hippocrene_rlwe::{EncapsulationKeys, Modulus, Parameters, RlweError};
 
 use crate::{Error, Session};
 
@@ -100,13 +100,7 @@ impl BootstrappingKeys {
         const OPERATION: &str = "put bootstrapping keys together";
         let parameters = session.settings().parameters();
         let narrow = Self::narrow_of(parameters, &literal)?;
-        for (have, need) in [(encapsulation.down(), &narrow), (encapsulation.up(), parameters)] {
-            let (have, need) = (have.parameters(), need.digest());
-            // In a simulation both sets go by other names.
-            if have != need && !session.context().rlwe().is_hollow() {
-                return Err(RlweError::ParameterMismatch { operation: OPERATION, have, need }.into());
-            }
-        }
+        check_encapsulation(session, &narrow, &encapsulation, OPERATION)?;
         Ok(BootstrappingKeys { precision, literal, encapsulation, narrow })
     }
 
@@ -120,11 +114,7 @@ impl BootstrappingKeys {
                 "a bootstrap of arrays raises the modulus under a sparse secret; there is none".into(),
             )
         })?;
-        let base = parameters.grafted_modulus(literal.base_bits);
-        Ok(match parameters.security() {
-            Some(_) => parameters.encapsulation(base, weight)?,
-            None => parameters.encapsulation_insecure(base, weight)?,
-        })
+        sparse_parameters(parameters, parameters.grafted_modulus(literal.base_bits), weight)
     }
 
     /// The precision that it is made for, in bits after the binary point.
@@ -146,4 +136,33 @@ impl BootstrappingKeys {
     pub fn narrow(&self) -> &Parameters {
         &self.narrow
     }
+}
+
+/// The parameter set of a sparse secret of weight `weight` for the base modulus `base`, held to its limit where `parameters` are secure.
+pub(crate) fn sparse_parameters(
+    parameters: &Parameters,
+    base: Modulus,
+    weight: usize,
+) -> Result<Parameters, Error> {
+    Ok(match parameters.security() {
+        Some(_) => parameters.encapsulation(base, weight)?,
+        None => parameters.encapsulation_insecure(base, weight)?,
+    })
+}
+
+/// Checks that keys of a sparse secret are of its parameter set, `narrow`, and of that of the session.
+pub(crate) fn check_encapsulation(
+    session: &Session,
+    narrow: &Parameters,
+    keys: &EncapsulationKeys,
+    operation: &'static str,
+) -> Result<(), Error> {
+    for (have, need) in [(keys.down(), narrow), (keys.up(), session.settings().parameters())] {
+        let (have, need) = (have.parameters(), need.digest());
+        // In a simulation both sets go by other names.
+        if have != need && !session.context().rlwe().is_hollow() {
+            return Err(RlweError::ParameterMismatch { operation, have, need }.into());
+        }
+    }
+    Ok(())
 }

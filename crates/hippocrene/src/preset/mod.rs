@@ -10,7 +10,8 @@ mod table_2;
 mod table_3;
 
 use hippocrene_rlwe::{
-    MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout, design::Design,
+    Fingerprint, MAX_FACTORS, Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout,
+    design::Design,
 };
 
 use crate::{Error, Settings};
@@ -109,6 +110,12 @@ impl Preset {
             let names: Vec<&str> = PRESETS.iter().map(|p| p.name).collect();
             Error::Parameters(format!("there is no preset {name:?}; there are {}", names.join(", ")))
         })
+    }
+
+    /// The preset whose parameters, at this ring degree, have this digest, if there is one. Sets that are refused are none.
+    pub fn by_digest(digest: Fingerprint, degree: usize) -> Option<Preset> {
+        let is_this = |p: &Preset| p.parameters().is_ok_and(|parameters| parameters.digest() == digest);
+        PRESETS.into_iter().filter(|p| 1 << p.log_degree == degree).find(is_this)
     }
 
     /// Whether it has a sprout, so that its ciphertexts can be scaled down by any number of bits.

@@ -10,16 +10,11 @@ use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
 use super::Server;
-use crate::{CiphertextBody, Error, Form, IntegerArray, Layout, Residues, Session};
+use crate::{CiphertextBody, Elements, Error, Form, IntegerArray, Layout, Residues, Session};
 
-impl Form for Residues {
+impl Elements for Residues {
     type Ciphertext = Ciphertext;
     type Seeded = SeededCiphertext;
-    type Number = i64;
-    type Plain<'v> = &'v [i64];
-    type Map = LinearTransform;
-    type Polynomial = Polynomial;
-    const ONE: i64 = 1;
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
         ciphertext.inner()
@@ -33,12 +28,20 @@ impl Form for Residues {
         ciphertext.expand_in(session.context().rlwe())
     }
 
-    fn slots(session: &Session) -> usize {
-        2 * session.slots()
-    }
-
     fn fits(&self, ciphertext: &CiphertextBody<Self>) -> bool {
         ciphertext.plain_modulus() == self.plain_modulus
+    }
+}
+
+impl Form for Residues {
+    type Number = i64;
+    type Plain<'v> = &'v [i64];
+    type Map = LinearTransform;
+    type Polynomial = Polynomial;
+    const ONE: i64 = 1;
+
+    fn slots(session: &Session) -> usize {
+        2 * session.slots()
     }
 
     fn check(&self, server: &Server, operation: &'static str) -> Result<(), Error> {

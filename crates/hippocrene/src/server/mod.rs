@@ -29,7 +29,7 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BootstrappingKeys, Error, EvaluationKeys, Form, Session};
+use crate::{Array, BitServer, BootstrappingKeys, Error, EvaluationKeys, Form, Session};
 use bootstrap::Bootstraps;
 use comparison::Plans;
 
@@ -47,6 +47,7 @@ pub struct Server {
     bootstraps: Option<Arc<Bootstraps>>,
     /// What tables are looked up with.
     pegasus: Option<Pegasus>,
+    bits: Option<BitServer>,
     /// Of comparisons.
     plans: Arc<Plans>,
 }
@@ -77,6 +78,10 @@ impl Server {
             let plan = Arc::new(own.request().plan(&server.session)?);
             server.pegasus = Some(Pegasus::new(plan, server.evaluator.clone(), own.inner())?);
         }
+        if let Some(own) = keys.bits() {
+            let (session, evaluator) = (server.session.clone(), server.evaluator.clone());
+            server.bits = Some(BitServer::new(session, evaluator, server.key, own)?);
+        }
         Ok(server)
     }
 
@@ -103,6 +108,7 @@ impl Server {
             transfer: None,
             bootstraps,
             pegasus: None,
+            bits: None,
             plans,
         })
     }
@@ -145,6 +151,17 @@ impl Server {
     /// The evaluator of single ciphertexts of integers, where the settings have a plaintext modulus.
     pub fn integer_evaluator(&self) -> Option<&bgv::Evaluator> {
         self.integers.as_ref()
+    }
+
+    /// What computes on arrays of bits.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are no keys for them.
+    pub fn bits(&self) -> Result<&BitServer, Error> {
+        self.bits.as_ref().ok_or_else(|| {
+            let what = "this server has no keys of bits: make evaluation keys with them (KeyRequest::bits)";
+            Error::argument("compute on bits", what)
+        })
     }
 
     fn check<F: Form>(&self, a: &Array<F>, operation: &'static str) -> Result<(), Error> {

@@ -9,7 +9,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe as rlwe;
 
 use super::{Server, bootstrap};
-use crate::{CiphertextBody, EncryptedArray, Error, Form, Layout, Numbers, Session};
+use crate::{CiphertextBody, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session};
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -21,14 +21,9 @@ const MOST_BINARY_PLACES: i32 = 12;
 /// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
 const SURPLUS: f64 = 0.5;
 
-impl Form for Numbers {
+impl Elements for Numbers {
     type Ciphertext = Ciphertext;
     type Seeded = SeededCiphertext;
-    type Number = f64;
-    type Plain<'v> = Values<'v>;
-    type Map = LinearTransform;
-    type Polynomial = Polynomial;
-    const ONE: f64 = 1.0;
 
     fn inner(ciphertext: &Ciphertext) -> &rlwe::Ciphertext {
         ciphertext.inner()
@@ -42,12 +37,20 @@ impl Form for Numbers {
         ciphertext.expand(session.context())
     }
 
-    fn slots(session: &Session) -> usize {
-        session.slots()
-    }
-
     fn fits(&self, _: &CiphertextBody<Self>) -> bool {
         true
+    }
+}
+
+impl Form for Numbers {
+    type Number = f64;
+    type Plain<'v> = Values<'v>;
+    type Map = LinearTransform;
+    type Polynomial = Polynomial;
+    const ONE: f64 = 1.0;
+
+    fn slots(session: &Session) -> usize {
+        session.slots()
     }
 
     fn check(&self, _: &Server, _: &'static str) -> Result<(), Error> {

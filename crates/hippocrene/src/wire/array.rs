@@ -13,7 +13,7 @@ use super::{
     keys::SEED_BYTES,
     poly::Widths,
 };
-use crate::{Array, CiphertextBody, Error, Form, Layout, Session, Settings};
+use crate::{Array, CiphertextBody, Elements, Error, Layout, Session, Settings};
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 32;
@@ -36,14 +36,12 @@ const DEGREES: std::ops::RangeInclusive<usize> = 1 << 4..=1 << 17;
 /// The largest absolute value of the log2 of a standard deviation.
 const MAX_NOISE_BITS: f64 = 4096.0;
 
-/// What the files of arrays of one form have of their own.
-pub trait FileForm: Form {
+/// What the files of arrays of such elements have of their own.
+pub trait FileForm: Elements {
     /// The kind of the files.
     const KIND: Kind;
     /// The flags that there are, beside that of clean arrays.
     const FLAGS: u32;
-    /// Of how many coefficients of a polynomial there is one slot.
-    const COEFFICIENTS: usize;
     /// Bytes of [`FileForm::Own`].
     const OWN_BYTES: usize;
     /// What a ciphertext has beside an RLWE ciphertext.
@@ -51,6 +49,9 @@ pub trait FileForm: Form {
 
     /// The error of a seeded ciphertext, which is that of any fresh one.
     fn fresh_noise() -> Noise;
+
+    /// Of how many coefficients of a polynomial there is one slot.
+    fn coefficients(&self) -> usize;
 
     /// The form's own flags.
     fn flags(&self) -> u32;
@@ -222,7 +223,7 @@ impl<F: FileForm> CiphertextHead<F> {
 }
 
 /// The polynomials of a ciphertext that are written.
-fn polys<F: Form>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
+fn polys<F: Elements>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
     match body {
         CiphertextBody::Full(c) => F::inner(c).parts().iter().map(|part| (body.modulus(), part)).collect(),
         CiphertextBody::Seeded(c) => vec![(body.modulus(), F::inner_seeded(c).c0())],
@@ -242,7 +243,7 @@ impl<F: FileForm> ArrayHead<F> {
 
     /// The ring degree.
     pub(super) fn degree(&self) -> usize {
-        F::COEFFICIENTS * self.layout.slots()
+        self.form.coefficients() * self.layout.slots()
     }
 
     fn bytes(&self) -> usize {
@@ -285,14 +286,13 @@ impl<F: FileForm> ArrayHead<F> {
         if axes > MAX_AXES {
             return Err(FormatError::field("the number of axes", axes, format!("at most {MAX_AXES}")));
         }
-        let slots = size("the number of slots", cursor.u64()?)?;
-        let (least, most) = (DEGREES.start() / F::COEFFICIENTS, DEGREES.end() / F::COEFFICIENTS);
+        let (slots, count) = (size("the number of slots", cursor.u64()?)?, cursor.u64()?);
+        let form = F::of_field(flags & F::FLAGS, cursor.array()?)?;
+        let [least, most] = [DEGREES.start(), DEGREES.end()].map(|degree| degree / form.coefficients());
         if !(slots.is_power_of_two() && (least..=most).contains(&slots)) {
             let need = format!("a power of two from {least} to {most}");
             return Err(FormatError::field("the number of slots", slots, need));
         }
-        let count = cursor.u64()?;
-        let form = F::of_field(flags & F::FLAGS, cursor.array()?)?;
         let (mut shape, mut strides) = (Vec::new(), Vec::new());
         for _ in 0..axes {
             shape.push(size("the length of an axis", cursor.u64()?)?);
@@ -331,7 +331,7 @@ impl<F: FileForm> ArrayHead<F> {
     /// Checks the head against settings of the parameters that the digest names.
     pub(super) fn check(&self, settings: &Settings) -> Result<(), FormatError> {
         let parameters: &Parameters = settings.parameters();
-        let slots = parameters.degree() / F::COEFFICIENTS;
+        let slots = parameters.degree() / self.form.coefficients();
         if self.layout.slots() != slots {
             return Err(FormatError::field("the number of slots", self.layout.slots(), slots.to_string()));
         }

@@ -3,17 +3,18 @@
 use hippocrene_ckks::{
     approximation::ModularReduction,
     bootstrap::{BootstrapLiteral, Order},
-    circuits::DftLevel,
 };
-use hippocrene_rlwe::{Context, EncapsulationKeys, Fingerprint, Modulus, Parameters};
+use hippocrene_rlwe::{Fingerprint, Modulus, Parameters};
 
 use super::{
     FormatError,
     cursor::Cursor,
-    keys::{
-        modulus_name, read_key_modulus, read_switching_key, switching_key_bytes, write_modulus,
-        write_switching_key,
+    fields::{
+        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special, expect_modulus,
+        finite, positive, read_levels, read_numbers, read_output_bits, write_levels,
     },
+    keys::{read_key_modulus, write_modulus},
+    sparse::{read_sparse_keys, sparse_keys_bytes, write_sparse_keys},
 };
 use crate::{BootstrappingKeys, Error, Session};
 
@@ -23,13 +24,6 @@ const COMPLEX: u32 = 1;
 const LAST: u32 = 2;
 /// Bytes before the levels.
 const FIXED_BYTES: usize = 144;
-const LEVEL_BYTES: usize = 12;
-/// The most levels of a transform.
-const MOST_LEVELS: u32 = 16;
-/// The most coefficients of a polynomial.
-const MOST_COEFFICIENTS: u32 = 4096;
-/// No number of bits is larger.
-const MOST_BITS: f64 = 1e4;
 
 /// What stands before the two keys.
 #[derive(Debug)]
@@ -42,18 +36,20 @@ pub(super) struct BootstrappingHead {
     up: Modulus,
 }
 
+impl BootstrappingHead {
+    /// Bytes of the keys.
+    pub(super) fn keys_bytes(&self, parameters: &Parameters) -> u64 {
+        sparse_keys_bytes(parameters, &self.narrow, self.up)
+    }
+}
+
 /// Bytes of all that is there for bootstrapping.
 pub(super) fn bootstrapping_bytes(keys: &BootstrappingKeys, parameters: &Parameters) -> u64 {
     let literal = keys.literal();
     let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
     let (cosine, arcsine) = coefficients(&literal.reduction);
     let head = FIXED_BYTES + LEVEL_BYTES * levels + 8 * (cosine.len() + arcsine.len());
-    head as u64 + keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
-}
-
-/// Bytes of the two keys, that from the sparse secret modulo `up`.
-fn keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
-    switching_key_bytes(narrow, narrow.full()) + switching_key_bytes(parameters, up)
+    head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
 }
 
 /// The coefficients of the cosine and of the arcsine, of which there are none where there is no arcsine.
@@ -89,36 +85,33 @@ pub(super) fn write_bootstrapping(out: &mut Vec<u8>, keys: &BootstrappingKeys, p
     out.extend(reduction.epsilon().to_le_bytes());
     out.extend(reduction.error().to_le_bytes());
     write_modulus(out, keys.encapsulation().up().modulus());
-    for level in levels.into_iter().flatten() {
-        out.extend(level.radix_log2.to_le_bytes());
-        out.extend(level.scale_bits.to_le_bytes());
-    }
+    write_levels(out, levels.into_iter().flatten());
     for coefficient in cosine.iter().chain(arcsine) {
         out.extend(coefficient.to_le_bytes());
     }
-    write_switching_key(out, keys.encapsulation().down(), narrow);
-    write_switching_key(out, keys.encapsulation().up(), parameters);
+    write_sparse_keys(out, keys.encapsulation(), narrow, parameters);
 }
 
-/// Reads all of it, to the end.
+/// Reads all of it, to the end unless `more` follows.
 pub(super) fn read_bootstrapping(
     cursor: &mut Cursor<'_>,
     session: &Session,
     owner: Fingerprint,
+    more: bool,
 ) -> Result<BootstrappingKeys, Error> {
     let context = session.context().rlwe();
-    let head = BootstrappingHead::read(cursor, context.parameters())?;
-    let narrow = Context::new(head.narrow, context.threads().clone())?;
-    let modulus = narrow.parameters().full();
-    let down = read_switching_key(cursor, &narrow, modulus, "key to the sparse secret")?;
-    let up = read_switching_key(cursor, context, head.up, "key from the sparse secret")?;
-    let encapsulation = EncapsulationKeys::from_parts(owner, down, up);
+    let head = BootstrappingHead::read(cursor, context.parameters(), more)?;
+    let encapsulation = read_sparse_keys(cursor, context, head.narrow, head.up, owner)?;
     BootstrappingKeys::new(session, head.precision, head.literal, encapsulation)
 }
 
 impl BootstrappingHead {
-    /// Reads what stands before the keys, and checks that what is left is as long as they are.
-    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+    /// Reads what stands before the keys, and checks that what is left is as long as they are, or longer where `more` follows.
+    pub(super) fn read(
+        cursor: &mut Cursor<'_>,
+        parameters: &Parameters,
+        more: bool,
+    ) -> Result<Self, FormatError> {
         cursor.enter("bootstrapping keys");
         let precision = positive(cursor, "the precision of a bootstrap")?;
         let flags = at_most(cursor, "the flags of a bootstrap", COMPLEX | LAST)?;
@@ -136,17 +129,7 @@ impl BootstrappingHead {
             positive(cursor, "the bits of a bootstrap's scale")?,
             positive(cursor, "the bits of a bootstrap's scale")?,
         ];
-        let output_bits = match finite(cursor, "the output bits of a bootstrap")? {
-            bits if bits.to_bits() == 0 => None,
-            bits if (1.0..=MOST_BITS).contains(&bits) => Some(bits),
-            bits => {
-                return Err(FormatError::field(
-                    "the output bits of a bootstrap",
-                    bits,
-                    "0 for all, or from 1",
-                ));
-            }
-        };
+        let output_bits = read_output_bits(cursor)?;
         let levels = [
             at_most(cursor, "the number of levels", MOST_LEVELS)?,
             at_most(cursor, "the number of levels", MOST_LEVELS)?,
@@ -161,15 +144,8 @@ impl BootstrappingHead {
         let [coefficients_to_slots, slots_to_coefficients] =
             [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
         let [cosine, arcsine] = [read_numbers(cursor, counts[0])?, read_numbers(cursor, counts[1])?];
-        if let Some(last) =
-            [&cosine, &arcsine].into_iter().filter_map(|p| p.last()).find(|last| **last == 0.0)
-        {
-            return Err(FormatError::field(
-                "the last coefficient of a polynomial",
-                last,
-                "other than 0: coefficients end in 0",
-            ));
-        }
+        check_last(&cosine)?;
+        check_last(&arcsine)?;
         let reduction = ModularReduction::from_parts(cosine, reach, doublings, arcsine, epsilon, error)
             .map_err(|error| {
                 FormatError::field("the reduction of a bootstrap", error, "one that can be computed")
@@ -194,53 +170,8 @@ impl BootstrappingHead {
         let narrow = BootstrappingKeys::narrow_of(parameters, &literal).map_err(|error| {
             FormatError::field("the sparse secret of a bootstrap", error, "one that has keys")
         })?;
-        if narrow.literal().specials != [special] {
-            let need = format!("{:?}", narrow.literal().specials);
-            return Err(FormatError::field("the special modulus of the sparse secret", special, need));
-        }
-        cursor.expect_left(keys_bytes(parameters, &narrow, up))?;
+        check_special(special, &narrow.literal().specials)?;
+        cursor.expect(sparse_keys_bytes(parameters, &narrow, up), more)?;
         Ok(BootstrappingHead { precision, literal, narrow, up })
     }
-}
-
-/// Reads a modulus that follows from what has been read.
-fn expect_modulus(cursor: &mut Cursor<'_>, field: &'static str, need: Modulus) -> Result<(), FormatError> {
-    let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
-    let have = (positions, odd, two);
-    if have == need.to_parts() {
-        Ok(())
-    } else {
-        Err(FormatError::field(field, modulus_name(have), modulus_name(need.to_parts())))
-    }
-}
-
-fn at_most(cursor: &mut Cursor<'_>, field: &'static str, most: u32) -> Result<u32, FormatError> {
-    let have = cursor.u32()?;
-    if have <= most { Ok(have) } else { Err(FormatError::field(field, have, format!("at most {most}"))) }
-}
-
-fn finite(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64, FormatError> {
-    let have = cursor.f64()?;
-    if have.is_finite() { Ok(have) } else { Err(FormatError::field(field, have, "finite")) }
-}
-
-/// A number of bits.
-fn positive(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64, FormatError> {
-    let have = cursor.f64()?;
-    if (1.0..=MOST_BITS).contains(&have) {
-        return Ok(have);
-    }
-    Err(FormatError::field(field, have, format!("1 to {MOST_BITS}")))
-}
-
-fn read_levels(cursor: &mut Cursor<'_>, count: u32) -> Result<Vec<DftLevel>, FormatError> {
-    let level = |cursor: &mut Cursor<'_>| {
-        let radix_log2 = at_most(cursor, "the stages of a level", MOST_LEVELS)?;
-        Ok(DftLevel { radix_log2, scale_bits: positive(cursor, "the bits of a level's scale")? })
-    };
-    (0..count).map(|_| level(cursor)).collect()
-}
-
-fn read_numbers(cursor: &mut Cursor<'_>, count: u32) -> Result<Vec<f64>, FormatError> {
-    (0..count).map(|_| cursor.f64()).collect()
 }

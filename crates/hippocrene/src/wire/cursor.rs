@@ -75,6 +75,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// [`Cursor::expect_more`] where `more` follows, and [`Cursor::expect_left`] where it does not.
+    pub(super) fn expect(&self, need: u64, more: bool) -> Result<(), FormatError> {
+        if more { self.expect_more(need) } else { self.expect_left(need) }
+    }
+
     /// Checks that exactly `need` bytes are left.
     pub(super) fn expect_left(&self, need: u64) -> Result<(), FormatError> {
         let (what, have) = (self.what, self.left());

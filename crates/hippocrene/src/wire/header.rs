@@ -41,10 +41,12 @@ pub enum Kind {
     TransferKey = 6,
     /// An encrypted array of integers.
     IntegerArray = 7,
+    /// An encrypted array of bits.
+    BitArray = 8,
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [
+    const ALL: [Kind; 8] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
@@ -52,7 +54,11 @@ impl Kind {
         Kind::Array,
         Kind::TransferKey,
         Kind::IntegerArray,
+        Kind::BitArray,
     ];
+
+    /// Those of encrypted arrays.
+    pub const ARRAYS: [Kind; 3] = [Kind::Array, Kind::IntegerArray, Kind::BitArray];
 
     /// Whether files of this kind must be kept secret.
     pub fn is_secret(self) -> bool {
@@ -74,6 +80,7 @@ impl std::fmt::Display for Kind {
             Kind::Array => "an encrypted array of numbers",
             Kind::TransferKey => "a transfer key",
             Kind::IntegerArray => "an encrypted array of integers",
+            Kind::BitArray => "an encrypted array of bits",
         })
     }
 }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::{
     FormatError, Kind,
     array::{ArrayHead, FileForm},
+    bit_keys::BitKeysHead,
     bootstrapping::BootstrappingHead,
     cursor::Cursor,
     header::Header,
@@ -14,7 +15,7 @@ use super::{
     look_ups::LookUpHead,
     settings::{Security, read_settings},
 };
-use crate::{Error, Integers, Numbers, PRESETS, Residues, Settings};
+use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings};
 
 /// What a file is: what it says itself, and what a preset of the same digest tells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -99,6 +100,21 @@ pub struct KeysInspection {
     pub bootstrapping: Option<BootstrappingInspection>,
     /// Which tables are looked up, if any are.
     pub tables: Option<&'static str>,
+    /// How they compute on bits, if they do.
+    pub bits: Option<BitsInspection>,
+}
+
+/// Gates of bits that there are keys for.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct BitsInspection {
+    /// How many bits a ciphertext holds.
+    pub capacity: usize,
+    /// The Hamming weight of the sparse secret.
+    pub sparse_weight: usize,
+    /// log2 of the modulus of the keys to it, in bits.
+    pub sparse_log2_pq: f64,
+    /// The largest that is secure; none for insecure parameters.
+    pub sparse_log2_pq_limit: Option<u32>,
 }
 
 /// A bootstrap that there are keys for.
@@ -166,6 +182,11 @@ pub enum ElementsInspection {
         /// The least noise budget of a ciphertext, as estimated, in bits; known when the parameters are.
         budget_bits: Option<f64>,
     },
+    /// Bits.
+    Bits {
+        /// How far a slot is from its bit at most; below 1/2.
+        bit_error: f64,
+    },
 }
 
 /// Says what a file is. Header, checksum, settings and the sizes of all parts are checked; residues are not, since that takes the
@@ -177,7 +198,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let (header, payload) = Header::open(bytes)?;
     let mut cursor = Cursor::new(payload, "settings");
     let own = match header.kind {
-        Kind::Array | Kind::IntegerArray => None,
+        kind if Kind::ARRAYS.contains(&kind) => None,
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
     let (mut keys, mut transfer, mut head) = (None, None, None);
@@ -185,24 +206,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (Kind::EvaluationKeys, Some(settings)) => {
             let parameters = settings.parameters();
             let contents = KeyContents::read(&mut cursor, parameters)?;
-            if contents.look_ups || contents.bootstrapping {
-                cursor.take(contents.keys_bytes(parameters) as usize)?;
-            }
-            let tables = match contents.look_ups {
-                false => None,
-                true => {
-                    let head = LookUpHead::read(&mut cursor, parameters)?;
-                    let bytes = head.body_bytes(parameters);
-                    contents.expect_after(&cursor, bytes)?;
-                    cursor.take(bytes as usize)?;
-                    Some(head.request.tables)
-                }
-            };
-            let own = match contents.bootstrapping {
-                false => None,
-                true => Some(describe_bootstrapping(&BootstrappingHead::read(&mut cursor, parameters)?)),
-            };
-            keys = Some(describe_keys(&contents, own, tables, parameters.degree()));
+            keys = Some(inspect_keys(&contents, &mut cursor, parameters)?);
         }
         (Kind::TransferKey, Some(settings)) => {
             let TransferHead { parameters, key } = TransferHead::read(&mut cursor, settings.parameters())?;
@@ -212,6 +216,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (Kind::SecretKey, _) => cursor.expect_left(SEED_BYTES as u64)?,
         (Kind::Array, _) => head = Some(Head::Numbers(ArrayHead::read(&mut cursor)?)),
         (Kind::IntegerArray, _) => head = Some(Head::Integers(ArrayHead::read(&mut cursor)?)),
+        (Kind::BitArray, _) => head = Some(Head::Bits(ArrayHead::read(&mut cursor)?)),
         _ => {
             header.expect_no_key()?;
             cursor.expect_left(0)?;
@@ -226,6 +231,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     match &head {
         Some(Head::Numbers(head)) => check_array(head, preset.as_ref(), &mut cursor)?,
         Some(Head::Integers(head)) => check_array(head, preset.as_ref(), &mut cursor)?,
+        Some(Head::Bits(head)) => check_array(head, preset.as_ref(), &mut cursor)?,
         None => {}
     }
     let name = preset.as_ref().map(|(name, _)| *name);
@@ -251,6 +257,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
 enum Head {
     Numbers(ArrayHead<Numbers>),
     Integers(ArrayHead<Residues>),
+    Bits(ArrayHead<Bits>),
 }
 
 impl Head {
@@ -258,6 +265,7 @@ impl Head {
         match self {
             Head::Numbers(head) => head.degree(),
             Head::Integers(head) => head.degree(),
+            Head::Bits(head) => head.degree(),
         }
     }
 
@@ -282,6 +290,12 @@ impl Head {
                 let budget_bits = parameters.map(budget);
                 describe_array(head, parameters, ElementsInspection::Integers { plain_modulus, budget_bits })
             }
+            Head::Bits(head) => {
+                let (slots, packing) = (head.layout.slots(), head.form.packing);
+                let errors = head.ciphertexts.iter().map(|c| c.error(slots, packing));
+                let bit_error = errors.fold(0.0, f64::max);
+                describe_array(head, parameters, ElementsInspection::Bits { bit_error })
+            }
         }
     }
 }
@@ -300,14 +314,8 @@ fn check_array<F: FileForm>(
 
 /// The preset of this digest, with its settings.
 fn preset_of(header: &Header, degree: usize) -> Result<Option<(&'static str, Settings)>, Error> {
-    for preset in PRESETS.into_iter().filter(|p| 1 << p.log_degree == degree) {
-        // Sets that are not secure have no settings.
-        let is_this = |parameters: Parameters| parameters.digest() == header.parameters;
-        if preset.parameters().is_ok_and(is_this) {
-            return Ok(Some((preset.name, preset.settings()?)));
-        }
-    }
-    Ok(None)
+    let preset = Preset::by_digest(header.parameters, degree);
+    preset.map(|preset| Ok((preset.name, preset.settings()?))).transpose()
 }
 
 fn describe_settings(settings: &Settings) -> SettingsInspection {
@@ -339,12 +347,41 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     }
 }
 
-fn describe_keys(
+/// What a file of evaluation keys holds, from the keys on.
+fn inspect_keys(
     contents: &KeyContents,
-    bootstrapping: Option<BootstrappingInspection>,
-    tables: Option<&'static str>,
-    degree: usize,
-) -> KeysInspection {
+    cursor: &mut Cursor<'_>,
+    parameters: &Parameters,
+) -> Result<KeysInspection, FormatError> {
+    let mut keys = describe_keys(contents, parameters.degree());
+    if contents.has_more() {
+        cursor.take(contents.keys_bytes(parameters) as usize)?;
+    }
+    if contents.look_ups {
+        let head = LookUpHead::read(cursor, parameters)?;
+        let bytes = head.body_bytes(parameters);
+        cursor.expect(bytes, contents.follows_look_ups())?;
+        cursor.take(bytes as usize)?;
+        keys.tables = Some(head.request.tables);
+    }
+    if contents.bootstrapping {
+        let head = BootstrappingHead::read(cursor, parameters, contents.bits)?;
+        cursor.take(head.keys_bytes(parameters) as usize)?;
+        keys.bootstrapping = Some(describe_bootstrapping(&head));
+    }
+    if contents.bits {
+        let BitKeysHead { literal, narrow, .. } = BitKeysHead::read(cursor, parameters)?;
+        keys.bits = Some(BitsInspection {
+            capacity: literal.packing.bits(parameters.degree() / 2),
+            sparse_weight: literal.sparse_weight,
+            sparse_log2_pq: narrow.log2(narrow.full()),
+            sparse_log2_pq_limit: narrow.security().map(|limit| limit.log2_pq),
+        });
+    }
+    Ok(keys)
+}
+
+fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
     let conjugation = galois_element_of_conjugation(degree) as u32;
     let half = (degree / 4) as i64;
     let (mut rotations, mut other_elements) = (Vec::new(), Vec::new());
@@ -366,8 +403,9 @@ fn describe_keys(
         rotations,
         conjugation: contents.galois.iter().any(|(element, _)| *element == conjugation),
         other_elements,
-        bootstrapping,
-        tables,
+        bootstrapping: None,
+        tables: None,
+        bits: None,
     }
 }
 

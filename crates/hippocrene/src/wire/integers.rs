@@ -24,13 +24,16 @@ impl CiphertextHead<Residues> {
 impl FileForm for Residues {
     const KIND: Kind = Kind::IntegerArray;
     const FLAGS: u32 = 0;
-    const COEFFICIENTS: usize = 1;
     const OWN_BYTES: usize = 8;
     /// The factor.
     type Own = u64;
 
     fn fresh_noise() -> Noise {
         secret_key_encryption(SIGMA)
+    }
+
+    fn coefficients(&self) -> usize {
+        1
     }
 
     fn flags(&self) -> u32 {

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use super::{
     FormatError, Kind,
+    bit_keys::{bit_keys_bytes, read_bit_keys, write_bit_keys},
     bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
     file,
@@ -27,6 +28,8 @@ const RELINEARISATION: u32 = 1;
 const BOOTSTRAPPING: u32 = 2;
 /// The flag of evaluation keys that hold those of look-up tables.
 const LOOK_UPS: u32 = 4;
+/// The flag of evaluation keys that hold those of bits.
+const BITS: u32 = 8;
 
 /// A seed that is a secret: nothing of it stays behind.
 fn secret_seed(cursor: &mut Cursor<'_>) -> Result<Seed, FormatError> {
@@ -155,7 +158,8 @@ impl KeyFile for EvaluationKeys {
     fn body_bytes(&self) -> u64 {
         let (contents, parameters) = (KeyContents::of(self), self.session().settings().parameters());
         let own = self.bootstrapping().map_or(0, |own| bootstrapping_bytes(own, parameters))
-            + self.look_ups().map_or(0, |own| look_up_bytes(own, parameters));
+            + self.look_ups().map_or(0, |own| look_up_bytes(own, parameters))
+            + self.bits().map_or(0, |own| bit_keys_bytes(own, parameters));
         contents.head_bytes() + contents.keys_bytes(parameters) + own
     }
 
@@ -170,6 +174,9 @@ impl KeyFile for EvaluationKeys {
         }
         if let Some(own) = self.bootstrapping() {
             write_bootstrapping(out, own, parameters);
+        }
+        if let Some(own) = self.bits() {
+            write_bit_keys(out, own, parameters);
         }
     }
 
@@ -196,13 +203,18 @@ impl KeyFile for EvaluationKeys {
         let look_ups = match contents.look_ups {
             true => {
                 let head = LookUpHead::read(cursor, session.settings().parameters())?;
-                contents.expect_after(cursor, head.body_bytes(session.settings().parameters()))?;
+                cursor
+                    .expect(head.body_bytes(session.settings().parameters()), contents.follows_look_ups())?;
                 Some(head.read_keys(cursor, &session, owner)?)
             }
             false => None,
         };
         let own = match contents.bootstrapping {
-            true => Some(read_bootstrapping(cursor, &session, owner)?),
+            true => Some(read_bootstrapping(cursor, &session, owner, contents.bits)?),
+            false => None,
+        };
+        let bits = match contents.bits {
+            true => Some(read_bit_keys(cursor, &session, owner)?),
             false => None,
         };
         let mut keys = EvaluationKeys::new(session, inner);
@@ -211,6 +223,9 @@ impl KeyFile for EvaluationKeys {
         }
         if let Some(look_ups) = look_ups {
             keys = keys.with_look_ups(look_ups);
+        }
+        if let Some(bits) = bits {
+            keys = keys.with_bits(bits);
         }
         Ok(keys)
     }
@@ -321,6 +336,8 @@ pub(super) struct KeyContents {
     pub(super) look_ups: bool,
     /// Whether those of a bootstrap follow.
     pub(super) bootstrapping: bool,
+    /// Whether those of bits follow.
+    pub(super) bits: bool,
 }
 
 /// Bytes of a modulus: positions, odd primes of the sprout, exponent of two.
@@ -334,6 +351,7 @@ impl KeyContents {
             galois: inner.galois().iter().map(|(g, key)| (*g as u32, key.modulus())).collect(),
             look_ups: keys.look_ups().is_some(),
             bootstrapping: keys.bootstrapping().is_some(),
+            bits: keys.bits().is_some(),
         }
     }
 
@@ -355,7 +373,8 @@ impl KeyContents {
         let relinearisation = if self.relinearisation.is_some() { RELINEARISATION } else { 0 };
         let bootstrapping = if self.bootstrapping { BOOTSTRAPPING } else { 0 };
         let look_ups = if self.look_ups { LOOK_UPS } else { 0 };
-        out.extend((relinearisation | bootstrapping | look_ups).to_le_bytes());
+        let bits = if self.bits { BITS } else { 0 };
+        out.extend((relinearisation | bootstrapping | look_ups | bits).to_le_bytes());
         out.extend((self.galois.len() as u32).to_le_bytes());
         for (element, _) in &self.galois {
             out.extend(element.to_le_bytes());
@@ -369,8 +388,8 @@ impl KeyContents {
     pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
         cursor.enter("evaluation keys");
         let flags = cursor.u32()?;
-        if flags > RELINEARISATION | BOOTSTRAPPING | LOOK_UPS {
-            return Err(FormatError::field("the flags of evaluation keys", flags, "0 to 7"));
+        if flags > RELINEARISATION | BOOTSTRAPPING | LOOK_UPS | BITS {
+            return Err(FormatError::field("the flags of evaluation keys", flags, "0 to 15"));
         }
         // There are N - 1 odd numbers between 1 and 2N.
         let (count, most) = (cursor.u32()?, parameters.degree() as u32 - 1);
@@ -396,23 +415,20 @@ impl KeyContents {
         let galois =
             elements.into_iter().map(|element| Ok((element, read_key_modulus(cursor, parameters, KEY)?)));
         let galois = galois.collect::<Result<_, FormatError>>()?;
-        let bootstrapping = flags & BOOTSTRAPPING != 0;
-        let look_ups = flags & LOOK_UPS != 0;
-        let contents = KeyContents { relinearisation, galois, look_ups, bootstrapping };
-        let bytes = contents.keys_bytes(parameters);
-        match bootstrapping || look_ups {
-            true => cursor.expect_more(bytes)?,
-            false => cursor.expect_left(bytes)?,
-        }
+        let [bootstrapping, look_ups, bits] = [BOOTSTRAPPING, LOOK_UPS, BITS].map(|flag| flags & flag != 0);
+        let contents = KeyContents { relinearisation, galois, look_ups, bootstrapping, bits };
+        cursor.expect(contents.keys_bytes(parameters), contents.has_more())?;
         Ok(contents)
     }
 
-    /// Checks that what is left is as long as the keys of look-up tables, and longer where those of a bootstrap follow.
-    pub(super) fn expect_after(&self, cursor: &Cursor<'_>, bytes: u64) -> Result<(), FormatError> {
-        match self.bootstrapping {
-            true => cursor.expect_more(bytes),
-            false => cursor.expect_left(bytes),
-        }
+    /// Whether more follows the keys of products and automorphisms.
+    pub(super) fn has_more(&self) -> bool {
+        self.look_ups || self.follows_look_ups()
+    }
+
+    /// Whether more follows those of look-up tables.
+    pub(super) fn follows_look_ups(&self) -> bool {
+        self.bootstrapping || self.bits
     }
 }
 

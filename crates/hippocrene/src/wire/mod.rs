@@ -6,12 +6,15 @@
 //!
 //! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
 //! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
-//! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray) and [`IntegerArray`](crate::IntegerArray). [`inspect()`] tells what any file is.
+//! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray). [`inspect()`] tells what any file is.
 
 mod array;
+mod bit_keys;
+mod bits;
 mod bootstrapping;
 mod cursor;
 mod error;
+mod fields;
 mod file;
 mod header;
 mod inspect;
@@ -23,6 +26,7 @@ mod numbers;
 mod packing;
 mod poly;
 mod settings;
+mod sparse;
 
 pub use array::FileForm;
 pub use error::FormatError;
@@ -30,6 +34,6 @@ pub(crate) use file::write_whole;
 pub use file::{check_replaceable, read, save};
 pub use header::{Kind, VERSION};
 pub use inspect::{
-    ArrayInspection, BootstrappingInspection, ElementsInspection, Inspection, IntegersInspection,
-    KeysInspection, SettingsInspection, TransferInspection, inspect,
+    ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
+    IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
 };

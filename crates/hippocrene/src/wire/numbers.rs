@@ -41,13 +41,16 @@ impl CiphertextHead<Numbers> {
 impl FileForm for Numbers {
     const KIND: Kind = Kind::Array;
     const FLAGS: u32 = COMPLEX;
-    const COEFFICIENTS: usize = 2;
     const OWN_BYTES: usize = 28;
     type Own = ScaleAndBound;
 
     /// `sigma` and the rounding of the encoder.
     fn fresh_noise() -> Noise {
         secret_key_encryption(SIGMA).plus(Noise::from_std((1.0f64 / 12.0).sqrt()))
+    }
+
+    fn coefficients(&self) -> usize {
+        2
     }
 
     fn flags(&self) -> u32 {
@@ -86,9 +89,7 @@ impl FileForm for Numbers {
     }
 
     fn write_own(own: &ScaleAndBound, out: &mut Vec<u8>) {
-        let (mantissa, exponent) = own.scale.to_parts();
-        out.extend(mantissa.to_le_bytes());
-        out.extend(exponent.to_le_bytes());
+        write_scale(out, own.scale);
         out.extend(own.bound.to_le_bytes());
     }
 
@@ -121,8 +122,15 @@ impl FileForm for Numbers {
     }
 }
 
+/// Appends a scale.
+pub(super) fn write_scale(out: &mut Vec<u8>, scale: Scale) {
+    let (mantissa, exponent) = scale.to_parts();
+    out.extend(mantissa.to_le_bytes());
+    out.extend(exponent.to_le_bytes());
+}
+
 /// A scale from its stored parts, when it is between `2^-1000` and `2^1001`.
-fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
+pub(super) fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, FormatError> {
     let scale = Scale::from_parts(mantissa, exponent).ok_or_else(|| {
         FormatError::field("the mantissa of a scale", format!("{mantissa:#x}"), "at least 2^127")
     })?;

@@ -2,11 +2,13 @@
 #![allow(dead_code)] // each test file uses its own part
 
 use hippocrene::{
-    BootstrappingKeys, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, Integers, PublicKey, Scheme,
-    Server, Settings, TransferKey,
+    BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray, EvaluationKeys,
+    IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings, TransferKey,
 };
 use hippocrene_ckks::{
-    approximation::ModularReduction,
+    Plaintext, Scale,
+    approximation::{ModularReduction, Wave},
+    bits::{BitCiphertext, BitLiteral, BitPacking, SeededBitCiphertext, encode_bits},
     bootstrap::{BootstrapLiteral, Order},
     circuits::DftLevel,
 };
@@ -76,17 +78,88 @@ pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
     }
 }
 
-fn bootstrapping(client: &ClientKey) -> EvaluationKeys {
-    let (session, literal) = (client.session(), bootstrap_literal(client.session().slots()));
+/// Keys of a sparse secret of weight 8 for the first unit, that from it for two units.
+fn sparse(client: &ClientKey) -> rlwe::EncapsulationKeys {
+    let session = client.session();
     let (rlwe, parameters) = (session.context().rlwe(), session.settings().parameters());
-    let base = parameters.grafted_modulus(literal.base_bits);
-    let narrow = parameters.encapsulation_insecure(base, 8).unwrap();
+    let narrow = parameters.encapsulation_insecure(parameters.grafted_modulus(48.0), 8).unwrap();
     let narrow = rlwe::Context::new(narrow, Threads::single()).unwrap();
     let secret = rlwe::SecretKey::from_seed(rlwe, client.seed().clone()).unwrap();
-    let keys = rlwe::EncapsulationKeys::generate(rlwe, &narrow, &secret, Modulus::of_range(0..2)).unwrap();
+    rlwe::EncapsulationKeys::generate(rlwe, &narrow, &secret, Modulus::of_range(0..2)).unwrap()
+}
+
+/// Evaluation keys without a key.
+fn none(client: &ClientKey) -> EvaluationKeys {
+    let rlwe = client.session().context().rlwe();
     let none = rlwe::EvaluationKeys::empty(rlwe, client.fingerprint());
-    let own = BootstrappingKeys::new(session, 20.125, literal, keys).unwrap();
-    EvaluationKeys::new(session.clone(), none).with_bootstrapping(own)
+    EvaluationKeys::new(client.session().clone(), none)
+}
+
+fn bootstrapping(client: &ClientKey) -> EvaluationKeys {
+    let (session, literal) = (client.session(), bootstrap_literal(client.session().slots()));
+    let own = BootstrappingKeys::new(session, 20.125, literal, sparse(client)).unwrap();
+    none(client).with_bootstrapping(own)
+}
+
+/// What gates of [`Things::gates`] are made of: numbers that can be written, if not computed with.
+pub fn bit_literal(slots: usize) -> BitLiteral {
+    let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
+    BitLiteral {
+        packing: BitPacking::Complex,
+        base_bits: 48.0,
+        sparse_weight: 8,
+        wave: Wave::from_parts(17, 3, vec![0.5, 0.0, 0.125], 1e-9).unwrap(),
+        scale_bits: 32.25,
+        falling_bits: 5.0,
+        coefficients_to_slots: vec![level(slots.ilog2() - 1, 26.5), level(1, 26.5)],
+        slots_to_coefficients: vec![level(slots.ilog2(), 13.0)],
+        bit_scale: 23,
+        clean: true,
+        output_bits: Some(66.0),
+    }
+}
+
+fn gates(client: &ClientKey) -> EvaluationKeys {
+    let literal = bit_literal(client.session().slots());
+    none(client).with_bits(BitKeys::new(client.session(), literal, sparse(client)).unwrap())
+}
+
+/// Bits in an array of this shape.
+fn bits(
+    client: &ClientKey,
+    packing: BitPacking,
+    (values, shape): (&[bool], &[usize]),
+    encrypt: impl Fn(&Plaintext) -> CiphertextBody<Bits>,
+) -> BitArray {
+    let context = client.session().context();
+    let layout = Layout::packed(shape, packing.bits(context.max_slots())).unwrap();
+    let encode = |bits: &Vec<bool>| {
+        let (scale, modulus) = (Scale::power_of_two(26), Modulus::of_range(0..2));
+        encode_bits(context, bits, packing, context.max_slots(), scale, modulus).unwrap()
+    };
+    let bodies = layout.scatter(values).iter().map(|bits| encrypt(&encode(bits))).collect();
+    BitArray::from_parts(layout, Bits { packing }, true, bodies).unwrap()
+}
+
+/// In complex slots, two ciphertexts, seeded.
+fn fresh_bits(client: &ClientKey) -> BitArray {
+    let context = client.session().context();
+    let secret = SecretKey::from_seed(context.rlwe(), client.seed().clone()).unwrap();
+    let values: Vec<bool> = (0..2 * context.max_slots() + 3).map(|i| i * i % 7 > 2).collect();
+    bits(client, BitPacking::Complex, (&values, &[values.len()]), |plaintext| {
+        let ciphertext = context.encrypt(&secret, plaintext).unwrap();
+        CiphertextBody::Seeded(SeededBitCiphertext::declare(ciphertext, BitPacking::Complex).unwrap())
+    })
+}
+
+/// In real slots, one ciphertext, whole.
+fn whole_bits(client: &ClientKey, public: &PublicKey) -> BitArray {
+    let context = client.session().context();
+    let values = [false, true, true, false, true, false];
+    bits(client, BitPacking::Real, (&values, &[2, 3]), |plaintext| {
+        let ciphertext = context.encrypt_public(public.inner(), plaintext).unwrap();
+        CiphertextBody::Full(BitCiphertext::declare(ciphertext, BitPacking::Real).unwrap())
+    })
 }
 
 /// Things of every kind under one key.
@@ -96,6 +169,8 @@ pub struct Things {
     pub keys: EvaluationKeys,
     /// None but those of a bootstrap.
     pub bootstrapping: EvaluationKeys,
+    /// None but those of bits.
+    pub gates: EvaluationKeys,
     /// Of two units.
     pub second: ClientKey,
     pub transfer: TransferKey,
@@ -107,6 +182,10 @@ pub struct Things {
     pub integers: IntegerArray,
     /// One ciphertext, whole, with a smaller modulus and a factor.
     pub squares: IntegerArray,
+    /// Two ciphertexts, seeded, complex slots.
+    pub bits: BitArray,
+    /// One ciphertext, whole, real slots.
+    pub nots: BitArray,
 }
 
 /// Keys of products, of the rotation by 1 and of conjugation; and of the rotation by -2 for two units only.
@@ -138,11 +217,26 @@ pub fn things(log_degree: u32) -> Things {
     let integers = client.encrypt_integers(&values, &[values.len()]).unwrap();
     let x = public.encrypt_integers(&[5, -1, 2, 300, 40_000, 1 << 40], &[2, 3]).unwrap();
     let squares = server.mul(&x, &x).unwrap();
-    Things { client, public, keys, bootstrapping, second, transfer, fresh, product, integers, squares }
+    let (gates, bits, nots) = (gates(&client), fresh_bits(&client), whole_bits(&client, &public));
+    Things {
+        client,
+        public,
+        keys,
+        bootstrapping,
+        gates,
+        second,
+        transfer,
+        fresh,
+        product,
+        integers,
+        squares,
+        bits,
+        nots,
+    }
 }
 
 impl Things {
-    /// A file of every kind, and two of arrays of either form.
+    /// A file of every kind, and two of arrays of each.
     pub fn files(&self) -> Vec<(&'static str, Vec<u8>)> {
         vec![
             ("settings", self.client.session().settings().to_bytes()),
@@ -155,6 +249,9 @@ impl Things {
             ("product", self.product.to_bytes()),
             ("integers", self.integers.to_bytes()),
             ("squares", self.squares.to_bytes()),
+            ("gates", self.gates.to_bytes()),
+            ("bits", self.bits.to_bytes()),
+            ("nots", self.nots.to_bytes()),
         ]
     }
 }

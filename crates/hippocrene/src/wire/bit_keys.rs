@@ -1,0 +1,137 @@
+//! What files of evaluation keys hold for bits: what a bootstrap of bits is made of, and the two keys of its sparse secret.
+
+use hippocrene_ckks::{
+    approximation::Wave,
+    bits::{BitLiteral, BitPacking},
+};
+use hippocrene_rlwe::{Fingerprint, Modulus, Parameters};
+
+use super::{
+    FormatError,
+    cursor::Cursor,
+    fields::{
+        LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special, expect_modulus,
+        finite, positive, read_levels, read_numbers, read_output_bits, write_levels,
+    },
+    keys::{read_key_modulus, write_modulus},
+    sparse::{read_sparse_keys, sparse_keys_bytes, write_sparse_keys},
+};
+use crate::{BitKeys, Error, Session};
+
+/// The flag of bits in complex slots.
+const COMPLEX: u32 = 1;
+/// The flag of results that are cleaned.
+const CLEAN: u32 = 2;
+/// Bytes before the levels.
+const FIXED_BYTES: usize = 116;
+/// No scale of bits has more bits.
+const MOST_SCALE_BITS: u32 = 1000;
+
+/// What stands before the two keys.
+#[derive(Debug)]
+pub(super) struct BitKeysHead {
+    pub(super) literal: BitLiteral,
+    /// The parameter set of the sparse secret.
+    pub(super) narrow: Parameters,
+    /// The modulus of the key from the sparse secret.
+    up: Modulus,
+}
+
+/// Bytes of all that is there for bits.
+pub(super) fn bit_keys_bytes(keys: &BitKeys, parameters: &Parameters) -> u64 {
+    let literal = keys.literal();
+    let levels = literal.coefficients_to_slots.len() + literal.slots_to_coefficients.len();
+    let head = FIXED_BYTES + LEVEL_BYTES * levels + 8 * literal.wave.polynomial().coefficients().len();
+    head as u64 + sparse_keys_bytes(parameters, keys.narrow(), keys.encapsulation().up().modulus())
+}
+
+/// Appends all of it.
+pub(super) fn write_bit_keys(out: &mut Vec<u8>, keys: &BitKeys, parameters: &Parameters) {
+    let (literal, narrow) = (keys.literal(), keys.narrow());
+    let coefficients = literal.wave.polynomial().coefficients();
+    let complex = if literal.packing == BitPacking::Complex { COMPLEX } else { 0 };
+    let clean = if literal.clean { CLEAN } else { 0 };
+    out.extend((complex | clean).to_le_bytes());
+    out.extend(literal.base_bits.to_le_bytes());
+    write_modulus(out, literal.base(parameters));
+    out.extend((literal.sparse_weight as u32).to_le_bytes());
+    out.extend(narrow.literal().specials.first().copied().unwrap_or(0).to_le_bytes());
+    out.extend(literal.scale_bits.to_le_bytes());
+    out.extend(literal.falling_bits.to_le_bytes());
+    out.extend(literal.bit_scale.to_le_bytes());
+    out.extend(literal.output_bits.unwrap_or(0.0).to_le_bytes());
+    let levels = [&literal.coefficients_to_slots, &literal.slots_to_coefficients];
+    for count in levels.map(|levels| levels.len() as u32) {
+        out.extend(count.to_le_bytes());
+    }
+    for number in [literal.wave.reach(), literal.wave.doublings(), coefficients.len() as u32] {
+        out.extend(number.to_le_bytes());
+    }
+    out.extend(literal.wave.error().to_le_bytes());
+    write_modulus(out, keys.encapsulation().up().modulus());
+    write_levels(out, levels.into_iter().flatten());
+    for coefficient in coefficients {
+        out.extend(coefficient.to_le_bytes());
+    }
+    write_sparse_keys(out, keys.encapsulation(), narrow, parameters);
+}
+
+/// Reads all of it, to the end.
+pub(super) fn read_bit_keys(
+    cursor: &mut Cursor<'_>,
+    session: &Session,
+    owner: Fingerprint,
+) -> Result<BitKeys, Error> {
+    let context = session.context().rlwe();
+    let head = BitKeysHead::read(cursor, context.parameters())?;
+    let encapsulation = read_sparse_keys(cursor, context, head.narrow, head.up, owner)?;
+    BitKeys::new(session, head.literal, encapsulation)
+}
+
+impl BitKeysHead {
+    /// Reads what stands before the keys, and checks that what is left is as long as they are.
+    pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
+        cursor.enter("keys of bits");
+        let flags = at_most(cursor, "the flags of bits", COMPLEX | CLEAN)?;
+        let base_bits = positive(cursor, "the bits of the base modulus")?;
+        expect_modulus(cursor, "the base modulus", BitLiteral::base_of(base_bits, parameters))?;
+        let weight = at_most(cursor, "the weight of the sparse secret", parameters.degree() as u32)?;
+        let special = cursor.u64()?;
+        let scale_bits = positive(cursor, "the bits of a bootstrap's scale")?;
+        let falling_bits = finite(cursor, "the bits that scales fall by")?;
+        let bit_scale = at_most(cursor, "the bits of the scale of bits", MOST_SCALE_BITS)?;
+        let output_bits = read_output_bits(cursor)?;
+        let levels = [
+            at_most(cursor, "the number of levels", MOST_LEVELS)?,
+            at_most(cursor, "the number of levels", MOST_LEVELS)?,
+        ];
+        let [reach, doublings] = [cursor.u32()?, cursor.u32()?];
+        let count = at_most(cursor, "the number of coefficients of a cosine", MOST_COEFFICIENTS)?;
+        let error = cursor.f64()?;
+        let up = read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
+        let [coefficients_to_slots, slots_to_coefficients] =
+            [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
+        let coefficients = read_numbers(cursor, count)?;
+        check_last(&coefficients)?;
+        let wave = Wave::from_parts(reach, doublings, coefficients, error)
+            .map_err(|error| FormatError::field("the cosine of bits", error, "one that can be computed"))?;
+        let literal = BitLiteral {
+            packing: if flags & COMPLEX == 0 { BitPacking::Real } else { BitPacking::Complex },
+            base_bits,
+            sparse_weight: weight as usize,
+            wave,
+            scale_bits,
+            falling_bits,
+            coefficients_to_slots,
+            slots_to_coefficients,
+            bit_scale,
+            clean: flags & CLEAN != 0,
+            output_bits,
+        };
+        let narrow = BitKeys::narrow_of(parameters, &literal)
+            .map_err(|error| FormatError::field("the sparse secret of bits", error, "one that has keys"))?;
+        check_special(special, &narrow.literal().specials)?;
+        cursor.expect_left(sparse_keys_bytes(parameters, &narrow, up))?;
+        Ok(BitKeysHead { literal, narrow, up })
+    }
+}

@@ -1,0 +1,110 @@
+//! What files of arrays of bits have of their own.
+
+use hippocrene_ckks::{
+    Ciphertext, Scale, SeededCiphertext,
+    bits::{BitCiphertext, BitPacking, SeededBitCiphertext, error_at},
+};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
+
+use super::{
+    FormatError, Kind,
+    array::{CiphertextHead, FileForm},
+    cursor::Cursor,
+    numbers::{checked_scale, write_scale},
+};
+use crate::{Bits, CiphertextBody, Error, Numbers, Session, Settings};
+
+/// The flag of arrays of bits in complex slots.
+const COMPLEX: u32 = 1;
+
+impl CiphertextHead<Bits> {
+    /// As [`BitCiphertext::error`], for so many bits in a ciphertext.
+    pub(super) fn error(&self, bits: usize, packing: BitPacking) -> f64 {
+        error_at(self.own, self.noise(), bits / packing.bits(1))
+    }
+}
+
+impl FileForm for Bits {
+    const KIND: Kind = Kind::BitArray;
+    const FLAGS: u32 = COMPLEX;
+    const OWN_BYTES: usize = 20;
+    /// The scale.
+    type Own = Scale;
+
+    fn fresh_noise() -> Noise {
+        Numbers::fresh_noise()
+    }
+
+    fn coefficients(&self) -> usize {
+        2 / self.packing.bits(1)
+    }
+
+    fn flags(&self) -> u32 {
+        if self.packing == BitPacking::Complex { COMPLEX } else { 0 }
+    }
+
+    fn field(&self) -> [u8; 8] {
+        [0; 8]
+    }
+
+    fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError> {
+        let unused = u64::from_le_bytes(field);
+        if unused != 0 {
+            return Err(FormatError::field("the unused field of an array of bits", unused, "0"));
+        }
+        let packing = if flags == COMPLEX { BitPacking::Complex } else { BitPacking::Real };
+        Ok(Bits { packing })
+    }
+
+    fn check_settings(&self, _: &Settings, _: &[Modulus]) -> Result<(), FormatError> {
+        Ok(())
+    }
+
+    fn check_session(&self, _: &Session) -> Result<(), FormatError> {
+        Ok(())
+    }
+
+    fn own(body: &CiphertextBody<Self>) -> Scale {
+        match body {
+            CiphertextBody::Full(c) => c.ciphertext().scale(),
+            CiphertextBody::Seeded(c) => c.ciphertext().scale(),
+        }
+    }
+
+    fn write_own(scale: &Scale, out: &mut Vec<u8>) {
+        write_scale(out, *scale);
+    }
+
+    fn read_own(&self, cursor: &mut Cursor<'_>, _: bool) -> Result<Scale, FormatError> {
+        let mantissa = cursor.u128()?;
+        checked_scale(mantissa, cursor.i32()?)
+    }
+
+    fn full(&self, session: &Session, inner: rlwe::Ciphertext, scale: Scale) -> Result<BitCiphertext, Error> {
+        self.check_error(session, scale, inner.noise())?;
+        let ciphertext = Ciphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
+        Ok(BitCiphertext::declare(ciphertext, self.packing)?)
+    }
+
+    fn seeded(
+        &self,
+        session: &Session,
+        inner: rlwe::SeededCiphertext,
+        scale: Scale,
+    ) -> Result<SeededBitCiphertext, Error> {
+        self.check_error(session, scale, Self::fresh_noise())?;
+        let ciphertext = SeededCiphertext::from_parts(session.context(), inner, scale, session.slots(), 1.0)?;
+        Ok(SeededBitCiphertext::declare(ciphertext, self.packing)?)
+    }
+}
+
+impl Bits {
+    /// Checks that bits can be told.
+    fn check_error(&self, session: &Session, scale: Scale, noise: Noise) -> Result<(), FormatError> {
+        let error = error_at(scale, noise, session.slots());
+        if error < 0.5 {
+            return Ok(());
+        }
+        Err(FormatError::field("the error of bits", format!("{error:.3}"), "below 1/2"))
+    }
+}

@@ -1,0 +1,40 @@
+//! The two keys of the sparse secret of a bootstrap.
+
+use hippocrene_rlwe::{Context, EncapsulationKeys, Fingerprint, Modulus, Parameters};
+
+use super::{
+    cursor::Cursor,
+    keys::{read_switching_key, switching_key_bytes, write_switching_key},
+};
+use crate::Error;
+
+/// Bytes of the two keys, that from the sparse secret modulo `up`.
+pub(super) fn sparse_keys_bytes(parameters: &Parameters, narrow: &Parameters, up: Modulus) -> u64 {
+    switching_key_bytes(narrow, narrow.full()) + switching_key_bytes(parameters, up)
+}
+
+/// Appends them.
+pub(super) fn write_sparse_keys(
+    out: &mut Vec<u8>,
+    keys: &EncapsulationKeys,
+    narrow: &Parameters,
+    parameters: &Parameters,
+) {
+    write_switching_key(out, keys.down(), narrow);
+    write_switching_key(out, keys.up(), parameters);
+}
+
+/// Reads them.
+pub(super) fn read_sparse_keys(
+    cursor: &mut Cursor<'_>,
+    context: &Context,
+    narrow: Parameters,
+    up: Modulus,
+    owner: Fingerprint,
+) -> Result<EncapsulationKeys, Error> {
+    let narrow = Context::new(narrow, context.threads().clone())?;
+    let modulus = narrow.parameters().full();
+    let down = read_switching_key(cursor, &narrow, modulus, "key to the sparse secret")?;
+    let up = read_switching_key(cursor, context, up, "key from the sparse secret")?;
+    Ok(EncapsulationKeys::from_parts(owner, down, up))
+}

@@ -1,0 +1,423 @@
+//! A reader written from `docs/wire-format.md` alone: it uses nothing of the library that wrote the files, down to ChaCha20 and CRC-32.
+
+use num_complex::Complex64;
+
+pub fn number(bytes: &mut &[u8], length: usize) -> u128 {
+    let (now, rest) = bytes.split_at(length);
+    *bytes = rest;
+    now.iter().rev().fold(0, |x, b| x << 8 | u128::from(*b))
+}
+
+pub fn float(bytes: &mut &[u8]) -> f64 {
+    f64::from_bits(number(bytes, 8) as u64)
+}
+
+pub fn take<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
+    let (now, rest) = bytes.split_at(length);
+    *bytes = rest;
+    now
+}
+
+pub fn crc32(bytes: impl Iterator<Item = u8>) -> u32 {
+    !bytes.fold(!0u32, |crc, b| {
+        (0..8).fold(crc ^ u32::from(b), |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
+    })
+}
+
+pub fn fingerprint(context: &str, data: &[u8]) -> Vec<u8> {
+    blake3::derive_key(context, data)[..16].to_vec()
+}
+
+/// The keystream as 64-bit words.
+pub fn chacha20(seed: &[u8], nonce: u64) -> impl Iterator<Item = u64> {
+    let mut start = [0u32; 16];
+    for (i, c) in b"expand 32-byte k".chunks(4).chain(seed.chunks(4)).enumerate() {
+        start[i] = u32::from_le_bytes(c.try_into().unwrap());
+    }
+    (start[14], start[15]) = (nonce as u32, (nonce >> 32) as u32);
+    (0u64..).flat_map(move |block| {
+        (start[12], start[13]) = (block as u32, (block >> 32) as u32);
+        let mut x = start;
+        for _ in 0..10 {
+            let columns = (0..4).map(|i| [i, i + 4, i + 8, i + 12]);
+            let diagonals = (0..4).map(|i| [i, 4 + (i + 1) % 4, 8 + (i + 2) % 4, 12 + (i + 3) % 4]);
+            for [a, b, c, d] in columns.chain(diagonals) {
+                for (to, from, turned, by) in [(a, b, d, 16), (c, d, b, 12), (a, b, d, 8), (c, d, b, 7)] {
+                    x[to] = x[to].wrapping_add(x[from]);
+                    x[turned] = (x[turned] ^ x[to]).rotate_left(by);
+                }
+            }
+        }
+        let words: Vec<u32> = x.iter().zip(start).map(|(x, s)| x.wrapping_add(s)).collect();
+        words.chunks(2).map(|w| u64::from(w[0]) | u64::from(w[1]) << 32).collect::<Vec<_>>()
+    })
+}
+
+pub fn mul(a: u64, b: u64, q: u64) -> u64 {
+    (u128::from(a) * u128::from(b) % u128::from(q)) as u64
+}
+
+pub fn pow(mut base: u64, mut exponent: u64, q: u64) -> u64 {
+    let mut result = 1;
+    while exponent > 0 {
+        if exponent & 1 == 1 {
+            result = mul(result, base, q);
+        }
+        base = mul(base, base, q);
+        exponent >>= 1;
+    }
+    result
+}
+
+/// The least `w` for which `q` is at most `2^w`.
+pub fn bit_length(q: u64) -> usize {
+    64 - (q - 1).leading_zeros() as usize
+}
+
+/// The scheme and the plaintext modulus of settings.
+pub fn integers_of(bytes: &mut &[u8]) {
+    let (scheme, t) = (number(bytes, 4), number(bytes, 8));
+    assert!((scheme, t) == (1, u128::from(PLAIN_MODULUS)) || (scheme, t) == (0, 0));
+}
+
+/// The plaintext modulus of the files.
+pub const PLAIN_MODULUS: u64 = 65_537;
+
+/// A polynomial: one limb of values for each factor it is taken modulo.
+pub type Limbs = Vec<Vec<u64>>;
+
+pub struct Set {
+    pub degree: u64,
+    pub units: usize,
+    /// Units and specials.
+    pub factors: Vec<u64>,
+    /// The odd primes of the sprout.
+    pub odd: Vec<u64>,
+    pub rank: usize,
+    pub precision: f64,
+}
+
+impl Set {
+    pub fn read(bytes: &mut &[u8]) -> (Self, Vec<u8>) {
+        let named = [(); 7].map(|()| number(bytes, 4) as u64);
+        let [log_degree, units, specials, rank, secret, two, odd] = named;
+        assert!(number(bytes, 4) <= u128::from(two));
+        let precision = float(bytes);
+        integers_of(bytes);
+        let mut factors: Vec<u64> = (0..units + specials + odd).map(|_| number(bytes, 8) as u64).collect();
+        let named: Vec<u8> = named.iter().chain(&factors).flat_map(|x| x.to_le_bytes()).collect();
+        assert_eq!(secret, 0);
+        let odd = factors.split_off((units + specials) as usize);
+        let (units, rank) = (units as usize, rank as usize);
+        let set = Set { degree: 1 << log_degree, units, factors, odd, rank, precision };
+        (set, fingerprint("hippocrene 2026-11 parameter set", &named))
+    }
+
+    /// Those of the odd primes whose bits are set.
+    pub fn chosen(&self, mask: u64) -> Vec<u64> {
+        self.odd.iter().enumerate().filter(|(j, _)| mask >> j & 1 == 1).map(|(_, r)| *r).collect()
+    }
+
+    /// The factor at a position of a modulus with these odd primes and this power of two.
+    pub fn factor(&self, position: usize, mask: u64, two: u32) -> u64 {
+        match position {
+            126 => self.chosen(mask).iter().product(),
+            127 => 1 << two,
+            _ => self.factors[position],
+        }
+    }
+
+    /// The power of psi at position `t`.
+    pub fn exponent(&self, t: u64) -> u64 {
+        let k = if self.degree < 64 { t } else { t / 64 * 64 + t % 8 * 8 + t / 8 % 8 };
+        2 * (k.reverse_bits() >> (64 - self.degree.trailing_zeros())) + 1
+    }
+
+    pub fn psi(&self, q: u64) -> u64 {
+        let candidates = (2..).map(|g| pow(g, (q - 1) / (2 * self.degree), q));
+        candidates.into_iter().find(|psi| pow(*psi, self.degree, q) == q - 1).unwrap()
+    }
+
+    pub fn values(&self, coefficients: &[i64], q: u64) -> Vec<u64> {
+        let psi = self.psi(q);
+        let value = |t| {
+            let x = pow(psi, self.exponent(t), q);
+            let residues = coefficients.iter().map(|c| c.rem_euclid(q as i64) as u64);
+            residues.rev().fold(0, |y, c| (mul(y, x, q) + c) % q)
+        };
+        (0..self.degree).map(value).collect()
+    }
+
+    /// Coefficients around zero.
+    pub fn coefficients(&self, values: &[u64], q: u64) -> Vec<i64> {
+        let psi = self.psi(q);
+        let inverse = pow(self.degree, q - 2, q);
+        let coefficient = |j| {
+            let sum = values.iter().zip(0..).fold(0, |sum, (v, t)| {
+                let power = self.exponent(t) * j % (2 * self.degree);
+                (sum + mul(*v, pow(psi, 2 * self.degree - power, q), q)) % q
+            });
+            centred(mul(sum, inverse, q), q)
+        };
+        (0..self.degree).map(coefficient).collect()
+    }
+
+    pub fn unpack(&self, bytes: &mut &[u8], width: usize, q: u64) -> Vec<u64> {
+        let limb = take(bytes, self.degree as usize * width / 8);
+        let bit = |k: usize| u64::from(limb[k / 8] >> (k % 8) & 1);
+        let residue = |i| (0..width).map(|k| bit(i * width + k) << k).sum();
+        let limb: Vec<u64> = (0..self.degree as usize).map(residue).collect();
+        assert!(limb.iter().all(|x| *x < q));
+        limb
+    }
+
+    /// A polynomial of a key file, modulo the first `count` factors.
+    pub fn polynomial(&self, bytes: &mut &[u8], count: usize) -> Limbs {
+        self.factors[..count].iter().map(|q| self.unpack(bytes, bit_length(*q), *q)).collect()
+    }
+
+    pub fn expand(&self, seed: &[u8], stream: u64, position: usize, q: u64) -> Vec<u64> {
+        let candidates = chacha20(seed, 256 * stream + position as u64).map(|w| w % (1 << bit_length(q)));
+        candidates.filter(|c| *c < q).take(self.degree as usize).collect()
+    }
+
+    /// The coefficients around zero of `times (c_0 + c_1 s + ..)`, modulo each prime and power of two of the factor at this position.
+    pub fn message(
+        &self,
+        c: &[&Vec<u64>],
+        s: &[i64],
+        position: usize,
+        (mask, q): (u64, u64),
+        times: u64,
+    ) -> Vec<(u64, Vec<i64>)> {
+        if position == 127 {
+            let zero = vec![0; s.len()];
+            let m = c.iter().rev().fold(zero, |m, part| multiply_add_two(part, &m, s));
+            return vec![(q, m.iter().map(|x| centred(x.wrapping_mul(times) % q, q)).collect())];
+        }
+        let primes = if position == 126 { self.chosen(mask) } else { vec![q] };
+        let modulo = |q: u64| {
+            let (values, zero) = (self.values(s, q), vec![0; s.len()]);
+            let reduced = |part: &Vec<u64>| part.iter().map(|x| x % q).collect::<Vec<_>>();
+            let m = c.iter().rev().fold(zero, |m, part| multiply_add(&reduced(part), &m, &values, q));
+            let m: Vec<u64> = m.iter().map(|x| mul(*x, times % q, q)).collect();
+            (q, self.coefficients(&m, q))
+        };
+        primes.into_iter().map(modulo).collect()
+    }
+
+    pub fn secret(&self, seed: &[u8]) -> Vec<i64> {
+        let (degree, mut s) = (self.degree as usize, Vec::new());
+        for mut word in chacha20(seed, 0) {
+            for _ in 0..32.min(degree - s.len()) {
+                match word & 3 {
+                    3 => {}
+                    pair => s.push(pair as i64 - 1),
+                }
+                word >>= 2;
+            }
+            if s.len() == degree {
+                break;
+            }
+        }
+        s
+    }
+}
+
+/// `x + y z`, modulo `q`.
+pub fn multiply_add(x: &[u64], y: &[u64], z: &[u64], q: u64) -> Vec<u64> {
+    x.iter().zip(y).zip(z).map(|((x, y), z)| (x + mul(*y, *z, q)) % q).collect()
+}
+
+/// `x + y s` of coefficients, modulo `X^N + 1` and `2^64`.
+pub fn multiply_add_two(x: &[u64], y: &[u64], s: &[i64]) -> Vec<u64> {
+    let (n, mut out) = (x.len(), x.to_vec());
+    for (i, y) in y.iter().enumerate() {
+        for (j, s) in s.iter().enumerate() {
+            let product = y.wrapping_mul(if i + j < n { *s } else { -s } as u64);
+            out[(i + j) % n] = out[(i + j) % n].wrapping_add(product);
+        }
+    }
+    out
+}
+
+pub fn centred(x: u64, q: u64) -> i64 {
+    if x > q / 2 { x as i64 - q as i64 } else { x as i64 }
+}
+
+/// Kind, digest, key and payload of a file whose checksum is right.
+pub fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
+    assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x04\x00");
+    assert_eq!(file[11], u8::from(file[10] == 2));
+    let all = file[..12].iter().chain(&file[16..]).copied();
+    assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
+    assert_eq!(number(&mut &file[48..56], 8) as usize, file.len() - 56);
+    (file[10], &file[16..32], &file[32..48], &file[56..])
+}
+
+/// Settings and secret coefficients, from the file of a secret key.
+pub fn read_secret(file: &[u8]) -> (Set, Vec<i64>) {
+    let (kind, digest, key, mut payload) = open(file);
+    let (set, computed) = Set::read(&mut payload);
+    assert_eq!((kind, digest, payload.len()), (2, &computed[..], 32));
+    assert_eq!(key, fingerprint("hippocrene 2026-11 secret key fingerprint", payload));
+    let s = set.secret(payload);
+    (set, s)
+}
+
+/// A ciphertext's message: coefficients around zero, small enough to be the same modulo each of its factors.
+pub struct Message {
+    pub coefficients: Vec<i64>,
+    pub factors: Vec<u64>,
+    /// The odd primes and the exponent of two of its modulus.
+    pub sprout: (u64, u32),
+    /// What the ciphertext's head has after the noise.
+    pub own: Vec<u8>,
+}
+
+impl Message {
+    /// What the slots hold, times the scale.
+    fn values(&self, degree: u64) -> Vec<Complex64> {
+        let value = |j: u64| {
+            let power = (0..j).fold(1, |p, _| p * 5 % (2 * degree));
+            let x = Complex64::cis(std::f64::consts::PI * power as f64 / degree as f64);
+            self.coefficients.iter().rev().fold(Complex64::ZERO, |y, c| y * x + *c as f64)
+        };
+        (0..degree / 2).map(value).collect()
+    }
+}
+
+/// What the file of an array holds.
+pub struct Read {
+    pub kind: u8,
+    /// Of which the lowest is the form's.
+    pub flags: u128,
+    pub field: [u8; 8],
+    pub slots: usize,
+    /// Length and stride.
+    pub axes: Vec<(usize, usize)>,
+    /// The ciphertexts' messages, each multiplied by a number.
+    pub messages: Vec<Message>,
+}
+
+/// Reads an array whose ciphertexts' heads end in `own` bytes; the messages are multiplied by `times`.
+pub fn read_array(file: &[u8], set: &Set, s: &[i64], own: usize, times: u64) -> Read {
+    let (kind, _, _, mut rest) = open(file);
+    let (flags, axes) = (number(&mut rest, 4), number(&mut rest, 4));
+    let (slots, count) = (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize);
+    let field = take(&mut rest, 8).try_into().unwrap();
+    let axes: Vec<(usize, usize)> =
+        (0..axes).map(|_| (number(&mut rest, 8) as usize, number(&mut rest, 8) as usize)).collect();
+    let heads: Vec<_> = (0..count)
+        .map(|_| {
+            let modulus = number(&mut rest, 16);
+            let (mask, two) = (number(&mut rest, 1) as u64, number(&mut rest, 1) as u32);
+            assert_eq!((modulus >> 126 & 1 == 1, modulus >> 127 == 1), (mask != 0, two != 0));
+            let (parts, noise) = (number(&mut rest, 4), float(&mut rest));
+            assert!(noise.abs() < 40.0);
+            (modulus, mask, two, parts, take(&mut rest, own))
+        })
+        .collect();
+    let all = heads.iter().fold(0, |all, head| all | head.0);
+    let widths: Vec<usize> =
+        (0..128).map(|i| if all >> i & 1 == 1 { number(&mut rest, 1) as usize } else { 0 }).collect();
+    let mut messages = Vec::new();
+    for (modulus, mask, two, parts, own) in heads {
+        let positions: Vec<usize> = (0..128).filter(|i| modulus >> i & 1 == 1).collect();
+        let factors: Vec<u64> = positions.iter().map(|i| set.factor(*i, mask, two)).collect();
+        let at = || positions.iter().zip(&factors);
+        let seed = (parts == 1).then(|| take(&mut rest, 32));
+        let mut read = || -> Limbs { at().map(|(i, q)| set.unpack(&mut rest, widths[*i], *q)).collect() };
+        let mut c: Vec<Limbs> = (0..parts).map(|_| read()).collect();
+        if let Some(seed) = seed {
+            c.push(at().map(|(i, q)| set.expand(seed, 0, *i, *q)).collect());
+        }
+        // Every limb must say the same, since the message is small.
+        let limb = |(k, (position, q)): (usize, (&usize, &u64))| {
+            let parts: Vec<&Vec<u64>> = c.iter().map(|part| &part[k]).collect();
+            set.message(&parts, s, *position, (mask, *q), times)
+        };
+        let limbs: Vec<(u64, Vec<i64>)> = at().enumerate().flat_map(limb).collect();
+        let coefficients = limbs[0].1.clone();
+        // The first unit has 48 bits and the message fewer; modulo the others it may not fit.
+        for (q, other) in &limbs {
+            assert!(coefficients.iter().zip(other).all(|(a, b)| (a - b) % *q as i64 == 0));
+        }
+        messages.push(Message { coefficients, factors, sprout: (mask, two), own: own.to_vec() });
+    }
+    assert!(rest.is_empty());
+    Read { kind, flags, field, slots, axes, messages }
+}
+
+/// The shape, and the elements in row-major order, from what stands in all slots.
+pub fn elements<T: Copy>(axes: &[(usize, usize)], plain: &[T]) -> (Vec<usize>, Vec<T>) {
+    let shape: Vec<usize> = axes.iter().map(|a| a.0).collect();
+    let position = |mut index: usize| {
+        axes.iter().rev().fold(0, |p, (length, stride)| {
+            let i = index % length;
+            index /= length;
+            p + i * stride
+        })
+    };
+    let elements = (0..shape.iter().product()).map(|index| plain[position(index)]).collect();
+    (shape, elements)
+}
+
+/// Shape and elements, from the file of an array of numbers.
+pub fn decrypt(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<f64>) {
+    let Read { kind, flags, field, slots, axes, messages } = read_array(file, set, s, 28, 1);
+    assert_eq!((kind, flags & 1, slots as u64), (5, 0, set.degree / 2));
+    assert_eq!(f64::from_le_bytes(field), set.precision);
+    let mut plain = Vec::new();
+    for message in messages {
+        let mut own = &message.own[..];
+        let (mantissa, exponent) = (number(&mut own, 16), number(&mut own, 4) as u32 as i32);
+        assert!(float(&mut own) > 0.0);
+        let scale = mantissa as f64 * f64::from(exponent).exp2();
+        plain.extend(message.values(set.degree).iter().map(|value| value.re / scale));
+    }
+    elements(&axes, &plain)
+}
+
+/// Shape and elements, from the file of an array of integers.
+pub fn decrypt_integers(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<i64>) {
+    let t = PLAIN_MODULUS;
+    let Read { kind, flags, field, slots, axes, messages } = read_array(file, set, s, 8, t);
+    assert_eq!(flags & 1, 0);
+    assert_eq!((kind, slots as u64, u64::from_le_bytes(field)), (7, set.degree, t));
+    let psi = set.psi(t);
+    let mut plain = Vec::new();
+    for message in messages {
+        let factor = number(&mut &message.own[..], 8) as u64;
+        let modulus = message.factors.iter().fold(1, |product, q| mul(product, q % t, t));
+        let inverse = pow(t - mul(modulus, factor, t), t - 2, t);
+        let residue = |c: &i64| mul(c.rem_euclid(t as i64) as u64, inverse, t);
+        let residues: Vec<u64> = message.coefficients.iter().map(residue).collect();
+        for j in 0..set.degree {
+            let power = (0..j % (set.degree / 2)).fold(1, |p, _| p * 5 % (2 * set.degree));
+            let power = if j < set.degree / 2 { power } else { 2 * set.degree - power };
+            let x = pow(psi, power, t);
+            plain.push(residues.iter().rev().fold(0, |y, c| (mul(y, x, t) + c) % t) as i64);
+        }
+    }
+    elements(&axes, &plain)
+}
+
+/// Shape and elements, from the file of an array of bits.
+pub fn decrypt_bits(file: &[u8], set: &Set, s: &[i64]) -> (Vec<usize>, Vec<bool>) {
+    let Read { kind, flags, field, slots, axes, messages } = read_array(file, set, s, 20, 1);
+    let parts = 1 + (flags & 1) as u64;
+    assert_eq!((kind, field, slots as u64), (8, [0; 8], parts * set.degree / 2));
+    let mut plain = Vec::new();
+    for message in messages {
+        let mut own = &message.own[..];
+        let (mantissa, exponent) = (number(&mut own, 16), number(&mut own, 4) as u32 as i32);
+        let half = mantissa as f64 * f64::from(exponent).exp2() / 2.0;
+        let values = message.values(set.degree);
+        plain.extend(values.iter().map(|z| z.re > half));
+        if parts == 2 {
+            plain.extend(values.iter().map(|z| z.im > half));
+        }
+    }
+    elements(&axes, &plain)
+}
