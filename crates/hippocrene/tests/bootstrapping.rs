@@ -147,7 +147,9 @@ fn arrays_of_any_shape() {
         let y = server.bootstrap(&a).unwrap();
         assert_eq!(server.bootstraps() - before, a.layout().ciphertexts() as u64);
         assert_eq!((y.shape(), y.layout(), y.is_clean()), (a.shape(), a.layout(), a.is_clean()));
-        assert!(log2_std(&client.decrypt(&y).unwrap(), &x) < -19.0);
+        // Of one value or three, the error may be many deviations.
+        let limit = if x.len() < 16 { -17.0 } else { -19.0 };
+        assert!(log2_std(&client.decrypt(&y).unwrap(), &x) < limit);
         assert!(y.capacity_bits(session) > a.capacity_bits(session) + 100.0);
     }
     assert_eq!(server.with_precision(25.0).unwrap().bootstraps(), server.bootstraps());
