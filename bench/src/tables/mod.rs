@@ -26,8 +26,10 @@ mod mg23_fig1;
 mod ntt;
 mod ops;
 mod pairs;
+mod pegasus_4;
 mod pegasus_5;
 mod pegasus_6;
+mod pegasus_fig7;
 mod pegasus_slots;
 mod planner;
 mod second;
@@ -94,9 +96,11 @@ const ALL: &[Table] = &[
     mg23_9::TABLE,
     mg23_fig1::TABLE,
     second::TABLE,
+    pegasus_4::TABLE,
     pegasus_5::TABLE,
     pegasus_slots::TABLE,
     pegasus_6::TABLE,
+    pegasus_fig7::TABLE,
     planner::TABLE,
 ];
 

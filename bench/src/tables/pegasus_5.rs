@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use hippocrene_fhew::{
     BlindRotationKey, LookupTable, LookupTables, LweCiphertext, LweParameters, LweSecretKey, LweSwitchingKey,
-    Preset,
+    PreparedBlindRotationKey, Preset,
 };
 use hippocrene_ring::{Kernel, Sampler, Seed, Threads};
 use hippocrene_rlwe::Noise;
@@ -43,7 +43,7 @@ const TOGETHER: usize = 8;
 /// Values for which a function's error is measured.
 const VALUES: usize = 64;
 /// `[-D, D]`.
-const DOMAIN: f64 = 8.0;
+pub(super) const DOMAIN: f64 = 8.0;
 
 pub(super) type Function = fn(f64) -> f64;
 
@@ -87,7 +87,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     let table = |f: Function| LookupTable::new(&parameters, DOMAIN, scale, f);
     let (tables, modulus) = (FUNCTIONS.map(|(_, f)| table(f)), parameters.input().modulus());
     let tables = tables.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
-    let inputs = inputs(&input, tables[0].input_scale(modulus))?;
+    let inputs = inputs(&input, tables[0].input_scale(modulus), VALUES)?;
     let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|(_, ct)| (ct, &tables[0])).collect();
     let several = LookupTables::new(&parameters, &tables)?;
     let mut works = NamedWorks::default();
@@ -131,15 +131,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     rows.push(Row::new(format!("{name}: table key in memory"), key.bytes() as f64 / 1e6, "MB"));
 
     for ((function, f), table) in FUNCTIONS.iter().zip(&tables) {
-        let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|(_, ct)| (ct, table)).collect();
-        let values = key.look_up_all(&items, &Threads::single())?;
-        let errors = inputs
-            .iter()
-            .zip(&values)
-            .map(|((x, _), value)| Ok((ring.decrypt(value)? as f64 / scale - f(*x)).abs()));
-        let errors = errors.collect::<Result<Vec<f64>>>()?;
-        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        let worst = errors.iter().copied().fold(0.0, f64::max);
+        let [mean, worst] = errors(&key, &ring, &inputs, (table, scale), *f)?;
         for (which, error) in [("mean", mean), ("worst", worst)] {
             let operation = format!("{function}, {which} error");
             // The more negative the better: the ratio is one of bits.
@@ -149,12 +141,35 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// Uniform numbers of the domain but for its ends, where noise leads out of it, and their encryptions.
-fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>> {
+/// The mean and the largest absolute error of a table at these inputs, its entries at the given scale.
+pub(super) fn errors(
+    key: &PreparedBlindRotationKey,
+    ring: &LweSecretKey,
+    inputs: &[(f64, LweCiphertext)],
+    (table, scale): (&LookupTable, f64),
+    f: Function,
+) -> Result<[f64; 2]> {
+    let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|(_, ct)| (ct, table)).collect();
+    let values = key.look_up_all(&items, &Threads::single())?;
+    let errors = inputs
+        .iter()
+        .zip(&values)
+        .map(|((x, _), value)| Ok((ring.decrypt(value)? as f64 / scale - f(*x)).abs()));
+    let errors = errors.collect::<Result<Vec<f64>>>()?;
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    Ok([mean, errors.iter().copied().fold(0.0, f64::max)])
+}
+
+/// Numbers spread evenly over the domain but for its ends, where noise leads out of it, and their encryptions.
+pub(super) fn inputs(
+    secret: &LweSecretKey,
+    scale: f64,
+    count: usize,
+) -> Result<Vec<(f64, LweCiphertext)>> {
     let q = secret.parameters().modulus() as i64;
-    (0..VALUES)
+    (0..count)
         .map(|i| {
-            let x = 0.98 * DOMAIN * (2.0 * (i as f64 + 0.5) / VALUES as f64 - 1.0);
+            let x = 0.98 * DOMAIN * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
             let message = ((x * scale).round() as i64).rem_euclid(q) as u64;
             Ok((x, secret.encrypt(message)?))
         })
