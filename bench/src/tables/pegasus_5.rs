@@ -161,11 +161,7 @@ pub(super) fn errors(
 }
 
 /// Numbers spread evenly over the domain but for its ends, where noise leads out of it, and their encryptions.
-pub(super) fn inputs(
-    secret: &LweSecretKey,
-    scale: f64,
-    count: usize,
-) -> Result<Vec<(f64, LweCiphertext)>> {
+pub(super) fn inputs(secret: &LweSecretKey, scale: f64, count: usize) -> Result<Vec<(f64, LweCiphertext)>> {
     let q = secret.parameters().modulus() as i64;
     (0..count)
         .map(|i| {

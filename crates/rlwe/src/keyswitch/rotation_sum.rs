@@ -444,7 +444,8 @@ impl RotationSum<'_> {
         let (context, extended) = (self.context, self.plan.extended);
         let parameters = context.parameters();
         let mut noise = self.noise.scaled(parameters.log2(to) - parameters.log2(self.modulus));
-        if !extended.divides(to) && !(self.is_multiple && to == self.modulus) {
+        let is_exact = extended.divides(to) || (self.is_multiple && to == self.modulus);
+        if !is_exact {
             noise = noise.plus(noise::rounding(parameters.secret_weight(), 2));
         }
         out.reshape(context, 2, to, noise, self.key);
