@@ -11,6 +11,7 @@ import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Polynomial
 
 from hippocrene import _native
+from hippocrene.bits import Gates
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ShapeError
 from hippocrene.exact import is_exact_kind
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 
-class EncryptedArray(TableFunctions, Encrypted):
+class EncryptedArray(Gates, TableFunctions, Encrypted):
     """An array whose numbers only the client can read.
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, `sum`, `mean`, `dot`,
@@ -33,6 +34,10 @@ class EncryptedArray(TableFunctions, Encrypted):
     An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way exactly, modulo
     `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one that would use them up raises
     `BudgetError`. What takes numbers that are no integers (`mean`, ``/``, `polynomial`, precision) it does not have.
+
+    An array of bits, booleans that a client of a preset for bits encrypts, computes with ``& | ^ ~``, ``==``, `nand`,
+    `nor`, `xnor` and `select`, element by element, on arrays of one shape and on plain booleans. There is no limit of
+    depth. docs/bits.md says how numbers of several bits are added and compared.
 
     Clients and `Server.load` make these; one that was read without a server can be kept and decrypted, and computes
     after ``server.load(array)``.
@@ -55,8 +60,10 @@ class EncryptedArray(TableFunctions, Encrypted):
         """Return 1 where encrypted integers are equal to others, and 0 elsewhere, encrypted.
 
         That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted numbers are never
-        equal, since they have an error.
+        equal, since they have an error. Encrypted bits are, or are not: a gate, `xnor`.
         """
+        if self.bit_error is not None:
+            return self._gate("xnor", other)
         if self.plain_modulus is None:
             raise TypeError("encrypted numbers cannot be compared with ==: they have an error, so that none are equal")
         difference = self._with(other, "sub")
@@ -66,7 +73,9 @@ class EncryptedArray(TableFunctions, Encrypted):
         return server._wrap(server._raw.is_zero(difference._raw))
 
     def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
-        """Return 1 where encrypted integers differ from others, and 0 elsewhere, encrypted."""
+        """Return 1 where encrypted integers or bits differ from others, and 0 elsewhere, encrypted."""
+        if self.bit_error is not None:
+            return self._gate("xor", other)
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else 1 - equal
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
+from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.errors import ParameterError, SecretPickleError
 from hippocrene.exact import Kind, from_parts
@@ -48,6 +49,13 @@ def encrypt(
     precision: float | None,
 ) -> EncryptedArray:
     """Encrypt under either key."""
+    bits = booleans(values, "encrypt") if key.for_bits else None
+    if bits is not None:
+        if isinstance(key, _native.Simulation):
+            raise TypeError("programs on encrypted bits are not simulated")
+        if bound is not None or precision is not None:
+            raise TypeError("encrypted bits have neither bound nor precision")
+        return EncryptedArray(key.encrypt_bits(bits))
     if key.plain_modulus is None:
         raw = to_native(numbers(values, "encrypt"), "encrypt")
         return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))
@@ -101,7 +109,8 @@ class PublicKey:
         `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
         are.
 
-        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that.
+        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that, and a client of a
+        preset for bits booleans, for gates.
         """
         return encrypt(self._raw, values, bound, precision)
 
@@ -217,14 +226,15 @@ class Client:
         `numpy.longdouble`, `decimal.Decimal`, mpmath's `mpf` or decimal text such as ``"0.1"``, and are taken as they
         are.
 
-        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that.
+        A client with a `plain_modulus` has integers of any shape encrypted, which count modulo that, and a client of a
+        preset for bits booleans, for gates.
         """
         return encrypt(self._raw, values, bound, precision)
 
     def decrypt(self, array: EncryptedArray, *, dtype: Kind | None = None, signed: bool = False) -> npt.NDArray[Any]:
         """Decrypt, for the client's own eyes: doubles, or complex numbers where any were encrypted or computed with.
 
-        Integers are exact, and from 0 up to the `plain_modulus`, or around zero when `signed`.
+        Integers are exact, and from 0 up to the `plain_modulus`, or around zero when `signed`. Bits are booleans.
 
         `dtype` asks for more than the 53 bits of doubles: `numpy.longdouble`, `decimal.Decimal` (an array of objects,
         rounded to what `precision_bits` says that they are worth), or a function of mantissa and exponent of two as
@@ -238,9 +248,11 @@ class Client:
             if dtype not in (None, int, np.int64, np.dtype(np.int64)):
                 raise TypeError("encrypted integers are decrypted to numpy.int64, and nothing else")
             return self._raw.decrypt_integers(raw, signed)
+        if raw.bit_error is not None and dtype not in (None, bool, np.bool_, np.dtype(np.bool_)):
+            raise TypeError("encrypted bits are decrypted to numpy.bool_, and nothing else")
         if signed:
             raise TypeError("decrypt takes signed for encrypted integers: numbers have their signs")
-        if dtype is None or dtype in (float, np.float64, np.dtype(np.float64)):
+        if raw.bit_error is not None or dtype is None or dtype in (float, np.float64, np.dtype(np.float64)):
             return self._raw.decrypt(raw)
         if raw.is_complex:
             raise TypeError("complex arrays are decrypted to complex doubles, and nothing else")
@@ -254,7 +266,9 @@ class Client:
         """
         raw = _raw_array(array)
         if raw.plain_modulus is None:
-            raise TypeError("encrypted numbers have no noise budget: precision_bits says how precise they are")
+            raise TypeError(
+                "encrypted numbers and bits have no noise budget: precision_bits says how precise numbers are"
+            )
         return self._raw.noise_budget(raw)
 
     def decrypt_for_sharing(self, array: EncryptedArray, bits: int | None = None) -> npt.NDArray[np.float64]:
@@ -270,6 +284,8 @@ class Client:
         bit of that is a bit of hiding.
         """
         raw = _raw_array(array)
+        if raw.bit_error is not None:
+            raise TypeError("decrypt_for_sharing hides the error of numbers: bits are rounded, which decrypt does")
         if raw.plain_modulus is not None:
             raise TypeError(
                 "decrypt_for_sharing hides the error of numbers: integers, which have none, are for decrypt"
@@ -283,6 +299,7 @@ class Client:
         conjugation: bool = False,
         bootstrapping: bool | Bootstrapping = False,
         tables: bool | str | LookUps = False,
+        bits: bool | None = None,
         for_: Simulation | None = None,
     ) -> EvaluationKeys:
         """Make the keys a server computes with: for products, and for rotations by any number of places.
@@ -298,15 +315,21 @@ class Client:
         With `tables` the server looks up any function of values (`EncryptedArray.apply`). The keys take gigabytes, from
         the preset ``"n15"`` on; a name or `LookUps` says which tables.
 
+        With `bits` the server computes gates of encrypted bits, as it does for presets for bits where nothing is said.
+        No rotations for numbers are made then, unless they are asked for.
+
         `for_` is what `simulate` returned of a program: the keys are those that it uses, and no others.
         """
         if for_ is not None:
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             rotations, conjugation = _used(for_)
+        gates = self._raw.for_bits and for_ is None if bits is None else bits
+        rotations = () if gates and rotations is None else rotations
         steps = None if rotations is None else [operator.index(step) for step in rotations]
         looked_up = wanted_tables(tables)
-        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, wanted(bootstrapping), looked_up))
+        how = wanted(bootstrapping)
+        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, how, looked_up, gates))
 
     def describe_bootstrapping(self, bootstrapping: Bootstrapping | None = None) -> _native.BootstrappingDescription:
         """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.

@@ -50,19 +50,26 @@ class Encrypted:
 
     @property
     def plain_modulus(self) -> int | None:
-        """What integers are computed modulo; None for an array of numbers."""
+        """What integers are computed modulo; None for an array of numbers or bits."""
         return self._raw.plain_modulus
 
     @property
     def budget_bits(self) -> float | None:
         """How many bits the noise of encrypted integers may still grow by, as estimated; results are exact until then.
 
-        None for an array of numbers, and for one without a server that was made with parameters of no preset.
+        None for an array of numbers or bits, and for one without a server that was made with parameters of no preset.
         """
         return self._raw.budget_bits
 
+    @property
+    def bit_error(self) -> float | None:
+        """How far what a slot holds is from its bit at most, below 1/2; None for an array that is not of bits."""
+        return self._raw.bit_error
+
     def _of_numbers(self, value: float | None, what: str) -> float:
         """Return what an array of numbers has, and integers have not."""
+        if value is None and self.bit_error is not None:
+            raise AttributeError(f"encrypted bits have no {what}: bit_error says how uncertain they are")
         if value is None:
             raise AttributeError(f"encrypted integers are exact and have no {what}: budget_bits says what is left")
         return value
@@ -94,7 +101,7 @@ class Encrypted:
 
         None for an array without a server that was made with parameters of no preset.
         """
-        if self.plain_modulus is not None:
+        if self.plain_modulus is not None or self.bit_error is not None:
             self._of_numbers(None, "capacity_bits")
         return self._raw.capacity_bits
 
@@ -118,6 +125,8 @@ class Encrypted:
         return self.shape[0]
 
     def __repr__(self) -> str:
+        if self.bit_error is not None:
+            return f"EncryptedArray(shape={self.shape}, bit_error={self.bit_error:.3g})"
         left = self._raw.capacity_bits if self.plain_modulus is None else self.budget_bits
         bits = "?" if left is None else f"{left:.1f}"
         if self.plain_modulus is not None:

@@ -185,6 +185,20 @@ class Server:
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(array).__name__}")
         return self._wrap(self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both]))
 
+    def gates(self, names: Iterable[str], *arrays: EncryptedArray) -> list[EncryptedArray]:
+        """Return several gates of the same two or three arrays of encrypted bits, by one bootstrap.
+
+        Names are ``"and"``, ``"or"``, ``"xor"``, ``"nand"``, ``"nor"``, ``"xnor"`` and, of three arrays,
+        ``"majority"``: ``total, carry = server.gates(("xor", "majority"), x, y, carry)`` is a full adder.
+        """
+        for array in arrays:
+            if not isinstance(array, EncryptedArray):
+                raise TypeError(f"gates take EncryptedArrays, not {type(array).__name__}")
+        if isinstance(names, str):
+            raise TypeError(f"gates takes several names: say [{names!r}] for one")
+        out = self._raw.gates(list(names), [array._raw for array in arrays])
+        return [self._wrap(raw) for raw in out]
+
     @property
     def bootstraps(self) -> int:
         """How many ciphertexts this server has bootstrapped, asked for or not."""

@@ -2,7 +2,7 @@
 
 use crate::errors::detached;
 use hippocrene::wire::{self, ElementsInspection, Inspection};
-use hippocrene::{Array, Error, IntegerArray, Numbers, Residues, Session};
+use hippocrene::{Array, BitArray, Bits, Error, IntegerArray, Numbers, Residues, Session};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 use std::borrow::Cow;
@@ -17,6 +17,8 @@ enum State {
     Numbers { array: hippocrene::EncryptedArray, session: Session },
     /// Integers, with the session that they belong to.
     Integers { array: IntegerArray, session: Session },
+    /// Bits.
+    Bits { array: BitArray },
     /// Bytes whose checksum is right, and what they say they are. Their residues are read where a session is.
     Bytes { bytes: Vec<u8>, inspection: Box<Inspection> },
 }
@@ -56,6 +58,18 @@ impl Held for Residues {
     }
 }
 
+impl Held for Bits {
+    const HOLDS: &'static str = "bits";
+
+    fn hold(array: Array<Self>, _: &Session) -> EncryptedArray {
+        EncryptedArray(State::Bits { array })
+    }
+
+    fn held(array: &EncryptedArray) -> Option<&Array<Self>> {
+        if let State::Bits { array } = &array.0 { Some(array) } else { None }
+    }
+}
+
 impl EncryptedArray {
     /// The array, which is of the form `F`, read with `session` where it was not read before.
     pub(crate) fn read<F: Held>(&self, session: &Session) -> Result<Cow<'_, Array<F>>, Error> {
@@ -67,7 +81,11 @@ impl EncryptedArray {
                 Array::from_bytes(bytes, session).map(Cow::Owned)
             }
             _ => {
-                let have = if self.is_integers() { Residues::HOLDS } else { Numbers::HOLDS };
+                let have = match self.kind() {
+                    wire::Kind::IntegerArray => Residues::HOLDS,
+                    wire::Kind::BitArray => Bits::HOLDS,
+                    _ => Numbers::HOLDS,
+                };
                 let what = format!("an array of encrypted {have}, where one of {} is needed", F::HOLDS);
                 Err(Error::Argument { operation: "compute", what })
             }
@@ -76,10 +94,21 @@ impl EncryptedArray {
 
     /// Whether it holds integers.
     pub(crate) fn is_integers(&self) -> bool {
+        self.kind() == wire::Kind::IntegerArray
+    }
+
+    /// Whether it holds bits.
+    pub(crate) fn is_bits(&self) -> bool {
+        self.kind() == wire::Kind::BitArray
+    }
+
+    /// The kind of its files.
+    fn kind(&self) -> wire::Kind {
         match &self.0 {
-            State::Numbers { .. } => false,
-            State::Integers { .. } => true,
-            State::Bytes { inspection, .. } => inspection.kind == wire::Kind::IntegerArray,
+            State::Numbers { .. } => wire::Kind::Array,
+            State::Integers { .. } => wire::Kind::IntegerArray,
+            State::Bits { .. } => wire::Kind::BitArray,
+            State::Bytes { inspection, .. } => inspection.kind,
         }
     }
 
@@ -100,7 +129,7 @@ impl EncryptedArray {
         }
     }
 
-    /// Of numbers, `read` of the array and its session, or `told` of what the bytes say; `None` of integers.
+    /// Of numbers, `read` of the array and its session, or `told` of what the bytes say; `None` of integers and bits.
     fn of_numbers<T>(
         &self,
         read: impl Fn(&hippocrene::EncryptedArray, &Session) -> T,
@@ -127,15 +156,14 @@ impl EncryptedArray {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || {
-            Self::of_bytes(wire::read(&path, &[wire::Kind::Array, wire::Kind::IntegerArray])?.to_vec())
-        })
+        detached(py, || Self::of_bytes(wire::read(&path, &wire::Kind::ARRAYS)?.to_vec()))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let bytes = detached(py, || match &self.0 {
             State::Numbers { array, .. } => written(array).map(Cow::Owned),
             State::Integers { array, .. } => written(array).map(Cow::Owned),
+            State::Bits { array } => written(array).map(Cow::Owned),
             State::Bytes { bytes, .. } => Ok(Cow::Borrowed(bytes)),
         })?;
         Ok(PyBytes::new(py, &bytes))
@@ -145,6 +173,7 @@ impl EncryptedArray {
         detached(py, || match &self.0 {
             State::Numbers { array, .. } => array.save(&path),
             State::Integers { array, .. } => array.save(&path),
+            State::Bits { array } => array.save(&path),
             State::Bytes { bytes, inspection } => wire::save(&path, bytes, inspection.kind),
         })
     }
@@ -154,6 +183,7 @@ impl EncryptedArray {
         let shape = match &self.0 {
             State::Numbers { array, .. } => array.shape(),
             State::Integers { array, .. } => array.shape(),
+            State::Bits { array } => array.shape(),
             State::Bytes { inspection, .. } => {
                 inspection.array.as_ref().map_or(&[][..], |array| &array.shape)
             }
@@ -175,11 +205,22 @@ impl EncryptedArray {
         match &self.0 {
             State::Numbers { array, .. } => array.key().to_string(),
             State::Integers { array, .. } => array.key().to_string(),
+            State::Bits { array } => array.key().to_string(),
             State::Bytes { inspection, .. } => inspection.key.clone().unwrap_or_default(),
         }
     }
 
-    /// `None` for integers. So it is of what follows.
+    /// How far a slot is from its bit at most; `None` for what is not bits.
+    #[getter]
+    fn bit_error(&self) -> Option<f64> {
+        match (&self.0, self.elements()) {
+            (State::Bits { array }, _) => Some(array.error()),
+            (_, Some(ElementsInspection::Bits { bit_error })) => Some(*bit_error),
+            _ => None,
+        }
+    }
+
+    /// `None` for integers and bits. So it is of what follows.
     #[getter]
     fn bound(&self) -> Option<f64> {
         let told = |elements: &ElementsInspection| match elements {
@@ -217,7 +258,7 @@ impl EncryptedArray {
         self.of_numbers(|array, session| array.capacity_bits(session), told)
     }
 
-    /// `None` for numbers.
+    /// `None` for numbers and bits.
     #[getter]
     fn plain_modulus(&self) -> Option<u64> {
         match (&self.0, self.elements()) {
@@ -227,7 +268,7 @@ impl EncryptedArray {
         }
     }
 
-    /// `None` for numbers, and for bytes made with parameters that are no preset's.
+    /// `None` for numbers and bits, and for bytes made with parameters that are no preset's.
     #[getter]
     fn budget_bits(&self) -> Option<f64> {
         match (&self.0, self.elements()) {

@@ -1,23 +1,23 @@
 //! What holds or makes keys.
 
 use crate::array::{EncryptedArray, Held};
+use crate::bits::{Plan, preset};
 use crate::errors::detached;
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
-    BigFloat, Bootstrapping, Encryption, Error, Integers, KeyRequest, LookUps, Numbers, Preset, Residues,
-    Session, Settings,
+    BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, KeyRequest, LookUps, Numbers, Preset,
+    Residues, Session, Settings,
 };
 use num_bigint::BigInt;
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
 /// The name of the preset that a session was made from, whatever its precision.
 fn preset_name(session: &Session) -> Option<&'static str> {
-    let digest = session.settings().parameters().digest();
-    let is_session =
-        |preset: &&Preset| preset.settings().is_ok_and(|settings| settings.parameters().digest() == digest);
-    hippocrene::PRESETS.iter().find(is_session).map(|preset| preset.name)
+    let parameters = session.settings().parameters();
+    Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name)
 }
 
 fn plain_modulus(session: &Session) -> Option<u64> {
@@ -107,7 +107,13 @@ pub(crate) fn settings(
 
 /// The secret key of a client.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct ClientKey(hippocrene::ClientKey);
+pub(crate) struct ClientKey(hippocrene::ClientKey, Plan);
+
+impl From<hippocrene::ClientKey> for ClientKey {
+    fn from(key: hippocrene::ClientKey) -> Self {
+        ClientKey(key, Plan::default())
+    }
+}
 
 #[pymethods]
 impl ClientKey {
@@ -123,18 +129,18 @@ impl ClientKey {
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
-            hippocrene::ClientKey::generate_with(settings, threads).map(Self)
+            hippocrene::ClientKey::generate_with(settings, threads).map(Self::from)
         })
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::ClientKey::from_bytes(data, threads).map(Self))
+        detached(py, || hippocrene::ClientKey::from_bytes(data, threads).map(Self::from))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::ClientKey::load(path, threads).map(Self))
+        detached(py, || hippocrene::ClientKey::load(path, threads).map(Self::from))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -198,9 +204,28 @@ impl ClientKey {
         })
     }
 
+    /// Whether its preset is one for bits.
+    #[getter]
+    fn for_bits(&self) -> bool {
+        self.0.session().bit_preset().is_some()
+    }
+
+    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
+        let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.session());
+        detached(py, || {
+            let plan = self.1.of(session, |literal| self.0.bit_plan(literal))?;
+            Ok(Bits::hold(self.0.encrypt_bits(plan, bits, shape)?, session))
+        })
+    }
+
     fn decrypt<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Bound<'py, PyAny>> {
         if array.is_integers() {
             return self.decrypt_integers(py, array, false);
+        }
+        if array.is_bits() {
+            let array = detached(py, || array.read::<Bits>(self.0.session()))?;
+            let values = detached(py, || self.0.decrypt_bits(&array))?;
+            return to_numpy(py, values, array.shape());
         }
         let array = detached(py, || array.read::<Numbers>(self.0.session()))?;
         if array.is_complex() {
@@ -255,10 +280,10 @@ impl ClientKey {
     }
 
     fn public_key(&self, py: Python<'_>) -> PyResult<PublicKey> {
-        detached(py, || self.0.public_key()).map(PublicKey)
+        detached(py, || self.0.public_key()).map(PublicKey::from)
     }
 
-    #[pyo3(signature = (rotations, conjugation, bootstrapping, look_ups))]
+    #[pyo3(signature = (rotations, conjugation, bootstrapping, look_ups, bits))]
     fn evaluation_keys(
         &self,
         py: Python<'_>,
@@ -266,6 +291,7 @@ impl ClientKey {
         conjugation: bool,
         bootstrapping: Option<Wanted>,
         look_ups: Option<(String, f64)>,
+        bits: bool,
     ) -> PyResult<EvaluationKeys> {
         let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
         request.conjugation = conjugation;
@@ -275,6 +301,9 @@ impl ClientKey {
                 LookUps::by_name(&tables).map(|named| LookUps { capacity, ..named })
             });
             request.look_ups = look_ups.transpose()?;
+            if bits {
+                request.bits = Some(preset(self.0.session())?.bits()?);
+            }
             self.0.evaluation_keys(&request)
         })?;
         Ok(EvaluationKeys(keys))
@@ -290,7 +319,7 @@ impl ClientKey {
     }
 
     fn second(&self, py: Python<'_>, capacity: f64) -> PyResult<Self> {
-        detached(py, || self.0.second(capacity).map(Self))
+        detached(py, || self.0.second(capacity).map(Self::from))
     }
 
     fn transfer_key(&self, py: Python<'_>, second: &ClientKey) -> PyResult<TransferKey> {
@@ -300,18 +329,24 @@ impl ClientKey {
 
 /// A public key.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct PublicKey(hippocrene::PublicKey);
+pub(crate) struct PublicKey(hippocrene::PublicKey, Plan);
+
+impl From<hippocrene::PublicKey> for PublicKey {
+    fn from(key: hippocrene::PublicKey) -> Self {
+        PublicKey(key, Plan::default())
+    }
+}
 
 #[pymethods]
 impl PublicKey {
     #[staticmethod]
     fn from_bytes(py: Python<'_>, data: &[u8], threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::PublicKey::from_bytes(data, threads).map(Self))
+        detached(py, || hippocrene::PublicKey::from_bytes(data, threads).map(Self::from))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::PublicKey::load(path, threads).map(Self))
+        detached(py, || hippocrene::PublicKey::load(path, threads).map(Self::from))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -331,6 +366,20 @@ impl PublicKey {
     #[getter]
     fn plain_modulus(&self) -> Option<u64> {
         plain_modulus(self.0.session())
+    }
+
+    /// Whether its preset is one for bits.
+    #[getter]
+    fn for_bits(&self) -> bool {
+        self.0.session().bit_preset().is_some()
+    }
+
+    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
+        let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.session());
+        detached(py, || {
+            let plan = self.1.of(session, |literal| self.0.bit_plan(literal))?;
+            Ok(Bits::hold(self.0.encrypt_bits(plan, bits, shape)?, session))
+        })
     }
 
     #[pyo3(signature = (values, *, bound, precision))]

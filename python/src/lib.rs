@@ -2,6 +2,7 @@
 //! `../hippocrene`, in Python.
 
 mod array;
+mod bits;
 mod client;
 mod errors;
 mod numbers;

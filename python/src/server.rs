@@ -1,12 +1,14 @@
 //! What computes.
 
 use hippocrene::{
-    Array, Basis, Comparison, Error, Form, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
+    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
 };
+use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
 use std::cell::RefCell;
 
 use crate::array::{EncryptedArray, Held};
+use crate::bits::gate;
 use crate::client::{EvaluationKeys, TransferKey};
 use crate::errors::{detached, to_py};
 use crate::numbers::{FromPlain, Number, Plain};
@@ -153,7 +155,45 @@ impl Server {
     /// How many ciphertexts have been bootstrapped.
     #[getter]
     fn bootstraps(&self) -> u64 {
-        self.0.bootstraps()
+        self.0.bootstraps() + self.0.bits().map_or(0, |bits| bits.bootstraps())
+    }
+
+    /// Gates of the same arrays of bits: one by products, where there is capacity, and several by one bootstrap.
+    fn gates(
+        &self,
+        py: Python<'_>,
+        names: Vec<String>,
+        arrays: Vec<PyRef<'_, EncryptedArray>>,
+    ) -> PyResult<Vec<EncryptedArray>> {
+        let arrays: Vec<&EncryptedArray> = arrays.iter().map(|a| &**a).collect();
+        detached(py, || {
+            let session = self.0.session();
+            let gates = names.iter().map(|name| gate(name)).collect::<Result<Vec<_>, _>>()?;
+            let read = arrays.iter().map(|a| a.read::<Bits>(session)).collect::<Result<Vec<_>, _>>()?;
+            let inputs: Vec<_> = read.iter().map(|a| &**a).collect();
+            let out = match gates[..] {
+                [gate] => vec![self.0.bits()?.gate(gate, &inputs)?],
+                _ => self.0.bits()?.gates(&gates, &inputs)?,
+            };
+            Ok(out.into_iter().map(|array| Bits::hold(array, session)).collect())
+        })
+    }
+
+    /// A gate of an array of bits and plain ones.
+    fn gate_plain(
+        &self,
+        py: Python<'_>,
+        name: &str,
+        array: &EncryptedArray,
+        bits: PyReadonlyArrayDyn<'_, bool>,
+    ) -> PyResult<EncryptedArray> {
+        let bits = bits.as_slice()?;
+        self.compute::<Bits>(py, array, |server, array| server.bits()?.gate_plain(gate(name)?, array, bits))
+    }
+
+    /// The complement of an array of bits.
+    fn complement(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Bits>(py, array, |server, array| server.bits()?.not(array))
     }
 
     /// This server, with another precision of results.
@@ -174,6 +214,9 @@ impl Server {
 
     /// The array, read and ready to compute with.
     fn load(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        if array.is_bits() {
+            return self.compute::<Bits>(py, array, |_, array| Ok(array.clone()));
+        }
         compute!(self, py, array, |_, array| Ok(array.clone()))
     }
 

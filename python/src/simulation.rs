@@ -37,6 +37,12 @@ impl Simulation {
         self.0.server().session().settings().integers().map(|integers| integers.plain_modulus)
     }
 
+    /// Whether its preset is one for bits.
+    #[getter]
+    fn for_bits(&self) -> bool {
+        self.0.server().session().bit_preset().is_some()
+    }
+
     #[pyo3(signature = (values, *, bound, precision))]
     fn encrypt(
         &self,

@@ -21,4 +21,6 @@ def score(client: Client, values: np.ndarray[tuple[int, ...], np.dtype[np.float6
         (encrypted**2).mean(axis=(0, 1), keepdims=True).T,
         encrypted.polynomial(np.polynomial.Chebyshev([0.0, 1.0])),
     ]
+    bits = encrypted & ~encrypted | (encrypted ^ [True]).nand(np.array([True]))
+    results += server.gates(("xor", "and"), bits, encrypted)
     return float(client.decrypt(sum(results[1:], start=results[0])).real.max())

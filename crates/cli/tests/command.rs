@@ -111,6 +111,27 @@ fn integers_go_in_and_come_out() {
 }
 
 #[test]
+fn bits_go_in_and_come_out() {
+    let folder = Folder::new("bits");
+    let made = succeed(&["keygen", "-p", "bits14", "-o", &folder.path("keys")]);
+    assert!(made.contains("evaluation.keys"), "{made}");
+    fs::write(folder.path("in.csv"), "left,right\n1,0\n0,1\n1,1\n").unwrap();
+    let (public, array) = (folder.path("keys/public.key"), folder.path("bits.hpc"));
+    succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &array]);
+    let told = succeed(&["inspect", &folder.path("keys/evaluation.keys"), &array]);
+    assert!(told.contains("gates       of bits, 8192 in a ciphertext"), "{told}");
+    assert!(told.contains("[3, 2], bits, in 1 ciphertexts"), "{told}");
+    let out = succeed(&["decrypt", "-k", &folder.path("keys/client.key"), &array]);
+    assert_eq!(out, "1,0\n0,1\n1,1\n");
+    fs::write(folder.path("two.csv"), "1,2\n").unwrap();
+    let (status, _, message) = run(&["encrypt", "-k", &public, &folder.path("two.csv"), "-o", &array]);
+    assert!(
+        status != 0 && message.contains("number 1 in row-major order, 2, is neither 0 nor 1"),
+        "{message}"
+    );
+}
+
+#[test]
 fn failures_leave_no_output_and_have_a_status() {
     let folder = Folder::new("failures");
     let (key, csv, out) = (folder.path("client.key"), folder.path("in.csv"), folder.path("out.enc"));

@@ -39,6 +39,7 @@ pub use form::{CiphertextBody, Computed, Elements, Form};
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,
+    bits::{BitLiteral, BitPacking, BitPlan, Gate},
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_pegasus::Function;

@@ -115,6 +115,23 @@ impl Array {
         let values = self.values.iter().enumerate().map(integer).collect::<Result<_, _>>()?;
         Ok(Array { shape: self.shape.clone(), values })
     }
+
+    /// The same array of bits.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] when a number is neither 0 nor 1; the message names its index.
+    pub fn bits(&self, path: &Path) -> Result<Array<i64>, CliError> {
+        match self.values.iter().position(|value| *value != 0.0 && *value != 1.0) {
+            None => self.integers(path),
+            Some(index) => {
+                let value = self.values[index];
+                let reason = format!(
+                    "number {index} in row-major order, {value}, is neither 0 nor 1, which these keys encrypt"
+                );
+                Err(CliError::Data { path: path.to_owned(), reason })
+            }
+        }
+    }
 }
 
 /// Checks that a format can hold arrays of this shape.

@@ -6,7 +6,7 @@ use crate::arrays::{Array, Format, Number, check_format};
 use crate::console::Console;
 use crate::error::CliError;
 use hippocrene::wire::{self, Kind};
-use hippocrene::{ClientKey, EncryptedArray, IntegerArray};
+use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray};
 use serde::Serialize;
 use std::fs;
 use std::io::BufWriter;
@@ -30,6 +30,7 @@ struct Decrypted<'a, T> {
 enum Quality {
     Numbers { precision_bits: f64 },
     Integers { plain_modulus: u64, budget_bits: f64 },
+    Bits { bit_error: f64 },
 }
 
 pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
@@ -44,17 +45,23 @@ pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) 
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
-    let is_integers = wire::read(&decrypt.input, &[Kind::Array, Kind::IntegerArray])
+    let kind = wire::read(&decrypt.input, &Kind::ARRAYS)
         .and_then(|bytes| wire::inspect(&bytes))
         .map_err(CliError::of(&decrypt.input))?
-        .kind
-        == Kind::IntegerArray;
-    if is_integers {
-        let (array, quality) = integers(decrypt, &client, format, console)?;
-        give(decrypt, &array, quality, format, console)
-    } else {
-        let (array, quality) = numbers(decrypt, &client, format, console)?;
-        give(decrypt, &array, quality, format, console)
+        .kind;
+    match kind {
+        Kind::BitArray => {
+            let (array, quality) = bits(decrypt, &client, format, console)?;
+            give(decrypt, &array, quality, format, console)
+        }
+        Kind::IntegerArray => {
+            let (array, quality) = integers(decrypt, &client, format, console)?;
+            give(decrypt, &array, quality, format, console)
+        }
+        _ => {
+            let (array, quality) = numbers(decrypt, &client, format, console)?;
+            give(decrypt, &array, quality, format, console)
+        }
     }
 }
 
@@ -115,6 +122,25 @@ fn integers(
     })?;
     let budget_bits = encrypted.budget_bits(client.session());
     let quality = Quality::Integers { plain_modulus: encrypted.plain_modulus(), budget_bits };
+    Ok((Array { shape: encrypted.shape().to_vec(), values }, quality))
+}
+
+/// Decrypts bits, to 0 and 1.
+fn bits(
+    decrypt: &Decrypt,
+    client: &ClientKey,
+    format: Format,
+    console: &mut Console<'_>,
+) -> Result<(Array<i64>, Quality), CliError> {
+    let encrypted = BitArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
+    if decrypt.for_sharing.is_some() || decrypt.signed {
+        let what = "--for-sharing and --signed are for numbers and integers: these are bits";
+        return Err(CliError::Usage(what.to_owned()));
+    }
+    check_shape(decrypt, encrypted.shape(), format, console)?;
+    let values = console.step("decrypt", || Ok(client.decrypt_bits(&encrypted)?))?;
+    let values = values.into_iter().map(i64::from).collect();
+    let quality = Quality::Bits { bit_error: encrypted.error() };
     Ok((Array { shape: encrypted.shape().to_vec(), values }, quality))
 }
 

@@ -6,7 +6,9 @@ use crate::arrays::{Array, Format};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::wire::FormatError;
-use hippocrene::{ClientKey, EncryptedArray, Encryption, Error, IntegerArray, PublicKey, Session, Values};
+use hippocrene::{
+    BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Preset, PublicKey, Session, Values,
+};
 use serde::Serialize;
 use std::fs;
 use std::path::Path;
@@ -58,6 +60,14 @@ impl Key {
             Self::Public(key) => key.encrypt_integers(&array.values, &array.shape),
         }
     }
+
+    fn encrypt_bits(&self, preset: Preset, array: &Array<i64>) -> Result<BitArray, Error> {
+        let (literal, bits) = (preset.bits()?, array.values.iter().map(|bit| *bit == 1).collect::<Vec<_>>());
+        match self {
+            Self::Client(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &bits, &array.shape),
+            Self::Public(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &bits, &array.shape),
+        }
+    }
 }
 
 pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
@@ -66,7 +76,16 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
     let fail = CliError::of(&encrypt.input);
-    let owner = if key.session().integers().is_some() {
+    let owner = if let Some(preset) = key.session().bit_preset() {
+        if encrypt.bound.is_some() || encrypt.precision.is_some() {
+            let what = "bound and precision are for numbers: these keys encrypt bits";
+            return Err(CliError::Usage(what.to_owned()));
+        }
+        let bits = numbers.bits(&encrypt.input)?;
+        let array = console.step("encrypt", || key.encrypt_bits(preset, &bits).map_err(fail))?;
+        array.save(&encrypt.output)?;
+        array.key()
+    } else if key.session().integers().is_some() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt integers, which are exact";
             return Err(CliError::Usage(what.to_owned()));

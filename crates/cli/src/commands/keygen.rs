@@ -4,7 +4,7 @@ use super::bootstrapping::Bootstrap;
 use crate::args::{Bootstrapped, Keygen, Scheme};
 use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::{Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, Preset};
+use hippocrene::{Bootstrapping, BootstrappingDescription, ClientKey, Family, Integers, KeyRequest, Preset};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::fs;
@@ -103,8 +103,11 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     });
     let described = bootstrapping.map(|how| how.describe(client.session())).transpose()?;
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
-    let rotations = keygen.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
-    let request = KeyRequest { bootstrapping, ..rotations };
+    let bits = (preset.family == Family::Bits).then(|| preset.bits()).transpose()?;
+    // Gates of bits take rotations of their own.
+    let none = if bits.is_some() { KeyRequest::only([]) } else { KeyRequest::default() };
+    let rotations = keygen.rotations.clone().map_or(none, KeyRequest::only);
+    let request = KeyRequest { bootstrapping, bits, ..rotations };
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     console.step("write the keys", || {
         client.save(&paths[0])?;

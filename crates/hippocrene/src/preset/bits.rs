@@ -8,7 +8,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::SecretDistribution;
 
 use super::{Family, Preset};
-use crate::Error;
+use crate::{Error, Session};
 
 /// Our set for bits in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near the limit with a `P` above every digit and room for two products
 /// after a bootstrap. The ternary secret is the one that has a standard.
@@ -46,6 +46,14 @@ struct Sizes {
 /// A cosine that no sum of 33 numbers below one half leaves, and one of GRAFT's seven levels that is left once in `2^56` bits.
 const SURE: (u32, u32, f64) = (17, 3, -12.0);
 const SHORT: (u32, u32, f64) = (14, 2, -6.0);
+
+impl Session {
+    /// The preset of these settings, where it is one for bits.
+    pub fn bit_preset(&self) -> Option<Preset> {
+        let parameters = self.settings().parameters();
+        Preset::by_digest(parameters.digest(), parameters.degree()).filter(|p| p.family == Family::Bits)
+    }
+}
 
 impl Preset {
     /// What a bootstrap of bits is with this set: `bits14` and `n16s`, and the sets of GRAFT's Table 3.

@@ -1,0 +1,49 @@
+//! Bits: which preset has them, and gates by name.
+
+use hippocrene::{BitPlan, Error, Gate, Preset, Session};
+use std::sync::{Arc, OnceLock};
+
+/// How a client's bits are encrypted, once it was asked for.
+#[derive(Default)]
+pub(crate) struct Plan(OnceLock<Arc<BitPlan>>);
+
+impl Plan {
+    /// The plan of the session's preset, which is for bits.
+    pub(crate) fn of(
+        &self,
+        session: &Session,
+        make: impl FnOnce(hippocrene::BitLiteral) -> Result<Arc<BitPlan>, Error>,
+    ) -> Result<&BitPlan, Error> {
+        if let Some(plan) = self.0.get() {
+            return Ok(plan);
+        }
+        let plan = make(preset(session)?.bits()?)?;
+        Ok(self.0.get_or_init(|| plan))
+    }
+}
+
+/// The preset of a session, which has to be one for bits.
+pub(crate) fn preset(session: &Session) -> Result<Preset, Error> {
+    session.bit_preset().ok_or_else(|| {
+        let what = "the parameters of these keys are no preset's for bits, as bits14 is";
+        Error::Argument { operation: "compute on bits", what: what.to_owned() }
+    })
+}
+
+/// The gate of this name.
+pub(crate) fn gate(name: &str) -> Result<Gate, Error> {
+    const GATES: [(&str, Gate); 7] = [
+        ("and", Gate::And),
+        ("or", Gate::Or),
+        ("xor", Gate::Xor),
+        ("nand", Gate::Nand),
+        ("nor", Gate::Nor),
+        ("xnor", Gate::Xnor),
+        ("majority", Gate::Majority),
+    ];
+    let named = GATES.iter().find(|(known, _)| *known == name);
+    named.map(|(_, gate)| *gate).ok_or_else(|| {
+        let what = format!("there is no gate {name:?}; there are {}", GATES.map(|(name, _)| name).join(", "));
+        Error::Argument { operation: "gate", what }
+    })
+}

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import hippocrene
+from hippocrene import EncryptedArray
+
+# Every pair of numbers of so many bits.
+BITS = 3
+PAIRS = np.arange(1 << 2 * BITS)
+X, Y = PAIRS >> BITS, PAIRS & (1 << BITS) - 1
+
+
+@pytest.fixture(scope="module")
+def client() -> hippocrene.Client:
+    return hippocrene.Client.generate("bits14")
+
+
+@pytest.fixture(scope="module")
+def keys(client) -> hippocrene.EvaluationKeys:
+    return client.evaluation_keys()
+
+
+@pytest.fixture(scope="module")
+def server(keys) -> hippocrene.Server:
+    return hippocrene.Server(keys)
+
+
+@pytest.fixture
+def secret(client, server):
+    return lambda bits: server.load(client.encrypt(bits))
+
+
+@pytest.fixture
+def equal(client):
+    def check(encrypted: EncryptedArray, want) -> None:
+        got = client.decrypt(encrypted)
+        assert got.dtype == np.bool_
+        np.testing.assert_array_equal(got, want)
+
+    return check
+
+
+def truth() -> tuple[np.ndarray, np.ndarray]:
+    """All pairs of bits, in an array of two axes."""
+    return np.array([[False, False, True], [True, True, False]]), np.array([[False, True, False], [True, False, True]])
+
+
+def slices(numbers: np.ndarray, bits: int = BITS) -> list[np.ndarray]:
+    return [numbers >> k & 1 == 1 for k in range(bits)]
+
+
+def unsliced(client: hippocrene.Client, bits: list[EncryptedArray]) -> np.ndarray:
+    return sum(client.decrypt(bit).astype(int) << k for k, bit in enumerate(bits))
+
+
+def test_gates_are_those_of_numpy(secret, equal):
+    a, b = truth()
+    x, y = secret(a), secret(b)
+    assert x.shape == a.shape
+    assert 0 < x.bit_error < 0.5
+    equal(x & y, a & b)
+    equal(x | y, a | b)
+    equal(x ^ y, a ^ b)
+    equal(~x, ~a)
+    equal(x.nand(y), ~(a & b))
+    equal(x.nor(y), ~(a | b))
+    equal(x.xnor(y), a == b)
+    equal(x == y, a == b)
+    equal(x != y, a != b)
+    equal(x.select(y, ~y), np.where(a, b, ~b))
+
+
+def test_gates_take_plain_booleans(secret, equal, server):
+    a, b = truth()
+    x = secret(a)
+    equal(x & b, a & b)
+    equal(b | x, a | b)
+    equal(b[0] ^ x, a ^ b[0])
+    equal(x.nand([[True], [False]]), ~(a & np.array([[True], [False]])))
+    before = server.bootstraps
+    for plain in (True, np.False_, np.ones((2, 3), dtype=bool)):
+        equal(x & plain, a & plain)
+        equal(plain | x, a | plain)
+        equal(x ^ plain, a ^ plain)
+        equal(x == plain, a == plain)
+    assert server.bootstraps == before, "one plain bit for all takes no bootstrap"
+
+
+def test_several_gates_take_one_bootstrap(secret, equal, server):
+    a, b = truth()
+    c = a ^ np.array([True, False, True])
+    before = server.bootstraps
+    total, carry = server.gates(("xor", "majority"), secret(a), secret(b), secret(c))
+    assert server.bootstraps == before + 1
+    equal(total, a ^ b ^ c)
+    equal(carry, a.astype(int) + b + c >= 2)
+
+
+def test_there_is_no_limit_of_depth(secret, equal):
+    bits = np.array([True, False, True])
+    x = secret(bits)
+    for _ in range(12):
+        x = x.nand(x)
+    assert x.bit_error < 0.5
+    equal(x, bits)
+
+
+def test_numbers_in_slices_are_added_and_compared(client, secret, equal, server):
+    x, y = [secret(bit) for bit in slices(X)], [secret(bit) for bit in slices(Y)]
+    total, carry = server.gates(("xor", "and"), x[0], y[0])
+    sums, greater = [total], x[0] & ~y[0]
+    for a, b in zip(x[1:], y[1:], strict=True):
+        greater = server.gates(["majority"], a, ~b, greater)[0]
+        total, carry = server.gates(("xor", "majority"), a, b, carry)
+        sums.append(total)
+    np.testing.assert_array_equal(unsliced(client, [*sums, carry]), X + Y)
+    equal(greater, X > Y)
+
+
+def test_carries_are_computed_in_parallel(client, secret, server):
+    """The prefix sums of Kogge and Stone: log2 of the bits deep instead of their number."""
+    x, y = [secret(bit) for bit in slices(X)], [secret(bit) for bit in slices(Y)]
+    half = [server.gates(("xor", "and"), a, b) for a, b in zip(x, y, strict=True)]
+    propagate, generate = [list(bits) for bits in zip(*half, strict=True)]
+    through = list(propagate)
+    distance = 1
+    while distance < BITS:
+        for k in reversed(range(distance, BITS)):
+            generate[k] = generate[k] | (through[k] & generate[k - distance])
+            through[k] = through[k] & through[k - distance]
+        distance *= 2
+    sums = [propagate[0], *(propagate[k] ^ generate[k - 1] for k in range(1, BITS)), generate[-1]]
+    np.testing.assert_array_equal(unsliced(client, sums), X + Y)
+
+
+def test_client_and_server_share_only_files(client, keys, equal, tmp_path):
+    a, b = truth()
+    client.encrypt(a).save(tmp_path / "x")
+    client.public_key().save(tmp_path / "public")
+    hippocrene.PublicKey.load(tmp_path / "public").encrypt(b).save(tmp_path / "y")
+    keys.save(tmp_path / "keys")
+    client.save(tmp_path / "secret")
+
+    server = hippocrene.Server(hippocrene.EvaluationKeys.load(tmp_path / "keys"))
+    x, y = server.load(tmp_path / "x"), server.load(tmp_path / "y")
+    (x & ~y).save(tmp_path / "z")
+
+    again = hippocrene.Client.load(tmp_path / "secret")
+    z = EncryptedArray.load(tmp_path / "z")
+    assert z.shape == a.shape
+    assert 0 < z.bit_error < 0.5
+    np.testing.assert_array_equal(again.decrypt(z), a & ~b)
+    equal(pickle.loads(pickle.dumps(z)), a & ~b)
+    assert repr(z).startswith("EncryptedArray(shape=(2, 3), bit_error=")
+
+
+def test_what_bits_are_not_is_refused(client, secret, server):
+    x = secret(np.array([True, False]))
+    with pytest.raises(hippocrene.ShapeError, match="shapes"):
+        x & secret(np.array([True]))
+    with pytest.raises(hippocrene.ShapeError, match="shape"):
+        x & np.array([True, False, True])
+    with pytest.raises(TypeError):
+        x & 1
+    with pytest.raises(TypeError, match="encrypted bits or booleans"):
+        x.nand(1.5)
+    with pytest.raises(hippocrene.ArgumentError, match="where one of numbers is needed"):
+        x + x
+    with pytest.raises(hippocrene.ArgumentError, match="there is no gate"):
+        server.gates(["imply"], x, x)
+    with pytest.raises(hippocrene.ArgumentError):
+        server.gates(["majority"], x, x)
+    with pytest.raises(TypeError, match="several names"):
+        server.gates("xor", x, x)
+    with pytest.raises(AttributeError, match="bit_error"):
+        _ = x.precision_bits
+    with pytest.raises(TypeError, match="bound"):
+        client.encrypt(np.array([True]), bound=1.0)
+    with pytest.raises(TypeError, match="bool"):
+        client.decrypt(x, dtype=float)
+    with pytest.raises(TypeError, match="rounded"):
+        client.decrypt_for_sharing(x)
+    with pytest.raises(TypeError, match="masked"):
+        client.encrypt(np.ma.masked_array([True, False], [True, False]))
+    number = server.load(client.encrypt(1.5))
+    assert number.bit_error is None
+    with pytest.raises(TypeError, match="for encrypted bits"):
+        number & True
+    with pytest.raises(TypeError, match="for encrypted bits"):
+        _ = ~number
+
+
+def test_keys_without_bits_say_so(client):
+    server = hippocrene.Server(client.evaluation_keys(bits=False, rotations=[]))
+    x = server.load(client.encrypt(np.array([True])))
+    with pytest.raises(hippocrene.ArgumentError, match="no keys of bits"):
+        x ^ x
+    other = hippocrene.Client.generate("n13")
+    with pytest.raises(hippocrene.ArgumentError, match="bits14"):
+        other.evaluation_keys(bits=True)
+    assert other.decrypt(other.encrypt(np.array([True])))[0] == pytest.approx(1.0), (
+        "a number where the preset is not for bits"
+    )
