@@ -43,7 +43,7 @@ const TOGETHER: usize = 8;
 /// Values for which a function's error is measured.
 const VALUES: usize = 64;
 /// `[-D, D]`.
-pub(super) const DOMAIN: f64 = 8.0;
+const DOMAIN: f64 = 8.0;
 
 pub(super) type Function = fn(f64) -> f64;
 
@@ -87,7 +87,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
     let table = |f: Function| LookupTable::new(&parameters, DOMAIN, scale, f);
     let (tables, modulus) = (FUNCTIONS.map(|(_, f)| table(f)), parameters.input().modulus());
     let tables = tables.into_iter().collect::<std::result::Result<Vec<_>, _>>()?;
-    let inputs = inputs(&input, tables[0].input_scale(modulus), VALUES)?;
+    let inputs = inputs(&input, tables[0].input_scale(modulus))?;
     let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|(_, ct)| (ct, &tables[0])).collect();
     let several = LookupTables::new(&parameters, &tables)?;
     let mut works = NamedWorks::default();
@@ -142,7 +142,7 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
 }
 
 /// The mean and the largest absolute error of a table at these inputs, its entries at the given scale.
-pub(super) fn errors(
+fn errors(
     key: &PreparedBlindRotationKey,
     ring: &LweSecretKey,
     inputs: &[(f64, LweCiphertext)],
@@ -161,11 +161,11 @@ pub(super) fn errors(
 }
 
 /// Numbers spread evenly over the domain but for its ends, where noise leads out of it, and their encryptions.
-pub(super) fn inputs(secret: &LweSecretKey, scale: f64, count: usize) -> Result<Vec<(f64, LweCiphertext)>> {
+fn inputs(secret: &LweSecretKey, scale: f64) -> Result<Vec<(f64, LweCiphertext)>> {
     let q = secret.parameters().modulus() as i64;
-    (0..count)
+    (0..VALUES)
         .map(|i| {
-            let x = 0.98 * DOMAIN * (2.0 * (i as f64 + 0.5) / count as f64 - 1.0);
+            let x = 0.98 * DOMAIN * (2.0 * (i as f64 + 0.5) / VALUES as f64 - 1.0);
             let message = ((x * scale).round() as i64).rem_euclid(q) as u64;
             Ok((x, secret.encrypt(message)?))
         })
