@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, cast
+from operator import index
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -80,10 +81,10 @@ class TableFunctions:
         server = array._bound_server(name)
         return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3))
 
-    def _of_all(self, operation: Literal["sort", "argmin", "argmax"]) -> EncryptedArray:
+    def _of_all(self, operation: str, *arguments: int) -> EncryptedArray:
         array = cast("EncryptedArray", self)
         server = array._bound_server(operation)
-        return server._wrap(getattr(server._raw, operation)(array._raw))
+        return server._wrap(getattr(server._raw, operation)(array._raw, *arguments))
 
     def sigmoid(self, *, domain: tuple[float, float] | None = None) -> EncryptedArray:
         """Return ``1 / (1 + exp(-x))`` of every value, by `apply`."""
@@ -116,6 +117,29 @@ class TableFunctions:
         the bound or so.
         """
         return self._of_all("sort")
+
+    def max(self) -> EncryptedArray:
+        """Return the largest value of an array of one axis, by ``n - 1`` look-ups."""
+        return self._of_all("max")
+
+    def min(self) -> EncryptedArray:
+        """Return the smallest value of an array of one axis, by ``n - 1`` look-ups."""
+        return self._of_all("min")
+
+    def median(self) -> EncryptedArray:
+        """Return the median of an array of one axis: it is sorted for that."""
+        return self._of_all("median")
+
+    def top_k(self, k: int) -> EncryptedArray:
+        """Return the `k` largest values of an array of one axis, in rising order: it is sorted for that."""
+        return self._of_all("top_k", index(k))
+
+    def max_pool(self, size: int) -> EncryptedArray:
+        """Return the largest value of every window of `size` values, or of `size` by `size` in an array of two axes.
+
+        Windows lie side by side and fill the array. It takes a look-up less for each than there are values in a window.
+        """
+        return self._of_all("max_pool", index(size))
 
     def argmin(self) -> EncryptedArray:
         """Return the place of the smallest value of an array of one axis.

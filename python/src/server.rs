@@ -543,6 +543,26 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.sort(array))
     }
 
+    fn max(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.largest(array))
+    }
+
+    fn min(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.smallest(array))
+    }
+
+    fn median(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.median(array))
+    }
+
+    fn top_k(&self, py: Python<'_>, array: &EncryptedArray, k: usize) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.top_k(array, k))
+    }
+
+    fn max_pool(&self, py: Python<'_>, array: &EncryptedArray, size: usize) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.max_pool(array, size))
+    }
+
     fn argmin(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.argmin(array))
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hippocrene import ArgumentError, Client, EvaluationKeys, LookUps, ParameterError, Server
+from hippocrene import ArgumentError, Client, EvaluationKeys, LookUps, ParameterError, Server, ShapeError
 
 
 def test_functions_of_values(tmp_path):
@@ -23,6 +23,15 @@ def test_functions_of_values(tmp_path):
     ):
         assert y.shape == (2, 3)
         assert np.max(abs(client.decrypt(y) - expected)) < error
+
+    line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
+    for y, expected in ((line.max(), 5.0), (line.min(), -7.5), (line.max_pool(2), [2.0, 5.0])):
+        assert y.shape == np.shape(expected)
+        np.testing.assert_allclose(client.decrypt(y), expected, atol=0.6)
+    with pytest.raises(ShapeError, match="windows of 3 do not fill"):
+        line.max_pool(3)
+    with pytest.raises(ArgumentError, match="5 of 4 numbers"):
+        line.top_k(5)
 
     failure = ZeroDivisionError("of the function")
 
@@ -45,7 +54,7 @@ def test_functions_of_values(tmp_path):
 
 def test_what_is_not_possible_is_refused(client, server):
     x = server.load(client.encrypt([1.0, 2.0]))
-    for refused in (x.sigmoid, x.sort, x.argmin, x.argmax, lambda: x.apply(abs)):
+    for refused in (x.sigmoid, x.sort, x.argmin, x.argmax, x.max, x.min, x.median, lambda: x.apply(abs)):
         with pytest.raises(ArgumentError, match="no keys of look-up tables"):
             refused()
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):

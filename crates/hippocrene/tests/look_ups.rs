@@ -69,6 +69,34 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     let x = encrypt(&client, &values, &[5], 4.0);
     let sorted = client.decrypt(&server.sort(&x).unwrap()).unwrap();
     near(&sorted, &[-3.0, -1.5, 0.25, 1.5, 3.0], 3.0 * error(16.0), "sorted");
+    for (y, expected, rounds, what) in [
+        (server.largest(&x), &[3.0][..], 3.0, "largest"),
+        (server.smallest(&x), &[-3.0], 3.0, "smallest"),
+        (server.median(&x), &[0.25], 3.0, "median"),
+        (server.top_k(&x, 2), &[1.5, 3.0], 3.0, "the two largest"),
+    ] {
+        near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
+    }
+    let image: Vec<f64> = numbers(24, 5).iter().map(|x| 4.0 * x).collect();
+    let x_2 = encrypt(&client, &image, &[4, 6], 4.0);
+    let pooled = server.max_pool(&x_2, 2).unwrap();
+    let window = |i: usize, j: usize| {
+        [0, 1, 6, 7].map(|k| image[12 * i + 2 * j + k]).into_iter().fold(f64::MIN, f64::max)
+    };
+    let expected: Vec<f64> =
+        (0..2).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| window(i, j)).collect();
+    assert_eq!(pooled.shape(), &[2, 3]);
+    near(&client.decrypt(&pooled).unwrap(), &expected, 2.0 * error(16.0), "pooled");
+    assert_eq!(server.max_pool(&x, 5).unwrap().shape(), &[1]);
+    for (refused, what) in [
+        (server.max_pool(&x_2, 4), "windows of 4 do not fill the shape [4, 6]"),
+        (server.max_pool(&x, 0), "windows of 0"),
+        (server.largest(&x_2), "an array of one axis is needed"),
+        (server.top_k(&x, 6), "6 of 5 numbers"),
+    ] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(what), "{refused}");
+    }
     near(&client.decrypt(&server.argmin(&x).unwrap()).unwrap(), &[4.0], 0.1, "argmin");
     near(&client.decrypt(&server.argmax(&x).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
 

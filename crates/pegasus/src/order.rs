@@ -3,6 +3,8 @@
 //! All of these look differences up, so that numbers have to be at a scale at which those fit: such that twice their bound is that of a table ([`crate::PegasusPlan::table_scale`]), or
 //! four times if the results are to be repacked as they are.
 
+use std::ops::Range;
+
 use hippocrene_ckks::Scale;
 
 use crate::{Numbers, Pegasus, PegasusError, error::argument};
@@ -32,6 +34,48 @@ impl Pegasus {
         let r = self.look_up(&x.sub(y)?, x.scale(), |x| x.max(0.0))?.with_bound(2.0 * bound)?;
         // Each is one of the two.
         Ok((x.sub(&r)?.with_bound(bound)?, y.add(&r)?.with_bound(bound)?))
+    }
+
+    /// The largest of every `size` numbers that follow one another, as max-pooling has it: `size - 1` look-ups for each, in `log2(size)` rounds. **Error:** that of [`Pegasus::min_max`], once for every round.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the numbers are not so many times `size`, and as [`Pegasus::min_max`].
+    pub fn largest(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
+        self.of_groups(x, size, |pairs| pairs.1)
+    }
+
+    /// The smallest of every `size` numbers: as [`Pegasus::largest`].
+    ///
+    /// # Errors
+    /// As [`Pegasus::largest`].
+    pub fn smallest(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
+        self.of_groups(x, size, |pairs| pairs.0)
+    }
+
+    fn of_groups(
+        &self,
+        x: &Numbers,
+        size: usize,
+        keep: impl Fn((Numbers, Numbers)) -> Numbers,
+    ) -> Result<Numbers, PegasusError> {
+        if size == 0 || !x.len().is_multiple_of(size) {
+            return argument(
+                "the largest or smallest of groups",
+                format!("{} numbers in groups of {size}", x.len()),
+            );
+        }
+        let groups = x.len() / size;
+        // Those of all groups at one place stand together: `size` times `groups`.
+        let mut left = size;
+        let mut all = x.select(&(0..x.len()).map(|i| i % groups * size + i / groups).collect::<Vec<_>>())?;
+        while left > 1 {
+            let part = |range: Range<usize>| all.select(&range.collect::<Vec<_>>());
+            let half = left / 2 * groups;
+            let kept = keep(self.min_max(&part(0..half)?, &part(half..2 * half)?)?);
+            all = if left % 2 == 1 { kept.concat(&part(2 * half..all.len())?)? } else { kept };
+            left = left.div_ceil(2);
+        }
+        Ok(all)
     }
 
     /// The numbers in rising order, by Batcher's odd-even merge sort: for 16 of them 63 look-ups in 10 rounds. **Error:** that of [`Pegasus::min_max`], once for every round at most.

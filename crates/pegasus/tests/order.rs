@@ -53,6 +53,26 @@ fn numbers_are_put_in_order() {
 }
 
 #[test]
+fn the_largest_and_smallest_of_groups() {
+    let s = with_tables(1024);
+    let error = 7.0 * 1.9 * 32.0 / 1024.0;
+    let values = apart(12);
+    let x = s.numbers(&values, BOUND);
+    for size in [1, 2, 3, 4, 12] {
+        let within = error * (size as f64).log2().ceil().max(0.1).sqrt();
+        let groups = |f: fn(f64, f64) -> f64| -> Vec<f64> {
+            values.chunks(size).map(|group| group.iter().copied().reduce(f).unwrap()).collect()
+        };
+        close(&s, &s.pegasus.largest(&x, size).unwrap(), &groups(f64::max), within, "largest");
+        close(&s, &s.pegasus.smallest(&x, size).unwrap(), &groups(f64::min), within, "smallest");
+    }
+    for size in [0, 5, 24] {
+        let refused = s.pegasus.largest(&x, size).unwrap_err().to_string();
+        assert!(refused.contains(&format!("12 numbers in groups of {size}")), "{refused}");
+    }
+}
+
+#[test]
 fn the_smaller_and_the_larger_add_up() {
     let s = with_tables(256);
     let (u, v) = (apart(16), apart(16).into_iter().rev().collect::<Vec<_>>());

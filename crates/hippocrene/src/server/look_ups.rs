@@ -90,6 +90,65 @@ impl Server {
         self.of_single(a, "sort", &[count], |pegasus, x| pegasus.sort(x))
     }
 
+    /// The largest element of an array of one axis, as an array without an axis ([`Pegasus::largest`]): by `n - 1` look-ups.
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn largest(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.of_single(a, "max", &[], |pegasus, x| pegasus.largest(x, x.len()))
+    }
+
+    /// The smallest element: as [`Server::largest`].
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn smallest(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.of_single(a, "min", &[], |pegasus, x| pegasus.smallest(x, x.len()))
+    }
+
+    /// The `k` largest elements of an array of one axis, in rising order ([`Pegasus::top_k`]).
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are not as many or none is wanted, and as [`Server::sort`].
+    pub fn top_k(&self, a: &EncryptedArray, k: usize) -> Result<EncryptedArray, Error> {
+        self.of_single(a, "top_k", &[k], |pegasus, x| pegasus.top_k(x, k))
+    }
+
+    /// The median of an array of one axis, as an array without an axis ([`Pegasus::median`]).
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn median(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.of_single(a, "median", &[], |pegasus, x| pegasus.median(x))
+    }
+
+    /// The largest element of every window of `size`, or of `size` by `size` in an array of two axes ([`Pegasus::largest`]): windows lie side by side.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an axis is not so many windows long, there are more than two, or elements are in several ciphertexts; and as [`Server::sort`].
+    pub fn max_pool(&self, a: &EncryptedArray, size: usize) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "max_pool";
+        let shape = a.shape();
+        let (rows, columns, down) = match *shape {
+            [n] => (1, n, 1),
+            [rows, columns] => (rows, columns, size),
+            _ => return Err(Error::shape(OPERATION, format!("one axis or two are pooled, not {shape:?}"))),
+        };
+        if size == 0 || !rows.is_multiple_of(down) || !columns.is_multiple_of(size) {
+            return Err(Error::shape(
+                OPERATION,
+                format!("windows of {size} do not fill the shape {shape:?}"),
+            ));
+        }
+        // Element by element of a window, window by window.
+        let windows = (0..rows / down).flat_map(|i| (0..columns / size).map(move |j| (i * down, j * size)));
+        let order: Vec<usize> = windows
+            .flat_map(|(i, j)| (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j)))
+            .collect();
+        let pooled: Vec<usize> = shape.iter().map(|extent| extent / size).collect();
+        self.of_elements(a, OPERATION, &pooled, |pegasus, x| pegasus.largest(&x.select(&order)?, down * size))
+    }
+
     /// The place of the smallest element of an array of one axis, from 0, as an array without an axis ([`Pegasus::argmin`]): by `n (n + 1)/2` look-ups. Elements that are nearer to each other than the index of a
     /// table is off by are not told apart.
     ///
@@ -121,11 +180,25 @@ impl Server {
         shape: &[usize],
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
+        if a.shape().len() != 1 {
+            let what = format!("an array of one axis is needed, not one of shape {:?}", a.shape());
+            return Err(Error::shape(operation, what));
+        }
+        self.of_elements(a, operation, shape, f)
+    }
+
+    /// `f` of the elements of an array in one ciphertext.
+    fn of_elements(
+        &self,
+        a: &EncryptedArray,
+        operation: &'static str,
+        shape: &[usize],
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(operation)?;
         self.check_real(a, operation)?;
-        if a.shape().len() != 1 || a.layout().ciphertexts() != 1 {
-            let what =
-                format!("an array of one axis in one ciphertext is needed, not one of shape {:?}", a.shape());
+        if a.layout().ciphertexts() != 1 {
+            let what = format!("an array in one ciphertext is needed, not one of shape {:?}", a.shape());
             return Err(Error::shape(operation, what));
         }
         let form = self.form_of(&[a]);
@@ -137,11 +210,13 @@ impl Server {
             let places: Vec<usize> = a.layout().positions().collect();
             let x = pegasus.extract(&coefficients, &places)?.with_bound(a.bound())?;
             let y = f(pegasus, &x)?;
-            let packed = pegasus.repack(&y, &Places::in_order(y.len()))?;
+            let layout = Layout::packed(shape, self.session.slots())?;
+            let places: Vec<usize> = layout.positions().collect();
+            let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+            let packed = pegasus.repack(&y, &Places::new(slots, places)?)?;
             let (inner, scale, bound) = (packed.inner().clone(), packed.scale(), packed.bound());
             let all =
                 Ciphertext::from_parts(self.session.context(), inner, scale, self.session.slots(), bound)?;
-            let layout = Layout::packed(shape, self.session.slots())?;
             Ok(Array::from_ciphertexts(layout, form, false, vec![all]))
         })
     }
