@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session, Settings,
-    TransferKey, wire,
+    TransferKey, TreeClient, TreeKeys, TreeQuery, TreeReply, wire,
 };
 
 /// The settings that the corpus was made with.
@@ -74,6 +74,22 @@ fn read(bytes: &[u8]) {
     if let Ok(array) = BitArray::from_bytes(bytes, &SESSION) {
         let again = BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
+        loaded = true;
+    }
+    if let Ok(key) = TreeClient::from_bytes(bytes) {
+        assert_eq!(*key.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(keys) = TreeKeys::from_bytes(bytes) {
+        assert_eq!(keys.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(query) = TreeQuery::from_bytes(bytes) {
+        assert_eq!(query.to_bytes(), bytes);
+        loaded = true;
+    }
+    if let Ok(reply) = TreeReply::from_bytes(bytes) {
+        assert_eq!(reply.to_bytes(), bytes);
         loaded = true;
     }
     assert!(told.is_ok() || !loaded, "inspect refuses what can be loaded: {told:?}");

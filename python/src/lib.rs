@@ -9,6 +9,7 @@ mod numbers;
 mod presets;
 mod server;
 mod simulation;
+mod trees;
 
 use pyo3::prelude::*;
 
@@ -31,6 +32,8 @@ mod _native {
     use super::server::Server;
     #[pymodule_export]
     use super::simulation::{Simulation, SimulationReport};
+    #[pymodule_export]
+    use super::trees::{TreeClient, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer};
 
     use pyo3::prelude::*;
 

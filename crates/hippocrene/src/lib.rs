@@ -7,6 +7,8 @@
 //! BFV, see [`Integers`]). One key serves all of them, and the server's operations on both have the same names.
 //!
 //! A [`BitArray`] holds bits, and a [`BitServer`], which is part of a server, makes gates of them, without a limit of depth.
+//!
+//! A [`TreeClient`] asks a [`TreeServer`] for what decision trees of the latter's say of numbers that it does not see.
 
 mod array;
 mod bits;
@@ -27,6 +29,7 @@ mod server;
 mod session;
 mod settings;
 mod simulation;
+mod trees;
 pub mod wire;
 
 pub use array::Array;
@@ -42,7 +45,7 @@ pub use hippocrene_ckks::{
     bits::{BitLiteral, BitPacking, BitPlan, Gate},
     circuits::{Basis, Polynomial},
 };
-pub use hippocrene_pegasus::Function;
+pub use hippocrene_pegasus::{DecisionTree, FeatureRanges, Function, TreeModel, TreeNode, TreePlan};
 pub use hippocrene_rlwe::Fingerprint;
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
@@ -57,3 +60,4 @@ pub use server::{Comparison, Server};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, UsedKey};
+pub use trees::{TreeClient, TreeKeys, TreeQuery, TreeReply, TreeServer, TreeTables};

@@ -5,7 +5,7 @@ use crate::console::{Console, size};
 use crate::error::CliError;
 use hippocrene::wire::{
     self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
-    KeysInspection, SettingsInspection,
+    KeysInspection, SettingsInspection, TreesInspection,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -53,6 +53,13 @@ impl Display for One<'_> {
         }
         if let Some(second) = &self.is.transfer {
             write!(f, "\n  leads to    key {}", second.key)?;
+        }
+        if let Some(TreesInspection { tables, numbers, rows }) = &self.is.trees {
+            write!(f, "\n  tables      {tables}, ring degree {ring_degree}")?;
+            return match (numbers, rows) {
+                (Some(numbers), Some(rows)) => write!(f, "\n  rows        {rows}, of {numbers} numbers"),
+                _ => Ok(()),
+            };
         }
         let name =
             preset.map_or_else(|| format!("no preset, digest {parameters}"), |name| format!("preset {name}"));

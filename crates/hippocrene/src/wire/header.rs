@@ -43,10 +43,18 @@ pub enum Kind {
     IntegerArray = 7,
     /// An encrypted array of bits.
     BitArray = 8,
+    /// The secret key of a client of decision trees.
+    TreeSecretKey = 9,
+    /// The keys of a server of decision trees.
+    TreeKeys = 10,
+    /// A query to decision trees.
+    TreeQuery = 11,
+    /// A reply of decision trees.
+    TreeReply = 12,
 }
 
 impl Kind {
-    const ALL: [Kind; 8] = [
+    const ALL: [Kind; 12] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
@@ -55,6 +63,10 @@ impl Kind {
         Kind::TransferKey,
         Kind::IntegerArray,
         Kind::BitArray,
+        Kind::TreeSecretKey,
+        Kind::TreeKeys,
+        Kind::TreeQuery,
+        Kind::TreeReply,
     ];
 
     /// Those of encrypted arrays.
@@ -62,7 +74,7 @@ impl Kind {
 
     /// Whether files of this kind must be kept secret.
     pub fn is_secret(self) -> bool {
-        self == Kind::SecretKey
+        matches!(self, Kind::SecretKey | Kind::TreeSecretKey)
     }
 
     fn flags(self) -> u8 {
@@ -81,6 +93,10 @@ impl std::fmt::Display for Kind {
             Kind::TransferKey => "a transfer key",
             Kind::IntegerArray => "an encrypted array of integers",
             Kind::BitArray => "an encrypted array of bits",
+            Kind::TreeSecretKey => "a secret key for decision trees",
+            Kind::TreeKeys => "keys of a server of decision trees",
+            Kind::TreeQuery => "a query to decision trees",
+            Kind::TreeReply => "a reply of decision trees",
         })
     }
 }

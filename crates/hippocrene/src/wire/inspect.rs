@@ -14,6 +14,7 @@ use super::{
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
     look_ups::LookUpHead,
     settings::{Security, read_settings},
+    trees::{TreesInspection, inspect_trees},
 };
 use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings};
 
@@ -44,6 +45,8 @@ pub struct Inspection {
     pub transfer: Option<TransferInspection>,
     /// What an array is like.
     pub array: Option<ArrayInspection>,
+    /// What a file of decision trees is.
+    pub trees: Option<TreesInspection>,
 }
 
 /// Where a transfer key leads to.
@@ -196,6 +199,10 @@ pub enum ElementsInspection {
 /// [`Error::Format`] when the bytes are not a whole file of this library.
 pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let (header, payload) = Header::open(bytes)?;
+    if matches!(header.kind, Kind::TreeSecretKey | Kind::TreeKeys | Kind::TreeQuery | Kind::TreeReply) {
+        let (trees, ring_degree) = inspect_trees(&header, payload)?;
+        return Ok(Inspection { trees: Some(trees), ..Inspection::of_header(&header, bytes, ring_degree) });
+    }
     let mut cursor = Cursor::new(payload, "settings");
     let own = match header.kind {
         kind if Kind::ARRAYS.contains(&kind) => None,
@@ -238,19 +245,34 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let settings = own.or(preset.map(|(_, settings)| settings));
     let parameters = settings.as_ref().map(Settings::parameters);
     Ok(Inspection {
-        kind: header.kind,
-        version: header.version,
-        secret: header.kind.is_secret(),
-        bytes: bytes.len() as u64,
-        parameters: header.parameters.to_string(),
-        key: (header.kind != Kind::Settings).then(|| header.key.to_string()),
         preset: name,
-        ring_degree: degree,
         keys,
         transfer,
         array: head.map(|head| head.describe(parameters)),
         settings: settings.as_ref().map(describe_settings),
+        ..Inspection::of_header(&header, bytes, degree)
     })
+}
+
+impl Inspection {
+    /// What the header of a file says.
+    fn of_header(header: &Header, bytes: &[u8], ring_degree: usize) -> Self {
+        Inspection {
+            kind: header.kind,
+            version: header.version,
+            secret: header.kind.is_secret(),
+            bytes: bytes.len() as u64,
+            parameters: header.parameters.to_string(),
+            key: (header.kind != Kind::Settings).then(|| header.key.to_string()),
+            preset: None,
+            ring_degree,
+            settings: None,
+            keys: None,
+            transfer: None,
+            array: None,
+            trees: None,
+        }
+    }
 }
 
 /// What an array's file says before its residues.

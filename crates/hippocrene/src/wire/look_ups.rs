@@ -72,17 +72,20 @@ pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &
     out.extend([odd, two]);
     write_switching(out, &inner.extraction);
     out.extend(inner.tables.seed().as_bytes());
-    let bits = width(inner.back.parameters()[0].modulus() - 1);
-    inner.tables.b().iter().flat_map(Poly::limbs).for_each(|limb| pack(out, limb, bits));
+    inner.tables.b().iter().for_each(|poly| write_limbs(out, poly, inner.back.parameters()[0]));
     write_switching(out, &inner.back);
     out.extend(repacking.seed().as_bytes());
     Widths::of_moduli(parameters).write_poly(out, repacking.c0(), repacking.modulus());
 }
 
-fn write_switching(out: &mut Vec<u8>, key: &LweSwitchingKey) {
+pub(super) fn write_switching(out: &mut Vec<u8>, key: &LweSwitchingKey) {
     out.extend(key.seed().as_bytes());
-    let bits = width(key.parameters()[1].modulus() - 1);
-    key.b().limbs().for_each(|limb| pack(out, limb, bits));
+    write_limbs(out, key.b(), key.parameters()[1]);
+}
+
+/// Appends polynomials of residues of these parameters.
+pub(super) fn write_limbs(out: &mut Vec<u8>, polys: &Poly, of: LweParameters) {
+    polys.limbs().for_each(|limb| pack(out, limb, width(of.modulus() - 1)));
 }
 
 impl LookUpHead {
@@ -155,7 +158,7 @@ impl LookUpHead {
     }
 }
 
-fn read_switching(
+pub(super) fn read_switching(
     cursor: &mut Cursor<'_>,
     [from, to]: [LweParameters; 2],
     keys: [Fingerprint; 2],
@@ -168,7 +171,11 @@ fn read_switching(
 }
 
 /// So many polynomials of residues of these parameters, in the evaluation domain.
-fn read_limbs(cursor: &mut Cursor<'_>, of: LweParameters, count: usize) -> Result<Poly, FormatError> {
+pub(super) fn read_limbs(
+    cursor: &mut Cursor<'_>,
+    of: LweParameters,
+    count: usize,
+) -> Result<Poly, FormatError> {
     let (degree, bits) = (of.dimension(), width(of.modulus() - 1));
     let packed = cursor.take(count * packed_bytes(bits, degree))?;
     let mut poly = Poly::zero(degree, count, Domain::Evaluation);

@@ -6,7 +6,8 @@
 //!
 //! The types themselves have the methods: `to_bytes`, `from_bytes`, `save` and `load` of [`Settings`](crate::Settings),
 //! [`ClientKey`](crate::ClientKey), [`PublicKey`](crate::PublicKey), [`EvaluationKeys`](crate::EvaluationKeys),
-//! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray). [`inspect()`] tells what any file is.
+//! [`TransferKey`](crate::TransferKey), [`EncryptedArray`](crate::EncryptedArray), [`IntegerArray`](crate::IntegerArray) and [`BitArray`](crate::BitArray); and of what private decision
+//! trees have, [`TreeClient`](crate::TreeClient), [`TreeKeys`](crate::TreeKeys), [`TreeQuery`](crate::TreeQuery) and [`TreeReply`](crate::TreeReply). [`inspect()`] tells what any file is.
 
 mod array;
 mod bit_keys;
@@ -27,6 +28,7 @@ mod packing;
 mod poly;
 mod settings;
 mod sparse;
+mod trees;
 
 pub use array::FileForm;
 pub use error::FormatError;
@@ -37,3 +39,4 @@ pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     IntegersInspection, KeysInspection, SettingsInspection, TransferInspection, inspect,
 };
+pub use trees::TreesInspection;

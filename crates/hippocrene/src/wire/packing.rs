@@ -5,9 +5,9 @@ pub(super) fn width(x: u64) -> u32 {
     u64::BITS - x.leading_zeros()
 }
 
-/// Bytes that `degree` residues of `width` bits take. The ring degree is a multiple of 16, so that they end at the end of a byte.
-pub(super) fn packed_bytes(width: u32, degree: usize) -> usize {
-    width as usize * degree / 8
+/// Bytes that `count` residues of `width` bits take. Ring degrees are multiples of 16, so that polynomials end at the end of a byte; other bits of the last one are zero.
+pub(super) fn packed_bytes(width: u32, count: usize) -> usize {
+    (width as usize * count).div_ceil(8)
 }
 
 /// Appends residues below `2^width`, `width <= 61`: residue `i` is bits `i width .. (i + 1) width` of the bytes, the low bits of a byte
@@ -78,9 +78,9 @@ mod tests {
     proptest! {
         #[test]
         fn unpack_undoes_pack_and_bits_are_where_they_are_documented(
-            width in 1u32..=61, blocks in 1usize..5, words in prop::collection::vec(any::<u64>(), 80),
+            width in 1u32..=61, count in 1usize..80, words in prop::collection::vec(any::<u64>(), 80),
         ) {
-            let residues: Vec<u64> = words[..16 * blocks].iter().map(|x| x & ((1 << width) - 1)).collect();
+            let residues: Vec<u64> = words[..count].iter().map(|x| x & ((1 << width) - 1)).collect();
             let mut packed = vec![0xaa];
             pack(&mut packed, &residues, width);
             let packed = &packed[1..];

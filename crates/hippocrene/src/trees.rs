@@ -1,0 +1,226 @@
+//! Private decision trees: a client's rows of features, a server's trees, one message each way ([PEGASUS V.B](hippocrene_pegasus)).
+//!
+//! What client and server have to know of each other is the name of the tables and the [`FeatureRanges`]; the trees stay with the server.
+
+use hippocrene_fhew::Preset as TableSet;
+use hippocrene_pegasus::{
+    FeatureRanges, PegasusError, PreparedTreeKeys, TreeModel, TreeParameters, TreePlan,
+    TreeSecrets as Secrets,
+};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::Fingerprint;
+
+use crate::{Error, LookUps};
+
+/// Tables by name, as trees are evaluated with them: those of [`LookUps`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TreeTables {
+    name: &'static str,
+    parameters: TreeParameters,
+}
+
+impl TreeTables {
+    /// `lut11`, `lut12` or `lut13`: each step up halves the share of the range within which a feature may be taken to be at the other side of a threshold, and takes more than twice as long.
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] with the names there are, when it is none of them.
+    pub fn by_name(name: &str) -> Result<Self, Error> {
+        let name = LookUps::by_name(name)?.tables;
+        let set = TableSet::by_name(name).map_err(PegasusError::from)?;
+        Ok(TreeTables { name, parameters: TreeParameters::of(&set) })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// What trees are evaluated with.
+    pub fn parameters(&self) -> TreeParameters {
+        self.parameters
+    }
+
+    /// What is computed for these trees.
+    ///
+    /// # Errors
+    /// As [`TreePlan::new`].
+    pub fn plan(&self, model: &TreeModel) -> Result<TreePlan, Error> {
+        Ok(TreePlan::new(model, self.parameters)?)
+    }
+
+    /// What files name the tables by.
+    pub(crate) fn digest(&self) -> Fingerprint {
+        Fingerprint::of("hippocrene 2026-11 tables of decision trees", self.name.as_bytes())
+    }
+
+    /// The tables of this digest.
+    pub(crate) fn of_digest(digest: Fingerprint) -> Option<Self> {
+        let all = LookUps::NAMES.iter().filter_map(|name| Self::by_name(name).ok());
+        all.into_iter().find(|tables| tables.digest() == digest)
+    }
+}
+
+/// The secret key of a client of private decision trees: it encrypts queries, decrypts replies and makes the [`TreeKeys`] of the server.
+///
+/// ```no_run
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{DecisionTree, FeatureRanges, TreeClient, TreeModel, TreeNode, TreeServer, TreeTables};
+///
+/// let tables = TreeTables::by_name("lut12")?;
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?; // public
+///
+/// let client = TreeClient::generate(tables)?;
+/// let query = client.encrypt(&ranges, &[2.5, 0.25])?;
+///
+/// let server = TreeServer::new(&client.evaluation_keys()?, 1)?; // holds no secret
+/// let nodes = vec![
+///     TreeNode::Split { feature: 1, threshold: 0.5, left: 1, right: 2 },
+///     TreeNode::Leaf { values: vec![0.0] },
+///     TreeNode::Leaf { values: vec![1.0] },
+/// ];
+/// let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes)?], TreeModel::CLASSES)?;
+/// let reply = server.evaluate(&tables.plan(&model)?, &query)?;
+///
+/// assert_eq!(client.decrypt(&reply)?[0].round(), 0.0);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct TreeClient {
+    pub(crate) tables: TreeTables,
+    pub(crate) secrets: Secrets,
+}
+
+impl TreeClient {
+    /// A fresh key from the operating system's entropy.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the operating system has none.
+    pub fn generate(tables: TreeTables) -> Result<Self, Error> {
+        Ok(TreeClient { tables, secrets: Secrets::generate(tables.parameters)? })
+    }
+
+    /// The tables that it is for.
+    pub fn tables(&self) -> TreeTables {
+        self.tables
+    }
+
+    /// The public name of this key.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.secrets.fingerprint()
+    }
+
+    /// The keys of the server: 101 MB for `lut11`, and twice as much with each step up.
+    ///
+    /// # Errors
+    /// [`Error::System`] when the operating system has no entropy.
+    pub fn evaluation_keys(&self) -> Result<TreeKeys, Error> {
+        let inner = hippocrene_pegasus::TreeKeys::generate(&self.secrets)?;
+        Ok(TreeKeys { tables: self.tables, inner })
+    }
+
+    /// Encrypts rows of features, one after the other.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the values are no rows, or one is not a number.
+    pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, Error> {
+        Ok(TreeQuery { tables: self.tables, inner: self.secrets.encrypt(ranges, rows)? })
+    }
+
+    /// The outputs of every row, those of a row together.
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] when the reply belongs to another key.
+    pub fn decrypt(&self, reply: &TreeReply) -> Result<Vec<f64>, Error> {
+        Ok(self.secrets.decrypt(&reply.inner)?)
+    }
+}
+
+/// The keys of a [`TreeServer`]. No secret inside.
+#[derive(Debug, Clone)]
+pub struct TreeKeys {
+    pub(crate) tables: TreeTables,
+    pub(crate) inner: hippocrene_pegasus::TreeKeys,
+}
+
+impl TreeKeys {
+    /// The tables that they are for.
+    pub fn tables(&self) -> TreeTables {
+        self.tables
+    }
+
+    /// The public name of the key that they belong to.
+    pub fn fingerprint(&self) -> Fingerprint {
+        self.inner.fingerprint()
+    }
+}
+
+/// Encrypted rows of features.
+#[derive(Debug, Clone)]
+pub struct TreeQuery {
+    pub(crate) tables: TreeTables,
+    pub(crate) inner: hippocrene_pegasus::TreeQuery,
+}
+
+impl TreeQuery {
+    /// How many features a row has.
+    pub fn features(&self) -> usize {
+        self.inner.features()
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+}
+
+/// Encrypted outputs.
+#[derive(Debug, Clone)]
+pub struct TreeReply {
+    pub(crate) tables: TreeTables,
+    pub(crate) inner: hippocrene_pegasus::TreeReply,
+}
+
+impl TreeReply {
+    /// How many outputs a row has.
+    pub fn outputs(&self) -> usize {
+        self.inner.outputs()
+    }
+
+    /// How many rows there are.
+    pub fn rows(&self) -> usize {
+        self.inner.rows()
+    }
+}
+
+/// What evaluates trees for a client.
+#[derive(Debug)]
+pub struct TreeServer {
+    tables: TreeTables,
+    keys: PreparedTreeKeys,
+    threads: Threads,
+}
+
+impl TreeServer {
+    /// A server with these keys, of so many threads.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the keys are not of one client, [`Error::System`] when there cannot be so many threads.
+    pub fn new(keys: &TreeKeys, threads: usize) -> Result<Self, Error> {
+        Ok(TreeServer { tables: keys.tables, keys: keys.inner.prepare()?, threads: Threads::new(threads)? })
+    }
+
+    /// The tables that its keys are for.
+    pub fn tables(&self) -> TreeTables {
+        self.tables
+    }
+
+    /// The outputs of every row of a query.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the query or the plan is for other tables or another number of features, [`Error::KeyMismatch`] when the query belongs to another key.
+    pub fn evaluate(&self, plan: &TreePlan, query: &TreeQuery) -> Result<TreeReply, Error> {
+        let inner = self.keys.evaluate(plan, &query.inner, &self.threads)?;
+        Ok(TreeReply { tables: self.tables, inner })
+    }
+}

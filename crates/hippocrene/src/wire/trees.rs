@@ -1,0 +1,376 @@
+//! Files of private decision trees: the client's key, the server's, queries and replies.
+
+use std::path::Path;
+
+use hippocrene_fhew::BlindRotationKey;
+use hippocrene_pegasus::{PegasusError, TreeSecrets};
+use hippocrene_ring::sample::Seed;
+use hippocrene_rlwe::Fingerprint;
+use zeroize::Zeroizing;
+
+use super::{
+    FormatError, Kind,
+    cursor::Cursor,
+    file,
+    header::{self, Header},
+    keys::SEED_BYTES,
+    look_ups::{read_limbs, read_switching, write_limbs, write_switching},
+    packing::{pack, packed_bytes, unpack, width},
+};
+use crate::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
+
+const WHAT: &str = "a file of decision trees";
+/// Bytes of the counts at the start of queries and replies.
+const COUNTS_BYTES: u64 = 8;
+
+/// What has a file.
+trait TreeFile: Sized {
+    const KIND: Kind;
+
+    /// Its tables, and the fingerprint of the key that it belongs to.
+    fn belongs_to(&self) -> (TreeTables, Fingerprint);
+
+    fn payload_bytes(&self) -> u64;
+
+    fn write(&self, out: &mut Vec<u8>);
+
+    /// Reads the payload, to the end.
+    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error>;
+}
+
+fn to_bytes<T: TreeFile>(value: &T) -> Vec<u8> {
+    let (tables, key) = value.belongs_to();
+    let payload = value.payload_bytes() as usize;
+    let mut out = header::begin(T::KIND, tables.digest(), Some(key), payload);
+    value.write(&mut out);
+    header::finish(&mut out);
+    out
+}
+
+fn from_bytes<T: TreeFile>(bytes: &[u8]) -> Result<T, Error> {
+    let (header, payload) = Header::open_as(bytes, T::KIND)?;
+    let tables = tables_of(&header)?;
+    T::read(&mut Cursor::new(payload, WHAT), tables, header.key)
+}
+
+/// The tables that a header names.
+fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
+    TreeTables::of_digest(header.parameters).ok_or_else(|| {
+        FormatError::field("the digest of the tables", header.parameters, "that of lut11, lut12 or lut13")
+    })
+}
+
+fn wrong(error: PegasusError) -> FormatError {
+    FormatError::field(WHAT, error, "one of these tables")
+}
+
+impl TreeFile for TreeClient {
+    const KIND: Kind = Kind::TreeSecretKey;
+
+    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
+        (self.tables, self.fingerprint())
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        SEED_BYTES as u64
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        out.extend(self.secrets.seed().as_bytes());
+    }
+
+    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+        cursor.expect_left(SEED_BYTES as u64)?;
+        let seed = Zeroizing::new(cursor.array()?);
+        let secrets = TreeSecrets::from_seed(tables.parameters(), Seed::from_bytes(*seed))?;
+        let need = secrets.fingerprint();
+        if key != need {
+            return Err(FormatError::Key { have: key, need }.into());
+        }
+        Ok(TreeClient { tables, secrets })
+    }
+}
+
+/// Bytes of the `b` of a key back to the LWE secret, and of those of a blind rotation key.
+fn key_bytes(tables: TreeTables) -> [u64; 2] {
+    let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
+    let (input, ring) = (rotation.input(), rotation.ring());
+    let switching = back.count * packed_bytes(width(input.modulus() - 1), ring.dimension());
+    let samples = input.dimension() * 2 * rotation.limbs();
+    let rotations = samples * packed_bytes(width(ring.modulus() - 1), ring.dimension());
+    [switching as u64, rotations as u64]
+}
+
+impl TreeFile for TreeKeys {
+    const KIND: Kind = Kind::TreeKeys;
+
+    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
+        (self.tables, self.fingerprint())
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        16 + 2 * SEED_BYTES as u64 + key_bytes(self.tables).iter().sum::<u64>()
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let tables = &self.inner.tables;
+        out.extend(tables.keys()[1].as_bytes());
+        out.extend(tables.seed().as_bytes());
+        tables.b().iter().for_each(|poly| write_limbs(out, poly, tables.parameters().ring()));
+        write_switching(out, &self.inner.back);
+    }
+
+    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+        cursor.expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
+        let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
+        let (input, ring) = (rotation.input(), rotation.ring());
+        let of_ring = Fingerprint::from_bytes(cursor.array()?);
+        let seed = Seed::from_bytes(cursor.array()?);
+        let polys = (0..input.dimension()).map(|_| read_limbs(cursor, ring, 2 * rotation.limbs()));
+        let polys = polys.collect::<Result<Vec<_>, _>>()?;
+        let rotations = BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys)
+            .map_err(|error| wrong(error.into()))?;
+        let back = read_switching(cursor, [ring, input], [of_ring, key], (back.base_log2, back.count))?;
+        Ok(TreeKeys { tables, inner: hippocrene_pegasus::TreeKeys { tables: rotations, back } })
+    }
+}
+
+/// So many residues, packed, which are as long as that.
+fn read_residues(cursor: &mut Cursor<'_>, count: usize, modulus: u64) -> Result<Vec<u64>, FormatError> {
+    let bits = width(modulus - 1);
+    let packed = cursor.take(packed_bytes(bits, count))?;
+    let used = (bits as usize * count) % 8;
+    if let Some(last) = packed.last().filter(|last| used != 0 && **last >> used != 0) {
+        return Err(FormatError::field("the last byte of residues", last, format!("of {used} bits")));
+    }
+    let mut residues = vec![0; count];
+    unpack(&mut residues, packed, bits);
+    Ok(residues)
+}
+
+/// Two counts, of at least 1 each, and their product.
+fn read_counts(cursor: &mut Cursor<'_>, names: [&'static str; 2]) -> Result<[u64; 3], FormatError> {
+    let counts = [cursor.u32()?, cursor.u32()?];
+    for (count, name) in counts.into_iter().zip(names) {
+        if count == 0 {
+            return Err(FormatError::field(name, count, "at least 1"));
+        }
+    }
+    let [a, b] = counts.map(u64::from);
+    // Of two numbers of 32 bits.
+    Ok([a, b, a * b])
+}
+
+impl TreeFile for TreeQuery {
+    const KIND: Kind = Kind::TreeQuery;
+
+    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
+        (self.tables, self.inner.numbers().key())
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        COUNTS_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, self.inner.numbers().c0().len() as u64)
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let numbers = self.inner.numbers();
+        out.extend((self.features() as u32).to_le_bytes());
+        out.extend((self.rows() as u32).to_le_bytes());
+        out.extend(numbers.seed().as_bytes());
+        pack(out, numbers.c0(), width(numbers.parameters().modulus() - 1));
+    }
+
+    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+        let [features, _, count] = read_query(cursor, tables)?;
+        let seed = Seed::from_bytes(cursor.array()?);
+        let parameters = tables.parameters().rotation().input();
+        let c0 = read_residues(cursor, count as usize, parameters.modulus())?;
+        let inner = hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
+            .map_err(wrong)?;
+        Ok(TreeQuery { tables, inner })
+    }
+}
+
+/// Bytes of so many residues; of more than there is memory for, too many.
+fn query_bytes(tables: TreeTables, count: u64) -> u64 {
+    let bits = width(tables.parameters().rotation().input().modulus() - 1);
+    count.saturating_mul(u64::from(bits)).div_ceil(8)
+}
+
+/// Features, rows and their product, of a query that is as long as they say.
+fn read_query(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<[u64; 3], FormatError> {
+    let counts = read_counts(cursor, ["the number of features", "the number of rows"])?;
+    cursor.expect_left(query_bytes(tables, counts[2]).saturating_add(SEED_BYTES as u64))?;
+    Ok(counts)
+}
+
+/// What stands before the ciphertexts of a reply.
+struct ReplyHead {
+    span: f64,
+    modulus: u64,
+    outputs: u64,
+    rows: u64,
+    middles: Vec<f64>,
+}
+
+impl ReplyHead {
+    /// Reads it, and checks that what follows is as long as it says.
+    fn read(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<Self, FormatError> {
+        let [outputs, rows, count] = read_counts(cursor, ["the number of outputs", "the number of rows"])?;
+        let (span, modulus) = (cursor.f64()?, cursor.u64()?);
+        let input = tables.parameters().rotation().input();
+        if !(1 << 7..=input.modulus()).contains(&modulus) {
+            let need = format!("128 to {}", input.modulus());
+            return Err(FormatError::field("the modulus of a reply", modulus, need));
+        }
+        let ciphertexts = count.saturating_mul(ciphertext_bytes(input.dimension(), modulus));
+        cursor.expect_left(ciphertexts.saturating_add(8 * outputs))?;
+        let middles = (0..outputs).map(|_| cursor.f64()).collect::<Result<_, _>>()?;
+        Ok(ReplyHead { span, modulus, outputs, rows, middles })
+    }
+}
+
+/// Bytes of `b` and `a` of a ciphertext.
+fn ciphertext_bytes(dimension: usize, modulus: u64) -> u64 {
+    packed_bytes(width(modulus - 1), dimension + 1) as u64
+}
+
+impl TreeFile for TreeReply {
+    const KIND: Kind = Kind::TreeReply;
+
+    fn belongs_to(&self) -> (TreeTables, Fingerprint) {
+        (self.tables, self.inner.values()[0].key())
+    }
+
+    fn payload_bytes(&self) -> u64 {
+        let values = self.inner.values();
+        let parameters = values[0].parameters();
+        let each = ciphertext_bytes(parameters.dimension(), parameters.modulus());
+        COUNTS_BYTES + 16 + 8 * self.outputs() as u64 + values.len() as u64 * each
+    }
+
+    fn write(&self, out: &mut Vec<u8>) {
+        let modulus = self.inner.values()[0].parameters().modulus();
+        out.extend((self.outputs() as u32).to_le_bytes());
+        out.extend((self.rows() as u32).to_le_bytes());
+        out.extend(self.inner.span().to_le_bytes());
+        out.extend(modulus.to_le_bytes());
+        self.inner.middles().iter().for_each(|x| out.extend(x.to_le_bytes()));
+        let mut residues = Vec::new();
+        for value in self.inner.values() {
+            residues.clear();
+            residues.push(value.b());
+            residues.extend(value.a());
+            pack(out, &residues, width(modulus - 1));
+        }
+    }
+
+    fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
+        let ReplyHead { span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
+        let input = tables.parameters().rotation().input();
+        let parameters = input.with_modulus(modulus).map_err(|error| wrong(error.into()))?;
+        let mut values = Vec::new();
+        for _ in 0..outputs * rows {
+            let mut residues = read_residues(cursor, input.dimension() + 1, modulus)?;
+            let a = residues.split_off(1);
+            values.push((residues[0], a));
+        }
+        let inner = hippocrene_pegasus::TreeReply::from_parts(parameters, key, span, middles, values)
+            .map_err(wrong)?;
+        Ok(TreeReply { tables, inner })
+    }
+}
+
+/// What a file of decision trees is.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize)]
+pub struct TreesInspection {
+    /// The tables that it is for.
+    pub tables: &'static str,
+    /// How many numbers a row has, of a query or a reply.
+    pub numbers: Option<u64>,
+    /// How many rows there are.
+    pub rows: Option<u64>,
+}
+
+/// Says what a file of trees is, and the degree of the ring of its tables; sizes are checked.
+pub(super) fn inspect_trees(
+    header: &Header,
+    payload: &[u8],
+) -> Result<(TreesInspection, usize), FormatError> {
+    let tables = tables_of(header)?;
+    let mut cursor = Cursor::new(payload, WHAT);
+    let counts = match header.kind {
+        Kind::TreeQuery => read_query(&mut cursor, tables).map(|[numbers, rows, _]| Some((numbers, rows)))?,
+        Kind::TreeReply => {
+            ReplyHead::read(&mut cursor, tables).map(|head| Some((head.outputs, head.rows)))?
+        }
+        Kind::TreeKeys => {
+            cursor.expect_left(16 + 2 * SEED_BYTES as u64 + key_bytes(tables).iter().sum::<u64>())?;
+            None
+        }
+        _ => {
+            cursor.expect_left(SEED_BYTES as u64)?;
+            None
+        }
+    };
+    let (numbers, rows) = counts.unzip();
+    let degree = tables.parameters().rotation().ring().dimension();
+    Ok((TreesInspection { tables: tables.name(), numbers, rows }, degree))
+}
+
+/// The public face of a [`TreeFile`], but for `to_bytes`.
+macro_rules! tree_file {
+    ($type:ty, $what:literal) => {
+        impl $type {
+            #[doc = concat!("Reads ", $what, " from bytes that `to_bytes` made.")]
+            ///
+            /// # Errors
+            #[doc = concat!("[`Error::Format`] when the bytes are not ", $what, ".")]
+            pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
+                from_bytes(bytes)
+            }
+
+            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key.")]
+            ///
+            /// # Errors
+            /// [`Error::Io`] when it cannot be written.
+            pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+                file::save(path.as_ref(), &self.to_bytes(), <Self as TreeFile>::KIND)
+            }
+
+            #[doc = concat!("Reads ", $what, " from a file.")]
+            ///
+            /// # Errors
+            /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
+            pub fn load(path: impl AsRef<Path>) -> Result<Self, Error> {
+                Self::from_bytes(&file::load(path.as_ref(), <Self as TreeFile>::KIND)?)
+            }
+        }
+    };
+}
+
+tree_file!(TreeClient, "the secret key of a client of decision trees");
+tree_file!(TreeKeys, "keys of a server of decision trees");
+tree_file!(TreeQuery, "a query to decision trees");
+tree_file!(TreeReply, "a reply of decision trees");
+
+impl TreeClient {
+    /// The key as bytes: **the secret itself**. They are wiped when dropped.
+    pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(to_bytes(self))
+    }
+}
+
+/// `to_bytes` of what is not secret.
+macro_rules! public_bytes {
+    ($($type:ty),*) => {
+        $(impl $type {
+            /// The file as bytes.
+            pub fn to_bytes(&self) -> Vec<u8> {
+                to_bytes(self)
+            }
+        })*
+    };
+}
+
+public_bytes!(TreeKeys, TreeQuery, TreeReply);

@@ -1,0 +1,185 @@
+//! Private decision trees between a client and a server that share files only.
+
+#[path = "../../../fuzz/entry.rs"]
+mod entry;
+
+use std::sync::LazyLock;
+
+use entry::{read_everything, seal};
+use hippocrene::{
+    ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeKeys, TreeModel, TreeNode, TreeQuery,
+    TreeReply, TreeServer, TreeTables,
+    wire::{FormatError, Kind, inspect},
+};
+
+struct Files {
+    secret: Vec<u8>,
+    keys: Vec<u8>,
+    query: Vec<u8>,
+    reply: Vec<u8>,
+    ranges: FeatureRanges,
+    model: TreeModel,
+}
+
+const ROWS: [f64; 6] = [1.0, 0.9, 7.0, -0.9, 7.0, 0.9];
+
+/// What one client and one server write, with the smallest secure tables.
+static FILES: LazyLock<Files> = LazyLock::new(|| {
+    let tables = TreeTables::by_name("lut11").unwrap();
+    let client = TreeClient::generate(tables).unwrap();
+    let keys = client.evaluation_keys().unwrap();
+    let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
+    let split = |feature, threshold, left| TreeNode::Split { feature, threshold, left, right: left + 1 };
+    let leaf = |value| TreeNode::Leaf { values: vec![value] };
+    let nodes = vec![split(0, 5.0, 1), leaf(0.0), split(1, 0.0, 3), leaf(1.0), leaf(2.0)];
+    let tree = DecisionTree::new(nodes).unwrap();
+    let model = TreeModel::new(ranges.clone(), vec![tree], TreeModel::CLASSES).unwrap();
+    let query = client.encrypt(&ranges, &ROWS).unwrap();
+    let server = TreeServer::new(&keys, 2).unwrap();
+    let reply = server.evaluate(&tables.plan(&model).unwrap(), &query).unwrap();
+    Files {
+        secret: client.to_bytes().to_vec(),
+        keys: keys.to_bytes(),
+        query: query.to_bytes(),
+        reply: reply.to_bytes(),
+        ranges,
+        model,
+    }
+});
+
+#[test]
+fn client_and_server_share_files_only() {
+    let folder = tempfile();
+    let path = |name: &str| folder.join(name);
+    let client = TreeClient::from_bytes(&FILES.secret).unwrap();
+    client.save(path("secret")).unwrap();
+    TreeKeys::from_bytes(&FILES.keys).unwrap().save(path("keys")).unwrap();
+    client.encrypt(&FILES.ranges, &ROWS).unwrap().save(path("query")).unwrap();
+
+    let server = TreeServer::new(&TreeKeys::load(path("keys")).unwrap(), 1).unwrap();
+    let plan = server.tables().plan(&FILES.model).unwrap();
+    let query = TreeQuery::load(path("query")).unwrap();
+    assert_eq!((query.rows(), query.features()), (3, 2));
+    server.evaluate(&plan, &query).unwrap().save(path("reply")).unwrap();
+
+    let client = TreeClient::load(path("secret")).unwrap();
+    let reply = TreeReply::load(path("reply")).unwrap();
+    assert_eq!((reply.rows(), reply.outputs()), (3, 1));
+    let classes: Vec<f64> = client.decrypt(&reply).unwrap().iter().map(|x| x.round()).collect();
+    assert_eq!(classes, [0.0, 1.0, 2.0]);
+    // Header, counts, seed and 26 bits for each feature; header, counts, span, modulus, middle and 1025 numbers of 9 bits for each row.
+    assert_eq!(FILES.query.len(), 56 + 8 + 32 + 20);
+    assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 8 + 3 * 1154);
+
+    // A secret key is not written over, and another client's is of no use.
+    assert!(matches!(reply.save(path("secret")), Err(Error::Io { .. })));
+    let other = TreeClient::generate(client.tables()).unwrap();
+    assert!(matches!(other.decrypt(&reply), Err(Error::KeyMismatch(_))));
+    let query = other.encrypt(&FILES.ranges, &ROWS).unwrap();
+    assert!(matches!(server.evaluate(&plan, &query), Err(Error::KeyMismatch(_))));
+    let larger = TreeClient::generate(TreeTables::by_name("lut12").unwrap()).unwrap();
+    let plan = larger.tables().plan(&FILES.model).unwrap();
+    assert!(matches!(server.evaluate(&plan, &query), Err(Error::Argument { .. })));
+    assert!(matches!(TreeTables::by_name("lut14"), Err(Error::Parameters(_))));
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+fn tempfile() -> std::path::PathBuf {
+    let folder = std::env::temp_dir().join(format!("hippocrene-trees-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn files_say_what_they_are() {
+    for (bytes, kind, counts) in [
+        (&FILES.secret, Kind::TreeSecretKey, None),
+        (&FILES.keys, Kind::TreeKeys, None),
+        (&FILES.query, Kind::TreeQuery, Some((2, 3))),
+        (&FILES.reply, Kind::TreeReply, Some((1, 3))),
+    ] {
+        let told = inspect(bytes).unwrap();
+        let trees = told.trees.unwrap();
+        assert_eq!((told.kind, told.secret), (kind, kind == Kind::TreeSecretKey));
+        assert_eq!((trees.tables, trees.numbers.zip(trees.rows), told.ring_degree), ("lut11", counts, 2048));
+    }
+    assert!(matches!(ClientKey::from_bytes(&FILES.secret, 1), Err(Error::Format(FormatError::Kind { .. }))));
+    assert!(matches!(TreeQuery::from_bytes(&FILES.reply), Err(Error::Format(FormatError::Kind { .. }))));
+}
+
+/// Loads a file of trees as what it says it is.
+fn load(bytes: &[u8]) -> Result<(), Error> {
+    match bytes.get(10) {
+        Some(9) => TreeClient::from_bytes(bytes).map(drop),
+        Some(10) => TreeKeys::from_bytes(bytes).map(drop),
+        Some(11) => TreeQuery::from_bytes(bytes).map(drop),
+        _ => TreeReply::from_bytes(bytes).map(drop),
+    }
+}
+
+#[test]
+fn truncation_anywhere_is_an_error() {
+    for bytes in [&FILES.secret, &FILES.query, &FILES.reply] {
+        for end in 0..bytes.len() {
+            let mut cut = bytes[..end].to_vec();
+            assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))), "{end}");
+            seal(&mut cut);
+            assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))), "{end}");
+            assert!(inspect(&cut).is_err());
+        }
+        let mut long = bytes.clone();
+        long.push(0);
+        seal(&mut long);
+        assert!(matches!(load(&long), Err(Error::Format(FormatError::Trailing { .. }))));
+    }
+    let mut cut = FILES.keys[..FILES.keys.len() - 1].to_vec();
+    seal(&mut cut);
+    assert!(matches!(load(&cut), Err(Error::Format(FormatError::Truncated { .. }))));
+}
+
+#[test]
+fn bits_flipped_under_a_right_checksum_never_panic() {
+    for bytes in [&FILES.secret, &FILES.query, &FILES.reply] {
+        for bit in (0..8 * bytes.len()).filter(|bit| *bit < 8 * 200 || bit % 61 == 0) {
+            let mut bytes = bytes.clone();
+            bytes[bit / 8] ^= 1 << (bit % 8);
+            let flipped = load(&bytes);
+            assert!(flipped.is_err(), "the checksum counts {bit}");
+            read_everything(&bytes);
+        }
+    }
+}
+
+/// The error of a file with `new` bytes at a place, under a right checksum.
+fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + new.len()].copy_from_slice(new);
+    seal(&mut bytes);
+    match load(&bytes) {
+        Err(Error::Format(error)) => error.to_string(),
+        other => panic!("a format error is expected, not {other:?}"),
+    }
+}
+
+#[test]
+fn errors_name_what_is_wrong() {
+    let Files { secret, query, reply, keys, .. } = &*FILES;
+    assert!(refused(query, 16, &[0; 16]).contains("the digest of the tables"));
+    assert!(refused(secret, 56, &[0; 32]).contains("names key"));
+    for (bytes, name) in [(query, "the number of features is 0"), (reply, "the number of outputs is 0")] {
+        assert!(refused(bytes, 56, &[0; 4]).contains(name));
+        assert!(refused(bytes, 60, &[0; 4]).contains("the number of rows is 0"));
+        for at in [56, 60] {
+            assert!(refused(bytes, at, &[0xff; 4]).contains("are needed"), "{name}");
+        }
+    }
+    assert!(refused(query, 96, &[0xff; 4]).contains("a residue"));
+    assert!(refused(query, query.len() - 1, &[0xf0]).contains("the last byte of residues"));
+    assert!(refused(reply, 64, &f64::NAN.to_le_bytes()).contains("a span of NaN"));
+    assert!(refused(reply, 64, &(-1f64).to_le_bytes()).contains("a span of -1"));
+    assert!(refused(reply, 72, &127u64.to_le_bytes()).contains("the modulus of a reply is 127"));
+    assert!(refused(reply, 72, &u64::MAX.to_le_bytes()).contains("the modulus of a reply"));
+    assert!(refused(reply, 72, &400u64.to_le_bytes()).contains("a residue"));
+    assert!(refused(reply, 80, &f64::INFINITY.to_le_bytes()).contains("inf"));
+    assert!(refused(keys, 56 + 16 + 32, &[0xff; 6]).contains("beyond its modulus"));
+}

@@ -1,0 +1,475 @@
+"""Private decision trees: a client asks a server's trees about rows that the server cannot read.
+
+The server publishes a `TreeInterface`; the client sends `TreeKeys` once, and then a `TreeQuery` for rows, for which it
+gets a `TreeReply`. The trees stay with the server, and the rows and what the trees say of them with the client.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from hippocrene import _native
+from hippocrene.errors import ArgumentError, FormatError, SecretPickleError, ShapeError
+from hippocrene.values import raw_bytes, real_numbers
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+_Doubles = npt.NDArray[np.float64]
+_FORMAT = "hippocrene interface of decision trees, version 1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TreeInterface:
+    """What a client has to know of a server's trees. It is public.
+
+    The client scales features by their ranges; values beyond are taken for the nearest end, which changes nothing at
+    thresholds inside.
+    """
+
+    tables: str
+    """Which tables trees are evaluated with: ``"lut11"``, ``"lut12"`` or ``"lut13"``."""
+
+    low: tuple[float, ...]
+    """The least value of each feature."""
+
+    high: tuple[float, ...]
+    """The largest value of each feature."""
+
+    outputs: Literal["class", "shares", "values"]
+    """What a reply holds for a row: the number of a class; the shares of all classes but the first; or values."""
+
+    classes: tuple[int | float | str | bool, ...] | None
+    """The classes, in the order of their numbers."""
+
+    def to_json(self) -> str:
+        """Return what `save` writes."""
+        return json.dumps({"format": _FORMAT, **asdict(self)}, indent=2) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str) -> TreeInterface:
+        """Read what `to_json` returned."""
+        try:
+            fields = json.loads(text)
+            if fields.pop("format") != _FORMAT:
+                raise ValueError("another format")
+            fields["low"], fields["high"] = (tuple(float(x) for x in fields[name]) for name in ("low", "high"))
+            if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
+                raise ValueError("unknown tables or outputs")
+            if len(fields["low"]) != len(fields["high"]):
+                raise ValueError("as many low ends of ranges as high ones are needed")
+            if fields["classes"] is not None:
+                fields["classes"] = tuple(fields["classes"])
+            if (fields["classes"] is None) != (fields["outputs"] == "values") or fields["classes"] == ():
+                raise ValueError("classes and outputs do not go together")
+            return cls(**fields)
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"this is no interface of decision trees: {error}") from error
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file, as JSON."""
+        Path(path).write_text(self.to_json())
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TreeInterface:
+        """Read a file that `save` wrote."""
+        return cls.from_json(Path(path).read_text())
+
+
+_Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply)
+
+
+def _checked(raw: object, kind: type[_Raw], made_by: str) -> _Raw:
+    if not isinstance(raw, kind):
+        raise TypeError(f"{kind.__name__} is made by {made_by}, .load and .from_bytes")
+    return raw
+
+
+class TreeKeys:
+    """What a server needs to evaluate trees for a client. There is no secret in it.
+
+    It takes 101 MB with the tables ``"lut11"``, and twice as much with each step up.
+    """
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: _native.TreeKeys) -> None:
+        """Wrap what the extension module made; `TreeClient.evaluation_keys` is the way in."""
+        self._raw = _checked(raw, _native.TreeKeys, "TreeClient.evaluation_keys")
+
+    @property
+    def tables(self) -> str:
+        """The tables that they are for."""
+        return self._raw.tables
+
+    @property
+    def fingerprint(self) -> str:
+        """Which secret key they belong to."""
+        return self._raw.fingerprint
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeKeys:
+        """Read what `to_bytes` returned."""
+        return cls(_native.TreeKeys.from_bytes(raw_bytes(data)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the keys to a file."""
+        self._raw.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TreeKeys:
+        """Read a file that `save` wrote."""
+        return cls(_native.TreeKeys.load(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TreeKeys.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
+
+
+class TreeQuery:
+    """Encrypted rows of features: some 100 bytes, and 26 bits for each feature of each row."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: _native.TreeQuery) -> None:
+        """Wrap what the extension module made; `TreeClient.encrypt_query` is the way in."""
+        self._raw = _checked(raw, _native.TreeQuery, "TreeClient.encrypt_query")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows there are, and features in a row."""
+        return self._raw.shape
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeQuery:
+        """Read what `to_bytes` returned."""
+        return cls(_native.TreeQuery.from_bytes(raw_bytes(data)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the query to a file."""
+        self._raw.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TreeQuery:
+        """Read a file that `save` wrote."""
+        return cls(_native.TreeQuery.load(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TreeQuery.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"TreeQuery(shape={self.shape})"
+
+
+class TreeReply:
+    """What trees say of the rows of a query, encrypted: 1 to 3 KB for each number."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: _native.TreeReply) -> None:
+        """Wrap what the extension module made; `PrivateDecisionTree.evaluate` is the way in."""
+        self._raw = _checked(raw, _native.TreeReply, "PrivateDecisionTree.evaluate")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows there are, and numbers for a row."""
+        return self._raw.shape
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeReply:
+        """Read what `to_bytes` returned."""
+        return cls(_native.TreeReply.from_bytes(raw_bytes(data)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the reply to a file."""
+        self._raw.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TreeReply:
+        """Read a file that `save` wrote."""
+        return cls(_native.TreeReply.load(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return TreeReply.from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        return f"TreeReply(shape={self.shape})"
+
+
+class TreeClient:
+    """The secret key of a client: it encrypts queries and decrypts replies."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, raw: _native.TreeClient) -> None:
+        """Wrap what the extension module made; `generate`, `load` and `from_bytes` are the ways in."""
+        if not isinstance(raw, _native.TreeClient):
+            raise TypeError("clients of trees are made by TreeClient.generate, .load and .from_bytes")
+        self._raw = raw
+
+    @classmethod
+    def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
+        """Make a fresh secret key for these tables, or for those of an interface."""
+        return cls(_native.TreeClient.generate(tables.tables if isinstance(tables, TreeInterface) else tables))
+
+    @property
+    def tables(self) -> str:
+        """The tables that it is for."""
+        return self._raw.tables
+
+    @property
+    def fingerprint(self) -> str:
+        """The public name of the key."""
+        return self._raw.fingerprint
+
+    def evaluation_keys(self) -> TreeKeys:
+        """Make what a server needs to evaluate trees for this client."""
+        return TreeKeys(self._raw.evaluation_keys())
+
+    def encrypt_query(self, interface: TreeInterface, rows: npt.ArrayLike) -> TreeQuery:
+        """Encrypt rows of features, or one row."""
+        _check_interface(interface)
+        if interface.tables != self.tables:
+            raise ArgumentError(
+                f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
+            )
+        values = np.atleast_2d(real_numbers(rows, "encrypt a query"))
+        if values.ndim != 2 or values.shape[1] != len(interface.low):
+            raise ShapeError(f"encrypt a query: rows of {len(interface.low)} features are needed, not {values.shape}")
+        return TreeQuery(self._raw.encrypt(interface.low, interface.high, values.ravel().tolist()))
+
+    def decrypt(self, interface: TreeInterface, reply: TreeReply) -> npt.NDArray[Any]:
+        """Return what trees say of each row: its class, or the values of a regression."""
+        values = self._outputs(interface, reply)
+        if interface.classes is None:
+            return values[:, 0] if values.shape[1] == 1 else values
+        if interface.outputs == "class":
+            numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
+        else:
+            numbers = np.argmax(_shares(values), axis=1)
+        return np.asarray(interface.classes)[numbers]
+
+    def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
+        """Return for each row the shares of the classes, which are the means over the trees of a forest."""
+        if interface.outputs != "shares":
+            raise ArgumentError("decrypt shares: replies hold shares of classes where the model is a forest")
+        return _shares(self._outputs(interface, reply))
+
+    def _outputs(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
+        _check_interface(interface)
+        if not isinstance(reply, TreeReply):
+            raise TypeError(f"decrypt takes a TreeReply, not {type(reply).__name__}")
+        need = {"class": 1, "shares": len(interface.classes or ()) - 1}.get(interface.outputs, reply.shape[1])
+        if reply.shape[1] != need:
+            raise ShapeError(f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}")
+        return np.array(self._raw.decrypt(reply._raw)).reshape(reply.shape)
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes: the secret key, in the clear."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeClient:
+        """Read what `to_bytes` returned."""
+        return cls(_native.TreeClient.from_bytes(raw_bytes(data)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
+        if Path(path).exists():
+            raise FileExistsError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
+        self._raw.save(path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> TreeClient:
+        """Read a file that `save` wrote."""
+        return cls(_native.TreeClient.load(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        raise SecretPickleError("a client of trees holds the secret key and does not pickle: use save and load")
+
+    def __repr__(self) -> str:
+        return f"TreeClient(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
+
+
+class TreeServer:
+    """The keys of one client, made ready to evaluate trees with, on so many threads."""
+
+    __slots__ = ("_raw",)
+
+    def __init__(self, keys: TreeKeys, *, threads: int = 1) -> None:
+        """Make them ready: that takes about three times their size."""
+        if not isinstance(keys, TreeKeys):
+            raise TypeError(f"a server of trees is made from TreeKeys, not from {type(keys).__name__}")
+        self._raw = _native.TreeServer(keys._raw, threads)
+
+    @property
+    def tables(self) -> str:
+        """The tables that its keys are for."""
+        return self._raw.tables
+
+    def __repr__(self) -> str:
+        return f"TreeServer(tables={self.tables!r})"
+
+
+class PrivateDecisionTree:
+    """A decision tree or a forest that a server evaluates on encrypted rows."""
+
+    __slots__ = ("_interface", "_raw")
+
+    def __init__(self, raw: _native.TreeModel, interface: TreeInterface) -> None:
+        """Wrap what the extension module made; `from_sklearn` is the way in."""
+        if not isinstance(raw, _native.TreeModel):
+            raise TypeError("private decision trees are made by PrivateDecisionTree.from_sklearn")
+        self._raw, self._interface = raw, interface
+
+    @classmethod
+    def from_sklearn(
+        cls,
+        model: Any,
+        ranges: tuple[npt.ArrayLike, npt.ArrayLike],
+        *,
+        tables: str = "lut12",
+        deviation: float | None = None,
+    ) -> PrivateDecisionTree:
+        """Take over a fitted tree or forest of scikit-learn, of one target if it classifies.
+
+        `ranges` are the least and the largest value of each feature, such as ``(X.min(axis=0), X.max(axis=0))``. They
+        are public; the narrower, the sharper thresholds are (`comparison_deviation`).
+
+        `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
+        than twice as long.
+
+        `deviation` is the largest standard deviation wanted of the errors of results, beside those at thresholds: 1/256
+        for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said.
+        Classes of a single tree are exact.
+        """
+        estimators, outputs, classes = _parts(model)
+        low, high = _ranges(ranges, int(estimators[0].n_features_in_))
+        trees = [_nodes(tree, outputs) for tree in estimators]
+        if outputs == "shares":
+            deviation = 1 / 256 if deviation is None else float(deviation)
+        elif outputs == "values" and deviation is None:
+            means = [np.array(values) for *_, values in trees]
+            deviation = max(float(np.max([np.ptp(v, axis=0) for v in means])) / 1000, 1e-12)
+        if outputs == "class" and deviation is not None:
+            raise TypeError("the classes of a single tree are exact: they take no deviation")
+        interface = TreeInterface(tables=tables, low=low, high=high, outputs=outputs, classes=classes)
+        return cls(_native.TreeModel(tables, low, high, trees, deviation), interface)
+
+    @property
+    def interface(self) -> TreeInterface:
+        """What clients have to know; it is public."""
+        return self._interface
+
+    @property
+    def comparison_deviation(self) -> _Doubles:
+        """How far off each feature is at thresholds, as a standard deviation.
+
+        A row with a feature within a few of these of a threshold may be taken for one on the other side.
+        """
+        width = np.array(self.interface.high) - np.array(self.interface.low)
+        return np.asarray(self._raw.comparison_deviation * width)
+
+    @property
+    def look_ups(self) -> tuple[int, int]:
+        """How many look-ups a row takes: for features, and for subtrees."""
+        return self._raw.look_ups
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the errors of results, beside those at thresholds."""
+        return self._raw.deviation
+
+    @property
+    def log2_failure_probability(self) -> float:
+        """log2 of the probability that a row is led to a wrong leaf, features at thresholds aside."""
+        return self._raw.log2_failure_probability
+
+    def evaluate(self, query: TreeQuery, server: TreeServer) -> TreeReply:
+        """Say of each row of the query what the trees say of it."""
+        if not isinstance(query, TreeQuery) or not isinstance(server, TreeServer):
+            raise TypeError(
+                f"evaluate takes a TreeQuery and a TreeServer, not {type(query).__name__} and {type(server).__name__}"
+            )
+        return TreeReply(server._raw.evaluate(self._raw, query._raw))
+
+    def __repr__(self) -> str:
+        return f"PrivateDecisionTree(features={len(self.interface.low)}, look_ups={self.look_ups})"
+
+
+def _check_interface(interface: TreeInterface) -> None:
+    if not isinstance(interface, TreeInterface):
+        raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
+
+
+def _shares(values: _Doubles) -> _Doubles:
+    return np.column_stack([1.0 - values.sum(axis=1), values])
+
+
+def _parts(
+    model: Any,
+) -> tuple[list[Any], Literal["class", "shares", "values"], tuple[int | float | str | bool, ...] | None]:
+    """Return the trees of a fitted model, what its results are, and its classes."""
+    estimators = getattr(model, "estimators_", None)
+    forest = isinstance(estimators, list) and not hasattr(model, "estimators_features_")
+    weighted = hasattr(model, "estimator_weights_")
+    trees = [model] if estimators is None else (estimators if forest and not weighted else [])
+    if not trees or not hasattr(model, "n_outputs_") or not all(hasattr(tree, "tree_") for tree in trees):
+        raise TypeError(f"from_sklearn takes a fitted decision tree or random forest, not {type(model).__name__}")
+    if not hasattr(model, "classes_"):
+        return trees, "values", None
+    if model.n_outputs_ != 1 or len(model.classes_) < 2:
+        raise ArgumentError("from_sklearn: classifiers of one target and at least two classes are possible")
+    return trees, "shares" if forest else "class", tuple(np.asarray(model.classes_).tolist())
+
+
+def _nodes(estimator: Any, outputs: str) -> tuple[list[int], list[float], list[int], list[int], list[list[float]]]:
+    """Return the nodes of a tree: features, thresholds, left and right children, and values."""
+    tree = estimator.tree_
+    # Nodes, targets, and classes.
+    values = np.asarray(tree.value, dtype=np.float64)
+    if outputs == "class":
+        values = np.argmax(values[:, 0, :], axis=1)[:, np.newaxis].astype(np.float64)
+    elif outputs == "shares":
+        values = (values[:, 0, :] / values[:, 0, :].sum(axis=1, keepdims=True))[:, 1:]
+    else:
+        values = values[:, :, 0]
+    return (
+        tree.feature.tolist(),
+        tree.threshold.tolist(),
+        tree.children_left.tolist(),
+        tree.children_right.tolist(),
+        values.tolist(),
+    )
+
+
+def _ranges(ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    low, high = (real_numbers(end, "from_sklearn").copy() for end in ranges)
+    if low.shape != (features,) or high.shape != (features,):
+        raise ShapeError(f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}")
+    # A feature that does not vary: any range around it does.
+    same = low == high
+    low[same] -= 1.0
+    high[same] += 1.0
+    return tuple(low.tolist()), tuple(high.tolist())

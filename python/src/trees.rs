@@ -1,0 +1,190 @@
+//! Private decision trees.
+
+use hippocrene::{DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::path::PathBuf;
+
+use crate::errors::detached;
+
+/// A tree as scikit-learn has it, node by node: the feature, the threshold, the nodes below (negative at a leaf) and the values.
+type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
+
+fn ranges(low: &[f64], high: &[f64]) -> Result<FeatureRanges, Error> {
+    Ok(FeatureRanges::new(low.iter().copied().zip(high.iter().copied()).collect())?)
+}
+
+fn tree((feature, threshold, left, right, values): Nodes) -> Result<DecisionTree, Error> {
+    let nodes = values.into_iter().enumerate().map(|(i, values)| {
+        // What is not a number of a node or a feature is none that there is.
+        let number = |all: &[i64]| all.get(i).and_then(|x| usize::try_from(*x).ok()).unwrap_or(usize::MAX);
+        let is_leaf = left.get(i).is_none_or(|child| *child < 0);
+        if is_leaf {
+            return TreeNode::Leaf { values };
+        }
+        let threshold = threshold.get(i).copied().unwrap_or(f64::NAN);
+        TreeNode::Split { feature: number(&feature), threshold, left: number(&left), right: number(&right) }
+    });
+    Ok(DecisionTree::new(nodes.collect())?)
+}
+
+/// What a server computes for trees.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct TreeModel {
+    plan: TreePlan,
+    tables: &'static str,
+}
+
+#[pymethods]
+impl TreeModel {
+    #[new]
+    fn new(
+        py: Python<'_>,
+        tables: &str,
+        low: Vec<f64>,
+        high: Vec<f64>,
+        trees: Vec<Nodes>,
+        deviation: Option<f64>,
+    ) -> PyResult<Self> {
+        detached(py, || {
+            let tables = TreeTables::by_name(tables)?;
+            let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
+            let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
+            let model = hippocrene::TreeModel::new(ranges(&low, &high)?, trees, deviation)?;
+            Ok(TreeModel { plan: tables.plan(&model)?, tables: tables.name() })
+        })
+    }
+
+    #[getter]
+    fn tables(&self) -> &'static str {
+        self.tables
+    }
+
+    #[getter]
+    fn look_ups(&self) -> (usize, usize) {
+        (self.plan.compared(), self.plan.blocks())
+    }
+
+    #[getter]
+    fn comparison_deviation(&self) -> f64 {
+        self.plan.parameters().comparison_deviation()
+    }
+
+    #[getter]
+    fn deviation(&self) -> f64 {
+        self.plan.deviation()
+    }
+
+    #[getter]
+    fn log2_failure_probability(&self) -> f64 {
+        self.plan.log2_failure_probability()
+    }
+}
+
+/// A class with files.
+macro_rules! with_files {
+    ($name:ident, { $($own:tt)* }) => {
+        #[pyclass(frozen, module = "hippocrene._native")]
+        pub(crate) struct $name(hippocrene::$name);
+
+        #[pymethods]
+        impl $name {
+            #[staticmethod]
+            fn from_bytes(py: Python<'_>, data: &[u8]) -> PyResult<Self> {
+                detached(py, || hippocrene::$name::from_bytes(data).map(Self))
+            }
+
+            #[staticmethod]
+            fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
+                detached(py, || hippocrene::$name::load(path).map(Self))
+            }
+
+            fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+                let bytes = py.detach(|| self.0.to_bytes());
+                PyBytes::new(py, &bytes)
+            }
+
+            fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+                detached(py, || self.0.save(path))
+            }
+
+            $($own)*
+        }
+    };
+}
+
+with_files!(TreeClient, {
+    #[staticmethod]
+    fn generate(py: Python<'_>, tables: &str) -> PyResult<Self> {
+        detached(py, || hippocrene::TreeClient::generate(TreeTables::by_name(tables)?).map(Self))
+    }
+
+    #[getter]
+    fn tables(&self) -> &'static str {
+        self.0.tables().name()
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.fingerprint().to_string()
+    }
+
+    fn evaluation_keys(&self, py: Python<'_>) -> PyResult<TreeKeys> {
+        detached(py, || self.0.evaluation_keys().map(TreeKeys))
+    }
+
+    fn encrypt(&self, py: Python<'_>, low: Vec<f64>, high: Vec<f64>, rows: Vec<f64>) -> PyResult<TreeQuery> {
+        detached(py, || self.0.encrypt(&ranges(&low, &high)?, &rows).map(TreeQuery))
+    }
+
+    fn decrypt(&self, py: Python<'_>, reply: &TreeReply) -> PyResult<Vec<f64>> {
+        detached(py, || self.0.decrypt(&reply.0))
+    }
+});
+
+with_files!(TreeKeys, {
+    #[getter]
+    fn tables(&self) -> &'static str {
+        self.0.tables().name()
+    }
+
+    #[getter]
+    fn fingerprint(&self) -> String {
+        self.0.fingerprint().to_string()
+    }
+});
+
+with_files!(TreeQuery, {
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.rows(), self.0.features())
+    }
+});
+
+with_files!(TreeReply, {
+    #[getter]
+    fn shape(&self) -> (usize, usize) {
+        (self.0.rows(), self.0.outputs())
+    }
+});
+
+/// Keys made ready to compute with.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct TreeServer(hippocrene::TreeServer);
+
+#[pymethods]
+impl TreeServer {
+    #[new]
+    fn new(py: Python<'_>, keys: &TreeKeys, threads: usize) -> PyResult<Self> {
+        detached(py, || hippocrene::TreeServer::new(&keys.0, threads).map(Self))
+    }
+
+    #[getter]
+    fn tables(&self) -> &'static str {
+        self.0.tables().name()
+    }
+
+    fn evaluate(&self, py: Python<'_>, model: &TreeModel, query: &TreeQuery) -> PyResult<TreeReply> {
+        detached(py, || self.0.evaluate(&model.plan, &query.0).map(TreeReply))
+    }
+}

@@ -1,0 +1,190 @@
+"""Private decision trees: what scikit-learn's say, between processes that share files; and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+
+from hippocrene import (
+    ArgumentError,
+    Client,
+    FileError,
+    FormatError,
+    KeyMismatchError,
+    ParameterError,
+    SecretPickleError,
+    ShapeError,
+)
+from hippocrene.trees import (
+    PrivateDecisionTree,
+    TreeClient,
+    TreeInterface,
+    TreeKeys,
+    TreeQuery,
+    TreeReply,
+    TreeServer,
+)
+
+IRIS, SPECIES = load_iris(return_X_y=True)
+RANGES = (IRIS.min(axis=0), IRIS.max(axis=0))
+
+
+@pytest.fixture(scope="module")
+def client() -> TreeClient:
+    return TreeClient.generate("lut11")
+
+
+@pytest.fixture(scope="module")
+def server(client: TreeClient) -> TreeServer:
+    return TreeServer(client.evaluation_keys(), threads=2)
+
+
+def certain(model: PrivateDecisionTree, trees: list[DecisionTreeClassifier], rows: np.ndarray) -> np.ndarray:
+    """Return which rows have every feature at least seven deviations from every threshold."""
+    sure = np.ones(len(rows), dtype=bool)
+    for tree in trees:
+        splits = tree.tree_.children_left >= 0
+        for feature, threshold in zip(tree.tree_.feature[splits], tree.tree_.threshold[splits], strict=True):
+            sure &= abs(rows[:, feature] - threshold) > 7 * model.comparison_deviation[feature]
+    return sure
+
+
+def test_a_tree_says_what_it_says_in_the_clear(client, server):
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut11")
+    rows = IRIS[::6]
+    reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
+    says, plain = client.decrypt(model.interface, reply), tree.predict(rows)
+    sure = certain(model, [tree], rows)
+    assert sure.sum() >= 15
+    assert np.array_equal(says[sure], plain[sure])
+    # One row of the default number of axes, and values beyond their ranges.
+    one = model.evaluate(client.encrypt_query(model.interface, [1e9, 0.0, -1e9, 0.0]), server)
+    assert client.decrypt(model.interface, one).tolist() == [0]
+    assert model.log2_failure_probability < -30
+    assert sum(model.look_ups) < 2 * tree.tree_.node_count
+
+
+def test_forests_have_shares(client, server):
+    cancer = load_breast_cancer(return_X_y=True)
+    species = ["virginica", "setosa", "versicolor"]
+    for rows, names, (x, y) in ((4, species, (IRIS, SPECIES)), (2, ["no", "yes"], cancer)):
+        forest = RandomForestClassifier(3, max_depth=3, random_state=1).fit(x, np.array(names)[y])
+        ranges = (x.min(axis=0), x.max(axis=0))
+        model = PrivateDecisionTree.from_sklearn(forest, ranges, tables="lut11", deviation=0.01)
+        sure = x[certain(model, forest.estimators_, x)][:rows]
+        reply = model.evaluate(client.encrypt_query(model.interface, sure), server)
+        assert reply.shape == (len(sure), len(names) - 1)
+        shares = client.decrypt_shares(model.interface, reply)
+        expected = forest.predict_proba(sure)
+        assert np.max(abs(shares - expected)) < 10 * 0.01 * len(names)
+        clear = np.sort(expected)[:, -1] - np.sort(expected)[:, -2] > 0.3
+        assert np.array_equal(client.decrypt(model.interface, reply)[clear], forest.predict(sure)[clear])
+
+
+def test_regression(client, server):
+    target = np.column_stack([IRIS[:, 3] * 10, -IRIS[:, 0]])
+    for targets in (target[:, 0], target):
+        tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(IRIS[:, :3], targets)
+        ranges = tuple(end[:3] for end in RANGES)
+        model = PrivateDecisionTree.from_sklearn(tree, ranges, tables="lut11")
+        rows = IRIS[:, :3]
+        rows = rows[certain(model, [tree], rows)][:3]
+        values = client.decrypt(model.interface, model.evaluate(client.encrypt_query(model.interface, rows), server))
+        assert values.shape == tree.predict(rows).shape
+        assert np.max(abs(values - tree.predict(rows))) < 10 * model.deviation
+
+
+SERVER = """
+import pickle, sys
+from hippocrene.trees import PrivateDecisionTree, TreeKeys, TreeQuery, TreeServer
+tree, ranges = pickle.load(open("tree.pickle", "rb"))
+model = PrivateDecisionTree.from_sklearn(tree, ranges, tables="lut11")
+if sys.argv[1] == "publish":
+    model.interface.save("interface.json")
+else:
+    model.evaluate(TreeQuery.load("query"), TreeServer(TreeKeys.load("server.keys"))).save("reply")
+"""
+
+
+def test_processes_share_files(tmp_path):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
+    (tmp_path / "tree.pickle").write_bytes(pickle.dumps((tree, RANGES)))
+
+    def run_server(what: str) -> None:
+        subprocess.run([sys.executable, "-c", SERVER, what], cwd=tmp_path, check=True)
+
+    run_server("publish")
+    interface = TreeInterface.load(tmp_path / "interface.json")
+    client = TreeClient.generate(interface)
+    client.save(tmp_path / "client.key")
+    client.evaluation_keys().save(tmp_path / "server.keys")
+    rows = IRIS[[3, 60, 140]]
+    client.encrypt_query(interface, rows).save(tmp_path / "query")
+    run_server("evaluate")
+    client = TreeClient.load(tmp_path / "client.key")
+    reply = TreeReply.load(tmp_path / "reply")
+    assert np.array_equal(client.decrypt(interface, reply), tree.predict(rows))
+    assert (tmp_path / "query").stat().st_size + (tmp_path / "reply").stat().st_size < 4_000
+    with pytest.raises(FileExistsError):
+        client.save(tmp_path / "client.key")
+    with pytest.raises(FormatError, match="where a query to decision trees was expected"):
+        TreeQuery.load(tmp_path / "reply")
+    with pytest.raises(FileError):
+        TreeReply.load(tmp_path / "nothing")
+    with pytest.raises(FormatError):
+        Client.load(tmp_path / "client.key")
+
+
+def test_things_are_bytes_and_pickle(client):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
+    interface = PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut11").interface
+    assert TreeInterface.from_json(interface.to_json()) == interface == pickle.loads(pickle.dumps(interface))
+    query = client.encrypt_query(interface, IRIS[:2])
+    assert query.shape == (2, 4)
+    assert pickle.loads(pickle.dumps(query)).to_bytes() == query.to_bytes()
+    assert TreeClient.from_bytes(client.to_bytes()).fingerprint == client.fingerprint
+    with pytest.raises(SecretPickleError):
+        pickle.dumps(client)
+    for text in ("", "[]", "{}", '{"format": 1}', interface.to_json().replace("lut11", 'lut99", "x": "')):
+        with pytest.raises(FormatError):
+            TreeInterface.from_json(text)
+
+
+def test_mistakes_are_named(client, server):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut11")
+    interface = model.interface
+    with pytest.raises(ShapeError, match="rows of 4 features are needed"):
+        client.encrypt_query(interface, [1.0, 2.0])
+    with pytest.raises(ArgumentError, match="feature 1 of row 0 is not a number"):
+        client.encrypt_query(interface, [1.0, np.nan, 1.0, 1.0])
+    with pytest.raises(ArgumentError, match="the key is for 'lut11'"):
+        client.encrypt_query(PrivateDecisionTree.from_sklearn(tree, RANGES).interface, IRIS)
+    with pytest.raises(ParameterError, match="lut11, lut12, lut13"):
+        PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut9")
+    with pytest.raises(ShapeError, match="ranges of 4 features"):
+        PrivateDecisionTree.from_sklearn(tree, (0.0, 1.0))
+    with pytest.raises(ArgumentError, match="feature 0 goes from"):
+        PrivateDecisionTree.from_sklearn(tree, (RANGES[1], RANGES[0]))
+    for other in (GradientBoostingClassifier(n_estimators=2), AdaBoostClassifier(n_estimators=2)):
+        with pytest.raises(TypeError, match="a fitted decision tree or random forest"):
+            PrivateDecisionTree.from_sklearn(other.fit(IRIS, SPECIES), RANGES)
+    with pytest.raises(TypeError, match="a fitted decision tree"):
+        PrivateDecisionTree.from_sklearn(DecisionTreeClassifier(), RANGES)
+    with pytest.raises(TypeError, match="takes a TreeQuery and a TreeServer"):
+        model.evaluate(IRIS, server)
+    with pytest.raises(TypeError, match=r"TreeKeys is made by TreeClient\.evaluation_keys"):
+        TreeKeys(b"")
+    stranger = TreeClient.generate("lut11")
+    with pytest.raises(KeyMismatchError):
+        model.evaluate(stranger.encrypt_query(interface, IRIS[:1]), server)
+    with pytest.raises(ArgumentError, match="forest"):
+        client.decrypt_shares(interface, model.evaluate(client.encrypt_query(interface, IRIS[:1]), server))
