@@ -169,7 +169,7 @@ fn values(count: usize, real: bool) -> Vec<Complex64> {
 }
 
 /// Values, encrypted modulo the least modulus that a bootstrap asks for.
-fn ciphertext(client: &Client, plan: &BootstrapPlan) -> Result<(Ciphertext, Vec<Complex64>)> {
+pub(super) fn ciphertext(client: &Client, plan: &BootstrapPlan) -> Result<(Ciphertext, Vec<Complex64>)> {
     let (context, literal) = (&client.context, plan.literal());
     let z = values(literal.slots, literal.real);
     let bits = f64::from(SCALE) + 2.0 + plan.capacity_needed();
@@ -204,6 +204,24 @@ fn lower_output(session: &mut Session, client: &Client, plan: Arc<BootstrapPlan>
             .target(Some(LOWER_OUTPUT)),
         Row::new(format!("{name}: the first, matrices encoded"), first, "s"),
     ])
+}
+
+/// The mean and the largest error of real and imaginary parts, or of real parts alone.
+pub(super) fn errors(
+    client: &Client,
+    y: &Ciphertext,
+    expected: &[Complex64],
+    real: bool,
+) -> Result<[f64; 2]> {
+    let got = client.context.decode_complex(&client.context.decrypt(&client.secret, y)?)?;
+    let errors = || {
+        got.iter().zip(expected).map(|(g, z)| g - z).flat_map(|e| match real {
+            true => vec![e.re.abs()],
+            false => vec![e.re.abs(), e.im.abs()],
+        })
+    };
+    let mean = errors().sum::<f64>() / errors().count() as f64;
+    Ok([mean, errors().fold(0.0, f64::max)])
 }
 
 /// A bootstrap by phases.
@@ -243,15 +261,7 @@ pub(super) fn bootstrap(
     let total: f64 = times.iter().map(|(_, seconds)| seconds).sum();
 
     let y = result.into_inner().ok_or("the last phase has run")?;
-    let got = context.decode_complex(&context.decrypt(&client.secret, &y)?)?;
-    let errors = || {
-        got.iter().zip(&z).map(|(g, z)| g - z).flat_map(|e| match literal.real {
-            true => vec![e.re.abs()],
-            false => vec![e.re.abs(), e.im.abs()],
-        })
-    };
-    let mean = errors().sum::<f64>() / errors().count() as f64;
-    let worst = errors().fold(0.0, f64::max);
+    let [mean, worst] = errors(client, &y, &z, literal.real)?;
     let left = context.parameters().log2(y.modulus());
     let name = |figure: &str| format!("{what}: {figure}");
     let mut rows = peers.beside(session, "bootstrap", || Row::new(name("bootstrap"), total, "s"));

@@ -10,6 +10,7 @@ mod graft_5;
 mod graft_6;
 mod graft_9;
 mod hk20;
+mod hk20_7;
 mod hk20_cosine;
 mod integers;
 mod key_switch;
@@ -80,6 +81,7 @@ const ALL: &[Table] = &[
     hk20_cosine::DEGREES,
     hk20_cosine::PRODUCTS,
     hk20::TABLE,
+    hk20_7::TABLE,
     sign::TABLE,
     simulate::TABLE,
     boot::TABLE,

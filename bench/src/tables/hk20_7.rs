@@ -1,0 +1,168 @@
+//! `hk20-7`: bootstraps of few and of many slots, as in Table 7 of HK20.
+
+use std::sync::Arc;
+
+use hippocrene::Preset;
+use hippocrene_ckks::{
+    Context,
+    approximation::ModularReduction,
+    bootstrap::{BootstrapLiteral, BootstrapPlan, Order},
+    circuits::DftLevel,
+};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{
+    Parameters, SecretDistribution, Sprout,
+    design::{Request, design},
+};
+
+use super::{
+    Table,
+    boot::{Client, SCALE, ciphertext, errors},
+};
+use crate::{Result, report::Row, session::Session};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "hk20-7",
+    about: "HK20 Table 7: bootstraps of 1, 2 and 4 complex slots at N = 2^15, and of 2^5, 2^10 and 2^14 at N = 2^16: at the paper's ring degrees, log PQ and secrets (h = 64; 110 and 127 bits \
+            of security by the paper, beyond our 128-bit limits: insecure, for comparison only), and with our presets n15 and n16s at 128 bits; all on grafted moduli, slots to \
+            coefficients first, the modulus raised under a sparse secret of h' = 32. The paper's precision is that of the mean error",
+    memory: "11 GB",
+    time: "about 8 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+const PAPER: &str = "hk20-7";
+
+/// One of the paper's two sets and our preset of that ring degree.
+struct Set {
+    name: &'static str,
+    preset: &'static str,
+    log_degree: u32,
+    /// log2 of `Q` and of `PQ`.
+    modulus: [u32; 2],
+    slots: [usize; 3],
+    /// Bits of the scales of the reduction, of coefficients to slots and of slots to coefficients.
+    scales: [f64; 3],
+}
+
+const SETS: [Set; 2] = [
+    Set {
+        name: "Param 1 (insecure)",
+        preset: "n15",
+        log_degree: 15,
+        modulus: [810, 910],
+        slots: [1, 2, 4],
+        scales: [48.0, 40.0, 26.0],
+    },
+    Set {
+        name: "Param 2 (insecure)",
+        preset: "n16s",
+        log_degree: 16,
+        modulus: [1270, 1452],
+        slots: [1 << 5, 1 << 10, 1 << 14],
+        scales: [57.0, 52.0, 42.0],
+    },
+];
+
+impl Set {
+    fn paper(&self) -> Result<Parameters> {
+        let [usable, log2_pq] = self.modulus;
+        let sprout = Sprout::for_degree(self.log_degree).ok_or("there is a sprout for this ring degree")?;
+        let design = design(&Request {
+            log_degree: self.log_degree,
+            secret: SecretDistribution::SparseTernary { weight: 64 },
+            // Its power of two comes on top of what is usable.
+            usable: usable - sprout.two,
+            sprout,
+            word: 48,
+            log2_pq: Some(log2_pq),
+            margin: 0,
+        })?;
+        Ok(Parameters::new_insecure(design.literal()?)?)
+    }
+
+    fn literal(&self, slots: usize) -> Result<BootstrapLiteral> {
+        let levels = |bits| DftLevel::even(slots, slots.ilog2().div_ceil(5).max(1), bits);
+        let [scale_bits, to_slots, to_coefficients] = self.scales;
+        let reduction = match self.log_degree {
+            15 => ModularReduction::new(17, -10.2, -27.7, 2, 0)?,
+            _ => ModularReduction::new(17, -8.0, -36.0, 2, 3)?,
+        };
+        Ok(BootstrapLiteral {
+            slots,
+            real: false,
+            order: Order::SlotsToCoefficientsFirst,
+            bound: 1.0,
+            base_bits: 48.0,
+            sparse_weight: Some(32),
+            reduction,
+            scale_bits,
+            coefficients_to_slots: levels(to_slots),
+            slots_to_coefficients: levels(to_coefficients),
+            output_scale_bits: f64::from(SCALE),
+            output_bits: None,
+        })
+    }
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for set in &SETS {
+        for (name, parameters) in
+            [(set.name, set.paper()?), (set.preset, Preset::by_name(set.preset)?.parameters()?)]
+        {
+            let context = Arc::new(Context::new(parameters, Threads::single())?);
+            for slots in set.slots {
+                let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), set.literal(slots)?)?);
+                rows.extend(bootstrap(session, plan, name)?);
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// Time, precision and what is left, of one bootstrap.
+fn bootstrap(session: &mut Session, plan: Arc<BootstrapPlan>, name: &str) -> Result<Vec<Row>> {
+    let slots = plan.literal().slots;
+    let (client, _) = Client::generate(&plan)?;
+    let (a, z) = ciphertext(&client, &plan)?;
+    let bootstrapper = client.bootstrapper(plan)?;
+    let y = bootstrapper.bootstrap(&a)?;
+    let [mean, _] = errors(&client, &y, &z, false)?;
+    let [seconds] = session.time(
+        client.context.parameters().log_degree(),
+        [&mut || {
+            bootstrapper.bootstrap(&a)?;
+            Ok(())
+        }],
+    )?;
+    let row = |what: &str| (format!("{name}, {slots} slots: {what}"), format!("{slots} slots: {what}"));
+    let paper = |(name, key): (String, String), row: fn(String, f64, &'static str) -> Row, value, unit| {
+        row(name, value, unit).paper(session.papers.find(PAPER, &key))
+    };
+    Ok(vec![
+        paper(row("bootstrap"), Row::new, seconds, "s"),
+        paper(row("time for a slot"), Row::new, seconds / slots as f64, "s"),
+        paper(row("mean precision"), Row::more, -mean.log2(), "bits"),
+        paper(row("capacity left"), Row::more, y.capacity_bits(&client.context), "bits"),
+    ])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_papers_sets_have_its_modulus() {
+        for set in &SETS {
+            let parameters = set.paper().unwrap();
+            assert!(parameters.security().is_none());
+            let [q, pq] = [parameters.top(), parameters.full()].map(|modulus| parameters.log2(modulus));
+            let [usable, most] = set.modulus.map(f64::from);
+            assert!(q >= usable - 1.0 && pq <= most + 0.5, "{q} {pq}");
+        }
+    }
+}
