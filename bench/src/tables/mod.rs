@@ -8,6 +8,7 @@ mod graft_2;
 mod graft_4;
 mod graft_5;
 mod graft_6;
+mod graft_7;
 mod graft_9;
 mod hk20;
 mod hk20_7;
@@ -74,6 +75,7 @@ const ALL: &[Table] = &[
     graft_4::TABLE,
     graft_5::TABLE,
     graft_6::TABLE,
+    graft_7::TABLE,
     graft_9::TABLE,
     graft_12::TABLE,
     word::TABLE,

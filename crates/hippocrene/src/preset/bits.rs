@@ -10,21 +10,38 @@ use hippocrene_rlwe::SecretDistribution;
 use super::{Family, Preset};
 use crate::{Error, Session};
 
-/// Our set for bits in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near the limit with a `P` above every digit and room for two products
-/// after a bootstrap. The ternary secret is the one that has a standard.
-pub(super) const SETS: [Preset; 1] = [Preset {
-    name: "bits14",
-    family: Family::Bits,
-    log_degree: 14,
-    secret: SecretDistribution::Ternary,
-    sprout: Some("sprout-15-16-17.3"),
-    units: &[(20, 1), (44, 5), (45, 2)],
-    specials: &[(51, 1)],
-    gadget_rank: 9,
-    fresh_two: true,
-    scale_bits: None,
-    paper: None,
-}];
+/// Our sets for bits. The ternary secret is the one that has a standard.
+///
+/// `bits14`, in real slots: a base of 20 bits, and words of 44 and 45, so that `log2(PQ)` is near the limit with a `P` above every digit and room for two products
+/// after a bootstrap. `bits16`, in complex slots, where there are no products: the modulus is no larger than a gate needs, which is less than half of what would be secure.
+pub(super) const SETS: [Preset; 2] = [
+    Preset {
+        name: "bits14",
+        family: Family::Bits,
+        log_degree: 14,
+        secret: SecretDistribution::Ternary,
+        sprout: Some("sprout-15-16-17.3"),
+        units: &[(20, 1), (44, 5), (45, 2)],
+        specials: &[(51, 1)],
+        gadget_rank: 9,
+        fresh_two: true,
+        scale_bits: None,
+        paper: None,
+    },
+    Preset {
+        name: "bits16",
+        family: Family::Bits,
+        log_degree: 16,
+        secret: SecretDistribution::Ternary,
+        sprout: Some("sprout-19-21-23"),
+        units: &[(34, 1), (46, 9)],
+        specials: &[(47, 6)],
+        gadget_rank: 2,
+        fresh_two: true,
+        scale_bits: None,
+        paper: None,
+    },
+];
 
 /// The sizes that differ from one preset to the next, in bits.
 struct Sizes {
@@ -56,7 +73,7 @@ impl Session {
 }
 
 impl Preset {
-    /// What a bootstrap of bits is with this set: `bits14` and `n16s`, and the sets of GRAFT's Table 3.
+    /// What a bootstrap of bits is with this set: `bits14`, `bits16` and `n16s`, and the sets of GRAFT's Table 3.
     ///
     /// # Errors
     /// [`Error::Parameters`] for a set that is not made for it; it names those that are.
@@ -69,6 +86,7 @@ impl Preset {
         let Sizes { packing, base, wave, scale, radices, to_slots, to_coefficients, bit_scale, clean } =
             match self.name {
                 "bits14" => sizes(Real, 20.0, SURE, (32.25, 5.0), (small, 26.5, 13.0), 23, true),
+                "bits16" => sizes(Complex, 34.0, SURE, (36.0, 5.0), (large, 30.0, 16.0), 28, true),
                 "n16s" => sizes(Complex, 48.0, SURE, (35.0, 3.0), (large, 30.0, 17.0), 30, true),
                 "simBinFHE14" => sizes(Real, 32.0, SHORT, (32.0, 0.0), (small, 29.0, 14.0), 26, false),
                 "graBinFHE14" => sizes(Real, 28.0, SHORT, (31.0, 3.0), (small, 28.5, 14.0), 26, false),
@@ -77,7 +95,7 @@ impl Preset {
                 "graBinFHE16" => sizes(Complex, 34.0, SHORT, (34.0, 2.0), (large, 21.4, 10.7), 30, false),
                 name => {
                     return Err(Error::Parameters(format!(
-                        "{name} is not made for bits: bits14, n16s and the sets of GRAFT's Table 3 are"
+                        "{name} is not made for bits: bits14, bits16, n16s and the sets of GRAFT's Table 3 are"
                     )));
                 }
             };

@@ -1,0 +1,104 @@
+//! `graft-7`: what comparisons take of the modulus, as in Table 7 of GRAFT.
+
+use hippocrene::Preset;
+use hippocrene_ckks::{
+    Context,
+    approximation::sign::CompositeSign,
+    circuits::comparison::{SignLiteral, SignPlan, Stage},
+};
+use hippocrene_ring::Threads;
+
+use super::Table;
+use crate::{Result, report::Row, session::Session};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "graft-7",
+    about: "GRAFT Table 7: the modulus that comparisons take, in all and polynomial by polynomial, and the precision that is planned, an upper bound of the error but for a \
+            probability of 2^-49 for each slot (the paper's is the largest error measured): f_3 after g_3 at the one scale of the simple chain, and at the scales that \
+            follow from the same precision, or up to a bit less where the polynomials leave no room for noise; the minimax composition that takes the fewest bits; for 2^15 slots at the paper's parameters and at n16s. Nothing is encrypted",
+    memory: "130 MB",
+    time: "about 1 minute",
+    live: &[],
+    plot: false,
+    run,
+};
+
+/// A comparison of the paper: its name, how often `g_3` is applied (`f_3` twice after that), and log2 of the gap.
+const COMPARISONS: [(&str, usize, i32); 2] = [("comp1", 4, -8), ("comp2", 8, -16)];
+
+/// The parameters: the pair, and log2 of the simple chain's scale.
+const PAIRS: [(&str, f64); 2] = [("FHE16", 35.0), ("FHE16s", 42.0)];
+
+const SLOTS: usize = 1 << 15;
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (pair, scale) in PAIRS {
+        let context = |name: &str| -> Result<Context> {
+            Ok(Context::new(Preset::by_name(name)?.parameters_insecure()?, Threads::single())?)
+        };
+        let (simple, grafted) = (context(&format!("sim{pair}"))?, context(&format!("gra{pair}"))?);
+        for (comparison, g, log2_gap) in COMPARISONS {
+            let name = |what: &str| format!("{comparison}, {pair}: {what}");
+            let gap = 2f64.powi(log2_gap);
+            let composition = CompositeSign::iterated(3, g, 2, gap)?;
+            let literal = SignLiteral { slots: SLOTS, bound: 1.0, gap, precision: 1.0 };
+            let fixed = SignPlan::at_scale(&simple, &composition, scale, literal)?;
+            let precision = -fixed.error().log2();
+            rows.extend(figure(session, &name("simple"), &fixed, None, None));
+            // The paper's ratio of simple and grafted.
+            let stated = |what: &str| {
+                session.papers.find("graft-7", &name(&format!("{what}, modulus"))).map(|f| f.value)
+            };
+            let target = stated("simple").zip(stated("grafted")).map(|(simple, grafted)| simple / grafted);
+            // As precise as the simple one.
+            let literal = SignLiteral { precision, ..literal };
+            let plan = closest(&grafted, &composition, literal)?;
+            rows.extend(figure(session, &name("grafted"), &plan, Some(&fixed), target));
+            let plan = SignPlan::new(&grafted, literal)?;
+            rows.extend(figure(session, &name("grafted, minimax"), &plan, Some(&fixed), target));
+            if pair == "FHE16s" {
+                let ours = context("n16s")?;
+                let plan = SignPlan::new(&ours, literal)?;
+                rows.extend(figure(session, &name("n16s, minimax"), &plan, Some(&fixed), target));
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// As precise as the literal says, or as much less as it takes: where the precision is nearly that of the polynomials themselves, there is no room for noise.
+fn closest(context: &Context, composition: &CompositeSign, literal: SignLiteral) -> Result<SignPlan> {
+    let at = |tenths: u32| {
+        let precision = literal.precision - f64::from(tenths) / 10.0;
+        SignPlan::composed(context, composition, SignLiteral { precision, ..literal })
+    };
+    match (0..10).find_map(|tenths| at(tenths).ok()) {
+        Some(plan) => Ok(plan),
+        None => Ok(at(10)?),
+    }
+}
+
+/// The bits of a plan, with every polynomial's degree and bits, and its precision.
+fn figure(
+    session: &Session,
+    name: &str,
+    plan: &SignPlan,
+    against: Option<&SignPlan>,
+    target: Option<f64>,
+) -> [Row; 2] {
+    let total = |plan: &SignPlan| plan.stages().iter().map(Stage::bits).sum::<f64>();
+    let steps: Vec<String> =
+        plan.stages().iter().map(|s| format!("{}:{:.0}", s.polynomial().degree(), s.bits())).collect();
+    let stated = |figure: &str| session.papers.find("graft-7", &format!("{name}, {figure}"));
+    let bits = Row::new(format!("{name}, degree:bits {}", steps.join(" ")), total(plan), "bits")
+        .paper(stated("modulus"));
+    let bits = match against {
+        Some(simple) => bits.against("simple", total(simple)).target(target),
+        None => bits,
+    };
+    let precision =
+        Row::more(format!("{name}, precision"), -plan.error().log2(), "bits").paper(stated("precision"));
+    [bits, precision]
+}
