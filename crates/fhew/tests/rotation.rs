@@ -225,6 +225,8 @@ fn noise_of_several_tables_is_as_estimated() {
     for (keys, i) in all.iter().flat_map(|keys| (0..30).map(move |i| (keys, i))) {
         let ct = keys.input.encrypt(i << 12).unwrap();
         let values = keys.key.look_up_several(&ct, &together).unwrap();
+        let all = keys.key.look_up_several_all(&[&ct, &ct], &together, &Threads::single()).unwrap();
+        assert_eq!(all, [values.clone(), values.clone()]);
         assert_eq!(values[1].noise().log2_std(), (together.quantum() as f64 / 12f64.sqrt()).log2());
         assert_eq!(keys.ring.decrypt(&values[1]).unwrap(), 0);
         let value = keys.ring.decrypt(&values[0]).unwrap();

@@ -1,7 +1,7 @@
 //! Tables (PEGASUS Fig. 6, steps 5 and 6), and all steps in one.
 
 use hippocrene_ckks::{Ciphertext, Scale};
-use hippocrene_fhew::{FhewError, LookupTable, LweCiphertext};
+use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
 use crate::{Layout, Numbers, Pegasus, PegasusError, Tables, plan::power};
@@ -34,7 +34,7 @@ impl Pegasus {
         self.look_up_at(x, scale, f, None)
     }
 
-    /// [`Pegasus::look_up`] of a function that is constant where the numbers are: the error of the index does not count.
+    /// [`Pegasus::look_up`] of a function that is constant where the numbers are, or for which the error of the index does not count.
     pub(crate) fn look_up_steps(
         &self,
         x: &Numbers,
@@ -69,9 +69,7 @@ impl Pegasus {
             return Err(PegasusError::Domain { operation: OPERATION, have, limit });
         }
         let (domain, half) = (widest / factor as f64, degree as i64 / 2);
-        let lwe = self.back().parameters()[1].modulus();
-        let output = scale.times_integer(parameters.ring().modulus()).divided_by(lwe);
-        let table = LookupTable::new(&parameters, domain, output.to_f64(), &f)?;
+        let table = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), &f)?;
         let bound = (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max);
         let times = |c: &LweCiphertext| {
             let mut c = c.clone();
@@ -83,6 +81,62 @@ impl Pegasus {
         Numbers::new(self.values(&items, 1, noise)?, scale, bound)
     }
 
+    /// 1 above 0 and at 0, 0 below, at `scale`, of numbers that may take nearly all of the circle, half of which is a domain of other tables: a sign is antiperiodic. **Error:** that of rotation and switch, where a number is farther from 0 than the index is off by.
+    pub(crate) fn look_up_sign(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
+        let parameters = self.tables().parameters();
+        let table = LookupTable::new(&parameters, self.circle(x)?, self.output(scale).to_f64(), half_sign)?;
+        let items: Vec<(&LweCiphertext, &LookupTable)> =
+            x.ciphertexts().iter().map(|c| (c, &table)).collect();
+        Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 0.5)?.plus(0.5)
+    }
+
+    /// [`Pegasus::look_up_sign`] at `scale`, and `|x|/2^down` at `magnitude`, by one rotation.
+    pub(crate) fn look_up_sign_and_magnitude(
+        &self,
+        x: &Numbers,
+        scale: Scale,
+        magnitude: Scale,
+        down: u32,
+    ) -> Result<(Numbers, Numbers), PegasusError> {
+        let parameters = self.tables().parameters();
+        let (domain, factor) = (self.circle(x)?, f64::from(1 << down));
+        let sign = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), half_sign)?;
+        let other = self.output(magnitude).to_f64();
+        let other = LookupTable::new(&parameters, domain, other, |x| (x.abs() - domain) / factor)?;
+        let tables = LookupTables::new(&parameters, &[sign, other])?;
+        let inputs: Vec<&LweCiphertext> = x.ciphertexts().iter().collect();
+        let threads = self.plan().context().rlwe().threads();
+        let mut both = self.tables().look_up_several_all(&inputs, &tables, threads)?;
+        let magnitudes = both.iter_mut().map(|values| values.swap_remove(1)).collect();
+        let mut signs: Vec<LweCiphertext> =
+            both.into_iter().map(|mut values| values.swap_remove(0)).collect();
+        // The index is nowhere near the step.
+        let noise = tables.noises(&parameters)[0];
+        signs.iter_mut().for_each(|c| c.set_noise(noise));
+        let sign = Numbers::new(self.back_to_lwe(signs)?, scale, 0.5)?.plus(0.5)?;
+        let most = domain / factor;
+        let least = Numbers::new(self.back_to_lwe(magnitudes)?, magnitude, most)?;
+        Ok((sign, least.with_bound(0.0)?.plus(most)?))
+    }
+
+    /// The domain of the table of an antiperiodic function of such numbers, of which they may take twice as much.
+    fn circle(&self, x: &Numbers) -> Result<f64, PegasusError> {
+        let parameters = self.tables().parameters();
+        let widest = x.largest_bound();
+        let index = parameters.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
+        let limit = widest * (1.0 - DEVIATIONS * index / parameters.ring().dimension() as f64);
+        if x.bound() > limit {
+            return Err(PegasusError::Domain { operation: OPERATION, have: x.bound(), limit });
+        }
+        Ok(widest / 2.0)
+    }
+
+    /// The scale of entries of a table, for values at `scale`.
+    fn output(&self, scale: Scale) -> Scale {
+        let (from, to) = (self.tables().parameters().ring().modulus(), self.back().parameters()[1].modulus());
+        scale.times_integer(from).divided_by(to)
+    }
+
     /// The values of these tables at these ciphertexts, `together` of them added up, under the LWE secret, with this noise before the switch to it where that is known better.
     fn values(
         &self,
@@ -90,10 +144,8 @@ impl Pegasus {
         together: usize,
         noise: Option<Noise>,
     ) -> Result<Vec<LweCiphertext>, PegasusError> {
-        let (back, threads) = (self.back(), self.plan().context().rlwe().threads());
-        let lwe = back.parameters()[1].modulus();
-        let values = self.tables().look_up_all(items, threads)?;
-        let mut sums: Vec<Result<LweCiphertext, FhewError>> = values
+        let values = self.tables().look_up_all(items, self.plan().context().rlwe().threads())?;
+        let sums = values
             .chunks_exact(together)
             .map(|terms| {
                 let mut sum = terms[0].clone();
@@ -103,13 +155,21 @@ impl Pegasus {
                 }
                 Ok(sum)
             })
-            .collect();
-        threads.for_each_mut(&mut sums, |_, sum| {
-            if let Ok(ciphertext) = &*sum {
-                *sum = ciphertext.switch_modulus(lwe).and_then(|c| back.switch(&c));
+            .collect::<Result<_, FhewError>>()?;
+        self.back_to_lwe(sums)
+    }
+
+    /// From the ring of tables back to the LWE secret.
+    fn back_to_lwe(&self, values: Vec<LweCiphertext>) -> Result<Vec<LweCiphertext>, PegasusError> {
+        let (back, threads) = (self.back(), self.plan().context().rlwe().threads());
+        let lwe = back.parameters()[1].modulus();
+        let mut values: Vec<Result<LweCiphertext, FhewError>> = values.into_iter().map(Ok).collect();
+        threads.for_each_mut(&mut values, |_, value| {
+            if let Ok(ciphertext) = &*value {
+                *value = ciphertext.switch_modulus(lwe).and_then(|c| back.switch(&c));
             }
         });
-        Ok(sums.into_iter().collect::<Result<_, _>>()?)
+        Ok(values.into_iter().collect::<Result<_, _>>()?)
     }
 
     /// `f` on `domain` as tables, at most `most` for a number (1 to 4), for [`Pegasus::apply`]: as many as pay. The more there are, the longer it takes, and the smaller the error, which is
@@ -149,8 +209,7 @@ impl Pegasus {
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
         let parameters = self.tables().parameters();
         let scale = plan.repacking_scale(tables.range())?;
-        let lwe = self.back().parameters()[1].modulus();
-        let output = scale.times_integer(parameters.ring().modulus()).divided_by(lwe).to_f64();
+        let output = self.output(scale).to_f64();
         let made = tables.tables(&parameters, output)?;
         let mut inputs = Vec::with_capacity(x.len() * made.len());
         for c in x.ciphertexts() {
@@ -194,4 +253,8 @@ impl Pegasus {
         let tables = self.make_tables((-a.bound(), a.bound()), 1, f)?;
         self.apply(a, &tables, &(0..a.slots()).collect::<Vec<_>>())
     }
+}
+
+fn half_sign(x: f64) -> f64 {
+    if x < 0.0 { -0.5 } else { 0.5 }
 }

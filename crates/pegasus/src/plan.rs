@@ -158,8 +158,7 @@ impl PegasusPlan {
             return argument(OPERATION, format!("a scale of 2^{bits}"));
         }
         let transforms = slots.iter().map(|slots| {
-            let count = slots.ilog2().div_ceil(RADIX_LOG2).max(1);
-            let levels = DftLevel::even(*slots, count, transform_bits);
+            let levels = DftLevel::even(*slots, transform_levels(*slots), transform_bits);
             let dft = HomomorphicDft::new(&context, Direction::SlotsToCoefficients, *slots, &levels, 1.0)?;
             Ok((*slots, dft))
         });
@@ -293,6 +292,11 @@ impl PegasusPlan {
     pub fn log2_failure_probability(&self, count: usize) -> f64 {
         log2_failure_probability(heaviest(&self.literal.lwe()), self.literal.reduction.reach() as u32, count)
     }
+}
+
+/// How many levels the transform of so many slots has.
+pub(crate) fn transform_levels(slots: usize) -> u32 {
+    slots.ilog2().div_ceil(RADIX_LOG2).max(1)
 }
 
 /// A Hamming weight that the secret does not exceed.

@@ -153,15 +153,6 @@ impl PreparedBlindRotationKey {
             .collect()
     }
 
-    /// [`PreparedBlindRotationKey::rotate_all`] of one input.
-    pub(super) fn rotate(
-        &self,
-        ciphertext: &LweCiphertext,
-        test: &[u64],
-    ) -> Result<RlweCoefficients, FhewError> {
-        Ok(self.rotate_all(&[(ciphertext, test)], &Threads::single())?.swap_remove(0))
-    }
-
     /// The ring of results.
     pub(super) fn ring(&self) -> &ResidueRing {
         &self.rings[0]

@@ -5,11 +5,14 @@
 //! homomorphic evaluation and applications", CT-RSA 2019), at a few transforms each. The error of the rotation comes out times `|w|`, the norm of the table's steps over the quantum,
 //! and entries are rounded to the quantum: it is chosen such that the two are of one size.
 
-use hippocrene_ring::arith::{centred, signed_mod};
+use hippocrene_ring::{
+    Threads,
+    arith::{centred, signed_mod},
+};
 use hippocrene_rlwe::Noise;
 
 use super::{LookupTable, PreparedBlindRotationKey, RotationParameters};
-use crate::{FhewError, LweCiphertext, samples::rings};
+use crate::{FhewError, LweCiphertext, RlweCoefficients, samples::rings};
 
 const OPERATION: &str = "put tables together";
 
@@ -125,12 +128,42 @@ impl PreparedBlindRotationKey {
         ciphertext: &LweCiphertext,
         tables: &LookupTables,
     ) -> Result<Vec<LweCiphertext>, FhewError> {
+        Ok(self.look_up_several_all(&[ciphertext], tables, &Threads::single())?.swap_remove(0))
+    }
+
+    /// [`PreparedBlindRotationKey::look_up_several`] of many inputs: the key is read from memory once for several of them.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn look_up_several_all(
+        &self,
+        ciphertexts: &[&LweCiphertext],
+        tables: &LookupTables,
+        threads: &Threads,
+    ) -> Result<Vec<Vec<LweCiphertext>>, FhewError> {
         let ring = self.ring();
         if tables.modulus != ring.modulus() {
             let (have, need) = (tables.modulus, ring.modulus());
             return Err(FhewError::Modulus { operation: "look up", have, need });
         }
-        let rotated = self.rotate(ciphertext, &tables.common)?;
+        let inputs: Vec<(&LweCiphertext, &[u64])> =
+            ciphertexts.iter().map(|ciphertext| (*ciphertext, &tables.common[..])).collect();
+        let rotated = self.rotate_all(&inputs, threads)?;
+        let mut all: Vec<Result<Vec<LweCiphertext>, FhewError>> = vec![Ok(Vec::new()); rotated.len()];
+        threads.for_each_mut(&mut all, |k, values| {
+            *values = self.factors_of(&rotated[k], ciphertexts[k], tables);
+        });
+        all.into_iter().collect()
+    }
+
+    /// What one rotation gives of every table.
+    fn factors_of(
+        &self,
+        rotated: &RlweCoefficients,
+        ciphertext: &LweCiphertext,
+        tables: &LookupTables,
+    ) -> Result<Vec<LweCiphertext>, FhewError> {
+        let ring = self.ring();
         let noise = rotated.noise();
         let mut parts = rotated.parts().map(<[u64]>::to_vec);
         parts.iter_mut().for_each(|part| ring.ntt().forward(part));

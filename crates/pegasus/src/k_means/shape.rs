@@ -1,0 +1,171 @@
+//! Where points, centroids and bits stand.
+
+use crate::{PegasusError, error::argument};
+
+const OPERATION: &str = "lay out points";
+
+/// The most points there can be.
+const MOST_POINTS: usize = 1 << 20;
+
+/// How many points of which dimension make how many clusters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    points: usize,
+    dimension: usize,
+    clusters: usize,
+}
+
+impl Shape {
+    /// At least two clusters and as many points, of dimension 1 at least.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are not, or more than `2^20` points.
+    pub fn new(points: usize, dimension: usize, clusters: usize) -> Result<Self, PegasusError> {
+        if clusters < 2 || points < clusters || points > MOST_POINTS || dimension == 0 {
+            return argument(
+                OPERATION,
+                format!(
+                    "{points} points of dimension {dimension} in {clusters} clusters: two clusters and as many points are needed, of dimension 1, and 2^20 points are possible"
+                ),
+            );
+        }
+        Ok(Shape { points, dimension, clusters })
+    }
+
+    /// How many points there are.
+    pub fn points(&self) -> usize {
+        self.points
+    }
+
+    /// How many coordinates a point has.
+    pub fn dimension(&self) -> usize {
+        self.dimension
+    }
+
+    /// How many clusters there are to be.
+    pub fn clusters(&self) -> usize {
+        self.clusters
+    }
+
+    /// `d'`: the slots of one point in one cluster.
+    pub fn stride(&self) -> usize {
+        self.dimension.next_power_of_two()
+    }
+
+    /// `K' d'`: the slots of one point, and those of all centroids.
+    pub fn width(&self) -> usize {
+        self.stride() * self.clusters.next_power_of_two()
+    }
+
+    /// How many points a ciphertext has room for, a power of two, of at most `slots` slots.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there is no room for one.
+    pub fn together(&self, slots: usize) -> Result<usize, PegasusError> {
+        if self.width() > slots {
+            let what = format!("one point in all clusters takes {} slots, there are {slots}", self.width());
+            return argument(OPERATION, what);
+        }
+        Ok(self.points.next_power_of_two().min(slots / self.width()))
+    }
+
+    /// The slots of all centroids' coordinates, centroid by centroid.
+    pub(super) fn centroid_slots(&self) -> Vec<usize> {
+        (0..self.clusters)
+            .flat_map(|j| (0..self.dimension).map(move |c| (j, c)))
+            .map(|(j, c)| j * self.stride() + c)
+            .collect()
+    }
+
+    /// Points, row by row, in the slots of ciphertexts of `together` points each.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are not as many numbers, or a point is not in the unit ball.
+    pub fn points_in_slots(&self, values: &[f64], together: usize) -> Result<Vec<Vec<f64>>, PegasusError> {
+        self.check_rows(values, self.points)?;
+        let (d, stride, width) = (self.dimension, self.stride(), self.width());
+        let mut ciphertexts = vec![vec![0.0; together * width]; self.points.div_ceil(together)];
+        for (i, point) in values.chunks_exact(d).enumerate() {
+            let slots = &mut ciphertexts[i / together][i % together * width..][..width];
+            slots
+                .chunks_exact_mut(stride)
+                .take(self.clusters)
+                .for_each(|slots| slots[..d].copy_from_slice(point));
+        }
+        Ok(ciphertexts)
+    }
+
+    /// Centroids, row by row, in slots.
+    ///
+    /// # Errors
+    /// As [`Shape::points_in_slots`].
+    pub fn centroids_in_slots(&self, values: &[f64]) -> Result<Vec<f64>, PegasusError> {
+        self.check_rows(values, self.clusters)?;
+        let mut slots = vec![0.0; self.width()];
+        self.centroid_slots().into_iter().zip(values).for_each(|(slot, value)| slots[slot] = *value);
+        Ok(slots)
+    }
+
+    /// Centroids, row by row, from slots.
+    pub fn centroids_of_slots(&self, slots: &[f64]) -> Vec<f64> {
+        self.centroid_slots().into_iter().map(|slot| slots[slot]).collect()
+    }
+
+    /// The cluster of every point, from the slots of all ciphertexts of `together` points each: the one whose bit is largest.
+    pub fn labels_of_slots(&self, ciphertexts: &[Vec<f64>], together: usize) -> Vec<usize> {
+        let bit =
+            |i: usize, j: usize| ciphertexts[i / together][i % together * self.width() + j * self.stride()];
+        let label =
+            |i: usize| (1..self.clusters).fold(0, |best, j| if bit(i, j) > bit(i, best) { j } else { best });
+        (0..self.points).map(label).collect()
+    }
+
+    fn check_rows(&self, values: &[f64], rows: usize) -> Result<(), PegasusError> {
+        if values.len() != rows * self.dimension {
+            let what = format!("{} numbers for {rows} points of dimension {}", values.len(), self.dimension);
+            return argument(OPERATION, what);
+        }
+        let norm = |point: &[f64]| point.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let outside = |point: &&[f64]| norm(point).is_nan() || norm(point) > 1.0 + 1e-9;
+        match values.chunks_exact(self.dimension).find(outside) {
+            Some(point) => {
+                argument(OPERATION, format!("a point of norm {}: points lie in the unit ball", norm(point)))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_stand_in_every_cluster() {
+        let shape = Shape::new(3, 3, 2).unwrap();
+        assert_eq!((shape.stride(), shape.width()), (4, 8));
+        assert_eq!((shape.together(64).unwrap(), shape.together(16).unwrap()), (4, 2));
+        let values: Vec<f64> = (1..=9).map(|i| f64::from(i) / 20.0).collect();
+        let slots = shape.points_in_slots(&values, 2).unwrap();
+        let first = [&values[..3], &[0.0]].concat();
+        assert_eq!(slots[0][..8], [&first[..], &first].concat());
+        assert_eq!(slots[1][..3], values[6..]);
+        assert_eq!(slots[1][8..], [0.0; 8]);
+        let centroids = shape.centroids_in_slots(&values[..6]).unwrap();
+        assert_eq!(shape.centroids_of_slots(&centroids), values[..6]);
+        let mut bits = vec![vec![0.0; 16]; 2];
+        (bits[0][4], bits[0][8], bits[1][4]) = (0.9, 1.1, 1.0);
+        assert_eq!(shape.labels_of_slots(&bits, 2), [1, 0, 1]);
+        for (refused, what) in [
+            (Shape::new(1, 1, 2).map(|_| ()), "1 points of dimension 1 in 2 clusters"),
+            (Shape::new(4, 0, 2).map(|_| ()), "dimension 0"),
+            (shape.together(4).map(|_| ()), "takes 8 slots, there are 4"),
+            (shape.points_in_slots(&values[1..], 2).map(|_| ()), "8 numbers for 3 points"),
+            (shape.centroids_in_slots(&[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]).map(|_| ()), "a point of norm 1.414"),
+            (shape.centroids_in_slots(&[f64::NAN; 6]).map(|_| ()), "a point of norm NaN"),
+        ] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains(what), "{refused}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Iterations.
+
+use std::{
+    ops::AddAssign,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use hippocrene_ckks::{Ciphertext, Evaluator, Scale};
+use hippocrene_rlwe::Noise;
+
+use super::{
+    KMeansPlan,
+    plan::{distance_bound, widening},
+};
+use crate::{Layout, Numbers, Pegasus, PegasusError, PegasusKeys, error::argument, plan::power};
+
+const OPERATION: &str = "an iteration of k-means";
+
+/// K-means with the keys of a client. It holds no secret.
+#[derive(Debug, Clone)]
+pub struct KMeans {
+    plan: Arc<KMeansPlan>,
+    pegasus: Pegasus,
+}
+
+/// Centroids after so many iterations, and which points were nearest to which of those before: all that the next iteration is made from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KMeansState {
+    /// How many iterations there were.
+    pub iteration: u64,
+    /// The centroids: `K' d'` slots ([`super::Shape`]).
+    pub centroids: Ciphertext,
+    /// The bits `b_ij`, in the layout of the points. None before the first iteration.
+    pub assigned: Vec<Ciphertext>,
+}
+
+/// How long the parts of an iteration took: the sectors of PEGASUS Table VIII.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Sectors {
+    /// Distances.
+    pub distance: Duration,
+    /// Slots to coefficients and extraction.
+    pub extraction: Duration,
+    /// Nearest centroids and reciprocals: the look-ups.
+    pub look_ups: Duration,
+    /// Repacking.
+    pub repacking: Duration,
+    /// New centroids.
+    pub update: Duration,
+}
+
+impl AddAssign for Sectors {
+    fn add_assign(&mut self, other: Sectors) {
+        self.distance += other.distance;
+        self.extraction += other.extraction;
+        self.look_ups += other.look_ups;
+        self.repacking += other.repacking;
+        self.update += other.update;
+    }
+}
+
+impl Sectors {
+    /// All of it.
+    pub fn total(&self) -> Duration {
+        self.distance + self.extraction + self.look_ups + self.repacking + self.update
+    }
+}
+
+impl KMeans {
+    /// K-means by `plan`, with the keys of `evaluator` ([`KMeansPlan::add_keys`]) and those between slots and single numbers.
+    ///
+    /// # Errors
+    /// As [`Pegasus::new`].
+    pub fn new(
+        plan: Arc<KMeansPlan>,
+        evaluator: Evaluator,
+        keys: &PegasusKeys,
+    ) -> Result<Self, PegasusError> {
+        let pegasus = Pegasus::new(Arc::clone(plan.pegasus()), evaluator, keys)?;
+        Ok(KMeans { plan, pegasus })
+    }
+
+    /// The plan.
+    pub fn plan(&self) -> &Arc<KMeansPlan> {
+        &self.plan
+    }
+
+    /// The way between slots and single numbers.
+    pub fn pegasus(&self) -> &Pegasus {
+        &self.pegasus
+    }
+
+    /// One iteration from these points, in ciphertexts of [`KMeansPlan::together`] points each; and how long its parts took.
+    ///
+    /// # Errors
+    /// When there are not as many ciphertexts or slots as the shape has, one has too little capacity, or a key is missing.
+    pub fn iterate(
+        &self,
+        points: &[Ciphertext],
+        state: &KMeansState,
+    ) -> Result<(KMeansState, Sectors), PegasusError> {
+        let (shape, together) = (self.plan.shape(), self.plan.together());
+        let all = shape.points().div_ceil(together);
+        if points.len() != all {
+            return argument(
+                OPERATION,
+                format!("{} ciphertexts of points: there are {all} in this shape", points.len()),
+            );
+        }
+        let mut time = Sectors::default();
+        let centroids = self.exact(&state.centroids, together * shape.width(), 1.0)?;
+        let off = -state.centroids.precision_bits();
+        let mut assigned = Vec::with_capacity(all);
+        let mut sums: Option<[Ciphertext; 2]> = None;
+        for (k, points) in points.iter().enumerate() {
+            let start = Instant::now();
+            let count = together.min(shape.points() - k * together);
+            let points = self.aligned(points, &centroids)?;
+            let distances = self.distances(&points, &centroids, off)?;
+            let start = add(&mut time.distance, start);
+            let columns = self.columns(&distances, count)?;
+            let start = add(&mut time.extraction, start);
+            let bits = self.pegasus.nearest(columns)?;
+            let start = add(&mut time.look_ups, start);
+            let bits = self.spread(&bits)?;
+            let start = add(&mut time.repacking, start);
+            let new = self.sums_of_members(&bits, &points, &centroids)?;
+            sums = Some(match sums.take() {
+                None => new,
+                Some([sum, members]) => [self.plus(&sum, &new[0])?, self.plus(&members, &new[1])?],
+            });
+            assigned.push(bits);
+            add(&mut time.update, start);
+        }
+        let Some([sum, members]) = sums else {
+            return argument(OPERATION, "there are no points".into());
+        };
+        let reciprocals = self.reciprocals(&members, &mut time)?;
+        let start = Instant::now();
+        let moved = self.moved(&state.centroids, &sum, &reciprocals)?;
+        add(&mut time.update, start);
+        let centroids = self.fresh(&moved, &mut time)?;
+        Ok((KMeansState { iteration: state.iteration + 1, centroids, assigned }, time))
+    }
+
+    fn evaluator(&self) -> &Evaluator {
+        self.pegasus.evaluator()
+    }
+
+    /// The scale of all products.
+    fn scale(&self) -> Result<Scale, PegasusError> {
+        power(self.plan.slot_scale_bits())
+    }
+
+    /// The same ciphertext as if it had no error, seen with so many slots, of which it has a divisor that repeats.
+    ///
+    /// Where steps lead to depends neither on where they start nor, but for how near they come, on their length: what centroids and reciprocals are off by is no error of the next centroids.
+    fn exact(&self, a: &Ciphertext, slots: usize, bound: f64) -> Result<Ciphertext, PegasusError> {
+        let mut inner = a.inner().clone();
+        inner.set_noise(Noise::NONE);
+        Ok(Ciphertext::from_parts(self.evaluator().context(), inner, a.scale(), slots, bound)?)
+    }
+
+    fn aligned(&self, points: &Ciphertext, centroids: &Ciphertext) -> Result<Ciphertext, PegasusError> {
+        if points.slots() != centroids.slots() {
+            let what = format!("points in {} slots: {} are needed", points.slots(), centroids.slots());
+            return argument(OPERATION, what);
+        }
+        let mut points = points.clone();
+        points.set_bound(1.0);
+        Ok(self.evaluator().adjust(&points, centroids.modulus(), centroids.scale())?)
+    }
+
+    /// `|c_j|^2 - 2 <x_i, c_j>` in slot `(i K' + j) d'`, from points and centroids at one modulus and scale; coordinates of the latter are off by about `2^off`.
+    fn distances(
+        &self,
+        points: &Ciphertext,
+        centroids: &Ciphertext,
+        off: f64,
+    ) -> Result<Ciphertext, PegasusError> {
+        let (e, shape) = (self.evaluator(), self.plan.shape());
+        let difference = e.sub(centroids, &e.mul_integer(points, 2)?)?;
+        let mut products = e.mul_rescale(centroids, &difference, self.scale()?)?;
+        // What is added up in slots where no distance comes to stand does not matter.
+        products.set_bound(1.0);
+        let sums = e.inner_sum(&products, 1, shape.stride())?;
+        // The derivative is 2 (c_j - x_i), of norm 4 at most.
+        let error = 2.0 + off + sums.scale().log2() - 0.5 * (sums.slots() as f64).log2();
+        let mut inner = sums.inner().clone();
+        inner.set_noise(inner.noise().plus(Noise::from_log2_std(error)));
+        let bound = distance_bound(&shape);
+        Ok(Ciphertext::from_parts(e.context(), inner, sums.scale(), sums.slots(), bound)?)
+    }
+
+    /// The distances of `count` points as single numbers, a column for every centroid.
+    fn columns(&self, distances: &Ciphertext, count: usize) -> Result<Vec<Numbers>, PegasusError> {
+        let shape = self.plan.shape();
+        let slot = |i: usize, j: usize| i * shape.width() + j * shape.stride();
+        let slots: Vec<usize> =
+            (0..shape.clusters()).flat_map(|j| (0..count).map(move |i| slot(i, j))).collect();
+        let all = self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)?;
+        (0..shape.clusters()).map(|j| all.select(&(j * count..(j + 1) * count).collect::<Vec<_>>())).collect()
+    }
+
+    /// Bits in every slot of their points and clusters.
+    fn spread(&self, bits: &[Numbers]) -> Result<Ciphertext, PegasusError> {
+        let (shape, together) = (self.plan.shape(), self.plan.together());
+        let (mut places, mut all) = (Vec::new(), None);
+        for (j, bits) in bits.iter().enumerate() {
+            let rows: Vec<usize> = (0..bits.len()).flat_map(|i| vec![i; shape.dimension()]).collect();
+            let first = |i: usize| i * shape.width() + j * shape.stride();
+            places.extend((0..bits.len()).flat_map(|i| first(i)..first(i) + shape.dimension()));
+            let spread = bits.select(&rows)?;
+            all = Some(match all.take() {
+                None => spread,
+                Some(before) => Numbers::concat(before, &spread)?,
+            });
+        }
+        match all {
+            Some(all) => self.pegasus.repack(&all, &Layout::new(together * shape.width(), places)?),
+            None => argument(OPERATION, "there are no clusters".into()),
+        }
+    }
+
+    /// `sum_i b_ij (x_i - c_j)` and `sum_i b_ij`, both over the number of all points, in `K' d'` slots.
+    fn sums_of_members(
+        &self,
+        bits: &Ciphertext,
+        points: &Ciphertext,
+        centroids: &Ciphertext,
+    ) -> Result<[Ciphertext; 2], PegasusError> {
+        let (e, shape, together) = (self.evaluator(), self.plan.shape(), self.plan.together());
+        let count = Scale::from_integer(shape.points() as u128).unwrap_or(Scale::power_of_two(0));
+        let differences = e.sub(points, centroids)?;
+        let (left, right) = self.in_one_modulus(bits, &differences)?;
+        // So much smaller a scale is the wanted one once sums are counted in units of all points.
+        let products = e.mul_rescale(&left, &right, self.scale()?.over(count))?;
+        let sum = |a: &Ciphertext, bound: f64| -> Result<Ciphertext, PegasusError> {
+            let sum = e.inner_sum(a, shape.width(), together)?;
+            let scale = sum.scale().times(count);
+            Ok(Ciphertext::from_parts(e.context(), sum.inner().clone(), scale, shape.width(), bound)?)
+        };
+        Ok([sum(&products, 2.0)?, sum(bits, 1.0)?])
+    }
+
+    fn plus(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, PegasusError> {
+        let mut sum = self.evaluator().add(a, b)?;
+        sum.set_bound(a.bound());
+        Ok(sum)
+    }
+
+    /// The larger modulus brought to the smaller one.
+    fn in_one_modulus(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+    ) -> Result<(Ciphertext, Ciphertext), PegasusError> {
+        let e = self.evaluator();
+        let log2 = |c: &Ciphertext| e.context().parameters().log2(c.modulus());
+        let pair = match a.modulus() == b.modulus() {
+            true => (a.clone(), b.clone()),
+            false if log2(a) > log2(b) => (e.bring_to(a, b.modulus())?, b.clone()),
+            false => (a.clone(), e.bring_to(b, a.modulus())?),
+        };
+        Ok(pair)
+    }
+
+    /// `1/share`, up to a limit, of the shares that clusters have of all points.
+    fn reciprocals(&self, shares: &Ciphertext, time: &mut Sectors) -> Result<Ciphertext, PegasusError> {
+        let (shape, most) = (self.plan.shape(), self.plan.largest_reciprocal());
+        let start = Instant::now();
+        let mut centred = self.evaluator().add_number(shares, -0.5)?;
+        centred.set_bound(0.5);
+        let slots: Vec<usize> = (0..shape.clusters()).map(|j| j * shape.stride()).collect();
+        let x = self.pegasus.extract(&self.pegasus.to_coefficients(&centred)?, &slots)?;
+        let start = add(&mut time.extraction, start);
+        let scale = self.pegasus.plan().repacking_scale(most)?;
+        // What the index is off by changes the length of a step and is no error of where it leads.
+        let reciprocals = self.pegasus.look_up_steps(&x, scale, |x| 1.0 / (x + 0.5).max(1.0 / most))?;
+        let start = add(&mut time.look_ups, start);
+        let rows: Vec<usize> = (0..shape.clusters()).flat_map(|j| vec![j; shape.dimension()]).collect();
+        let layout = Layout::new(shape.width(), shape.centroid_slots())?;
+        let packed = self.pegasus.repack(&reciprocals.select(&rows)?, &layout)?;
+        add(&mut time.repacking, start);
+        Ok(packed)
+    }
+
+    /// The centroids and as many times the sums.
+    fn moved(
+        &self,
+        centroids: &Ciphertext,
+        sums: &Ciphertext,
+        reciprocals: &Ciphertext,
+    ) -> Result<Ciphertext, PegasusError> {
+        let e = self.evaluator();
+        let reciprocals = self.exact(reciprocals, reciprocals.slots(), reciprocals.bound())?;
+        let (left, right) = self.in_one_modulus(&reciprocals, sums)?;
+        let mut step = e.mul_rescale(&left, &right, self.scale()?)?;
+        step.set_bound(2.0);
+        let old = self.exact(centroids, centroids.slots(), 1.0)?;
+        Ok(e.add(&e.adjust(&old, step.modulus(), step.scale())?, &step)?)
+    }
+
+    /// The same centroids with the capacity of repacked ones.
+    fn fresh(&self, centroids: &Ciphertext, time: &mut Sectors) -> Result<Ciphertext, PegasusError> {
+        let shape = self.plan.shape();
+        let start = Instant::now();
+        let mut wide = centroids.clone();
+        wide.set_bound(widening(self.pegasus.plan().literal()));
+        let slots = shape.centroid_slots();
+        let x = self.pegasus.extract(&self.pegasus.to_coefficients(&wide)?, &slots)?.with_bound(1.0)?;
+        let start = add(&mut time.extraction, start);
+        let packed = self.pegasus.repack(&x, &Layout::new(shape.width(), slots)?)?;
+        add(&mut time.repacking, start);
+        Ok(packed)
+    }
+}
+
+/// Adds the time since `start`, and starts anew.
+fn add(to: &mut Duration, start: Instant) -> Instant {
+    let now = Instant::now();
+    *to += now - start;
+    now
+}
