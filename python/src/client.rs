@@ -107,7 +107,7 @@ pub(crate) fn settings(
 
 /// The secret key of a client.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct ClientKey(hippocrene::ClientKey, Plan);
+pub(crate) struct ClientKey(pub(crate) hippocrene::ClientKey, Plan);
 
 impl From<hippocrene::ClientKey> for ClientKey {
     fn from(key: hippocrene::ClientKey) -> Self {

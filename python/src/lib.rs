@@ -4,6 +4,7 @@
 mod array;
 mod bits;
 mod client;
+mod clustering;
 mod errors;
 mod numbers;
 mod presets;
@@ -20,6 +21,10 @@ mod _native {
     use super::array::EncryptedArray;
     #[pymodule_export]
     use super::client::{BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey};
+    #[pymodule_export]
+    use super::clustering::{
+        cluster, clustering_keys, decrypt_clusters, describe_clustering, encrypt_points,
+    };
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]

@@ -142,8 +142,9 @@ impl ClientKey {
                 let plan = asked.plan(&self.session)?;
                 plan.add_keys(&mut keys, &self.secret)?;
                 // The secrets of single numbers are in no other key, and nothing is ever decrypted with them.
-                let secrets = PegasusSecrets::generate(&plan)?;
-                Some(LookUpKeys::new(asked, PegasusKeys::generate(&plan, &self.secret, &secrets)?))
+                let secrets = PegasusSecrets::generate(plan.pegasus())?;
+                let own = PegasusKeys::generate(plan.pegasus(), &self.secret, &secrets)?;
+                Some(LookUpKeys::new(asked, own))
             }
             None => None,
         };

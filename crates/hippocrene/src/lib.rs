@@ -14,6 +14,7 @@ mod array;
 mod bits;
 mod bootstrapping;
 mod client;
+mod clustering;
 mod encryption;
 mod error;
 mod form;
@@ -36,6 +37,7 @@ pub use array::Array;
 pub use bits::{BitArray, BitKeys, BitServer, Bits};
 pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
+pub use clustering::Clustering;
 pub use encryption::Encryption;
 pub use error::Error;
 pub use form::{CiphertextBody, Computed, Elements, Form};
@@ -45,12 +47,14 @@ pub use hippocrene_ckks::{
     bits::{BitLiteral, BitPacking, BitPlan, Gate},
     circuits::{Basis, Polynomial},
 };
-pub use hippocrene_pegasus::{DecisionTree, FeatureRanges, Function, TreeModel, TreeNode, TreePlan};
+pub use hippocrene_pegasus::{
+    DecisionTree, FeatureRanges, Function, Sectors, Shape, TreeModel, TreeNode, TreePlan,
+};
 pub use hippocrene_rlwe::Fingerprint;
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
-pub use look_ups::{LookUpKeys, LookUps};
+pub use look_ups::{LookUpKeys, LookUpPlan, LookUps};
 pub use numbers::{EncryptedArray, Numbers};
 pub use preset::{
     Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset, PresetDescription,

@@ -1,9 +1,10 @@
 //! Look-up tables on arrays of numbers: which keys are made for them.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hippocrene_fhew::Preset as TableSet;
-use hippocrene_pegasus::{PegasusKeys, PegasusLiteral, PegasusPlan};
+use hippocrene_pegasus::{KMeansPlan, PegasusKeys, PegasusLiteral, PegasusPlan, Shape};
+use hippocrene_rlwe::{EvaluationKeys, SecretKey};
 
 use crate::{Error, Session};
 
@@ -14,12 +15,45 @@ pub struct LookUps {
     pub tables: &'static str,
     /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts at the modulus that it takes.
     pub capacity: f64,
+    /// The keys are for k-means on points of this shape, and for nothing else. It has a capacity of its own.
+    pub clusters: Option<Shape>,
+}
+
+/// What there are keys for.
+#[derive(Debug, Clone)]
+pub enum LookUpPlan {
+    /// Functions of arrays.
+    Functions(Arc<PegasusPlan>),
+    /// K-means.
+    Clusters(Arc<KMeansPlan>),
+}
+
+impl LookUpPlan {
+    /// The way between slots and single numbers.
+    pub fn pegasus(&self) -> &Arc<PegasusPlan> {
+        match self {
+            LookUpPlan::Functions(plan) => plan,
+            LookUpPlan::Clusters(plan) => plan.pegasus(),
+        }
+    }
+
+    /// Adds the keys of rotations and products that are needed.
+    ///
+    /// # Errors
+    /// When a key does not fit.
+    pub fn add_keys(&self, keys: &mut EvaluationKeys, secret: &SecretKey) -> Result<(), Error> {
+        match self {
+            LookUpPlan::Functions(plan) => plan.add_keys(keys, secret),
+            LookUpPlan::Clusters(plan) => plan.add_keys(keys, secret),
+        }
+        .map_err(Error::from)
+    }
 }
 
 impl Default for LookUps {
     /// `lut12`, and a capacity of 30 bits: for about one product.
     fn default() -> Self {
-        LookUps { tables: Self::NAMES[1], capacity: 30.0 }
+        LookUps { tables: Self::NAMES[1], capacity: 30.0, clusters: None }
     }
 }
 
@@ -45,22 +79,48 @@ impl LookUps {
     ///
     /// # Errors
     /// [`Error::Parameters`] when there are no such tables; [`Error::Argument`] when the parameters have no sprout or too small a modulus; the message says what it takes.
-    pub fn plan(&self, session: &Session) -> Result<PegasusPlan, Error> {
+    pub fn plan(&self, session: &Session) -> Result<LookUpPlan, Error> {
         const OPERATION: &str = "plan look-ups";
-        let LookUps { tables, .. } = Self::by_name(self.tables)?;
-        if session.context().parameters().top().sprout().is_one() {
-            let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
-            return Err(Error::argument(OPERATION, what));
+        if let Some(shape) = self.clusters {
+            return Ok(LookUpPlan::Clusters(self.clustering(session, shape)?.into()));
         }
+        let set = self.set(session)?;
         if !(1.0..=2000.0).contains(&self.capacity) {
             return Err(Error::argument(
                 OPERATION,
                 format!("results with {} bits of capacity", self.capacity),
             ));
         }
-        let set = TableSet::by_name(tables).map_err(hippocrene_pegasus::PegasusError::from)?;
         let literal = PegasusLiteral::of(&set, vec![session.slots()], 1.0, self.capacity)?;
-        Ok(PegasusPlan::new(Arc::clone(session.context()), literal)?)
+        Ok(LookUpPlan::Functions(PegasusPlan::new(Arc::clone(session.context()), literal)?.into()))
+    }
+
+    /// K-means on points of this shape with these parameters.
+    ///
+    /// # Errors
+    /// As [`LookUps::plan`].
+    pub fn clustering(&self, session: &Session, shape: Shape) -> Result<KMeansPlan, Error> {
+        /// For each of the tables: polynomials are searched for.
+        static LITERALS: [OnceLock<PegasusLiteral>; 3] = [const { OnceLock::new() }; 3];
+        let set = self.set(session)?;
+        let known = LITERALS.iter().zip(Self::NAMES).find(|(_, name)| *name == self.tables);
+        let literal = match known.and_then(|(literal, _)| literal.get()) {
+            Some(literal) => literal.clone(),
+            None => {
+                let made = KMeansPlan::literal(&set)?;
+                known.map_or(made.clone(), |(literal, _)| literal.get_or_init(|| made).clone())
+            }
+        };
+        Ok(KMeansPlan::new(Arc::clone(session.context()), shape, literal)?)
+    }
+
+    fn set(&self, session: &Session) -> Result<TableSet, Error> {
+        let LookUps { tables, .. } = Self::by_name(self.tables)?;
+        if session.context().parameters().top().sprout().is_one() {
+            let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
+            return Err(Error::argument("plan look-ups", what));
+        }
+        Ok(TableSet::by_name(tables).map_err(hippocrene_pegasus::PegasusError::from)?)
     }
 }
 

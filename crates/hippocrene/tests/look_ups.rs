@@ -27,7 +27,7 @@ fn near(got: &[f64], expected: &[f64], error: f64, what: &str) {
 fn functions_of_arrays_with_keys_that_were_stored() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
     let client = ClientKey::generate_with(settings, 2).unwrap();
-    let asked = LookUps { tables: "lut11", capacity: 40.0 };
+    let asked = LookUps { tables: "lut11", capacity: 40.0, clusters: None };
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
     let keys = client.evaluation_keys(&request).unwrap();
     let bytes = keys.to_bytes();
@@ -129,7 +129,9 @@ fn what_has_no_tables_says_so() {
         assert!(refused.contains("no keys of look-up tables"), "{refused}");
     }
     let session = client.session();
-    let plan = |tables, capacity| LookUps { tables, capacity }.plan(session).unwrap_err().to_string();
+    let plan = |tables, capacity| {
+        LookUps { tables, capacity, clusters: None }.plan(session).unwrap_err().to_string()
+    };
     assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
     assert!(plan("lut12", f64::NAN).contains("NaN bits of capacity"));
     assert!(plan("lut12", 30.0).contains("an LWE dimension of 1024: a power of two up to 128"));

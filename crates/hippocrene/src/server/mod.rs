@@ -8,6 +8,7 @@
 mod arithmetic;
 mod bootstrap;
 mod broadcast;
+mod clustering;
 mod comparison;
 mod equality;
 mod integers;
@@ -26,10 +27,10 @@ use std::{borrow::Borrow, sync::Arc};
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::{Evaluator, Transfer};
-use hippocrene_pegasus::Pegasus;
+use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, BootstrappingKeys, Error, EvaluationKeys, Form, Session};
+use crate::{Array, BitServer, BootstrappingKeys, Error, EvaluationKeys, Form, LookUpPlan, Session};
 use bootstrap::Bootstraps;
 use comparison::Plans;
 
@@ -48,6 +49,8 @@ pub struct Server {
     /// What tables are looked up with.
     pegasus: Option<Pegasus>,
     bits: Option<BitServer>,
+    /// What makes clusters of points.
+    k_means: Option<KMeans>,
     /// Of comparisons.
     plans: Arc<Plans>,
 }
@@ -75,8 +78,15 @@ impl Server {
         let prepared = Arc::new(keys.inner().prepare(session.context().rlwe())?);
         let mut server = Self::of_prepared(session, prepared, keys.key(), keys.bootstrapping())?;
         if let Some(own) = keys.look_ups() {
-            let plan = Arc::new(own.request().plan(&server.session)?);
-            server.pegasus = Some(Pegasus::new(plan, server.evaluator.clone(), own.inner())?);
+            let evaluator = server.evaluator.clone();
+            match own.request().plan(&server.session)? {
+                LookUpPlan::Functions(plan) => {
+                    server.pegasus = Some(Pegasus::new(plan, evaluator, own.inner())?);
+                }
+                LookUpPlan::Clusters(plan) => {
+                    server.k_means = Some(KMeans::new(plan, evaluator, own.inner())?);
+                }
+            }
         }
         if let Some(own) = keys.bits() {
             let (session, evaluator) = (server.session.clone(), server.evaluator.clone());
@@ -109,6 +119,7 @@ impl Server {
             bootstraps,
             pegasus: None,
             bits: None,
+            k_means: None,
             plans,
         })
     }

@@ -51,10 +51,12 @@ pub enum Kind {
     TreeQuery = 11,
     /// A reply of decision trees.
     TreeReply = 12,
+    /// Points that are being clustered.
+    Clustering = 13,
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 13] = [
         Kind::Settings,
         Kind::SecretKey,
         Kind::PublicKey,
@@ -67,6 +69,7 @@ impl Kind {
         Kind::TreeKeys,
         Kind::TreeQuery,
         Kind::TreeReply,
+        Kind::Clustering,
     ];
 
     /// Those of encrypted arrays.
@@ -97,6 +100,7 @@ impl std::fmt::Display for Kind {
             Kind::TreeKeys => "keys of a server of decision trees",
             Kind::TreeQuery => "a query to decision trees",
             Kind::TreeReply => "a reply of decision trees",
+            Kind::Clustering => "points being clustered",
         })
     }
 }

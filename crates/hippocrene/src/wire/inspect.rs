@@ -9,6 +9,7 @@ use super::{
     array::{ArrayHead, FileForm},
     bit_keys::BitKeysHead,
     bootstrapping::BootstrappingHead,
+    clustering::{ClusteringHead, next_array},
     cursor::Cursor,
     header::Header,
     keys::{KeyContents, SEED_BYTES, TransferHead, public_key_bytes},
@@ -206,6 +207,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
     let mut cursor = Cursor::new(payload, "settings");
     let own = match header.kind {
         kind if Kind::ARRAYS.contains(&kind) => None,
+        Kind::Clustering => None,
         _ => Some(read_settings(&mut cursor, &header, Security::Waived)?),
     };
     let (mut keys, mut transfer, mut head) = (None, None, None);
@@ -224,6 +226,18 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         (Kind::Array, _) => head = Some(Head::Numbers(ArrayHead::read(&mut cursor)?)),
         (Kind::IntegerArray, _) => head = Some(Head::Integers(ArrayHead::read(&mut cursor)?)),
         (Kind::BitArray, _) => head = Some(Head::Bits(ArrayHead::read(&mut cursor)?)),
+        (Kind::Clustering, _) => {
+            ClusteringHead::read(&mut cursor)?;
+            // The second array is that of the centroids, of which the ring degree is known.
+            next_array(&mut cursor)?;
+            let (inner, payload) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
+            if inner.parameters != header.parameters {
+                let (have, need) = (inner.parameters, header.parameters);
+                return Err(FormatError::Parameters { have, need }.into());
+            }
+            cursor = Cursor::new(payload, "array");
+            head = Some(Head::Numbers(ArrayHead::read(&mut cursor)?));
+        }
         _ => {
             header.expect_no_key()?;
             cursor.expect_left(0)?;
@@ -248,7 +262,7 @@ pub fn inspect(bytes: &[u8]) -> Result<Inspection, Error> {
         preset: name,
         keys,
         transfer,
-        array: head.map(|head| head.describe(parameters)),
+        array: head.filter(|_| header.kind != Kind::Clustering).map(|head| head.describe(parameters)),
         settings: settings.as_ref().map(describe_settings),
         ..Inspection::of_header(&header, bytes, degree)
     })

@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::SeededCiphertext;
 use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
-use hippocrene_pegasus::{PegasusError, PegasusKeys, PegasusPlan, RepackingKey};
+use hippocrene_pegasus::{PegasusError, PegasusKeys, RepackingKey, Shape};
 use hippocrene_ring::{Domain, Poly, sample::Seed};
 use hippocrene_rlwe::{Fingerprint, Modulus, Parameters, SeededCiphertext as Seeded};
 
@@ -17,6 +17,10 @@ use crate::{Error, LookUpKeys, LookUps, Session};
 
 /// Bytes before the keys.
 const HEAD_BYTES: u64 = 62;
+/// Bytes of a shape of points, which follows the head where there is one.
+const SHAPE_BYTES: u64 = 12;
+/// What is added to the number of the tables where the keys are for k-means on points of a shape.
+const CLUSTERS: u32 = 256;
 const WHAT: &str = "keys of look-up tables";
 
 /// What stands before the keys.
@@ -38,7 +42,10 @@ pub(super) fn look_up_bytes(keys: &LookUpKeys, parameters: &Parameters) -> u64 {
     let lwe = inner.back.parameters()[1];
     let digits = inner.extraction.digits().count();
     let modulus = inner.repacking.inner().inner().modulus();
-    HEAD_BYTES + body_bytes(parameters, [ring, lwe], digits, inner.tables.b()[0].limb_count(), modulus)
+    let shape = keys.request().clusters.map_or(0, |_| SHAPE_BYTES);
+    HEAD_BYTES
+        + shape
+        + body_bytes(parameters, [ring, lwe], digits, inner.tables.b()[0].limb_count(), modulus)
 }
 
 /// Bytes of the keys.
@@ -61,8 +68,12 @@ pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &
     let (request, inner) = (keys.request(), keys.inner());
     let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
     let number = number.expect("keys are made by a plan, and plans and files have tables of these names");
-    out.extend((number as u32 + 1).to_le_bytes());
+    let clusters = if request.clusters.is_some() { CLUSTERS } else { 0 };
+    out.extend((clusters + number as u32 + 1).to_le_bytes());
     out.extend(request.capacity.to_le_bytes());
+    if let Some(shape) = request.clusters {
+        write_shape(out, shape);
+    }
     let [ring, lwe] = inner.back.keys();
     out.extend(lwe.as_bytes());
     out.extend(ring.as_bytes());
@@ -93,15 +104,18 @@ impl LookUpHead {
     pub(super) fn read(cursor: &mut Cursor<'_>, parameters: &Parameters) -> Result<Self, FormatError> {
         cursor.enter(WHAT);
         let number = cursor.u32()?;
-        let name = LookUps::NAMES.get((number as usize).wrapping_sub(1));
+        let (number, clusters) = (number % CLUSTERS, number / CLUSTERS);
+        let name = LookUps::NAMES.get((number as usize).wrapping_sub(1)).filter(|_| clusters <= 1);
         let set = name.and_then(|name| TableSet::by_name(name).ok());
         let (Some(name), Some(set)) = (name, set) else {
-            return Err(FormatError::field("the tables", number, "1 to 3"));
+            let have = clusters.wrapping_mul(CLUSTERS).wrapping_add(number);
+            return Err(FormatError::field("the tables", have, "1 to 3, or 257 to 259"));
         };
         let capacity = cursor.f64()?;
         if !(1.0..=2000.0).contains(&capacity) {
             return Err(FormatError::field("the capacity of what is looked up", capacity, "1 to 2000"));
         }
+        let clusters = if clusters == 1 { Some(read_shape(cursor)?) } else { None };
         let [lwe, ring] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);
         let (positions, [odd, two]) = (cursor.u128()?, cursor.array()?);
         let repacking = Modulus::from_parts(positions, odd, two).filter(|m| m.divides(parameters.top()));
@@ -109,7 +123,7 @@ impl LookUpHead {
             let have = format!("{positions:#x} with sprout {odd:#b} and 2^{two}");
             return Err(FormatError::field("the modulus of a repacking key", have, "a divisor of Q"));
         };
-        let request = LookUps { tables: name, capacity };
+        let request = LookUps { tables: name, capacity, clusters };
         Ok(LookUpHead { request, lwe, ring, repacking, set })
     }
 
@@ -135,7 +149,8 @@ impl LookUpHead {
         owner: Fingerprint,
     ) -> Result<LookUpKeys, Error> {
         let wrong = |error: PegasusError| FormatError::field(WHAT, error, "keys of these tables");
-        let plan: PegasusPlan = self.request.plan(session)?;
+        let plan = self.request.plan(session)?;
+        let plan = plan.pegasus();
         let (rotation, parameters) = (self.set.rotation(), session.context().parameters());
         let (input, ring, digits) = (rotation.input(), rotation.ring(), self.digits());
         let own = LweParameters::insecure(parameters.degree(), input.modulus(), parameters.secret())
@@ -153,9 +168,23 @@ impl LookUpHead {
         let c0 = widths.read_poly(cursor, context.rlwe(), self.repacking, "repacking key")?;
         let inner = Seeded::from_parts(context.rlwe(), seed, c0, self.repacking, owner)?;
         let inner = SeededCiphertext::from_parts(context, inner, plan.key_scale()?, input.dimension(), 1.0)?;
-        let repacking = RepackingKey::from_parts(&plan, inner, self.lwe).map_err(wrong)?;
+        let repacking = RepackingKey::from_parts(plan, inner, self.lwe).map_err(wrong)?;
         Ok(LookUpKeys::new(self.request, PegasusKeys { extraction, tables, back, repacking }))
     }
+}
+
+/// Appends how many points of which dimension make how many clusters.
+pub(super) fn write_shape(out: &mut Vec<u8>, shape: Shape) {
+    for number in [shape.points(), shape.dimension(), shape.clusters()] {
+        out.extend((number as u32).to_le_bytes());
+    }
+}
+
+/// Reads that.
+pub(super) fn read_shape(cursor: &mut Cursor<'_>) -> Result<Shape, FormatError> {
+    let [points, dimension, clusters] = [cursor.u32()?, cursor.u32()?, cursor.u32()?];
+    Shape::new(points as usize, dimension as usize, clusters as usize)
+        .map_err(|error| FormatError::field("the shape of points", error, "one that can be clustered"))
 }
 
 pub(super) fn read_switching(

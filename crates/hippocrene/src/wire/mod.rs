@@ -13,6 +13,7 @@ mod array;
 mod bit_keys;
 mod bits;
 mod bootstrapping;
+mod clustering;
 mod cursor;
 mod error;
 mod fields;

@@ -1,0 +1,113 @@
+//! What a client of k-means does.
+
+use hippocrene_ckks::{Scale, Values};
+use hippocrene_pegasus::KMeansPlan;
+use zeroize::Zeroizing;
+
+use super::{Clustering, centroid_layout, point_layout};
+use crate::{CiphertextBody, ClientKey, EncryptedArray, Error, Layout, LookUps, Numbers, Shape};
+
+const OPERATION: &str = "encrypt points";
+
+impl ClientKey {
+    /// Encrypts points, row by row, and the centroids to start from, for a server whose keys are of these `look_ups`. Coordinates are taken from the middle of the points and over the largest distance of any of them, or of a
+    /// centroid, from there; both stay secret.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as their shape has, or one is not finite, and as [`LookUps::plan`].
+    pub fn encrypt_points(
+        &self,
+        look_ups: &LookUps,
+        points: &[f64],
+        start: &[f64],
+    ) -> Result<Clustering, Error> {
+        let Some(shape) = look_ups.clusters else {
+            return Err(Error::argument(OPERATION, "the look-ups are for functions, not for clusters"));
+        };
+        let counts = [(points, shape.points()), (start, shape.clusters())];
+        for (numbers, rows) in counts {
+            if numbers.len() != rows * shape.dimension() || !numbers.iter().all(|x| x.is_finite()) {
+                let (have, d) = (numbers.len(), shape.dimension());
+                return Err(Error::argument(
+                    OPERATION,
+                    format!(
+                        "{have} numbers for {rows} points of dimension {d}: as many are needed, and finite"
+                    ),
+                ));
+            }
+        }
+        let plan = look_ups.clustering(self.session(), shape)?;
+        let frame = frame(shape, points, start);
+        let inside = |values: &[f64]| Zeroizing::new(to_frame(values, &frame));
+        let (points, start) = (inside(points), inside(start));
+        let slots = self.session().slots();
+        let rows = shape.points_in_slots(&points, plan.together())?;
+        let points = self.repeated(&rows, point_layout(shape, slots)?, &plan, plan.point_bits())?;
+        let start = [shape.centroids_in_slots(&start)?];
+        let centroids = self.repeated(&start, centroid_layout(shape, slots)?, &plan, plan.centroid_bits())?;
+        let frame = self.encrypt(&frame, &[frame.len()])?;
+        Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
+    }
+
+    /// The centroids, row by row, and the cluster of every point: the one with the centroid that it was nearest to in the last iteration, before this moved. No labels before the first iteration.
+    ///
+    /// # Errors
+    /// As [`ClientKey::decrypt`].
+    pub fn decrypt_clusters(&self, clusters: &Clustering) -> Result<(Vec<f64>, Option<Vec<usize>>), Error> {
+        let k = clusters.shape.clusters();
+        let frame = Zeroizing::new(self.decrypt(&clusters.frame)?);
+        let centroids = self.decrypt(&clusters.centroids)?;
+        let centroids = of_frame(&centroids, &frame);
+        let Some(assigned) = &clusters.assigned else { return Ok((centroids, None)) };
+        let bits = Zeroizing::new(self.decrypt(assigned)?);
+        let label = |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
+        Ok((centroids, Some(bits.chunks_exact(k).map(label).collect())))
+    }
+
+    /// Slots that repeat up to the last one, a ciphertext for each of them, at the scale of `plan` and the grafted modulus of so many bits.
+    fn repeated(
+        &self,
+        slots: &[Vec<f64>],
+        layout: Layout,
+        plan: &KMeansPlan,
+        bits: f64,
+    ) -> Result<EncryptedArray, Error> {
+        let context = self.session().context();
+        let modulus = context.parameters().grafted_modulus(bits);
+        let scale = Scale::from_f64(plan.slot_scale_bits().exp2())
+            .ok_or_else(|| Error::Internal("the plan has no scale".into()))?;
+        let encrypt = |slots: &Vec<f64>| {
+            let all = Zeroizing::new(slots.repeat(self.session().slots() / slots.len()));
+            let plaintext = context.encode(Values::Real(&all), all.len(), scale, modulus)?;
+            Ok(CiphertextBody::Seeded(context.encrypt(self.secret(), &plaintext)?))
+        };
+        let bodies = slots.iter().map(encrypt).collect::<Result<Vec<_>, Error>>()?;
+        let form = Numbers { complex: false, precision: self.session().settings().precision() };
+        let array = EncryptedArray::from_parts(layout, form, false, bodies)
+            .ok_or_else(|| Error::Internal("points have another number of ciphertexts".into()))?;
+        array.with_bound(1.0)
+    }
+}
+
+/// The middle of the points, and how far the farthest point or centroid is from there.
+fn frame(shape: Shape, points: &[f64], start: &[f64]) -> Vec<f64> {
+    let d = shape.dimension();
+    let mut frame = vec![0.0; d + 1];
+    for point in points.chunks_exact(d) {
+        point.iter().zip(&mut frame).for_each(|(x, sum)| *sum += x / shape.points() as f64);
+    }
+    let norm = |point: &[f64]| point.iter().zip(&frame).map(|(x, m)| (x - m).powi(2)).sum::<f64>().sqrt();
+    let largest = points.chunks_exact(d).chain(start.chunks_exact(d)).map(norm).fold(0.0, f64::max);
+    frame[d] = if largest > 0.0 { largest } else { 1.0 };
+    frame
+}
+
+fn to_frame(values: &[f64], frame: &[f64]) -> Vec<f64> {
+    let d = frame.len() - 1;
+    values.iter().enumerate().map(|(i, x)| (x - frame[i % d]) / frame[d]).collect()
+}
+
+fn of_frame(values: &[f64], frame: &[f64]) -> Vec<f64> {
+    let d = frame.len() - 1;
+    values.iter().enumerate().map(|(i, x)| x * frame[d] + frame[i % d]).collect()
+}

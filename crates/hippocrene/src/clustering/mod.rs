@@ -1,0 +1,126 @@
+//! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]): what a client sends, what a server makes of it, and what the client reads.
+
+mod client;
+
+use hippocrene_pegasus::Shape;
+use hippocrene_rlwe::Fingerprint;
+
+use crate::{EncryptedArray, Error, Layout};
+
+/// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on from after every iteration, and its result.
+///
+/// Coordinates are counted from a centre and in units of a radius that the client has chosen such that all points lie in the unit ball. Both go along encrypted, for who reads the result.
+#[derive(Debug, Clone)]
+pub struct Clustering {
+    pub(crate) shape: Shape,
+    pub(crate) iteration: u64,
+    /// The centre of the coordinates, and the radius: `d + 1` numbers.
+    pub(crate) frame: EncryptedArray,
+    /// The centroids, `K` by `d`; the slots repeat after as many as they take.
+    pub(crate) centroids: EncryptedArray,
+    /// For every point in which cluster it is: `N` by `K` bits. None before the first iteration.
+    pub(crate) assigned: Option<EncryptedArray>,
+    /// The points, `N` by `d`, once for every cluster. A result goes without.
+    pub(crate) points: Option<EncryptedArray>,
+}
+
+impl Clustering {
+    /// Puts one together.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an array is not laid out as it has to be, [`Error::KeyMismatch`] when they are of several keys.
+    pub fn from_parts(
+        shape: Shape,
+        iteration: u64,
+        [frame, centroids]: [EncryptedArray; 2],
+        assigned: Option<EncryptedArray>,
+        points: Option<EncryptedArray>,
+    ) -> Result<Self, Error> {
+        const OPERATION: &str = "put clusters together";
+        let slots = centroids.layout().slots();
+        let centroid_layout = centroid_layout(shape, slots)?;
+        let (bits, rows) = (bit_layout(shape, slots)?, point_layout(shape, slots)?);
+        let frame_layout = Layout::packed(&[shape.dimension() + 1], slots)?;
+        let need = [
+            ("the frame", Some(&frame), frame_layout),
+            ("the centroids", Some(&centroids), centroid_layout),
+            ("the assignment", assigned.as_ref(), bits),
+            ("the points", points.as_ref(), rows),
+        ];
+        for (what, have, need) in need {
+            let Some(have) = have else { continue };
+            if *have.layout() != need {
+                let (have, need) = (have.layout(), &need);
+                let what = format!(
+                    "{what} of shape {:?} with strides {:?} in {} slots, where {:?} with strides {:?} in {} is needed",
+                    have.shape(),
+                    have.strides(),
+                    have.slots(),
+                    need.shape(),
+                    need.strides(),
+                    need.slots()
+                );
+                return Err(Error::shape(OPERATION, what));
+            }
+            if have.key() != centroids.key() || have.parameters() != centroids.parameters() {
+                let (have, need) = (have.key(), centroids.key());
+                return Err(
+                    hippocrene_rlwe::RlweError::KeyMismatch { operation: OPERATION, have, need }.into()
+                );
+            }
+        }
+        Ok(Clustering { shape, iteration, frame, centroids, assigned, points })
+    }
+
+    /// How many points of which dimension make how many clusters.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// How many iterations there were.
+    pub fn iteration(&self) -> u64 {
+        self.iteration
+    }
+
+    /// The fingerprint of the key that decrypts it.
+    pub fn key(&self) -> Fingerprint {
+        self.centroids.key()
+    }
+
+    /// The digest of its parameters.
+    pub fn parameters(&self) -> Fingerprint {
+        self.centroids.parameters()
+    }
+
+    /// Whether the points are in it.
+    pub fn has_points(&self) -> bool {
+        self.points.is_some()
+    }
+
+    /// The same without the points.
+    pub fn without_points(mut self) -> Self {
+        self.points = None;
+        self
+    }
+}
+
+/// One row of slots for every point, in which it stands once for every cluster.
+pub(crate) fn point_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {
+    let together = together(shape, slots)?;
+    debug_assert!(together > 0);
+    Layout::new(vec![shape.points(), shape.dimension()], vec![shape.width(), 1], slots)
+}
+
+pub(crate) fn bit_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {
+    together(shape, slots)?;
+    Layout::new(vec![shape.points(), shape.clusters()], vec![shape.width(), shape.stride()], slots)
+}
+
+pub(crate) fn centroid_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {
+    together(shape, slots)?;
+    Layout::new(vec![shape.clusters(), shape.dimension()], vec![shape.stride(), 1], slots)
+}
+
+fn together(shape: Shape, slots: usize) -> Result<usize, Error> {
+    Ok(shape.together(slots)?)
+}

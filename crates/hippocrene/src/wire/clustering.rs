@@ -1,0 +1,128 @@
+//! Files of points that are being clustered: a shape, the number of iterations, and whole files of arrays one after the other.
+
+use std::path::Path;
+
+use super::{
+    FormatError, Kind,
+    cursor::Cursor,
+    file,
+    header::{self, Header},
+    look_ups::{read_shape, write_shape},
+};
+use crate::{Clustering, EncryptedArray, Error, Session, Shape};
+
+/// Bytes before the arrays: shape, flags, and the number of iterations.
+const HEAD_BYTES: usize = 24;
+/// The flags of a file with an assignment, and with points.
+const ASSIGNED: u32 = 1;
+const POINTS: u32 = 2;
+
+/// What stands before the arrays.
+#[derive(Debug)]
+pub(super) struct ClusteringHead {
+    shape: Shape,
+    flags: u32,
+    iteration: u64,
+}
+
+impl ClusteringHead {
+    pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Self, FormatError> {
+        cursor.enter("clusters");
+        let shape = read_shape(cursor)?;
+        let flags = cursor.u32()?;
+        if flags & !(ASSIGNED | POINTS) != 0 {
+            return Err(FormatError::field("the flags of clusters", flags, "0 to 3"));
+        }
+        Ok(ClusteringHead { shape, flags, iteration: cursor.u64()? })
+    }
+}
+
+/// The file of an array, which its length stands before.
+pub(super) fn next_array<'a>(cursor: &mut Cursor<'a>) -> Result<&'a [u8], FormatError> {
+    cursor.enter("an array of clusters");
+    let length = cursor.u64()?;
+    if length > cursor.left() {
+        return Err(FormatError::Truncated {
+            what: "an array of clusters",
+            have: cursor.left(),
+            need: length,
+        });
+    }
+    cursor.take(length as usize)
+}
+
+impl Clustering {
+    fn arrays(&self) -> impl Iterator<Item = &EncryptedArray> {
+        [&self.frame, &self.centroids].into_iter().chain(&self.assigned).chain(&self.points)
+    }
+
+    /// As bytes, in the format of `docs/wire-format.md`.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let arrays: Vec<Vec<u8>> = self.arrays().map(EncryptedArray::to_bytes).collect();
+        let payload = HEAD_BYTES + arrays.iter().map(|array| 8 + array.len()).sum::<usize>();
+        let mut out = header::begin(Kind::Clustering, self.parameters(), Some(self.key()), payload);
+        write_shape(&mut out, self.shape);
+        let flag = |is: bool, flag: u32| if is { flag } else { 0 };
+        let flags = flag(self.assigned.is_some(), ASSIGNED) | flag(self.points.is_some(), POINTS);
+        out.extend(flags.to_le_bytes());
+        out.extend(self.iteration.to_le_bytes());
+        for array in arrays {
+            out.extend((array.len() as u64).to_le_bytes());
+            out.extend(array);
+        }
+        header::finish(&mut out);
+        out
+    }
+
+    /// What bytes that `to_bytes` made say of themselves: the shape, how many iterations there were, and whether the points are in them.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the bytes are not that.
+    pub fn describe(bytes: &[u8]) -> Result<(Shape, u64, bool), Error> {
+        let (_, payload) = Header::open_as(bytes, Kind::Clustering)?;
+        let head = ClusteringHead::read(&mut Cursor::new(payload, "clusters"))?;
+        Ok((head.shape, head.iteration, head.flags & POINTS != 0))
+    }
+
+    /// From bytes that `to_bytes` made.
+    ///
+    /// # Errors
+    /// [`Error::Format`] when the bytes are not that, or were made with other parameters than those of `session`; as [`Clustering::from_parts`].
+    pub fn from_bytes(bytes: &[u8], session: &Session) -> Result<Self, Error> {
+        let (header, payload) = Header::open_as(bytes, Kind::Clustering)?;
+        let digest = session.settings().parameters().digest();
+        if header.parameters != digest {
+            return Err(FormatError::Parameters { have: header.parameters, need: digest }.into());
+        }
+        let mut cursor = Cursor::new(payload, "clusters");
+        let head = ClusteringHead::read(&mut cursor)?;
+        let mut next = || EncryptedArray::from_bytes(next_array(&mut cursor)?, session);
+        let (frame, centroids) = (next()?, next()?);
+        let assigned = if head.flags & ASSIGNED != 0 { Some(next()?) } else { None };
+        let points = if head.flags & POINTS != 0 { Some(next()?) } else { None };
+        cursor.enter("clusters");
+        cursor.expect_left(0)?;
+        if centroids.key() != header.key {
+            let need = format!("{}, that of the file", header.key);
+            return Err(FormatError::field("the key of centroids", centroids.key(), need).into());
+        }
+        Clustering::from_parts(head.shape, head.iteration, [frame, centroids], assigned, points)
+            .map_err(|error| FormatError::field("the arrays of clusters", error, "those of the shape").into())
+    }
+
+    /// Writes a file, all or nothing.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot be written.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
+        file::save(path.as_ref(), &self.to_bytes(), Kind::Clustering)
+    }
+
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// As `from_bytes`, and [`Error::Io`] when the file cannot be read.
+    pub fn load(path: impl AsRef<Path>, session: &Session) -> Result<Self, Error> {
+        Self::from_bytes(&file::load(path.as_ref(), Kind::Clustering)?, session)
+    }
+}

@@ -1,0 +1,144 @@
+//! K-means on encrypted points between a client and a server that share only files, at small insecure parameters.
+
+mod common;
+
+use common::{insecure_grafted, numbers};
+use hippocrene::{ClientKey, Clustering, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape, wire};
+use hippocrene_rlwe::SecretDistribution;
+
+/// Points around two centres far from 0, and which of them each is around.
+fn points(count: usize) -> (Vec<f64>, Vec<usize>) {
+    let noise = numbers(2 * count, 7);
+    let labels: Vec<usize> = (0..count).map(|i| usize::from(i % 3 == 0)).collect();
+    let centres = [[100.0, -20.0], [130.0, -60.0]];
+    let coordinate = |i: usize| centres[labels[i / 2]][i % 2] + 8.0 * noise[i];
+    ((0..2 * count).map(coordinate).collect(), labels)
+}
+
+/// One key for all, for it is made in seconds.
+#[test]
+fn clusters_of_points_in_files() {
+    let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
+    let client = ClientKey::generate_with(settings, 2).unwrap();
+    let shape = Shape::new(12, 2, 2).unwrap();
+    let asked = LookUps { tables: "lut11", clusters: Some(shape), ..LookUps::default() };
+    let keys = client.evaluation_keys(&KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) }).unwrap();
+    let bytes = keys.to_bytes();
+    drop(keys);
+    assert_eq!(wire::inspect(&bytes).unwrap().keys.unwrap().tables, Some("lut11"));
+    let stored = EvaluationKeys::from_bytes_insecure(&bytes, 2).unwrap();
+    assert_eq!(stored.to_bytes(), bytes);
+    assert_eq!(stored.look_ups().unwrap().request(), asked);
+    drop(bytes);
+    let server = Server::new(stored).unwrap();
+    assert_eq!(server.clusters(), Some(shape));
+    let session = server.session();
+
+    let (values, labels) = points(12);
+    let start = [105.0, -30.0, 125.0, -50.0];
+    let sent = client.encrypt_points(&asked, &values, &start).unwrap().to_bytes();
+    let inspection = wire::inspect(&sent).unwrap();
+    assert_eq!(inspection.kind, wire::Kind::Clustering);
+    assert!(inspection.array.is_none() && inspection.ring_degree == 2048);
+    assert_eq!(Clustering::describe(&sent).unwrap(), (shape, 0, true));
+    let sent = Clustering::from_bytes(&sent, session).unwrap();
+    assert!(sent.has_points() && sent.iteration() == 0);
+    let (centroids, none) = client.decrypt_clusters(&sent).unwrap();
+    assert!(none.is_none() && centroids.iter().zip(start).all(|(x, y)| (x - y).abs() < 1e-3));
+
+    let (first, sectors) = server.cluster(&sent, &sent).unwrap();
+    assert!(!first.has_points() && sectors.total() > sectors.look_ups);
+    let checkpoint = first.to_bytes();
+    let second = server.cluster(&sent, &first).unwrap().0;
+    // From the file of the first iteration, in another process.
+    let resumed = Clustering::from_bytes(&checkpoint, session).unwrap();
+    assert_eq!(resumed.to_bytes(), checkpoint);
+    assert_eq!(server.cluster(&sent, &resumed).unwrap().0.to_bytes(), second.to_bytes());
+
+    let (centroids, found) = client.decrypt_clusters(&second).unwrap();
+    assert_eq!(found.unwrap(), labels);
+    assert_eq!(second.iteration(), 2);
+    let mean = |j: usize, c: usize| {
+        let members: Vec<f64> = (0..12).filter(|i| labels[*i] == j).map(|i| values[2 * i + c]).collect();
+        members.iter().sum::<f64>() / members.len() as f64
+    };
+    for (i, x) in centroids.iter().enumerate() {
+        assert!((x - mean(i / 2, i % 2)).abs() < 0.5, "{centroids:?}");
+    }
+
+    // What is wrong is refused.
+    let other = Shape::new(11, 2, 2).unwrap();
+    let asked_other = LookUps { clusters: Some(other), ..asked };
+    let fewer = client.encrypt_points(&asked_other, &values[2..], &start).unwrap();
+    let functions = LookUps { clusters: None, ..asked };
+    for (refused, what) in [
+        (
+            server.cluster(&fewer, &sent).map(|_| ()),
+            "11 points of dimension 2 in 2 clusters, but the keys are for 12",
+        ),
+        (server.cluster(&first, &first).map(|_| ()), "the first operand has no points"),
+        (client.encrypt_points(&functions, &values, &start).map(|_| ()), "for functions, not for clusters"),
+        (
+            client.encrypt_points(&asked, &values[1..], &start).map(|_| ()),
+            "23 numbers for 12 points of dimension 2",
+        ),
+        (client.encrypt_points(&asked, &[f64::NAN; 24], &start).map(|_| ()), "finite"),
+        (server.sort(&client.encrypt(&[1.0, 2.0], &[2]).unwrap()).map(|_| ()), "no keys of look-up tables"),
+    ] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(what), "{refused}");
+    }
+    let stranger =
+        ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 2).unwrap();
+    let theirs = stranger.encrypt_points(&asked, &values, &start).unwrap();
+    assert!(matches!(server.cluster(&theirs, &theirs), Err(Error::KeyMismatch(_))));
+    assert!(matches!(server.cluster(&sent, &theirs), Err(Error::KeyMismatch(_))));
+    hostile(&checkpoint, session);
+}
+
+/// Files that are not what they say.
+fn hostile(bytes: &[u8], session: &hippocrene::Session) {
+    let read = |bytes: &[u8]| Clustering::from_bytes(bytes, session).unwrap_err().to_string();
+    for length in [0, 20, 60, 80, bytes.len() / 2, bytes.len() - 1] {
+        read(&bytes[..length]);
+        assert!(wire::inspect(&bytes[..length]).is_err());
+    }
+    // Payload: points, dimension, clusters, flags, iteration, length of the first array.
+    for (offset, field, what) in [
+        (0, 1u32, "1 points of dimension 2 in 2 clusters"),
+        (4, 3, "the arrays of clusters"),
+        (8, 9, "the arrays of clusters"),
+        (12, 8, "the flags of clusters"),
+        (12, 3, "an array of clusters"),
+        (12, 0, "clusters"),
+        (24, u32::MAX, "an array of clusters"),
+        (28, u32::MAX, "an array of clusters"),
+    ] {
+        let mut wrong = bytes.to_vec();
+        wrong[56 + offset..60 + offset].copy_from_slice(&field.to_le_bytes());
+        // The checksum of the header covers all but itself.
+        let mut hasher = crc32fast::Hasher::new();
+        hasher.update(&wrong[..12]);
+        hasher.update(&wrong[16..]);
+        wrong[12..16].copy_from_slice(&hasher.finalize().to_le_bytes());
+        let refused = read(&wrong);
+        assert!(refused.contains(what), "at {offset}: {refused}");
+    }
+    let mut wrong = bytes.to_vec();
+    wrong[70] ^= 1;
+    assert!(read(&wrong).contains("checksum"));
+}
+
+#[test]
+fn what_has_no_keys_of_clusters_says_so() {
+    let client = ClientKey::generate_with(insecure_grafted(11, 18, SecretDistribution::Ternary), 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let shape = Shape::new(4, 1, 2).unwrap();
+    let asked = LookUps { tables: "lut11", clusters: Some(shape), ..LookUps::default() };
+    let points = client.encrypt_points(&asked, &[0.0, 1.0, 5.0, 6.0], &[0.0, 5.0]).unwrap();
+    let refused = server.cluster(&points, &points).unwrap_err().to_string();
+    assert!(refused.contains("no keys for k-means"), "{refused}");
+    let wide = LookUps { clusters: Some(Shape::new(4, 600, 2).unwrap()), ..asked };
+    let refused = wide.plan(client.session()).unwrap_err().to_string();
+    assert!(refused.contains("takes 2048 slots, there are 1024"), "{refused}");
+}

@@ -1,0 +1,262 @@
+"""K-means on encrypted points, in one server that can read neither the points nor the clusters."""
+
+from __future__ import annotations
+
+import operator
+import os
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hippocrene import _native
+from hippocrene.client import Client
+from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.server import EvaluationKeys, Server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from os import PathLike
+
+    import numpy.typing as npt
+
+SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
+"""The parts of an iteration whose times `EncryptedKMeans.seconds_` holds."""
+
+
+class EncryptedClusters:
+    """Encrypted centroids and labels, with or without the points: a file between client and server.
+
+    It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from `EncryptedKMeans.fit`.
+    """
+
+    __slots__ = ("_data", "_iteration", "_points", "_sizes")
+
+    def __init__(self, data: bytes | bytearray | memoryview) -> None:
+        """Read what `to_bytes` returned."""
+        self._data = bytes(data)
+        self._sizes, self._iteration, self._points = _native.describe_clustering(self._data)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many points there are, and of which dimension."""
+        return self._sizes[:2]
+
+    @property
+    def n_clusters(self) -> int:
+        """How many clusters there are."""
+        return self._sizes[2]
+
+    @property
+    def iteration(self) -> int:
+        """How many iterations were made."""
+        return self._iteration
+
+    @property
+    def has_points(self) -> bool:
+        """Whether the points are in it."""
+        return self._points
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._data
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write a file, all or nothing."""
+        path = Path(path)
+        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        try:
+            with part.open("wb") as file:
+                file.write(self._data)
+                file.flush()
+                os.fsync(file.fileno())
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> EncryptedClusters:
+        """Read a file that `save` wrote."""
+        return cls(Path(path).read_bytes())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return EncryptedClusters, (self._data,)
+
+    def __repr__(self) -> str:
+        return f"EncryptedClusters(shape={self.shape}, n_clusters={self.n_clusters}, iteration={self.iteration})"
+
+
+class EncryptedKMeans:
+    """K-means clustering of encrypted points by Lloyd's algorithm, named as in scikit-learn.
+
+    The client makes keys for points of one shape (`evaluation_keys`), encrypts them with a start (`encrypt`) and reads
+    the result (`decrypt`); the server computes (`fit`). They need to share files only:
+
+    - client: ``model.evaluation_keys(client, X.shape).save(..)`` and ``model.encrypt(client, X).save(..)``;
+    - server: ``model.fit(EncryptedClusters.load(..), Server(EvaluationKeys.load(..))).clusters_.save(..)``;
+    - client: ``model.decrypt(client, EncryptedClusters.load(..))``, then ``labels_`` and ``cluster_centers_``.
+
+    `max_iter` iterations are made, no more and no fewer: the server cannot see whether anything changes. `init` is
+    ``"k-means++"`` or ``"random"``, which the client chooses from its points with `random_state`, or the centroids
+    themselves. `tables` are those of `LookUps`: ``"lut12"``, or ``"lut13"``, with which fewer points that are about as
+    near to two centroids go to the wrong one, in more than twice the time. The preset ``"n15"`` has room for it.
+    """
+
+    def __init__(
+        self,
+        n_clusters: int = 2,
+        *,
+        max_iter: int = 5,
+        init: str | npt.ArrayLike = "k-means++",
+        random_state: int | None = None,
+        tables: str = "lut12",
+    ) -> None:
+        self.n_clusters = operator.index(n_clusters)
+        self.max_iter = operator.index(max_iter)
+        if self.max_iter < 1:
+            raise ArgumentError(f"k-means: max_iter is {max_iter}, at least one iteration is made")
+        self.init = init
+        self.random_state = random_state
+        self.tables = tables
+        self.clusters_: EncryptedClusters
+        self.seconds_: list[dict[str, float]] = []
+        self.cluster_centers_: npt.NDArray[np.float64]
+        self.labels_: npt.NDArray[np.int64] | None
+        self.n_iter_: int
+
+    # The client
+
+    def evaluation_keys(self, client: Client, shape: tuple[int, int]) -> EvaluationKeys:
+        """Make the keys for points of this shape, ``(n_samples, n_features)``: 1.2 GB with the preset ``"n15"``."""
+        _check(client, Client, "keys are made by")
+        return EvaluationKeys(_native.clustering_keys(client._raw, self.tables, self._sizes(shape)))
+
+    def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
+        """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see."""
+        _check(client, Client, "points are encrypted by")
+        rows = np.asarray(points, dtype=np.float64)
+        if rows.ndim != 2:
+            raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
+        sizes = self._sizes(rows.shape)
+        start = self._start(rows)
+        return EncryptedClusters(
+            _native.encrypt_points(client._raw, self.tables, sizes, rows.ravel().tolist(), start.ravel().tolist())
+        )
+
+    def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
+        """Read a result: `cluster_centers_`, `n_iter_`, and `labels_`, None before the first iteration.
+
+        Labels say which centroid a point was nearest to in the last iteration, before the centroids moved.
+        """
+        _check(client, Client, "clusters are read by")
+        _check(clusters, EncryptedClusters, "what is read are")
+        centres, labels = _native.decrypt_clusters(client._raw, clusters.to_bytes())
+        self.cluster_centers_ = np.array(centres).reshape(clusters.n_clusters, clusters.shape[1])
+        self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
+        self.n_iter_ = clusters.iteration
+        return self
+
+    # The server
+
+    def fit(
+        self,
+        points: EncryptedClusters,
+        keys: Server | EvaluationKeys,
+        *,
+        checkpoint: str | PathLike[str] | None = None,
+        progress: bool | Callable[[int, int], object] = False,
+    ) -> EncryptedKMeans:
+        """Make `max_iter` iterations from what `encrypt` returned; `clusters_` is the result.
+
+        After each, `checkpoint` is written; where it is there, the run goes on from it, and ends with the same bytes as
+        one that was never stopped. `progress` shows how far it is, in a bar where rich is installed and there is a
+        terminal, else in lines, or is called with the number of iterations made and of all. `seconds_` has the times of
+        the parts of every iteration that was made here.
+        """
+        _check(points, EncryptedClusters, "what is clustered are")
+        server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
+        _check(server, Server, "k-means computes with EvaluationKeys or")
+        if not points.has_points:
+            raise ArgumentError("k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned")
+        if points.n_clusters != self.n_clusters:
+            raise ArgumentError(f"k-means: points for {points.n_clusters} clusters, where n_clusters={self.n_clusters}")
+        state = points
+        path = None if checkpoint is None else Path(checkpoint)
+        if path is not None and path.exists():
+            state = EncryptedClusters.load(path)
+            if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
+                raise ArgumentError(f"k-means: the checkpoint is of {state!r}, the points are {points!r}")
+        self.seconds_ = []
+        with _shown(progress, self.max_iter) as show:
+            show(min(state.iteration, self.max_iter))
+            while state.iteration < self.max_iter:
+                data, seconds = _native.cluster(server._raw, points.to_bytes(), state.to_bytes())
+                state = EncryptedClusters(data)
+                if path is not None:
+                    state.save(path)
+                self.seconds_.append(dict(zip(SECTORS, seconds, strict=True)))
+                show(state.iteration)
+        self.clusters_ = state
+        return self
+
+    def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
+        count, dimension = (operator.index(length) for length in shape)
+        return count, dimension, self.n_clusters
+
+    def _start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        random = np.random.default_rng(self.random_state)
+        if not isinstance(self.init, str):
+            start = np.asarray(self.init, dtype=np.float64)
+            if start.shape != (self.n_clusters, points.shape[1]):
+                need = (self.n_clusters, points.shape[1])
+                raise ShapeError(f"k-means: init of shape {start.shape}, where {need} is needed")
+            return start
+        if self.init not in ("k-means++", "random"):
+            raise ArgumentError(f'k-means: init is {self.init!r}: "k-means++", "random" or centroids are possible')
+        if len(points) < self.n_clusters:
+            raise ArgumentError(f"k-means: {len(points)} points in {self.n_clusters} clusters")
+        if self.init == "random":
+            return points[random.choice(len(points), self.n_clusters, replace=False)]
+        # Each next one with a probability that goes with the square of its distance from the nearest so far.
+        chosen = [int(random.integers(len(points)))]
+        while len(chosen) < self.n_clusters:
+            gaps = ((points[:, None, :] - points[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+            total = gaps.sum()
+            share = gaps / total if total > 0 else None
+            chosen.append(int(random.choice(len(points), p=share)))
+        return points[chosen]
+
+    def __repr__(self) -> str:
+        return f"EncryptedKMeans(n_clusters={self.n_clusters}, max_iter={self.max_iter}, tables={self.tables!r})"
+
+
+def _check(value: object, kind: type, what: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} {kind.__name__}, not {type(value).__name__}")
+
+
+@contextmanager
+def _shown(progress: bool | Callable[[int, int], object], total: int) -> Iterator[Callable[[int], object]]:
+    """Return what is told how many iterations were made."""
+    if callable(progress):
+        yield lambda done: progress(done, total)
+        return
+    if not progress:
+        yield lambda _: None
+        return
+    rich: Any = None
+    if sys.stdout.isatty():
+        try:
+            import rich.progress as rich
+        except ImportError:
+            rich = None
+    if rich is not None:
+        with rich.Progress() as bar:
+            task = bar.add_task("k-means", total=total)
+            yield lambda done: bar.update(task, completed=done)
+        return
+    start = time.monotonic()
+    yield lambda done: print(f"k-means: {done} of {total} iterations, {time.monotonic() - start:.1f} s", flush=True)

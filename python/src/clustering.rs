@@ -1,0 +1,89 @@
+//! K-means on encrypted points: what is sent, saved and resumed are bytes.
+
+use hippocrene::{Clustering, Error, LookUps, Shape};
+use pyo3::{prelude::*, types::PyBytes};
+
+use crate::{
+    client::{ClientKey, EvaluationKeys},
+    errors::detached,
+    server::Server,
+};
+
+/// Points, dimension and clusters.
+type Sizes = (usize, usize, usize);
+
+fn look_ups(tables: &str, (points, dimension, clusters): Sizes) -> Result<LookUps, Error> {
+    let shape = Shape::new(points, dimension, clusters)?;
+    Ok(LookUps { clusters: Some(shape), ..LookUps::by_name(tables)? })
+}
+
+#[pyfunction]
+pub(crate) fn clustering_keys(
+    py: Python<'_>,
+    client: &ClientKey,
+    tables: &str,
+    sizes: Sizes,
+) -> PyResult<EvaluationKeys> {
+    let keys = detached(py, || {
+        let request = hippocrene::KeyRequest {
+            look_ups: Some(look_ups(tables, sizes)?),
+            ..hippocrene::KeyRequest::only([])
+        };
+        client.0.evaluation_keys(&request)
+    })?;
+    Ok(EvaluationKeys(keys))
+}
+
+#[pyfunction]
+pub(crate) fn encrypt_points<'py>(
+    py: Python<'py>,
+    client: &ClientKey,
+    tables: &str,
+    sizes: Sizes,
+    points: Vec<f64>,
+    start: Vec<f64>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let work = || Ok(client.0.encrypt_points(&look_ups(tables, sizes)?, &points, &start)?.to_bytes());
+    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
+}
+
+/// Centroids row by row, and labels if there are any.
+#[pyfunction]
+pub(crate) fn decrypt_clusters(
+    py: Python<'_>,
+    client: &ClientKey,
+    clusters: Vec<u8>,
+) -> PyResult<(Vec<f64>, Option<Vec<usize>>)> {
+    detached(py, || {
+        let clusters = Clustering::from_bytes(&clusters, client.0.session())?;
+        client.0.decrypt_clusters(&clusters)
+    })
+}
+
+/// One iteration, and the seconds that its sectors took.
+#[pyfunction]
+pub(crate) fn cluster<'py>(
+    py: Python<'py>,
+    server: &Server,
+    points: Vec<u8>,
+    clusters: Vec<u8>,
+) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
+    let (bytes, sectors) = detached(py, || {
+        let session = server.0.session();
+        let points = Clustering::from_bytes(&points, session)?;
+        let (next, sectors) = server.0.cluster(&points, &Clustering::from_bytes(&clusters, session)?)?;
+        Ok((next.to_bytes(), sectors))
+    })?;
+    let hippocrene::Sectors { distance, extraction, look_ups, repacking, update } = sectors;
+    let seconds = [distance, extraction, look_ups, repacking, update].map(|time| time.as_secs_f64());
+    Ok((PyBytes::new(py, &bytes), seconds))
+}
+
+/// Points, dimension and clusters, how many iterations there were, and whether the points are there.
+#[pyfunction]
+pub(crate) fn describe_clustering(py: Python<'_>, data: Vec<u8>) -> PyResult<(Sizes, u64, bool)> {
+    detached(py, || {
+        let (shape, iteration, points) = Clustering::describe(&data)?;
+        Ok(((shape.points(), shape.dimension(), shape.clusters()), iteration, points))
+    })
+}
