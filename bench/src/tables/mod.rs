@@ -31,6 +31,7 @@ mod pairs;
 mod pegasus_4;
 mod pegasus_5;
 mod pegasus_6;
+mod pegasus_7;
 mod pegasus_8;
 mod pegasus_fig7;
 mod pegasus_slots;
@@ -105,6 +106,7 @@ const ALL: &[Table] = &[
     pegasus_5::TABLE,
     pegasus_slots::TABLE,
     pegasus_6::TABLE,
+    pegasus_7::TABLE,
     pegasus_fig7::TABLE,
     pegasus_8::TABLE,
     planner::TABLE,

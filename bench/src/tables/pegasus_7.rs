@@ -1,0 +1,228 @@
+//! `pegasus-7`: private decision trees, as in PEGASUS Table VII.
+
+use std::time::Instant;
+
+use hippocrene::{
+    DecisionTree, FeatureRanges, TreeClient, TreeModel, TreeNode, TreeQuery, TreeReply, TreeServer,
+    TreeTables,
+};
+use hippocrene_ring::{Sampler, Seed};
+
+use super::Table;
+use crate::{Result, report::Row, session::Session};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "pegasus-7",
+    about: "PEGASUS Table VII: private decision trees of its shapes, fitted to generated points, with lut12 and lut13 at 128 bits of security: time of client and server for a row, \
+            one thread where the paper has 16, bytes of query and reply, and rows for which the answer is the plain tree's (the paper's trees are right for 97.37, 100 and 87.86 % of the rows in the clear and \
+            for 94.74, 98.04 and 85.03 % in private)",
+    memory: "2 GB",
+    time: "8 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+const PAPER: &str = "pegasus-7";
+
+/// Name, features, splits and classes of the paper's trees, and how many rows are evaluated here.
+const SHAPES: [(&str, usize, usize, usize, usize); 3] =
+    [("Iris", 4, 10, 3, 100), ("Housing", 13, 100, 2, 20), ("Spambase", 57, 60, 2, 20)];
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for tables in ["lut12", "lut13"] {
+        let tables = TreeTables::by_name(tables)?;
+        let client = TreeClient::generate(tables)?;
+        let keys = client.evaluation_keys()?;
+        let bytes = keys.to_bytes().len() as f64 / 1e6;
+        let server = TreeServer::new(&keys, 1)?;
+        drop(keys);
+        rows.push(Row::new(format!("{}: keys of the server", tables.name()), bytes, "MB"));
+        let off = tables.parameters().comparison_deviation();
+        rows.push(Row::new(
+            format!("{}: features are off by, of their range", tables.name()),
+            100.0 * off,
+            "%",
+        ));
+        for shape in SHAPES {
+            rows.extend(tree(session, &client, &server, shape)?);
+        }
+    }
+    Ok(rows)
+}
+
+fn tree(
+    session: &Session,
+    client: &TreeClient,
+    server: &TreeServer,
+    (name, features, splits, classes, count): (&str, usize, usize, usize, usize),
+) -> Result<Vec<Row>> {
+    let mut points = Points::new(features, classes);
+    let tree = fit(&points.draw(1500), splits)?;
+    let ranges = FeatureRanges::new(vec![(0.0, 1.0); features])?;
+    let model = TreeModel::new(ranges.clone(), vec![tree], TreeModel::CLASSES)?;
+    let plan = client.tables().plan(&model)?;
+
+    let (mut of_client, mut of_server, mut bytes, mut equal) = (Vec::new(), Vec::new(), [0, 0], 0);
+    for (point, _) in points.draw(count) {
+        let start = Instant::now();
+        let query = client.encrypt(&ranges, &point)?.to_bytes();
+        let sent = start.elapsed();
+        let start = Instant::now();
+        let reply = server.evaluate(&plan, &TreeQuery::from_bytes(&query)?)?.to_bytes();
+        of_server.push(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        let class = client.decrypt(&TreeReply::from_bytes(&reply)?)?[0].round();
+        of_client.push((sent + start.elapsed()).as_secs_f64());
+        bytes = [query.len(), reply.len()];
+        equal += usize::from(class == model.evaluate(&point)?[0]);
+    }
+    let label = |what: &str| format!("{}: {name}, {what}", client.tables().name());
+    let paper = |row: Row, what: &str| row.paper(session.papers.find(PAPER, &format!("{name}, {what}")));
+    let look_ups = (plan.compared() + plan.blocks()) as f64;
+    let communication = bytes.iter().sum::<usize>() as f64 / 1e3;
+    Ok(vec![
+        Row::new(
+            label(&format!("splits of the tree of {features} features")),
+            model.trees()[0].splits() as f64,
+            "",
+        ),
+        paper(Row::new(label("look-ups for a row"), look_ups, ""), "look-ups for a row"),
+        Row::new(label("client, for a row"), 1e3 * median(&mut of_client), "ms"),
+        paper(Row::new(label("server, for a row"), median(&mut of_server), "s"), "both sides"),
+        Row::new(label("query"), bytes[0] as f64, "B"),
+        Row::new(label("reply"), bytes[1] as f64, "B"),
+        paper(Row::new(label("query and reply"), communication, "KB"), "query and reply"),
+        Row::more(
+            label(&format!("of {count} rows as in the clear")),
+            100.0 * equal as f64 / count as f64,
+            "%",
+        ),
+    ])
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// Labelled points: features of which the first ones tell classes apart, as a sum of theirs and of a product, with some noise. Those after the 13th are near 0 for most points, as
+/// frequencies of words are.
+struct Points {
+    features: usize,
+    classes: usize,
+    sampler: Sampler,
+}
+
+impl Points {
+    fn new(features: usize, classes: usize) -> Self {
+        Points { features, classes, sampler: Sampler::new(&Seed::from_bytes([7; 32]), features as u64) }
+    }
+
+    fn draw(&mut self, count: usize) -> Vec<(Vec<f64>, usize)> {
+        let mut words = vec![0; self.features + 1];
+        let point = |_| {
+            self.sampler.uniform(1 << 32, &mut words);
+            let uniform: Vec<f64> = words.iter().map(|x| *x as f64 / 2f64.powi(32)).collect();
+            let skewed = |(i, x): (usize, &f64)| if i < 13 { *x } else { x.powi(4) };
+            let x: Vec<f64> = uniform[..self.features].iter().enumerate().map(skewed).collect();
+            let score = 0.3 * (x[0] + x[1]) + 0.4 * x[2] * x[3] + 0.1 * x[self.features - 1];
+            let score = score / 0.85 + 0.1 * (uniform[self.features] - 0.5);
+            let class = (score * self.classes as f64 * 1.4 - 0.2 * self.classes as f64).floor();
+            (x, class.clamp(0.0, (self.classes - 1) as f64) as usize)
+        };
+        (0..count).map(point).collect()
+    }
+}
+
+/// A decision tree of so many splits, if there are as many to be made: each time the split, of any leaf at any feature, that lowers the Gini impurity of the points the most (CART).
+fn fit(points: &[(Vec<f64>, usize)], splits: usize) -> Result<DecisionTree> {
+    let all: Vec<usize> = (0..points.len()).collect();
+    let mut nodes = vec![TreeNode::Leaf { values: vec![most_frequent(points, &all)] }];
+    let mut leaves = vec![(0, best_split(points, &all), all)];
+    for _ in 0..splits {
+        let gain =
+            |leaf: &(usize, Option<Split>, Vec<usize>)| leaf.1.as_ref().map_or(0.0, |split| split.gain);
+        let best = (0..leaves.len()).max_by(|i, j| gain(&leaves[*i]).total_cmp(&gain(&leaves[*j])));
+        let Some((node, Some(split), of)) = best.map(|i| leaves.swap_remove(i)) else { break };
+        let Split { feature, threshold, .. } = split;
+        let (left, right): (Vec<usize>, Vec<usize>) =
+            of.into_iter().partition(|i| points[*i].0[feature] <= threshold);
+        let next = nodes.len();
+        nodes[node] = TreeNode::Split { feature, threshold, left: next, right: next + 1 };
+        for (i, of) in [left, right].into_iter().enumerate() {
+            nodes.push(TreeNode::Leaf { values: vec![most_frequent(points, &of)] });
+            leaves.push((next + i, best_split(points, &of), of));
+        }
+    }
+    Ok(DecisionTree::new(nodes)?)
+}
+
+struct Split {
+    feature: usize,
+    threshold: f64,
+    gain: f64,
+}
+
+fn counts(points: &[(Vec<f64>, usize)], of: &[usize]) -> Vec<f64> {
+    let classes = points.iter().map(|(_, class)| class + 1).max().unwrap_or(1);
+    let mut counts = vec![0.0; classes];
+    of.iter().for_each(|i| counts[points[*i].1] += 1.0);
+    counts
+}
+
+fn most_frequent(points: &[(Vec<f64>, usize)], of: &[usize]) -> f64 {
+    let counts = counts(points, of);
+    (0..counts.len()).max_by(|i, j| counts[*i].total_cmp(&counts[*j])).unwrap_or(0) as f64
+}
+
+/// The points times their Gini impurity, but for what all splits have: less for purer ones.
+fn impurity(counts: &[f64]) -> f64 {
+    let all: f64 = counts.iter().sum();
+    if all == 0.0 { 0.0 } else { all - counts.iter().map(|x| x * x).sum::<f64>() / all }
+}
+
+fn best_split(points: &[(Vec<f64>, usize)], of: &[usize]) -> Option<Split> {
+    let total = counts(points, of);
+    let mut best: Option<Split> = None;
+    for feature in 0..points[0].0.len() {
+        let mut sorted = of.to_vec();
+        sorted.sort_by(|i, j| points[*i].0[feature].total_cmp(&points[*j].0[feature]));
+        let (mut left, mut right) = (vec![0.0; total.len()], total.clone());
+        for pair in sorted.windows(2) {
+            let class = points[pair[0]].1;
+            left[class] += 1.0;
+            right[class] -= 1.0;
+            let [low, high] = [pair[0], pair[1]].map(|i| points[i].0[feature]);
+            let gain = impurity(&total) - impurity(&left) - impurity(&right);
+            if low < high && gain > best.as_ref().map_or(1e-9, |split| split.gain) {
+                best = Some(Split { feature, threshold: low.midpoint(high), gain });
+            }
+        }
+    }
+    best
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn trees_are_of_the_papers_shapes_and_say_something() {
+        for (_, features, splits, classes, _) in SHAPES {
+            let mut points = Points::new(features, classes);
+            let tree = fit(&points.draw(1500), splits).unwrap();
+            assert_eq!(tree.splits(), splits);
+            let ranges = FeatureRanges::new(vec![(0.0, 1.0); features]).unwrap();
+            let model = TreeModel::new(ranges, vec![tree], TreeModel::CLASSES).unwrap();
+            let right = points
+                .draw(500)
+                .iter()
+                .filter(|(x, class)| model.evaluate(x).unwrap()[0] == *class as f64)
+                .count();
+            assert!(right > 300, "{features} features: {right} of 500");
+        }
+    }
+}
