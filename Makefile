@@ -16,7 +16,9 @@ endif
 .PHONY: demo test lint test-rust test-python fmt clean
 
 demo: .venv/demo .venv/wheel
-	$(BIN)/python examples/demo/demo.py demo-run
+	$(BIN)/python examples/demo/demo.py demo-run/regression
+	$(BIN)/python examples/trees/trees.py demo-run/tree
+	$(BIN)/python examples/clustering/clustering.py demo-run/clusters
 
 test: lint test-rust test-python
 

@@ -134,6 +134,30 @@ class EncryptedKMeans:
         _check(client, Client, "keys are made by")
         return EvaluationKeys(_native.clustering_keys(client._raw, self.tables, self._sizes(shape)))
 
+    def start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+        """Choose centroids to start from, as `init` and `random_state` say: `encrypt` puts them in with the points."""
+        random = np.random.default_rng(self.random_state)
+        if not isinstance(self.init, str):
+            start = np.asarray(self.init, dtype=np.float64)
+            if start.shape != (self.n_clusters, points.shape[1]):
+                need = (self.n_clusters, points.shape[1])
+                raise ShapeError(f"k-means: init of shape {start.shape}, where {need} is needed")
+            return start
+        if self.init not in ("k-means++", "random"):
+            raise ArgumentError(f'k-means: init is {self.init!r}: "k-means++", "random" or centroids are possible')
+        if len(points) < self.n_clusters:
+            raise ArgumentError(f"k-means: {len(points)} points in {self.n_clusters} clusters")
+        if self.init == "random":
+            return points[random.choice(len(points), self.n_clusters, replace=False)]
+        # Each next one with a probability that goes with the square of its distance from the nearest so far.
+        chosen = [int(random.integers(len(points)))]
+        while len(chosen) < self.n_clusters:
+            gaps = ((points[:, None, :] - points[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+            total = gaps.sum()
+            share = gaps / total if total > 0 else None
+            chosen.append(int(random.choice(len(points), p=share)))
+        return points[chosen]
+
     def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
         """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see."""
         _check(client, Client, "points are encrypted by")
@@ -141,7 +165,7 @@ class EncryptedKMeans:
         if rows.ndim != 2:
             raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
         sizes = self._sizes(rows.shape)
-        start = self._start(rows)
+        start = self.start(rows)
         return EncryptedClusters(
             _native.encrypt_points(client._raw, self.tables, sizes, rows.ravel().tolist(), start.ravel().tolist())
         )
@@ -205,29 +229,6 @@ class EncryptedKMeans:
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
         count, dimension = (operator.index(length) for length in shape)
         return count, dimension, self.n_clusters
-
-    def _start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
-        random = np.random.default_rng(self.random_state)
-        if not isinstance(self.init, str):
-            start = np.asarray(self.init, dtype=np.float64)
-            if start.shape != (self.n_clusters, points.shape[1]):
-                need = (self.n_clusters, points.shape[1])
-                raise ShapeError(f"k-means: init of shape {start.shape}, where {need} is needed")
-            return start
-        if self.init not in ("k-means++", "random"):
-            raise ArgumentError(f'k-means: init is {self.init!r}: "k-means++", "random" or centroids are possible')
-        if len(points) < self.n_clusters:
-            raise ArgumentError(f"k-means: {len(points)} points in {self.n_clusters} clusters")
-        if self.init == "random":
-            return points[random.choice(len(points), self.n_clusters, replace=False)]
-        # Each next one with a probability that goes with the square of its distance from the nearest so far.
-        chosen = [int(random.integers(len(points)))]
-        while len(chosen) < self.n_clusters:
-            gaps = ((points[:, None, :] - points[chosen][None]) ** 2).sum(axis=2).min(axis=1)
-            total = gaps.sum()
-            share = gaps / total if total > 0 else None
-            chosen.append(int(random.choice(len(points), p=share)))
-        return points[chosen]
 
     def __repr__(self) -> str:
         return f"EncryptedKMeans(n_clusters={self.n_clusters}, max_iter={self.max_iter}, tables={self.tables!r})"

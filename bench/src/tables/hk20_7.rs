@@ -84,7 +84,8 @@ impl Set {
         Ok(Parameters::new_insecure(design.literal()?)?)
     }
 
-    fn literal(&self, slots: usize) -> Result<BootstrapLiteral> {
+    /// The base modulus is the first unit.
+    fn literal(&self, parameters: &Parameters, slots: usize) -> Result<BootstrapLiteral> {
         let levels = |bits| DftLevel::even(slots, slots.ilog2().div_ceil(5).max(1), bits);
         let [scale_bits, to_slots, to_coefficients] = self.scales;
         let reduction = match self.log_degree {
@@ -96,7 +97,7 @@ impl Set {
             real: false,
             order: Order::SlotsToCoefficientsFirst,
             bound: 1.0,
-            base_bits: 48.0,
+            base_bits: (parameters.factor(0) as f64).log2(),
             sparse_weight: Some(32),
             reduction,
             scale_bits,
@@ -116,7 +117,10 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         {
             let context = Arc::new(Context::new(parameters, Threads::single())?);
             for slots in set.slots {
-                let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), set.literal(slots)?)?);
+                let plan = Arc::new(BootstrapPlan::new(
+                    Arc::clone(&context),
+                    set.literal(context.parameters(), slots)?,
+                )?);
                 rows.extend(bootstrap(session, plan, name)?);
             }
         }
@@ -163,6 +167,12 @@ mod tests {
             let [q, pq] = [parameters.top(), parameters.full()].map(|modulus| parameters.log2(modulus));
             let [usable, most] = set.modulus.map(f64::from);
             assert!(q >= usable - 1.0 && pq <= most + 0.5, "{q} {pq}");
+            let context = Arc::new(Context::new(parameters, Threads::single()).unwrap());
+            for slots in set.slots {
+                let literal = set.literal(context.parameters(), slots).unwrap();
+                let plan = BootstrapPlan::new(Arc::clone(&context), literal).unwrap();
+                assert!(plan.log2_failure_probability() < -128.0);
+            }
         }
     }
 }

@@ -1,0 +1,35 @@
+"""The server: clusters points that it cannot read. It has what the client shared, and no secret key."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from settings import CLUSTERS, ITERATIONS
+from steps import Steps
+
+import hippocrene
+from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
+
+
+def cluster(own: Path, shared: Path) -> None:
+    """Iterate; a run that is killed goes on from the checkpoint."""
+    with Steps("server", 3) as steps:
+        with steps.step("load the evaluation keys"):
+            keys = hippocrene.EvaluationKeys.load(shared / "evaluation.keys")
+            server = hippocrene.Server(keys, threads=os.cpu_count() or 1)
+        with steps.step(f"{ITERATIONS} iterations"):
+            model = EncryptedKMeans(CLUSTERS, max_iter=ITERATIONS)
+            points = EncryptedClusters.load(shared / "points")
+            model.fit(points, server, checkpoint=own / "checkpoint", progress=True)
+        with steps.step("write the encrypted clusters"):
+            model.clusters_.save(shared / "clusters")
+        for part in model.seconds_[0]:
+            print(f"server: of the iterations, {part}: {sum(seconds[part] for seconds in model.seconds_):.2f} s")
+        steps.wrote("encrypted clusters", shared / "clusters")
+        steps.save(shared / "server.json")
+
+
+if __name__ == "__main__":
+    cluster(Path(sys.argv[1]), Path(sys.argv[2]))
