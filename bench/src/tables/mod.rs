@@ -34,6 +34,7 @@ mod pegasus_6;
 mod pegasus_7;
 mod pegasus_8;
 mod pegasus_fig7;
+mod pegasus_fig8;
 mod pegasus_slots;
 mod planner;
 mod second;
@@ -108,6 +109,7 @@ const ALL: &[Table] = &[
     pegasus_6::TABLE,
     pegasus_7::TABLE,
     pegasus_fig7::TABLE,
+    pegasus_fig8::TABLE,
     pegasus_8::TABLE,
     planner::TABLE,
 ];
