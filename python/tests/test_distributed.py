@@ -11,11 +11,15 @@ import numpy as np
 import pytest
 from distributed import Client as DaskClient
 from distributed import LocalCluster
+from sklearn.tree import DecisionTreeClassifier
 
 from hippocrene import EncryptedArray, Server
 from hippocrene.distributed import Cluster
+from hippocrene.trees import PrivateDecisionTree, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeServer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
+# Of the one feature of the tree.
+RANGES = ([0.0], [1.0])
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +70,29 @@ def test_results_are_those_of_one_machine(dask_client, client, keys, tmp_path):
         with pytest.raises(ZeroDivisionError):
             cluster.map(fails, [1, 0, 2])
         assert cluster.map(square, []) == []
+
+
+def tree_server(keys: TreeKeys, fitted: DecisionTreeClassifier, ranges: tuple) -> tuple:
+    return PrivateDecisionTree.from_sklearn(fitted, ranges, tables=keys.tables), TreeServer(keys)
+
+
+def classify(prepared: tuple[PrivateDecisionTree, TreeServer], query: TreeQuery) -> TreeReply:
+    model, server = prepared
+    return model.evaluate(query, server)
+
+
+def test_queries_to_trees_are_spread(dask_client):
+    rows, known = np.array([[0.0], [0.2], [0.8], [1.0]]), np.array([0, 0, 1, 1])
+    fitted = DecisionTreeClassifier(random_state=0).fit(rows, known)
+    model = PrivateDecisionTree.from_sklearn(fitted, RANGES, tables="lut11")
+    client = TreeClient.generate(model.interface)
+    keys = client.evaluation_keys()
+    queries = [client.encrypt_query(model.interface, row) for row in rows]
+    with Cluster(dask_client, functools.partial(tree_server, keys, fitted, RANGES)) as cluster:
+        replies = cluster.map(classify, queries)
+    alone = tree_server(keys, fitted, RANGES)
+    assert [reply.to_bytes() for reply in replies] == [classify(alone, query).to_bytes() for query in queries]
+    assert [client.decrypt(model.interface, reply)[0] for reply in replies] == known.tolist()
 
 
 def test_what_is_no_cluster_is_refused(dask_client):
