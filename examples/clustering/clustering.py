@@ -15,7 +15,7 @@ HERE = Path(__file__).parent
 # Processes are run, and what they measured is shown, as there.
 sys.path.append(str(HERE.parent / "demo"))
 
-from processes import fresh_folder, print_measured, run  # noqa: E402
+from processes import play  # noqa: E402
 
 # The share of points that has to be where plaintext puts them; those about as near to two centroids may not be.
 LEAST = 0.9
@@ -39,20 +39,8 @@ def report(folder: Path) -> bool:
     print(f"inertia, encrypted      {inertia[0]:.2f}")
     print(f"inertia, scikit-learn   {inertia[1]:.2f}")
     print(f"centroids differ by     {np.abs(ours['centers'] - plain.cluster_centers_).max():.3f} at most")
-    print_measured(folder)
     return bool(same.mean() >= LEAST)
 
 
-def main() -> None:
-    """Lay out, ask, cluster, read, report."""
-    folder = fresh_folder()
-    run(HERE / "points.py", folder)
-    run(HERE / "client.py", "ask", folder / "client", folder / "shared")
-    run(HERE / "server.py", folder / "server", folder / "shared")
-    run(HERE / "client.py", "read", folder / "client", folder / "shared")
-    if not report(folder):
-        sys.exit("the encrypted clusters disagree with the plaintext ones")
-
-
 if __name__ == "__main__":
-    main()
+    play(HERE, "points.py", report, "the encrypted clusters disagree with the plaintext ones")

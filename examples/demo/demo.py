@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import numpy as np
 from numpy.polynomial import Chebyshev
-from processes import fresh_folder, print_measured, run
+from processes import play
 
 HERE = Path(__file__).parent
 
@@ -29,20 +28,8 @@ def report(folder: Path) -> bool:
     print(f"rows that agree         {same.sum()} of {same.size}")
     print(f"largest error           {np.abs(ours - plaintext).max():.1e} against the plaintext model")
     print(f"  of the encryption     {np.abs(ours - polynomial).max():.1e} against the same polynomial in plaintext")
-    print_measured(folder)
     return bool(same.all())
 
 
-def main() -> None:
-    """Train, ask, score, read, report."""
-    folder = fresh_folder()
-    run(HERE / "train.py", folder)
-    run(HERE / "client.py", "ask", folder / "client", folder / "shared")
-    run(HERE / "server.py", folder / "server", folder / "shared")
-    run(HERE / "client.py", "read", folder / "client", folder / "shared")
-    if not report(folder):
-        sys.exit("the encrypted model disagrees with the plaintext one")
-
-
 if __name__ == "__main__":
-    main()
+    play(HERE, "train.py", report, "the encrypted model disagrees with the plaintext one")

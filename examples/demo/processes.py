@@ -8,6 +8,10 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def fresh_folder() -> Path:
@@ -29,6 +33,19 @@ def run(program: Path, *arguments: str | Path) -> None:
     status = subprocess.run([sys.executable, program, *arguments], env=environment).returncode  # noqa: S603
     if status != 0:
         sys.exit(f"{program.name} failed with status {status}")
+
+
+def play(here: Path, first: str, report: Callable[[Path], bool], complaint: str) -> None:
+    """Run `first`, the client that asks, the server and the client that reads, and report what came out."""
+    folder = fresh_folder()
+    run(here / first, folder)
+    run(here / "client.py", "ask", folder / "client", folder / "shared")
+    run(here / "server.py", folder / "server", folder / "shared")
+    run(here / "client.py", "read", folder / "client", folder / "shared")
+    right = report(folder)
+    print_measured(folder)
+    if not right:
+        sys.exit(complaint)
 
 
 def size(count: float) -> str:

@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 # Processes are run, and what they measured is shown, as there.
 sys.path.append(str(HERE.parent / "demo"))
 
-from processes import fresh_folder, print_measured, run  # noqa: E402
+from processes import play  # noqa: E402
 
 
 def report(folder: Path) -> bool:
@@ -25,20 +25,8 @@ def report(folder: Path) -> bool:
     print(f"records of the code     {answer['found']}")
     for name, got, wanted in zip(truth["names"], answer["record"], truth["record"], strict=True):
         print(f"{name:<24}{got} (in the table: {wanted})")
-    print_measured(folder)
     return bool(right)
 
 
-def main() -> None:
-    """Make a table, ask, find, read, report."""
-    folder = fresh_folder()
-    run(HERE / "table.py", folder)
-    run(HERE / "client.py", "ask", folder / "client", folder / "shared")
-    run(HERE / "server.py", folder / "server", folder / "shared")
-    run(HERE / "client.py", "read", folder / "client", folder / "shared")
-    if not report(folder):
-        sys.exit("the answer is not the record that was asked for")
-
-
 if __name__ == "__main__":
-    main()
+    play(HERE, "table.py", report, "the answer is not the record that was asked for")

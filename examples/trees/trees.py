@@ -11,7 +11,7 @@ HERE = Path(__file__).parent
 # Processes are run, and what they measured is shown, as there.
 sys.path.append(str(HERE.parent / "demo"))
 
-from processes import fresh_folder, print_measured, run  # noqa: E402
+from processes import play  # noqa: E402
 
 # The share of rows that has to come out as in plaintext; those at a threshold may not.
 LEAST = 0.97
@@ -25,20 +25,8 @@ def report(folder: Path) -> bool:
     print(f"accuracy, encrypted     {np.mean(ours == truth['species']):.4f}")
     print(f"accuracy, scikit-learn  {np.mean(truth['plaintext'] == truth['species']):.4f}")
     print(f"rows that agree         {same.sum()} of {same.size}")
-    print_measured(folder)
     return bool(same.mean() >= LEAST)
 
 
-def main() -> None:
-    """Train, ask, evaluate, read, report."""
-    folder = fresh_folder()
-    run(HERE / "train.py", folder)
-    run(HERE / "client.py", "ask", folder / "client", folder / "shared")
-    run(HERE / "server.py", folder / "server", folder / "shared")
-    run(HERE / "client.py", "read", folder / "client", folder / "shared")
-    if not report(folder):
-        sys.exit("the encrypted tree disagrees with the plaintext one")
-
-
 if __name__ == "__main__":
-    main()
+    play(HERE, "train.py", report, "the encrypted tree disagrees with the plaintext one")

@@ -10,7 +10,7 @@ import errno
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -84,25 +84,54 @@ class TreeInterface:
 
 
 _Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply)
+_S = TypeVar("_S", bound="_Stored[Any]")
 
 
-def _checked(raw: object, kind: type[_Raw], made_by: str) -> _Raw:
-    if not isinstance(raw, kind):
-        raise TypeError(f"{kind.__name__} is made by {made_by}, .load and .from_bytes")
-    return raw
+class _Stored(Generic[_Raw]):
+    """What wraps an object of the extension module that is a file."""
+
+    __slots__ = ("_raw",)
+    _raw: _Raw
+    _kind: ClassVar[type[Any]]
+    _made_by: ClassVar[str]
+
+    def __init__(self, raw: _Raw) -> None:
+        """Wrap what the extension module made."""
+        if not isinstance(raw, self._kind):
+            raise TypeError(f"{type(self).__name__} is made by {self._made_by}, .load and .from_bytes")
+        self._raw = raw
+
+    def to_bytes(self) -> bytes:
+        """Return what `save` writes."""
+        return self._raw.to_bytes()
+
+    @classmethod
+    def from_bytes(cls: type[_S], data: bytes | bytearray | memoryview) -> _S:
+        """Read what `to_bytes` returned."""
+        return cls(cls._kind.from_bytes(raw_bytes(data)))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write it to a file."""
+        self._raw.save(path)
+
+    @classmethod
+    def load(cls: type[_S], path: str | PathLike[str]) -> _S:
+        """Read a file that `save` wrote."""
+        return cls(cls._kind.load(path))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
 
 
-class TreeKeys:
+class TreeKeys(_Stored[_native.TreeKeys]):
     """What a server needs to evaluate trees for a client. There is no secret in it.
 
     It takes 101 MB with the tables ``"lut11"``, and twice as much with each step up.
     """
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.TreeKeys) -> None:
-        """Wrap what the extension module made; `TreeClient.evaluation_keys` is the way in."""
-        self._raw = _checked(raw, _native.TreeKeys, "TreeClient.evaluation_keys")
+    __slots__ = ()
+    _kind = _native.TreeKeys
+    _made_by = "TreeClient.evaluation_keys"
 
     @property
     def tables(self) -> str:
@@ -114,104 +143,37 @@ class TreeKeys:
         """Which secret key they belong to."""
         return self._raw.fingerprint
 
-    def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeKeys:
-        """Read what `to_bytes` returned."""
-        return cls(_native.TreeKeys.from_bytes(raw_bytes(data)))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the keys to a file."""
-        self._raw.save(path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> TreeKeys:
-        """Read a file that `save` wrote."""
-        return cls(_native.TreeKeys.load(path))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TreeKeys.from_bytes, (self.to_bytes(),)
-
     def __repr__(self) -> str:
         return f"TreeKeys(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
-class TreeQuery:
+class TreeQuery(_Stored[_native.TreeQuery]):
     """Encrypted rows of features: some 100 bytes, and 26 bits for each feature of each row."""
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.TreeQuery) -> None:
-        """Wrap what the extension module made; `TreeClient.encrypt_query` is the way in."""
-        self._raw = _checked(raw, _native.TreeQuery, "TreeClient.encrypt_query")
+    __slots__ = ()
+    _kind = _native.TreeQuery
+    _made_by = "TreeClient.encrypt_query"
 
     @property
     def shape(self) -> tuple[int, int]:
         """How many rows there are, and features in a row."""
         return self._raw.shape
 
-    def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeQuery:
-        """Read what `to_bytes` returned."""
-        return cls(_native.TreeQuery.from_bytes(raw_bytes(data)))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the query to a file."""
-        self._raw.save(path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> TreeQuery:
-        """Read a file that `save` wrote."""
-        return cls(_native.TreeQuery.load(path))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TreeQuery.from_bytes, (self.to_bytes(),)
-
     def __repr__(self) -> str:
         return f"TreeQuery(shape={self.shape})"
 
 
-class TreeReply:
+class TreeReply(_Stored[_native.TreeReply]):
     """What trees say of the rows of a query, encrypted: 1 to 3 KB for each number."""
 
-    __slots__ = ("_raw",)
-
-    def __init__(self, raw: _native.TreeReply) -> None:
-        """Wrap what the extension module made; `PrivateDecisionTree.evaluate` is the way in."""
-        self._raw = _checked(raw, _native.TreeReply, "PrivateDecisionTree.evaluate")
+    __slots__ = ()
+    _kind = _native.TreeReply
+    _made_by = "PrivateDecisionTree.evaluate"
 
     @property
     def shape(self) -> tuple[int, int]:
         """How many rows there are, and numbers for a row."""
         return self._raw.shape
-
-    def to_bytes(self) -> bytes:
-        """Return what `save` writes."""
-        return self._raw.to_bytes()
-
-    @classmethod
-    def from_bytes(cls, data: bytes | bytearray | memoryview) -> TreeReply:
-        """Read what `to_bytes` returned."""
-        return cls(_native.TreeReply.from_bytes(raw_bytes(data)))
-
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the reply to a file."""
-        self._raw.save(path)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> TreeReply:
-        """Read a file that `save` wrote."""
-        return cls(_native.TreeReply.load(path))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return TreeReply.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"TreeReply(shape={self.shape})"
