@@ -231,7 +231,9 @@ impl KMeans {
         centroids: &Ciphertext,
     ) -> Result<[Ciphertext; 2], PegasusError> {
         let (e, shape, together) = (self.evaluator(), self.plan.shape(), self.plan.together());
-        let count = Scale::from_integer(shape.points() as u128).unwrap_or(Scale::power_of_two(0));
+        let Some(count) = Scale::from_integer(shape.points() as u128) else {
+            return argument(OPERATION, "there are no points".into());
+        };
         let differences = e.sub(points, centroids)?;
         let (left, right) = self.in_one_modulus(bits, &differences)?;
         // So much smaller a scale is the wanted one once sums are counted in units of all points.
