@@ -2,6 +2,7 @@
 
 use hippocrene_ring::{SIGMA, Seed};
 use hippocrene_rlwe::{Fingerprint, noise};
+use zeroize::Zeroizing;
 
 use super::{LweParameters, LweSecretKey, RlweCoefficients, secret::add};
 use crate::{
@@ -31,11 +32,12 @@ impl LweSecretKey {
         }
         let maker = SampleMaker::new(self, &[q])?;
         let mut c0 = Vec::with_capacity(messages.len());
-        let mut sample = vec![0; parameters.dimension()];
+        // What hides the messages.
+        let mut sample = Zeroizing::new(vec![0; parameters.dimension()]);
         for (i, messages) in messages.chunks(parameters.dimension()).enumerate() {
             maker.sample(i, &mut sample);
             maker.rings()[0].ntt().inverse(&mut sample);
-            c0.extend(messages.iter().zip(&sample).map(|(m, x)| add(*m, *x, q)));
+            c0.extend(messages.iter().zip(sample.iter()).map(|(m, x)| add(*m, *x, q)));
         }
         Ok(SeededCoefficients { parameters, seed: maker.seed().clone(), c0, key: self.fingerprint() })
     }
