@@ -7,6 +7,7 @@ use hippocrene::{
     ClientKey, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps, Preset, Server, Session,
     Values,
 };
+use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;
 
 /// An encrypted array of values up to `bound`.
@@ -61,6 +62,9 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     assert!(tables.deviation() < error(8.0) / 7.0 / 2.0);
     let y = server.apply_tables(&x, &tables).unwrap();
     near(&client.decrypt(&y).unwrap(), &expected(|x| (x + 5.0).sqrt()), 0.5 * error(8.0), "square root");
+    // What arrays say of their errors is what tables say.
+    let (bits, stated) = (y.precision_bits(server.session()), -tables.deviation().log2());
+    assert!((bits - stated).abs() < 0.5, "{bits} bits, {stated} stated");
     // Products follow.
     let z = server.mul(&y, &y).unwrap();
     near(&client.decrypt(&z).unwrap(), &expected(|x| x + 5.0), 3.0 * error(8.0), "its square");
@@ -76,6 +80,16 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.top_k(&x, 2), &[1.5, 3.0], 3.0, "the two largest"),
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
+    }
+    // A round is off by an index of 7.6 entries, half of the domain being somewhat more than the largest difference.
+    for (y, rounds) in [
+        (server.largest(&x), 3.0f64),
+        (server.max_pool(&x, 5), 3.0),
+        (server.sort(&x), Pegasus::sort_rounds(5) as f64),
+    ] {
+        let (bits, stated) =
+            (y.unwrap().precision_bits(server.session()), -(7.6 * 16.0 / 2048.0 * rounds.sqrt()).log2());
+        assert!((stated - 0.7..stated).contains(&bits), "{bits} bits, {stated} stated");
     }
     let image: Vec<f64> = numbers(24, 5).iter().map(|x| 4.0 * x).collect();
     let x_2 = encrypt(&client, &image, &[4, 6], 4.0);

@@ -9,10 +9,21 @@ use crate::{Layout, Numbers, Pegasus, PegasusError, Tables, plan::power};
 const OPERATION: &str = "look up numbers";
 
 /// Numbers stay so many deviations of the index away from the ends of the domain, beyond which a table goes on with the other sign.
-const DEVIATIONS: f64 = 6.0;
+pub(crate) const DEVIATIONS: f64 = 6.0;
 
 /// The largest integer that numbers are multiplied by, so that they take more of the domain.
 const MOST_TIMES: i64 = 64;
+
+/// What of the error of an index counts.
+#[derive(Clone, Copy)]
+pub(crate) enum Off {
+    /// All of it.
+    All,
+    /// That of rounding to the entries of the table: what the number is off by is reckoned elsewhere.
+    Rounding,
+    /// Nothing.
+    Nothing,
+}
 
 impl Pegasus {
     /// `f` of every number, at `scale`, which is for the modulus of the LWE ciphertexts ([`crate::PegasusPlan::table_scale`] for numbers that are looked up again,
@@ -31,7 +42,7 @@ impl Pegasus {
         scale: Scale,
         f: impl Fn(f64) -> f64,
     ) -> Result<Numbers, PegasusError> {
-        self.look_up_at(x, scale, f, None)
+        self.look_up_counting(x, scale, f, Off::All)
     }
 
     /// [`Pegasus::look_up`] of a function that is constant where the numbers are, or for which the error of the index does not count.
@@ -41,15 +52,16 @@ impl Pegasus {
         scale: Scale,
         f: impl Fn(f64) -> f64,
     ) -> Result<Numbers, PegasusError> {
-        self.look_up_at(x, scale, f, Some(self.tables().parameters().noise()))
+        self.look_up_counting(x, scale, f, Off::Nothing)
     }
 
-    fn look_up_at(
+    /// [`Pegasus::look_up`] whose estimate of noise has of the error of the index what is said.
+    pub(crate) fn look_up_counting(
         &self,
         x: &Numbers,
         scale: Scale,
         f: impl Fn(f64) -> f64,
-        noise: Option<Noise>,
+        off: Off,
     ) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
         let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
@@ -78,6 +90,13 @@ impl Pegasus {
         };
         let inputs: Vec<LweCiphertext> = x.ciphertexts().iter().map(times).collect();
         let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|c| (c, &table)).collect();
+        let noise = match off {
+            Off::All => None,
+            Off::Rounding => {
+                Some(parameters.noise().plus(table.noise(parameters.index_noise(Noise::NONE, q))))
+            }
+            Off::Nothing => Some(parameters.noise()),
+        };
         Numbers::new(self.values(&items, 1, noise)?, scale, bound)
     }
 
@@ -227,9 +246,7 @@ impl Pegasus {
         let y = Numbers::new(values, scale, tables.range())?;
         // Short ones are repeated, and so are where they were.
         let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-        let packed = self.repack(&y, &Layout::new(short, slots.to_vec())?)?;
-        let (inner, scale) = (packed.inner().clone(), packed.scale());
-        let packed = Ciphertext::from_parts(plan.context(), inner, scale, a.slots(), packed.bound())?;
+        let packed = self.repack_repeated(&y, &Layout::new(short, slots.to_vec())?, a.slots())?;
         let (slope, middle) = tables.line();
         let mut result = e.add_number(&packed, middle)?;
         if slope != 0.0 {

@@ -14,6 +14,16 @@ impl Pegasus {
     /// # Errors
     /// When the modulus is too small or a key is missing.
     pub fn reduce(&self, x: &Numbers, decrypted: &Ciphertext) -> Result<Ciphertext, PegasusError> {
+        self.reduce_repeated(x, decrypted, decrypted.slots())
+    }
+
+    /// [`Pegasus::reduce`] as a ciphertext of so many slots, at least as many as there are, in which numbers are repeated.
+    pub(crate) fn reduce_repeated(
+        &self,
+        x: &Numbers,
+        decrypted: &Ciphertext,
+        slots: usize,
+    ) -> Result<Ciphertext, PegasusError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
         let q = Scale::power_of_two(0).times_integer(x.parameters().modulus());
@@ -22,9 +32,10 @@ impl Pegasus {
         let target = plan.reduced_bits(-share.log2());
         let (scale, target) = (power(literal.scale_bits)?, power(target)?);
         let y = e.reduce_modulo_one(decrypted, &literal.reduction, scale, target)?;
-        // An error of standard deviation e in real slots is one of e/sqrt(n) in coefficients, as precision is reckoned.
+        // An error of standard deviation e in n real slots is one of e/sqrt(n) in coefficients, as precision is reckoned, and that of a number is repeated with it. What the computation adds
+        // is in all coefficients, and so in the slots as many as these are.
         let slotwise =
-            |log2: f64| Noise::from_log2_std(log2 + y.scale().log2() - 0.5 * (y.slots() as f64).log2());
+            |log2: f64| Noise::from_log2_std(log2 + y.scale().log2() - 0.5 * (slots as f64).log2());
         let noise = [
             y.inner().noise(),
             slotwise(x.noise().log2_std() - q.log2()),
@@ -32,6 +43,6 @@ impl Pegasus {
         ];
         let mut inner = y.inner().clone();
         inner.set_noise(noise.into_iter().fold(Noise::NONE, Noise::plus));
-        Ok(Ciphertext::from_parts(plan.context(), inner, y.scale().times(share), y.slots(), x.bound())?)
+        Ok(Ciphertext::from_parts(plan.context(), inner, y.scale().times(share), slots, x.bound())?)
     }
 }

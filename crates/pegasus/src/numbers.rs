@@ -177,6 +177,12 @@ impl Numbers {
         (self.parameters().log2_modulus() - 1.0 - self.scale.log2()).exp2()
     }
 
+    /// The numbers with other estimates of their errors, in units of the residues.
+    pub(crate) fn with_noises(mut self, noise: impl Fn(usize) -> Noise) -> Self {
+        self.ciphertexts.iter_mut().enumerate().for_each(|(i, c)| c.set_noise(noise(i)));
+        self
+    }
+
     fn bounded(mut self, bound: f64, operation: &'static str) -> Result<Self, PegasusError> {
         let limit = self.largest_bound();
         if bound.is_nan() || bound < 0.0 || bound > limit {

@@ -1,13 +1,18 @@
 //! Order among single numbers: comparison, maximum, minimum, sorting, and which is the least (PEGASUS V.A).
 //!
 //! All of these look differences up, so that numbers have to be at a scale at which those fit: such that twice their bound is that of a table ([`crate::PegasusPlan::table_scale`]), or
-//! four times if the results are to be repacked as they are.
+//! four times, or what [`Pegasus::order_bound`] says, if the results are to be repacked as they are.
 
 use std::ops::Range;
 
 use hippocrene_ckks::Scale;
+use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError, error::argument};
+use crate::{
+    Numbers, Pegasus, PegasusError,
+    error::argument,
+    look_up::{DEVIATIONS, Off},
+};
 
 impl Pegasus {
     /// 1 where `x_i > y_i` and 0 where `x_i < y_i`, at `scale`. **Error:** that of rotation and switch, where the two are farther apart than the index of a table is off by; nearer, the result may be either, and
@@ -24,16 +29,42 @@ impl Pegasus {
         self.look_up_steps(x, scale, |x| if x == 0.0 { 0.5 } else { f64::from(x > 0.0) })
     }
 
-    /// The smaller and the larger of `x_i` and `y_i`, by one look-up: with `r = relu(x - y)` they are `x - r` and `y + r`. Their sum is that of `x_i` and `y_i` to the bit. **Error:** that of the index of a table on
-    /// `[-2B, 2B]`, where `x_i > y_i`, and that of rotation and switch.
+    /// The smaller and the larger of `x_i` and `y_i`, by one look-up: with `r = relu(x - y)` they are `x - r` and `y + r`. Their sum is that of `x_i` and `y_i` to the bit. **Error:** that of the rounded index of a
+    /// table on `[-2B, 2B]`, where `x_i > y_i`, and that of rotation and switch, beside that of the one that it is: what the numbers are off by goes through the table and is taken away again. The estimate is that
+    /// of `x_i > y_i`, the worst.
     ///
     /// # Errors
     /// As [`Numbers::sub`] and [`Pegasus::look_up`].
     pub fn min_max(&self, x: &Numbers, y: &Numbers) -> Result<(Numbers, Numbers), PegasusError> {
         let bound = x.bound().max(y.bound());
-        let r = self.look_up(&x.sub(y)?, x.scale(), |x| x.max(0.0))?.with_bound(2.0 * bound)?;
+        let difference = x.sub(y)?;
+        let r = self
+            .look_up_counting(&difference, x.scale(), |x| x.max(0.0), Off::Rounding)?
+            .with_bound(2.0 * bound)?;
         // Each is one of the two.
-        Ok((x.sub(&r)?.with_bound(bound)?, y.add(&r)?.with_bound(bound)?))
+        let off = |i: usize| {
+            let [x, y] = [x, y].map(|numbers| numbers.ciphertexts()[i].noise());
+            Noise::from_log2_std(x.log2_std().max(y.log2_std())).plus(r.ciphertexts()[i].noise())
+        };
+        let both = (x.sub(&r)?.with_noises(off), y.add(&r)?.with_noises(off));
+        Ok((both.0.with_bound(bound)?, both.1.with_bound(bound)?))
+    }
+
+    /// The bound to extract numbers with that are put in order in so many rounds, over their own: that for which tables on half of the circle at twice the scale hold the differences of numbers that are off by as
+    /// much as they are before the last round. It is about 4; with less, rounds have tables on twice the domain and are off by twice as much.
+    pub fn order_bound(&self, rounds: usize) -> f64 {
+        let parameters = self.tables().parameters();
+        // Of half of the domain.
+        let index = parameters.index_noise(Noise::NONE, self.plan().literal().lwe().modulus());
+        let rounding = 2.0 * index.log2_std().exp2() / parameters.ring().dimension() as f64;
+        // Of both numbers in every round before the last, and of the last, and a little for what else they are off by.
+        let off = 1.1 * DEVIATIONS * rounding * (2.0 * rounds.max(1) as f64 - 1.0).sqrt();
+        4.0 / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
+    }
+
+    /// How many rounds [`Pegasus::sort`] has for so many numbers.
+    pub fn sort_rounds(count: usize) -> usize {
+        rounds(count).len()
     }
 
     /// The largest of every `size` numbers that follow one another, as max-pooling has it: `size - 1` look-ups for each, in `log2(size)` rounds. **Error:** that of [`Pegasus::min_max`], once for every round.

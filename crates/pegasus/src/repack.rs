@@ -12,8 +12,25 @@ impl Pegasus {
     /// # Errors
     /// As these.
     pub fn repack(&self, x: &Numbers, layout: &Layout) -> Result<Ciphertext, PegasusError> {
+        self.repack_repeated(x, layout, layout.slots())
+    }
+
+    /// [`Pegasus::repack`] as a ciphertext of so many slots, the layout's at least, in which its slots are repeated.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are fewer slots than the layout has, and as [`Pegasus::repack`].
+    pub fn repack_repeated(
+        &self,
+        x: &Numbers,
+        layout: &Layout,
+        slots: usize,
+    ) -> Result<Ciphertext, PegasusError> {
+        if slots < layout.slots() {
+            let what = format!("in {slots} slots, where the layout has {}", layout.slots());
+            return argument(OPERATION, what);
+        }
         let decrypted = self.partial_decryption(x, layout)?;
-        self.reduce(x, &decrypted)
+        self.reduce_repeated(x, &decrypted, slots)
     }
 
     /// `(A s + b)/(q k)` in the slots, `k` the reach of the reduction: `A` has the LWE ciphertexts' `a` in the rows that are their slots (rows of zeros for

@@ -2,8 +2,9 @@
 
 mod common;
 
-use common::{Setup, context, literal, setup, tables_of};
-use hippocrene_pegasus::{Layout, Numbers, PegasusLiteral};
+use common::{Setup, check, context, literal, setup, spread, tables_of};
+use hippocrene_pegasus::{Layout, Numbers, Pegasus, PegasusLiteral};
+use hippocrene_rlwe::Noise;
 
 const BOUND: f64 = 8.0;
 
@@ -119,4 +120,74 @@ fn as_many_are_ranked_as_tables_tell_apart() {
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
     let refused = s.pegasus.argmax(&x, scale).unwrap_err().to_string();
     assert!(refused.contains("among 8 numbers; with these tables about"), "{refused}");
+}
+
+/// The estimates are those of numbers in falling order, whose comparisons all change something.
+#[test]
+fn errors_are_as_estimated() {
+    let s = with_tables(1024);
+    let falling = |i: usize| (0..4).map(move |j| 6.0 - 4.0 * j as f64 + 0.1 * (i % 16) as f64);
+    let values: Vec<f64> = (0..128).flat_map(falling).collect();
+    let x = s.numbers(&values, BOUND);
+    let expected: Vec<f64> = values.chunks(4).map(|group| group[0]).collect();
+    let largest = s.pegasus.largest(&x, 4).unwrap();
+    check(&s.decrypt_numbers(&largest), &expected, largest.precision_bits(), 1.0, "largest");
+    // In the slots of a ciphertext that has many more of them.
+    let (mut got, mut bits) = (Vec::new(), 0.0);
+    for k in 0..16 {
+        let part = largest.select(&(8 * k..8 * k + 8).collect::<Vec<_>>()).unwrap();
+        let packed = s.pegasus.repack_repeated(&part, &Layout::in_order(8), 256).unwrap();
+        assert_eq!(packed.slots(), 256);
+        bits = packed.precision_bits();
+        let slots = s.decrypt(&packed);
+        assert!((slots[8] - slots[0]).abs() < 0.01);
+        got.extend_from_slice(&slots[..8]);
+    }
+    check(&got, &expected, bits, 1.0, "largest, repeated");
+    let part = largest.select(&[0, 1]).unwrap();
+    assert!(s.pegasus.repack_repeated(&part, &Layout::in_order(2), 1).is_err());
+
+    // Six rounds, in some of which a number is where it belongs.
+    let mut errors = Vec::new();
+    for i in 0..24 {
+        let mut values: Vec<f64> =
+            spread(8, 0.4).iter().enumerate().map(|(j, e)| 7.0 - 2.0 * j as f64 + e).collect();
+        values.rotate_left(i % 8);
+        let sorted = s.pegasus.sort(&s.numbers(&values, BOUND)).unwrap();
+        values.sort_by(f64::total_cmp);
+        let off = s.decrypt_numbers(&sorted).iter().zip(&values).map(|(x, y)| x - y).collect::<Vec<_>>();
+        bits = sorted.precision_bits();
+        errors.extend(off);
+    }
+    check(&errors, &vec![0.0; errors.len()], bits + 0.5, 1.0, "sorted");
+}
+
+/// Extracted with the bound that is said, numbers have their differences looked up on half of the circle at twice the scale in every round.
+#[test]
+fn rounds_have_room() {
+    let s = with_tables(1024);
+    let (plan, lwe) = (s.pegasus.plan(), s.pegasus.plan().literal().lwe());
+    let mut last = 0.0;
+    for count in [2, 4, 8, 12] {
+        let rounds = Pegasus::sort_rounds(count);
+        let wide = s.pegasus.order_bound(rounds);
+        assert!(wide > last && (3.5..8.0).contains(&wide), "{wide}");
+        last = wide;
+        let scale = plan.table_scale(wide * BOUND).unwrap();
+        let encrypt = |x: &f64| {
+            let message = (x * scale.to_f64()).round() as i64;
+            s.lwe.encrypt(message.rem_euclid(lwe.modulus() as i64) as u64).unwrap()
+        };
+        let x = Numbers::new(apart(count).iter().map(encrypt).collect(), scale, BOUND).unwrap();
+        let sorted = s.pegasus.sort(&x).unwrap();
+        let domain = wide * BOUND * (1.0 + plan.literal().margin) / 2.0;
+        let index = plan.literal().tables.index_noise(Noise::NONE, lwe.modulus()).log2_std().exp2();
+        let round = index * 2.0 * domain / 1024.0;
+        let expected = -(round * (rounds as f64).sqrt()).log2();
+        assert!(
+            (sorted.precision_bits() - expected).abs() < 0.3,
+            "{count}: {} bits",
+            sorted.precision_bits()
+        );
+    }
 }

@@ -95,7 +95,7 @@ impl LookupTable {
 
     /// The error of values where the index has this error: that times the steepest step of the table, no more than half of its height. It is the standard deviation for
     /// linear functions, and a bound of it for others.
-    pub(super) fn noise(&self, index: Noise) -> Noise {
+    pub fn noise(&self, index: Noise) -> Noise {
         let steep = index.scaled(self.steepest.log2()).log2_std();
         Noise::from_log2_std(steep.min((self.height / 2.0).log2()))
     }

@@ -87,7 +87,7 @@ impl Server {
     /// [`Error::Shape`] when the array has not one axis, or its elements are in several ciphertexts; [`Error::Argument`] when the server has no keys of tables, or the array is complex or has no bound.
     pub fn sort(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         let count = a.size();
-        self.of_single(a, "sort", &[count], |pegasus, x| pegasus.sort(x))
+        self.of_single(a, "sort", &[count], Pegasus::sort_rounds(count), |pegasus, x| pegasus.sort(x))
     }
 
     /// The largest element of an array of one axis, as an array without an axis ([`Pegasus::largest`]): by `n - 1` look-ups.
@@ -95,7 +95,7 @@ impl Server {
     /// # Errors
     /// As [`Server::sort`].
     pub fn largest(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.of_single(a, "max", &[], |pegasus, x| pegasus.largest(x, x.len()))
+        self.of_single(a, "max", &[], rounds(a.size()), |pegasus, x| pegasus.largest(x, x.len()))
     }
 
     /// The smallest element: as [`Server::largest`].
@@ -103,7 +103,7 @@ impl Server {
     /// # Errors
     /// As [`Server::sort`].
     pub fn smallest(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.of_single(a, "min", &[], |pegasus, x| pegasus.smallest(x, x.len()))
+        self.of_single(a, "min", &[], rounds(a.size()), |pegasus, x| pegasus.smallest(x, x.len()))
     }
 
     /// The `k` largest elements of an array of one axis, in rising order ([`Pegasus::top_k`]).
@@ -111,7 +111,7 @@ impl Server {
     /// # Errors
     /// [`Error::Argument`] when there are not as many or none is wanted, and as [`Server::sort`].
     pub fn top_k(&self, a: &EncryptedArray, k: usize) -> Result<EncryptedArray, Error> {
-        self.of_single(a, "top_k", &[k], |pegasus, x| pegasus.top_k(x, k))
+        self.of_single(a, "top_k", &[k], Pegasus::sort_rounds(a.size()), |pegasus, x| pegasus.top_k(x, k))
     }
 
     /// The median of an array of one axis, as an array without an axis ([`Pegasus::median`]).
@@ -119,7 +119,7 @@ impl Server {
     /// # Errors
     /// As [`Server::sort`].
     pub fn median(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.of_single(a, "median", &[], |pegasus, x| pegasus.median(x))
+        self.of_single(a, "median", &[], Pegasus::sort_rounds(a.size()), |pegasus, x| pegasus.median(x))
     }
 
     /// The largest element of every window of `size`, or of `size` by `size` in an array of two axes ([`Pegasus::largest`]): windows lie side by side.
@@ -146,7 +146,10 @@ impl Server {
             .flat_map(|(i, j)| (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j)))
             .collect();
         let pooled: Vec<usize> = shape.iter().map(|extent| extent / size).collect();
-        self.of_elements(a, OPERATION, &pooled, |pegasus, x| pegasus.largest(&x.select(&order)?, down * size))
+        let window = down * size;
+        self.of_elements(a, OPERATION, &pooled, rounds(window), |pegasus, x| {
+            pegasus.largest(&x.select(&order)?, window)
+        })
     }
 
     /// The place of the smallest element of an array of one axis, from 0, as an array without an axis ([`Pegasus::argmin`]): by `n (n + 1)/2` look-ups. Elements that are nearer to each other than the index of a
@@ -156,7 +159,7 @@ impl Server {
     /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         let most = (a.size() as f64 - 1.0).max(1.0);
-        self.of_single(a, "argmin", &[], |pegasus, x| {
+        self.of_single(a, "argmin", &[], 1, |pegasus, x| {
             pegasus.argmin(x, pegasus.plan().repacking_scale(most)?)
         })
     }
@@ -167,24 +170,25 @@ impl Server {
     /// As [`Server::argmin`].
     pub fn argmax(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
         let most = (a.size() as f64 - 1.0).max(1.0);
-        self.of_single(a, "argmax", &[], |pegasus, x| {
+        self.of_single(a, "argmax", &[], 1, |pegasus, x| {
             pegasus.argmax(x, pegasus.plan().repacking_scale(most)?)
         })
     }
 
-    /// `f` of the elements of an array of one axis as single numbers, at a scale at which differences can be looked up and results be repacked.
+    /// `f` of the elements of an array of one axis as single numbers, at a scale at which differences can be looked up in so many rounds and results be repacked.
     fn of_single(
         &self,
         a: &EncryptedArray,
         operation: &'static str,
         shape: &[usize],
+        rounds: usize,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         if a.shape().len() != 1 {
             let what = format!("an array of one axis is needed, not one of shape {:?}", a.shape());
             return Err(Error::shape(operation, what));
         }
-        self.of_elements(a, operation, shape, f)
+        self.of_elements(a, operation, shape, rounds, f)
     }
 
     /// `f` of the elements of an array in one ciphertext.
@@ -193,6 +197,7 @@ impl Server {
         a: &EncryptedArray,
         operation: &'static str,
         shape: &[usize],
+        rounds: usize,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(operation)?;
@@ -205,7 +210,7 @@ impl Server {
         self.with_capacity([a], 0.0, |[a]| {
             let ciphertexts = a.expanded(&self.session);
             let mut c = Ciphertext::clone(&ciphertexts[0]);
-            c.set_bound(4.0 * a.bound());
+            c.set_bound(pegasus.order_bound(rounds) * a.bound());
             let coefficients = pegasus.to_coefficients(&c)?;
             let places: Vec<usize> = a.layout().positions().collect();
             let x = pegasus.extract(&coefficients, &places)?.with_bound(a.bound())?;
@@ -213,10 +218,7 @@ impl Server {
             let layout = Layout::packed(shape, self.session.slots())?;
             let places: Vec<usize> = layout.positions().collect();
             let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-            let packed = pegasus.repack(&y, &Places::new(slots, places)?)?;
-            let (inner, scale, bound) = (packed.inner().clone(), packed.scale(), packed.bound());
-            let all =
-                Ciphertext::from_parts(self.session.context(), inner, scale, self.session.slots(), bound)?;
+            let all = pegasus.repack_repeated(&y, &Places::new(slots, places)?, self.session.slots())?;
             Ok(Array::from_ciphertexts(layout, form, false, vec![all]))
         })
     }
@@ -235,4 +237,9 @@ impl Server {
         }
         Ok(())
     }
+}
+
+/// How many rounds a tournament of so many numbers has.
+fn rounds(count: usize) -> usize {
+    count.max(1).next_power_of_two().ilog2() as usize
 }
