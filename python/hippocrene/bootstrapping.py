@@ -21,8 +21,10 @@ class Bootstrapping:
     bootstrapped with ``k`` bits less after the binary point."""
 
     precision: float | None = None
-    """How precise the result is to be, in bits after the binary point. Each bit takes about 15 bits of the modulus. By
-    default it is the client's own precision, or as much as the parameters have."""
+    """How precise the result is to be, in bits after the binary point. Each bit takes about 15 bits of the modulus.
+    What one bootstrap does not have, up to about 37 bits, is reached by bootstraps of the errors of bootstraps: 50 bits
+    by two, for arrays that have them (``Client.generate(precision=50)``). By default it is the client's own precision,
+    or as much as one bootstrap has."""
 
     def _raw(self) -> tuple[bool, float, float | None]:
         precision = None if self.precision is None else float(self.precision)

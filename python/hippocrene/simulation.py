@@ -32,7 +32,7 @@ class Simulation:
     peak_memory: int
     """The most bytes of memory at one time, keys and all."""
     bootstraps: int
-    """How many ciphertexts are bootstrapped."""
+    """How many bootstraps of ciphertexts there are."""
     rotations: Mapping[int, float]
     """The rotations that have keys of their own, each with the bits of the modulus that its key is used at."""
     conjugation: bool

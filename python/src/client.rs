@@ -55,6 +55,12 @@ impl BootstrappingDescription {
         self.0.precision
     }
 
+    /// How many bootstraps one takes, where arrays have that precision.
+    #[getter]
+    fn iterations(&self) -> u32 {
+        self.0.iterations
+    }
+
     /// The capacity that an array needs to be bootstrapped, in bits.
     #[getter]
     fn capacity_needed(&self) -> f64 {

@@ -83,6 +83,7 @@ pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
         slots_to_coefficients: levels(42.0),
         output_scale_bits: f64::from(SCALE),
         output_bits: None,
+        precision: None,
     })
 }
 

@@ -51,6 +51,7 @@ fn literal(real: bool) -> Result<BootstrapLiteral> {
         slots_to_coefficients: levels([4, 5, 5], 26.0),
         output_scale_bits: f64::from(SCALE),
         output_bits: None,
+        precision: None,
     })
 }
 

@@ -37,8 +37,8 @@ const WANTED: [(f64, i32); 2] = [(50.0, 70), (80.0, 100)];
 const PEER: &str = "OpenFHE 1.5.1 + HEXL, 2 iterations, slots to coefficients first";
 
 fn plan(context: &Arc<Context>, wanted: f64) -> Result<Arc<BootstrapPlan>> {
-    let literal: BootstrapLiteral = literal(false)?;
-    Ok(Arc::new(BootstrapPlan::new(Arc::clone(context), literal)?.with_precision(wanted)?))
+    let literal = BootstrapLiteral { precision: Some(wanted), ..literal(false)? };
+    Ok(Arc::new(BootstrapPlan::new(Arc::clone(context), literal)?))
 }
 
 /// Parts evenly spread over `[-0.7, 0.7]`, of 105 bits.

@@ -105,6 +105,7 @@ impl Set {
             slots_to_coefficients: levels(to_coefficients),
             output_scale_bits: f64::from(SCALE),
             output_bits: None,
+            precision: None,
         })
     }
 }

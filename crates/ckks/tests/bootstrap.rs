@@ -47,16 +47,8 @@ fn context(log_degree: u32, units: usize, grafted: bool) -> Arc<Context> {
 }
 
 fn setup(context: Arc<Context>, literal: BootstrapLiteral) -> Setup {
-    setup_with(context, literal, |plan| plan)
-}
-
-fn setup_with(
-    context: Arc<Context>,
-    literal: BootstrapLiteral,
-    change: impl Fn(BootstrapPlan) -> BootstrapPlan,
-) -> Setup {
     let secret = SecretKey::generate(context.rlwe()).unwrap();
-    let plan = Arc::new(change(BootstrapPlan::new(Arc::clone(&context), literal).unwrap()));
+    let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), literal).unwrap());
     let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
     plan.add_keys(&mut keys, &secret).unwrap();
     let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
@@ -138,6 +130,7 @@ fn literal(slots: usize, order: Order, real: bool) -> BootstrapLiteral {
         slots_to_coefficients: levels(&[first, stages - first], 35.0),
         output_scale_bits: 40.0,
         output_bits: None,
+        precision: None,
     }
 }
 
@@ -345,9 +338,8 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
     };
     for (wanted, real, scale) in [(50.0, true, 70), (80.0, false, 100)] {
         let values = numbers(real);
-        let s = setup_with(Arc::clone(&c), literal(128, Order::SlotsToCoefficientsFirst, real), |plan| {
-            plan.with_precision(wanted).unwrap()
-        });
+        let first = literal(128, Order::SlotsToCoefficientsFirst, real);
+        let s = setup(Arc::clone(&c), BootstrapLiteral { precision: Some(wanted), ..first });
         let bits = f64::from(scale) + 2.0 + s.bootstrapper.plan().capacity_needed();
         let modulus = c.parameters().grafted_modulus(bits);
         let scale = Scale::power_of_two(scale);
@@ -382,7 +374,9 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
     }
     let last = literal(16, Order::SlotsToCoefficientsLast, true);
     let refused = |l: BootstrapLiteral, bits: f64| {
-        BootstrapPlan::new(Arc::clone(&c), l).unwrap().with_precision(bits).unwrap_err().to_string()
+        BootstrapPlan::new(Arc::clone(&c), BootstrapLiteral { precision: Some(bits), ..l })
+            .unwrap_err()
+            .to_string()
     };
     assert!(refused(last.clone(), 50.0).contains("first"));
     assert!(refused(last, f64::NAN).contains("NaN"));

@@ -258,6 +258,7 @@ fn bootstraps_in_between() {
         slots_to_coefficients: levels(35.0),
         output_scale_bits: 40.0,
         output_bits: None,
+        precision: None,
     };
     let bootstrapper = self::bootstrapper(&s, bootstrap.clone());
     let (e, most) = (bootstrapper.evaluator(), bootstrapper.most());

@@ -216,6 +216,7 @@ fn literal(slots: usize, order: Order) -> BootstrapLiteral {
         slots_to_coefficients: vec![level(4, 35.0), level(last, 35.0)],
         output_scale_bits: 40.0,
         output_bits: None,
+        precision: None,
     }
 }
 
@@ -235,11 +236,8 @@ fn bootstraps_run_hollow() {
     let (first, last) = (Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast);
     for (slots, order, precision) in [(128, first, None), (32, last, None), (128, first, Some(32.0))] {
         let plan = |context: &Arc<Context>| {
-            let plan = BootstrapPlan::new(Arc::clone(context), literal(slots, order)).unwrap();
-            match precision {
-                Some(bits) => plan.with_precision(bits).unwrap(),
-                None => plan,
-            }
+            let literal = BootstrapLiteral { precision, ..literal(slots, order) };
+            BootstrapPlan::new(Arc::clone(context), literal).unwrap()
         };
         let context = Arc::new(Context::new(parameters.clone(), Threads::single()).unwrap());
         let secret = SecretKey::generate(context.rlwe()).unwrap();

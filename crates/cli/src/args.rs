@@ -92,7 +92,7 @@ pub struct Keygen {
     /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones lose precision.
     #[arg(long, value_name = "NUMBER", requires = "bootstrapping")]
     pub bootstrapping_bound: Option<f64>,
-    /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as the parameters have).
+    /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as one bootstrap has; more is reached by several).
     #[arg(long, value_name = "BITS", requires = "bootstrapping")]
     pub bootstrapping_precision: Option<f64>,
     /// Replace keys that are there. What was encrypted with them can then no longer be read.

@@ -59,7 +59,7 @@ pub struct Report {
     pub key_bytes: usize,
     /// The keys that are used, each with the modulus that the moduli of the ciphertexts divide that it is used for, and how many bits that has.
     pub keys: Vec<UsedKey>,
-    /// How many ciphertexts are bootstrapped.
+    /// How many bootstraps of ciphertexts there are.
     pub bootstraps: u64,
     /// The bootstrap, if there is any.
     pub bootstrapping: Option<Bootstrapping>,

@@ -89,6 +89,94 @@ fn the_rule_keeps_its_word() {
     }
 }
 
+/// More bits than one bootstrap has.
+#[test]
+fn precision_beyond_one_bootstrap_is_iterated() {
+    for (log_degree, secret, bound, precision, iterations) in [
+        (8, SPARSE, 1.0, 50.0, 2),
+        (9, SecretDistribution::Ternary, 4.0, 44.0, 2),
+        (8, SecretDistribution::Ternary, 1.0, 48.0, 2),
+    ] {
+        let settings = insecure_grafted(log_degree, 24, secret).with_precision(precision).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let how = Bootstrapping { bound, ..with_precision(precision) };
+        let said = how.describe(client.session()).unwrap();
+        assert_eq!((said.precision, said.iterations), (precision, iterations));
+        let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::only([]) };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let session = server.session();
+        let x = spread(session.slots(), bound);
+        let declared = Encryption { bound: Some(bound), precision: None };
+        let fresh = client.encrypt_with(Values::Real(&x), &[x.len()], &declared).unwrap();
+        let spent = spent(&client, &server, &x.iter().map(|x| x / bound).collect::<Vec<_>>(), &[x.len()]);
+        let spent = server.mul_number(&spent, bound).unwrap();
+        for a in [fresh, spent] {
+            let before = server.bootstraps();
+            let y = server.bootstrap(&a).unwrap();
+            let (estimated, after) = (y.precision_bits(session), y.capacity_bits(session));
+            // No more than the array has itself.
+            let reached = precision.min(a.precision_bits(session) - 1.5);
+            assert!(estimated >= reached, "{precision}: {estimated}, {reached}");
+            let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
+            assert!(
+                (-0.6..1.5).contains(&(measured - estimated)),
+                "{precision}: {measured}, estimated {estimated}"
+            );
+            // What is said is for an iteration that begins at the wanted precision.
+            assert!((-2.0..40.0).contains(&(after - said.capacity_after)), "{after}, {said:?}");
+            assert_eq!((y.bound(), server.bootstraps() - before), (bound, u64::from(iterations)));
+        }
+    }
+}
+
+/// Arrays that have fewer bits take fewer bootstraps, and one that cannot get better is none.
+#[test]
+fn what_is_iterated_is_no_more_than_the_array_has() {
+    for secret in [SPARSE, SecretDistribution::Ternary] {
+        let client = ClientKey::generate_with(insecure_grafted(8, 24, secret), 1).unwrap();
+        let request = KeyRequest { bootstrapping: Some(with_precision(60.0)), ..KeyRequest::default() };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let session = server.session();
+        let x = spread(128, 1.0);
+        for precision in [12.0, 20.0, 27.0, 30.0, 36.0, 39.0, 42.0, 45.0] {
+            let before = server.bootstraps();
+            let how = Encryption { bound: None, precision: Some(precision) };
+            let a = client.encrypt_with(Values::Real(&x), &[128], &how).unwrap();
+            let y = server.bootstrap(&a).unwrap();
+            let (own, estimated) = (a.precision_bits(session), y.precision_bits(session));
+            let count = server.bootstraps() - before;
+            assert!(estimated > precision - 1.0, "{precision}: {own}, {estimated}");
+            assert!(count == if precision < 31.0 { 1 } else { 2 }, "{precision}: {count}");
+            let measured = -log2_std(&client.decrypt(&y).unwrap(), &x);
+            assert!((-0.6..1.5).contains(&(measured - estimated)), "{measured}, estimated {estimated}");
+        }
+    }
+}
+
+/// The logistic map with more bits than one bootstrap has.
+#[test]
+fn precise_circuits_of_any_depth() {
+    let settings = insecure_grafted(8, 24, SPARSE).with_precision(48.0).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let request = KeyRequest { bootstrapping: Some(with_precision(48.0)), ..KeyRequest::only([]) };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let mut plain = spread(128, 1.0);
+    let mut a = client.encrypt(&plain, &[128]).unwrap();
+    // The map is at home in [-1, 1], and its error may be multiplied by 1.5 in each step.
+    for _ in 0..32 {
+        let square = server.square(&a).unwrap();
+        a = server
+            .add_number(&server.mul_number(&square, -0.75).unwrap(), 0.5)
+            .unwrap()
+            .with_bound(1.0)
+            .unwrap();
+        plain.iter_mut().for_each(|x| *x = 0.5 - 0.75 * *x * *x);
+    }
+    assert!(server.bootstraps() >= 4, "{}", server.bootstraps());
+    let error = log2_std(&client.decrypt(&a).unwrap(), &plain);
+    assert!(error < -44.0, "2^{error}");
+}
+
 #[test]
 fn what_is_not_said_is_chosen() {
     let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
@@ -128,7 +216,7 @@ fn what_has_none_is_refused() {
         (Bootstrapping { bound: 0.0, ..Bootstrapping::default() }, "a bound of 0"),
         (Bootstrapping { bound: f64::NAN, ..Bootstrapping::default() }, "a bound of NaN"),
         (with_precision(f64::INFINITY), "a precision of inf bits"),
-        (with_precision(60.0), "not within"),
+        (with_precision(100.5), "a precision of 100.5 bits"),
     ] {
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
         let error = client.evaluation_keys(&request).unwrap_err().to_string();

@@ -107,9 +107,18 @@ fn errors_are_those_of_the_real_run() {
 /// Products until there are bootstraps, by themselves, as many as in a real run and at the same places.
 #[test]
 fn bootstraps_are_simulated() {
+    simulated_and_real(20.0);
+}
+
+#[test]
+fn iterated_bootstraps_are_simulated() {
+    simulated_and_real(40.0);
+}
+
+fn simulated_and_real(precision: f64) {
     let secret = SecretDistribution::SparseTernary { weight: 64 };
-    let settings = insecure_grafted(8, 20, secret);
-    let how = Bootstrapping { precision: Some(20.0), ..Bootstrapping::default() };
+    let settings = insecure_grafted(8, 20, secret).with_precision(32f64.max(precision)).unwrap();
+    let how = Bootstrapping { precision: Some(precision), ..Bootstrapping::default() };
     let simulation = Simulation::with_bootstrapping(settings.clone(), how).unwrap();
     let x: Vec<f64> = (0..128).map(|i| f64::from(i) / 128.0).collect();
     let chain = |server: &Server, mut a: EncryptedArray| {

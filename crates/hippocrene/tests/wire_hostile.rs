@@ -300,7 +300,7 @@ fn fields_of_a_bootstrap_are_checked() {
     let numbers = [f64::NAN, f64::INFINITY, -1.0, -0.0, 88.0];
     let [nan, infinite, negative, zero, two_units] = numbers.map(f64::to_le_bytes);
     // Three levels, the cosine and the arcsine.
-    let (levels, cosine) = (144, 144 + 3 * 12);
+    let (levels, cosine) = (152, 152 + 3 * 12);
     let mut wrong = Vec::new();
     let cases: Vec<(usize, &[u8], &str)> = vec![
         (0, &nan, "precision of a bootstrap is NaN; it must be 1 to 10000"),
@@ -331,6 +331,14 @@ fn fields_of_a_bootstrap_are_checked() {
             &[7],
             "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be a divisor",
         ),
+        (8, &[3], "flags of a bootstrap is 3; it must be without 2, as it is iterated"),
+        (144, &nan, "precision that a bootstrap is iterated to is NaN"),
+        (
+            144,
+            &negative,
+            "precision that a bootstrap is iterated to is -1; it must be 0 for one bootstrap, or from 1",
+        ),
+        (144, &zero, "precision that a bootstrap is iterated to is -0"),
         (levels, &[17], "stages of a level is 17"),
         (levels + 4, &nan, "bits of a level's scale is NaN"),
         (cosine, &nan, "coefficient 0 is NaN"),

@@ -152,8 +152,8 @@ fn inspect_agrees_with_the_objects() {
     let told = keys.bootstrapping.unwrap();
     assert!(told.complex && !keys.relinearisation && keys.rotations.is_empty());
     assert_eq!(
-        (told.precision, told.bound, told.sparse_weight, told.sparse_log2_pq_limit),
-        (20.125, 2.0, 8, None)
+        (told.precision, told.iterated, told.bound, told.sparse_weight, told.sparse_log2_pq_limit),
+        (20.125, true, 2.0, 8, None)
     );
     assert!((108.0..110.0).contains(&told.sparse_log2_pq));
     let keys = inspect(&things.gates.to_bytes()).unwrap().keys.unwrap();

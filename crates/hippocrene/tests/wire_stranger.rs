@@ -173,6 +173,7 @@ fn a_stranger_reads_what_a_bootstrap_is_made_of() {
     assert_eq!((float(&mut payload), float(&mut payload)), (0.0078125, 1e-9));
     // The key back is for two units; there is one special.
     assert_eq!((number(&mut payload, 16), number(&mut payload, 2)), (0b1011, 0));
+    assert_eq!(float(&mut payload), 20.125);
     let levels = [(); 3].map(|()| (number(&mut payload, 4), float(&mut payload)));
     assert_eq!(levels, [(4, 45.0), (1, 46.0), (5, 30.5)]);
     assert_eq!([(); 8].map(|()| float(&mut payload)), [0.5, -0.25, 0.0, 0.125, 0.0, 1.0, 0.0, 0.5]);

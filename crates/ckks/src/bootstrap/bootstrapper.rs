@@ -1,6 +1,9 @@
 //! Bootstrapping with the keys of a client.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use hippocrene_ring::automorphism::galois_element_of_rotation;
 use hippocrene_rlwe::{Modulus, Noise, PreparedEncapsulationKeys};
@@ -16,6 +19,8 @@ pub struct Bootstrapper {
     plan: Arc<BootstrapPlan>,
     evaluator: Evaluator,
     encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
+    /// How many bootstraps there were.
+    count: Arc<AtomicU64>,
 }
 
 impl Bootstrapper {
@@ -42,7 +47,7 @@ impl Bootstrapper {
         for (element, modulus) in plan.key_moduli()? {
             evaluator.keys().galois_at(element, rlwe, modulus)?;
         }
-        Ok(Bootstrapper { plan, evaluator, encapsulation })
+        Ok(Bootstrapper { plan, evaluator, encapsulation, count: Arc::default() })
     }
 
     /// The plan.
@@ -55,8 +60,13 @@ impl Bootstrapper {
         &self.evaluator
     }
 
+    /// How many bootstraps it and its clones have done; an iterated one is as many as it takes.
+    pub fn bootstraps(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
     /// The values of `a` in a ciphertext that has capacity again: by [`Bootstrapper::lower`], [`Bootstrapper::raise`], [`Bootstrapper::coefficients_to_slots`],
-    /// [`Bootstrapper::reduce`] and [`Bootstrapper::finish`]; repeatedly where the plan is to a precision ([`BootstrapPlan::with_precision`]).
+    /// [`Bootstrapper::reduce`] and [`Bootstrapper::finish`]; repeatedly where the plan is to a precision ([`BootstrapLiteral::precision`](super::BootstrapLiteral::precision)).
     ///
     /// # Errors
     /// As these.
@@ -71,7 +81,7 @@ impl Bootstrapper {
     /// # Errors
     /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits ([`BootstrapPlan::output_bits`]).
     pub fn bootstrap_to(&self, a: &Ciphertext, output_bits: Option<f64>) -> Result<Ciphertext, CkksError> {
-        let mut out = match self.plan.precision() {
+        let mut out = match self.plan.literal.precision {
             None => self.bootstrap_once(a, output_bits)?,
             Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
         };
@@ -91,7 +101,9 @@ impl Bootstrapper {
         let raised = self.raise(&lowered, modulus)?;
         let slots = self.coefficients_to_slots(&raised)?;
         let reduced = self.reduce(&slots)?;
-        self.finish(&reduced, &lowered)
+        let out = self.finish(&reduced, &lowered)?;
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Ok(out)
     }
 
     /// The second phase: from `m` modulo `q0` to `m + q0 I` modulo `to` ([`BootstrapPlan::raised_for`]), under the sparse secret where there is one, and what belongs to other

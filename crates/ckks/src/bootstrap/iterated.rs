@@ -9,6 +9,7 @@
 //! what the rounding is off by, `2^-(k+f)` of the correction, is `2^-f` of what the correction itself is off by, or less.
 
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
+use hippocrene_rlwe::{Noise, noise::rounding};
 
 use super::{BootstrapPlan, Bootstrapper};
 use crate::{Ciphertext, CkksError, Scale};
@@ -22,6 +23,9 @@ const DEVIATIONS: f64 = 16.0;
 /// `f`: the bits of the constant that the correction is multiplied by.
 const FINE: i32 = 6;
 
+/// How often the difference is rounded at the scale of what is bootstrapped, or about so: when it is taken, and in the first levels of the transform.
+const ROUNDINGS: usize = 3;
+
 /// What has to be gained by an iteration, in bits.
 const GAIN: f64 = 1.0;
 
@@ -31,10 +35,10 @@ const MARGIN: f64 = 3.0;
 impl BootstrapPlan {
     /// By how many bits iterations make the scale of the result larger, at most: by `k` of the last of them, which begins below the wanted precision, and by `f`; and
     /// by one for real parts.
-    pub(crate) fn scale_growth(&self) -> f64 {
+    pub fn scale_growth(&self) -> f64 {
         let grown =
             |bits: f64| bits - DEVIATIONS.log2() + self.literal().bound.log2() + f64::from(FINE) + 1.0;
-        self.precision().map_or(0.0, |bits| grown(bits).max(0.0))
+        self.literal().precision.map_or(0.0, |bits| grown(bits).max(0.0))
     }
 }
 
@@ -52,8 +56,11 @@ impl Bootstrapper {
         let modulus = e.divisor_at_least(a.modulus(), bits + MARGIN);
         e.context().rlwe().reduce_modulus_into(low.inner_mut(), a.inner(), modulus)?;
         low.set_meta(a.scale(), a.slots(), a.bound());
-        // What is bootstrapped is off by as much itself, which no iteration takes away, and the rounding of the difference is about as much again.
-        let reachable = wanted.min(a.precision_bits() - 1.0);
+        // What is bootstrapped is off by as much itself, which no iteration takes away, and so is the difference, which is rounded on its way.
+        let rounded = rounding(e.context().parameters().secret_weight(), 2);
+        let off = [rounded; ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
+        let own = a.precision_bits() + a.inner().noise().log2_std() - off.log2_std();
+        let reachable = wanted.min(own - 1.0);
         let mut y = self.bootstrap_once(&low, output_bits)?;
         while y.precision_bits() < reachable {
             let have = y.precision_bits();
@@ -99,7 +106,7 @@ impl Bootstrapper {
         let k = (y.precision_bits() - DEVIATIONS.log2() + bound.log2()).floor() as i32;
         // Its error is part of what it holds here.
         let mut out = y.clone();
-        out.inner_mut().set_noise(hippocrene_rlwe::Noise::NONE);
+        out.inner_mut().set_noise(Noise::NONE);
         let mut error = e.sub(a, &e.adjust(&out, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);
         let mut correction = self.bootstrap_once(&error, output_bits)?;

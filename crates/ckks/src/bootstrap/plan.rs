@@ -52,6 +52,12 @@ pub struct BootstrapLiteral {
     /// The bits of the modulus that the result is to have, give or take a few: the modulus is raised no further than they need (GRAFT F.2). `None` for as
     /// many as possible.
     pub output_bits: Option<f64>,
+    /// How precise results are to be, in bits ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts): the errors of bootstraps are bootstrapped until they
+    /// are, or are as precise as what is bootstrapped with its scale, less one bit, where that is lower. Each iteration takes a bootstrap, gains the bits that one bootstrap has
+    /// less about 4, and makes the scale of the result larger by as many, which counts against the capacity that is left; the
+    /// capacity that is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a precision, some ten bits more. Slots go into coefficients
+    /// first then. `None` for one bootstrap, as precise as it is.
+    pub precision: Option<f64>,
 }
 
 /// A bootstrap without keys.
@@ -75,8 +81,6 @@ pub struct BootstrapPlan {
     pub(super) output_scale: Scale,
     /// The root mean square of the error of the reduction's polynomials.
     pub(super) approximation: f64,
-    /// The precision that is wanted, in bits, where bootstraps are iterated.
-    precision: Option<f64>,
 }
 
 impl BootstrapPlan {
@@ -98,6 +102,14 @@ impl BootstrapPlan {
         let numbers = [literal.base_bits, literal.scale_bits, literal.output_scale_bits];
         if let Some(bits) = numbers.iter().find(|bits| !(1.0..=1e4).contains(*bits)) {
             return fail(format!("a modulus or scale of {bits} bits"));
+        }
+        if let Some(bits) = literal.precision {
+            if !(1.0..=1e4).contains(&bits) {
+                return fail(format!("a precision of {bits} bits"));
+            }
+            if literal.order == Order::SlotsToCoefficientsLast {
+                return fail("bootstraps are iterated where slots go into coefficients first".into());
+            }
         }
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
@@ -123,7 +135,6 @@ impl BootstrapPlan {
             reduced_scale: power(literal.output_scale_bits + ratio + summed)?,
             output_scale: power(literal.output_scale_bits)?,
             approximation: 0.0,
-            precision: None,
             context: Arc::clone(&context),
             literal,
         };
@@ -138,30 +149,6 @@ impl BootstrapPlan {
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
         plan.approximation = plan.approximation_error();
         Ok(plan)
-    }
-
-    /// The plan of bootstraps that are as precise as `bits` says, or as what is bootstrapped is, less one bit, where that is lower: the errors of bootstraps are bootstrapped
-    /// until they are ([`Ciphertext::precision_bits`](crate::Ciphertext::precision_bits) is what counts). Each iteration takes a bootstrap, gains the bits that one bootstrap has
-    /// less about 4, and makes the scale of the result larger by as many, which counts against the capacity that is left; the
-    /// capacity that is needed is that of one bootstrap. What is bootstrapped has to have a scale for such a precision, some ten bits more.
-    ///
-    /// # Errors
-    /// [`CkksError::Argument`] when the number makes no sense, or slots go into coefficients last.
-    pub fn with_precision(mut self, bits: f64) -> Result<Self, CkksError> {
-        let what = if !(1.0..=1e4).contains(&bits) {
-            format!("a precision of {bits} bits")
-        } else if self.literal.order == Order::SlotsToCoefficientsLast {
-            "bootstraps are iterated where slots go into coefficients first".into()
-        } else {
-            self.precision = Some(bits);
-            return Ok(self);
-        };
-        Err(CkksError::Argument { operation: OPERATION, what })
-    }
-
-    /// The precision that bootstraps are iterated to, in bits; `None` for one bootstrap.
-    pub fn precision(&self) -> Option<f64> {
-        self.precision
     }
 
     /// The modulus that is raised to where the result is to have a modulus of `output_bits` bits: the smallest that does, give or take a few bits, and large

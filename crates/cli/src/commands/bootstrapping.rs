@@ -16,6 +16,13 @@ impl Display for Bootstrap<'_> {
             f,
             "bootstraps {what} arrays of values up to {bound}, with {precision:.1} bits after the binary point"
         )?;
+        if self.0.iterations > 1 {
+            write!(
+                f,
+                "\n  iterated    {} bootstraps, each of the errors of those before",
+                self.0.iterations
+            )?;
+        }
         write!(f, "\n  capacity    {capacity_needed:.0} bits are needed, {capacity_after:.0} are left")?;
         match self.0.log2_failure_probability {
             Some(log2) => write!(f, "\n  failure     with probability 2^{log2:.0}")?,

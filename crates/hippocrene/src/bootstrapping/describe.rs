@@ -4,7 +4,10 @@ use hippocrene_ckks::bootstrap::BootstrapPlan;
 use hippocrene_rlwe::Parameters;
 use serde::Serialize;
 
-use super::{Bootstrapping, rule};
+use super::{
+    Bootstrapping,
+    rule::{self, Way},
+};
 use crate::{Error, Session};
 
 /// A bootstrap in numbers.
@@ -16,6 +19,8 @@ pub struct BootstrappingDescription {
     pub slots: usize,
     /// The precision, in bits after the binary point.
     pub precision: f64,
+    /// How many bootstraps one takes, where arrays have that precision: the errors of bootstraps are bootstrapped until they do.
+    pub iterations: u32,
     /// The bound on the values that it is planned for.
     pub bound: f64,
     /// The capacity that an array needs to be bootstrapped, in bits.
@@ -39,11 +44,11 @@ pub struct BootstrappingDescription {
 }
 
 impl BootstrappingDescription {
-    /// The description of a plan of this precision.
+    /// The description of a plan that goes this way.
     ///
     /// # Errors
     /// As [`BootstrapPlan::key_moduli`].
-    pub(crate) fn of(plan: &BootstrapPlan, precision: f64) -> Result<Self, Error> {
+    fn of(plan: &BootstrapPlan, way: Way) -> Result<Self, Error> {
         let literal = plan.literal();
         let (fails, rotations) = (plan.log2_failure_probability(), plan.rotations().len());
         let narrow = plan.narrow().map(|narrow| narrow.parameters());
@@ -51,7 +56,8 @@ impl BootstrappingDescription {
         Ok(BootstrappingDescription {
             complex: !literal.real,
             slots: literal.slots,
-            precision,
+            precision: way.precision,
+            iterations: way.bootstraps,
             bound: literal.bound,
             capacity_needed: rule::reserve(plan),
             capacity_after: rule::capacity_after(plan),
@@ -72,7 +78,7 @@ impl Bootstrapping {
     /// # Errors
     /// As [`Bootstrapping::plan`].
     pub fn describe(&self, session: &Session) -> Result<BootstrappingDescription, Error> {
-        let (plan, precision) = self.plan(session)?;
-        BootstrappingDescription::of(&plan, precision)
+        let (plan, way) = self.way(session)?;
+        BootstrappingDescription::of(&plan, way)
     }
 }

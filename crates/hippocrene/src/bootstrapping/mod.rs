@@ -11,6 +11,7 @@ use hippocrene_rlwe::{EncapsulationKeys, Modulus, Parameters, RlweError};
 use crate::{Error, Session};
 
 pub use describe::BootstrappingDescription;
+use rule::Way;
 pub(crate) use rule::{capacity_after, reserve};
 
 /// What a bootstrap is to do, as a client asks for it. Transforms, scales and moduli follow from it by rule, and so does what it leaves:
@@ -25,7 +26,9 @@ pub struct Bootstrapping {
     /// so with `k` bits less after the binary point.
     pub bound: f64,
     /// How precise the result is to be, in bits after the binary point: an error of standard deviation `2^-precision` for values up to the bound. Each bit takes about
-    /// 15 bits of the modulus. Where none is said, it is that of the settings, or if so much is not to be had, as many bits as are.
+    /// 15 bits of the modulus. What one bootstrap does not have, up to about 37 bits, is reached by bootstraps of the errors of bootstraps, as few as do
+    /// ([`BootstrapLiteral::precision`]); the scale of arrays has to have room for it, as it has where it is the precision of the settings, or of the encryption. Where none is said, it is that of the settings, or if
+    /// one bootstrap has not so many bits, as many as it has.
     pub precision: Option<f64>,
 }
 
@@ -40,16 +43,24 @@ impl Bootstrapping {
     /// The least precision that is tried where none is said.
     const LEAST_PRECISION: f64 = 10.0;
 
+    /// The most bootstraps that are tried for one precision.
+    const MOST_BOOTSTRAPS: u32 = 8;
+
     /// The bootstrap of these parameters that does it, and its precision.
     ///
     /// # Errors
     /// [`Error::Parameters`] when these parameters have none that leaves capacity for a product; the message says what lacks.
     pub fn plan(&self, session: &Session) -> Result<(BootstrapPlan, f64), Error> {
+        self.way(session).map(|(plan, way)| (plan, way.precision))
+    }
+
+    /// The bootstrap of these parameters that does it, and how.
+    fn way(&self, session: &Session) -> Result<(BootstrapPlan, Way), Error> {
         rule::check(session, self)?;
         let Some(precision) = self.precision else {
             let mut precision = session.settings().precision();
             loop {
-                match self.plan_at(session, precision) {
+                match self.plan_at(session, Way::once(precision)) {
                     Err(_) if precision > Self::LEAST_PRECISION => {
                         precision = (precision - 2.0).max(Self::LEAST_PRECISION);
                     }
@@ -57,17 +68,25 @@ impl Bootstrapping {
                 }
             }
         };
-        self.plan_at(session, precision)
+        let mut made = self.plan_at(session, Way::once(precision));
+        for count in 2..=Self::MOST_BOOTSTRAPS {
+            let way = Way::iterated(count, precision);
+            if made.is_ok() || way.one < Self::LEAST_PRECISION {
+                break;
+            }
+            made = self.plan_at(session, way);
+        }
+        made
     }
 
-    /// The bootstrap of this precision.
-    fn plan_at(&self, session: &Session, precision: f64) -> Result<(BootstrapPlan, f64), Error> {
-        let literal = rule::literal(session, self, precision)?;
+    /// The bootstrap that goes this way.
+    fn plan_at(&self, session: &Session, way: Way) -> Result<(BootstrapPlan, Way), Error> {
+        let (literal, precision) = (rule::literal(session, self, way)?, way.precision);
         let plan = BootstrapPlan::new(Arc::clone(session.context()), literal)?;
         let (need, left) = (rule::reserve(&plan), rule::capacity_after(&plan));
         let product = session.settings().scale().log2();
         if left >= need + product {
-            return Ok((plan, precision));
+            return Ok((plan, way));
         }
         Err(Error::Parameters(format!(
             "a bootstrap with {precision:.1} bits of precision leaves {left:.0} bits of capacity with these parameters; the next one needs {need:.0}, and a product \

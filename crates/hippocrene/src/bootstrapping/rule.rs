@@ -32,6 +32,10 @@ const DOUBLINGS: u32 = 2;
 const ARCSINE: usize = 3;
 /// From this precision on the reduction takes an arcsine.
 const LEAST_WITH_ARCSINE: f64 = 26.0;
+/// What a bootstrap may lack of the precision that it is made for, in bits.
+const OFF: f64 = 1.0;
+/// What an iteration may gain less than that, in bits: 4 for errors of many deviations, one since it is a power of two, and one that it lacks.
+const LOST: f64 = 6.0;
 /// A level of a transform has at most so many stages.
 const STAGES: u32 = 6;
 /// Where there is a bootstrap.
@@ -67,15 +71,35 @@ fn base_limit(parameters: &Parameters) -> Option<u32> {
     security::limit(parameters.log_degree(), secret).map(|limit| limit.log2_pq)
 }
 
-/// What a bootstrap with `precision` bits after the binary point is made of.
-pub(super) fn literal(
-    session: &Session,
-    how: &Bootstrapping,
-    precision: f64,
-) -> Result<BootstrapLiteral, Error> {
+/// How a precision is reached.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Way {
+    /// That of a single bootstrap, in bits after the binary point.
+    pub(super) one: f64,
+    /// How many there are.
+    pub(super) bootstraps: u32,
+    /// What is reached, in bits after the binary point.
+    pub(super) precision: f64,
+}
+
+impl Way {
+    /// By one bootstrap.
+    pub(super) fn once(precision: f64) -> Self {
+        Way { one: precision, bootstraps: 1, precision }
+    }
+
+    /// By so many bootstraps, each of the errors of those before, at the least precision that does.
+    pub(super) fn iterated(bootstraps: u32, precision: f64) -> Self {
+        let others = f64::from(bootstraps - 1);
+        Way { one: (precision + OFF + others * LOST) / f64::from(bootstraps), bootstraps, precision }
+    }
+}
+
+/// What a bootstrap that goes this way is made of.
+pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Result<BootstrapLiteral, Error> {
     let (settings, slots) = (session.settings(), session.slots());
     let parameters = settings.parameters();
-    let bits = precision + how.bound.log2();
+    let bits = way.one + how.bound.log2();
     let k = (1..)
         .find(|k| log2_failure_probability(SPARSE_WEIGHT, *k, 2 * slots) <= LOG2_FAILURE)
         .expect("a sum of h + 1 numbers below 1/2 does not reach (h + 1)/2");
@@ -103,8 +127,13 @@ pub(super) fn literal(
         scale_bits: (bits + SHARE + ratio + f64::from(k).log2() + rounded + slot + AMPLIFIED).ceil(),
         coefficients_to_slots: DftLevel::even(slots, levels, into_slots.ceil()),
         slots_to_coefficients: DftLevel::even(slots, levels, into_coefficients.ceil()),
-        output_scale_bits: settings.scale().log2(),
+        output_scale_bits: match way.bootstraps {
+            1 => settings.scale().log2(),
+            // Each result is as precise as one bootstrap is.
+            _ => settings.scale().log2().min((way.one + SHARE + settings.overhead()).ceil()),
+        },
         output_bits: None,
+        precision: (way.bootstraps > 1).then_some(way.precision),
         reduction,
     })
 }
@@ -157,5 +186,10 @@ pub(crate) fn reserve(plan: &BootstrapPlan) -> f64 {
 pub(crate) fn capacity_after(plan: &BootstrapPlan) -> f64 {
     let literal = plan.literal();
     let raised = plan.context().parameters().log2(plan.raised());
-    raised - plan.bits() - literal.output_scale_bits - literal.bound.max(1.0).log2() - 1.0
+    raised
+        - plan.bits()
+        - literal.output_scale_bits
+        - plan.scale_growth()
+        - literal.bound.max(1.0).log2()
+        - 1.0
 }

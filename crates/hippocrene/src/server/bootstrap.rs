@@ -1,12 +1,6 @@
 //! Bootstrapping: asked for, and where an operation lacks capacity.
 
-use std::{
-    borrow::Cow,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, NoRefresh, Refresh,
@@ -30,7 +24,6 @@ pub(super) struct Bootstraps {
     /// The capacity that an array needs to be bootstrapped, and what it has after.
     reserve: f64,
     most: f64,
-    count: AtomicU64,
 }
 
 impl Bootstraps {
@@ -54,7 +47,6 @@ impl Bootstraps {
             precision: keys.precision(),
             reserve,
             most,
-            count: AtomicU64::new(0),
         })
     }
 
@@ -91,12 +83,15 @@ impl Bootstraps {
 
     fn bootstrap(&self, a: &Ciphertext, form: &Numbers) -> Result<Ciphertext, CkksError> {
         let (bootstrapper, unit) = (self.of(form)?, self.unit(a.bound(), form)?);
-        let out = match unit {
-            0 => bootstrapper.bootstrap(a)?,
-            unit => bootstrapper.bootstrap(&a.clone().in_unit(unit))?.in_unit(-unit),
-        };
-        self.count.fetch_add(1, Ordering::Relaxed);
-        Ok(out)
+        match unit {
+            0 => bootstrapper.bootstrap(a),
+            unit => Ok(bootstrapper.bootstrap(&a.clone().in_unit(unit))?.in_unit(-unit)),
+        }
+    }
+
+    /// How many bootstraps there were.
+    fn count(&self) -> u64 {
+        self.real.bootstraps() + self.complex.as_ref().map_or(0, Bootstrapper::bootstraps)
     }
 
     /// Why an array of this form, capacity and bound cannot be bootstrapped, if it cannot.
@@ -130,9 +125,9 @@ impl Server {
         self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| Ok(bootstraps.bootstrap(x, form)?))
     }
 
-    /// How many ciphertexts this server and its clones have bootstrapped, asked for or not.
+    /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not; one that is iterated is as many as it takes.
     pub fn bootstraps(&self) -> u64 {
-        self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count.load(Ordering::Relaxed))
+        self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count())
     }
 
     /// The bits of capacity that an array must have to be bootstrapped, where there are keys for that. Operations whose result would have less bootstrap their operands.
@@ -228,10 +223,8 @@ impl Refresh for Refresher<'_> {
             return Ok(a);
         }
         let (bootstrapper, unit) = (bootstraps.of(&self.form)?, bootstraps.unit(a.bound(), &self.form)?);
-        let counted = Cow::Owned(a.into_owned().in_unit(unit));
-        let out = bootstrapper.refresh(counted, need, useful, operation)?.into_owned().in_unit(-unit);
-        bootstraps.count.fetch_add(1, Ordering::Relaxed);
-        Ok(Cow::Owned(out))
+        let owned = Cow::Owned(a.into_owned().in_unit(unit));
+        Ok(Cow::Owned(bootstrapper.refresh(owned, need, useful, operation)?.into_owned().in_unit(-unit)))
     }
 
     fn reserve(&self) -> f64 {

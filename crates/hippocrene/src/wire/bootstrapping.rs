@@ -11,7 +11,7 @@ use super::{
     cursor::Cursor,
     fields::{
         LEVEL_BYTES, MOST_COEFFICIENTS, MOST_LEVELS, at_most, check_last, check_special, expect_modulus,
-        finite, positive, read_levels, read_numbers, read_output_bits, write_levels,
+        finite, positive, read_levels, read_numbers, read_optional_bits, read_output_bits, write_levels,
     },
     keys::{read_key_modulus, write_modulus},
     sparse::{read_sparse_keys, sparse_keys_bytes, write_sparse_keys},
@@ -23,7 +23,7 @@ const COMPLEX: u32 = 1;
 /// The flag of slots that go into coefficients last.
 const LAST: u32 = 2;
 /// Bytes before the levels.
-const FIXED_BYTES: usize = 144;
+const FIXED_BYTES: usize = 152;
 
 /// What stands before the two keys.
 #[derive(Debug)]
@@ -85,6 +85,7 @@ pub(super) fn write_bootstrapping(out: &mut Vec<u8>, keys: &BootstrappingKeys, p
     out.extend(reduction.epsilon().to_le_bytes());
     out.extend(reduction.error().to_le_bytes());
     write_modulus(out, keys.encapsulation().up().modulus());
+    out.extend(literal.precision.unwrap_or(0.0).to_le_bytes());
     write_levels(out, levels.into_iter().flatten());
     for coefficient in cosine.iter().chain(arcsine) {
         out.extend(coefficient.to_le_bytes());
@@ -141,6 +142,18 @@ impl BootstrappingHead {
         ];
         let [epsilon, error] = [cursor.f64()?, cursor.f64()?];
         let up = read_key_modulus(cursor, parameters, "the modulus of the key from the sparse secret")?;
+        let iterated = read_optional_bits(
+            cursor,
+            "the precision that a bootstrap is iterated to",
+            "0 for one bootstrap, or from 1",
+        )?;
+        if iterated.is_some() && flags & LAST != 0 {
+            return Err(FormatError::field(
+                "the flags of a bootstrap",
+                flags,
+                "without 2, as it is iterated",
+            ));
+        }
         let [coefficients_to_slots, slots_to_coefficients] =
             [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
         let [cosine, arcsine] = [read_numbers(cursor, counts[0])?, read_numbers(cursor, counts[1])?];
@@ -166,6 +179,7 @@ impl BootstrappingHead {
             slots_to_coefficients,
             output_scale_bits,
             output_bits,
+            precision: iterated,
         };
         let narrow = BootstrappingKeys::narrow_of(parameters, &literal).map_err(|error| {
             FormatError::field("the sparse secret of a bootstrap", error, "one that has keys")

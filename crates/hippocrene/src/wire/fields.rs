@@ -70,11 +70,19 @@ pub(super) fn write_levels<'a>(out: &mut Vec<u8>, levels: impl IntoIterator<Item
 
 /// The bits of the modulus of a result: none for as many as possible, written as 0.
 pub(super) fn read_output_bits(cursor: &mut Cursor<'_>) -> Result<Option<f64>, FormatError> {
-    const FIELD: &str = "the output bits of a bootstrap";
-    match finite(cursor, FIELD)? {
+    read_optional_bits(cursor, "the output bits of a bootstrap", "0 for all, or from 1")
+}
+
+/// A number of bits where 0 stands for something else.
+pub(super) fn read_optional_bits(
+    cursor: &mut Cursor<'_>,
+    field: &'static str,
+    need: &'static str,
+) -> Result<Option<f64>, FormatError> {
+    match finite(cursor, field)? {
         bits if bits.to_bits() == 0 => Ok(None),
         bits if (1.0..=MOST_BITS).contains(&bits) => Ok(Some(bits)),
-        bits => Err(FormatError::field(FIELD, bits, "0 for all, or from 1")),
+        bits => Err(FormatError::field(field, bits, need)),
     }
 }
 

@@ -128,6 +128,8 @@ pub struct BootstrappingInspection {
     pub complex: bool,
     /// The precision, in bits after the binary point.
     pub precision: f64,
+    /// Whether the errors of bootstraps are bootstrapped to reach it.
+    pub iterated: bool,
     /// The bound on the values that it is planned for.
     pub bound: f64,
     /// The Hamming weight of the sparse secret.
@@ -376,6 +378,7 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     BootstrappingInspection {
         complex: !literal.real,
         precision: *precision,
+        iterated: literal.precision.is_some(),
         bound: literal.bound,
         sparse_weight: literal.sparse_weight.unwrap_or(0),
         sparse_log2_pq: narrow.log2(narrow.full()),

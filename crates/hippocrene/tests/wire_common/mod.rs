@@ -75,6 +75,7 @@ pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
         slots_to_coefficients: vec![level(slots.ilog2(), 30.5)],
         output_scale_bits: 40.0,
         output_bits: None,
+        precision: Some(20.125),
     }
 }
 

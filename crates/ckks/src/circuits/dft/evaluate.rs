@@ -2,7 +2,7 @@
 
 use std::{borrow::Cow, f64::consts::SQRT_2};
 
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Modulus, Noise};
 
 use super::{Direction, HomomorphicDft, Packing};
 use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform::Landing};
@@ -59,8 +59,15 @@ impl Evaluator {
         }
         let mut out = x.into_owned();
         if dft.conjugates() {
-            let conjugate = self.conjugate(&out)?;
+            let own = out.inner().noise();
+            let mut bare = out.clone();
+            bare.inner_mut().set_noise(Noise::NONE);
+            let conjugate = self.conjugate(&bare)?;
             self.context().rlwe().add_assign(out.inner_mut(), conjugate.inner())?;
+            if !forward && dft.packing == Packing::Real {
+                // Real slots have real errors: the real parts of the errors are doubled, and there are no imaginary ones.
+                out.inner_mut().set_noise(own.scaled(1.0).plus(conjugate.inner().noise()));
+            }
         }
         let slots = dft.slots as f64;
         let bound = match (forward, dft.packing) {
