@@ -2,6 +2,7 @@
 
 use hippocrene::{
     Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
+    Tables, Tangents,
 };
 use numpy::PyReadonlyArrayDyn;
 use pyo3::prelude::*;
@@ -16,6 +17,12 @@ use crate::numbers::{FromPlain, Number, Plain};
 /// Evaluation keys made ready to compute with.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct Server(pub(crate) hippocrene::Server);
+
+/// What a function of Python's was made into.
+enum Made {
+    Tables(Tables),
+    Tangents(Tangents),
+}
 
 impl Server {
     /// Computes from an array of one form, with the interpreter lock released.
@@ -491,7 +498,7 @@ impl Server {
     }
 
     /// Any function of Python's, asked for its values on the domain before anything is computed.
-    #[pyo3(signature = (array, function, domain, look_ups))]
+    #[pyo3(signature = (array, function, domain, look_ups, precise))]
     fn apply(
         &self,
         py: Python<'_>,
@@ -499,6 +506,7 @@ impl Server {
         function: &Bound<'_, PyAny>,
         domain: Option<(f64, f64)>,
         look_ups: usize,
+        precise: bool,
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         let failure: RefCell<Option<PyErr>> = RefCell::new(None);
@@ -514,17 +522,23 @@ impl Server {
         };
         let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
         let domain = domain.unwrap_or((-array.bound(), array.bound()));
-        let tables = self.0.tables(value, domain, Some(look_ups));
+        let made = match precise {
+            true => self.0.tangents(value, domain).map(Made::Tangents),
+            false => self.0.tables(value, domain, Some(look_ups)).map(Made::Tables),
+        };
         if let Some(error) = failure.into_inner() {
             return Err(error);
         }
-        let tables = tables.map_err(|error| to_py(py, &error))?;
-        let result = detached(py, || self.0.apply_tables(&array, &tables))?;
+        let made = made.map_err(|error| to_py(py, &error))?;
+        let result = detached(py, || match &made {
+            Made::Tables(tables) => self.0.apply_tables(&array, tables),
+            Made::Tangents(tangents) => self.0.apply_tangents(&array, tangents),
+        })?;
         Ok(Numbers::hold(result, session))
     }
 
     /// A function by name.
-    #[pyo3(signature = (array, name, domain, look_ups))]
+    #[pyo3(signature = (array, name, domain, look_ups, precise))]
     fn apply_function(
         &self,
         py: Python<'_>,
@@ -532,10 +546,16 @@ impl Server {
         name: &str,
         domain: Option<(f64, f64)>,
         look_ups: usize,
+        precise: bool,
     ) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| {
             let function = Function::by_name(name).map_err(Error::from)?;
-            server.apply_function(array, function, domain, Some(look_ups))
+            if !precise {
+                return server.apply_function(array, function, domain, Some(look_ups));
+            }
+            let domain = domain.unwrap_or(function.domain(array.bound()));
+            function.check(domain).map_err(Error::from)?;
+            server.apply_precisely(array, |x| function.value(x), Some(domain))
         })
     }
 

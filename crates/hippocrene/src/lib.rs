@@ -48,7 +48,7 @@ pub use hippocrene_ckks::{
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_pegasus::{
-    DecisionTree, FeatureRanges, Function, Sectors, Shape, TreeModel, TreeNode, TreePlan,
+    DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode, TreePlan,
 };
 pub use hippocrene_rlwe::Fingerprint;
 pub use integers::{IntegerArray, Residues};

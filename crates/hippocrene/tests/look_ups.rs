@@ -65,6 +65,13 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     // What arrays say of their errors is what tables say.
     let (bits, stated) = (y.precision_bits(server.session()), -tables.deviation().log2());
     assert!((bits - stated).abs() < 0.5, "{bits} bits, {stated} stated");
+    let f = |x: f64| Function::Sigmoid.value(x);
+    let tangents = server.tangents(f, (-4.0, 4.0)).unwrap();
+    let y_1 = server.apply_precisely(&x, f, None).unwrap();
+    let alone = server.tables(f, (-4.0, 4.0), None).unwrap().deviation();
+    assert!(tangents.deviation() < alone / 4.0, "{} and {alone}", tangents.deviation());
+    near(&client.decrypt(&y_1).unwrap(), &expected(f), 8.0 * tangents.deviation(), "sigmoid with slopes");
+    assert!(y_1.capacity_bits(server.session()) > 8.0);
     // Products follow.
     let z = server.mul(&y, &y).unwrap();
     near(&client.decrypt(&z).unwrap(), &expected(|x| x + 5.0), 3.0 * error(8.0), "its square");

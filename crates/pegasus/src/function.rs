@@ -84,6 +84,11 @@ impl Function {
         }
     }
 
+    /// The domain of numbers up to `bound` in absolute value: what there is to it of `[-bound, bound]`, which is from 0 for the square root.
+    pub fn domain(self, bound: f64) -> (f64, f64) {
+        (if self == Function::Sqrt { 0.0 } else { -bound }, bound)
+    }
+
     /// Checks that it is defined on all of `[low, high]`.
     ///
     /// # Errors

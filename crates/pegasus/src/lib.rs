@@ -24,6 +24,7 @@ mod pegasus;
 mod plan;
 mod repack;
 mod tables;
+mod tangents;
 mod tree;
 
 pub use coefficients::Coefficients;
@@ -36,6 +37,7 @@ pub use numbers::Numbers;
 pub use pegasus::Pegasus;
 pub use plan::{PegasusLiteral, PegasusPlan, SwitchingDigits};
 pub use tables::Tables;
+pub use tangents::Tangents;
 pub use tree::{
     DecisionTree, FeatureRanges, PreparedTreeKeys, TreeKeys, TreeModel, TreeNode, TreeParameters, TreePlan,
     TreeQuery, TreeReply, TreeSecrets,

@@ -151,13 +151,13 @@ impl Pegasus {
     }
 
     /// The scale of entries of a table, for values at `scale`.
-    fn output(&self, scale: Scale) -> Scale {
+    pub(crate) fn output(&self, scale: Scale) -> Scale {
         let (from, to) = (self.tables().parameters().ring().modulus(), self.back().parameters()[1].modulus());
         scale.times_integer(from).divided_by(to)
     }
 
     /// The values of these tables at these ciphertexts, `together` of them added up, under the LWE secret, with this noise before the switch to it where that is known better.
-    fn values(
+    pub(crate) fn values(
         &self,
         items: &[(&LweCiphertext, &LookupTable)],
         together: usize,

@@ -20,7 +20,7 @@ use crate::{PegasusError, error::argument};
 const OPERATION: &str = "make tables";
 
 /// A domain has so many values of the function, and straight lines between them.
-const SAMPLES: usize = 1 << 16;
+pub(crate) const SAMPLES: usize = 1 << 16;
 /// The error is computed at so many numbers.
 const POINTS: usize = 1 << 10;
 /// Quantiles of the normal distribution in the middle of eighths.
@@ -135,21 +135,10 @@ impl Tables {
         most: usize,
         f: impl Fn(f64) -> f64,
     ) -> Result<Self, PegasusError> {
-        let (low, high) = domain;
-        if !(low.is_finite() && high.is_finite() && low < high) {
-            return argument(OPERATION, format!("a domain from {low} to {high}"));
-        }
         if !(1..=MOST).contains(&most) {
             return argument(OPERATION, format!("{most} look-ups for a number: 1 to {MOST} are possible"));
         }
-        let point = |i: usize| low + (high - low) * i as f64 / SAMPLES as f64;
-        let samples: Vec<f64> = (0..=SAMPLES).map(|i| f(point(i).min(high))).collect();
-        if let Some(i) = samples.iter().position(|y| !y.is_finite()) {
-            return argument(
-                OPERATION,
-                format!("the function is {} at {}, not finite", samples[i], point(i)),
-            );
-        }
+        let ((low, high), samples) = (domain, sampled(domain, f)?);
         let degree = parameters.ring().dimension();
         let choice = choose(&samples, deviation / (2 * degree) as f64, margin, most);
         let circle = Circle { samples: &samples, slope: choice.slope, margin: choice.margin(margin) };
@@ -232,6 +221,19 @@ impl Tables {
             Ok((factor, LookupTable::new(parameters, half, scale, f)?))
         };
         all.map(table).collect()
+    }
+}
+
+/// The function at `SAMPLES + 1` numbers from end to end of a domain.
+pub(crate) fn sampled((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Result<Vec<f64>, PegasusError> {
+    if !(low.is_finite() && high.is_finite() && low < high) {
+        return argument(OPERATION, format!("a domain from {low} to {high}"));
+    }
+    let point = |i: usize| low + (high - low) * i as f64 / SAMPLES as f64;
+    let samples: Vec<f64> = (0..=SAMPLES).map(|i| f(point(i).min(high))).collect();
+    match samples.iter().position(|y| !y.is_finite()) {
+        None => Ok(samples),
+        Some(i) => argument(OPERATION, format!("the function is {} at {}, not finite", samples[i], point(i))),
     }
 }
 

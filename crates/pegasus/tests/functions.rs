@@ -4,7 +4,7 @@ mod common;
 
 use common::{Setup, context, literal, setup, spread};
 use hippocrene_ckks::Ciphertext;
-use hippocrene_pegasus::{Function, Tables};
+use hippocrene_pegasus::{Function, PegasusLiteral, Tables};
 
 const DOMAINS: [(Function, (f64, f64)); 9] = [
     (Function::Sigmoid, (-8.0, 8.0)),
@@ -141,4 +141,53 @@ fn functions_of_some_slots() {
     }
     let tables = s.pegasus.make_tables((0.0, 4.0), 1, f64::sqrt).unwrap();
     assert!(s.pegasus.apply(&a, &tables, &[]).is_err() && s.pegasus.apply(&a, &tables, &[256]).is_err());
+}
+
+/// With slopes the error goes with the square of what the index is off by.
+#[test]
+fn functions_with_slopes_are_off_by_what_is_stated() {
+    let s = setup(context(10, 17, 2), PegasusLiteral { output_bits: 45.0, ..literal(&[512], 64) });
+    for (f, (low, high)) in DOMAINS {
+        let tables = s.pegasus.make_tables((low, high), 1, |x| f.value(x)).unwrap();
+        let tangents = s.pegasus.make_tangents((low, high), |x| f.value(x)).unwrap();
+        assert_eq!((tangents.domain(), tangents.bound()), (tables.domain(), tables.bound()));
+        let (values, a) = encrypted(&s, (low, high), 512);
+        let y = s.pegasus.apply_tangents(&a, &tangents, &(0..512).collect::<Vec<_>>()).unwrap();
+        assert_eq!((y.slots(), y.bound()), (512, tangents.bound()));
+        let estimated = (y.precision_bits() + tangents.deviation().log2()).abs();
+        assert!(estimated < 0.3, "{}: {} bits estimated", f.name(), y.precision_bits());
+        // As above: of a jump it is a matter of luck.
+        if f == Function::Sign {
+            continue;
+        }
+        assert!(tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
+        let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
+        let ratio = (rms(&errors) / tangents.deviation()).log2();
+        assert!((-2.0..1.0).contains(&ratio), "{}: 2^{ratio} of what is stated", f.name());
+    }
+}
+
+/// Some of the slots, numbers whose modulus is the smaller one, and what has no slope.
+#[test]
+fn slopes_of_some_slots() {
+    let s = setup(context(9, 17, 1), PegasusLiteral { output_bits: 120.0, ..literal(&[256], 64) });
+    let (values, a) = encrypted(&s, (0.0, 4.0), 256);
+    let line = s.pegasus.make_tangents((0.0, 4.0), |x| 3.0 - 0.5 * x).unwrap();
+    let same = s.pegasus.make_tangents((0.0, 4.0), |_| 2.5).unwrap();
+    let mut low = s.encrypt(&values, 40, 150.0);
+    low.set_bound(4.0);
+    for a in [&a, &low] {
+        for slots in [vec![7, 3, 12], vec![200]] {
+            let of = |tangents| s.decrypt(&s.pegasus.apply_tangents(a, tangents, &slots).unwrap());
+            let (lines, constants) = (of(&line), of(&same));
+            for slot in slots {
+                assert!((lines[slot] - (3.0 - 0.5 * values[slot])).abs() < 0.02, "{}", lines[slot]);
+                assert!((constants[slot] - 2.5).abs() < 0.02, "{}", constants[slot]);
+            }
+        }
+    }
+    let refused = s.pegasus.make_tangents((0.0, 8.0), f64::ln).unwrap_err().to_string();
+    assert_eq!(refused, "make tables: the function is -inf at 0, not finite");
+    assert!(s.pegasus.make_tangents((1.0, 1.0), f64::exp).is_err());
+    assert!(s.pegasus.apply_tangents(&a, &line, &[256]).is_err());
 }

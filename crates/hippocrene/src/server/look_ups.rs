@@ -1,7 +1,9 @@
 //! Functions of numbers by look-up tables, and what is put in order by them ([PEGASUS](hippocrene_pegasus)).
 
 use hippocrene_ckks::Ciphertext;
-use hippocrene_pegasus::{Function, Layout as Places, Numbers as Single, Pegasus, PegasusError, Tables};
+use hippocrene_pegasus::{
+    Function, Layout as Places, Numbers as Single, Pegasus, PegasusError, Tables, Tangents,
+};
 
 use super::Server;
 use crate::{Array, EncryptedArray, Error, Layout};
@@ -31,7 +33,7 @@ impl Server {
         self.apply_tables(a, &self.tables(f, domain, look_ups)?)
     }
 
-    /// [`Server::apply`] of a function by name. Where no domain is said, it is within the bound of the array what the function is defined on: from 0 for the square root.
+    /// [`Server::apply`] of a function by name. Where no domain is said, it is [`Function::domain`].
     ///
     /// # Errors
     /// [`Error::Argument`] when the function is not defined on all of the domain, and as [`Server::apply`].
@@ -42,8 +44,7 @@ impl Server {
         domain: Option<(f64, f64)>,
         look_ups: Option<usize>,
     ) -> Result<EncryptedArray, Error> {
-        let low = if function == Function::Sqrt { 0.0 } else { -a.bound() };
-        let domain = domain.unwrap_or((low, a.bound()));
+        let domain = domain.unwrap_or(function.domain(a.bound()));
         function.check(domain)?;
         self.apply(a, |x| function.value(x), Some(domain), look_ups)
     }
@@ -61,11 +62,51 @@ impl Server {
         Ok(self.pegasus(APPLY)?.make_tables(domain, look_ups.unwrap_or(LOOK_UPS), f)?)
     }
 
+    /// [`Server::apply`], more precisely: two tables are looked up for an element, one of them of slopes, and what an element is off by at its index counts by its square ([`Tangents`]). It is a product too: the result has
+    /// 28 bits less of the capacity that the keys were made for, and no more than the array.
+    ///
+    /// # Errors
+    /// As [`Server::apply`], and [`Error::Capacity`] when the keys were made for too little.
+    pub fn apply_precisely(
+        &self,
+        a: &EncryptedArray,
+        f: impl Fn(f64) -> f64,
+        domain: Option<(f64, f64)>,
+    ) -> Result<EncryptedArray, Error> {
+        let domain = domain.unwrap_or((-a.bound(), a.bound()));
+        self.apply_tangents(a, &self.tangents(f, domain)?)
+    }
+
+    /// `f` as tables with slopes, to be used with [`Server::apply_tangents`] as often as one likes; [`Tangents::deviation`] is the error.
+    ///
+    /// # Errors
+    /// As [`Server::apply`].
+    pub fn tangents(&self, f: impl Fn(f64) -> f64, domain: (f64, f64)) -> Result<Tangents, Error> {
+        Ok(self.pegasus(APPLY)?.make_tangents(domain, f)?)
+    }
+
+    /// The function of these tables of every element.
+    ///
+    /// # Errors
+    /// As [`Server::apply_precisely`].
+    pub fn apply_tangents(&self, a: &EncryptedArray, tangents: &Tangents) -> Result<EncryptedArray, Error> {
+        self.apply_each(a, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
+    }
+
     /// The function of these tables of every element.
     ///
     /// # Errors
     /// As [`Server::apply`].
     pub fn apply_tables(&self, a: &EncryptedArray, tables: &Tables) -> Result<EncryptedArray, Error> {
+        self.apply_each(a, |pegasus, c, places| pegasus.apply(c, tables, places))
+    }
+
+    /// `f` of every ciphertext and the slots of it that elements are in.
+    fn apply_each(
+        &self,
+        a: &EncryptedArray,
+        f: impl Fn(&Pegasus, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(APPLY)?;
         self.check_real(a, APPLY)?;
         let form = self.form_of(&[a]);
@@ -73,7 +114,7 @@ impl Server {
             let slots = a.layout().slots();
             let mut places = vec![Vec::new(); a.layout().ciphertexts()];
             a.layout().positions().for_each(|position| places[position / slots].push(position % slots));
-            let applied = |(c, places): (&Ciphertext, &Vec<usize>)| pegasus.apply(c, tables, places);
+            let applied = |(c, places): (&Ciphertext, &Vec<usize>)| f(pegasus, c, places);
             let ciphertexts = a.expanded(&self.session);
             let out = ciphertexts.iter().map(|c| &**c).zip(&places).map(applied);
             let out = out.collect::<Result<Vec<_>, _>>()?;

@@ -1,0 +1,270 @@
+//! A function as a value and a slope for every index: what a number is off by at its index counts by its square.
+//!
+//! The index that a look-up of `x` finds is that of some `x + e`, and two look-ups of one ciphertext find the same. So of two tables, one has `A` and one `B` of the straight line `A + B t` that is nearest to the function
+//! among the `t` whose index this may be, and with `x` itself in slots, `A + B x` is off by about `f''(x) e^2/2` where one table is by `f'(x) e`.
+//! It takes two look-ups of a number, two repackings, and a product of ciphertexts.
+
+use std::ops::RangeInclusive;
+
+use hippocrene_ckks::{Ciphertext, Scale};
+use hippocrene_fhew::{LookupTable, LweCiphertext, RotationParameters};
+use hippocrene_rlwe::Noise;
+
+use crate::{
+    Layout, Numbers, Pegasus, PegasusError,
+    plan::power,
+    tables::{SAMPLES, sampled},
+};
+
+/// How many deviations of the index lines are fitted to on either side, and at how many numbers.
+const REACH: f64 = 4.0;
+const NODES: i64 = 16;
+
+/// The bits of the scale that numbers, over half of the domain, are multiplied by slopes at.
+const OPERAND_BITS: f64 = 28.0;
+
+/// No slope is so much steeper than from the least to the largest value along all of the domain.
+const STEEPEST: f64 = 16.0;
+
+/// By how many bits smaller moduli are tried, and how many.
+const STEP_BITS: f64 = 8.0;
+const STEPS: u32 = 8;
+
+/// Tables have a range of this at least, over the bound of the function.
+const LEAST_RANGE: f64 = 1e-6;
+
+/// Slopes are cut off where that makes the error smaller, for they are repacked with an error that goes with the largest: halves of a bit of it are tried.
+const CUTS: RangeInclusive<i32> = 0..=12;
+
+/// A function on a domain, as two tables and a product: [`Pegasus::make_tangents`].
+#[derive(Debug, Clone)]
+pub struct Tangents {
+    domain: (f64, f64),
+    /// What is added to all slopes and to all values.
+    middles: [f64; 2],
+    /// What slopes and values are up to beside that.
+    ranges: [f64; 2],
+    bound: f64,
+    fit: f64,
+    deviation: f64,
+    slopes: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// Lines, and the mean square of what they are off by.
+struct Lines {
+    slopes: Vec<f64>,
+    values: Vec<f64>,
+    error: f64,
+}
+
+/// The moments of the function about one index: the mean number and value, the slope of the line through these that is nearest, and the squares that it and a slope beside it leave.
+struct Moments {
+    number: f64,
+    value: f64,
+    slope: f64,
+    rest: f64,
+    spread: f64,
+    within: bool,
+}
+
+impl Tangents {
+    /// The tables of `f` on a domain; `deviation` is that of the index, in entries of a table of `parameters`, `margin` the share of the domain by which numbers may leave it, and `off` what repacked numbers are off by
+    /// over their bound.
+    pub(crate) fn new(
+        parameters: &RotationParameters,
+        deviation: f64,
+        margin: f64,
+        off: f64,
+        domain: (f64, f64),
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Self, PegasusError> {
+        let samples = sampled(domain, f)?;
+        let half = (domain.1 - domain.0) / 2.0;
+        let moments = moments(&samples, parameters.ring().dimension(), deviation, margin);
+        let (least, largest) = extent(moments.iter().map(|m| m.slope));
+        // Numbers are in [-1, 1] here.
+        let (lowest, highest) = extent(samples.iter().copied());
+        let steepest = STEEPEST * (highest - lowest) / 2.0;
+        let (least, largest) = (least.max(-steepest), largest.min(steepest));
+        let (middle, widest) = (least.midpoint(largest), (largest - least) / 2.0);
+        let repacked = |range: f64| (off * range).powi(2);
+        let tried = CUTS.map(|k| {
+            let widest = widest * 2f64.powf(-0.5 * f64::from(k));
+            let lines = lines(&moments, (middle - widest, middle + widest));
+            let (least, largest) = extent(lines.values.iter().copied());
+            let error = lines.error + repacked((largest - least) / 2.0) + repacked(widest) / 3.0;
+            (lines, [widest, (largest - least) / 2.0], least.midpoint(largest), error)
+        });
+        let best = tried.reduce(|best, next| if next.3 < best.3 { next } else { best });
+        let (lines, ranges, value, error) = best.expect("there is a cut of nothing");
+        let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
+        // What is constant has a range all the same, of which nothing is seen.
+        let least = if bound > 0.0 { LEAST_RANGE * bound } else { 1.0 };
+        Ok(Tangents {
+            domain,
+            middles: [middle / half, value],
+            ranges: [ranges[0].max(least) / half, ranges[1].max(least)],
+            bound,
+            fit: lines.error.sqrt(),
+            deviation: error.sqrt(),
+            slopes: lines.slopes.iter().map(|slope| (slope - middle) / half).collect(),
+            values: lines.values.iter().map(|y| y - value).collect(),
+        })
+    }
+
+    /// The numbers that it is for.
+    pub fn domain(&self) -> (f64, f64) {
+        self.domain
+    }
+
+    /// **The stated error**: its root mean square over numbers that are uniform in the domain, with what repacking adds.
+    pub fn deviation(&self) -> f64 {
+        self.deviation
+    }
+
+    /// The bound of the function on the domain.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+}
+
+/// Of the function of `samples` on `[-1, 1]`, about every index of a table of so many entries. No line is fitted to what is beyond the domain.
+fn moments(samples: &[f64], degree: usize, deviation: f64, margin: f64) -> Vec<Moments> {
+    let step = 2.0 / SAMPLES as f64;
+    let spread = deviation * 2.0 * (1.0 + margin) / degree as f64;
+    let stride = ((REACH * spread / step) as i64 / NODES).max(1);
+    let weights: Vec<f64> =
+        (-NODES..=NODES).map(|t| (-0.5 * ((t * stride) as f64 * step / spread).powi(2)).exp()).collect();
+    let about = |k: usize| {
+        let x = (k as f64 / degree as f64 - 0.5) * 2.0 * (1.0 + margin);
+        let middle = ((x.clamp(-1.0, 1.0) + 1.0) / step).round() as i64;
+        let nodes = (-NODES..=NODES).zip(&weights).filter_map(|(t, weight)| {
+            let i = usize::try_from(middle + t * stride).ok()?;
+            Some((i as f64 * step - 1.0, *samples.get(i)?, *weight))
+        });
+        let nodes: Vec<(f64, f64, f64)> = nodes.collect();
+        let mean = |f: &dyn Fn(f64, f64) -> f64| {
+            let sum: f64 = nodes.iter().map(|(x, y, weight)| weight * f(*x, *y)).sum();
+            sum / nodes.iter().map(|(_, _, weight)| weight).sum::<f64>()
+        };
+        let (number, value) = (mean(&|x, _| x), mean(&|_, y| y));
+        let spread = mean(&|x, _| (x - number).powi(2));
+        let slope = mean(&|x, y| (x - number) * (y - value)) / spread;
+        let rest = mean(&|x, y| (y - value - slope * (x - number)).powi(2));
+        Moments { number, value, slope, rest, spread, within: x.abs() <= 1.0 }
+    };
+    (0..degree).map(about).collect()
+}
+
+/// The nearest lines with slopes in an interval.
+fn lines(moments: &[Moments], (least, largest): (f64, f64)) -> Lines {
+    let slopes: Vec<f64> = moments.iter().map(|m| m.slope.clamp(least, largest)).collect();
+    let values = moments.iter().zip(&slopes).map(|(m, slope)| m.value - slope * m.number).collect();
+    let (mut sum, mut count) = (0.0, 0.0);
+    for (m, slope) in moments.iter().zip(&slopes).filter(|(m, _)| m.within) {
+        sum += m.rest + (m.slope - slope).powi(2) * m.spread;
+        count += 1.0;
+    }
+    Lines { slopes, values, error: sum / count }
+}
+
+fn extent(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
+}
+
+impl Pegasus {
+    /// `f` on `domain` as tables of values and of slopes, for [`Pegasus::apply_tangents`]. The error is stated before anything is computed ([`Tangents::deviation`]).
+    ///
+    /// # Errors
+    /// As [`Pegasus::make_tables`].
+    pub fn make_tangents(
+        &self,
+        domain: (f64, f64),
+        f: impl Fn(f64) -> f64,
+    ) -> Result<Tangents, PegasusError> {
+        let (parameters, literal) = (self.tables().parameters(), self.plan().literal());
+        let (extraction, back) = (self.extraction(), self.back());
+        let index = parameters.index_noise(extraction.noise(), extraction.parameters()[1].modulus());
+        let [ring, lwe] = [parameters.ring(), back.parameters()[1]].map(|p| p.log2_modulus());
+        let number = parameters.noise().scaled(lwe - ring).plus(back.noise());
+        let off = (number.log2_std() - lwe).exp2() / literal.reduction.epsilon();
+        Tangents::new(&parameters, index.log2_std().exp2(), literal.margin, off, domain, f)
+    }
+
+    /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`]. It is a product, which takes 28 bits of the capacity that repacking leaves, and `a` itself is an operand.
+    ///
+    /// # Errors
+    /// As [`Pegasus::apply`], and [`hippocrene_ckks::CkksError::Capacity`] when repacking leaves too little for a product.
+    pub fn apply_tangents(
+        &self,
+        a: &Ciphertext,
+        tangents: &Tangents,
+        slots: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let (plan, e, (low, high)) = (self.plan(), self.evaluator(), tangents.domain);
+        let (centre, half) = (low.midpoint(high), (high - low) / 2.0);
+        let mut a = if centre == 0.0 { a.clone() } else { e.add_number(a, -centre)? };
+        a.set_bound(half);
+        let x = self.extract(&self.to_coefficients(&a)?, slots)?;
+        let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+        let layout = Layout::new(short, slots.to_vec())?;
+        let tables = [
+            (&tangents.slopes, tangents.ranges[0], 0.0),
+            (&tangents.values, tangents.ranges[1], tangents.fit),
+        ];
+        let mut packed = Vec::with_capacity(tables.len());
+        for (entries, range, off) in tables {
+            let y = self.entries(&x, entries, range, off)?;
+            packed.push(self.repack_repeated(&y, &layout, a.slots())?);
+        }
+        let [slopes, values] = [0, 1].map(|i| e.add_number(&packed[i], tangents.middles[i]));
+        let (slopes, values) = (slopes?, values?);
+        // Errors of slopes count times numbers of this root mean square.
+        a.set_bound(half / 3f64.sqrt());
+        let (slopes, operand) = self.operands(slopes, &a, power(OPERAND_BITS - half.log2())?)?;
+        let products = e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
+        let (products, values) = e.align(&products, &values)?;
+        let mut result = e.add(&products, &values)?;
+        result.set_bound(tangents.bound);
+        Ok(result)
+    }
+
+    /// Slopes and the numbers `a` at one modulus, and `a` at this scale: at that of the slopes, or where `a` has too few bits to go there with a precise integer between the scales, at a smaller one.
+    fn operands(
+        &self,
+        slopes: Ciphertext,
+        a: &Ciphertext,
+        scale: Scale,
+    ) -> Result<(Ciphertext, Ciphertext), PegasusError> {
+        let e = self.evaluator();
+        let parameters = self.plan().context().parameters();
+        let [have, left] = [&slopes, a].map(|c| parameters.log2(c.modulus()));
+        let most = left - (a.scale().log2() - scale.log2() + OPERAND_BITS);
+        let mut modulus = slopes.modulus();
+        if have > most {
+            modulus = e.divisor_at_least(modulus, most);
+        }
+        // Divisors are of more bits than asked for, by up to a word.
+        for step in 1..=STEPS {
+            match e.adjust(a, modulus, scale) {
+                Ok(operand) => return Ok((e.reduce_modulus(&slopes, modulus)?, operand)),
+                Err(_) => modulus = e.divisor_at_least(modulus, most.min(have) - f64::from(step) * STEP_BITS),
+            }
+        }
+        Ok((e.reduce_modulus(&slopes, modulus)?, e.adjust(a, modulus, scale)?))
+    }
+
+    /// These entries at the indices of the numbers, which are within a quarter of the circle, to be repacked; with an error of deviation `off` beside that of the rotation.
+    fn entries(&self, x: &Numbers, entries: &[f64], range: f64, off: f64) -> Result<Numbers, PegasusError> {
+        let parameters = self.tables().parameters();
+        let scale = self.plan().repacking_scale(range)?;
+        let (output, half) = (self.output(scale).to_f64(), entries.len() as f64 / 2.0);
+        // A domain whose entries are the integers.
+        let table = LookupTable::new(&parameters, half, output, |x| entries[(x + half) as usize])?;
+        let items: Vec<(&LweCiphertext, &LookupTable)> =
+            x.ciphertexts().iter().map(|c| (c, &table)).collect();
+        let noise = parameters.noise().plus(Noise::from_std(off * output));
+        Numbers::new(self.values(&items, 1, Some(noise))?, scale, range)
+    }
+}
