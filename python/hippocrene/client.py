@@ -51,8 +51,6 @@ def encrypt(
     """Encrypt under either key."""
     bits = booleans(values, "encrypt") if key.for_bits else None
     if bits is not None:
-        if isinstance(key, _native.Simulation):
-            raise TypeError("programs on encrypted bits are not simulated")
         if bound is not None or precision is not None:
             raise TypeError("encrypted bits have neither bound nor precision")
         return EncryptedArray(key.encrypt_bits(bits))
@@ -69,14 +67,6 @@ def _raw_array(array: EncryptedArray) -> _native.EncryptedArray:
     if not isinstance(array, EncryptedArray):
         raise TypeError(f"an EncryptedArray is decrypted, not {type(array).__name__}: EncryptedArray.load reads files")
     return array._raw
-
-
-def _used(simulation: Simulation) -> tuple[Iterable[SupportsIndex], bool]:
-    """Return the rotations of a simulated program, and whether it conjugates."""
-    try:
-        return simulation.rotations, simulation.conjugation
-    except AttributeError:
-        raise TypeError(f"keys are made for what simulate returned, not for {type(simulation).__name__}") from None
 
 
 class PublicKey:
@@ -318,13 +308,18 @@ class Client:
         With `bits` the server computes gates of encrypted bits, as it does for presets for bits where nothing is said.
         No rotations for numbers are made then, unless they are asked for.
 
-        `for_` is what `simulate` returned of a program: the keys are those that it uses, and no others.
+        `for_` is what `simulate` returned of a program: the keys are those that it uses, with those of bootstrapping
+        and bits where it takes them, and no others but for what is asked for here.
         """
         if for_ is not None:
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
-            rotations, conjugation = _used(for_)
-        gates = self._raw.for_bits and for_ is None if bits is None else bits
+            try:
+                rotations, conjugation = for_.rotations, for_.conjugation
+                bootstrapping, bits = bootstrapping or for_.bootstrapping or False, bits or for_.bits
+            except AttributeError:
+                raise TypeError(f"keys are made for what simulate returned, not for {type(for_).__name__}") from None
+        gates = self._raw.for_bits if bits is None else bits
         rotations = () if gates and rotations is None else rotations
         steps = None if rotations is None else [operator.index(step) for step in rotations]
         looked_up = wanted_tables(tables)

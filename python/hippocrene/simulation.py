@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
+from hippocrene.bits import booleans
+from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.client import checked_scheme, encrypt
 from hippocrene.server import Server
 
@@ -23,7 +25,7 @@ class Simulation:
     result: Any
     """What the program returned, with plain arrays in place of encrypted ones: what decryption gives, but for noise.
 
-    Where the values are not known, as those of integers, it is None.
+    Where the values are not known, as those of integers, it is None. Booleans stand for bits.
     """
     seconds: float
     """How long one thread takes, as predicted for this machine."""
@@ -32,7 +34,7 @@ class Simulation:
     peak_memory: int
     """The most bytes of memory at one time, keys and all."""
     bootstraps: int
-    """How many bootstraps of ciphertexts there are."""
+    """How many bootstraps of ciphertexts there are, those of gates of bits too."""
     rotations: Mapping[int, float]
     """The rotations that have keys of their own, each with the bits of the modulus that its key is used at."""
     conjugation: bool
@@ -45,6 +47,12 @@ class Simulation:
     """The least capacity that is left in a result; None for integers."""
     budget_bits: float | None
     """The least noise budget that is left in a result; None for numbers."""
+    bit_error: float | None
+    """How far what a slot holds is from its bit at most; None where no result is of bits."""
+    bootstrapping: Bootstrapping | None
+    """The bootstrapping that takes keys; None where no number is bootstrapped."""
+    bits: bool
+    """Whether the keys of bits are used."""
 
 
 def simulate(
@@ -55,6 +63,7 @@ def simulate(
     scheme: Literal["ckks", "bgv", "bfv"] = "ckks",
     plain_modulus: int | None = None,
     bound: float | None = None,
+    bootstrapping: bool | Bootstrapping = False,
 ) -> Simulation:
     """Run `program` on `arrays` as if they were encrypted, and say what it would take.
 
@@ -62,12 +71,18 @@ def simulate(
     that computes on encrypted arrays, on arrays that hold no residues: moduli, precision and errors such as
     `CapacityError` are those of the real run, and no key is made. What it takes is added up instead of being done.
 
+    With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever an operation lacks
+    it. Programs on bits take booleans and a preset for bits.
+
     `preset`, `precision`, `scheme` and `plain_modulus` are those of `Client.generate`, `bound` that of `Client.encrypt`
     for every array. ``client.evaluation_keys(for_=simulation)`` makes the keys that the program used, and no others.
     """
     if not callable(program):
         raise TypeError(f"a program is called with encrypted arrays; {type(program).__name__} cannot be")
-    raw = _native.Simulation(preset, precision, *checked_scheme(scheme, plain_modulus, precision))
+    how = wanted(bootstrapping)
+    exact = checked_scheme(scheme, plain_modulus, precision)
+    bits = any(booleans(array, "simulate") is not None for array in arrays)
+    raw = _native.Simulation(preset, precision, *exact, how, bits)
     server = Server._of(raw.server())
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
     raw.restart()
@@ -87,7 +102,14 @@ def simulate(
         precision_bits=_least([array._raw.precision_bits for array in found]),
         capacity_bits=_least([array._raw.capacity_bits for array in found]),
         budget_bits=_least([array._raw.budget_bits for array in found]),
+        bit_error=max((error for array in found if (error := array.bit_error) is not None), default=None),
+        bootstrapping=_asked(bootstrapping) if report.bootstraps_numbers else None,
+        bits=report.bits,
     )
+
+
+def _asked(bootstrapping: bool | Bootstrapping) -> Bootstrapping:
+    return bootstrapping if isinstance(bootstrapping, Bootstrapping) else Bootstrapping()
 
 
 def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) -> Any:

@@ -25,9 +25,9 @@ fn plain_modulus(session: &Session) -> Option<u64> {
 }
 
 /// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision.
-type Wanted = (bool, f64, Option<f64>);
+pub(crate) type Wanted = (bool, f64, Option<f64>);
 
-fn wanted((complex, bound, precision): Wanted) -> Bootstrapping {
+pub(crate) fn wanted((complex, bound, precision): Wanted) -> Bootstrapping {
     Bootstrapping { complex, bound, precision }
 }
 

@@ -1,11 +1,12 @@
 //! Where programs are simulated.
 
 use crate::array::{EncryptedArray, Held};
-use crate::client::settings;
-use crate::errors::detached;
+use crate::client::{Wanted, settings, wanted};
+use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
 use crate::server::Server;
-use hippocrene::{Encryption, Numbers, Report, Residues};
+use hippocrene::{Bits, Encryption, KeyRequest, Numbers, Report, Residues};
+use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 
 /// A server without keys, and what encrypts for it.
@@ -15,16 +16,22 @@ pub(crate) struct Simulation(hippocrene::Simulation);
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (preset, precision, scheme, plain_modulus))]
+    #[pyo3(signature = (preset, precision, scheme, plain_modulus, bootstrapping, bits))]
     fn new(
         py: Python<'_>,
         preset: &str,
         precision: Option<f64>,
         scheme: Option<&str>,
         plain_modulus: Option<u64>,
+        bootstrapping: Option<Wanted>,
+        bits: bool,
     ) -> PyResult<Self> {
         detached(py, || {
-            hippocrene::Simulation::new(settings(preset, precision, scheme, plain_modulus)?).map(Self)
+            let settings = settings(preset, precision, scheme, plain_modulus)?;
+            let bits = settings.bit_preset().filter(|_| bits).map(|preset| preset.bits()).transpose()?;
+            let bootstrapping = bootstrapping.map(wanted);
+            let request = KeyRequest { bootstrapping, bits, ..KeyRequest::only([]) };
+            hippocrene::Simulation::with_keys(settings, &request).map(Self)
         })
     }
 
@@ -37,10 +44,15 @@ impl Simulation {
         self.0.server().session().settings().integers().map(|integers| integers.plain_modulus)
     }
 
-    /// Whether its preset is one for bits.
+    /// Whether it encrypts bits.
     #[getter]
     fn for_bits(&self) -> bool {
-        self.0.server().session().bit_preset().is_some()
+        self.0.server().bits().is_ok()
+    }
+
+    fn encrypt_bits(&self, py: Python<'_>, values: PyReadonlyArrayDyn<'_, bool>) -> PyResult<EncryptedArray> {
+        let (bits, shape, session) = (values.as_slice()?, values.shape(), self.0.server().session());
+        detached(py, || Ok(Bits::hold(self.0.encrypt_bits(bits, shape)?, session)))
     }
 
     #[pyo3(signature = (values, *, bound, precision))]
@@ -67,6 +79,10 @@ impl Simulation {
     fn values<'py>(&self, py: Python<'py>, array: &EncryptedArray) -> PyResult<Option<Bound<'py, PyAny>>> {
         if array.is_integers() {
             return Ok(None);
+        }
+        if array.is_bits() {
+            let array = array.read::<Bits>(self.0.server().session()).map_err(|error| to_py(py, &error))?;
+            return self.0.bits(&array).map(|bits| to_numpy(py, bits, array.shape())).transpose();
         }
         let array = detached(py, || array.read::<Numbers>(self.0.server().session()))?;
         let Some(values) = self.0.values(&array) else { return Ok(None) };
@@ -115,6 +131,18 @@ impl SimulationReport {
     #[getter]
     fn bootstraps(&self) -> u64 {
         self.0.bootstraps
+    }
+
+    /// Whether numbers are bootstrapped.
+    #[getter]
+    fn bootstraps_numbers(&self) -> bool {
+        self.0.bootstrapping.is_some()
+    }
+
+    /// Whether it computes on bits.
+    #[getter]
+    fn bits(&self) -> bool {
+        self.0.bits.is_some()
     }
 
     /// Steps and bits of the modulus of each rotation.

@@ -137,6 +137,25 @@ def test_carries_are_computed_in_parallel(client, secret, server):
     np.testing.assert_array_equal(unsliced(client, sums), X + Y)
 
 
+def test_gates_are_simulated(client, keys, secret, equal):
+    def program(x, y):
+        return {"and": x & y, "xor": x ^ ~y, "select": (x ^ y).select(x, ~y), "plain": x | (X > 3)}
+
+    x, y = X % 2 == 1, Y % 2 == 1
+    simulation = hippocrene.simulate(program, x, y, preset="bits14")
+    real = program(secret(x), secret(y))
+    for name, bits in {"and": x & y, "xor": x ^ ~y, "select": np.where(x ^ y, x, ~y), "plain": x | (X > 3)}.items():
+        assert simulation.result[name].dtype == bool
+        np.testing.assert_array_equal(simulation.result[name], bits)
+        equal(real[name], bits)
+    assert simulation.bit_error == max(array.bit_error for array in real.values())
+    assert simulation.bootstraps == 7
+    assert (simulation.precision_bits, simulation.capacity_bits, simulation.budget_bits) == (None, None, None)
+    assert simulation.bits
+    assert 0.95 < simulation.key_bytes / len(keys.to_bytes()) < 1.05
+    assert 0.95 < simulation.key_bytes / len(client.evaluation_keys(for_=simulation).to_bytes()) < 1.05
+
+
 def test_client_and_server_share_only_files(client, keys, equal, tmp_path):
     a, b = truth()
     client.encrypt(a).save(tmp_path / "x")

@@ -6,32 +6,44 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, Server
+from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, Server, simulate
 
 
 def test_servers_bootstrap_where_capacity_lacks(tmp_path):
     client = Client.generate("n16s", precision=24)
     said = client.describe_bootstrapping(Bootstrapping(precision=24))
     assert (said.precision, said.bound, said.complex, said.log2_failure_probability) == (24, 1, False, None)
-    keys = client.evaluation_keys(rotations=[], bootstrapping=Bootstrapping(precision=24))
+    values = np.linspace(-1, 1, client.slots)
+    # Deeper than the modulus: 1 - 1.5 x^2, over and over.
+    depth = int(said.capacity_after / 30)
+
+    def fresh(x):
+        return x.server.bootstrap(x)
+
+    def deep(x):
+        for _ in range(depth):
+            x = (1 - 1.5 * x**2).with_bound(1)
+        return x
+
+    simulation = simulate(
+        lambda x: deep(fresh(x)), values, preset="n16s", precision=24, bootstrapping=Bootstrapping(precision=24)
+    )
+    keys = client.evaluation_keys(for_=simulation)
     keys.save(tmp_path / "evaluation.keys")
     assert 0.9 < (tmp_path / "evaluation.keys").stat().st_size / said.key_bytes < 1.1
     del keys
     server = Server(EvaluationKeys.load(tmp_path / "evaluation.keys"), threads=2)
 
-    values = np.linspace(-1, 1, client.slots)
-    x = server.bootstrap(server.load(client.encrypt(values)))
+    x = fresh(server.load(client.encrypt(values)))
     assert server.bootstraps == 1
     assert abs(x.capacity_bits - said.capacity_after) < 4
     assert x.precision_bits > 23
     assert np.std(client.decrypt(x) - values) < 2**-23
 
-    # Deeper than the modulus: 1 - 1.5 x^2, over and over.
-    depth = int(said.capacity_after / 30)
-    for _ in range(depth):
-        x = (1 - 1.5 * x**2).with_bound(1)
-        values = 1 - 1.5 * values**2
-    assert server.bootstraps > 1
+    x, values = deep(x), simulation.result
+    assert server.bootstraps == simulation.bootstraps > 1
+    assert x.capacity_bits == simulation.capacity_bits
+    assert abs(x.precision_bits - simulation.precision_bits) < 0.1
     assert np.std(client.decrypt(x) - values) < 2**-10
 
     with pytest.raises(ArgumentError, match="the array is complex"):

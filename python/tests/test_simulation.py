@@ -63,6 +63,57 @@ def test_integers_are_simulated_without_values():
     assert simulation.rotations
 
 
+def test_programs_that_lack_capacity_bootstrap():
+    def deep(x):
+        for _ in range(40):
+            x = 0.5 * x**2 - 0.5
+        return x
+
+    def plain(x, count):
+        return plain(0.5 * x**2 - 0.5, count - 1) if count else x
+
+    with pytest.raises(hippocrene.CapacityError):
+        simulate(deep, X, preset="n16s")
+    simulation = simulate(deep, X, preset="n16s", bootstrapping=True)
+    np.testing.assert_allclose(simulation.result, plain(X, 40), atol=1e-9)
+    assert simulation.bootstraps > 0
+    assert simulation.bootstrapping == hippocrene.Bootstrapping()
+    # The bootstrap has keys of its own.
+    assert not simulation.rotations
+    assert simulation.key_bytes > 10 * simulate(lambda x: x**2, X, preset="n16s").key_bytes
+    shallow = simulate(lambda x: x**2, X, preset="n16s", bootstrapping=True)
+    assert (shallow.bootstraps, shallow.bootstrapping) == (0, None)
+    with pytest.raises(hippocrene.ParameterError, match="n15"):
+        simulate(deep, X, bootstrapping=True)
+    with pytest.raises(TypeError, match="bootstrapping is True, False"):
+        simulate(deep, X, bootstrapping="yes")
+
+
+def test_comparisons_are_simulated():
+    y = X[::-1]
+    program = {
+        "greater": lambda x, y: x > y,
+        "maximum": lambda x, y: x.maximum(y),
+        "minimum": lambda x, y: x.minimum(y),
+        "relu": lambda x, y: (x - y).relu(),
+        "abs": lambda x, y: abs(x - y),
+        "sign": lambda x, y: (x - y).sign(),
+    }
+    simulation = simulate(lambda x, y: {name: f(x, y) for name, f in program.items()}, X, y, preset="n15")
+    expected = {
+        "greater": np.greater(X, y),
+        "maximum": np.maximum(X, y),
+        "minimum": np.minimum(X, y),
+        "relu": np.maximum(X - y, 0),
+        "abs": abs(X - y),
+        "sign": np.sign(X - y),
+    }
+    for name, values in expected.items():
+        np.testing.assert_allclose(simulation.result[name], values, atol=0.005)
+    assert simulation.conjugation
+    assert not simulation.rotations
+
+
 def test_what_makes_no_sense_is_refused(client):
     with pytest.raises(TypeError, match="cannot be"):
         simulate(X)

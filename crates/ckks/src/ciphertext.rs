@@ -171,10 +171,17 @@ impl Ciphertext {
 
     /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the scale is as many times as large, and nothing is computed.
     pub fn in_unit(self, log2: i32) -> Self {
-        let (scale, bound) =
-            (self.scale.times(Scale::power_of_two(log2)), self.bound * f64::from(-log2).exp2());
-        let known = self.known.map(|x| x * f64::from(-log2).exp2());
-        Ciphertext { scale, bound, known, ..self }
+        let scale = self.scale.times(Scale::power_of_two(log2));
+        self.read_at(scale)
+    }
+
+    /// The same ciphertext read at another scale: the values, and their bound, are as many times larger as the scale is smaller, and nothing is computed.
+    pub fn read_at(mut self, scale: Scale) -> Self {
+        let factor = self.scale.ratio(scale);
+        self.bound *= factor;
+        self.known = self.known.map(|x| x * factor);
+        self.scale = scale;
+        self
     }
 
     pub(crate) fn set_meta(&mut self, scale: Scale, slots: usize, bound: f64) {

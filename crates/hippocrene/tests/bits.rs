@@ -1,19 +1,13 @@
 //! Arrays of bits. Small parameters, insecure.
 
-use std::sync::{Arc, LazyLock};
+mod common;
 
-use hippocrene::{
-    BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server, Settings,
-};
-use hippocrene_ckks::{
-    approximation::Wave,
-    bits::{BitLiteral, BitPacking, BitPlan, Gate},
-    circuits::DftLevel,
-};
-use hippocrene_ring::{primes, sample::Seed};
-use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use std::sync::Arc;
 
-const LOG_DEGREE: u32 = 6;
+use common::insecure_bits;
+use hippocrene::{BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server};
+use hippocrene_ckks::bits::{BitPacking, BitPlan, Gate};
+use hippocrene_ring::sample::Seed;
 
 struct Setup {
     client: ClientKey,
@@ -21,40 +15,14 @@ struct Setup {
     server: BitServer,
 }
 
-/// A base of 28 bits, nine units of 48 and a sprout. Insecure.
+/// A client with the settings of [`insecure_bits`].
 fn client(seed: u8) -> ClientKey {
-    let degree = 1 << LOG_DEGREE;
-    let mut units = primes::ntt_primes(28, degree, 1, &[]).unwrap();
-    units.extend(primes::ntt_primes(48, degree, 9, &[]).unwrap());
-    let parameters = Parameters::new_insecure(ParametersLiteral {
-        log_degree: LOG_DEGREE,
-        gadget_rank: 4,
-        units,
-        specials: primes::ntt_primes(49, degree, 4, &[]).unwrap(),
-        sprout: Sprout::for_degree(LOG_DEGREE).unwrap(),
-        secret: SecretDistribution::Ternary,
-    });
-    let settings = Settings::new(parameters.unwrap(), 20.0).unwrap();
+    let (settings, _) = insecure_bits(BitPacking::Real, true, None);
     ClientKey::from_seed(settings, Seed::from_bytes([seed; 32]), 1).unwrap()
 }
 
 fn setup(packing: BitPacking, clean: bool, output_bits: Option<f64>) -> Setup {
-    static WAVE: LazyLock<Wave> = LazyLock::new(|| Wave::new(17, 3, -12.0).unwrap());
-    let client = client(1);
-    let levels = |bits| DftLevel::even(1 << (LOG_DEGREE - 1), 2, bits);
-    let literal = BitLiteral {
-        packing,
-        base_bits: 28.0,
-        sparse_weight: 32,
-        wave: WAVE.clone(),
-        scale_bits: 33.0,
-        falling_bits: 3.0,
-        coefficients_to_slots: levels(30.0),
-        slots_to_coefficients: levels(16.0),
-        bit_scale: 28,
-        clean,
-        output_bits,
-    };
+    let (client, (_, literal)) = (client(1), insecure_bits(packing, clean, output_bits));
     let plan = client.bit_plan(literal.clone()).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::bits(literal)).unwrap()).unwrap();
     let server = server.bits().unwrap().clone();

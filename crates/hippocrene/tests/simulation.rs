@@ -168,3 +168,27 @@ fn integers_are_simulated_too() {
     assert!(report.rotations().is_empty());
     assert!(report.seconds > 0.0);
 }
+
+/// Where no precision is left, a bootstrap can come to want more capacity than an array has that it began with: an error, as any other.
+#[test]
+fn programs_without_precision_end_in_an_error() {
+    let settings = Preset::by_name("n15").unwrap().settings().unwrap();
+    let simulation = Simulation::with_bootstrapping(settings, Bootstrapping::default()).unwrap();
+    let server = simulation.server();
+    let x = vector();
+    let mut a = simulation.encrypt((&x[..]).into(), &[48], &Encryption::default()).unwrap();
+    // A chaotic map, which multiplies errors by three.
+    let step = |a: &EncryptedArray| {
+        let square = server.mul_number(&server.mul(a, a)?, -1.5)?;
+        server.add_number(&square, 1.0)?.with_bound(1.0)
+    };
+    let error = loop {
+        match step(&a) {
+            Ok(next) => a = next,
+            Err(error) => break error,
+        }
+        assert!(server.bootstraps() < 50);
+    };
+    assert!(matches!(error, Error::Capacity(_)), "{error}");
+    assert!(a.precision_bits(server.session()) < 0.0);
+}

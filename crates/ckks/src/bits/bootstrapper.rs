@@ -4,6 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_ring::automorphism::galois_element_of_rotation;
 use hippocrene_rlwe::{Noise, PreparedEncapsulationKeys};
+use num_complex::Complex64;
 
 use super::{BitCiphertext, BitPacking, BitPlan, Gate, ciphertext::error_of, gate::Reading};
 use crate::{Ciphertext, CkksError, Evaluator};
@@ -106,9 +107,13 @@ impl BitBootstrapper {
         // Only real parts are left, which have all of the noise.
         let reach = f64::from(plan.literal().wave.reach());
         let noise = std::f64::consts::SQRT_2 * reach * error_of(&parts[0]);
-        for part in &mut parts {
+        // What would be there but for whole turns.
+        let turns = sum.known().map(|x| x * (factor as f64 / 4.0 / reach));
+        let of_part: [fn(Complex64) -> f64; 2] = [|x| x.re, |x| x.im];
+        for (part, of_part) in parts.iter_mut().zip(of_part) {
             part.set_bound(1.0);
             part.inner_mut().set_noise(Noise::NONE);
+            part.set_known(turns.map(|x| of_part(x).into()));
         }
         Ok(Angles { parts, error: factor as f64 * error / 4.0, noise })
     }

@@ -94,6 +94,11 @@ impl BitCiphertext {
         self.packing.bits(self.ciphertext.slots())
     }
 
+    /// The bits of a ciphertext without residues, as far as they are known ([`Ciphertext::known_values`]): what would be decrypted. Nothing for any other.
+    pub fn known_bits(&self) -> Option<Vec<bool>> {
+        self.ciphertext.known_values().map(|values| read_bits(values, self.packing))
+    }
+
     /// How far a slot (or either part of it) is from its bit at most: [`DEVIATIONS`] times the estimated standard deviation.
     pub fn error(&self) -> f64 {
         error_of(&self.ciphertext)
@@ -201,10 +206,14 @@ pub fn decode_bits(
     plaintext: &Plaintext,
     packing: BitPacking,
 ) -> Result<Vec<bool>, CkksError> {
-    let values = context.decode_complex(plaintext)?;
+    Ok(read_bits(&context.decode_complex(plaintext)?, packing))
+}
+
+/// The bits that slots hold.
+fn read_bits(values: &[Complex64], packing: BitPacking) -> Vec<bool> {
     let mut bits: Vec<bool> = values.iter().map(|z| z.re > 0.5).collect();
     if packing == BitPacking::Complex {
         bits.extend(values.iter().map(|z| z.im > 0.5));
     }
-    Ok(bits)
+    bits
 }

@@ -110,7 +110,8 @@ impl BitBootstrapper {
             }
             y = square;
         }
-        y.set_meta(plan.bit_scale(), y.slots(), factor);
+        let mut y = y.read_at(plan.bit_scale());
+        y.set_bound(factor);
         Ok(y)
     }
 }

@@ -79,6 +79,7 @@ impl Evaluator {
         let mut out = product.clone();
         let mut error = a.error() + b.error() + 2.0 * a.error() * b.error() + noise;
         self.context().rlwe().negate_assign(out.inner_mut())?;
+        out.set_known(product.known().map(|x| -x));
         for x in [&a, &b] {
             let (to, scale) = (product.modulus(), product.scale());
             let x_there = self.moved_bits(x, OPERATION, |x| self.adjust(x, to, scale))?;
@@ -172,6 +173,7 @@ impl Evaluator {
         // Not the evaluator's own, whose noise is that of the operands as well.
         self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), n, self.keys(), to)?;
         out.set_meta(self.switched_scale(scale, a.modulus(), to), a.slots(), bound);
+        out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
         let noise = error_of(&out);
         Ok((out, noise))
     }

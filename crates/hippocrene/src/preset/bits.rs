@@ -8,7 +8,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe::SecretDistribution;
 
 use super::{Family, Preset};
-use crate::{Error, Session};
+use crate::{Error, Session, Settings};
 
 /// Our sets for bits. The ternary secret is the one that has a standard.
 ///
@@ -65,9 +65,16 @@ const SURE: (u32, u32, f64) = (17, 3, -12.0);
 const SHORT: (u32, u32, f64) = (14, 2, -6.0);
 
 impl Session {
+    /// As [`Settings::bit_preset`].
+    pub fn bit_preset(&self) -> Option<Preset> {
+        self.settings().bit_preset()
+    }
+}
+
+impl Settings {
     /// The preset of these settings, where it is one for bits.
     pub fn bit_preset(&self) -> Option<Preset> {
-        let parameters = self.settings().parameters();
+        let parameters = self.parameters();
         Preset::by_digest(parameters.digest(), parameters.degree()).filter(|p| p.family == Family::Bits)
     }
 }

@@ -122,7 +122,7 @@ impl Server {
         };
         let form = a.form().computed_by(self);
         bootstraps.check(&form, a.capacity_bits(&self.session), a.bound())?;
-        self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| Ok(bootstraps.bootstrap(x, form)?))
+        self.map_as_it_is(a, OPERATION, a.is_clean(), |form, x| Ok(bootstraps.bootstrap(x, form)?))
     }
 
     /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not; one that is iterated is as many as it takes.

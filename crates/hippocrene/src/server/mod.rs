@@ -30,7 +30,7 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, BootstrappingKeys, Error, EvaluationKeys, Form, LookUpPlan, Session};
+use crate::{Array, BitServer, Error, EvaluationKeys, Form, LookUpPlan, Session};
 use bootstrap::Bootstraps;
 use comparison::Plans;
 
@@ -76,39 +76,33 @@ impl Server {
 
     fn in_session(keys: &EvaluationKeys, session: Session) -> Result<Self, Error> {
         let prepared = Arc::new(keys.inner().prepare(session.context().rlwe())?);
-        let mut server = Self::of_prepared(session, prepared, keys.key(), keys.bootstrapping())?;
-        if let Some(own) = keys.look_ups() {
-            let evaluator = server.evaluator.clone();
-            match own.request().plan(&server.session)? {
-                LookUpPlan::Functions(plan) => {
-                    server.pegasus = Some(Pegasus::new(plan, evaluator, own.inner())?);
-                }
-                LookUpPlan::Clusters(plan) => {
-                    server.k_means = Some(KMeans::new(plan, evaluator, own.inner())?);
-                }
-            }
-        }
-        if let Some(own) = keys.bits() {
-            let (session, evaluator) = (server.session.clone(), server.evaluator.clone());
-            server.bits = Some(BitServer::new(session, evaluator, server.key, own)?);
-        }
-        Ok(server)
+        Self::of_prepared(session, prepared, keys)
     }
 
+    /// A server with `keys`, of which those of rotations and products are `prepared`.
     pub(crate) fn of_prepared(
         session: Session,
         prepared: Arc<PreparedEvaluationKeys>,
-        key: Fingerprint,
-        bootstrapping: Option<&BootstrappingKeys>,
+        keys: &EvaluationKeys,
     ) -> Result<Self, Error> {
         let evaluator = Evaluator::new(Arc::clone(session.context()), Arc::clone(&prepared));
         let integers = session
             .integers()
             .zip(session.settings().integers())
             .map(|(context, how)| bgv::Evaluator::new(Arc::clone(context), prepared).with_scheme(how.scheme));
-        let bootstraps = bootstrapping.map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
+        let bootstraps =
+            keys.bootstrapping().map(|own| Bootstraps::new(&session, &evaluator, own).map(Arc::new));
         let bootstraps = bootstraps.transpose()?;
-        let plans = Arc::default();
+        let (mut pegasus, mut k_means) = (None, None);
+        if let Some(own) = keys.look_ups() {
+            let evaluator = evaluator.clone();
+            match own.request().plan(&session)? {
+                LookUpPlan::Functions(plan) => pegasus = Some(Pegasus::new(plan, evaluator, own.inner())?),
+                LookUpPlan::Clusters(plan) => k_means = Some(KMeans::new(plan, evaluator, own.inner())?),
+            }
+        }
+        let key = keys.key();
+        let bits = keys.bits().map(|own| BitServer::new(session.clone(), evaluator.clone(), key, own));
         Ok(Server {
             session,
             evaluator,
@@ -117,10 +111,10 @@ impl Server {
             precision: None,
             transfer: None,
             bootstraps,
-            pegasus: None,
-            bits: None,
-            k_means: None,
-            plans,
+            pegasus,
+            bits: bits.transpose()?,
+            k_means,
+            plans: Arc::default(),
         })
     }
 
@@ -192,13 +186,22 @@ impl Server {
         bits: f64,
         f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
     ) -> Result<Array<F>, Error> {
+        self.with_capacity([a], bits, |[a]| self.map_as_it_is(a, operation, clean, &f))
+    }
+
+    /// [`Server::map`] of an array with whatever capacity it has.
+    fn map_as_it_is<F: Form>(
+        &self,
+        a: &Array<F>,
+        operation: &'static str,
+        clean: bool,
+        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
+    ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
-        self.with_capacity([a], bits, |[a]| {
-            let out = a.expanded(&self.session).iter().map(|c| f(&form, c)).collect::<Result<Vec<_>, _>>();
-            let out = out.map_err(|e| e.during(operation))?;
-            Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out).with_period(a.period()))
-        })
+        let out = a.expanded(&self.session).iter().map(|c| f(&form, c)).collect::<Result<Vec<_>, _>>();
+        let out = out.map_err(|e| e.during(operation))?;
+        Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
     }
 
     /// Applies `f`, which does the same in every slot, to the ciphertexts of two arrays, pair by pair. They are broadcast to one shape, and

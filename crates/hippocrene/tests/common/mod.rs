@@ -1,7 +1,14 @@
 //! Small insecure settings for tests.
 #![allow(dead_code)] // each test file uses its own part
 
+use std::sync::LazyLock;
+
 use hippocrene::{ClientKey, EncryptedArray, KeyRequest, Server, Settings};
+use hippocrene_ckks::{
+    approximation::Wave,
+    bits::{BitLiteral, BitPacking},
+    circuits::DftLevel,
+};
 use hippocrene_ring::primes;
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 
@@ -60,4 +67,35 @@ pub fn insecure_grafted(log_degree: u32, units: usize, secret: SecretDistributio
         secret,
     });
     Settings::new(parameters.unwrap(), Settings::DEFAULT_PRECISION).unwrap()
+}
+
+/// Ring degree 2^6, a base of 28 bits, nine units of 48 and a sprout, and a bootstrap of bits. Insecure.
+pub fn insecure_bits(packing: BitPacking, clean: bool, output_bits: Option<f64>) -> (Settings, BitLiteral) {
+    static WAVE: LazyLock<Wave> = LazyLock::new(|| Wave::new(17, 3, -12.0).unwrap());
+    let (log_degree, degree) = (6, 1 << 6);
+    let mut units = primes::ntt_primes(28, degree, 1, &[]).unwrap();
+    units.extend(primes::ntt_primes(48, degree, 9, &[]).unwrap());
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        gadget_rank: 4,
+        units,
+        specials: primes::ntt_primes(49, degree, 4, &[]).unwrap(),
+        sprout: Sprout::for_degree(log_degree).unwrap(),
+        secret: SecretDistribution::Ternary,
+    });
+    let levels = |bits| DftLevel::even(1 << (log_degree - 1), 2, bits);
+    let literal = BitLiteral {
+        packing,
+        base_bits: 28.0,
+        sparse_weight: 32,
+        wave: WAVE.clone(),
+        scale_bits: 33.0,
+        falling_bits: 3.0,
+        coefficients_to_slots: levels(30.0),
+        slots_to_coefficients: levels(16.0),
+        bit_scale: 28,
+        clean,
+        output_bits,
+    };
+    (Settings::new(parameters.unwrap(), 20.0).unwrap(), literal)
 }

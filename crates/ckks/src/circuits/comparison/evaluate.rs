@@ -62,8 +62,8 @@ impl Evaluator {
                 a.precision_bits()
             ));
         }
-        let mut x = a.clone();
-        x.set_meta(a.scale().times(scale_of(plan.reach, operation)?), a.slots(), 1.0);
+        let mut x = a.clone().read_at(a.scale().times(scale_of(plan.reach, operation)?));
+        x.set_bound(1.0);
         Ok(x)
     }
 
@@ -107,8 +107,8 @@ impl Evaluator {
             own = stage.margin / super::DEVIATIONS;
             if plan.unit.fixed.is_none() && i + 1 < plan.stages.len() {
                 y.inner_mut().set_noise(Noise::NONE);
-                y = self.real_part(&y)?;
-                y.set_meta(y.scale().times_integer(2), y.slots(), 1.0);
+                y = self.real_part(&y)?.in_unit(1);
+                y.set_bound(1.0);
                 // What the conjugation adds at this modulus.
                 error = error.hypot(plan.gains.arguments[i + 1] * (-y.precision_bits()).exp2());
             }

@@ -27,8 +27,8 @@ impl Evaluator {
         let mut y = self.composition(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)?;
         self.add_number_assign(&mut y, 1.0)?;
         // Halved, which is a matter of the scale.
-        let scale = y.scale().times_integer(2);
-        y.set_meta(scale, a.slots(), 1.0 + 0.5 * plan.error());
+        y = y.in_unit(1);
+        y.set_bound(1.0 + 0.5 * plan.error());
         Ok(y)
     }
 
@@ -152,11 +152,12 @@ impl Evaluator {
         let x = self.at_most(&x, target)?;
         let lower = if self.log2(x.modulus()) <= self.log2(s.modulus()) { x.modulus() } else { s.modulus() };
         let (x, s) = (self.brought(&x, lower)?, self.brought(&s, lower)?);
-        let mut out = self.mul_rescale(&x, &s, target)?;
+        let out = self.mul_rescale(&x, &s, target)?;
         let scale = out.scale().over(scale_of(plan.reach, operation)?);
         let scale = if plus > 0.0 { scale.times_integer(2) } else { scale };
         let share = if plus > 0.0 { 0.5 } else { 1.0 };
-        out.set_meta(scale, a.slots(), a.bound() + share * plan.excess());
+        let mut out = out.read_at(scale);
+        out.set_bound(a.bound() + share * plan.excess());
         Ok(out)
     }
 }

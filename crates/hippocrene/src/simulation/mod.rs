@@ -1,0 +1,192 @@
+//! Simulation: what a program on encrypted arrays takes and gives, before any key is made.
+
+mod report;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use hippocrene_ckks::Values;
+use hippocrene_rlwe::PreparedEvaluationKeys;
+use num_complex::Complex64;
+
+use crate::{
+    BitArray, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, EvaluationKeys,
+    IntegerArray, KeyRequest, Server, Session, Settings,
+};
+
+pub use report::{Purpose, Report, UsedKey};
+
+/// Where programs are simulated: the same code computes on arrays without residues, and notes what it would take.
+///
+/// A simulation has a [`Server`] like any other, with every key that there can be, and encrypts arrays that hold no secret: their values go along in the clear, through
+/// every operation, so that they can be looked at ([`Simulation::values`]) and a bound that they do not keep is found. Capacity, precision and bounds are those
+/// of the program that it stands for, to the bit, and so are the errors.
+/// (A key of the bootstrap that the program wants for larger moduli too is made for all: the precision of what bootstraps rotate by it then differs by a small part of a bit.)
+///
+/// ```
+/// # fn main() -> Result<(), hippocrene::Error> {
+/// use hippocrene::{ClientKey, Encryption, KeyRequest, Preset, Simulation};
+///
+/// let settings = Preset::by_name("n14")?.settings()?;
+/// let simulation = Simulation::new(settings)?;
+/// let x = simulation.encrypt((&[1.0, 2.0, 3.0, 4.0][..]).into(), &[4], &Encryption::default())?;
+/// simulation.restart();
+/// let y = simulation.server().sum(&simulation.server().mul(&x, &x)?, None)?;
+///
+/// let report = simulation.report();
+/// assert!(report.seconds < 1.0 && report.bootstraps == 0);
+/// assert_eq!(report.rotations(), [1, 2]); // the sum of four slots
+/// assert!((simulation.values(&y).unwrap()[0].re - 30.0).abs() < 1e-9);
+///
+/// let client = ClientKey::generate(Preset::by_name("n14")?)?;
+/// let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report))?;
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Simulation {
+    client: ClientKey,
+    server: Server,
+    /// What the server has keys for beside rotations, one thing at a time.
+    features: Vec<Feature>,
+    /// How many ciphertexts the server had bootstrapped when what was noted was forgotten.
+    before: AtomicU64,
+}
+
+/// A request for one thing beside rotations, and the keys that come with it.
+#[derive(Debug)]
+struct Feature {
+    request: KeyRequest,
+    keys: EvaluationKeys,
+}
+
+impl Simulation {
+    /// A simulation with these settings. Times are predicted by the profile of this machine, if there is one ([`crate::profile::installed`]), and else by typical
+    /// figures for its kernel.
+    ///
+    /// # Errors
+    /// As [`Session::new`].
+    pub fn new(settings: Settings) -> Result<Self, Error> {
+        Self::with_keys(settings, &KeyRequest::only([]))
+    }
+
+    /// A simulation whose server bootstraps, asked for or where capacity lacks, as one does that has the keys for `bootstrapping`.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`] and [`Bootstrapping::plan`].
+    pub fn with_bootstrapping(settings: Settings, bootstrapping: Bootstrapping) -> Result<Self, Error> {
+        Self::with_keys(settings, &KeyRequest { bootstrapping: Some(bootstrapping), ..KeyRequest::only([]) })
+    }
+
+    /// A simulation whose server can do what takes keys beside those of rotations, as one does that has the keys of `request`: bootstrap, and compute on bits. Rotations and
+    /// conjugation it has all, whatever the request says of them.
+    ///
+    /// # Errors
+    /// As [`Simulation::new`] and [`ClientKey::evaluation_keys`].
+    pub fn with_keys(settings: Settings, request: &KeyRequest) -> Result<Self, Error> {
+        let session = Session::hollow(settings)?;
+        let (client, rlwe) = (ClientKey::in_session(session.clone())?, session.context().rlwe());
+        let none = || KeyRequest::only([]);
+        let bootstrapping =
+            request.bootstrapping.map(|wanted| KeyRequest { bootstrapping: Some(wanted), ..none() });
+        let bits = request.bits.clone().map(KeyRequest::bits);
+        let make = |request: KeyRequest| Ok(Feature { keys: client.evaluation_keys(&request)?, request });
+        let features = [bootstrapping, bits].into_iter().flatten().map(make);
+        let features = features.collect::<Result<Vec<Feature>, Error>>()?;
+        let all = client.evaluation_keys(&KeyRequest {
+            bootstrapping: request.bootstrapping,
+            bits: request.bits.clone(),
+            ..none()
+        })?;
+        let keys = match &features[..] {
+            [] => PreparedEvaluationKeys::every(rlwe, client.fingerprint())?,
+            _ => PreparedEvaluationKeys::every_beside(rlwe, all.inner())?,
+        };
+        let server = Server::of_prepared(session.clone(), Arc::new(keys), &all)?;
+        Ok(Simulation { client, server, features, before: AtomicU64::new(0) })
+    }
+
+    /// The server, which has every key.
+    pub fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// An array like those that a client encrypts, without residues.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_with`].
+    pub fn encrypt(
+        &self,
+        values: Values<'_>,
+        shape: &[usize],
+        how: &Encryption,
+    ) -> Result<EncryptedArray, Error> {
+        self.client.encrypt_with(values, shape, how)
+    }
+
+    /// [`Simulation::encrypt`] for integers. Their values are not followed.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_integers`].
+    pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
+        self.client.encrypt_integers(values, shape)
+    }
+
+    /// [`Simulation::encrypt`] for bits, which takes keys for them ([`Simulation::with_keys`]).
+    ///
+    /// # Errors
+    /// As [`Server::bits`] and [`ClientKey::encrypt_bits`].
+    pub fn encrypt_bits(&self, values: &[bool], shape: &[usize]) -> Result<BitArray, Error> {
+        self.client.encrypt_bits(self.server.bits()?.plan(), values, shape)
+    }
+
+    /// The elements of an array in row-major order, but for noise; nothing where they are not known.
+    pub fn values(&self, array: &EncryptedArray) -> Option<Vec<Complex64>> {
+        let session = self.server.session();
+        let slots =
+            array.expanded(session).iter().map(|c| c.known_values().map(<[Complex64]>::to_vec)).collect();
+        let slots: Option<Vec<Vec<Complex64>>> = slots;
+        slots.map(|slots| array.layout().gather(&slots))
+    }
+
+    /// The elements of an array of bits in row-major order; nothing where they are not known.
+    pub fn bits(&self, array: &BitArray) -> Option<Vec<bool>> {
+        let session = self.server.session();
+        let slots: Option<Vec<Vec<bool>>> = array.expanded(session).iter().map(|c| c.known_bits()).collect();
+        slots.map(|slots| array.layout().gather(&slots))
+    }
+
+    /// Forgets what was noted so far, such as what the encryption of arguments took. The memory of arrays that are there counts on.
+    pub fn restart(&self) {
+        self.before.store(self.server.bootstraps(), Ordering::Relaxed);
+        self.server.session().context().rlwe().reset_tally();
+    }
+
+    /// What was noted since [`Simulation::restart`].
+    pub fn report(&self) -> Report {
+        let bootstraps = self.server.bootstraps() > self.before.load(Ordering::Relaxed);
+        // Bits take their keys whatever is done with them.
+        let used = |feature: &&Feature| bootstraps || feature.request.bootstrapping.is_none();
+        let features: Vec<&Feature> = self.features.iter().filter(used).collect();
+        Report::new(self.server.session().context().rlwe(), &features)
+    }
+}
+
+/// Checks that the values of an array without residues keep to a bound that is declared.
+pub(crate) fn check_bound(
+    array: &[CiphertextBody<crate::Numbers>],
+    bound: f64,
+    operation: &'static str,
+) -> Result<(), Error> {
+    let values = array.iter().filter_map(|body| match body {
+        CiphertextBody::Full(c) => c.known_values(),
+        CiphertextBody::Seeded(c) => c.known_values(),
+    });
+    let largest = values.flatten().map(|x| x.norm()).fold(0.0, f64::max);
+    if largest <= bound * (1.0 + 1e-9) {
+        return Ok(());
+    }
+    Err(Error::argument(operation, format!("a value of {largest} exceeds the declared bound {bound}")))
+}

@@ -1,0 +1,175 @@
+//! What was noted of a simulated program.
+
+use std::collections::BTreeMap;
+
+use hippocrene_ckks::bits::BitLiteral;
+use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
+use hippocrene_rlwe::{Context, KeyUse, Modulus, Tally};
+
+use super::Feature;
+use crate::{Bootstrapping, KeyRequest};
+
+/// What a simulated program takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Report {
+    /// Seconds that one thread takes, by the profile of the session.
+    pub seconds: f64,
+    /// The operations, with how often each is done and the seconds that it takes, the longest first.
+    pub operations: Vec<(&'static str, u64, f64)>,
+    /// The most bytes of memory at one time: of the keys, what is derived from them, and all ciphertexts, plaintexts and intermediate results.
+    pub peak_memory: usize,
+    /// Bytes of the keys as they are stored.
+    pub key_bytes: usize,
+    /// The keys that are used, each with the modulus that the moduli of the ciphertexts divide that it is used for, and how many bits that has.
+    pub keys: Vec<UsedKey>,
+    /// How many bootstraps of ciphertexts there are, those of gates of bits too.
+    pub bootstraps: u64,
+    /// The bootstrap of numbers, if there is any.
+    pub bootstrapping: Option<Bootstrapping>,
+    /// The bootstrap of bits, if the server has keys for them.
+    pub bits: Option<BitLiteral>,
+}
+
+/// A key that a simulated program uses.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct UsedKey {
+    /// What it is for.
+    pub purpose: Purpose,
+    /// The least common multiple of the moduli of the ciphertexts that it is used for.
+    pub modulus: Modulus,
+    /// log2 of that.
+    pub modulus_bits: f64,
+    /// Whether it comes for this modulus with the keys that are asked for as a whole: those of a bootstrap, of numbers or of bits.
+    pub comes_along: bool,
+}
+
+/// What a key is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Purpose {
+    /// Products.
+    Relinearisation,
+    /// A rotation by so many slots to the left; negative: to the right.
+    Rotation(i64),
+    /// Complex conjugation, which exchanges the rows of integers.
+    Conjugation,
+}
+
+impl Report {
+    pub(super) fn new(rlwe: &Context, features: &[&Feature]) -> Self {
+        let (tally, parameters) = (rlwe.tally(), rlwe.parameters());
+        let request = |f: fn(&KeyRequest) -> bool| features.iter().map(|a| &a.request).find(|a| f(a));
+        let used = |(name, modulus): (&KeyUse, &Modulus)| UsedKey {
+            purpose: purpose(*name, rlwe.degree()),
+            modulus: *modulus,
+            modulus_bits: parameters.log2(*modulus),
+            comes_along: features.iter().any(|feature| feature.holds(*name, *modulus)),
+        };
+        let mut keys: Vec<UsedKey> = tally.keys().iter().map(used).collect();
+        keys.sort_by_key(|key| match key.purpose {
+            Purpose::Relinearisation => (0, 0, false),
+            Purpose::Rotation(steps) => (1, steps.unsigned_abs(), steps < 0),
+            Purpose::Conjugation => (2, 0, false),
+        });
+        let moduli = key_moduli(&tally, features, parameters.full());
+        let derived = tally.derived_key_bytes().min(rlwe.key_memory().1);
+        let polynomials = rlwe.meter().map_or(0, |meter| meter.peak());
+        Report {
+            seconds: tally.seconds(),
+            operations: operations(&tally),
+            peak_memory: moduli.iter().map(|m| rlwe.prepared_key_bytes_at(*m)).sum::<usize>()
+                + derived
+                + polynomials,
+            key_bytes: moduli.iter().map(|m| parameters.switching_key_size_at(*m).seeded).sum(),
+            keys,
+            bootstraps: tally.raises(),
+            bootstrapping: request(|a| a.bootstrapping.is_some()).and_then(|a| a.bootstrapping),
+            bits: request(|a| a.bits.is_some()).and_then(|a| a.bits.clone()),
+        }
+    }
+
+    /// The rotations that have keys of their own, beside those that come along.
+    pub fn rotations(&self) -> Vec<i64> {
+        let steps = |key: &UsedKey| match key.purpose {
+            _ if key.comes_along => None,
+            Purpose::Rotation(steps) => Some(steps),
+            Purpose::Relinearisation | Purpose::Conjugation => None,
+        };
+        self.keys.iter().filter_map(steps).collect()
+    }
+
+    /// Whether the key of complex conjugation is used, other than one that comes along.
+    pub fn conjugates(&self) -> bool {
+        self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.comes_along)
+    }
+}
+
+impl KeyRequest {
+    /// The keys that a simulated program uses, and no others.
+    pub fn for_simulation(report: &Report) -> Self {
+        KeyRequest {
+            conjugation: report.conjugates(),
+            bootstrapping: report.bootstrapping,
+            bits: report.bits.clone(),
+            ..KeyRequest::only(report.rotations())
+        }
+    }
+}
+
+impl Feature {
+    /// Whether such a key is among its own, for ciphertexts modulo `modulus`.
+    fn holds(&self, name: KeyUse, modulus: Modulus) -> bool {
+        let keys = self.keys.inner();
+        let key = match name {
+            KeyUse::Relinearisation => keys.relinearisation(),
+            KeyUse::Galois(element) => keys.galois().get(&element),
+        };
+        key.is_some_and(|key| modulus.divides(key.modulus()))
+    }
+}
+
+/// The moduli of the keys that [`KeyRequest::for_simulation`] asks for: those that come with features for what these want, the others for all moduli, `full`. Of those of a sparse
+/// secret one is small.
+fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulus> {
+    let mut moduli: BTreeMap<KeyUse, Modulus> = BTreeMap::new();
+    let mut back = Vec::new();
+    for Feature { keys, .. } in features {
+        let inner = keys.inner();
+        let galois = inner.galois().iter().map(|(g, key)| (KeyUse::Galois(*g), key.modulus()));
+        let relinearisation = inner.relinearisation().map(|key| (KeyUse::Relinearisation, key.modulus()));
+        for (name, modulus) in galois.chain(relinearisation) {
+            let all = moduli.entry(name).or_insert(Modulus::ONE);
+            *all = all.lcm(modulus);
+        }
+        let sparse =
+            [keys.bootstrapping().map(|own| own.encapsulation()), keys.bits().map(|own| own.encapsulation())];
+        back.extend(sparse.into_iter().flatten().map(|own| own.up().modulus()));
+    }
+    for (name, modulus) in tally.keys() {
+        if !features.iter().any(|feature| feature.holds(*name, *modulus)) {
+            moduli.insert(*name, full);
+        }
+    }
+    moduli.into_values().chain(back).collect()
+}
+
+/// The operations, the longest first.
+fn operations(tally: &Tally) -> Vec<(&'static str, u64, f64)> {
+    let mut all: Vec<_> =
+        tally.operations().iter().map(|(name, noted)| (*name, noted.count, noted.seconds)).collect();
+    all.sort_by(|a, b| b.2.total_cmp(&a.2));
+    all
+}
+
+/// What a key is for. Rotations by more than half of the slots are those to the right.
+fn purpose(name: KeyUse, degree: usize) -> Purpose {
+    let element = match name {
+        KeyUse::Relinearisation => return Purpose::Relinearisation,
+        KeyUse::Galois(element) => element,
+    };
+    if element == galois_element_of_conjugation(degree) {
+        return Purpose::Conjugation;
+    }
+    let slots = degree as i64 / 2;
+    let left = (1..slots).find(|steps| galois_element_of_rotation(degree, *steps) == element).unwrap_or(0);
+    Purpose::Rotation(if left > slots / 2 { left - slots } else { left })
+}
