@@ -64,10 +64,10 @@ impl Evaluator {
             bare.inner_mut().set_noise(Noise::NONE);
             let conjugate = self.conjugate(&bare)?;
             self.context().rlwe().add_assign(out.inner_mut(), conjugate.inner())?;
-            if !forward && dft.packing == Packing::Real {
-                // Real slots have real errors: the real parts of the errors are doubled, and there are no imaginary ones.
-                out.inner_mut().set_noise(own.scaled(1.0).plus(conjugate.inner().noise()));
-            }
+            // Real slots have real errors: the real parts of those before are doubled, and there are no imaginary ones.
+            let real = !forward && dft.packing == Packing::Real;
+            let doubled = own.scaled(if real { 1.0 } else { 0.5 });
+            out.inner_mut().set_noise(doubled.plus(conjugate.inner().noise()));
         }
         let slots = dft.slots as f64;
         let bound = match (forward, dft.packing) {
