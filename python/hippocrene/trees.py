@@ -309,7 +309,7 @@ class PrivateDecisionTree:
     def from_sklearn(
         cls,
         model: Any,
-        ranges: tuple[npt.ArrayLike, npt.ArrayLike],
+        ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         *,
         tables: str = "lut12",
         deviation: float | None = None,
@@ -317,7 +317,8 @@ class PrivateDecisionTree:
         """Take over a fitted tree or forest of scikit-learn, of one target if it classifies.
 
         `ranges` are the least and the largest value of each feature, such as ``(X.min(axis=0), X.max(axis=0))``. They
-        are public; the narrower, the sharper thresholds are (`comparison_deviation`).
+        are public; the narrower, the sharper thresholds are (`comparison_deviation`). Where none are said, they are
+        powers of two beyond the thresholds of each feature, which tell clients no more of these than that.
 
         `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
         than twice as long.
@@ -327,7 +328,8 @@ class PrivateDecisionTree:
         Classes of a single tree are exact.
         """
         estimators, outputs, classes = _parts(model)
-        low, high = _ranges(ranges, int(estimators[0].n_features_in_))
+        features = int(estimators[0].n_features_in_)
+        low, high = _ranges(_beyond_thresholds(estimators, features) if ranges is None else ranges, features)
         trees = [_nodes(tree, outputs) for tree in estimators]
         if outputs == "shares":
             deviation = 1 / 256 if deviation is None else float(deviation)
@@ -424,6 +426,19 @@ def _nodes(estimator: Any, outputs: str) -> tuple[list[int], list[float], list[i
         tree.children_right.tolist(),
         values.tolist(),
     )
+
+
+def _beyond_thresholds(estimators: list[Any], features: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+    """Return a range for each feature from its thresholds: to powers of two, a fifth of these away at least."""
+    largest, negative = np.zeros(features), np.zeros(features, dtype=bool)
+    for estimator in estimators:
+        inner = estimator.tree_.feature >= 0
+        feature, threshold = estimator.tree_.feature[inner], estimator.tree_.threshold[inner]
+        np.maximum.at(largest, feature, abs(threshold))
+        np.logical_or.at(negative, feature, threshold <= 0)
+    exponents = np.ceil(np.log2(1.25 * largest, where=largest > 0, out=np.zeros(features)))
+    high = np.exp2(exponents)
+    return np.where(negative, -high, -high / 4), high
 
 
 def _ranges(ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int) -> tuple[tuple[float, ...], tuple[float, ...]]:

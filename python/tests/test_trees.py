@@ -72,6 +72,21 @@ def test_a_tree_says_what_it_says_in_the_clear(client, server):
     assert sum(model.look_ups) < 2 * tree.tree_.node_count
 
 
+def test_ranges_that_nobody_says_are_beyond_all_thresholds(client, server):
+    x = np.column_stack([1e4 + IRIS[:, 0], -IRIS[:, 1], IRIS[:, 2] - 4.95, 1e-3 * IRIS[:, 3], np.zeros(len(IRIS))])
+    forest = RandomForestClassifier(5, max_depth=4, random_state=2).fit(x, SPECIES)
+    ranges = PrivateDecisionTree.from_sklearn(forest, tables="lut11").interface
+    assert ranges.high == (2.0**14, 8.0, 4.0, 2.0**-8, 1.0)
+    assert ranges.low == (-(2.0**12), -8.0, -4.0, -(2.0**-10), -0.25)
+
+    tree = DecisionTreeClassifier(max_depth=3, random_state=0).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, tables="lut11")
+    rows = IRIS[certain(model, [tree], IRIS)][::10]
+    assert len(rows) >= 8
+    reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
+    assert np.array_equal(client.decrypt(model.interface, reply), tree.predict(rows))
+
+
 def test_forests_have_shares(client, server):
     cancer = load_breast_cancer(return_X_y=True)
     species = ["virginica", "setosa", "versicolor"]
