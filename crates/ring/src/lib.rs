@@ -25,6 +25,7 @@ pub mod scratch;
 mod simd256;
 #[cfg(target_arch = "x86_64")]
 mod simd512;
+pub mod spare;
 mod threads;
 
 pub use automorphism::Automorphism;

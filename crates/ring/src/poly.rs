@@ -1,9 +1,12 @@
 //! Polynomials: limbs of residues, one after the other in aligned memory.
 
-use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
 
-use crate::{Meter, Threads, hollow::Room, memory};
+use crate::{
+    Meter, Threads,
+    hollow::Room,
+    spare::{Residues, SpareMemory},
+};
 
 /// What the residues of a polynomial are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -27,7 +30,7 @@ pub struct Poly {
     /// Words of a limb: the ring degree, or 0 where it is hollow.
     words: usize,
     /// At least `limbs` limbs; what is behind them is unspecified.
-    data: AVec<u64, ConstAlign<64>>,
+    data: Residues,
     /// What residues would take, where it is hollow.
     room: Option<Room>,
 }
@@ -44,15 +47,22 @@ impl Eq for Poly {}
 impl Poly {
     /// The zero polynomial with `limbs` limbs of ring degree `degree`.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
-        let mut poly = Poly { degree, domain, limbs: 0, words: degree, data: AVec::new(64), room: None };
+        let data = Residues::new(None);
+        let mut poly = Poly { degree, domain, limbs: 0, words: degree, data, room: None };
         poly.resize_limbs(limbs);
         poly
+    }
+
+    /// A polynomial without limbs, which takes its memory from `spare`, where there is such as fits, and gives it back there; and so do copies of it.
+    pub fn with_spare(degree: usize, domain: Domain, spare: &SpareMemory) -> Self {
+        let data = Residues::new(Some(spare.clone()));
+        Poly { degree, domain, limbs: 0, words: degree, data, room: None }
     }
 
     /// A polynomial without residues, whose memory `meter` reckons.
     pub fn hollow(degree: usize, limbs: usize, domain: Domain, meter: &Meter) -> Self {
         let room = Some(Room::new(meter));
-        let mut poly = Poly { degree, domain, limbs: 0, words: 0, data: AVec::new(64), room };
+        let mut poly = Poly { degree, domain, limbs: 0, words: 0, data: Residues::new(None), room };
         poly.resize_limbs(limbs);
         poly
     }
@@ -60,7 +70,13 @@ impl Poly {
     /// A polynomial of `limbs` limbs with unspecified residues, and hollow if this one is.
     pub fn alike(&self, degree: usize, limbs: usize) -> Self {
         match &self.room {
-            None => Poly::zero(degree, limbs, self.domain),
+            None => {
+                let data = Residues::new(self.data.spare().cloned());
+                let mut poly =
+                    Poly { degree, domain: self.domain, limbs: 0, words: degree, data, room: None };
+                poly.resize_limbs(limbs);
+                poly
+            }
             Some(room) => Poly::hollow(degree, limbs, self.domain, room.meter()),
         }
     }
@@ -135,13 +151,7 @@ impl Poly {
         if let Some(room) = &mut self.room {
             room.reserve(limbs * self.degree * size_of::<u64>());
         }
-        if self.data.len() < words {
-            if self.data.capacity() < words {
-                self.data.reserve_exact(words - self.data.len());
-                memory::advise_huge_pages(&self.data);
-            }
-            self.data.resize(words, 0);
-        }
+        self.data.grow(words);
     }
 
     /// How many limbs the memory already held has room for.
@@ -167,7 +177,7 @@ impl Poly {
 
     /// Overwrites all memory that it holds with zeros, which the compiler does not leave out: for secrets.
     pub fn wipe(&mut self) {
-        self.data.as_mut_slice().zeroize();
+        self.data.zeroize();
     }
 
     /// Overwrites every residue with zero.

@@ -118,7 +118,7 @@ impl Ciphertext {
     /// Makes this a copy of `other`, in the memory it holds.
     pub fn copy_from(&mut self, other: &Ciphertext) {
         let degree = other.parts[0].degree();
-        self.parts.resize_with(other.parts.len(), || Poly::zero(degree, 0, Domain::Evaluation));
+        self.parts.resize_with(other.parts.len(), || other.parts[0].alike(degree, 0));
         for (to, from) in self.parts.iter_mut().zip(&other.parts) {
             to.copy_from(from);
         }

@@ -11,6 +11,7 @@ use hippocrene_ring::{
     Domain, Kernel, Poly, ResidueRing, Threads,
     automorphism::Automorphism,
     scratch::{Scratch, ScratchPool},
+    spare::SpareMemory,
 };
 
 use crate::{
@@ -24,6 +25,9 @@ use crate::{
 
 /// The limbs of a polynomial as slices, without an allocation.
 pub(crate) type LimbRefs<'a> = ArrayVec<&'a [u64], MAX_LIMBS>;
+
+/// The memory of so many polynomials modulo `PQ_max` is kept for others at most: a bootstrap makes use of as much.
+const SPARE: usize = 32;
 
 /// The residue rings of all limbs that moduli of one parameter set have.
 #[derive(Debug)]
@@ -63,6 +67,8 @@ pub struct Context {
     rings: Rings,
     threads: Threads,
     scratch: ScratchPool,
+    /// Of ciphertexts that are gone.
+    spare: SpareMemory,
     pub(crate) switches: Cache<(Modulus, Modulus, u64), SwitchPlan>,
     pub(crate) decompositions: Cache<(Modulus, Gadget), Decomposition>,
     /// By the modulus of polynomials and that of keys.
@@ -109,6 +115,8 @@ impl Context {
         let degree = parameters.degree();
         let scratch =
             hollow.as_ref().map_or_else(|| ScratchPool::new(degree), |hollow| hollow.scratch(degree));
+        let polynomial = parameters.full().limb_count() * degree * size_of::<u64>();
+        let spare = SpareMemory::new(SPARE * polynomial);
         Ok(Context {
             parameters,
             kernel,
@@ -116,6 +124,7 @@ impl Context {
             rings,
             threads,
             scratch,
+            spare,
             switches: Cache::default(),
             decompositions: Cache::default(),
             gadgets: Cache::default(),
@@ -220,9 +229,14 @@ impl Context {
         self.scratch.bytes()
     }
 
+    pub(crate) fn spare(&self) -> &SpareMemory {
+        &self.spare
+    }
+
     /// Wipes the memory that operations have worked in and keep for the next, and gives it back.
     pub fn forget(&self) {
         self.scratch.forget();
+        self.spare.forget();
         self.rings.two.iter().for_each(ResidueRing::forget);
     }
 
@@ -231,6 +245,7 @@ impl Context {
         let mut poly = self.part();
         poly.resize_limbs(modulus.limb_count());
         poly.set_domain(domain);
+        poly.clear();
         poly
     }
 

@@ -210,7 +210,7 @@ struct Evaluation<'a> {
 }
 
 impl Evaluation<'_> {
-    /// The polynomial at modulus `chain[depth]` and exactly at `scale`.
+    /// The polynomial at modulus `chain[depth]` and exactly at `scale`: `sum_m q_m X^m + r`, whose products are relinearised and rescaled as one.
     fn evaluate(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Value, CkksError> {
         if coefficients.len() == 1 {
             return Ok(Value::Constant(coefficients[0]));
@@ -218,26 +218,46 @@ impl Evaluation<'_> {
         if is_leaf(coefficients, depth, self.baby) {
             return self.leaf(coefficients, depth, scale).map(Value::Encrypted);
         }
-        let (m, q, r) = split(coefficients, self.chebyshev);
         let (e, (to, _)) = (self.evaluator, self.chain[depth]);
-        let power_scale = self.lowered(m, depth - 1)?.scale();
-        let factor_scale = e.switched_scale(scale, to, self.chain[depth - 1].0).over(power_scale);
-        let factor = self.evaluate(&q, depth - 1, factor_scale)?;
-        let power = self.lowered(m, depth - 1)?;
-        let mut product = Ciphertext::empty(e.context());
-        match factor {
-            Value::Encrypted(q) => e.mul_to_into(&mut product, &q, power, to)?,
-            Value::Constant(q) => {
-                e.rescale_to_into(&mut product, &e.mul_number(power, q, factor_scale)?, to)?;
+        let unscaled = e.switched_scale(scale, to, self.chain[depth - 1].0);
+        let (mut rest, mut products, mut sum) = (coefficients.to_vec(), Vec::new(), None);
+        while rest.len() > 1 && !is_leaf(&rest, depth, self.baby) {
+            let (m, q, r) = split(&rest, self.chebyshev);
+            let factor_scale = unscaled.over(self.lowered(m, depth - 1)?.scale());
+            match self.evaluate(&q, depth - 1, factor_scale)? {
+                Value::Encrypted(q) => products.push((q, m)),
+                Value::Constant(q) => {
+                    let multiple = e.mul_number(self.at(m, depth - 1), q, factor_scale)?;
+                    let mut term = Ciphertext::empty(e.context());
+                    e.rescale_to_into(&mut term, &multiple, to)?;
+                    self.add(&mut sum, term, scale)?;
+                }
             }
+            rest = r;
         }
-        product.set_meta(scale, product.slots(), product.bound());
-        match self.evaluate(&r, depth, scale)? {
-            Value::Encrypted(r) => e.add_assign(&mut product, &r)?,
-            Value::Constant(0.0) => {}
-            Value::Constant(r) => e.add_number_assign(&mut product, r)?,
+        if !products.is_empty() {
+            let pairs: Vec<_> = products.iter().map(|(q, m)| (q, self.at(*m, depth - 1))).collect();
+            self.add(&mut sum, e.sum_of_products_to(&pairs, to)?, scale)?;
         }
-        Ok(Value::Encrypted(product))
+        if rest.len() > 1 {
+            let leaf = self.leaf(&rest, depth, scale)?;
+            self.add(&mut sum, leaf, scale)?;
+        }
+        let mut sum = sum.expect("what is neither constant nor a leaf has a product");
+        if rest.len() == 1 && rest[0] != 0.0 {
+            e.add_number_assign(&mut sum, rest[0])?;
+        }
+        Ok(Value::Encrypted(sum))
+    }
+
+    /// Adds a term whose scale is `scale` but for rounding.
+    fn add(&self, sum: &mut Option<Ciphertext>, mut term: Ciphertext, scale: Scale) -> Result<(), CkksError> {
+        term.set_meta(scale, term.slots(), term.bound());
+        match sum {
+            Some(sum) => self.evaluator.add_assign(sum, &term)?,
+            None => *sum = Some(term),
+        }
+        Ok(())
     }
 
     /// A sum of powers times numbers, rescaled once: modulo a divisor, as small as will do, of the moduli of all these powers, or where that is

@@ -94,6 +94,46 @@ impl Evaluator {
         Ok(())
     }
 
+    /// `sum_i a_i b_i`, relinearised once, and brought from the modulus `Q` of the factors to `to = Q'` as by [`Evaluator::mul_to_into`]. All products are to be of one scale;
+    /// that of the first is taken for all.
+    ///
+    /// # Errors
+    /// As [`Evaluator::mul`].
+    pub(crate) fn sum_of_products_to(
+        &self,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+        to: Modulus,
+    ) -> Result<Ciphertext, CkksError> {
+        const OPERATION: &str = "add products";
+        let &[(first, second), ..] = pairs else {
+            return Err(CkksError::Argument { operation: OPERATION, what: "no products".into() });
+        };
+        let (rlwe, from) = (self.context().rlwe(), first.modulus());
+        let scale = first.scale().times(second.scale());
+        let (mut noise, mut bound) = (Noise::NONE, 0.0);
+        let product = |(a, b): (&Ciphertext, &Ciphertext)| a.known().zip(b.known(), |x, y| x * y);
+        let mut known = product((first, second));
+        let mut sum = rlwe.tensor_sum(first.inner())?;
+        for &(a, b) in pairs {
+            self.check_slots(first, a, OPERATION)?;
+            self.check_slots(a, b, OPERATION)?;
+            sum.add(a.inner(), b.inner(), 1)?;
+            noise = noise.plus(self.product_noise(a, b));
+            bound += a.bound() * b.bound();
+        }
+        for pair in &pairs[1..] {
+            known = known.zip(&product(*pair), |x, y| x + y);
+        }
+        self.check_capacity(first, from, scale.log2(), bound, OPERATION)?;
+        let mut out = Ciphertext::empty(self.context());
+        sum.relinearise_into(out.inner_mut(), self.keys(), to)?;
+        let noise = noise.scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());
+        out.inner_mut().set_noise(noise);
+        out.set_meta(self.switched_scale(scale, from, to), first.slots(), bound);
+        out.set_known(known);
+        Ok(out)
+    }
+
     fn product_noise(&self, a: &Ciphertext, b: &Ciphertext) -> Noise {
         let of = |c: &Ciphertext| (c.scale(), c.bound(), c.inner().noise());
         self.noise_of_product(of(a), of(b), std::ptr::eq(a, b))

@@ -138,7 +138,7 @@ impl Context {
     /// A polynomial for a ciphertext, with no limbs yet.
     pub(crate) fn part(&self) -> Poly {
         match &self.hollow {
-            None => Poly::zero(self.degree(), 0, Domain::Evaluation),
+            None => Poly::with_spare(self.degree(), Domain::Evaluation, self.spare()),
             Some(hollow) => Poly::hollow(self.degree(), 0, Domain::Evaluation, &hollow.meter),
         }
     }

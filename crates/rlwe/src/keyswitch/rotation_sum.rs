@@ -23,8 +23,8 @@ use crate::{Ciphertext, Context, Fingerprint, Modulus, Noise, PreparedEvaluation
 
 const OPERATION: &str = "add rotations";
 
-/// How many words of rotated ciphertexts are made and go through all rows before the next are: a megabyte, to be found in the cache.
-const CACHED_WORDS: usize = 1 << 17;
+/// How many words of rotated ciphertexts are made and go through all rows before the next are: half a megabyte, to be found in the cache.
+const CACHED_WORDS: usize = 1 << 16;
 
 /// By how much shorter limbs are that leave out what repeats.
 pub(super) const REPEATED: usize = 8;
