@@ -33,11 +33,12 @@ pub const TABLE: Table = Table {
 const PRESET: &str = "n15";
 const PEERS: Peers = Peers { group: "bootstrap N = 2^15", targets: &[("bootstrap", [Some(8.0), None])] };
 
-/// Three levels each way; a cosine with two doublings on values up to 2^-10 of `q0`.
+/// The bits of modulus that Lattigo's bootstrap leaves, and ours.
+const OUTPUT_BITS: f64 = 108.0;
+
+/// Four levels from coefficients to slots and three back; a cosine with two doublings on values up to 2^-10 of `q0`.
 fn literal(real: bool) -> Result<BootstrapLiteral> {
-    let levels = |radices: [u32; 3], scale_bits| {
-        radices.map(|radix_log2| DftLevel { radix_log2, scale_bits }).to_vec()
-    };
+    let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
         slots: 1 << 14,
         real,
@@ -47,10 +48,10 @@ fn literal(real: bool) -> Result<BootstrapLiteral> {
         sparse_weight: Some(32),
         reduction: ModularReduction::new(17, -10.2, -27.7, 2, 0)?,
         scale_bits: 48.0,
-        coefficients_to_slots: levels([5, 5, 4], 40.0),
-        slots_to_coefficients: levels([4, 5, 5], 26.0),
+        coefficients_to_slots: [4, 4, 3, 3].map(|radix_log2| level(radix_log2, 40.0)).to_vec(),
+        slots_to_coefficients: [4, 5, 5].map(|radix_log2| level(radix_log2, 26.0)).to_vec(),
         output_scale_bits: f64::from(SCALE),
-        output_bits: None,
+        output_bits: Some(OUTPUT_BITS),
         precision: None,
     })
 }
