@@ -65,7 +65,9 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         if self.bit_error is not None:
             return self._gate("xnor", other)
         if self.plain_modulus is None:
-            raise TypeError("encrypted numbers cannot be compared with ==: they have an error, so that none are equal")
+            raise TypeError(
+                "encrypted numbers are never equal, for they have an error: == is not for them, is_close is"
+            )
         difference = self._with(other, "sub")
         if difference is NotImplemented:
             return cast("EncryptedArray", NotImplemented)
@@ -289,6 +291,10 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         bootstrapping keys, capacity is given back on the way.
 
         The values have to be real, and the evaluation keys made with ``conjugation=True`` or with bootstrapping.
+
+        Where the keys have tables, no bootstrapping, and the array has too little capacity left (or the keys no
+        conjugation), signs and comparisons are looked up instead, one by one. The gap then is the tables', if none is
+        said: a 70th of the bound with ``"lut12"``. A narrower one is refused.
         """
         return self._of_sign("sign", gap, precision)
 

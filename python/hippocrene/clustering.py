@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from hippocrene.distributed import Cluster
+
 SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
 """The parts of an iteration whose times `EncryptedKMeans.seconds_` holds."""
 
@@ -101,8 +103,9 @@ class EncryptedKMeans:
 
     `max_iter` iterations are made, no more and no fewer: the server cannot see whether anything changes. `init` is
     ``"k-means++"`` or ``"random"``, which the client chooses from its points with `random_state`, or the centroids
-    themselves. `tables` are those of `LookUps`: ``"lut12"``, or ``"lut13"``, with which fewer points that are about as
-    near to two centroids go to the wrong one, in more than twice the time. The preset ``"n15"`` has room for it.
+    themselves, or the numbers of points, ``[0, 17, 42]``: of these the server can make the start too. `tables` are
+    those of `LookUps`: ``"lut12"``, or ``"lut13"``, with which fewer points that are about as near to two centroids go
+    to the wrong one, in more than twice the time. The preset ``"n15"`` has room for it.
     """
 
     def __init__(
@@ -137,6 +140,11 @@ class EncryptedKMeans:
     def start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Choose centroids to start from, as `init` and `random_state` say: `encrypt` puts them in with the points."""
         random = np.random.default_rng(self.random_state)
+        chosen = self._chosen()
+        if chosen is not None:
+            if not all(0 <= i < len(points) for i in chosen):
+                raise ArgumentError(f"k-means: init is {chosen} of {len(points)} points")
+            return points[chosen]
         if not isinstance(self.init, str):
             start = np.asarray(self.init, dtype=np.float64)
             if start.shape != (self.n_clusters, points.shape[1]):
@@ -144,7 +152,9 @@ class EncryptedKMeans:
                 raise ShapeError(f"k-means: init of shape {start.shape}, where {need} is needed")
             return start
         if self.init not in ("k-means++", "random"):
-            raise ArgumentError(f'k-means: init is {self.init!r}: "k-means++", "random" or centroids are possible')
+            raise ArgumentError(
+                f'k-means: init is {self.init!r}: "k-means++", "random", centroids and points are possible'
+            )
         if len(points) < self.n_clusters:
             raise ArgumentError(f"k-means: {len(points)} points in {self.n_clusters} clusters")
         if self.init == "random":
@@ -190,6 +200,7 @@ class EncryptedKMeans:
         points: EncryptedClusters,
         keys: Server | EvaluationKeys,
         *,
+        cluster: Cluster[Server] | None = None,
         checkpoint: str | PathLike[str] | None = None,
         progress: bool | Callable[[int, int], object] = False,
     ) -> EncryptedKMeans:
@@ -199,6 +210,12 @@ class EncryptedKMeans:
         one that was never stopped. `progress` shows how far it is, in a bar where rich is installed and there is a
         terminal, else in lines, or is called with the number of iterations made and of all. `seconds_` has the times of
         the parts of every iteration that was made here.
+
+        Where `init` is numbers of points, these are the start, whatever `encrypt` put in.
+
+        With a `cluster` (see `hippocrene.distributed`) whose workers have a `Server` with the same keys, points are
+        assigned to clusters by the workers, those of one ciphertext at a time, and the rest is done here. The result is
+        the same, bit for bit. `seconds_` then adds up what all took.
         """
         _check(points, EncryptedClusters, "what is clustered are")
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
@@ -213,11 +230,23 @@ class EncryptedKMeans:
             state = EncryptedClusters.load(path)
             if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
                 raise ArgumentError(f"k-means: the checkpoint is of {state!r}, the points are {points!r}")
+        else:
+            chosen = self._chosen()
+            if chosen is not None:
+                state = EncryptedClusters(_native.start_clusters(server._raw, points.to_bytes(), chosen))
         self.seconds_ = []
+        blocks = None if cluster is None else _native.blocks_of_points(server._raw, points.to_bytes())
         with _shown(progress, self.max_iter) as show:
             show(min(state.iteration, self.max_iter))
             while state.iteration < self.max_iter:
-                data, seconds = _native.cluster(server._raw, points.to_bytes(), state.to_bytes())
+                if cluster is None or blocks is None:
+                    data, seconds = _native.cluster(server._raw, points.to_bytes(), state.to_bytes())
+                else:
+                    items = [(block, i, state.to_bytes()) for i, block in enumerate(blocks)]
+                    parts = cluster.map(_assign, items)
+                    assigned = [part for part, _ in parts]
+                    data, seconds = _native.update_clusters(server._raw, points.to_bytes(), assigned, state.to_bytes())
+                    seconds = [sum(times) for times in zip(seconds, *(times for _, times in parts), strict=True)]
                 state = EncryptedClusters(data)
                 if path is not None:
                     state.save(path)
@@ -226,12 +255,29 @@ class EncryptedKMeans:
         self.clusters_ = state
         return self
 
+    def _chosen(self) -> list[int] | None:
+        """Return the numbers of points that `init` is, if it is that."""
+        if isinstance(self.init, str):
+            return None
+        init = np.asarray(self.init)
+        if init.ndim != 1 or init.dtype.kind not in "iu":
+            return None
+        if len(init) != self.n_clusters:
+            raise ShapeError(f"k-means: init is {len(init)} points, where n_clusters={self.n_clusters}")
+        return [int(i) for i in init]
+
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
         count, dimension = (operator.index(length) for length in shape)
         return count, dimension, self.n_clusters
 
     def __repr__(self) -> str:
         return f"EncryptedKMeans(n_clusters={self.n_clusters}, max_iter={self.max_iter}, tables={self.tables!r})"
+
+
+def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list[float]]:
+    """Do a worker's part of an iteration: the points of one ciphertext, which it is, and the clusters so far."""
+    points, block, clusters = item
+    return _native.assign_block(server._raw, points, block, clusters)
 
 
 def _check(value: object, kind: type, what: str) -> None:

@@ -14,6 +14,8 @@ from hippocrene.integers import integers
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    import numpy.typing as npt
+
     from hippocrene.array import EncryptedArray
 
 
@@ -121,6 +123,17 @@ class TableFunctions:
     def exp(self, *, domain: tuple[float, float] | None = None, precise: bool = False) -> EncryptedArray:
         """Return the exponentials, by `apply`."""
         return self._named("exp", domain, precise)
+
+    def is_close(self, other: EncryptedArray | npt.ArrayLike, *, tolerance: float) -> EncryptedArray:
+        """Return 1 where values differ from those of `other` by less than `tolerance`, and 0 where they do by more.
+
+        It takes one look-up for every value. Where the difference is nearer to the tolerance than a gap, it may be
+        either: with the tables ``"lut12"`` that is a 70th of the sum of both bounds and the tolerance, with ``"lut11"``
+        twice and with ``"lut13"`` half as much. The tolerance has to be larger than it.
+        """
+        difference = cast("EncryptedArray", self) - other
+        server = difference._bound_server("is_close")
+        return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))
 
     def sort(self) -> EncryptedArray:
         """Return the values of an array of one axis in rising order.

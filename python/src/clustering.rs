@@ -1,6 +1,6 @@
 //! K-means on encrypted points: what is sent, saved and resumed are bytes.
 
-use hippocrene::{Clustering, Error, LookUps, Shape};
+use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape};
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
@@ -74,9 +74,81 @@ pub(crate) fn cluster<'py>(
         let (next, sectors) = server.0.cluster(&points, &Clustering::from_bytes(&clusters, session)?)?;
         Ok((next.to_bytes(), sectors))
     })?;
-    let hippocrene::Sectors { distance, extraction, look_ups, repacking, update } = sectors;
-    let seconds = [distance, extraction, look_ups, repacking, update].map(|time| time.as_secs_f64());
-    Ok((PyBytes::new(py, &bytes), seconds))
+    Ok((PyBytes::new(py, &bytes), seconds(sectors)))
+}
+
+fn seconds(sectors: Sectors) -> [f64; 5] {
+    let Sectors { distance, extraction, look_ups, repacking, update } = sectors;
+    [distance, extraction, look_ups, repacking, update].map(|time| time.as_secs_f64())
+}
+
+/// The points of each ciphertext, for `assign_block`.
+#[pyfunction]
+pub(crate) fn blocks_of_points<'py>(
+    py: Python<'py>,
+    server: &Server,
+    points: Vec<u8>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let blocks = detached(py, || {
+        let blocks = Clustering::from_bytes(&points, server.0.session())?.blocks()?;
+        Ok(blocks.iter().map(EncryptedArray::to_bytes).collect::<Vec<_>>())
+    })?;
+    Ok(blocks.iter().map(|bytes| PyBytes::new(py, bytes)).collect())
+}
+
+/// The part of an iteration for the points of one ciphertext, and the seconds that its sectors took.
+#[pyfunction]
+pub(crate) fn assign_block<'py>(
+    py: Python<'py>,
+    server: &Server,
+    points: Vec<u8>,
+    block: usize,
+    clusters: Vec<u8>,
+) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
+    let (bytes, sectors) = detached(py, || {
+        let session = server.0.session();
+        let points = EncryptedArray::from_bytes(&points, session)?;
+        let clusters = Clustering::from_bytes(&clusters, session)?;
+        let (assigned, sectors) = server.0.assign_block(&points, block, &clusters)?;
+        Ok((assigned.to_bytes(), sectors))
+    })?;
+    Ok((PyBytes::new(py, &bytes), seconds(sectors)))
+}
+
+/// The end of an iteration from the parts of all blocks, and the seconds that its sectors took.
+#[pyfunction]
+pub(crate) fn update_clusters<'py>(
+    py: Python<'py>,
+    server: &Server,
+    points: Vec<u8>,
+    assigned: Vec<Vec<u8>>,
+    clusters: Vec<u8>,
+) -> PyResult<(Bound<'py, PyBytes>, [f64; 5])> {
+    let (bytes, sectors) = detached(py, || {
+        let session = server.0.session();
+        let assigned = assigned.iter().map(|bytes| EncryptedArray::from_bytes(bytes, session));
+        let assigned = assigned.collect::<Result<Vec<_>, _>>()?;
+        let points = Clustering::from_bytes(&points, session)?;
+        let clusters = Clustering::from_bytes(&clusters, session)?;
+        let (next, sectors) = server.0.update_clusters(&points, &assigned, &clusters)?;
+        Ok((next.to_bytes(), sectors))
+    })?;
+    Ok((PyBytes::new(py, &bytes), seconds(sectors)))
+}
+
+/// A start from the points of these numbers.
+#[pyfunction]
+pub(crate) fn start_clusters<'py>(
+    py: Python<'py>,
+    server: &Server,
+    points: Vec<u8>,
+    chosen: Vec<usize>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let work = || {
+        let points = Clustering::from_bytes(&points, server.0.session())?;
+        Ok(server.0.start_clusters(&points, &chosen)?.to_bytes())
+    };
+    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
 /// Points, dimension and clusters, how many iterations there were, and whether the points are there.

@@ -23,7 +23,8 @@ mod _native {
     use super::client::{BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey};
     #[pymodule_export]
     use super::clustering::{
-        cluster, clustering_keys, decrypt_clusters, describe_clustering, encrypt_points,
+        assign_block, blocks_of_points, cluster, clustering_keys, decrypt_clusters, describe_clustering,
+        encrypt_points, start_clusters, update_clusters,
     };
     #[pymodule_export]
     use super::errors::error_kinds;

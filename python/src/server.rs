@@ -559,6 +559,10 @@ impl Server {
         })
     }
 
+    fn near_zero(&self, py: Python<'_>, array: &EncryptedArray, within: f64) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.is_near_zero(array, within))
+    }
+
     fn sort(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.sort(array))
     }

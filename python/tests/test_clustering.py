@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import pickle
+import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from distributed import Client as DaskClient
+from distributed import LocalCluster
 
-from hippocrene import ArgumentError, Client, FormatError, Server, ShapeError
+from hippocrene import ArgumentError, Client, EvaluationKeys, FormatError, Server, ShapeError
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
+from hippocrene.distributed import Cluster
+
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 SERVER = """
 import os, sys
@@ -29,6 +38,23 @@ model = EncryptedKMeans(2, max_iter=2, tables="lut11")
 model.fit(points, server, checkpoint=folder + "/checkpoint", progress=killed)
 model.clusters_.save(folder + "/resumed")
 """
+
+
+class DyingServer:
+    """A server that kills its process when it is first asked to compute, and the ones after it do not."""
+
+    def __init__(self, folder: Path) -> None:
+        self.marker = folder / "killed"
+        self.server = Server(EvaluationKeys.load(folder / "evaluation.keys"))
+
+    @property
+    def _raw(self):
+        try:
+            self.marker.touch(exist_ok=False)
+        except FileExistsError:
+            return self.server._raw
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("killed")
 
 
 def points_of_two_clusters():
@@ -64,6 +90,17 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert len(model.seconds_) == 2
     assert tuple(model.seconds_[0]) == SECTORS
 
+    # Points assigned by a worker, which is killed at the first of its two tasks; another takes its place.
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        DaskClient(workers) as dask_client,
+        Cluster(dask_client, functools.partial(DyingServer, tmp_path)) as cluster,
+    ):
+        spread = EncryptedKMeans(2, max_iter=2).fit(sent, server, cluster=cluster)
+    assert (tmp_path / "killed").exists()
+    assert spread.clusters_.to_bytes() == resumed.to_bytes()
+    assert all(time > 0 for time in spread.seconds_[1].values())
+
     read = EncryptedKMeans(2).decrypt(client, resumed)
     assert read.labels_ is not None
     # Points are nearer to their centroids by 40 deviations of the index, and those of centres are 0.002 of 20 runs.
@@ -71,6 +108,12 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert read.n_iter_ == 2
     means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
     assert np.max(abs(read.cluster_centers_ - means)) < 0.1
+
+    # From points that the server chooses, here those that the client did, the other way round.
+    chosen = EncryptedKMeans(2, max_iter=1, init=[1, 0]).fit(sent, server).clusters_
+    assert (read.decrypt(client, chosen).labels_ == 1 - labels).all()
+    with pytest.raises(ArgumentError, match="0 to 23 are needed"):
+        EncryptedKMeans(2, init=[0, 24]).fit(sent, server)
 
     start = EncryptedKMeans(2).decrypt(client, sent)
     assert start.labels_ is None
@@ -94,6 +137,8 @@ def test_what_is_not_possible_is_refused(client, server):
         (lambda: EncryptedKMeans(30).encrypt(client, points), ArgumentError, "24 points in 30 clusters"),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
         (lambda: EncryptedKMeans(2, init=points[:3]).encrypt(client, points), ShapeError, "where \\(2, 2\\) is needed"),
+        (lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points), ArgumentError, "of 24 points"),
+        (lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points), ShapeError, "init is 3 points"),
         (lambda: model.evaluation_keys(server, (3, 2)), TypeError, "made by Client"),
         (lambda: model.fit(points, server), TypeError, "EncryptedClusters, not ndarray"),
         (lambda: EncryptedClusters(client.encrypt(points).to_bytes()), FormatError, "points being clustered"),

@@ -38,6 +38,18 @@ def test_functions_of_values(tmp_path):
     ):
         assert y.shape == np.shape(expected)
         np.testing.assert_allclose(client.decrypt(y), expected, atol=error)
+    # Farther from the steps than the gap of these tables, a 35th of the bounds together.
+    for y, expected in (
+        (line.is_close([2.5, 5.0, 4.5, 0.0], tolerance=1.5), [1, 0, 1, 1]),
+        (line.greater([1.0, 0.0, 7.0, -4.0]), [1, 0, 0, 1]),
+        (line < 1.5, [0, 1, 0, 1]),
+        (line.sign(gap=0.5), [1, -1, 1, 1]),
+    ):
+        np.testing.assert_allclose(client.decrypt(y), expected, atol=0.02)
+    with pytest.raises(ArgumentError, match=r"a tolerance of 0\.1: these tables tell"):
+        line.is_close(0.0, tolerance=0.1)
+    with pytest.raises(ArgumentError, match="tables have a gap of"):
+        line.sign(gap=0.01)
     with pytest.raises(ShapeError, match="windows of 3 do not fill"):
         line.max_pool(3)
     with pytest.raises(ArgumentError, match="5 of 4 numbers"):

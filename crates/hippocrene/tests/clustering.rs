@@ -3,7 +3,9 @@
 mod common;
 
 use common::{insecure_grafted, numbers};
-use hippocrene::{ClientKey, Clustering, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape, wire};
+use hippocrene::{
+    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape, wire,
+};
 use hippocrene_rlwe::SecretDistribution;
 
 /// Points around two centres far from 0, and which of them each is around.
@@ -54,6 +56,26 @@ fn clusters_of_points_in_files() {
     let resumed = Clustering::from_bytes(&checkpoint, session).unwrap();
     assert_eq!(resumed.to_bytes(), checkpoint);
     assert_eq!(server.cluster(&sent, &resumed).unwrap().0.to_bytes(), second.to_bytes());
+
+    // In parts that other machines may take, with files between them.
+    let blocks = sent.blocks().unwrap();
+    assert!(blocks.len() == 1 && first.blocks().unwrap().is_empty());
+    let block = EncryptedArray::from_bytes(&blocks[0].to_bytes(), session).unwrap();
+    let assigned = server.assign_block(&block, 0, &first).unwrap().0;
+    let assigned = EncryptedArray::from_bytes(&assigned.to_bytes(), session).unwrap();
+    let parts = server.update_clusters(&sent, std::slice::from_ref(&assigned), &first).unwrap().0;
+    assert_eq!(parts.to_bytes(), second.to_bytes());
+    // From points that the server chooses: 3 is around the second centre.
+    let begun = server.start_clusters(&sent, &[1, 3]).unwrap();
+    assert!(begun.iteration() == 0 && !begun.has_points());
+    for (x, y) in
+        client.decrypt_clusters(&begun).unwrap().0.iter().zip(&[&values[2..4], &values[6..8]].concat())
+    {
+        assert!((x - y).abs() < 1.0, "{x} instead of {y}");
+    }
+    assert!(matches!(server.assign_block(&block, 1, &first), Err(Error::Argument { .. })));
+    assert!(matches!(server.update_clusters(&sent, &[], &first), Err(Error::Argument { .. })));
+    assert!(matches!(server.start_clusters(&sent, &[1, 12]), Err(Error::Argument { .. })));
 
     let (centroids, found) = client.decrypt_clusters(&second).unwrap();
     assert_eq!(found.unwrap(), labels);

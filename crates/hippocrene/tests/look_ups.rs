@@ -4,8 +4,8 @@ mod common;
 
 use common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps, Preset, Server, Session,
-    Values,
+    ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps, Preset, Server,
+    Session, Values,
 };
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;
@@ -120,6 +120,36 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     }
     near(&client.decrypt(&server.argmin(&x).unwrap()).unwrap(), &[4.0], 0.1, "argmin");
     near(&client.decrypt(&server.argmax(&x).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
+
+    // Without the key of the conjugation signs are had by tables.
+    let (left, right) = (encrypt(&client, &values, &[5], 4.0), encrypt(&client, &values[1..2], &[1], 4.0));
+    let gap = server.table_gap(8.0).unwrap();
+    assert!((0.2..0.4).contains(&gap), "{gap}");
+    let (how, asked) = (Comparison::default(), |gap, precision| Comparison { gap, precision });
+    for (y, expected, what) in [
+        (server.sign(&left, how), [1.0, -1.0, 1.0, 1.0, -1.0], "sign"),
+        (server.greater(&left, &right, asked(Some(0.5), Some(5.0))), [1.0, 0.5, 1.0, 1.0, 0.0], "greater"),
+        (server.less(&left, &right, how), [0.0, 0.5, 0.0, 0.0, 1.0], "less"),
+        (server.is_close(&left, &right, 2.5), [0.0, 1.0, 1.0, 0.0, 1.0], "close"),
+    ] {
+        let y = y.unwrap();
+        let off = 8.0 * (-y.precision_bits(server.session())).exp2();
+        assert!(off < 0.05 && y.capacity_bits(server.session()) > 35.0);
+        let mut got = client.decrypt(&y).unwrap();
+        // Of equal ones it is either.
+        if expected[1] == 0.5 {
+            got[1] = 0.5;
+        }
+        near(&got, &expected, off, what);
+    }
+    for (refused, what) in [
+        (server.sign(&left, asked(Some(0.01), None)), "tables have a gap of"),
+        (server.greater(&left, &right, asked(None, Some(20.0))), "bits; more takes bootstrapping keys"),
+        (server.is_close(&left, &right, 0.1), "a tolerance of 0.1"),
+    ] {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains(what), "{refused}");
+    }
 
     for (refused, what) in [
         (

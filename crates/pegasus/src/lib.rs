@@ -23,6 +23,7 @@ mod order;
 mod pegasus;
 mod plan;
 mod repack;
+mod sign;
 mod tables;
 mod tangents;
 mod tree;

@@ -4,7 +4,7 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
-use crate::{Layout, Numbers, Pegasus, PegasusError, Tables, plan::power};
+use crate::{Numbers, Pegasus, PegasusError, Tables, plan::power};
 
 const OPERATION: &str = "look up numbers";
 
@@ -139,7 +139,7 @@ impl Pegasus {
     }
 
     /// The domain of the table of an antiperiodic function of such numbers, of which they may take twice as much.
-    fn circle(&self, x: &Numbers) -> Result<f64, PegasusError> {
+    pub(crate) fn circle(&self, x: &Numbers) -> Result<f64, PegasusError> {
         let parameters = self.tables().parameters();
         let widest = x.largest_bound();
         let index = parameters.index_noise(x.noise(), x.parameters().modulus()).log2_std().exp2();
@@ -203,10 +203,8 @@ impl Pegasus {
         f: impl Fn(f64) -> f64,
     ) -> Result<Tables, PegasusError> {
         let parameters = self.tables().parameters();
-        let extraction = self.extraction();
-        let index = parameters.index_noise(extraction.noise(), extraction.parameters()[1].modulus());
         let margin = self.plan().literal().margin;
-        Tables::new(&parameters, index.log2_std().exp2(), margin, domain, most, f)
+        Tables::new(&parameters, self.index_deviation(), margin, domain, most, f)
     }
 
     /// The function of `tables` of the numbers in these slots of `a`, which are in the domain; what is in the other slots then is of no account. By [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the line of the function
@@ -245,8 +243,7 @@ impl Pegasus {
         let values = self.values(&items, made.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
         // Short ones are repeated, and so are where they were.
-        let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-        let packed = self.repack_repeated(&y, &Layout::new(short, slots.to_vec())?, a.slots())?;
+        let packed = self.packed(&y, &a, slots)?;
         let (slope, middle) = tables.line();
         let mut result = e.add_number(&packed, middle)?;
         if slope != 0.0 {

@@ -11,7 +11,7 @@ use hippocrene_fhew::{LookupTable, LweCiphertext, RotationParameters};
 use hippocrene_rlwe::Noise;
 
 use crate::{
-    Layout, Numbers, Pegasus, PegasusError,
+    Numbers, Pegasus, PegasusError,
     plan::power,
     tables::{SAMPLES, sampled},
 };
@@ -183,13 +183,8 @@ impl Pegasus {
         domain: (f64, f64),
         f: impl Fn(f64) -> f64,
     ) -> Result<Tangents, PegasusError> {
-        let (parameters, literal) = (self.tables().parameters(), self.plan().literal());
-        let (extraction, back) = (self.extraction(), self.back());
-        let index = parameters.index_noise(extraction.noise(), extraction.parameters()[1].modulus());
-        let [ring, lwe] = [parameters.ring(), back.parameters()[1]].map(|p| p.log2_modulus());
-        let number = parameters.noise().scaled(lwe - ring).plus(back.noise());
-        let off = (number.log2_std() - lwe).exp2() / literal.reduction.epsilon();
-        Tangents::new(&parameters, index.log2_std().exp2(), literal.margin, off, domain, f)
+        let (parameters, margin) = (self.tables().parameters(), self.plan().literal().margin);
+        Tangents::new(&parameters, self.index_deviation(), margin, self.repacking_deviation(), domain, f)
     }
 
     /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`]. It is a product, which takes 28 bits of the capacity that repacking leaves, and `a` itself is an operand.
@@ -207,8 +202,6 @@ impl Pegasus {
         let mut a = if centre == 0.0 { a.clone() } else { e.add_number(a, -centre)? };
         a.set_bound(half);
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
-        let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-        let layout = Layout::new(short, slots.to_vec())?;
         let tables = [
             (&tangents.slopes, tangents.ranges[0], 0.0),
             (&tangents.values, tangents.ranges[1], tangents.fit),
@@ -216,7 +209,7 @@ impl Pegasus {
         let mut packed = Vec::with_capacity(tables.len());
         for (entries, range, off) in tables {
             let y = self.entries(&x, entries, range, off)?;
-            packed.push(self.repack_repeated(&y, &layout, a.slots())?);
+            packed.push(self.packed(&y, &a, slots)?);
         }
         let [slopes, values] = [0, 1].map(|i| e.add_number(&packed[i], tangents.middles[i]));
         let (slopes, values) = (slopes?, values?);

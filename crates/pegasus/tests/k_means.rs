@@ -172,3 +172,35 @@ fn what_does_not_belong_together_is_refused() {
     let plan = |shape| KMeansPlan::new(context(6, 17, 1), shape, literal(&[], 16)).unwrap_err().to_string();
     assert!(plan(Shape::new(8, 8, 8).unwrap()).contains("takes 64 slots, there are 32"));
 }
+
+/// Parts of an iteration make the whole, and points that are chosen are the centroids to start from.
+#[test]
+fn parts_and_chosen_points() {
+    let (n, d, k) = (33, 3, 3);
+    let s = setup(context(8, 17, 2), Shape::new(n, d, k).unwrap());
+    let (points, start) = clusters(n, d, k);
+    let (encrypted, state) = (s.points(&points), s.start(&start));
+    assert!(encrypted.len() > 1);
+    // From the last one on, as other machines may.
+    let parts = (0..encrypted.len()).rev().map(|i| s.k_means.assign(&encrypted[i], i, &state).unwrap().0);
+    let mut assigned: Vec<Ciphertext> = parts.collect();
+    assigned.reverse();
+    let (next, _) = s.k_means.update(&encrypted, assigned.clone(), &state).unwrap();
+    assert!(next == s.k_means.iterate(&encrypted, &state).unwrap().0);
+    assert!(s.k_means.assign(&encrypted[0], encrypted.len(), &state).is_err());
+    assigned.pop();
+    assert!(s.k_means.update(&encrypted, assigned, &state).is_err());
+
+    let chosen = [32, 0, 13];
+    let begun = s.k_means.start_from(&encrypted, &state, &chosen).unwrap();
+    let expected: Vec<f64> = chosen.iter().flat_map(|i| points[i * d..(i + 1) * d].to_vec()).collect();
+    assert_eq!((begun.iteration, begun.assigned.len()), (0, 0));
+    for (got, x) in s.centroids(&begun).iter().zip(&expected) {
+        assert!((got - x).abs() < 0.02, "{got} instead of {x}");
+    }
+    let (next, _) = s.k_means.iterate(&encrypted, &begun).unwrap();
+    assert_eq!(s.labels(&next), nearest(&points, &expected, d));
+    for wrong in [&[0, 1][..], &[0, 1, 33]] {
+        assert!(s.k_means.start_from(&encrypted, &state, wrong).is_err());
+    }
+}

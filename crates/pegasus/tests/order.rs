@@ -191,3 +191,43 @@ fn rounds_have_room() {
         );
     }
 }
+
+/// Signs and equality from slots to slots, of numbers that are no nearer to a step than is stated.
+#[test]
+fn signs_and_equality_in_slots() {
+    let s = with_tables(1024);
+    let slots: Vec<usize> = (0..16).collect();
+    let gap = s.pegasus.step_gap(BOUND);
+    let tolerance = 2.5 * s.pegasus.step_gap(2.0 * BOUND);
+    let near = s.pegasus.step_gap(BOUND + tolerance);
+    assert!(gap < 0.15 && tolerance < 1.0, "{gap}, {tolerance}");
+    let values =
+        [BOUND, -BOUND, gap, -gap, tolerance + near, -tolerance - near, tolerance - near, near - tolerance];
+    let values: Vec<f64> = values.iter().copied().chain(spread(8, BOUND)).collect();
+    let certain = |x: &f64, step: f64, gap: f64| (x.abs() - step).abs() >= 0.99 * gap;
+    let (mut errors, mut bits) = (Vec::new(), [0.0; 2]);
+    for _ in 0..4 {
+        let mut a = s.encrypt(&values, 40, 300.0);
+        a.set_bound(BOUND);
+        let step = s.pegasus.apply_step(&a, &slots).unwrap();
+        let equal = s.pegasus.apply_near(&a, tolerance, &slots).unwrap();
+        assert_eq!((step.slots(), equal.slots(), step.bound(), equal.bound()), (16, 16, 1.0, 1.0));
+        bits = [step.precision_bits(), equal.precision_bits()];
+        let steps = s.decrypt(&step).into_iter().zip(&values).filter(|(_, x)| certain(x, 0.0, gap));
+        errors.extend(steps.map(|(got, x)| got - f64::from(*x > 0.0)));
+        let equals = s.decrypt(&equal).into_iter().zip(&values).filter(|(_, x)| certain(x, tolerance, near));
+        errors.extend(equals.map(|(got, x)| 0.5 * (got - f64::from(x.abs() < tolerance))));
+    }
+    assert!(errors.len() > 100);
+    check(&errors, &vec![0.0; errors.len()], bits[0], 1.0, "steps");
+    // What is repacked has the error of its bound, which is twice as much, and this is what is said beforehand.
+    assert!(
+        (bits[0] - bits[1] - 1.0).abs() < 0.1
+            && (bits[1] + s.pegasus.repacking_deviation().log2()).abs() < 0.5
+    );
+    let mut a = s.encrypt(&values, 40, 300.0);
+    a.set_bound(BOUND);
+    for refused in [0.0, -1.0, 0.9 * gap, 1.01 * BOUND, f64::NAN] {
+        assert!(s.pegasus.apply_near(&a, refused, &slots).is_err(), "{refused}");
+    }
+}

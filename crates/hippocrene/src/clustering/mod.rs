@@ -5,7 +5,7 @@ mod client;
 use hippocrene_pegasus::Shape;
 use hippocrene_rlwe::Fingerprint;
 
-use crate::{EncryptedArray, Error, Layout};
+use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers};
 
 /// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on from after every iteration, and its result.
 ///
@@ -95,6 +95,23 @@ impl Clustering {
     /// Whether the points are in it.
     pub fn has_points(&self) -> bool {
         self.points.is_some()
+    }
+
+    /// The points as arrays of one ciphertext each, for [`Server::assign_block`](crate::Server::assign_block); none in a result.
+    ///
+    /// # Errors
+    /// None for what was made or read.
+    pub fn blocks(&self) -> Result<Vec<EncryptedArray>, Error> {
+        let Some(points) = &self.points else {
+            return Ok(Vec::new());
+        };
+        let slots = points.layout().slots();
+        let layout = Layout::packed(&[slots], slots)?;
+        let block = |body: &CiphertextBody<Numbers>| {
+            Array::from_parts(layout.clone(), *points.form(), points.is_clean(), vec![body.clone()])
+                .ok_or_else(|| Error::Internal("a ciphertext of points is none of numbers".into()))
+        };
+        points.bodies().iter().map(block).collect()
     }
 
     /// The same without the points.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::Ciphertext;
-use hippocrene_pegasus::{KMeansState, Sectors};
+use hippocrene_pegasus::{KMeans, KMeansState, Sectors};
 
 use super::Server;
 use crate::{
@@ -23,50 +23,127 @@ impl Server {
         points: &Clustering,
         clusters: &Clustering,
     ) -> Result<(Clustering, Sectors), Error> {
+        let (k_means, state) = self.state(clusters, OPERATION)?;
+        let rows = self.rows(points, OPERATION)?;
+        let (next, sectors) = k_means.iterate(&rows, &state)?;
+        Ok((self.clustering(points, next)?, sectors))
+    }
+
+    /// The part of an iteration that is about the points of one ciphertext, the `block`-th of [`Clustering::blocks`]: which of `clusters` they are nearest to. Other machines may take part: parts are independent of one another, and
+    /// [`Server::update_clusters`] ends the iteration.
+    ///
+    /// # Errors
+    /// As [`Server::cluster`], and when there is no such block.
+    pub fn assign_block(
+        &self,
+        points: &EncryptedArray,
+        block: usize,
+        clusters: &Clustering,
+    ) -> Result<(EncryptedArray, Sectors), Error> {
+        let (k_means, state) = self.state(clusters, OPERATION)?;
+        self.check(points, OPERATION)?;
+        let plan = k_means.plan();
+        let expanded = points.expanded(&self.session);
+        let [points] = &expanded[..] else {
+            return Err(Error::argument(OPERATION, "a block is one ciphertext of points"));
+        };
+        let points = self.seen_with(points, plan.together() * plan.shape().width())?;
+        let (bits, sectors) = k_means.assign(&points, block, &state)?;
+        let all = self.session.slots();
+        let form = Numbers { complex: false, precision: self.session.settings().precision() };
+        let bits = self.seen_with(&bits, all)?;
+        Ok((Array::from_ciphertexts(Layout::packed(&[all], all)?, form, true, vec![bits]), sectors))
+    }
+
+    /// The end of an iteration from `clusters` in which the blocks of the points were assigned so, by [`Server::assign_block`]: bit for bit what [`Server::cluster`] returns.
+    ///
+    /// # Errors
+    /// As [`Server::cluster`], and when there are not as many as blocks.
+    pub fn update_clusters(
+        &self,
+        points: &Clustering,
+        assigned: &[EncryptedArray],
+        clusters: &Clustering,
+    ) -> Result<(Clustering, Sectors), Error> {
+        let (k_means, state) = self.state(clusters, OPERATION)?;
+        let rows = self.rows(points, OPERATION)?;
+        assigned.iter().try_for_each(|a| self.check(a, OPERATION))?;
+        let slots = k_means.plan().together() * k_means.plan().shape().width();
+        let bits = assigned.iter().flat_map(|a| a.expanded(&self.session));
+        let bits = bits.map(|c| self.seen_with(&c, slots)).collect::<Result<Vec<_>, _>>()?;
+        let (next, sectors) = k_means.update(&rows, bits, &state)?;
+        Ok((self.clustering(points, next)?, sectors))
+    }
+
+    /// A start from points that the server chooses: `points` with the points of these numbers as centroids, one for each cluster.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are not as many as clusters, or no such points, and as [`Server::cluster`].
+    pub fn start_clusters(&self, points: &Clustering, chosen: &[usize]) -> Result<Clustering, Error> {
+        const OPERATION: &str = "choose points as centroids";
+        let (k_means, state) = self.state(points, OPERATION)?;
+        let rows = self.rows(points, OPERATION)?;
+        let begun = k_means.start_from(&rows, &state, chosen)?;
+        self.clustering(points, begun)
+    }
+
+    /// K-means with these clusters to go on from.
+    fn state(&self, clusters: &Clustering, operation: &'static str) -> Result<(&KMeans, KMeansState), Error> {
         let k_means = self.k_means.as_ref().ok_or_else(|| {
             let what =
                 "this server has no keys for k-means: make evaluation keys with them (LookUps::clusters)";
-            Error::argument(OPERATION, what)
+            Error::argument(operation, what)
         })?;
-        let (plan, shape) = (k_means.plan(), k_means.plan().shape());
-        for have in [points.shape(), clusters.shape()] {
-            if have != shape {
-                let text = |s: crate::Shape| {
-                    format!(
-                        "{} points of dimension {} in {} clusters",
-                        s.points(),
-                        s.dimension(),
-                        s.clusters()
-                    )
-                };
-                return Err(Error::argument(
-                    OPERATION,
-                    format!("{}, but the keys are for {}", text(have), text(shape)),
-                ));
-            }
-        }
-        let Some(rows) = &points.points else {
-            return Err(Error::argument(OPERATION, "the first operand has no points"));
-        };
-        [rows, &clusters.centroids].into_iter().try_for_each(|a| self.check(a, OPERATION))?;
-        let slots = plan.together() * shape.width();
-        let rows = rows
-            .expanded(&self.session)
-            .iter()
-            .map(|c| self.seen_with(c, slots))
-            .collect::<Result<Vec<_>, _>>()?;
+        let shape = k_means.plan().shape();
+        self.check_shape(clusters, shape, operation)?;
+        self.check(&clusters.centroids, operation)?;
         let centroids = clusters.centroids.expanded(&self.session);
         let centroids: &Cow<'_, Ciphertext> =
             centroids.first().ok_or_else(|| Error::Internal("there are no centroids".into()))?;
         let centroids = self.seen_with(centroids, shape.width())?;
-        let state = KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() };
-        let (next, sectors) = k_means.iterate(&rows, &state)?;
-        let all = self.session.slots();
-        let centroids = self.array(centroid_layout(shape, all)?, vec![next.centroids])?;
-        let assigned = self.array(bit_layout(shape, all)?, next.assigned)?;
-        let frame = points.frame.clone();
-        let next = Clustering::from_parts(shape, next.iteration, [frame, centroids], Some(assigned), None)?;
-        Ok((next, sectors))
+        Ok((k_means, KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() }))
+    }
+
+    /// The points, ciphertext by ciphertext.
+    fn rows(&self, points: &Clustering, operation: &'static str) -> Result<Vec<Ciphertext>, Error> {
+        let Some(rows) = &points.points else {
+            return Err(Error::argument(operation, "the first operand has no points"));
+        };
+        self.check(rows, operation)?;
+        let shape = points.shape();
+        let slots = shape.together(self.session.slots())? * shape.width();
+        if let Some(k_means) = &self.k_means {
+            self.check_shape(points, k_means.plan().shape(), operation)?;
+        }
+        rows.expanded(&self.session).iter().map(|c| self.seen_with(c, slots)).collect()
+    }
+
+    fn check_shape(
+        &self,
+        clusters: &Clustering,
+        need: crate::Shape,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        let have = clusters.shape();
+        let text = |s: crate::Shape| {
+            format!("{} points of dimension {} in {} clusters", s.points(), s.dimension(), s.clusters())
+        };
+        if have != need {
+            let what = format!("{}, but the keys are for {}", text(have), text(need));
+            return Err(Error::argument(operation, what));
+        }
+        Ok(())
+    }
+
+    /// What is stored of a state.
+    fn clustering(&self, points: &Clustering, state: KMeansState) -> Result<Clustering, Error> {
+        let (shape, all) = (points.shape(), self.session.slots());
+        let centroids = self.array(centroid_layout(shape, all)?, vec![state.centroids])?;
+        let assigned = match state.assigned.is_empty() {
+            true => None,
+            false => Some(self.array(bit_layout(shape, all)?, state.assigned)?),
+        };
+        Clustering::from_parts(shape, state.iteration, [points.frame.clone(), centroids], assigned, None)
     }
 
     /// The shape of the points that this server's keys are for, if they are for k-means.

@@ -15,10 +15,10 @@ use hippocrene_rlwe::RlweError;
 use super::Server;
 use crate::{EncryptedArray, Error, Numbers};
 
-/// How closely numbers are compared.
+/// How closely numbers are compared. By tables ([`Server::sign`]) nothing need be said: the gap is that of the tables ([`Server::table_gap`]), and the precision what they have.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Comparison {
-    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said, `2^-8` of the bound.
+    /// The least absolute value, or difference of two, whose sign comes out; where nothing is said, `2^-8` of the bound by polynomials.
     pub gap: Option<f64>,
     /// Where the gap is kept, the sign is within `2^-precision`; where nothing is said, it is 10 bits.
     pub precision: Option<f64>,
@@ -49,11 +49,18 @@ impl Server {
     /// keys, capacity that lacks is given back on the way, and results keep what a bootstrap needs. The key of the conjugation is needed ([`KeyRequest::conjugation`](crate::KeyRequest)),
     /// which bootstrapping keys have in any case.
     ///
+    /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups, none of bootstrapping, and polynomials are not possible, for the array has too little capacity or the key of the conjugation is
+    /// missing: a look-up for each element, whatever is left of the capacity, where polynomials are one computation for all. The gap is [`Server::table_gap`] then.
+    ///
     /// # Errors
-    /// [`Error::Argument`] when the array is complex, the parameters are a simple chain, or gap and precision are not possible: the gap is `2^-30` of the bound or
+    /// [`Error::Argument`] when tables have a wider gap or less precision than is asked for; when the array is complex, the parameters are a simple chain, or gap and precision are not possible: the gap is `2^-30` of the bound or
     /// more, and the precision 1 to 40 bits; [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
     pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
-        self.of_one(a, how, "sign", Evaluator::sign)
+        const OPERATION: &str = "sign";
+        if self.is_by_tables(a.bound(), how, &[a]) {
+            return self.sign_by_tables(a, how, OPERATION);
+        }
+        self.of_one(a, how, OPERATION, Evaluator::sign)
     }
 
     /// 1 where `a > b` and 0 where `a < b`, to within half of what [`Server::sign`] is off by, where they differ by the gap at least; some number between where they
@@ -67,7 +74,11 @@ impl Server {
         b: &EncryptedArray,
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
-        self.of_two(a, b, how, "greater", Evaluator::greater)
+        const OPERATION: &str = "greater";
+        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
+            return self.step_by_tables(&self.sub(a, b)?, how, OPERATION);
+        }
+        self.of_two(a, b, how, OPERATION, Evaluator::greater)
     }
 
     /// 1 where `a < b` and 0 where `a > b`: as [`Server::greater`].
@@ -80,7 +91,11 @@ impl Server {
         b: &EncryptedArray,
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
-        self.of_two(a, b, how, "less", Evaluator::less)
+        const OPERATION: &str = "less";
+        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
+            return self.step_by_tables(&self.sub(b, a)?, how, OPERATION);
+        }
+        self.of_two(a, b, how, OPERATION, Evaluator::less)
     }
 
     /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
@@ -152,6 +167,18 @@ impl Server {
         let refresh = self.refresh(&form);
         let full = a.layout().is_full() && b.layout().is_full();
         self.zip(a, b, operation, |_, _| full, 0.0, |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?))
+    }
+
+    /// Whether tables are the road: where they are there, and polynomials would need keys that are not, or more capacity than there is.
+    fn is_by_tables(&self, bound: f64, how: Comparison, arrays: &[&EncryptedArray]) -> bool {
+        if self.pegasus.is_none() || self.bootstraps.is_some() {
+            return false;
+        }
+        let capacity = arrays.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
+        match self.plan(&self.form_of(arrays), bound, how, "compare") {
+            Ok(plan) => plan.bits() > capacity,
+            Err(error) => matches!(error, Error::MissingKey { .. }),
+        }
     }
 
     fn plan(

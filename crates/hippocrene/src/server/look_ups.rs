@@ -102,7 +102,7 @@ impl Server {
     }
 
     /// `f` of every ciphertext and the slots of it that elements are in.
-    fn apply_each(
+    pub(super) fn apply_each(
         &self,
         a: &EncryptedArray,
         f: impl Fn(&Pegasus, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
@@ -264,7 +264,7 @@ impl Server {
         })
     }
 
-    fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
+    pub(super) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
             let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups)";
             Error::argument(operation, what)

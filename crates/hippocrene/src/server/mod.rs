@@ -19,6 +19,7 @@ mod numbers;
 mod polynomial;
 mod products;
 mod reduce;
+mod steps;
 mod transfer;
 
 pub use comparison::Comparison;

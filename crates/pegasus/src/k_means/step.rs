@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use hippocrene_ckks::{Ciphertext, Evaluator, Scale};
+use hippocrene_ckks::{Ciphertext, Evaluator, Scale, Values};
 use hippocrene_rlwe::Noise;
 
 use super::{
@@ -100,39 +100,73 @@ impl KMeans {
         points: &[Ciphertext],
         state: &KMeansState,
     ) -> Result<(KMeansState, Sectors), PegasusError> {
+        let mut time = Sectors::default();
+        self.check_points(points)?;
+        let mut assigned = Vec::with_capacity(points.len());
+        for (k, points) in points.iter().enumerate() {
+            let (bits, part) = self.assign(points, k, state)?;
+            time += part;
+            assigned.push(bits);
+        }
+        let (next, part) = self.update(points, assigned, state)?;
+        time += part;
+        Ok((next, time))
+    }
+
+    /// Which centroids the points of one ciphertext, the `block`-th, are nearest to: its part of [`KMeansState::assigned`]. With [`KMeans::update`] it makes an iteration, and other machines may take part.
+    ///
+    /// # Errors
+    /// As [`KMeans::iterate`].
+    pub fn assign(
+        &self,
+        points: &Ciphertext,
+        block: usize,
+        state: &KMeansState,
+    ) -> Result<(Ciphertext, Sectors), PegasusError> {
         let (shape, together) = (self.plan.shape(), self.plan.together());
-        let all = shape.points().div_ceil(together);
-        if points.len() != all {
-            return argument(
-                OPERATION,
-                format!("{} ciphertexts of points: there are {all} in this shape", points.len()),
-            );
+        let first = block.saturating_mul(together);
+        if first >= shape.points() {
+            return argument(OPERATION, format!("there is no ciphertext {block} of points"));
         }
         let mut time = Sectors::default();
-        let centroids = self.exact(&state.centroids, together * shape.width(), 1.0)?;
-        let off = -state.centroids.precision_bits();
-        let mut assigned = Vec::with_capacity(all);
+        let start = Instant::now();
+        let centroids = self.widened(state)?;
+        let points = self.aligned(points, &centroids)?;
+        let distances = self.distances(&points, &centroids, -state.centroids.precision_bits())?;
+        let start = add(&mut time.distance, start);
+        let columns = self.columns(&distances, together.min(shape.points() - first))?;
+        let start = add(&mut time.extraction, start);
+        let bits = self.pegasus.nearest(columns)?;
+        let start = add(&mut time.look_ups, start);
+        let bits = self.spread(&bits)?;
+        add(&mut time.repacking, start);
+        Ok((bits, time))
+    }
+
+    /// The state after an iteration in which points were assigned so ([`KMeans::assign`]), a ciphertext for each of theirs.
+    ///
+    /// # Errors
+    /// As [`KMeans::iterate`].
+    pub fn update(
+        &self,
+        points: &[Ciphertext],
+        assigned: Vec<Ciphertext>,
+        state: &KMeansState,
+    ) -> Result<(KMeansState, Sectors), PegasusError> {
+        self.check_points(points)?;
+        self.check_points(&assigned)?;
+        let mut time = Sectors::default();
+        let start = Instant::now();
+        let centroids = self.widened(state)?;
         let mut sums: Option<[Ciphertext; 2]> = None;
-        for (k, points) in points.iter().enumerate() {
-            let start = Instant::now();
-            let count = together.min(shape.points() - k * together);
-            let points = self.aligned(points, &centroids)?;
-            let distances = self.distances(&points, &centroids, off)?;
-            let start = add(&mut time.distance, start);
-            let columns = self.columns(&distances, count)?;
-            let start = add(&mut time.extraction, start);
-            let bits = self.pegasus.nearest(columns)?;
-            let start = add(&mut time.look_ups, start);
-            let bits = self.spread(&bits)?;
-            let start = add(&mut time.repacking, start);
-            let new = self.sums_of_members(&bits, &points, &centroids)?;
+        for (points, bits) in points.iter().zip(&assigned) {
+            let new = self.sums_of_members(bits, &self.aligned(points, &centroids)?, &centroids)?;
             sums = Some(match sums.take() {
                 None => new,
                 Some([sum, members]) => [self.plus(&sum, &new[0])?, self.plus(&members, &new[1])?],
             });
-            assigned.push(bits);
-            add(&mut time.update, start);
         }
+        add(&mut time.update, start);
         let Some([sum, members]) = sums else {
             return argument(OPERATION, "there are no points".into());
         };
@@ -142,6 +176,69 @@ impl KMeans {
         add(&mut time.update, start);
         let centroids = self.fresh(&moved, &mut time)?;
         Ok((KMeansState { iteration: state.iteration + 1, centroids, assigned }, time))
+    }
+
+    /// A start from points: the centroids of `state`, before any iteration, replaced by the points of these numbers, one for each cluster. They are as precise as centroids are after an iteration.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are not as many as clusters, or no such points; as [`KMeans::iterate`].
+    pub fn start_from(
+        &self,
+        points: &[Ciphertext],
+        state: &KMeansState,
+        chosen: &[usize],
+    ) -> Result<KMeansState, PegasusError> {
+        const OPERATION: &str = "choose points as centroids";
+        self.check_points(points)?;
+        let (e, shape, together) = (self.evaluator(), self.plan.shape(), self.plan.together());
+        if chosen.len() != shape.clusters() || chosen.iter().any(|i| *i >= shape.points()) {
+            let (clusters, count) = (shape.clusters(), shape.points());
+            return argument(OPERATION, format!("{chosen:?}: {clusters} of 0 to {} are needed", count - 1));
+        }
+        let centroids = self.widened(state)?;
+        let mut sum: Option<Ciphertext> = None;
+        for (k, points) in points.iter().enumerate() {
+            // A point stands in its row once for every cluster: the place of its own is let through.
+            let mut mask = vec![0.0; together * shape.width()];
+            for (j, i) in chosen.iter().enumerate().filter(|(_, i)| *i / together == k) {
+                let first = i % together * shape.width() + j * shape.stride();
+                mask[first..first + shape.dimension()].fill(1.0);
+            }
+            let points = self.aligned(points, &centroids)?;
+            let mask =
+                e.context().encode(Values::Real(&mask), mask.len(), self.scale()?, points.modulus())?;
+            let masked = e.rescale(&e.mul_plain(&points, &mask)?, self.scale()?)?;
+            sum = Some(match sum.take() {
+                None => masked,
+                Some(before) => self.plus(&before, &masked)?,
+            });
+        }
+        let Some(sum) = sum else {
+            return argument(OPERATION, "there are no points".into());
+        };
+        let sum = e.inner_sum(&sum, shape.width(), together)?;
+        let (inner, scale) = (sum.inner().clone(), sum.scale());
+        let start = Ciphertext::from_parts(e.context(), inner, scale, shape.width(), 1.0)?;
+        let centroids = self.fresh(&start, &mut Sectors::default())?;
+        Ok(KMeansState { iteration: 0, centroids, assigned: Vec::new() })
+    }
+
+    /// The centroids as if they had no error, in as many slots as points have.
+    fn widened(&self, state: &KMeansState) -> Result<Ciphertext, PegasusError> {
+        self.exact(&state.centroids, self.plan.together() * self.plan.shape().width(), 1.0)
+    }
+
+    /// Checks that there are as many ciphertexts as the points take.
+    fn check_points(&self, ciphertexts: &[Ciphertext]) -> Result<(), PegasusError> {
+        let all = self.plan.shape().points().div_ceil(self.plan.together());
+        if ciphertexts.len() != all {
+            let have = ciphertexts.len();
+            return argument(
+                OPERATION,
+                format!("{have} ciphertexts of points: there are {all} in this shape"),
+            );
+        }
+        Ok(())
     }
 
     fn evaluator(&self) -> &Evaluator {

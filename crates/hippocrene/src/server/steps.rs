@@ -1,0 +1,81 @@
+//! Signs, comparisons and equality by look-up tables.
+
+use super::{Comparison, Server};
+use crate::{EncryptedArray, Error};
+
+/// A result is within so many deviations.
+const CERTAIN: f64 = 7.0;
+
+impl Server {
+    /// The least absolute value, or difference of two, that tables tell from 0 where absolute values are up to `bound`: seven deviations of the index. With `lut12` that is about a 70th of the bound.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the server has no keys of tables.
+    pub fn table_gap(&self, bound: f64) -> Result<f64, Error> {
+        Ok(self.pegasus("compare")?.step_gap(bound))
+    }
+
+    /// 1 where `a` and `b` differ by less than `tolerance`, and 0 where they differ by more, by a look-up for each element. Shapes broadcast as numpy's do.
+    ///
+    /// **Error:** what [`EncryptedArray::precision_bits`] says, where the difference is farther from the tolerance than [`Server::table_gap`] of the sum of both bounds and the tolerance; nearer, the result may be either.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the server has no keys of tables, the arrays are complex or have no bound, or the tolerance is not above that gap; [`Error::Shape`] when the shapes do not fit; [`Error::Capacity`] when there is
+    /// too little to go from slots to single numbers.
+    pub fn is_close(
+        &self,
+        a: &EncryptedArray,
+        b: &EncryptedArray,
+        tolerance: f64,
+    ) -> Result<EncryptedArray, Error> {
+        self.is_near_zero(&self.sub(a, b)?, tolerance)
+    }
+
+    /// 1 where the absolute value is less than `tolerance`, and 0 where it is more: [`Server::is_close`] to 0.
+    ///
+    /// # Errors
+    /// As [`Server::is_close`].
+    pub fn is_near_zero(&self, a: &EncryptedArray, tolerance: f64) -> Result<EncryptedArray, Error> {
+        self.apply_each(a, |pegasus, c, places| pegasus.apply_near(c, tolerance, places))
+    }
+
+    /// 1 above 0, 0 below.
+    pub(super) fn step_by_tables(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_tables(a.bound(), how, operation)?;
+        self.apply_each(a, |pegasus, c, places| pegasus.apply_step(c, places))
+    }
+
+    /// 1 above 0, -1 below.
+    pub(super) fn sign_by_tables(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_tables(a.bound(), how, operation)?;
+        self.apply_each(a, |pegasus, c, places| {
+            let (e, step) = (pegasus.evaluator(), pegasus.apply_step(c, places)?);
+            let mut sign = e.add_number(&e.mul_integer(&step, 2)?, -1.0)?;
+            sign.set_bound(1.0);
+            Ok(sign)
+        })
+    }
+
+    /// Checks that tables do what is asked for. A sign is off by as much as what is repacked, and a comparison by half of that.
+    fn check_tables(&self, bound: f64, how: Comparison, operation: &'static str) -> Result<(), Error> {
+        let pegasus = self.pegasus(operation)?;
+        let (gap, bits) = (pegasus.step_gap(bound), -(CERTAIN * pegasus.repacking_deviation()).log2());
+        if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {
+            let what = format!(
+                "tables have a gap of {gap:.3} for numbers up to {bound} and {bits:.1} bits; more takes bootstrapping keys, or the key of the conjugation and more capacity"
+            );
+            return Err(Error::argument(operation, what));
+        }
+        Ok(())
+    }
+}

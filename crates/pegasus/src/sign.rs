@@ -1,0 +1,94 @@
+//! Signs and equality from slots to slots: numbers take all of the circle, half of which is a domain of other tables, so that the index is half as far off.
+
+use hippocrene_ckks::Ciphertext;
+use hippocrene_fhew::{LookupTable, LweCiphertext};
+
+use crate::{Layout, Numbers, Pegasus, PegasusError, error::argument};
+
+/// Farther from a step than so many deviations of the index, numbers are on their side of it.
+const CERTAIN: f64 = 7.0;
+
+impl Pegasus {
+    /// How near to a step of [`Pegasus::apply_step`] or [`Pegasus::apply_near`] numbers up to `bound` may come: seven deviations of the index. Nearer, the result may be either.
+    pub fn step_gap(&self, bound: f64) -> f64 {
+        let parameters = self.tables().parameters();
+        let margin = 1.0 + self.plan().literal().margin;
+        CERTAIN * self.index_deviation() * bound * margin / parameters.ring().dimension() as f64
+    }
+
+    /// The standard deviation of the error of a number that is repacked, over the bound that it is repacked with.
+    pub fn repacking_deviation(&self) -> f64 {
+        let (parameters, back) = (self.tables().parameters(), self.back());
+        let [ring, lwe] = [parameters.ring(), back.parameters()[1]].map(|p| p.log2_modulus());
+        let number = parameters.noise().scaled(lwe - ring).plus(back.noise());
+        (number.log2_std() - lwe).exp2() / self.plan().literal().reduction.epsilon()
+    }
+
+    /// The deviation of the index of extracted numbers, in entries of a table.
+    pub(crate) fn index_deviation(&self) -> f64 {
+        let extraction = self.extraction();
+        let modulus = extraction.parameters()[1].modulus();
+        self.tables().parameters().index_noise(extraction.noise(), modulus).log2_std().exp2()
+    }
+
+    /// 1 where the number in one of these slots of `a` is above 0 and 0 where it is below, by one look-up. **Error:** half of [`Pegasus::repacking_deviation`], where it is farther from 0 than [`Pegasus::step_gap`]; nearer, the
+    /// result may be either, give or take that.
+    ///
+    /// # Errors
+    /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
+    pub fn apply_step(&self, a: &Ciphertext, slots: &[usize]) -> Result<Ciphertext, PegasusError> {
+        let x = self.on_the_circle(a, a.bound(), slots)?;
+        let step = self.look_up_sign(&x, self.plan().repacking_scale(0.5)?)?;
+        let step = self.packed(&step.plus(-0.5)?.with_bound(0.5)?, a, slots)?;
+        Ok(self.evaluator().add_number(&step, 0.5)?)
+    }
+
+    /// 1 where the number in one of these slots of `a` is nearer to 0 than `tolerance`, and 0 where it is farther, by one look-up. **Error:** [`Pegasus::repacking_deviation`], where it is farther from `tolerance` and
+    /// `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and the tolerance together; nearer, the result may be either, give or take that.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the tolerance is no more than that gap, or more than the bound, and as [`Pegasus::apply_step`].
+    pub fn apply_near(
+        &self,
+        a: &Ciphertext,
+        tolerance: f64,
+        slots: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let all = a.bound() + tolerance;
+        let gap = self.step_gap(all);
+        if !(tolerance > gap && tolerance <= a.bound()) {
+            let bound = a.bound();
+            let what = format!(
+                "a tolerance of {tolerance}: these tables tell {gap:.3} from 0, and numbers are up to {bound}"
+            );
+            return argument("compare with 0", what);
+        }
+        // The table goes on beyond half of the circle with the other sign: that is 0, and -1 only where no number comes, whose bound is less than half of the circle by the tolerance.
+        let x = self.on_the_circle(a, all, slots)?;
+        let (parameters, scale) = (self.tables().parameters(), self.plan().repacking_scale(1.0)?);
+        let near = |x: f64| f64::from(x.abs() < tolerance);
+        let table = LookupTable::new(&parameters, self.circle(&x)?, self.output(scale).to_f64(), near)?;
+        let items: Vec<(&LweCiphertext, &LookupTable)> =
+            x.ciphertexts().iter().map(|c| (c, &table)).collect();
+        let near = Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 1.0)?;
+        self.packed(&near, a, slots)
+    }
+
+    /// The numbers in these slots, such that `bound` is half of the circle with the margin.
+    fn on_the_circle(&self, a: &Ciphertext, bound: f64, slots: &[usize]) -> Result<Numbers, PegasusError> {
+        let mut a = a.clone();
+        a.set_bound(bound / 2.0);
+        self.extract(&self.to_coefficients(&a)?, slots)?.with_bound(bound)
+    }
+
+    /// The numbers in these slots of a ciphertext of as many as `a` has.
+    pub(crate) fn packed(
+        &self,
+        x: &Numbers,
+        a: &Ciphertext,
+        slots: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+        self.repack_repeated(x, &Layout::new(short, slots.to_vec())?, a.slots())
+    }
+}
