@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 
 
@@ -26,12 +27,18 @@ class Bootstrapping:
     by two, for arrays that have them (``Client.generate(precision=50)``). By default it is the client's own precision,
     or as much as one bootstrap has."""
 
-    def _raw(self) -> tuple[bool, float, float | None]:
+    slots: int | None = None
+    """How many slots of a ciphertext are bootstrapped, a power of two; by default all. With few, bootstraps are faster,
+    keys smaller, and more capacity is left; arrays that are bootstrapped have to fit in: of one ciphertext, with every
+    axis but the first counted as the next power of two."""
+
+    def _raw(self) -> tuple[bool, float, float | None, int | None]:
         precision = None if self.precision is None else float(self.precision)
-        return bool(self.complex), float(self.bound), precision
+        slots = None if self.slots is None else operator.index(self.slots)
+        return bool(self.complex), float(self.bound), precision, slots
 
 
-def wanted(bootstrapping: bool | Bootstrapping) -> tuple[bool, float, float | None] | None:
+def wanted(bootstrapping: bool | Bootstrapping) -> tuple[bool, float, float | None, int | None] | None:
     """Say it to the extension module; None for no bootstrapping."""
     if isinstance(bootstrapping, Bootstrapping):
         return bootstrapping._raw()

@@ -24,11 +24,11 @@ fn plain_modulus(session: &Session) -> Option<u64> {
     session.settings().integers().map(|integers| integers.plain_modulus)
 }
 
-/// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision.
-pub(crate) type Wanted = (bool, f64, Option<f64>);
+/// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision, the slots.
+pub(crate) type Wanted = (bool, f64, Option<f64>, Option<usize>);
 
-pub(crate) fn wanted((complex, bound, precision): Wanted) -> Bootstrapping {
-    Bootstrapping { complex, bound, precision }
+pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrapping {
+    Bootstrapping { complex, slots, bound, precision }
 }
 
 /// A bootstrap in numbers.
@@ -53,6 +53,12 @@ impl BootstrappingDescription {
     #[getter]
     fn precision(&self) -> f64 {
         self.0.precision
+    }
+
+    /// How many slots of a ciphertext are bootstrapped.
+    #[getter]
+    fn slots(&self) -> usize {
+        self.0.slots
     }
 
     /// How many bootstraps one takes, where arrays have that precision.

@@ -76,6 +76,7 @@ pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     Ok(BootstrapLiteral {
         slots: 1 << 15,
         real,
+        first_slots: false,
         order: Order::SlotsToCoefficientsFirst,
         bound: 1.0,
         base_bits: 48.0,

@@ -42,6 +42,7 @@ fn literal(real: bool) -> Result<BootstrapLiteral> {
     Ok(BootstrapLiteral {
         slots: 1 << 14,
         real,
+        first_slots: false,
         order: Order::SlotsToCoefficientsFirst,
         bound: 1.0,
         base_bits: 48.0,

@@ -95,6 +95,7 @@ impl Set {
         Ok(BootstrapLiteral {
             slots,
             real: false,
+            first_slots: false,
             order: Order::SlotsToCoefficientsFirst,
             bound: 1.0,
             base_bits: (parameters.factor(0) as f64).log2(),

@@ -38,6 +38,11 @@ impl Known {
         Known(self.0.as_ref().map(|values| values.iter().map(|x| f(*x)).collect()))
     }
 
+    /// The first `period` values, over and over.
+    pub fn repeated(&self, period: usize) -> Self {
+        Known(self.0.as_ref().map(|values| (0..values.len()).map(|i| values[i % period]).collect()))
+    }
+
     /// `f` of every two values, where both are known.
     pub fn zip(&self, other: &Known, f: impl Fn(Complex64, Complex64) -> Complex64) -> Self {
         let both = self.0.as_ref().zip(other.0.as_ref());

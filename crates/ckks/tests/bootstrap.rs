@@ -120,6 +120,7 @@ fn literal(slots: usize, order: Order, real: bool) -> BootstrapLiteral {
     BootstrapLiteral {
         slots,
         real,
+        first_slots: false,
         order,
         bound: 1.0,
         base_bits: 48.0,
@@ -380,4 +381,28 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
     };
     assert!(refused(last.clone(), 50.0).contains("first"));
     assert!(refused(last, f64::NAN).contains("NaN"));
+}
+
+/// The first of all slots, with anything in the others.
+#[test]
+fn the_first_of_all_slots() {
+    let c = context(10, 18, true);
+    let most = c.max_slots();
+    for (slots, real) in [(512, true), (256, true), (64, true), (64, false), (8, true), (1, true)] {
+        let first = Order::SlotsToCoefficientsFirst;
+        let mut l = BootstrapLiteral { slots, first_slots: true, ..literal(slots.max(4), first, real) };
+        if slots == 1 {
+            (l.coefficients_to_slots, l.slots_to_coefficients) = (levels(&[0], 50.0), levels(&[0], 35.0));
+        }
+        let s = setup(Arc::clone(&c), l);
+        let values = square(most, real);
+        let bits = 40.0 + 2.0 + s.bootstrapper.plan().capacity_needed();
+        let a = s.encrypt(&values, Scale::power_of_two(40), bits);
+        let repeated: Vec<Complex64> = (0..most).map(|i| values[i % slots]).collect();
+        // The error of few values may be much smaller than what is estimated for one of the full bound.
+        let within = if slots > 8 { 1.5 } else { 10.0 };
+        let y = s.check(&repeated, &a, within, &format!("{slots} {real}"));
+        assert!(y.precision_bits() > 26.5, "{slots} {real}: {}", y.precision_bits());
+        assert_eq!(y.slots(), most);
+    }
 }

@@ -248,6 +248,7 @@ fn bootstraps_in_between() {
     let bootstrap = BootstrapLiteral {
         slots,
         real: true,
+        first_slots: false,
         order: Order::SlotsToCoefficientsFirst,
         bound: 1.0,
         base_bits: 48.0,

@@ -206,6 +206,7 @@ fn literal(slots: usize, order: Order) -> BootstrapLiteral {
     BootstrapLiteral {
         slots,
         real: false,
+        first_slots: false,
         order,
         bound: 1.0,
         base_bits: 48.0,

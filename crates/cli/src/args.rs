@@ -92,6 +92,9 @@ pub struct Keygen {
     /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones lose precision.
     #[arg(long, value_name = "NUMBER", requires = "bootstrapping")]
     pub bootstrapping_bound: Option<f64>,
+    /// How many slots of a ciphertext are bootstrapped, a power of two (by default, all): the fewer, the faster it is, for arrays that fit in.
+    #[arg(long, value_name = "SLOTS", requires = "bootstrapping")]
+    pub bootstrapping_slots: Option<usize>,
     /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as one bootstrap has; more is reached by several).
     #[arg(long, value_name = "BITS", requires = "bootstrapping")]
     pub bootstrapping_precision: Option<f64>,

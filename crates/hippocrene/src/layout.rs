@@ -109,8 +109,12 @@ impl Layout {
 
     /// How many ciphertexts it takes.
     pub fn ciphertexts(&self) -> usize {
-        let last: usize = self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum();
-        last / self.slots + 1
+        self.last() / self.slots + 1
+    }
+
+    /// The largest position of an element.
+    pub(crate) fn last(&self) -> usize {
+        self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum()
     }
 
     /// The position of an element.

@@ -129,6 +129,74 @@ fn precision_beyond_one_bootstrap_is_iterated() {
     }
 }
 
+/// The first slots only, whatever is in the others.
+#[test]
+fn few_slots() {
+    for complex in [false, true] {
+        let how = Bootstrapping { slots: Some(32), complex, ..with_precision(20.0) };
+        let (client, server) = insecure(9, how);
+        let session = server.session();
+        let said = how.describe(session).unwrap();
+        let all = Bootstrapping { slots: None, ..how }.describe(session).unwrap();
+        assert!((said.slots, all.slots) == (32, 256) && said.key_bytes < all.key_bytes);
+        for shape in [vec![], vec![5], vec![3, 7], vec![32]] {
+            let x = numbers(shape.iter().product(), 1);
+            let a = spent(&client, &server, &x, &shape);
+            // Its slots that hold no element hold other sums.
+            let columns: Vec<f64> = numbers(28, 2).iter().map(|x| 0.25 * x).collect();
+            let b = server.sum(&client.encrypt(&columns, &[7, 4]).unwrap(), Some(1)).unwrap();
+            let sums: Vec<f64> = columns.chunks(4).map(|row| row.iter().sum()).collect();
+            let b = b.with_bound(1.0).unwrap();
+            assert!(a.is_clean() && !b.is_clean());
+            for (a, x) in [(&a, &x), (&b, &sums)] {
+                let y = server.bootstrap(a).unwrap();
+                assert_eq!((y.shape(), y.layout(), y.is_clean()), (a.shape(), a.layout(), a.is_clean()));
+                let limit = if x.len() < 16 { -17.0 } else { -19.0 };
+                let error = log2_std(&client.decrypt(&y).unwrap(), x);
+                assert!(error < limit, "{shape:?}: 2^{error}");
+                assert!(-y.precision_bits(session) < -18.5, "{}", y.precision_bits(session));
+                assert!((y.capacity_bits(session) - said.capacity_after) > -4.0);
+                // What has no element is as it was.
+                let sum = server.sum(&y, None).unwrap();
+                let total: f64 = x.iter().sum();
+                assert!((client.decrypt(&sum).unwrap()[0] - total).abs() < 1e-4, "{shape:?}");
+            }
+        }
+        for shape in [vec![33], vec![5, 7], vec![300]] {
+            let a = client.encrypt(&numbers(shape.iter().product(), 1), &shape).unwrap();
+            let error = server.bootstrap(&a).unwrap_err().to_string();
+            assert!(error.contains("slots, and the bootstrapping keys are for the first 32"), "{error}");
+        }
+    }
+    let wrong = |slots| {
+        let how = Bootstrapping { slots: Some(slots), ..with_precision(20.0) };
+        let client = ClientKey::generate_with(insecure_grafted(8, 20, SPARSE), 1).unwrap();
+        how.describe(client.session()).unwrap_err().to_string()
+    };
+    assert!(
+        wrong(0).contains("0 slots") && wrong(12).contains("12 slots") && wrong(256).contains("up to 128")
+    );
+}
+
+/// By themselves, with what is added to all slots and with numbers that are encrypted later.
+#[test]
+fn few_slots_at_any_depth() {
+    let how = Bootstrapping { slots: Some(16), ..with_precision(28.0) };
+    let (client, server) = insecure(8, how);
+    let mut plain = spread(13, 1.0);
+    let mut a = client.encrypt(&plain, &[13]).unwrap();
+    let shift = client.encrypt(&[0.125; 13], &[13]).unwrap();
+    for _ in 0..50 {
+        let square = server.square(&a).unwrap();
+        let next = server.add_number(&server.mul_number(&square, -0.75).unwrap(), 0.375).unwrap();
+        a = server.add(&next, &shift).unwrap().with_bound(1.0).unwrap();
+        plain.iter_mut().for_each(|x| *x = 0.5 - 0.75 * *x * *x);
+    }
+    assert!(server.bootstraps() >= 2, "{}", server.bootstraps());
+    let error = log2_std(&client.decrypt(&a).unwrap(), &plain);
+    assert!(error < -22.0, "2^{error}");
+}
+
 /// Arrays that have fewer bits take fewer bootstraps, and one that cannot get better is none.
 #[test]
 fn what_is_iterated_is_no_more_than_the_array_has() {

@@ -107,20 +107,25 @@ fn errors_are_those_of_the_real_run() {
 /// Products until there are bootstraps, by themselves, as many as in a real run and at the same places.
 #[test]
 fn bootstraps_are_simulated() {
-    simulated_and_real(20.0);
+    simulated_and_real(20.0, None);
 }
 
 #[test]
 fn iterated_bootstraps_are_simulated() {
-    simulated_and_real(40.0);
+    simulated_and_real(40.0, None);
 }
 
-fn simulated_and_real(precision: f64) {
+#[test]
+fn bootstraps_of_few_slots_are_simulated() {
+    simulated_and_real(20.0, Some(16));
+}
+
+fn simulated_and_real(precision: f64, slots: Option<usize>) {
     let secret = SecretDistribution::SparseTernary { weight: 64 };
     let settings = insecure_grafted(8, 20, secret).with_precision(32f64.max(precision)).unwrap();
-    let how = Bootstrapping { precision: Some(precision), ..Bootstrapping::default() };
+    let how = Bootstrapping { precision: Some(precision), slots, ..Bootstrapping::default() };
     let simulation = Simulation::with_bootstrapping(settings.clone(), how).unwrap();
-    let x: Vec<f64> = (0..128).map(|i| f64::from(i) / 128.0).collect();
+    let x: Vec<f64> = (0..slots.unwrap_or(128)).map(|i| i as f64 / 128.0).collect();
     let chain = |server: &Server, mut a: EncryptedArray| {
         for _ in 0..24 {
             let half = server.mul_number(&a, 0.5).unwrap().with_bound(1.0).unwrap();
@@ -129,7 +134,7 @@ fn simulated_and_real(precision: f64) {
         }
         a
     };
-    let a = simulation.encrypt((&x[..]).into(), &[128], &Encryption::default()).unwrap();
+    let a = simulation.encrypt((&x[..]).into(), &[x.len()], &Encryption::default()).unwrap();
     simulation.restart();
     let simulated = chain(simulation.server(), a);
     let report = simulation.report();
@@ -138,7 +143,7 @@ fn simulated_and_real(precision: f64) {
 
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
-    let real = chain(&server, client.encrypt(&x, &[128]).unwrap());
+    let real = chain(&server, client.encrypt(&x, &[x.len()]).unwrap());
     assert_eq!(server.bootstraps(), report.bootstraps);
     assert_eq!(real.capacity_bits(server.session()), simulated.capacity_bits(simulation.server().session()));
     assert_eq!(

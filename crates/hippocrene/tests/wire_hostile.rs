@@ -305,7 +305,7 @@ fn fields_of_a_bootstrap_are_checked() {
     let cases: Vec<(usize, &[u8], &str)> = vec![
         (0, &nan, "precision of a bootstrap is NaN; it must be 1 to 10000"),
         (0, &[0; 8], "precision of a bootstrap is 0"),
-        (8, &[4], "flags of a bootstrap is 4; it must be at most 3"),
+        (8, &[8], "flags of a bootstrap is 8; it must be at most 7"),
         (12, &[4], "log2 of the slots of a bootstrap is 4; it must be at most 3"),
         (16, &infinite, "bound of a bootstrap is inf"),
         (16, &negative, "bound of a bootstrap is -1; it must be positive"),
@@ -331,7 +331,8 @@ fn fields_of_a_bootstrap_are_checked() {
             &[7],
             "modulus of the key from the sparse secret is 0x7 with sprout 0b0 and 2^0; it must be a divisor",
         ),
-        (8, &[3], "flags of a bootstrap is 3; it must be without 2, as it is iterated"),
+        (8, &[3], "flags of a bootstrap is 3; it must be without 2 and 4, as it is iterated"),
+        (8, &[5], "flags of a bootstrap is 5; it must be without 2 and 4, as it is iterated"),
         (144, &nan, "precision that a bootstrap is iterated to is NaN"),
         (
             144,

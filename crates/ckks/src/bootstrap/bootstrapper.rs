@@ -1,8 +1,11 @@
 //! Bootstrapping with the keys of a client.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use hippocrene_ring::automorphism::galois_element_of_rotation;
@@ -86,7 +89,10 @@ impl Bootstrapper {
             Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
         };
         out.set_bound(a.bound());
-        out.set_known(a.known().clone());
+        out.set_known(match self.plan.literal.first_slots {
+            true => a.known().repeated(self.plan.literal.slots),
+            false => a.known().clone(),
+        });
         Ok(out)
     }
 
@@ -145,7 +151,11 @@ impl Bootstrapper {
     /// When a key is missing.
     pub fn coefficients_to_slots(&self, a: &Ciphertext) -> Result<Vec<Ciphertext>, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
-        let x = e.homomorphic_dft(a, &plan.to_slots, plan.scale)?;
+        let mut operand = Cow::Borrowed(a);
+        if plan.literal().first_slots {
+            operand.to_mut().inner_mut().set_noise(Noise::NONE);
+        }
+        let x = e.homomorphic_dft(&operand, &plan.to_slots, plan.scale)?;
         let mut parts = match plan.to_slots.packing() {
             Packing::Complex => {
                 let (real, imaginary) = e.real_and_imaginary(&x)?;
@@ -154,7 +164,20 @@ impl Bootstrapper {
             Packing::SideBySide | Packing::Real => vec![x],
         };
         parts.iter_mut().for_each(|part| part.set_bound(1.0));
+        if plan.literal().first_slots {
+            parts.iter_mut().for_each(|part| self.of_all_slots(a, part));
+        }
         Ok(parts)
+    }
+
+    /// `part`, into which the coefficients of `a` have gone, as a ciphertext of all slots, which repeat: the error that was in the coefficients with them. So far it has the error that the
+    /// transform has added, which differs from slot to slot.
+    fn of_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext) {
+        let (slots, reach) = (self.evaluator.context().max_slots(), self.plan.literal().reduction.reach());
+        let own = a.inner().noise().log2_std() - a.scale().log2() - reach.log2() + part.scale().log2();
+        let noise = Noise::from_log2_std(own - 0.5 * (slots as f64).log2()).plus(part.inner().noise());
+        part.inner_mut().set_noise(noise);
+        part.set_meta(part.scale(), slots, part.bound());
     }
 
     /// The fourth phase: the reduction modulo 1 of each, put together again.

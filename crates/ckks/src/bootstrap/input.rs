@@ -23,12 +23,9 @@ impl Bootstrapper {
     pub fn lower(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
-        if a.slots() != literal.slots {
-            return Err(CkksError::SlotMismatch {
-                operation: OPERATION,
-                left: a.slots(),
-                right: literal.slots,
-            });
+        let right = plan.operand_slots();
+        if a.slots() != right {
+            return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right });
         }
         if a.bound() > literal.bound * (1.0 + 1e-9) {
             return Err(CkksError::Argument {
@@ -96,8 +93,11 @@ impl Bootstrapper {
         if low.scale().log2() > plan.largest_input_scale() {
             low = reduced(&e.rescale(&low, power(plan.input_scale())?)?)?;
         }
-        let target = power(plan.coefficients_scale().min(low.scale().log2()))?;
+        // Of the first of all slots the coefficients are smaller, for which the scale is larger.
+        let shrunk = plan.shrunk_bits();
+        let target = power(plan.coefficients_scale().min(low.scale().log2()) + shrunk)?;
         let mut out = e.homomorphic_dft(&low, &plan.to_coefficients, target)?;
+        out.set_meta(out.scale().times(Scale::power_of_two(-shrunk as i32)), out.slots(), literal.bound);
         // Coefficients are what the slots were.
         out.set_bound(literal.bound);
         Ok(out)

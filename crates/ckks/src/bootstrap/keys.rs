@@ -104,7 +104,8 @@ impl BootstrapPlan {
         let mut roof = self.roof(e, bits);
         for (i, (steps, taken)) in dft.rotations_by_level().zip(dft.bits_by_level()).enumerate() {
             steps.into_iter().for_each(|step| uses.add(self.element(step), roof));
-            roof = self.roof(e, e.log2(roof.words()) - taken + 1.0);
+            let more = if i == 0 { self.shrunk_bits() } else { 0.0 };
+            roof = self.roof(e, e.log2(roof.words()) - taken + more + 1.0);
             if i == 0 && dft.rotates_halves() {
                 uses.add(self.element(dft.slots() as i64), roof.lcm(sprout));
             }

@@ -29,6 +29,9 @@ pub struct BootstrapLiteral {
     /// How many slots the ciphertexts have: a power of two up to `N/2`. Fewer than `N/2` are faster when slots go into coefficients last: all coefficients are
     /// reduced at once.
     pub slots: usize,
+    /// Whether ciphertexts have all `N/2` slots, of which the first [`BootstrapLiteral::slots`] are bootstrapped, whatever the others hold. The slots of the result repeat after so many. Slots go into
+    /// coefficients first then, and there is one bootstrap only.
+    pub first_slots: bool,
     /// Whether the slots are real: half of the reductions, if there are `N/2` of them or slots go into coefficients first.
     pub real: bool,
     /// The order of the steps.
@@ -110,6 +113,11 @@ impl BootstrapPlan {
             if literal.order == Order::SlotsToCoefficientsLast {
                 return fail("bootstraps are iterated where slots go into coefficients first".into());
             }
+        }
+        if literal.first_slots
+            && (literal.order == Order::SlotsToCoefficientsLast || literal.precision.is_some())
+        {
+            return fail("the first of all slots are bootstrapped where slots go into coefficients first, and not iterated".into());
         }
         let parameters = context.parameters();
         let base = parameters.grafted_modulus(literal.base_bits);
@@ -239,6 +247,19 @@ impl BootstrapPlan {
         self.literal.sparse_weight.map_or(dense, |weight| weight as f64)
     }
 
+    /// `log2(N/(2n))` where the first `n` of all slots are bootstrapped, else 0: so many bits the coefficients that count are smaller before the others are summed away.
+    pub(super) fn shrunk_bits(&self) -> f64 {
+        match self.literal.first_slots {
+            true => f64::from((self.context.max_slots() / self.literal.slots).ilog2()),
+            false => 0.0,
+        }
+    }
+
+    /// The slots of what is bootstrapped, and of the result.
+    pub fn operand_slots(&self) -> usize {
+        if self.literal.first_slots { self.context.max_slots() } else { self.literal.slots }
+    }
+
     /// What was asked for.
     pub fn literal(&self) -> &BootstrapLiteral {
         &self.literal
@@ -325,7 +346,7 @@ fn transforms(
     context: &Context,
     literal: &BootstrapLiteral,
 ) -> Result<(HomomorphicDft, HomomorphicDft), CkksError> {
-    let BootstrapLiteral { slots, real, order, ref reduction, .. } = *literal;
+    let BootstrapLiteral { slots, first_slots, real, order, ref reduction, .. } = *literal;
     let sparse = order == Order::SlotsToCoefficientsLast && 2 * slots <= context.max_slots();
     let packing = match (real, sparse) {
         (true, _) => Packing::Real,
@@ -340,6 +361,9 @@ fn transforms(
     use Direction::{CoefficientsToSlots, SlotsToCoefficients};
     Ok((
         new(context, CoefficientsToSlots, packing, slots, &literal.coefficients_to_slots, factor)?,
-        new(context, SlotsToCoefficients, back, slots, &literal.slots_to_coefficients, 1.0)?,
+        match first_slots {
+            true => HomomorphicDft::of_first_slots(context, slots, &literal.slots_to_coefficients, 1.0)?,
+            false => new(context, SlotsToCoefficients, back, slots, &literal.slots_to_coefficients, 1.0)?,
+        },
     ))
 }

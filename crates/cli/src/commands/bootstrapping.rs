@@ -16,6 +16,7 @@ impl Display for Bootstrap<'_> {
             f,
             "bootstraps {what} arrays of values up to {bound}, with {precision:.1} bits after the binary point"
         )?;
+        write!(f, "\n  slots       {}", self.0.slots)?;
         if self.0.iterations > 1 {
             write!(
                 f,

@@ -98,6 +98,7 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     let client = console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))?;
     let bootstrapping = keygen.bootstrapping.map(|arrays| Bootstrapping {
         complex: arrays == Bootstrapped::Complex,
+        slots: keygen.bootstrapping_slots,
         bound: keygen.bootstrapping_bound.unwrap_or(1.0),
         precision: keygen.bootstrapping_precision,
     });

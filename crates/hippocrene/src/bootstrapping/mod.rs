@@ -17,11 +17,15 @@ pub(crate) use rule::{capacity_after, reserve};
 /// What a bootstrap is to do, as a client asks for it. Transforms, scales and moduli follow from it by rule, and so does what it leaves:
 /// [`Bootstrapping::describe`] says so before any key is made.
 ///
-/// All `N/2` slots of a ciphertext are bootstrapped, whatever the shape of the array: its ciphertexts have no fewer.
+/// All `N/2` slots of a ciphertext are bootstrapped, or the first of them: [`Bootstrapping::slots`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bootstrapping {
     /// Whether complex arrays are bootstrapped too; it takes the same keys, and for complex arrays twice the reductions. Else only real ones are.
     pub complex: bool,
+    /// How many slots are bootstrapped, a power of two; all where nothing is said. The fewer, the faster it is, the smaller the keys, and the more capacity is left (but for a product, where slots
+    /// without an element are zero and stay so). Elements of arrays that are bootstrapped have to stand in the first so many slots of one ciphertext, as
+    /// those of an array of so few elements do, each axis but the first counted as the next power of two. Such bootstraps are not iterated.
+    pub slots: Option<usize>,
     /// The bound on the absolute values that it is planned for. Larger values, whose bound is `2^k` times as large, are bootstrapped in the unit `2^k`, and
     /// so with `k` bits less after the binary point.
     pub bound: f64,
@@ -35,7 +39,7 @@ pub struct Bootstrapping {
 impl Default for Bootstrapping {
     /// Real arrays of values up to 1.
     fn default() -> Self {
-        Bootstrapping { complex: false, bound: 1.0, precision: None }
+        Bootstrapping { complex: false, slots: None, bound: 1.0, precision: None }
     }
 }
 

@@ -38,6 +38,8 @@ const OFF: f64 = 1.0;
 const LOST: f64 = 6.0;
 /// A level of a transform has at most so many stages.
 const STAGES: u32 = 6;
+/// From so many slots on a transform has two levels at least.
+const LEAST_OF_TWO_LEVELS: usize = 32;
 /// Where there is a bootstrap.
 pub(super) const PRESETS: &str = "the presets n15, n16s, n16, n17s and n17 have a bootstrap";
 /// The most bits of a special.
@@ -49,6 +51,11 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     let parameters = session.settings().parameters();
     if !(how.bound.is_finite() && how.bound > 0.0) {
         return Err(Error::argument(OPERATION, format!("a bound of {} on the values", how.bound)));
+    }
+    let most = session.slots();
+    if let Some(slots) = how.slots.filter(|slots| !slots.is_power_of_two() || *slots > most) {
+        let what = format!("{slots} slots: a power of two up to {most} is possible");
+        return Err(Error::argument(OPERATION, what));
     }
     if let Some(precision) = how.precision
         && !(1.0..=100.0).contains(&precision)
@@ -97,19 +104,20 @@ impl Way {
 
 /// What a bootstrap that goes this way is made of.
 pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Result<BootstrapLiteral, Error> {
-    let (settings, slots) = (session.settings(), session.slots());
+    let (settings, all) = (session.settings(), session.slots());
+    let slots = how.slots.unwrap_or(all);
     let parameters = settings.parameters();
     let bits = way.one + how.bound.log2();
     let k = (1..)
-        .find(|k| log2_failure_probability(SPARSE_WEIGHT, *k, 2 * slots) <= LOG2_FAILURE)
+        .find(|k| log2_failure_probability(SPARSE_WEIGHT, *k, 2 * all) <= LOG2_FAILURE)
         .expect("a sum of h + 1 numbers below 1/2 does not reach (h + 1)/2");
     let reduction = reduction(k, bits)?;
     let ratio = -reduction.epsilon().log2();
 
     // The error of a slot to that of a coefficient.
-    let slot = 0.5 * (slots as f64).log2();
+    let slot = 0.5 * (all as f64).log2();
     let rounded = rounding(parameters.secret_weight(), 2).log2_std();
-    let levels = slots.ilog2().div_ceil(STAGES).max(2);
+    let levels = slots.ilog2().div_ceil(STAGES).max(if slots < LEAST_OF_TWO_LEVELS { 1 } else { 2 });
     let radix = f64::from(slots.ilog2().div_ceil(levels));
     // Rounding 2^(radix + 1) entries of each row, 1/sqrt(12) in a coefficient.
     let rows = slot - 0.5 * 12f64.log2() + 0.5 * (radix + 1.0) + 0.5 * f64::from(levels).log2();
@@ -117,8 +125,14 @@ pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Resul
     let deviation = 0.5 * (f64::from(SPARSE_WEIGHT as u32 + 1) / 12.0).log2();
     let into_slots = bits + SHARE + ratio + deviation + rows + 0.5 * radix;
     let into_coefficients = bits + SHARE + rows - 0.5 * radix;
+    let mut back = DftLevel::even(slots, levels, into_coefficients.ceil());
+    // The first matrix is applied to all slots, whose errors add up in coefficients that are so much smaller.
+    if let Some(first) = back.first_mut() {
+        first.scale_bits += (0.5 * (all as f64 / slots as f64).log2()).ceil();
+    }
     Ok(BootstrapLiteral {
         slots,
+        first_slots: slots < all,
         real: !how.complex,
         order: Order::SlotsToCoefficientsFirst,
         bound: how.bound,
@@ -126,7 +140,7 @@ pub(super) fn literal(session: &Session, how: &Bootstrapping, way: Way) -> Resul
         sparse_weight: Some(SPARSE_WEIGHT),
         scale_bits: (bits + SHARE + ratio + f64::from(k).log2() + rounded + slot + AMPLIFIED).ceil(),
         coefficients_to_slots: DftLevel::even(slots, levels, into_slots.ceil()),
-        slots_to_coefficients: DftLevel::even(slots, levels, into_coefficients.ceil()),
+        slots_to_coefficients: back,
         output_scale_bits: match way.bootstraps {
             1 => settings.scale().log2(),
             // Each result is as precise as one bootstrap is.
@@ -186,7 +200,10 @@ pub(crate) fn reserve(plan: &BootstrapPlan) -> f64 {
 pub(crate) fn capacity_after(plan: &BootstrapPlan) -> f64 {
     let literal = plan.literal();
     let raised = plan.context().parameters().log2(plan.raised());
+    // Where the first of all slots are bootstrapped, the others are set to zero by a product where they were zero.
+    let masked = if literal.first_slots { literal.output_scale_bits } else { 0.0 };
     raised
+        - masked
         - plan.bits()
         - literal.output_scale_bits
         - plan.scale_growth()

@@ -8,7 +8,7 @@ use hippocrene_ckks::{
 };
 
 use super::Server;
-use crate::{Array, BootstrappingKeys, EncryptedArray, Error, Form, Numbers, Session, bootstrapping};
+use crate::{Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbers, Session, bootstrapping};
 
 const OPERATION: &str = "bootstrap";
 
@@ -94,10 +94,30 @@ impl Bootstraps {
         self.real.bootstraps() + self.complex.as_ref().map_or(0, Bootstrapper::bootstraps)
     }
 
-    /// Why an array of this form, capacity and bound cannot be bootstrapped, if it cannot.
-    fn check(&self, form: &Numbers, capacity: f64, bound: f64) -> Result<(), CkksError> {
+    /// How many slots are bootstrapped, where it is not all of them.
+    fn first_slots(&self) -> Option<usize> {
+        let literal = self.real.plan().literal();
+        literal.first_slots.then_some(literal.slots)
+    }
+
+    /// Whether the elements stand in slots that are bootstrapped.
+    fn reaches(&self, layout: &Layout) -> bool {
+        self.first_slots().is_none_or(|slots| layout.last() < slots)
+    }
+
+    /// Why an array of this form, layout, capacity and bound cannot be bootstrapped, if it cannot.
+    fn check(&self, form: &Numbers, layout: &Layout, capacity: f64, bound: f64) -> Result<(), CkksError> {
         self.of(form)?;
         self.unit(bound, form)?;
+        if let Some(slots) = self.first_slots().filter(|_| !self.reaches(layout)) {
+            return Err(CkksError::Argument {
+                operation: OPERATION,
+                what: format!(
+                    "the array takes {} slots, and the bootstrapping keys are for the first {slots}: make evaluation keys for more",
+                    layout.last() + 1
+                ),
+            });
+        }
         if capacity >= self.reserve {
             return Ok(());
         }
@@ -121,8 +141,20 @@ impl Server {
             return Err(Error::argument(OPERATION, what));
         };
         let form = a.form().computed_by(self);
-        bootstraps.check(&form, a.capacity_bits(&self.session), a.bound())?;
-        self.map_as_it_is(a, OPERATION, a.is_clean(), |form, x| Ok(bootstraps.bootstrap(x, form)?))
+        bootstraps.check(&form, a.layout(), a.capacity_bits(&self.session), a.bound())?;
+        let out =
+            self.map_as_it_is(a, OPERATION, a.is_clean(), |form, x| Ok(bootstraps.bootstrap(x, form)?))?;
+        match bootstraps.first_slots() {
+            Some(_) if a.is_clean() => {
+                // The slots repeat now; those without an element are zero again.
+                let (ones, ciphertexts) = (vec![1.0; out.size()], out.expanded(&self.session));
+                let masked = out.form().mul_plain(self, out.layout(), &ciphertexts, (&ones[..]).into())?;
+                let masked = Array::from_ciphertexts(out.layout().clone(), out.form().clone(), true, masked);
+                Ok(masked.with_bound(a.bound())?)
+            }
+            Some(slots) => Ok(out.with_period(Some(slots))),
+            None => Ok(out),
+        }
     }
 
     /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not; one that is iterated is as many as it takes.
@@ -142,11 +174,23 @@ impl Server {
     }
 
     /// What gives capacity back to ciphertexts of arrays of this form in the middle of a circuit: bootstraps that are counted, in whichever unit the values keep to the
-    /// planned bound, or nothing where there are no keys for that.
+    /// planned bound, or nothing where there are no keys for that. Where these are for the first slots of all ([`Bootstrapping::slots`](crate::Bootstrapping::slots)), the others hold copies of these after.
     pub fn refresh<'s>(&'s self, form: &Numbers) -> Box<dyn Refresh + 's> {
         match &self.bootstraps {
             None => Box::new(NoRefresh(self.session.context())),
             Some(bootstraps) => Box::new(Refresher { server: self, bootstraps, form: *form }),
+        }
+    }
+
+    /// [`Server::refresh`] for circuits on arrays of these layouts, slot by slot: nothing where these are different, or in slots that are not bootstrapped.
+    pub(super) fn refresh_of<'s>(&'s self, form: &Numbers, layouts: &[&Layout]) -> Box<dyn Refresh + 's> {
+        let fits = |bootstraps: &Bootstraps| {
+            let first = layouts.first().is_some_and(|layout| bootstraps.reaches(layout));
+            bootstraps.first_slots().is_none() || first && layouts.windows(2).all(|two| two[0] == two[1])
+        };
+        match self.bootstraps.as_deref().is_none_or(fits) {
+            true => self.refresh(form),
+            false => Box::new(NoRefresh(self.session.context())),
         }
     }
 
@@ -241,7 +285,7 @@ pub(super) fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(),
     match &server.bootstraps {
         Some(bootstraps) => {
             let form = a.form().computed_by(server);
-            Ok(bootstraps.check(&form, a.capacity_bits(&server.session), a.bound())?)
+            Ok(bootstraps.check(&form, a.layout(), a.capacity_bits(&server.session), a.bound())?)
         }
         None => Err(Error::argument(OPERATION, "this server has no bootstrapping keys")),
     }

@@ -150,7 +150,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a]);
         let plan = self.plan(&form, a.bound(), how, operation)?;
-        let refresh = self.refresh(&form);
+        let refresh = self.refresh_of(&form, &[a.layout()]);
         self.map(a, operation, a.layout().is_full(), 0.0, |_, x| Ok(f(&self.evaluator, x, &plan, &*refresh)?))
     }
 
@@ -164,7 +164,7 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         let form = self.form_of(&[a, b]);
         let plan = self.plan(&form, a.bound() + b.bound(), how, operation)?;
-        let refresh = self.refresh(&form);
+        let refresh = self.refresh_of(&form, &[a.layout(), b.layout()]);
         let full = a.layout().is_full() && b.layout().is_full();
         self.zip(a, b, operation, |_, _| full, 0.0, |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?))
     }

@@ -22,6 +22,8 @@ use crate::{BootstrappingKeys, Error, Session};
 const COMPLEX: u32 = 1;
 /// The flag of slots that go into coefficients last.
 const LAST: u32 = 2;
+/// The flag of ciphertexts with all slots, of which the first are bootstrapped.
+const FIRST: u32 = 4;
 /// Bytes before the levels.
 const FIXED_BYTES: usize = 152;
 
@@ -64,7 +66,8 @@ pub(super) fn write_bootstrapping(out: &mut Vec<u8>, keys: &BootstrappingKeys, p
     let complex = if literal.real { 0 } else { COMPLEX };
     let last = if literal.order == Order::SlotsToCoefficientsLast { LAST } else { 0 };
     out.extend(keys.precision().to_le_bytes());
-    out.extend((complex | last).to_le_bytes());
+    let first = if literal.first_slots { FIRST } else { 0 };
+    out.extend((complex | last | first).to_le_bytes());
     out.extend(literal.slots.ilog2().to_le_bytes());
     out.extend(literal.bound.to_le_bytes());
     out.extend(literal.base_bits.to_le_bytes());
@@ -115,7 +118,7 @@ impl BootstrappingHead {
     ) -> Result<Self, FormatError> {
         cursor.enter("bootstrapping keys");
         let precision = positive(cursor, "the precision of a bootstrap")?;
-        let flags = at_most(cursor, "the flags of a bootstrap", COMPLEX | LAST)?;
+        let flags = at_most(cursor, "the flags of a bootstrap", COMPLEX | LAST | FIRST)?;
         let log_slots = at_most(cursor, "log2 of the slots of a bootstrap", parameters.log_degree() - 1)?;
         let bound = finite(cursor, "the bound of a bootstrap")?;
         if bound <= 0.0 {
@@ -147,12 +150,15 @@ impl BootstrappingHead {
             "the precision that a bootstrap is iterated to",
             "0 for one bootstrap, or from 1",
         )?;
-        if iterated.is_some() && flags & LAST != 0 {
+        if iterated.is_some() && flags & (LAST | FIRST) != 0 {
             return Err(FormatError::field(
                 "the flags of a bootstrap",
                 flags,
-                "without 2, as it is iterated",
+                "without 2 and 4, as it is iterated",
             ));
+        }
+        if flags & LAST != 0 && flags & FIRST != 0 {
+            return Err(FormatError::field("the flags of a bootstrap", flags, "without 2 or without 4"));
         }
         let [coefficients_to_slots, slots_to_coefficients] =
             [read_levels(cursor, levels[0])?, read_levels(cursor, levels[1])?];
@@ -165,6 +171,7 @@ impl BootstrappingHead {
             })?;
         let literal = BootstrapLiteral {
             slots: 1 << log_slots,
+            first_slots: flags & FIRST != 0,
             real: flags & COMPLEX == 0,
             order: match flags & LAST {
                 0 => Order::SlotsToCoefficientsFirst,

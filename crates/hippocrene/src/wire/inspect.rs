@@ -128,6 +128,8 @@ pub struct BootstrappingInspection {
     pub complex: bool,
     /// The precision, in bits after the binary point.
     pub precision: f64,
+    /// How many slots of a ciphertext are bootstrapped.
+    pub slots: usize,
     /// Whether the errors of bootstraps are bootstrapped to reach it.
     pub iterated: bool,
     /// The bound on the values that it is planned for.
@@ -378,6 +380,7 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     BootstrappingInspection {
         complex: !literal.real,
         precision: *precision,
+        slots: literal.slots,
         iterated: literal.precision.is_some(),
         bound: literal.bound,
         sparse_weight: literal.sparse_weight.unwrap_or(0),

@@ -64,6 +64,7 @@ pub fn bootstrap_literal(slots: usize) -> BootstrapLiteral {
     BootstrapLiteral {
         slots,
         real: false,
+        first_slots: false,
         order: Order::SlotsToCoefficientsFirst,
         bound: 2.0,
         base_bits: 48.0,

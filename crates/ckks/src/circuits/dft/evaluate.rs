@@ -45,7 +45,7 @@ impl Evaluator {
         end: Option<Modulus>,
     ) -> Result<Ciphertext, CkksError> {
         let forward = dft.direction == Direction::SlotsToCoefficients;
-        let taken = if forward { dft.packed_slots() } else { dft.slots };
+        let taken = dft.taken;
         if a.slots() != taken {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: taken });
         }
@@ -55,6 +55,10 @@ impl Evaluator {
             x = Cow::Owned(self.linear_transform_to(&x, &level.transform, *landing)?);
             if i == 0 && forward && dft.packing == Packing::SideBySide {
                 x = Cow::Owned(self.sum_of_halves(&x)?);
+            }
+            if i == 0 && dft.taken > dft.packed_slots() {
+                let (scale, bound) = (x.scale(), x.bound());
+                x.to_mut().set_meta(scale, dft.slots, bound);
             }
         }
         let mut out = x.into_owned();

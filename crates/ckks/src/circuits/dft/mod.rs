@@ -77,6 +77,8 @@ pub struct HomomorphicDft {
     direction: Direction,
     packing: Packing,
     slots: usize,
+    /// The slots of its operand.
+    taken: usize,
     factor: f64,
     levels: Vec<Level>,
 }
@@ -120,6 +122,33 @@ impl HomomorphicDft {
         levels: &[DftLevel],
         factor: f64,
     ) -> Result<Self, CkksError> {
+        Self::make(context, direction, packing, slots, levels, factor, false)
+    }
+
+    /// The transform of the first `slots` of all `N/2` slots into coefficients ([`Packing::Complex`]), whatever the others hold. These coefficients are `N/(2n)` times smaller than those of a
+    /// message with `n` slots, and they are the only ones that mean something: once the others have been summed away, by rotations by `n`, `2n`, .., `N/4`, which multiplies these by as much,
+    /// the message has `n` slots.
+    ///
+    /// # Errors
+    /// As [`HomomorphicDft::new`].
+    pub fn of_first_slots(
+        context: &Context,
+        slots: usize,
+        levels: &[DftLevel],
+        factor: f64,
+    ) -> Result<Self, CkksError> {
+        Self::make(context, Direction::SlotsToCoefficients, Packing::Complex, slots, levels, factor, true)
+    }
+
+    fn make(
+        context: &Context,
+        direction: Direction,
+        packing: Packing,
+        slots: usize,
+        levels: &[DftLevel],
+        factor: f64,
+        first_slots: bool,
+    ) -> Result<Self, CkksError> {
         let packed = if packing == Packing::SideBySide { 2 * slots } else { slots };
         check(context, slots, packed, levels, factor)?;
         let forward = direction == Direction::SlotsToCoefficients;
@@ -136,6 +165,7 @@ impl HomomorphicDft {
             let mask = match packing {
                 Packing::SideBySide if is_next => Mask::Halves,
                 Packing::Real if is_next && forward => Mask::HalveFirst,
+                Packing::Complex if is_next && first_slots => Mask::Only(context.max_slots()),
                 _ => Mask::None,
             };
             let exponents = if forward { stages.forward(mask) } else { stages.inverse(mask) };
@@ -143,7 +173,11 @@ impl HomomorphicDft {
             let halved = !forward && is_next && packing != Packing::Complex;
             let entry = share.times(Scale::power_of_two(if forward { 0 } else { -(count as i32) }));
             let factor = if halved { entry.times(Scale::power_of_two(-1)) } else { entry };
-            let transform_slots = if mask == Mask::Halves { packed } else { slots };
+            let transform_slots = match mask {
+                Mask::Halves => packed,
+                Mask::Only(all) => all,
+                Mask::None | Mask::HalveFirst => slots,
+            };
             let diagonals = diagonals(exponents, stages.log_order(), sign, factor);
             // The last giant step of a level is as long as the first baby step of the next coarser one; going the same way they are the same rotation, and take one key. Of both
             // directions the same levels are mirrored.
@@ -155,7 +189,12 @@ impl HomomorphicDft {
                 growth: factor.to_f64() * (f64::from(count) / 2.0).exp2(),
             });
         }
-        Ok(HomomorphicDft { direction, packing, slots, factor, levels: made })
+        let taken = match (forward, first_slots) {
+            (true, true) => context.max_slots(),
+            (true, false) => packed,
+            (false, _) => slots,
+        };
+        Ok(HomomorphicDft { direction, packing, slots, taken, factor, levels: made })
     }
 
     /// Which way it goes.
@@ -176,6 +215,11 @@ impl HomomorphicDft {
     /// How many slots the coefficients are packed into: `2n` side by side, else `n`.
     pub fn packed_slots(&self) -> usize {
         if self.packing == Packing::SideBySide { 2 * self.slots } else { self.slots }
+    }
+
+    /// The slots of what it is applied to.
+    pub fn operand_slots(&self) -> usize {
+        self.taken
     }
 
     /// What everything is multiplied by.

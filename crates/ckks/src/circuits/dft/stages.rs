@@ -35,6 +35,8 @@ pub(super) enum Mask {
     Halves,
     /// Column 0 is halved.
     HalveFirst,
+    /// Over so many slots, of which all but the first `n` are taken for 0, and become 0.
+    Only(usize),
 }
 
 /// Diagonals by rotation, as exponents for [`Stages::log_order`].
@@ -61,11 +63,12 @@ impl Stages {
         let (slots, order) = (1usize << self.log_slots, 1u32 << self.log_order());
         let fives = powers_of_five(slots, order);
         let columns_masked = quarter > 0;
-        let (rows, modulus) = match mask {
-            Mask::None => (1 << (self.first + self.count), slots),
-            Mask::HalveFirst => (slots, slots),
+        let (rows, length, modulus) = match mask {
+            Mask::None => (1 << (self.first + self.count), 1 << (self.first + self.count), slots),
+            Mask::HalveFirst => (slots, slots, slots),
             // What is transformed back repeats after `slots`, what is transformed forward does not.
-            Mask::Halves => (2 * slots, if columns_masked { 2 * slots } else { slots }),
+            Mask::Halves => (2 * slots, 2 * slots, if columns_masked { 2 * slots } else { slots }),
+            Mask::Only(all) => (slots, all, all),
         };
         let mut diagonals = Exponents::new();
         let within = ((1usize << self.count) - 1) << self.first;
@@ -81,7 +84,7 @@ impl Stages {
                     exponent |= Roots::HALF;
                 }
                 let rotation = (column + modulus - row % modulus) % modulus;
-                diagonals.entry(rotation).or_insert_with(|| vec![Roots::ZERO; rows])[row] = exponent;
+                diagonals.entry(rotation).or_insert_with(|| vec![Roots::ZERO; length])[row] = exponent;
             }
         }
         diagonals
