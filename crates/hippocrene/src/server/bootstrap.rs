@@ -149,7 +149,7 @@ impl Server {
                 // The slots repeat now; those without an element are zero again.
                 let (ones, ciphertexts) = (vec![1.0; out.size()], out.expanded(&self.session));
                 let masked = out.form().mul_plain(self, out.layout(), &ciphertexts, (&ones[..]).into())?;
-                let masked = Array::from_ciphertexts(out.layout().clone(), out.form().clone(), true, masked);
+                let masked = Array::from_ciphertexts(out.layout().clone(), *out.form(), true, masked);
                 Ok(masked.with_bound(a.bound())?)
             }
             Some(slots) => Ok(out.with_period(Some(slots))),
