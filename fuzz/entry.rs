@@ -3,8 +3,8 @@
 use std::sync::LazyLock;
 
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session, Settings,
-    TransferKey, TreeClient, TreeKeys, TreeQuery, TreeReply, wire,
+    BitArray, ClientKey, Clustering, EncryptedArray, EvaluationKeys, IntegerArray, PublicKey, Session,
+    Settings, TransferKey, TreeClient, TreeKeys, TreeQuery, TreeReply, wire,
 };
 
 /// The settings that the corpus was made with.
@@ -74,6 +74,12 @@ fn read(bytes: &[u8]) {
     if let Ok(array) = BitArray::from_bytes(bytes, &SESSION) {
         let again = BitArray::from_bytes(&array.to_bytes(), &SESSION).expect("what is written can be read");
         assert_eq!(again.to_bytes(), array.to_bytes());
+        loaded = true;
+    }
+    if let Ok(clusters) = Clustering::from_bytes(bytes, &SESSION) {
+        let again =
+            Clustering::from_bytes(&clusters.to_bytes(), &SESSION).expect("what is written can be read");
+        assert_eq!(again.to_bytes(), clusters.to_bytes());
         loaded = true;
     }
     if let Ok(key) = TreeClient::from_bytes(bytes) {

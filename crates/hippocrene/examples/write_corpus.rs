@@ -9,6 +9,10 @@ mod entry;
 mod wire_common;
 
 use entry::seal;
+use hippocrene::{
+    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, TreeClient, TreeModel, TreeNode,
+    TreeServer, TreeTables,
+};
 use wire_common::things;
 
 /// Where the ciphertext heads of an array with one axis start: see `docs/wire-format.md`.
@@ -18,7 +22,8 @@ fn main() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/corpus");
     let write = |name: &str, bytes: &[u8]| std::fs::write(format!("{folder}/{name}.hpc"), bytes).unwrap();
     let things = things(4);
-    let files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
+    let mut files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
+    files.extend(trees().into_iter().chain([("clusters", clusters(&things.client))]));
     for (name, bytes) in &files {
         write(name, bytes);
     }
@@ -45,4 +50,42 @@ fn main() {
     bad("nots", "noise", HEADS + 16 + 22, &30f64.to_le_bytes());
     bad("settings", "primes", 60, &[0xff; 8]);
     bad("secret", "version", 8, &[0xff; 2]);
+    bad("owner", "seed", 56, &[0xff; 4]);
+    bad("query", "count", 56, &[0xff; 4]);
+    bad("reply", "count", 56, &[0xff; 4]);
+    bad("reply", "length", 48, &[0xff; 8]);
+    bad("clusters", "flags", 56 + 12, &[0xff; 4]);
+    bad("clusters", "array", 56 + 24, &[0xff; 8]);
+}
+
+/// Files of decision trees but for the keys of a server, which have 100 MB: of real parameters, under another key whenever this is run.
+fn trees() -> [(&'static str, Vec<u8>); 3] {
+    let tables = TreeTables::by_name("lut11").unwrap();
+    let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
+    let client = TreeClient::generate(tables).unwrap();
+    let query = client.encrypt(&ranges, &[2.5, 0.25, 7.5, 0.75]).unwrap();
+    let nodes = vec![
+        TreeNode::Split { feature: 1, threshold: 0.5, left: 1, right: 2 },
+        TreeNode::Leaf { values: vec![0.0] },
+        TreeNode::Leaf { values: vec![1.0] },
+    ];
+    let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], TreeModel::CLASSES).unwrap();
+    let server = TreeServer::new(&client.evaluation_keys().unwrap(), 1).unwrap();
+    let reply = server.evaluate(&tables.plan(&model).unwrap(), &query).unwrap();
+    [("owner", client.to_bytes().to_vec()), ("query", query.to_bytes()), ("reply", reply.to_bytes())]
+}
+
+/// Two points in two clusters after an iteration, with the points: numbers that can be written, if not computed with.
+fn clusters(client: &hippocrene::ClientKey) -> Vec<u8> {
+    let (shape, slots) = (Shape::new(2, 1, 2).unwrap(), client.session().slots());
+    let array = |extents: Vec<usize>, strides: Vec<usize>| {
+        let some = client.encrypt(&vec![0.25; slots][..], &[slots]).unwrap();
+        let layout = Layout::new(extents, strides, slots).unwrap();
+        EncryptedArray::from_parts(layout, *some.form(), false, some.bodies().to_vec()).unwrap()
+    };
+    let (width, stride) = (shape.width(), shape.stride());
+    let bits = array(vec![2, 2], vec![width, stride]);
+    let (frame, centroids) = (array(vec![2], vec![1]), array(vec![2, 1], vec![stride, 1]));
+    let points = array(vec![2, 1], vec![width, 1]);
+    Clustering::from_parts(shape, 1, [frame, centroids], Some(bits), Some(points)).unwrap().to_bytes()
 }

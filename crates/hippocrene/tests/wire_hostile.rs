@@ -6,8 +6,8 @@ mod wire_common;
 
 use entry::{read_everything, seal};
 use hippocrene::{
-    BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Server, Session,
-    Settings, TransferKey,
+    BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Server,
+    Session, Settings, TransferKey, TreeClient, TreeQuery, TreeReply,
     wire::{FormatError, inspect},
 };
 use hippocrene_ring::sample::Seed;
@@ -24,6 +24,10 @@ fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {
         "transfer" => TransferKey::from_bytes_insecure(bytes, 1).map(drop),
         "integers" | "squares" => IntegerArray::from_bytes(bytes, session).map(drop),
         "bits" | "nots" => BitArray::from_bytes(bytes, session).map(drop),
+        "owner" => TreeClient::from_bytes(bytes).map(drop),
+        "query" => TreeQuery::from_bytes(bytes).map(drop),
+        "reply" => TreeReply::from_bytes(bytes).map(drop),
+        "clusters" => Clustering::from_bytes(bytes, session).map(drop),
         _ => EncryptedArray::from_bytes(bytes, session).map(drop),
     }
 }
