@@ -308,15 +308,16 @@ class Client:
         With `bits` the server computes gates of encrypted bits, as it does for presets for bits where nothing is said.
         No rotations for numbers are made then, unless they are asked for.
 
-        `for_` is what `simulate` returned of a program: the keys are those that it uses, with those of bootstrapping
-        and bits where it takes them, and no others but for what is asked for here.
+        `for_` is what `simulate` returned of a program: the keys are those that it uses, with those of bootstrapping,
+        tables and bits where it takes them, and no others but for what is asked for here.
         """
         if for_ is not None:
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             try:
                 rotations, conjugation = for_.rotations, for_.conjugation
-                bootstrapping, bits = bootstrapping or for_.bootstrapping or False, bits or for_.bits
+                bootstrapping, tables = bootstrapping or for_.bootstrapping or False, tables or for_.tables or False
+                bits = bits or for_.bits
             except AttributeError:
                 raise TypeError(f"keys are made for what simulate returned, not for {type(for_).__name__}") from None
         gates = self._raw.for_bits if bits is None else bits

@@ -10,6 +10,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.client import checked_scheme, encrypt
+from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.server import Server
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ class Simulation:
     """How far what a slot holds is from its bit at most; None where no result is of bits."""
     bootstrapping: Bootstrapping | None
     """The bootstrapping that takes keys; None where no number is bootstrapped."""
+    tables: LookUps | None
+    """The tables that are looked up; None where none is."""
     bits: bool
     """Whether the keys of bits are used."""
 
@@ -64,6 +67,7 @@ def simulate(
     plain_modulus: int | None = None,
     bound: float | None = None,
     bootstrapping: bool | Bootstrapping = False,
+    tables: bool | str | LookUps = False,
 ) -> Simulation:
     """Run `program` on `arrays` as if they were encrypted, and say what it would take.
 
@@ -72,7 +76,7 @@ def simulate(
     `CapacityError` are those of the real run, and no key is made. What it takes is added up instead of being done.
 
     With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever an operation lacks
-    it. Programs on bits take booleans and a preset for bits.
+    it; with `tables`, values are looked up in these. Programs on bits take booleans and a preset for bits.
 
     `preset`, `precision`, `scheme` and `plain_modulus` are those of `Client.generate`, `bound` that of `Client.encrypt`
     for every array. ``client.evaluation_keys(for_=simulation)`` makes the keys that the program used, and no others.
@@ -82,7 +86,7 @@ def simulate(
     how = wanted(bootstrapping)
     exact = checked_scheme(scheme, plain_modulus, precision)
     bits = any(booleans(array, "simulate") is not None for array in arrays)
-    raw = _native.Simulation(preset, precision, *exact, how, bits)
+    raw = _native.Simulation(preset, precision, *exact, how, wanted_tables(tables), bits)
     server = Server._of(raw.server())
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
     raw.restart()
@@ -104,12 +108,17 @@ def simulate(
         budget_bits=_least([array._raw.budget_bits for array in found]),
         bit_error=max((error for array in found if (error := array.bit_error) is not None), default=None),
         bootstrapping=_asked(bootstrapping) if report.bootstraps_numbers else None,
+        tables=_asked_tables(tables) if report.looks_up else None,
         bits=report.bits,
     )
 
 
 def _asked(bootstrapping: bool | Bootstrapping) -> Bootstrapping:
     return bootstrapping if isinstance(bootstrapping, Bootstrapping) else Bootstrapping()
+
+
+def _asked_tables(tables: bool | str | LookUps) -> LookUps:
+    return tables if isinstance(tables, LookUps) else LookUps(tables=tables) if isinstance(tables, str) else LookUps()
 
 
 def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) -> Any:

@@ -31,6 +31,13 @@ pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrappin
     Bootstrapping { complex, slots, bound, precision }
 }
 
+/// What is said of look-up tables: their name, and the capacity of results.
+pub(crate) type WantedLookUps = (String, f64);
+
+pub(crate) fn wanted_look_ups((tables, capacity): WantedLookUps) -> Result<LookUps, Error> {
+    Ok(LookUps { capacity, ..LookUps::by_name(&tables)? })
+}
+
 /// A bootstrap in numbers.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct BootstrappingDescription(hippocrene::BootstrappingDescription);
@@ -302,17 +309,14 @@ impl ClientKey {
         rotations: Option<Vec<i64>>,
         conjugation: bool,
         bootstrapping: Option<Wanted>,
-        look_ups: Option<(String, f64)>,
+        look_ups: Option<WantedLookUps>,
         bits: bool,
     ) -> PyResult<EvaluationKeys> {
         let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
         request.conjugation = conjugation;
         request.bootstrapping = bootstrapping.map(wanted);
         let keys = detached(py, || {
-            let look_ups = look_ups.map(|(tables, capacity)| {
-                LookUps::by_name(&tables).map(|named| LookUps { capacity, ..named })
-            });
-            request.look_ups = look_ups.transpose()?;
+            request.look_ups = look_ups.map(wanted_look_ups).transpose()?;
             if bits {
                 request.bits = Some(preset(self.0.session())?.bits()?);
             }

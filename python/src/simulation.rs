@@ -1,7 +1,7 @@
 //! Where programs are simulated.
 
 use crate::array::{EncryptedArray, Held};
-use crate::client::{Wanted, settings, wanted};
+use crate::client::{Wanted, WantedLookUps, settings, wanted, wanted_look_ups};
 use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
 use crate::server::Server;
@@ -16,7 +16,8 @@ pub(crate) struct Simulation(hippocrene::Simulation);
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (preset, precision, scheme, plain_modulus, bootstrapping, bits))]
+    #[pyo3(signature = (preset, precision, scheme, plain_modulus, bootstrapping, look_ups, bits))]
+    #[allow(clippy::too_many_arguments)] // as many as there are for keys
     fn new(
         py: Python<'_>,
         preset: &str,
@@ -24,13 +25,15 @@ impl Simulation {
         scheme: Option<&str>,
         plain_modulus: Option<u64>,
         bootstrapping: Option<Wanted>,
+        look_ups: Option<WantedLookUps>,
         bits: bool,
     ) -> PyResult<Self> {
         detached(py, || {
             let settings = settings(preset, precision, scheme, plain_modulus)?;
             let bits = settings.bit_preset().filter(|_| bits).map(|preset| preset.bits()).transpose()?;
             let bootstrapping = bootstrapping.map(wanted);
-            let request = KeyRequest { bootstrapping, bits, ..KeyRequest::only([]) };
+            let look_ups = look_ups.map(wanted_look_ups).transpose()?;
+            let request = KeyRequest { bootstrapping, look_ups, bits, ..KeyRequest::only([]) };
             hippocrene::Simulation::with_keys(settings, &request).map(Self)
         })
     }
@@ -137,6 +140,12 @@ impl SimulationReport {
     #[getter]
     fn bootstraps_numbers(&self) -> bool {
         self.0.bootstrapping.is_some()
+    }
+
+    /// Whether tables are looked up.
+    #[getter]
+    fn looks_up(&self) -> bool {
+        self.0.look_ups.is_some()
     }
 
     /// Whether it computes on bits.

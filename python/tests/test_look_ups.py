@@ -5,13 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hippocrene import ArgumentError, Client, EvaluationKeys, LookUps, ParameterError, Server, ShapeError
+from hippocrene import ArgumentError, Client, EvaluationKeys, LookUps, ParameterError, Server, ShapeError, simulate
 
 
 def test_functions_of_values(tmp_path):
     client = Client.generate("n15")
-    keys = client.evaluation_keys([], tables="lut11")
+    lines = {"max": lambda x: x.max(), "min": lambda x: x.min(), "pool": lambda x: x.max_pool(2)}
+    simulations = {
+        name: simulate(program, [2.0, -7.5, 5.0, 0.5], preset="n15", bound=8.0, tables="lut11")
+        for name, program in lines.items()
+    }
+    keys = client.evaluation_keys(for_=simulations["max"])
     keys.save(tmp_path / "evaluation.keys")
+    stored = (tmp_path / "evaluation.keys").stat().st_size
     del keys
     server = Server(EvaluationKeys.load(tmp_path / "evaluation.keys"), threads=2)
 
@@ -31,12 +37,12 @@ def test_functions_of_values(tmp_path):
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
     # Seven deviations of 25 runs, before rounds had room: 0.13 for two numbers, 0.27 for four.
     # The nearest of the other numbers is 3 away.
-    for y, expected, error in (
-        (line.max(), 5.0, 1.9),
-        (line.min(), -7.5, 1.9),
-        (line.max_pool(2), [2.0, 5.0], 0.9),
-    ):
+    for name, expected, error in (("max", 5.0, 1.9), ("min", -7.5, 1.9), ("pool", [2.0, 5.0], 0.9)):
+        y, simulation = lines[name](line), simulations[name]
         assert y.shape == np.shape(expected)
+        assert (simulation.precision_bits, simulation.capacity_bits) == (y.precision_bits, y.capacity_bits)
+        assert 0.99 < simulation.key_bytes / stored < 1.01
+        np.testing.assert_allclose(simulation.result, expected, atol=0.05)
         np.testing.assert_allclose(client.decrypt(y), expected, atol=error)
     # Farther from the steps than the gap of these tables, a 35th of the bounds together.
     for y, expected in (

@@ -114,6 +114,30 @@ def test_comparisons_are_simulated():
     assert not simulation.rotations
 
 
+def test_look_ups_are_simulated():
+    def program(x):
+        return {"exp": x.exp(), "precise": x.sigmoid(precise=True), "sorted": x.sort(), "place": x.argmax()}
+
+    x = np.array([0.5, -0.75, 1, -0.25])
+    simulation = simulate(program, x, preset="n15", tables=True)
+    np.testing.assert_allclose(simulation.result["exp"], np.exp(x), atol=0.01)
+    np.testing.assert_allclose(simulation.result["precise"], 1 / (1 + np.exp(-x)), atol=0.001)
+    np.testing.assert_allclose(simulation.result["sorted"], np.sort(x), atol=0.01)
+    np.testing.assert_allclose(simulation.result["place"], 2, atol=0.01)
+    assert simulation.tables == hippocrene.LookUps()
+    count, seconds = simulation.operations["look up"]
+    assert count > 4 + 4 + 5 + 10
+    assert 0 < seconds < simulation.seconds
+    assert not simulation.rotations
+    assert simulate(lambda x: x + x, x, preset="n15", tables="lut11").tables is None
+    with pytest.raises(hippocrene.ArgumentError, match="no keys of look-up tables"):
+        simulate(lambda x: x.sort(), x, preset="n15")
+    with pytest.raises(hippocrene.ParameterError, match="lut11, lut12, lut13"):
+        simulate(lambda x: x.sort(), x, preset="n15", tables="lut10")
+    with pytest.raises(hippocrene.ArgumentError, match="log is defined above 0"):
+        simulate(lambda x: x.log(domain=(-1, 1)), x, preset="n15", tables=True)
+
+
 def test_what_makes_no_sense_is_refused(client):
     with pytest.raises(TypeError, match="cannot be"):
         simulate(X)

@@ -1,10 +1,10 @@
 //! Plaintexts and ciphertexts of CKKS.
 
 use hippocrene_ring::Poly;
-use hippocrene_rlwe::{self as rlwe, Modulus};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
 use num_complex::Complex64;
 
-use crate::{CkksError, Context, Scale, context::encoding_noise, known::Known};
+use crate::{CkksError, Context, Scale, Values, context::encoding_noise, known::Known};
 
 /// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is wiped when dropped.
 #[derive(Clone)]
@@ -167,6 +167,28 @@ impl Ciphertext {
     /// Declares a bound that is known to be tighter (or wider) than the one that was followed.
     pub fn set_bound(&mut self, bound: f64) {
         self.bound = known(bound);
+    }
+
+    /// The same ciphertext with the error that is declared.
+    pub fn with_noise(mut self, noise: Noise) -> Self {
+        self.inner.set_noise(noise);
+        self
+    }
+
+    /// The same ciphertext, taken as one of so many slots, over which what is in its own ones is repeated; or of fewer, where they are repeated.
+    ///
+    /// # Errors
+    /// As [`Ciphertext::from_parts`].
+    pub fn with_slots(self, context: &Context, slots: usize) -> Result<Self, CkksError> {
+        check_parts(context, self.inner.parameters(), slots, self.bound)?;
+        Ok(Ciphertext { known: self.known.in_slots(slots), slots, ..self })
+    }
+
+    /// Declares the values in the slots of a ciphertext without residues ([`Ciphertext::known_values`]), where they have been out of sight. Any other has none.
+    pub fn set_known_values(&mut self, values: Values<'_>) {
+        if self.inner.parts().iter().all(Poly::is_hollow) {
+            self.known = Known::of(values, self.slots);
+        }
     }
 
     /// The same ciphertext with the values, and their bound, counted in the unit `2^log2`: the scale is as many times as large, and nothing is computed.

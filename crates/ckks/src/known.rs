@@ -49,6 +49,11 @@ impl Known {
         Known(both.map(|(x, y)| x.iter().zip(y.iter()).map(|(x, y)| f(*x, *y)).collect()))
     }
 
+    /// In so many slots, over which they are repeated.
+    pub fn in_slots(&self, slots: usize) -> Self {
+        Known(self.0.as_ref().map(|values| (0..slots).map(|i| values[i % values.len().max(1)]).collect()))
+    }
+
     /// Rotated by `steps` to the left.
     pub fn rotated(&self, steps: i64) -> Self {
         Known(self.0.as_ref().map(|values| {

@@ -91,7 +91,9 @@ impl LookUps {
                 format!("results with {} bits of capacity", self.capacity),
             ));
         }
-        let literal = PegasusLiteral::of(&set, vec![session.slots()], 1.0, self.capacity)?;
+        static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
+        let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
+        let literal = PegasusLiteral { slots: vec![session.slots()], output_bits: self.capacity, ..made };
         Ok(LookUpPlan::Functions(PegasusPlan::new(Arc::clone(session.context()), literal)?.into()))
     }
 
@@ -100,18 +102,26 @@ impl LookUps {
     /// # Errors
     /// As [`LookUps::plan`].
     pub fn clustering(&self, session: &Session, shape: Shape) -> Result<KMeansPlan, Error> {
-        /// For each of the tables: polynomials are searched for.
-        static LITERALS: [OnceLock<PegasusLiteral>; 3] = [const { OnceLock::new() }; 3];
+        static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let set = self.set(session)?;
-        let known = LITERALS.iter().zip(Self::NAMES).find(|(_, name)| *name == self.tables);
-        let literal = match known.and_then(|(literal, _)| literal.get()) {
-            Some(literal) => literal.clone(),
-            None => {
-                let made = KMeansPlan::literal(&set)?;
-                known.map_or(made.clone(), |(literal, _)| literal.get_or_init(|| made).clone())
-            }
-        };
+        let literal = self.kept(&LITERALS, || Ok(KMeansPlan::literal(&set)?))?;
         Ok(KMeansPlan::new(Arc::clone(session.context()), shape, literal)?)
+    }
+
+    /// The literal of these tables, made once.
+    fn kept(
+        &self,
+        literals: &Literals,
+        make: impl FnOnce() -> Result<PegasusLiteral, Error>,
+    ) -> Result<PegasusLiteral, Error> {
+        let known = literals.iter().zip(Self::NAMES).find(|(_, name)| *name == self.tables);
+        match known.and_then(|(literal, _)| literal.get()) {
+            Some(literal) => Ok(literal.clone()),
+            None => {
+                let made = make()?;
+                Ok(known.map_or(made.clone(), |(literal, _)| literal.get_or_init(|| made).clone()))
+            }
+        }
     }
 
     fn set(&self, session: &Session) -> Result<TableSet, Error> {
@@ -123,6 +133,9 @@ impl LookUps {
         Ok(TableSet::by_name(tables).map_err(hippocrene_pegasus::PegasusError::from)?)
     }
 }
+
+/// One for each of the tables: polynomials are searched for.
+type Literals = [OnceLock<PegasusLiteral>; LookUps::NAMES.len()];
 
 /// What evaluation keys hold for look-ups beside rotations.
 #[derive(Debug, Clone)]

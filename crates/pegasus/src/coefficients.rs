@@ -3,7 +3,7 @@
 use hippocrene_ckks::{Ciphertext, CkksError, Scale};
 use hippocrene_fhew::RlweCoefficients;
 use hippocrene_ring::arith::bit_reverse;
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Noise, RlweError};
 
 use crate::{Pegasus, PegasusError, plan::power};
 
@@ -72,14 +72,32 @@ impl Pegasus {
             return Err(CkksError::Capacity { operation: OPERATION, need, have: capacity }.into());
         }
         let low = e.reduce_modulus(a, e.divisor_at_least(a.modulus(), need))?;
-        let low = Ciphertext::from_parts(plan.context(), low.inner().clone(), from, a.slots(), 1.0)?;
+        let mut low = low.read_at(from);
+        low.set_bound(1.0);
         let mut coefficients = e.homomorphic_dft(&low, transform, between)?;
         // They are what the slots were.
         coefficients.set_bound(1.0);
         let lowered = self.lower(&coefficients, to, unit + 2.0 * between.log2() + 1.0)?;
         let scale = to.over(share);
-        let inner = RlweCoefficients::from_ciphertext(plan.context().rlwe(), lowered.inner())?;
-        Ok(Coefficients { inner, slots: a.slots(), scale, bound })
+        let (rlwe, slots) = (plan.context().rlwe(), a.slots());
+        if !rlwe.is_hollow() {
+            let inner = RlweCoefficients::from_ciphertext(rlwe, lowered.inner())?;
+            return Ok(Coefficients { inner, slots, scale, bound });
+        }
+        // The transform, the values and the scale of this one are known.
+        let Some(values) = a.known_values() else {
+            return Err(RlweError::Hollow { operation: OPERATION }.into());
+        };
+        let (gap, factor) = (rlwe.degree() / (2 * slots), scale.to_f64());
+        let message = |k: usize, q: u64| match k / gap {
+            place if k.is_multiple_of(gap) && place < slots => {
+                let value = values[bit_reverse(place, slots.ilog2())].re * factor;
+                value.round().rem_euclid(q as f64) as u64
+            }
+            _ => 0,
+        };
+        let inner = RlweCoefficients::hollow(rlwe, lowered.inner(), message)?;
+        Ok(Coefficients { inner, slots, scale, bound })
     }
 
     /// Coefficients up to 1 brought to the base modulus and to `scale`: reduced to a modulus of so many bits, times an integer, and rescaled. What rounding the

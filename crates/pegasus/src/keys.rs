@@ -1,7 +1,7 @@
 //! The keys between slots and single numbers.
 
 use hippocrene_ckks::{Ciphertext, Context, SeededCiphertext, Values};
-use hippocrene_fhew::{BlindRotationKey, LweSecretKey, LweSwitchingKey};
+use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSecretKey, LweSwitchingKey};
 use hippocrene_rlwe::{Fingerprint, RlweError, SecretKey};
 use zeroize::Zeroizing;
 
@@ -44,7 +44,7 @@ pub struct PegasusKeys {
 }
 
 impl PegasusKeys {
-    /// Makes the keys between `secret` and those of single numbers, as `plan` has them.
+    /// Makes the keys between `secret` and those of single numbers, as `plan` has them; in a simulation, keys without samples.
     ///
     /// # Errors
     /// When a key does not fit the plan or the operating system has no entropy.
@@ -54,6 +54,21 @@ impl PegasusKeys {
         PegasusSecrets { lwe, ring }: &PegasusSecrets,
     ) -> Result<Self, PegasusError> {
         let (literal, modulus) = (plan.literal(), lwe.parameters().modulus());
+        let rlwe = plan.context().rlwe();
+        if rlwe.is_hollow() {
+            let of_rlwe = LweParameters::insecure(rlwe.degree(), modulus, rlwe.parameters().secret())?;
+            let switch = |(from, key): (LweParameters, Fingerprint), digits: SwitchingDigits| {
+                let (both, keys) = ([from, lwe.parameters()], [key, lwe.fingerprint()]);
+                LweSwitchingKey::hollow(rlwe, both, keys, (digits.base_log2, digits.count))
+            };
+            let keys = [lwe.fingerprint(), ring.fingerprint()];
+            return Ok(PegasusKeys {
+                extraction: switch((of_rlwe, secret.fingerprint()), literal.extraction)?,
+                tables: BlindRotationKey::hollow(rlwe, literal.tables, keys)?,
+                back: switch((ring.parameters(), ring.fingerprint()), literal.back)?,
+                repacking: RepackingKey::generate(plan, secret, lwe)?,
+            });
+        }
         let from = LweSecretKey::of_rlwe(plan.context().rlwe(), secret, modulus)?;
         let switch = |from: &LweSecretKey, digits: SwitchingDigits| {
             LweSwitchingKey::generate(from, lwe, digits.base_log2, digits.count)

@@ -41,8 +41,9 @@ impl Pegasus {
             slotwise(x.noise().log2_std() - q.log2()),
             slotwise(literal.reduction.log2_error()),
         ];
-        let mut inner = y.inner().clone();
-        inner.set_noise(noise.into_iter().fold(Noise::NONE, Noise::plus));
-        Ok(Ciphertext::from_parts(plan.context(), inner, y.scale().times(share), slots, x.bound())?)
+        let scale = y.scale().times(share);
+        let mut out = y.with_noise(noise.into_iter().fold(Noise::NONE, Noise::plus)).read_at(scale);
+        out.set_bound(x.bound());
+        Ok(out.with_slots(plan.context(), slots)?)
     }
 }

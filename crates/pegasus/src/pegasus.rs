@@ -53,6 +53,11 @@ impl Pegasus {
         Ok(Pegasus { plan, evaluator, extraction, tables, back, repacking, lwe_key: lwe })
     }
 
+    /// Bytes of memory that the keys between slots and single numbers take, without the one that repacks.
+    pub fn key_bytes(&self) -> usize {
+        self.extraction.bytes() + self.tables.bytes() + self.back.bytes()
+    }
+
     /// The plan.
     pub fn plan(&self) -> &Arc<PegasusPlan> {
         &self.plan

@@ -77,7 +77,10 @@ impl Pegasus {
             step *= 2;
         }
         let context = plan.context();
-        let sum = Ciphertext::from_parts(context, sum.inner().clone(), sum.scale(), slots, 1.0)?;
+        let mut sum = sum.with_slots(context, slots)?;
+        sum.set_bound(1.0);
+        // In a simulation numbers are all in their `b` ([`hippocrene_fhew::RlweCoefficients::hollow`]).
+        sum.set_known_values(Values::Real(&[]));
         let b: Vec<f64> =
             numbers.iter().map(|k| k.map_or(0.0, |k| centred(x.ciphertexts()[k].b(), q) * unit)).collect();
         let b = context.encode(Values::Real(&b), slots, sum.scale(), sum.modulus())?;

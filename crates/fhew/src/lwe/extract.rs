@@ -1,10 +1,12 @@
 //! From coefficients of RLWE ciphertexts to LWE ciphertexts (PEGASUS II.C).
 
-use hippocrene_ring::arith::neg_mod;
+use hippocrene_ring::{Poly, arith::neg_mod};
 use hippocrene_rlwe::{Ciphertext, Context, Fingerprint, Noise, RlweError};
 
 use super::{LweCiphertext, LweParameters, modulus::ModulusSwitch};
 use crate::FhewError;
+
+const OPERATION: &str = "extract coefficients";
 
 /// An RLWE ciphertext `(c0, c1)` modulo one number, in the coefficient domain: `c0 + c1 s = m + e` in `Z_q[X]/(X^N + 1)`.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,11 +25,42 @@ impl RlweCoefficients {
     /// [`RlweError::Parts`] or [`RlweError::Modulus`] when it is not that, [`RlweError::ParameterMismatch`] when it was made with other parameters,
     /// [`RlweError::Hollow`] in a simulation.
     pub fn from_ciphertext(context: &Context, ciphertext: &Ciphertext) -> Result<Self, FhewError> {
-        const OPERATION: &str = "extract coefficients";
-        context.check_digest(ciphertext.parameters(), OPERATION)?;
         if context.is_hollow() {
             return Err(RlweError::Hollow { operation: OPERATION }.into());
         }
+        let coefficients = |part: &Poly| {
+            let mut part = part.clone();
+            context.to_coefficient(&mut part, ciphertext.modulus());
+            part.limb(0).to_vec()
+        };
+        Self::of(context, ciphertext, |c0, c1, _| [c0, c1].map(coefficients))
+    }
+
+    /// The coefficients of a ciphertext without residues: those of its message, `message(k, q)` modulo `q` the `k`-th, as if they had been encrypted with a `c1` of 0. What is
+    /// computed from them has the same parameters, errors but for the noise, and messages as if they had been encrypted in earnest.
+    ///
+    /// # Errors
+    /// As [`RlweCoefficients::from_ciphertext`], and [`RlweError::Hollow`] for a ciphertext with residues, which is not to be laid open.
+    pub fn hollow(
+        context: &Context,
+        ciphertext: &Ciphertext,
+        message: impl Fn(usize, u64) -> u64,
+    ) -> Result<Self, FhewError> {
+        if !context.is_hollow() {
+            return Err(RlweError::Hollow { operation: OPERATION }.into());
+        }
+        let degree = context.degree();
+        Self::of(context, ciphertext, |_, _, q| {
+            [(0..degree).map(|k| message(k, q) % q).collect(), vec![0; degree]]
+        })
+    }
+
+    fn of(
+        context: &Context,
+        ciphertext: &Ciphertext,
+        parts: impl Fn(&Poly, &Poly, u64) -> [Vec<u64>; 2],
+    ) -> Result<Self, FhewError> {
+        context.check_digest(ciphertext.parameters(), OPERATION)?;
         let modulus = ciphertext.modulus();
         let [c0, c1] = ciphertext.parts() else {
             let have = ciphertext.parts().len();
@@ -40,12 +73,7 @@ impl RlweCoefficients {
         let ring = context.limb_ring(modulus, 0);
         let parameters =
             LweParameters::insecure(context.degree(), ring.modulus(), context.parameters().secret())?;
-        let coefficients = |part: &hippocrene_ring::Poly| {
-            let mut part = part.clone();
-            context.to_coefficient(&mut part, modulus);
-            part.limb(0).to_vec()
-        };
-        let (c0, c1) = (coefficients(c0), coefficients(c1));
+        let [c0, c1] = parts(c0, c1, ring.modulus());
         Ok(Self::new(parameters, c0, c1, ciphertext.noise(), ciphertext.key()))
     }
 

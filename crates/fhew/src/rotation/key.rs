@@ -1,11 +1,13 @@
 //! The key as it is made and stored.
 
+use std::sync::Arc;
+
 use hippocrene_ring::{Domain, Poly, Seed};
-use hippocrene_rlwe::Fingerprint;
+use hippocrene_rlwe::{Context, Fingerprint};
 use zeroize::Zeroizing;
 
 use super::RotationParameters;
-use crate::{FhewError, LweSecretKey, samples::SampleMaker};
+use crate::{FhewError, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
 
 /// RGSW encryptions, under the ring's secret `s`, of the bits `m = [s_i = 1]` and `m = [s_i = -1]` of every coefficient of the input's secret (PEGASUS Fig. 2): for each weight
 /// `w_k` of the gadget the RLWE encryptions of `m w_k` (row `k`) and of `m w_k s` (row `count + k`). With a special prime there is one weight, `p`.
@@ -19,6 +21,8 @@ pub struct BlindRotationKey {
     pub(super) seed: Seed,
     /// For each coefficient: the rows of the first bit, then those of the second, each with a limb for every prime.
     pub(super) b: Vec<Poly>,
+    /// In a simulation there are no samples, and this is where it is noted what is done.
+    pub(super) hollow: Option<Arc<Context>>,
 }
 
 impl BlindRotationKey {
@@ -57,7 +61,21 @@ impl BlindRotationKey {
             b.push(samples);
         }
         let (input_key, ring_key) = (input.fingerprint(), ring.fingerprint());
-        Ok(BlindRotationKey { parameters, input_key, ring_key, seed: maker.seed().clone(), b })
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed: maker.seed().clone(), b, hollow: None })
+    }
+
+    /// A key without samples for simulations: what is looked up with it are messages ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which is hollow.
+    ///
+    /// # Errors
+    /// [`hippocrene_rlwe::RlweError::Parameters`] when the context is not hollow, and when the operating system has no entropy.
+    pub fn hollow(
+        context: &Arc<Context>,
+        parameters: RotationParameters,
+        [input_key, ring_key]: [Fingerprint; 2],
+    ) -> Result<Self, FhewError> {
+        check_hollow(context)?;
+        let (seed, hollow) = (Seed::random()?, Some(Arc::clone(context)));
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b: Vec::new(), hollow })
     }
 
     /// Puts a key together from its stored parts: the fingerprints of the secrets of inputs and of the ring, the seed and the `b`.
@@ -90,7 +108,7 @@ impl BlindRotationKey {
                 return refused("a residue that is beyond its modulus".into());
             }
         }
-        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b })
+        Ok(BlindRotationKey { parameters, input_key, ring_key, seed, b, hollow: None })
     }
 
     /// The fingerprints of the secret of inputs and of the ring's.
@@ -117,7 +135,10 @@ impl BlindRotationKey {
     /// Bytes of the `b` and the seed, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
         let bits: usize = self.parameters.moduli().iter().map(|q| q.ilog2() as usize + 1).sum();
-        let samples = self.b.len() * 2 * self.parameters.rows() * self.parameters.ring().dimension();
+        let samples = self.parameters.input().dimension()
+            * 2
+            * self.parameters.rows()
+            * self.parameters.ring().dimension();
         (samples * bits).div_ceil(8) + self.seed.as_bytes().len()
     }
 }

@@ -117,7 +117,7 @@ impl RotationParameters {
     }
 
     /// How many polynomials an accumulator is decomposed into.
-    pub(super) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         match self.gadget {
             RotationGadget::Digits { count, .. } => 2 * count,
             RotationGadget::SpecialPrime { .. } => 2,

@@ -1,5 +1,7 @@
 //! The key in memory, and rotations with it.
 
+use std::sync::Arc;
+
 use hippocrene_ring::{
     Domain, Kernel, ResidueRing, Threads,
     arith::inv_mod,
@@ -8,11 +10,12 @@ use hippocrene_ring::{
     monomial::{Monomials, add_rotated_difference},
     scratch::ScratchPool,
 };
-use hippocrene_rlwe::{Fingerprint, Noise, RlweError};
+use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError};
 
 use super::{BlindRotationKey, LookupTable, RotationGadget, RotationParameters};
 use crate::{
     FhewError, LweCiphertext, RlweCoefficients,
+    hollow::note_look_up,
     samples::{expand, rings},
 };
 
@@ -30,6 +33,7 @@ pub struct PreparedBlindRotationKey {
     /// For each coefficient and each prime the rows of both bits.
     key: Vec<KeyLimb>,
     scratch: ScratchPool,
+    hollow: Option<Arc<Context>>,
 }
 
 /// A [`RotationGadget`] with its constants.
@@ -84,6 +88,7 @@ impl BlindRotationKey {
             rings,
             key,
             scratch: ScratchPool::new(degree),
+            hollow: self.hollow.clone(),
         })
     }
 }
@@ -107,6 +112,11 @@ impl PreparedBlindRotationKey {
 
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
+        if self.hollow.is_some() {
+            let samples = self.parameters.input().dimension() * 2 * self.parameters.rows();
+            let of_ring = |ring: &ResidueRing| ring.elementwise().key_bytes(ring.degree());
+            return samples * self.rings.iter().map(of_ring).sum::<usize>();
+        }
         self.key.iter().map(KeyLimb::bytes).sum()
     }
 
@@ -173,6 +183,9 @@ impl PreparedBlindRotationKey {
         inputs: &[(&LweCiphertext, &[u64])],
         threads: &Threads,
     ) -> Result<Vec<RlweCoefficients>, FhewError> {
+        if let Some(context) = &self.hollow {
+            inputs.iter().for_each(|_| note_look_up(context, &self.parameters, &self.rings));
+        }
         let mut accumulators =
             inputs.iter().map(|(ct, test)| self.start(ct, test)).collect::<Result<Vec<_>, _>>()?;
         let together = accumulators.len().div_ceil(threads.count()).clamp(1, TOGETHER);

@@ -1,10 +1,12 @@
 //! The key as it is made and stored.
 
+use std::sync::Arc;
+
 use hippocrene_ring::{Domain, Poly, SIGMA, Seed, digits::Digits};
-use hippocrene_rlwe::{Fingerprint, Noise};
+use hippocrene_rlwe::{Context, Fingerprint, Noise};
 use zeroize::Zeroizing;
 
-use crate::{FhewError, LweParameters, LweSecretKey, samples::SampleMaker};
+use crate::{FhewError, LweParameters, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
 
 /// A key from the secret `s'` of dimension `N` to the secret `s` of dimension `n`, modulo the prime `q` of the latter: for `v < N/n` and each digit `k` the RLWE
 /// encryption of `w_k S_v` in `R_n` (see [`Digits`] for the weights), `(b, a)` with `b = -a s + e + w_k S_v`. The `a` are kept as a seed: half of the size.
@@ -18,6 +20,8 @@ pub struct LweSwitchingKey {
     pub(super) seed: Seed,
     /// Sample `v count + k` is limb `v count + k`.
     pub(super) b: Poly,
+    /// In a simulation there are no samples, and this is where it is noted what is done.
+    pub(super) hollow: Option<Arc<Context>>,
 }
 
 impl LweSwitchingKey {
@@ -60,7 +64,28 @@ impl LweSwitchingKey {
         }
         let (from_key, to_key) = (from.fingerprint(), to.fingerprint());
         let seed = maker.seed().clone();
-        Ok(LweSwitchingKey { from: source, to: target, from_key, to_key, digits, seed, b })
+        Ok(LweSwitchingKey { from: source, to: target, from_key, to_key, digits, seed, b, hollow: None })
+    }
+
+    /// A key without samples for simulations: what goes through it are messages ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which is hollow.
+    ///
+    /// # Errors
+    /// As [`LweSwitchingKey::generate`], and [`RlweError::Parameters`] when the context is not hollow.
+    pub fn hollow(
+        context: &Arc<Context>,
+        [from, to]: [LweParameters; 2],
+        [from_key, to_key]: [Fingerprint; 2],
+        (base_log2, count): (u32, usize),
+    ) -> Result<Self, FhewError> {
+        check_hollow(context)?;
+        let (large, n, q) = (from.dimension(), to.dimension(), to.modulus());
+        let digits = Digits::new(q, base_log2, count)
+            .filter(|_| large.is_power_of_two() && n.is_power_of_two() && n <= large)
+            .ok_or_else(|| FhewError::Parameters {
+                what: format!("{count} digits of {base_log2} bits from dimension {large} to {n} modulo {q}"),
+            })?;
+        let (seed, b) = (Seed::random()?, Poly::zero(n, 0, Domain::Evaluation));
+        Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: Some(Arc::clone(context)) })
     }
 
     /// Puts a key together from its stored parts: the parameters and fingerprints of both secrets, the gadget, the seed and the `b`.
@@ -95,7 +120,7 @@ impl LweSwitchingKey {
         }
         match b.as_slice().iter().find(|x| **x >= q) {
             Some(x) => refused(format!("a residue {x} modulo {q}")),
-            None => Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b }),
+            None => Ok(LweSwitchingKey { from, to, from_key, to_key, digits, seed, b, hollow: None }),
         }
     }
 
@@ -127,7 +152,7 @@ impl LweSwitchingKey {
     /// Bytes of the `b` and the seed, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
         let bits = self.to.modulus().ilog2() as usize + 1;
-        (self.b.as_slice().len() * bits).div_ceil(8) + self.seed.as_bytes().len()
+        (self.from.dimension() * self.digits.count() * bits).div_ceil(8) + self.seed.as_bytes().len()
     }
 
     /// The error that a switch adds, of variance `sigma^2 N sum_k D_k^2 / 12 + 2^(2 shift) |s'|^2 / 12`: `N` digits of width `D_k` for each `k`, times errors of the key, and what

@@ -1,5 +1,7 @@
 //! The key in memory, and switches with it.
 
+use std::sync::Arc;
+
 use hippocrene_ring::{
     Domain, Kernel, ResidueRing,
     arith::{add_mod, neg_mod},
@@ -7,11 +9,12 @@ use hippocrene_ring::{
     elementwise::KeyLimb,
     scratch::ScratchPool,
 };
-use hippocrene_rlwe::{Fingerprint, Noise, RlweError};
+use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError};
 
 use super::LweSwitchingKey;
 use crate::{
     FhewError, LweCiphertext, LweParameters, RlweCoefficients,
+    hollow::note_switch,
     samples::{expand, rings},
 };
 
@@ -33,6 +36,7 @@ pub struct PreparedLweSwitchingKey {
     ring: ResidueRing,
     key: KeyLimb,
     scratch: ScratchPool,
+    hollow: Option<Arc<Context>>,
 }
 
 impl LweSwitchingKey {
@@ -59,6 +63,7 @@ impl LweSwitchingKey {
             key,
             scratch: ScratchPool::new(ring.degree()),
             ring,
+            hollow: self.hollow.clone(),
         })
     }
 }
@@ -81,6 +86,11 @@ impl PreparedLweSwitchingKey {
 
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
+        if self.hollow.is_some() {
+            return self.stride()
+                * self.digits.count()
+                * self.ring.elementwise().key_bytes(self.ring.degree());
+        }
         self.key.bytes()
     }
 
@@ -144,6 +154,11 @@ impl PreparedLweSwitchingKey {
     /// The sum over `v` of the products of `A_v`, which `fill(v, ..)` writes, with the encryptions of the `S_v`: both parts, in the coefficient domain.
     fn sum(&self, mut fill: impl FnMut(usize, &mut [u64])) -> [Vec<u64>; 2] {
         let (degree, count) = (self.to.dimension(), self.digits.count());
+        if let Some(context) = &self.hollow {
+            // What is no message is 0.
+            note_switch(context, &self.ring, self.stride() * count);
+            return [vec![0; degree], vec![0; degree]];
+        }
         let (ntt, elementwise) = (self.ring.ntt(), self.ring.elementwise());
         let together = (TOGETHER / count).clamp(1, self.stride());
         let mut scratch = self.scratch.take(together * count + 3, Domain::Evaluation);

@@ -264,6 +264,11 @@ impl Server {
         })
     }
 
+    /// Bytes of memory that the keys between slots and single numbers take.
+    pub(crate) fn table_key_bytes(&self) -> usize {
+        self.pegasus.as_ref().map_or(0, Pegasus::key_bytes)
+    }
+
     pub(super) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
             let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups)";

@@ -8,6 +8,7 @@ use std::sync::{
 };
 
 use hippocrene_ckks::Values;
+use hippocrene_fhew::LOOK_UP;
 use hippocrene_rlwe::PreparedEvaluationKeys;
 use num_complex::Complex64;
 
@@ -80,7 +81,7 @@ impl Simulation {
         Self::with_keys(settings, &KeyRequest { bootstrapping: Some(bootstrapping), ..KeyRequest::only([]) })
     }
 
-    /// A simulation whose server can do what takes keys beside those of rotations, as one does that has the keys of `request`: bootstrap, and compute on bits. Rotations and
+    /// A simulation whose server can do what takes keys beside those of rotations, as one does that has the keys of `request`: bootstrap, look up tables, and compute on bits. Rotations and
     /// conjugation it has all, whatever the request says of them.
     ///
     /// # Errors
@@ -91,15 +92,20 @@ impl Simulation {
         let none = || KeyRequest::only([]);
         let bootstrapping =
             request.bootstrapping.map(|wanted| KeyRequest { bootstrapping: Some(wanted), ..none() });
+        let look_ups = request.look_ups.map(|wanted| KeyRequest { look_ups: Some(wanted), ..none() });
         let bits = request.bits.clone().map(KeyRequest::bits);
         let make = |request: KeyRequest| Ok(Feature { keys: client.evaluation_keys(&request)?, request });
-        let features = [bootstrapping, bits].into_iter().flatten().map(make);
+        let features = [bootstrapping, look_ups, bits].into_iter().flatten().map(make);
         let features = features.collect::<Result<Vec<Feature>, Error>>()?;
-        let all = client.evaluation_keys(&KeyRequest {
-            bootstrapping: request.bootstrapping,
-            bits: request.bits.clone(),
-            ..none()
-        })?;
+        let all = match &features[..] {
+            [one] => one.keys.clone(),
+            _ => client.evaluation_keys(&KeyRequest {
+                bootstrapping: request.bootstrapping,
+                look_ups: request.look_ups,
+                bits: request.bits.clone(),
+                ..none()
+            })?,
+        };
         let keys = match &features[..] {
             [] => PreparedEvaluationKeys::every(rlwe, client.fingerprint())?,
             _ => PreparedEvaluationKeys::every_beside(rlwe, all.inner())?,
@@ -167,10 +173,20 @@ impl Simulation {
     /// What was noted since [`Simulation::restart`].
     pub fn report(&self) -> Report {
         let bootstraps = self.server.bootstraps() > self.before.load(Ordering::Relaxed);
-        // Bits take their keys whatever is done with them.
-        let used = |feature: &&Feature| bootstraps || feature.request.bootstrapping.is_none();
+        let rlwe = self.server.session().context().rlwe();
+        let tally = rlwe.tally();
+        let used = |feature: &&Feature| match feature.request {
+            KeyRequest { bootstrapping: Some(_), .. } => bootstraps,
+            KeyRequest { look_ups: Some(_), .. } => tally.count(LOOK_UP) > 0,
+            // Bits take their keys whatever is done with them.
+            _ => true,
+        };
         let features: Vec<&Feature> = self.features.iter().filter(used).collect();
-        Report::new(self.server.session().context().rlwe(), &features)
+        let mut report = Report::new(rlwe, &tally, &features);
+        if report.look_ups.is_some() {
+            report.peak_memory += self.server.table_key_bytes();
+        }
+        report
     }
 }
 

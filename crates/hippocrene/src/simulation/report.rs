@@ -7,7 +7,7 @@ use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_elemen
 use hippocrene_rlwe::{Context, KeyUse, Modulus, Tally};
 
 use super::Feature;
-use crate::{Bootstrapping, KeyRequest};
+use crate::{Bootstrapping, KeyRequest, LookUps};
 
 /// What a simulated program takes.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +26,8 @@ pub struct Report {
     pub bootstraps: u64,
     /// The bootstrap of numbers, if there is any.
     pub bootstrapping: Option<Bootstrapping>,
+    /// The tables, if any is looked up.
+    pub look_ups: Option<LookUps>,
     /// The bootstrap of bits, if the server has keys for them.
     pub bits: Option<BitLiteral>,
 }
@@ -39,7 +41,7 @@ pub struct UsedKey {
     pub modulus: Modulus,
     /// log2 of that.
     pub modulus_bits: f64,
-    /// Whether it comes for this modulus with the keys that are asked for as a whole: those of a bootstrap, of numbers or of bits.
+    /// Whether it comes for this modulus with the keys that are asked for as a whole: those of a bootstrap, of numbers or of bits, or of tables.
     pub comes_along: bool,
 }
 
@@ -55,8 +57,8 @@ pub enum Purpose {
 }
 
 impl Report {
-    pub(super) fn new(rlwe: &Context, features: &[&Feature]) -> Self {
-        let (tally, parameters) = (rlwe.tally(), rlwe.parameters());
+    pub(super) fn new(rlwe: &Context, tally: &Tally, features: &[&Feature]) -> Self {
+        let parameters = rlwe.parameters();
         let request = |f: fn(&KeyRequest) -> bool| features.iter().map(|a| &a.request).find(|a| f(a));
         let used = |(name, modulus): (&KeyUse, &Modulus)| UsedKey {
             purpose: purpose(*name, rlwe.degree()),
@@ -70,19 +72,21 @@ impl Report {
             Purpose::Rotation(steps) => (1, steps.unsigned_abs(), steps < 0),
             Purpose::Conjugation => (2, 0, false),
         });
-        let moduli = key_moduli(&tally, features, parameters.full());
+        let moduli = key_moduli(tally, features, parameters.full());
         let derived = tally.derived_key_bytes().min(rlwe.key_memory().1);
         let polynomials = rlwe.meter().map_or(0, |meter| meter.peak());
         Report {
             seconds: tally.seconds(),
-            operations: operations(&tally),
+            operations: operations(tally),
             peak_memory: moduli.iter().map(|m| rlwe.prepared_key_bytes_at(*m)).sum::<usize>()
                 + derived
                 + polynomials,
-            key_bytes: moduli.iter().map(|m| parameters.switching_key_size_at(*m).seeded).sum(),
+            key_bytes: moduli.iter().map(|m| parameters.switching_key_size_at(*m).seeded).sum::<usize>()
+                + features.iter().map(|feature| feature.table_bytes()).sum::<usize>(),
             keys,
             bootstraps: tally.raises(),
             bootstrapping: request(|a| a.bootstrapping.is_some()).and_then(|a| a.bootstrapping),
+            look_ups: request(|a| a.look_ups.is_some()).and_then(|a| a.look_ups),
             bits: request(|a| a.bits.is_some()).and_then(|a| a.bits.clone()),
         }
     }
@@ -109,6 +113,7 @@ impl KeyRequest {
         KeyRequest {
             conjugation: report.conjugates(),
             bootstrapping: report.bootstrapping,
+            look_ups: report.look_ups,
             bits: report.bits.clone(),
             ..KeyRequest::only(report.rotations())
         }
@@ -116,6 +121,12 @@ impl KeyRequest {
 }
 
 impl Feature {
+    /// Bytes of its keys between slots and single numbers, as stored.
+    fn table_bytes(&self) -> usize {
+        let context = self.keys.session().context();
+        self.keys.look_ups().map_or(0, |own| own.inner().bytes(context))
+    }
+
     /// Whether such a key is among its own, for ciphertexts modulo `modulus`.
     fn holds(&self, name: KeyUse, modulus: Modulus) -> bool {
         let keys = self.keys.inner();

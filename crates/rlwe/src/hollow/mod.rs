@@ -102,6 +102,13 @@ impl Context {
         hollow.note(|tally| tally.add("encode", count.seconds() / share as f64, 0));
     }
 
+    /// In a hollow context, notes an operation of another crate, by the seconds that it takes and the transforms that it makes.
+    pub fn note(&self, operation: &'static str, seconds: f64, transforms: u64) {
+        if let Some(hollow) = &self.hollow {
+            hollow.note(|tally| tally.add(operation, seconds, transforms));
+        }
+    }
+
     /// In a hollow context, notes an operation by what it does with limbs.
     pub(crate) fn reckon<'a>(&'a self, operation: &'static str, count: impl FnOnce(&mut Count<'a>)) {
         let Some(hollow) = &self.hollow else { return };

@@ -1,0 +1,47 @@
+//! Simulations: keys without samples, and what would be done with them.
+//!
+//! A ciphertext of a simulation is its message, `(m, 0)`. Sums, multiples and switches of the modulus are what they always are; a blind rotation by exponents that are 0 takes no
+//! step, and a key switch of zeros is zero: only the time that they would take has to be added.
+
+use hippocrene_ring::ResidueRing;
+use hippocrene_rlwe::{Context, RlweError, WordSize};
+
+use crate::{FhewError, RotationParameters};
+
+/// What look-ups are noted as.
+pub const LOOK_UP: &str = "look up";
+
+pub(crate) fn check_hollow(context: &Context) -> Result<(), FhewError> {
+    if context.is_hollow() {
+        return Ok(());
+    }
+    Err(RlweError::Parameters { what: "keys without samples are for what is hollow".into() }.into())
+}
+
+/// Notes a switch with so many samples: each a digit of a polynomial, whose products with both parts of the sample are added up.
+pub(crate) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize) {
+    let elementwise = ring.elementwise();
+    let key = (samples * elementwise.key_bytes(ring.degree())) as u64;
+    let missed = context.profile().missed(key);
+    let limb = context.profile().limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), missed);
+    let each = limb.forward + limb.product + limb.pass;
+    let from_memory = missed * key as f64 / context.profile().memory().key_bytes_per_ns;
+    let nanoseconds = samples as f64 * each + limb.sum + 2.0 * limb.inverse + from_memory;
+    context.note("switch LWE keys", 1e-9 * nanoseconds, samples as u64 + 2);
+}
+
+/// Notes a blind rotation: for every coefficient of the secret the rows of the accumulator are transformed, multiplied by two keys, turned, and transformed back.
+pub(crate) fn note_look_up(context: &Context, parameters: &RotationParameters, rings: &[ResidueRing]) {
+    let (rows, steps) = (parameters.rows(), parameters.input().dimension());
+    let nanoseconds: f64 = rings
+        .iter()
+        .map(|ring| {
+            let limb = context.profile().limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), 0.0);
+            let transforms = rows as f64 * limb.forward + 2.0 * limb.inverse;
+            // Digits, the values of a monomial, two products by them and two differences, and the rotations at the end.
+            transforms + 2.0 * (rows as f64 * limb.product + limb.sum) + (rows + 7) as f64 * limb.pass
+        })
+        .sum();
+    let transforms = steps * rings.len() * (rows + 2);
+    context.note(LOOK_UP, 1e-9 * steps as f64 * nanoseconds, transforms as u64);
+}

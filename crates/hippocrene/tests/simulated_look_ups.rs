@@ -1,0 +1,126 @@
+//! Simulated look-ups end where real ones do, with the keys that they ask for. Small parameters, insecure.
+
+mod common;
+
+use common::{insecure_grafted, numbers};
+use hippocrene::{
+    ClientKey, EncryptedArray, Encryption, Error, Function, KeyRequest, LookUps, Server, Simulation,
+};
+use hippocrene_rlwe::SecretDistribution;
+
+type Program = fn(&Server, &EncryptedArray) -> Result<EncryptedArray, Error>;
+type Expected = fn(&[f64]) -> Vec<f64>;
+
+fn sorted(x: &[f64]) -> Vec<f64> {
+    let mut x = x.to_vec();
+    x.sort_by(f64::total_cmp);
+    x
+}
+
+fn place(x: &[f64], of: f64) -> Vec<f64> {
+    vec![x.iter().position(|y| *y == of).expect("it is one of them") as f64]
+}
+
+#[test]
+fn look_ups_are_simulated() {
+    let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
+    let asked = LookUps { tables: "lut11", capacity: 40.0, clusters: None };
+    let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
+    let simulation = Simulation::with_keys(settings.clone(), &request).unwrap();
+    let client = ClientKey::generate_with(settings, 2).unwrap();
+    let keys = client.evaluation_keys(&request).unwrap();
+    let stored = keys.to_bytes().len() as f64;
+    let server = Server::new(&keys).unwrap();
+    drop(keys);
+
+    // How often a table is looked up, and how far values that have no noise are from what is computed, in entries of a table on [-8, 8].
+    let programs: [(&str, Program, Expected, u64, f64); 11] = [
+        (
+            "sigmoid",
+            |s, x| s.apply_function(x, Function::Sigmoid, None, None),
+            |x| x.iter().map(|x| Function::Sigmoid.value(*x)).collect(),
+            0,
+            1.0,
+        ),
+        (
+            "square root",
+            |s, x| s.apply(x, |x| (x + 5.0).sqrt(), Some((-4.0, 4.0)), Some(1)),
+            |x| x.iter().map(|x| (x + 5.0).sqrt()).collect(),
+            5,
+            1.0,
+        ),
+        (
+            "a product of look-ups",
+            |s, x| {
+                let y = s.apply(x, f64::cos, None, Some(1))?;
+                s.mul(&y, &y)
+            },
+            |x| x.iter().map(|x| x.cos().powi(2)).collect(),
+            5,
+            2.0,
+        ),
+        ("sorted", |s, x| s.sort(x), sorted, 9, 4.0),
+        ("largest", |s, x| s.largest(x), |x| vec![sorted(x)[4]], 4, 3.0),
+        ("smallest", |s, x| s.smallest(x), |x| vec![sorted(x)[0]], 4, 3.0),
+        ("median", |s, x| s.median(x), |x| vec![sorted(x)[2]], 9, 4.0),
+        ("the two largest", |s, x| s.top_k(x, 2), |x| sorted(x)[3..].to_vec(), 9, 4.0),
+        ("pooled", |s, x| s.max_pool(x, 5), |x| vec![sorted(x)[4]], 4, 3.0),
+        ("argmin", |s, x| s.argmin(x), |x| place(x, sorted(x)[0]), 15, 0.2),
+        ("argmax", |s, x| s.argmax(x), |x| place(x, sorted(x)[4]), 15, 0.2),
+    ];
+    let values = [3.0, -1.5, 0.25, 1.5, -3.0];
+    let how = Encryption { bound: Some(4.0), precision: None };
+    let a = simulation.encrypt((&values[..]).into(), &[5], &how).unwrap();
+    let x = client.encrypt_with((&values[..]).into(), &[5], &how).unwrap();
+    let (session, hollow) = (server.session(), simulation.server().session());
+    for (what, program, expected, look_ups, off) in programs {
+        simulation.restart();
+        let simulated = program(simulation.server(), &a).unwrap();
+        let report = simulation.report();
+        assert_eq!(KeyRequest::for_simulation(&report), request, "{what}");
+        let count =
+            report.operations.iter().find(|(name, _, _)| *name == "look up").map_or(0, |noted| noted.1);
+        assert!(if look_ups == 0 { count >= 5 } else { count == look_ups }, "{what}: {count} look-ups");
+        assert!((report.key_bytes as f64 / stored - 1.0).abs() < 0.05, "{stored}, {}", report.key_bytes);
+        assert!(report.peak_memory > report.key_bytes && report.bootstraps == 0);
+
+        let known: Vec<f64> = simulation.values(&simulated).unwrap().iter().map(|z| z.re).collect();
+        let expected = expected(&values);
+        assert_eq!(known.len(), expected.len());
+        for (known, expected) in known.iter().zip(&expected) {
+            let error = (known - expected).abs();
+            assert!(error < off * 16.0 / 2048.0 + 1e-3, "{what}: {known}, not {expected}");
+        }
+        let real = program(&server, &x).unwrap();
+        assert_eq!(real.capacity_bits(session), simulated.capacity_bits(hollow), "{what}");
+        assert_eq!(real.precision_bits(session), simulated.precision_bits(hollow), "{what}");
+        assert_eq!((real.bound(), real.layout()), (simulated.bound(), simulated.layout()), "{what}");
+        let deviation = (-real.precision_bits(session)).exp2();
+        for (real, known) in client.decrypt(&real).unwrap().iter().zip(&known) {
+            let error = (real - known).abs();
+            assert!(
+                error < 10.0 * deviation + 0.01,
+                "{what}: {real}, known as {known}, deviation {deviation}"
+            );
+        }
+    }
+
+    // What is refused is refused before there are keys, with the same words.
+    let image = numbers(6, 5);
+    let b = simulation.encrypt((&image[..]).into(), &[2, 3], &how).unwrap();
+    let y = client.encrypt_with((&image[..]).into(), &[2, 3], &how).unwrap();
+    for program in
+        [(|s, x| s.sort(x)) as Program, |s, x| s.max_pool(x, 2), |s, x| s.apply(x, |x| 1.0 / x, None, None)]
+    {
+        let [simulated, real] = [program(simulation.server(), &b), program(&server, &y)];
+        assert_eq!(simulated.unwrap_err().to_string(), real.unwrap_err().to_string());
+    }
+    // A program that looks nothing up asks for no tables.
+    simulation.restart();
+    simulation.server().mul(&a, &a).unwrap();
+    assert_eq!(simulation.report().look_ups, None);
+    let none = Simulation::new(simulation.server().session().settings().clone()).unwrap();
+    let a = none.encrypt((&values[..]).into(), &[5], &how).unwrap();
+    let refused = none.server().sort(&a).unwrap_err().to_string();
+    assert!(refused.contains("no keys of look-up tables"), "{refused}");
+}
