@@ -52,6 +52,33 @@ def test_servers_bootstrap_where_capacity_lacks(tmp_path):
         server.bootstrap(server.load(client.encrypt(np.ones(3), bound=2.0**20)))
 
 
+def test_arrays_of_few_elements_take_fewer_keys_and_less_time():
+    client = Client.generate("n15", precision=14)
+    few = Bootstrapping(slots=32)
+    said, of_all = client.describe_bootstrapping(few), client.describe_bootstrapping()
+    assert (said.slots, of_all.slots, of_all.iterations) == (32, client.slots, 1)
+    assert said.key_bytes < 0.7 * of_all.key_bytes
+    server = Server(client.evaluation_keys([], bootstrapping=few), threads=2)
+    values = np.linspace(-1, 1, 20)
+    x = server.load(client.encrypt(values))
+    for _ in range(12):
+        x, values = (x * x).with_bound(1), values * values
+    assert server.bootstraps > 0
+    assert np.std(client.decrypt(x) - values) < 2**-8
+    assert abs(client.decrypt(x.sum()) - values.sum()) < 0.1
+    with pytest.raises(
+        ArgumentError, match="the array takes 33 slots, and the bootstrapping keys are for the first 32"
+    ):
+        server.bootstrap(server.load(client.encrypt(np.zeros(33))))
+
+
+def test_more_precision_than_one_bootstrap_has_takes_several():
+    client = Client.generate("n16s", precision=50)
+    said = client.describe_bootstrapping(Bootstrapping(precision=50))
+    assert (said.precision, said.iterations) == (50, 2)
+    assert said.capacity_after > said.capacity_needed + 100
+
+
 def test_what_is_not_possible_is_refused(client, server):
     with pytest.raises(
         hippocrene.ParameterError, match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap"
@@ -70,5 +97,7 @@ def test_what_is_not_possible_is_refused(client, server):
     ):
         with pytest.raises(TypeError):
             wrong()
+    with pytest.raises(ArgumentError, match="24 slots: a power of two up to"):
+        client.describe_bootstrapping(Bootstrapping(slots=24))
     with pytest.raises(ArgumentError, match="a bound of -1"):
         client.describe_bootstrapping(Bootstrapping(bound=-1))
