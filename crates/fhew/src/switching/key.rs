@@ -70,7 +70,7 @@ impl LweSwitchingKey {
     /// A key without samples for simulations: what goes through it are messages ([`crate::RlweCoefficients::hollow`]), and what that would take is noted in `context`, which is hollow.
     ///
     /// # Errors
-    /// As [`LweSwitchingKey::generate`], and [`RlweError::Parameters`] when the context is not hollow.
+    /// As [`LweSwitchingKey::generate`], and [`hippocrene_rlwe::RlweError::Parameters`] when the context is not hollow.
     pub fn hollow(
         context: &Arc<Context>,
         [from, to]: [LweParameters; 2],
