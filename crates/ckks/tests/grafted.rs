@@ -159,6 +159,8 @@ fn the_less_precise_of_a_pair_is_off() {
 #[test]
 fn exact_divisions_add_no_noise() {
     check_aligned((34.27897459778338, 34.28897459778338), (204.88341373360294, 218.97513208320305)).unwrap();
+    // All of the power of two.
+    check_aligned((79.71487639095317, 20.0), (231.433445655564, 161.96925604140097)).unwrap();
 }
 
 /// Aligns ciphertexts of scales of these bits, modulo moduli of these bits.

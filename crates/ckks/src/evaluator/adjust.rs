@@ -119,11 +119,11 @@ impl Evaluator {
         to: Modulus,
     ) -> Result<(), CkksError> {
         self.rescale_to_into(out, a, to)?;
-        let ((units, odd, two), (to_units, to_odd, to_two)) = (a.modulus().to_parts(), to.to_parts());
-        let is_exact = (units, odd) == (to_units, to_odd) && two >= to_two && twos >= u32::from(two - to_two);
+        let from = a.modulus();
+        let of_two = from == to.lcm(Modulus::of_sprout(0, from.two()));
+        let is_exact = of_two && twos >= u32::from(from.two() - to.two());
         if is_exact {
-            let down = self.log2(to) - self.log2(a.modulus());
-            out.inner_mut().set_noise(a.inner().noise().scaled(down));
+            out.inner_mut().set_noise(a.inner().noise().scaled(self.log2(to) - self.log2(from)));
         }
         Ok(())
     }
