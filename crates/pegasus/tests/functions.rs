@@ -163,7 +163,10 @@ fn functions_with_slopes_are_off_by_what_is_stated() {
         assert!(tangents.deviation() < 0.25 * tables.deviation(), "{}", f.name());
         let errors: Vec<f64> = s.decrypt(&y).iter().zip(&values).map(|(y, x)| y - f.value(*x)).collect();
         let ratio = (rms(&errors) / tangents.deviation()).log2();
-        assert!((-2.0..1.0).contains(&ratio), "{}: 2^{ratio} of what is stated", f.name());
+        // It goes with the fourth power of what the index is off by, which differs from secret to secret: by 0.25 bits, as a standard deviation of 8 runs. Near a kink, or a slope without
+        // end, a few of the values make all of the error, and it differs by twice as much.
+        let most = if matches!(f, Function::Abs | Function::Relu | Function::Sqrt) { 2.5 } else { 1.5 };
+        assert!((-2.5..most).contains(&ratio), "{}: 2^{ratio} of what is stated", f.name());
     }
 }
 
