@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use hippocrene_ckks::{Ciphertext, Scale};
+use hippocrene_ckks::{Ciphertext, CkksError, Scale};
 use hippocrene_fhew::{LookupTable, LweCiphertext, RotationParameters};
 use hippocrene_rlwe::Noise;
 
@@ -97,7 +97,7 @@ impl Tangents {
             (lines, [widest, (largest - least) / 2.0], least.midpoint(largest), error)
         });
         let best = tried.reduce(|best, next| if next.3 < best.3 { next } else { best });
-        let (lines, ranges, value, error) = best.expect("there is a cut of nothing");
+        let (lines, ranges, value, error) = best.expect("the range of cuts is a constant, and not empty");
         let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
         // What is constant has a range all the same, of which nothing is seen.
         let least = if bound > 0.0 { LEAST_RANGE * bound } else { 1.0 };
@@ -242,7 +242,10 @@ impl Pegasus {
         for step in 1..=STEPS {
             match e.adjust(a, modulus, scale) {
                 Ok(operand) => return Ok((e.reduce_modulus(&slopes, modulus)?, operand)),
-                Err(_) => modulus = e.divisor_at_least(modulus, most.min(have) - f64::from(step) * STEP_BITS),
+                Err(CkksError::Capacity { .. }) => {
+                    modulus = e.divisor_at_least(modulus, most.min(have) - f64::from(step) * STEP_BITS);
+                }
+                Err(error) => return Err(error.into()),
             }
         }
         Ok((e.reduce_modulus(&slopes, modulus)?, e.adjust(a, modulus, scale)?))

@@ -243,7 +243,7 @@ impl Evaluation<'_> {
             let leaf = self.leaf(&rest, depth, scale)?;
             self.add(&mut sum, leaf, scale)?;
         }
-        let mut sum = sum.expect("what is neither constant nor a leaf has a product");
+        let mut sum = sum.expect("constants and leaves have returned above, so that the loop was entered, and each of its turns has a term");
         if rest.len() == 1 && rest[0] != 0.0 {
             e.add_number_assign(&mut sum, rest[0])?;
         }

@@ -111,8 +111,6 @@ impl Evaluator {
         let (rlwe, from) = (self.context().rlwe(), first.modulus());
         let scale = first.scale().times(second.scale());
         let (mut noise, mut bound) = (Noise::NONE, 0.0);
-        let product = |(a, b): (&Ciphertext, &Ciphertext)| a.known().zip(b.known(), |x, y| x * y);
-        let mut known = product((first, second));
         let mut sum = rlwe.tensor_sum(first.inner())?;
         for &(a, b) in pairs {
             self.check_slots(first, a, OPERATION)?;
@@ -121,9 +119,8 @@ impl Evaluator {
             noise = noise.plus(self.product_noise(a, b));
             bound += a.bound() * b.bound();
         }
-        for pair in &pairs[1..] {
-            known = known.zip(&product(*pair), |x, y| x + y);
-        }
+        let known = pairs.iter().map(|(a, b)| a.known().zip(b.known(), |x, y| x * y));
+        let known = known.reduce(|sum, product| sum.zip(&product, |x, y| x + y)).unwrap_or_default();
         self.check_capacity(first, from, scale.log2(), bound, OPERATION)?;
         let mut out = Ciphertext::empty(self.context());
         sum.relinearise_into(out.inner_mut(), self.keys(), to)?;
