@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
-from settings import CLUSTERS, ITERATIONS, PRESET, SEED
+from settings import ITERATIONS, PRESET, SEED
 from steps import Steps
 
 import hippocrene
@@ -15,8 +15,9 @@ from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
 
 def ask(own: Path, shared: Path) -> None:
     """Make keys, and write evaluation keys and encrypted points for the server."""
-    points = np.load(own / "points.npy")
-    model = EncryptedKMeans(CLUSTERS, max_iter=ITERATIONS, random_state=SEED)
+    with np.load(own / "points.npz") as asked:
+        points, clusters = asked["points"], int(asked["clusters"])
+    model = EncryptedKMeans(clusters, max_iter=ITERATIONS, random_state=SEED)
     with Steps("client", 3) as steps:
         with steps.step("make the secret key"):
             client = hippocrene.Client.generate(PRESET)
@@ -35,7 +36,8 @@ def read(own: Path, shared: Path) -> None:
     with Steps("client", 1) as steps:
         with steps.step("decrypt centroids and labels"):
             client = hippocrene.Client.load(own / "client.key")
-            read = EncryptedKMeans(CLUSTERS).decrypt(client, EncryptedClusters.load(shared / "clusters"))
+            clusters = EncryptedClusters.load(shared / "clusters")
+            read = EncryptedKMeans(clusters.n_clusters).decrypt(client, clusters)
         np.savez(own / "clusters.npz", labels=read.labels_, centers=read.cluster_centers_)
         steps.save(own / "read.json")
 

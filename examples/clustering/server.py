@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-from settings import CLUSTERS, ITERATIONS
+from settings import ITERATIONS
 from steps import Steps
 
 import hippocrene
@@ -20,8 +20,8 @@ def cluster(own: Path, shared: Path) -> None:
             keys = hippocrene.EvaluationKeys.load(shared / "evaluation.keys")
             server = hippocrene.Server(keys, threads=os.cpu_count() or 1)
         with steps.step(f"{ITERATIONS} iterations"):
-            model = EncryptedKMeans(CLUSTERS, max_iter=ITERATIONS)
             points = EncryptedClusters.load(shared / "points")
+            model = EncryptedKMeans(points.n_clusters, max_iter=ITERATIONS)
             model.fit(points, server, checkpoint=own / "checkpoint", progress=True)
         with steps.step("write the encrypted clusters"):
             model.clusters_.save(shared / "clusters")

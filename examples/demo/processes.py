@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 
 def fresh_folder() -> Path:
-    """Take the one argument of an example for its folder, and remove what an earlier run left there, no more."""
-    if len(sys.argv) != 2:
+    """Take the first argument of an example for its folder, and remove what an earlier run left there, no more."""
+    if len(sys.argv) < 2 or sys.argv[1].startswith("-"):
         program = Path(sys.argv[0]).name
         sys.exit(f"usage: python {program} FOLDER, where FOLDER is made, and takes what the two sides write")
     folder = Path(sys.argv[1])
@@ -36,9 +36,12 @@ def run(program: Path, *arguments: str | Path) -> None:
 
 
 def play(here: Path, first: str, report: Callable[[Path], bool], complaint: str) -> None:
-    """Run `first`, the client that asks, the server and the client that reads, and report what came out."""
+    """Run `first`, the client that asks, the server and the client that reads, and report what came out.
+
+    What follows the folder on the command line is for `first`.
+    """
     folder = fresh_folder()
-    run(here / first, folder)
+    run(here / first, folder, *sys.argv[2:])
     run(here / "client.py", "ask", folder / "client", folder / "shared")
     run(here / "server.py", folder / "server", folder / "shared")
     run(here / "client.py", "read", folder / "client", folder / "shared")

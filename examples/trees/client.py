@@ -1,4 +1,4 @@
-"""The client: encrypts flowers for the server's tree, and reads their species."""
+"""The client: encrypts rows for the server's tree, and reads their classes."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ def ask(own: Path, shared: Path) -> None:
 def read(own: Path, shared: Path) -> None:
     """Decrypt the server's answer."""
     with Steps("client", 1) as steps:
-        with steps.step("decrypt the species"):
+        with steps.step("decrypt the classes"):
             client = TreeClient.load(own / "client.key")
             interface = TreeInterface.load(shared / "interface.json")
-            species = client.decrypt(interface, TreeReply.load(shared / "reply"))
-        np.save(own / "species.npy", species)
+            classes = client.decrypt(interface, TreeReply.load(shared / "reply"))
+        np.save(own / "classes.npy", classes)
         steps.save(own / "read.json")
 
 

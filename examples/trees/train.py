@@ -1,13 +1,14 @@
-"""Trains a decision tree on Iris in plaintext, and lays out a folder for each side."""
+"""Trains a decision tree in plaintext, and lays out a folder for each side."""
 
 from __future__ import annotations
 
+import argparse
 import pickle
 import sys
 from pathlib import Path
 
 import numpy as np
-from sklearn.datasets import load_iris
+from data import add_options, load
 from sklearn.model_selection import train_test_split
 from sklearn.tree import DecisionTreeClassifier
 
@@ -15,21 +16,35 @@ from hippocrene.trees import PrivateDecisionTree
 
 # The tables: `lut11` is the fastest, and makes thresholds half as sharp as `lut12`.
 TABLES = "lut12"
+# So many rows are asked about at most.
+MOST = 30
 
 
-def main(folder: Path) -> None:
-    """Give the server the tree, the client rows of flowers, and publish what a client has to know of the tree."""
+def main() -> None:
+    """Give the server the tree, the client rows, and publish what a client has to know of the tree."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, help="where all is written")
+    parser.add_argument("--depth", type=int, default=4, help="how deep the tree is at most (default: 4)")
+    add_options(parser, "the last column is the class")
+    options = parser.parse_args()
+    features, classes = load(options, classified=True)
+    if len(np.unique(classes)) < 2:
+        sys.exit("the rows are of one class: there is nothing to decide")
+    folder = options.folder
     for side in ("client", "server", "shared"):
         (folder / side).mkdir(parents=True)
-    flowers, species = load_iris(return_X_y=True)
-    rows, asked, known, truth = train_test_split(flowers, species, test_size=0.2, random_state=7, stratify=species)
-    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(rows, known)
-    ranges = (flowers.min(axis=0), flowers.max(axis=0))
+    counts = np.unique(classes, return_counts=True)[1]
+    share = max(min(0.2, MOST / len(features)), len(counts) / len(features))
+    rows, asked, known, truth = train_test_split(
+        features, classes, test_size=share, random_state=7, stratify=classes if counts.min() > 1 else None
+    )
+    tree = DecisionTreeClassifier(max_depth=options.depth, random_state=0).fit(rows, known)
+    ranges = (features.min(axis=0), features.max(axis=0))
     (folder / "server" / "tree.pickle").write_bytes(pickle.dumps((tree, ranges)))
     PrivateDecisionTree.from_sklearn(tree, ranges, tables=TABLES).interface.save(folder / "shared" / "interface.json")
     np.save(folder / "client" / "rows.npy", asked)
-    np.savez(folder / "client" / "truth.npz", species=truth, plaintext=tree.predict(asked))
+    np.savez(folder / "client" / "truth.npz", classes=truth, plaintext=tree.predict(asked))
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main()

@@ -350,6 +350,7 @@ class TreeModel:
         high: Sequence[float],
         trees: Sequence[_Nodes],
         deviation: float | None,
+        firm: bool,
     ) -> TreeModel: ...
     @property
     def tables(self) -> str: ...

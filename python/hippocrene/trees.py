@@ -324,13 +324,15 @@ class PrivateDecisionTree:
         than twice as long.
 
         `deviation` is the largest standard deviation wanted of the errors of results, beside those at thresholds: 1/256
-        for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said.
-        Classes of a single tree are exact.
+        for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said,
+        or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). One that is asked for and not
+        possible is refused. Classes of a single tree are exact.
         """
         estimators, outputs, classes = _parts(model)
         features = int(estimators[0].n_features_in_)
         low, high = _ranges(_beyond_thresholds(estimators, features) if ranges is None else ranges, features)
         trees = [_nodes(tree, outputs) for tree in estimators]
+        firm = deviation is not None or outputs == "class"
         if outputs == "shares":
             deviation = 1 / 256 if deviation is None else float(deviation)
         elif outputs == "values" and deviation is None:
@@ -339,7 +341,7 @@ class PrivateDecisionTree:
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
         interface = TreeInterface(tables=tables, low=low, high=high, outputs=outputs, classes=classes)
-        return cls(_native.TreeModel(tables, low, high, trees, deviation), interface)
+        return cls(_native.TreeModel(tables, low, high, trees, deviation, firm), interface)
 
     @property
     def interface(self) -> TreeInterface:
@@ -400,7 +402,9 @@ def _parts(
     weighted = hasattr(model, "estimator_weights_")
     trees = [model] if estimators is None else (estimators if forest and not weighted else [])
     if not trees or not hasattr(model, "n_outputs_") or not all(hasattr(tree, "tree_") for tree in trees):
-        raise TypeError(f"from_sklearn takes a fitted decision tree or random forest, not {type(model).__name__}")
+        fitted = "one that is not fitted: " if hasattr(model, "fit") and not hasattr(model, "n_features_in_") else ""
+        what = f"{fitted}{type(model).__name__}"
+        raise TypeError(f"from_sklearn takes a fitted decision tree or random forest, not {what}")
     if not hasattr(model, "classes_"):
         return trees, "values", None
     if model.n_outputs_ != 1 or len(model.classes_) < 2:

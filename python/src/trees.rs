@@ -45,12 +45,14 @@ impl TreeModel {
         high: Vec<f64>,
         trees: Vec<Nodes>,
         deviation: Option<f64>,
+        firm: bool,
     ) -> PyResult<Self> {
         detached(py, || {
             let tables = TreeTables::by_name(tables)?;
             let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
             let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
             let model = hippocrene::TreeModel::new(ranges(&low, &high)?, trees, deviation)?;
+            let model = if firm { model } else { model.or_as_possible() };
             Ok(TreeModel { plan: tables.plan(&model)?, tables: tables.name() })
         })
     }
@@ -62,7 +64,7 @@ impl TreeModel {
 
     #[getter]
     fn look_ups(&self) -> (usize, usize) {
-        (self.plan.compared(), self.plan.blocks())
+        (self.plan.compared(), self.plan.look_ups())
     }
 
     #[getter]

@@ -35,6 +35,13 @@ def test_functions_of_values(tmp_path):
         assert np.max(abs(client.decrypt(y) - expected)) < error
 
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
+    # Half of the index on the circle of differences: deviations of 0.017 and 0.009.
+    for y, expected in (
+        (line.maximum(server.load(client.encrypt([-1.0, 3.0, 5.0, 4.0], bound=8.0))), [2.0, 3.0, 5.0, 4.0]),
+        (line.minimum(1.0), [1.0, -7.5, 1.0, 0.5]),
+        (line.median(), 1.25),
+    ):
+        np.testing.assert_allclose(client.decrypt(y), expected, atol=1.9 if y.ndim == 0 else 0.3)
     # Seven deviations of 25 runs, before rounds had room: 0.13 for two numbers, 0.27 for four.
     # The nearest of the other numbers is 3 away.
     for name, expected, error in (("max", 5.0, 1.9), ("min", -7.5, 1.9), ("pool", [2.0, 5.0], 0.9)):
@@ -47,7 +54,6 @@ def test_functions_of_values(tmp_path):
     # Farther from the steps than the gap of these tables, a 35th of the bounds together.
     for y, expected in (
         (line.is_close([2.5, 5.0, 4.5, 0.0], tolerance=1.5), [1, 0, 1, 1]),
-        (line.greater([1.0, 0.0, 7.0, -4.0]), [1, 0, 0, 1]),
         (line < 1.5, [0, 1, 0, 1]),
         (line.sign(gap=0.5), [1, -1, 1, 1]),
     ):
@@ -60,6 +66,14 @@ def test_functions_of_values(tmp_path):
         line.max_pool(3)
     with pytest.raises(ArgumentError, match="5 of 4 numbers"):
         line.top_k(5)
+    for wrong in (lambda: line.top_k(0), lambda: line.max_pool(-2)):
+        with pytest.raises(ArgumentError, match="1 is the least that makes sense"):
+            wrong()
+    with pytest.raises(ArgumentError, match="among 300 numbers"):
+        server.load(client.encrypt(np.zeros(300), bound=8.0)).argmax()
+    for domain in (3, (1, 2, 3)):
+        with pytest.raises(TypeError, match="a domain is two numbers"):
+            x.apply(abs, domain=domain)
 
     failure = ZeroDivisionError("of the function")
 

@@ -203,3 +203,19 @@ def test_mistakes_are_named(client, server):
         model.evaluate(stranger.encrypt_query(interface, IRIS[:1]), server)
     with pytest.raises(ArgumentError, match="forest"):
         client.decrypt_shares(interface, model.evaluate(client.encrypt_query(interface, IRIS[:1]), server))
+
+
+def test_several_outputs_are_as_precise_as_one(client, server):
+    random = np.random.default_rng(1)
+    known = np.column_stack([IRIS[:, 3], -100 * IRIS[:, 2]]) + random.normal(scale=0.1, size=(150, 2))
+    tree = DecisionTreeRegressor(max_depth=5, random_state=0).fit(IRIS[:, :3], known)
+    model = PrivateDecisionTree.from_sklearn(tree, (RANGES[0][:3], RANGES[1][:3]), tables="lut11")
+    # Without a deviation asked for there is one, of the range that is largest.
+    assert model.deviation <= np.ptp(tree.tree_.value[:, 1, 0]) / 1000
+    rows = IRIS[certain(model, [tree], IRIS[:, :3])][:2, :3]
+    reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
+    assert np.max(abs(client.decrypt(model.interface, reply) - tree.predict(rows))) < 7 * model.deviation
+    with pytest.raises(ArgumentError, match="is possible"):
+        PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=1e-6)
+    with pytest.raises(TypeError, match="one that is not fitted: DecisionTreeRegressor"):
+        PrivateDecisionTree.from_sklearn(DecisionTreeRegressor())

@@ -81,7 +81,7 @@ fn tree(
     }
     let label = |what: &str| format!("{}: {name}, {what}", client.tables().name());
     let paper = |row: Row, what: &str| row.paper(session.papers.find(PAPER, &format!("{name}, {what}")));
-    let look_ups = (plan.compared() + plan.blocks()) as f64;
+    let look_ups = (plan.compared() + plan.look_ups()) as f64;
     let communication = bytes.iter().sum::<usize>() as f64 / 1e3;
     Ok(vec![
         Row::new(

@@ -4,7 +4,8 @@ mod common;
 
 use common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape, wire,
+    ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape,
+    Simulation, wire,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -31,6 +32,7 @@ fn clusters_of_points_in_files() {
     let stored = EvaluationKeys::from_bytes_insecure(&bytes, 2).unwrap();
     assert_eq!(stored.to_bytes(), bytes);
     assert_eq!(stored.look_ups().unwrap().request(), asked);
+    let stored_bytes = bytes.len() as f64;
     drop(bytes);
     let server = Server::new(stored).unwrap();
     assert_eq!(server.clusters(), Some(shape));
@@ -87,6 +89,28 @@ fn clusters_of_points_in_files() {
     for (i, x) in centroids.iter().enumerate() {
         assert!((x - mean(i / 2, i % 2)).abs() < 0.5, "{centroids:?}");
     }
+
+    // A simulation, which has no keys, ends where this does.
+    let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
+    let simulation = Simulation::with_keys(client.session().settings().clone(), &request).unwrap();
+    let drawn = simulation.encrypt_points(&asked, &values, &start).unwrap();
+    simulation.restart();
+    let simulated = simulation.server().cluster(&drawn, &drawn).unwrap().0;
+    let report = simulation.report();
+    assert_eq!(KeyRequest::for_simulation(&report), request);
+    // One for each point, and one for each cluster's reciprocal.
+    let count = |what: &str| report.operations.iter().find(|(name, _, _)| *name == what).map(|noted| noted.1);
+    assert_eq!(count("look up"), Some(12 + 2));
+    assert!((report.key_bytes as f64 / stored_bytes - 1.0).abs() < 0.05 && report.seconds > 0.01);
+    let simulated = simulation.server().cluster(&drawn, &simulated).unwrap().0;
+    let (known, found) = simulation.clusters(&simulated).unwrap();
+    assert_eq!(found.unwrap(), labels);
+    for (x, y) in known.iter().zip(&centroids) {
+        assert!((x - y).abs() < 0.5, "{known:?} instead of {centroids:?}");
+    }
+    assert_eq!(simulation.clusters(&drawn).unwrap().1, None);
+    let refused = simulation.server().cluster(&simulated, &simulated).unwrap_err().to_string();
+    assert!(refused.contains("the first operand has no points"), "{refused}");
 
     // What is wrong is refused.
     let other = Shape::new(11, 2, 2).unwrap();

@@ -78,24 +78,25 @@ fn functions_of_arrays_with_keys_that_were_stored() {
 
     let values = [3.0, -1.5, 0.25, 1.5, -3.0];
     let x = encrypt(&client, &values, &[5], 4.0);
-    let sorted = client.decrypt(&server.sort(&x).unwrap()).unwrap();
-    near(&sorted, &[-3.0, -1.5, 0.25, 1.5, 3.0], 3.0 * error(16.0), "sorted");
+    let (sorted, largest) = (server.sort(&x).unwrap(), server.largest(&x).unwrap());
+    let in_order = client.decrypt(&sorted).unwrap();
+    near(&in_order, &[-3.0, -1.5, 0.25, 1.5, 3.0], 3.0 * error(16.0), "sorted");
+    near(&client.decrypt(&largest).unwrap(), &[3.0], 3.0 * error(16.0), "largest");
+    let even = encrypt(&client, &values[1..], &[4], 4.0);
     for (y, expected, rounds, what) in [
-        (server.largest(&x), &[3.0][..], 3.0, "largest"),
-        (server.smallest(&x), &[-3.0], 3.0, "smallest"),
+        (server.smallest(&x), &[-3.0][..], 3.0, "smallest"),
         (server.median(&x), &[0.25], 3.0, "median"),
+        (server.median(&even), &[-0.625], 3.0, "median of an even number"),
         (server.top_k(&x, 2), &[1.5, 3.0], 3.0, "the two largest"),
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
     }
     // A round is off by an index of 7.6 entries, half of the domain being somewhat more than the largest difference.
-    for (y, rounds) in [
-        (server.largest(&x), 3.0f64),
-        (server.max_pool(&x, 5), 3.0),
-        (server.sort(&x), Pegasus::sort_rounds(5) as f64),
-    ] {
+    let pooled = server.max_pool(&x, 5).unwrap();
+    assert_eq!(pooled.shape(), &[1]);
+    for (y, rounds) in [(largest, 3.0f64), (pooled, 3.0), (sorted, Pegasus::sort_rounds(5) as f64)] {
         let (bits, stated) =
-            (y.unwrap().precision_bits(server.session()), -(7.6 * 16.0 / 2048.0 * rounds.sqrt()).log2());
+            (y.precision_bits(server.session()), -(7.6 * 16.0 / 2048.0 * rounds.sqrt()).log2());
         assert!((stated - 0.7..stated).contains(&bits), "{bits} bits, {stated} stated");
     }
     let image: Vec<f64> = numbers(24, 5).iter().map(|x| 4.0 * x).collect();
@@ -108,12 +109,14 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (0..2).flat_map(|i| (0..3).map(move |j| (i, j))).map(|(i, j)| window(i, j)).collect();
     assert_eq!(pooled.shape(), &[2, 3]);
     near(&client.decrypt(&pooled).unwrap(), &expected, 2.0 * error(16.0), "pooled");
-    assert_eq!(server.max_pool(&x, 5).unwrap().shape(), &[1]);
     for (refused, what) in [
         (server.max_pool(&x_2, 4), "windows of 4 do not fill the shape [4, 6]"),
         (server.max_pool(&x, 0), "windows of 0"),
         (server.largest(&x_2), "an array of one axis is needed"),
         (server.top_k(&x, 6), "6 of 5 numbers"),
+        (server.median(&x_2), "an array of one axis is needed"),
+        // Before any of two million look-ups.
+        (server.argmax(&encrypt(&client, &[1.0; 1024], &[1024], 4.0)), "among 1024 numbers"),
     ] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");
@@ -142,8 +145,22 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         }
         near(&got, &expected, off, what);
     }
+    // And so are the larger and the smaller of two, at every difference, with capacity that the operands need not have: half of what an index on the whole circle is off by.
+    let mean = |expected: [f64; 5], width: f64, y: Result<hippocrene::EncryptedArray, Error>, what: &str| {
+        let y = y.unwrap();
+        assert!(y.capacity_bits(server.session()) > 35.0, "{what}");
+        let (bits, stated) = (y.precision_bits(server.session()), -(7.6 * width / 4096.0).log2());
+        assert!((bits - stated).abs() < 0.5, "{what}: {bits} bits, {stated} expected");
+        near(&client.decrypt(&y).unwrap(), &expected, 0.5 * error(width), what);
+    };
+    mean([3.0, -1.5, 0.25, 1.5, -1.5], 8.0, server.maximum(&left, &right, how), "maximum");
+    mean([-1.5, -1.5, -1.5, -1.5, -3.0], 8.0, server.minimum(&left, &right, how), "minimum");
+    mean([3.0, 0.0, 0.25, 1.5, 0.0], 4.0, server.relu(&left, asked(Some(1e-3), Some(4.0))), "relu");
+    mean([3.0, 1.5, 0.25, 1.5, 3.0], 8.0, server.abs(&left, how), "magnitude");
     for (refused, what) in [
         (server.sign(&left, asked(Some(0.01), None)), "tables have a gap of"),
+        (server.maximum(&left, &right, asked(None, Some(9.0))), "bits; more takes bootstrapping keys"),
+        (server.abs(&left, asked(None, Some(9.0))), "absolute value: tables have"),
         (server.greater(&left, &right, asked(None, Some(20.0))), "bits; more takes bootstrapping keys"),
         (server.is_close(&left, &right, 0.1), "a tolerance of 0.1"),
     ] {

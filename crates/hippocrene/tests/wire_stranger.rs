@@ -3,9 +3,9 @@
 mod stranger;
 mod wire_common;
 
-use hippocrene::{ClientKey, KeyRequest, Server};
+use hippocrene::{ClientKey, KeyRequest, LookUps, Server};
 use stranger::*;
-use wire_common::{grafted, things};
+use wire_common::{for_tables, grafted, things};
 
 #[test]
 fn a_stranger_decrypts_arrays() {
@@ -239,6 +239,167 @@ fn a_stranger_finds_that_a_transfer_key_leads_to_the_second_secret() {
             }
             assert!(set.coefficients(&sample, q).iter().all(|e| e.abs() < 40), "group {d}, limb {i}");
         }
+    }
+    assert!(payload.is_empty());
+}
+
+/// The largest prime below `2^bits` that is 1 modulo `2n`.
+fn prime(bits: u32, n: u64) -> u64 {
+    let is_prime = |q: u64| (2..).take_while(|d| d * d <= q).all(|d| !q.is_multiple_of(d));
+    (0..).map(|k| (1 << bits) - 2 * n * k + 1).find(|q| *q < 1 << bits && is_prime(*q)).unwrap()
+}
+
+/// A ring of degree `d` modulo one prime.
+fn ring(degree: u64, q: u64) -> Set {
+    Set { degree, units: 1, factors: vec![q], odd: Vec::new(), two: 0, rank: 1, precision: 0.0 }
+}
+
+/// The coefficients of `b + a z` of the next sample of a key.
+fn sample(payload: &mut &[u8], ring: &Set, (seed, stream): (&[u8], u64), z: &[u64]) -> Vec<i64> {
+    let q = ring.factors[0];
+    let b = ring.unpack(payload, bit_length(q), q);
+    ring.coefficients(&multiply_add(&b, &ring.expand_nonce(seed, stream, q), z, q), q)
+}
+
+/// Checks a switching key to `z` of the coefficients of a secret, which are what it says where they are not known.
+fn switching_key(
+    payload: &mut &[u8],
+    ring: &Set,
+    z: &[u64],
+    from: usize,
+    secret: Option<&[i64]>,
+) -> Vec<i64> {
+    let (seed, strides) = (take(payload, 32), from / ring.degree as usize);
+    let mut found = vec![0; from];
+    for v in 0..strides {
+        // The digits of the last sample weigh most.
+        let digits: Vec<Vec<i64>> =
+            (0..12).map(|k| sample(payload, ring, (seed, (12 * v + k) as u64), z)).collect();
+        for l in 0..ring.degree as usize {
+            let weight = |k: usize| 1i64 << (26 - 24 + 2 * k);
+            let s = secret
+                .map_or((digits[11][l] as f64 / weight(11) as f64).round() as i64, |s| s[v + strides * l]);
+            assert!(s.abs() <= 1);
+            found[v + strides * l] = s;
+            for (k, digit) in digits.iter().enumerate() {
+                assert!((digit[l] - weight(k) * s).abs() < 40, "sample {v}, digit {k}, coefficient {l}");
+            }
+        }
+    }
+    found
+}
+
+/// The secrets of look-ups are in no file. But the repacking key is an encryption of one of them, and that leads to the other.
+#[test]
+fn a_stranger_follows_the_keys_of_look_up_tables() {
+    let client = ClientKey::generate_with(for_tables(), 2).unwrap();
+    let asked = LookUps { tables: "lut11", capacity: 20.5, clusters: None };
+    let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
+    let bytes = client.evaluation_keys(&request).unwrap().to_bytes();
+    let (set, s) = read_secret(&client.to_bytes());
+    let (kind, _, _, mut payload) = open(&bytes);
+    Set::read(&mut payload);
+    assert_eq!((kind, number(&mut payload, 4)), (4, 1 + 4));
+    let keys = 1 + number(&mut payload, 4) as usize;
+    take(&mut payload, 4 * (keys - 1));
+    let moduli: Vec<_> = (0..keys).map(|_| modulus(&mut payload)).collect();
+    take(&mut payload, moduli.iter().map(|modulus| set.key_bytes(*modulus)).sum());
+
+    assert_eq!((number(&mut payload, 4), float(&mut payload)), (1, 20.5));
+    take(&mut payload, 32);
+    let repacking = modulus(&mut payload);
+    // What stands last is needed first: c0 at the first position, the first unit, and behind it those at the others.
+    let whole = set.poly_bytes(repacking);
+    let mut last = &payload[payload.len() - 32 - whole..];
+    let seed = take(&mut last, 32);
+    let q0 = set.factors[0];
+    let c0 = set.unpack(&mut last, bit_length(q0), q0);
+    let m = multiply_add(&c0, &set.expand(seed, 0, 0, q0), &set.values(&s, q0), q0);
+    let m = Message {
+        coefficients: set.coefficients(&m, q0),
+        factors: vec![q0],
+        sprout: (0, 0),
+        own: Vec::new(),
+    };
+    let z: Vec<i64> = m.values(set.degree).iter().map(|x| (x.re / 2f64.powi(38)).round() as i64).collect();
+    assert!(z.len() == 1024 && z.iter().all(|z| z.abs() <= 1));
+
+    let (p, q) = (prime(26, 1024), prime(48, 2048));
+    let (small, large) = (ring(1024, p), ring(2048, q));
+    let values = small.values(&z, p);
+    assert_eq!(switching_key(&mut payload, &small, &values, 2048, Some(&s)), s);
+    let mut tables = payload;
+    take(&mut payload, 32 + 1024 * 8 * 2048 * 48 / 8);
+    let y = switching_key(&mut payload, &small, &values, 2048, None);
+    assert_eq!(payload.len(), 32 + whole);
+
+    let seed = take(&mut tables, 32);
+    let (values, one) = (large.values(&y, q), (0..2048).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
+    for (i, z) in z.iter().enumerate() {
+        if ![0, 1, 511, 1023].contains(&i) {
+            take(&mut tables, 8 * 2048 * 48 / 8);
+            continue;
+        }
+        for row in 0..8 {
+            let got = sample(&mut tables, &large, (seed, (8 * i + row) as u64), &values);
+            let m = i64::from(*z == if row < 4 { 1 } else { -1 });
+            let weight = 1i64 << (18 + 15 * (row % 2));
+            let times = if row % 4 < 2 { &one } else { &y };
+            for (got, times) in got.iter().zip(times) {
+                assert!((got - m * weight * times).abs() < 40, "coefficient {i}, row {row}");
+            }
+        }
+    }
+}
+
+/// The files of the corpus: two rows of two features, from 0 to 10 and from -1 to 1, and whether the second is above 1/2.
+#[test]
+fn a_stranger_asks_decision_trees_and_understands_the_answer() {
+    let file = |name: &str| {
+        std::fs::read(format!("{}/tests/corpus/{name}.hpc", env!("CARGO_MANIFEST_DIR"))).unwrap()
+    };
+    let (owner, query, reply) = (file("owner"), file("query"), file("reply"));
+    let p = prime(26, 1024);
+    let ring = ring(1024, p);
+    let (kind, digest, key, seed) = open(&owner);
+    assert_eq!(kind, 9);
+    assert_eq!(digest, fingerprint("hippocrene 2026-11 tables of decision trees", b"lut11"));
+    let derived: Vec<u8> = chacha20_from(seed, 0, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect();
+    assert_eq!(key, fingerprint("hippocrene 2026-11 LWE secret key fingerprint", &derived));
+    let z = ring.secret(&derived);
+
+    // Residues of so many bits.
+    let residues = |bytes: &[u8], count: usize, bits: usize| -> Vec<u64> {
+        assert_eq!(bytes.len(), (count * bits).div_ceil(8));
+        let bit = |k: usize| u64::from(bytes[k / 8] >> (k % 8) & 1);
+        (0..count).map(|i| (0..bits).map(|k| bit(i * bits + k) << k).sum()).collect()
+    };
+    let (kind, same, of, mut payload) = open(&query);
+    assert_eq!((kind, same, of), (11, digest, key));
+    assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (2, 2));
+    let seed = take(&mut payload, 32);
+    let c0 = residues(payload, 4, 26);
+    let c1 = ring.expand_nonce(seed, 0, p);
+    let product = ring.coefficients(&multiply_add(&vec![0; 1024], &c1, &ring.values(&z, p), p), p);
+    for (i, (feature, low, high)) in
+        [(2.5, 0.0, 10.0), (0.25, -1.0, 1.0), (7.5, 0.0, 10.0), (0.75, -1.0, 1.0)].into_iter().enumerate()
+    {
+        let m = (c0[i] as i64 + product[i]).rem_euclid(p as i64) as f64;
+        let expected = p as f64 * (1.0 / 64.0 + 15.0 / 32.0 * (feature - low) / (high - low));
+        assert!((m - expected).abs() < 40.0, "number {i}: {m} instead of {expected}");
+    }
+
+    let (kind, same, of, mut payload) = open(&reply);
+    assert_eq!((kind, same, of), (12, digest, key));
+    assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (1, 2));
+    let (span, modulus, middle) = (float(&mut payload), number(&mut payload, 8) as u64, float(&mut payload));
+    let bits = bit_length(modulus);
+    for expected in [0.0, 1.0] {
+        let lwe = residues(take(&mut payload, (1025 * bits).div_ceil(8)), 1025, bits);
+        let sum = lwe[1..].iter().zip(&z).map(|(a, z)| *a as i64 * z).sum::<i64>() + lwe[0] as i64;
+        let m = centred(sum.rem_euclid(modulus as i64) as u64, modulus);
+        let output = middle + span * m as f64 / modulus as f64;
+        assert!((output - expected).abs() < 0.5, "{output} instead of {expected}");
     }
     assert!(payload.is_empty());
 }

@@ -203,19 +203,27 @@ impl Pegasus {
 
     fn of_rank(&self, x: &Numbers, rank: usize, scale: Scale) -> Result<Numbers, PegasusError> {
         let n = x.len() as f64;
+        // Before all of these look-ups, those that are too many whatever they are off by.
+        self.check_ranks(x.len(), Noise::NONE)?;
         let ranks = self.ranks(x)?;
         // In [-(n - 1)/2, (n - 1)/2], and half a place is allowed for.
         let centred = ranks.plus(-(n - 1.0) / 2.0)?.with_bound(n / 2.0)?;
-        let parameters = self.tables().parameters();
-        let index = parameters.index_noise(centred.noise(), centred.parameters().modulus());
-        let off = index.log2_std().exp2() * n / parameters.ring().dimension() as f64;
-        if 0.5 < CERTAIN * off {
-            let most = (x.len() as f64 * 0.5 / (CERTAIN * off)) as usize;
-            let what = format!("among {} numbers; with these tables about {most} are possible", x.len());
-            return argument("find a number by its rank", what);
-        }
+        self.check_ranks(x.len(), centred.noise())?;
         let rank = rank as f64 - (n - 1.0) / 2.0;
         self.look_up_steps(&centred, scale, |x| f64::from((x - rank).abs() < 0.5))
+    }
+
+    /// Checks that the ranks of so many numbers, which are off by so much, are told apart.
+    fn check_ranks(&self, count: usize, noise: Noise) -> Result<(), PegasusError> {
+        let parameters = self.tables().parameters();
+        let index = parameters.index_noise(noise, self.back().parameters()[1].modulus());
+        let off = index.log2_std().exp2() * count as f64 / parameters.ring().dimension() as f64;
+        if 0.5 < CERTAIN * off {
+            let most = (count as f64 * 0.5 / (CERTAIN * off)) as usize;
+            let what = format!("among {count} numbers; with these tables about {most} are possible");
+            return argument("find a number by its rank", what);
+        }
+        Ok(())
     }
 
     /// The place of the largest number, from 0, at `scale`.

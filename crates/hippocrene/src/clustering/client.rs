@@ -54,14 +54,7 @@ impl ClientKey {
     /// # Errors
     /// As [`ClientKey::decrypt`].
     pub fn decrypt_clusters(&self, clusters: &Clustering) -> Result<(Vec<f64>, Option<Vec<usize>>), Error> {
-        let k = clusters.shape.clusters();
-        let frame = Zeroizing::new(self.decrypt(&clusters.frame)?);
-        let centroids = self.decrypt(&clusters.centroids)?;
-        let centroids = of_frame(&centroids, &frame);
-        let Some(assigned) = &clusters.assigned else { return Ok((centroids, None)) };
-        let bits = Zeroizing::new(self.decrypt(assigned)?);
-        let label = |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
-        Ok((centroids, Some(bits.chunks_exact(k).map(label).collect())))
+        clusters.read(|array| Ok(Zeroizing::new(self.decrypt(array)?)))
     }
 
     /// Slots that repeat up to the last one, a ciphertext for each of them, at the scale of `plan` and the grafted modulus of so many bits.
@@ -86,6 +79,22 @@ impl ClientKey {
         let array = EncryptedArray::from_parts(layout, form, false, bodies)
             .ok_or_else(|| Error::Internal("points have another number of ciphertexts".into()))?;
         array.with_bound(1.0)
+    }
+}
+
+impl Clustering {
+    /// The centroids, row by row, and labels if there are any, from the elements of its arrays.
+    pub(crate) fn read<E>(
+        &self,
+        elements: impl Fn(&EncryptedArray) -> Result<Zeroizing<Vec<f64>>, E>,
+    ) -> Result<(Vec<f64>, Option<Vec<usize>>), E> {
+        let k = self.shape.clusters();
+        let (frame, centroids) = (elements(&self.frame)?, elements(&self.centroids)?);
+        let centroids = of_frame(&centroids, &frame);
+        let Some(assigned) = &self.assigned else { return Ok((centroids, None)) };
+        let bits = elements(assigned)?;
+        let label = |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
+        Ok((centroids, Some(bits.chunks_exact(k).map(label).collect())))
     }
 }
 

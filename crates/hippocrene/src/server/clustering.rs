@@ -153,7 +153,7 @@ impl Server {
 
     /// The same slots, which repeat, counted up to where they do or on.
     fn seen_with(&self, a: &Ciphertext, slots: usize) -> Result<Ciphertext, Error> {
-        Ok(Ciphertext::from_parts(self.session.context(), a.inner().clone(), a.scale(), slots, a.bound())?)
+        Ok(a.clone().with_slots(self.session.context(), slots)?)
     }
 
     fn array(&self, layout: Layout, ciphertexts: Vec<Ciphertext>) -> Result<EncryptedArray, Error> {

@@ -9,6 +9,7 @@ use hippocrene_ckks::{
     Ciphertext, CkksError, Evaluator, Refresh,
     circuits::comparison::{SignLiteral, SignPlan},
 };
+use hippocrene_pegasus::Which;
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::RlweError;
 
@@ -50,7 +51,8 @@ impl Server {
     /// which bootstrapping keys have in any case.
     ///
     /// All of this is by polynomials. **By tables** the sign is had where there are keys of look-ups, none of bootstrapping, and polynomials are not possible, for the array has too little capacity or the key of the conjugation is
-    /// missing: a look-up for each element, whatever is left of the capacity, where polynomials are one computation for all. The gap is [`Server::table_gap`] then.
+    /// missing: a look-up for each element, whatever is left of the capacity, where polynomials are one computation for all. The gap is [`Server::table_gap`] then. The same holds for [`Server::greater`], [`Server::maximum`] and all
+    /// others here.
     ///
     /// # Errors
     /// [`Error::Argument`] when tables have a wider gap or less precision than is asked for; when the array is complex, the parameters are a simple chain, or gap and precision are not possible: the gap is `2^-30` of the bound or
@@ -101,6 +103,8 @@ impl Server {
     /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
     /// the gap at least, and `(1 + e/2) |d| + e B/4` where it is less. Shapes broadcast as numpy's do.
     ///
+    /// By tables ([`Server::sign`]) it is had from `a + b + |a - b|`, as single numbers: no gap is to be said, and [`EncryptedArray::precision_bits`] of the result says what it is off by.
+    ///
     /// # Errors
     /// As [`Server::greater`].
     pub fn maximum(
@@ -109,7 +113,11 @@ impl Server {
         b: &EncryptedArray,
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
-        self.of_two(a, b, how, "maximum", Evaluator::maximum)
+        const OPERATION: &str = "maximum";
+        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
+            return self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
+        }
+        self.of_two(a, b, how, OPERATION, Evaluator::maximum)
     }
 
     /// The smaller of `a` and `b`, element by element: as [`Server::maximum`].
@@ -122,7 +130,11 @@ impl Server {
         b: &EncryptedArray,
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
-        self.of_two(a, b, how, "minimum", Evaluator::minimum)
+        const OPERATION: &str = "minimum";
+        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
+            return self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
+        }
+        self.of_two(a, b, how, OPERATION, Evaluator::minimum)
     }
 
     /// `max(a, 0)`, element by element: as precise as [`Server::maximum`].
@@ -130,7 +142,11 @@ impl Server {
     /// # Errors
     /// As [`Server::sign`].
     pub fn relu(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
-        self.of_one(a, how, "relu", Evaluator::relu)
+        const OPERATION: &str = "relu";
+        if self.is_by_tables(a.bound(), how, &[a]) {
+            return self.order_by_tables(a, None, Which::Larger, how, OPERATION);
+        }
+        self.of_one(a, how, OPERATION, Evaluator::relu)
     }
 
     /// `|a|`, element by element: off by twice as much as [`Server::relu`].
@@ -138,7 +154,11 @@ impl Server {
     /// # Errors
     /// As [`Server::sign`].
     pub fn abs(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
-        self.of_one(a, how, "absolute value", Evaluator::abs)
+        const OPERATION: &str = "absolute value";
+        if self.is_by_tables(a.bound(), how, &[a]) {
+            return self.magnitude_by_tables(a, how, OPERATION);
+        }
+        self.of_one(a, how, OPERATION, Evaluator::abs)
     }
 
     fn of_one(

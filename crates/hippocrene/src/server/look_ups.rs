@@ -6,7 +6,7 @@ use hippocrene_pegasus::{
 };
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Layout};
+use crate::{Array, EncryptedArray, Error, Layout, Numbers};
 
 const APPLY: &str = "apply a function";
 
@@ -107,17 +107,25 @@ impl Server {
         a: &EncryptedArray,
         f: impl Fn(&Pegasus, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
+        self.apply_blocks(a, self.form_of(&[a]), |pegasus, _, c, places| f(pegasus, c, places))
+    }
+
+    /// `f` of every ciphertext, with the number that it has among those of the array, and the slots of it that elements are in.
+    pub(super) fn apply_blocks(
+        &self,
+        a: &EncryptedArray,
+        form: Numbers,
+        f: impl Fn(&Pegasus, usize, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(APPLY)?;
         self.check_real(a, APPLY)?;
-        let form = self.form_of(&[a]);
         self.with_capacity([a], 0.0, |[a]| {
             let slots = a.layout().slots();
             let mut places = vec![Vec::new(); a.layout().ciphertexts()];
             a.layout().positions().for_each(|position| places[position / slots].push(position % slots));
-            let applied = |(c, places): (&Ciphertext, &Vec<usize>)| f(pegasus, c, places);
             let ciphertexts = a.expanded(&self.session);
-            let out = ciphertexts.iter().map(|c| &**c).zip(&places).map(applied);
-            let out = out.collect::<Result<Vec<_>, _>>()?;
+            let all = ciphertexts.iter().zip(&places).enumerate();
+            let out = all.map(|(k, (c, places))| f(pegasus, k, c, places)).collect::<Result<Vec<_>, _>>()?;
             Ok(Array::from_ciphertexts(a.layout().clone(), form, a.layout().is_full(), out))
         })
     }
@@ -160,7 +168,14 @@ impl Server {
     /// # Errors
     /// As [`Server::sort`].
     pub fn median(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.of_single(a, "median", &[], Pegasus::sort_rounds(a.size()), |pegasus, x| pegasus.median(x))
+        const OPERATION: &str = "median";
+        let rounds = Pegasus::sort_rounds(a.size());
+        if !a.size().is_multiple_of(2) {
+            return self.of_single(a, OPERATION, &[], rounds, |pegasus, x| pegasus.median(x));
+        }
+        self.check_line(a, OPERATION)?;
+        // The sum of both in the middle is twice as large as either.
+        self.of_elements(a, OPERATION, &[], (rounds, 2.0), |pegasus, x| pegasus.median(x))
     }
 
     /// The largest element of every window of `size`, or of `size` by `size` in an array of two axes ([`Pegasus::largest`]): windows lie side by side.
@@ -188,7 +203,7 @@ impl Server {
             .collect();
         let pooled: Vec<usize> = shape.iter().map(|extent| extent / size).collect();
         let window = down * size;
-        self.of_elements(a, OPERATION, &pooled, rounds(window), |pegasus, x| {
+        self.of_elements(a, OPERATION, &pooled, (rounds(window), 1.0), |pegasus, x| {
             pegasus.largest(&x.select(&order)?, window)
         })
     }
@@ -225,20 +240,25 @@ impl Server {
         rounds: usize,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
+        self.check_line(a, operation)?;
+        self.of_elements(a, operation, shape, (rounds, 1.0), f)
+    }
+
+    fn check_line(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
         if a.shape().len() != 1 {
             let what = format!("an array of one axis is needed, not one of shape {:?}", a.shape());
             return Err(Error::shape(operation, what));
         }
-        self.of_elements(a, operation, shape, rounds, f)
+        Ok(())
     }
 
-    /// `f` of the elements of an array in one ciphertext.
+    /// `f` of the elements of an array in one ciphertext, with room for results that are so many times as large.
     fn of_elements(
         &self,
         a: &EncryptedArray,
         operation: &'static str,
         shape: &[usize],
-        rounds: usize,
+        (rounds, room): (usize, f64),
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(operation)?;
@@ -251,7 +271,7 @@ impl Server {
         self.with_capacity([a], 0.0, |[a]| {
             let ciphertexts = a.expanded(&self.session);
             let mut c = Ciphertext::clone(&ciphertexts[0]);
-            c.set_bound(pegasus.order_bound(rounds) * a.bound());
+            c.set_bound(room * pegasus.order_bound(rounds) * a.bound());
             let coefficients = pegasus.to_coefficients(&c)?;
             let places: Vec<usize> = a.layout().positions().collect();
             let x = pegasus.extract(&coefficients, &places)?.with_bound(a.bound())?;
@@ -266,7 +286,8 @@ impl Server {
 
     /// Bytes of memory that the keys between slots and single numbers take.
     pub(crate) fn table_key_bytes(&self) -> usize {
-        self.pegasus.as_ref().map_or(0, Pegasus::key_bytes)
+        let clusters = self.k_means.as_ref().map(|k_means| k_means.pegasus());
+        self.pegasus.as_ref().or(clusters).map_or(0, Pegasus::key_bytes)
     }
 
     pub(super) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
@@ -276,7 +297,7 @@ impl Server {
         })
     }
 
-    fn check_real(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
+    pub(super) fn check_real(&self, a: &EncryptedArray, operation: &'static str) -> Result<(), Error> {
         self.check(a, operation)?;
         if a.is_complex() {
             return Err(Error::argument(operation, "the array is complex, and tables are for real numbers"));

@@ -1,7 +1,12 @@
-//! Signs, comparisons and equality by look-up tables.
+//! Signs, comparisons, equality, and the larger of two, by look-up tables.
+
+use hippocrene_pegasus::Which;
 
 use super::{Comparison, Server};
 use crate::{EncryptedArray, Error};
+
+/// What has more than tables have.
+const MORE: &str = "more takes bootstrapping keys, or the key of the conjugation and more capacity";
 
 /// A result is within so many deviations.
 const CERTAIN: f64 = 7.0;
@@ -66,14 +71,59 @@ impl Server {
         })
     }
 
+    /// The larger or the smaller of both, or of the one and 0. It is right at every difference, so that nothing is to be said of a gap.
+    pub(super) fn order_by_tables(
+        &self,
+        a: &EncryptedArray,
+        b: Option<&EncryptedArray>,
+        which: Which,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_order(a.bound() + b.map_or(0.0, EncryptedArray::bound), how, operation)?;
+        self.check_real(a, operation)?;
+        let Some(b) = b else {
+            return self.apply_each(a, |pegasus, c, places| pegasus.apply_order(c, None, which, places));
+        };
+        self.check_real(b, operation)?;
+        let form = self.form_of(&[a, b]);
+        let (a, b) = self.broadcast(a, b, operation)?;
+        let others = b.expanded(&self.session);
+        self.apply_blocks(&a, form, |pegasus, k, c, places| {
+            pegasus.apply_order(c, Some(&others[k]), which, places)
+        })
+    }
+
+    /// The absolute values, by one table for each.
+    pub(super) fn magnitude_by_tables(
+        &self,
+        a: &EncryptedArray,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<EncryptedArray, Error> {
+        self.check_order(a.bound(), how, operation)?;
+        self.apply(a, f64::abs, None, Some(1))
+    }
+
+    /// Checks that tables are as precise as is asked for, at differences up to `bound`: half of what an index is off by is to be what polynomials are off by near 0, a quarter of `2^-precision` of the bound.
+    fn check_order(&self, bound: f64, how: Comparison, operation: &'static str) -> Result<(), Error> {
+        let pegasus = self.pegasus(operation)?;
+        let off = pegasus.step_gap(bound) / bound + CERTAIN * pegasus.repacking_deviation();
+        let bits = -(2.0 * off).log2();
+        if how.precision.is_some_and(|asked| asked > bits) {
+            let what = format!("tables have {bits:.1} bits; {MORE}");
+            return Err(Error::argument(operation, what));
+        }
+        Ok(())
+    }
+
     /// Checks that tables do what is asked for. A sign is off by as much as what is repacked, and a comparison by half of that.
     fn check_tables(&self, bound: f64, how: Comparison, operation: &'static str) -> Result<(), Error> {
         let pegasus = self.pegasus(operation)?;
         let (gap, bits) = (pegasus.step_gap(bound), -(CERTAIN * pegasus.repacking_deviation()).log2());
         if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {
-            let what = format!(
-                "tables have a gap of {gap:.3} for numbers up to {bound} and {bits:.1} bits; more takes bootstrapping keys, or the key of the conjugation and more capacity"
-            );
+            let what =
+                format!("tables have a gap of {gap:.3} for numbers up to {bound} and {bits:.1} bits; {MORE}");
             return Err(Error::argument(operation, what));
         }
         Ok(())

@@ -11,10 +11,11 @@ use hippocrene_ckks::Values;
 use hippocrene_fhew::LOOK_UP;
 use hippocrene_rlwe::PreparedEvaluationKeys;
 use num_complex::Complex64;
+use zeroize::Zeroizing;
 
 use crate::{
-    BitArray, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, EvaluationKeys,
-    IntegerArray, KeyRequest, Server, Session, Settings,
+    BitArray, Bootstrapping, CiphertextBody, ClientKey, Clustering, EncryptedArray, Encryption, Error,
+    EvaluationKeys, IntegerArray, KeyRequest, LookUps, Server, Session, Settings,
 };
 
 pub use report::{Purpose, Report, UsedKey};
@@ -146,6 +147,28 @@ impl Simulation {
     /// As [`Server::bits`] and [`ClientKey::encrypt_bits`].
     pub fn encrypt_bits(&self, values: &[bool], shape: &[usize]) -> Result<BitArray, Error> {
         self.client.encrypt_bits(self.server.bits()?.plan(), values, shape)
+    }
+
+    /// [`Simulation::encrypt`] for points to be clustered, which takes keys for that ([`LookUps::clusters`]).
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_points`].
+    pub fn encrypt_points(
+        &self,
+        look_ups: &LookUps,
+        points: &[f64],
+        start: &[f64],
+    ) -> Result<Clustering, Error> {
+        self.client.encrypt_points(look_ups, points, start)
+    }
+
+    /// The centroids, row by row, and labels if there are any, but for noise; nothing where they are not known.
+    pub fn clusters(&self, clusters: &Clustering) -> Option<(Vec<f64>, Option<Vec<usize>>)> {
+        let known = |array: &EncryptedArray| {
+            let values = self.values(array).ok_or(())?;
+            Ok::<_, ()>(Zeroizing::new(values.iter().map(|z| z.re).collect()))
+        };
+        clusters.read(known).ok()
     }
 
     /// The elements of an array in row-major order, but for noise; nothing where they are not known.

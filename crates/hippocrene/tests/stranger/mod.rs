@@ -19,9 +19,10 @@ pub fn take<'a>(bytes: &mut &'a [u8], length: usize) -> &'a [u8] {
 }
 
 pub fn crc32(bytes: impl Iterator<Item = u8>) -> u32 {
-    !bytes.fold(!0u32, |crc, b| {
-        (0..8).fold(crc ^ u32::from(b), |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 })
-    })
+    let divided =
+        |byte: u32| (0..8).fold(byte, |c, _| if c & 1 == 1 { c >> 1 ^ 0xedb8_8320 } else { c >> 1 });
+    let table: Vec<u32> = (0..256).map(divided).collect();
+    !bytes.fold(!0u32, |crc, b| crc >> 8 ^ table[(crc as u8 ^ b) as usize])
 }
 
 pub fn fingerprint(context: &str, data: &[u8]) -> Vec<u8> {
@@ -30,12 +31,17 @@ pub fn fingerprint(context: &str, data: &[u8]) -> Vec<u8> {
 
 /// The keystream as 64-bit words.
 pub fn chacha20(seed: &[u8], nonce: u64) -> impl Iterator<Item = u64> {
+    chacha20_from(seed, nonce, 0)
+}
+
+/// The keystream from a block on.
+pub fn chacha20_from(seed: &[u8], nonce: u64, first: u64) -> impl Iterator<Item = u64> {
     let mut start = [0u32; 16];
     for (i, c) in b"expand 32-byte k".chunks(4).chain(seed.chunks(4)).enumerate() {
         start[i] = u32::from_le_bytes(c.try_into().unwrap());
     }
     (start[14], start[15]) = (nonce as u32, (nonce >> 32) as u32);
-    (0u64..).flat_map(move |block| {
+    (first..).flat_map(move |block| {
         (start[12], start[13]) = (block as u32, (block >> 32) as u32);
         let mut x = start;
         for _ in 0..10 {
@@ -86,6 +92,13 @@ pub const PLAIN_MODULUS: u64 = 65_537;
 /// A polynomial: one limb of values for each factor it is taken modulo.
 pub type Limbs = Vec<Vec<u64>>;
 
+/// Positions, odd primes of the sprout, and the exponent of two.
+pub type Modulus = (u128, u64, u32);
+
+pub fn modulus(bytes: &mut &[u8]) -> Modulus {
+    (number(bytes, 16), number(bytes, 1) as u64, number(bytes, 1) as u32)
+}
+
 pub struct Set {
     pub degree: u64,
     pub units: usize,
@@ -93,6 +106,8 @@ pub struct Set {
     pub factors: Vec<u64>,
     /// The odd primes of the sprout.
     pub odd: Vec<u64>,
+    /// The exponent of two in the sprout.
+    pub two: u32,
     pub rank: usize,
     pub precision: f64,
 }
@@ -109,7 +124,7 @@ impl Set {
         assert_eq!(secret, 0);
         let odd = factors.split_off((units + specials) as usize);
         let (units, rank) = (units as usize, rank as usize);
-        let set = Set { degree: 1 << log_degree, units, factors, odd, rank, precision };
+        let set = Set { degree: 1 << log_degree, units, factors, odd, two: two as u32, rank, precision };
         (set, fingerprint("hippocrene 2026-11 parameter set", &named))
     }
 
@@ -127,6 +142,33 @@ impl Set {
         }
     }
 
+    /// Bytes of a polynomial in a file of keys, where residues take what those modulo `PQ` do.
+    pub fn poly_bytes(&self, (positions, ..): Modulus) -> usize {
+        let all = (1 << self.odd.len()) - 1;
+        let factors = (0..128).filter(|i| positions >> i & 1 == 1).map(|i| self.factor(i, all, self.two));
+        factors.map(|factor| self.degree as usize * bit_length(factor) / 8).sum()
+    }
+
+    /// Bytes of a switching key with this modulus: a seed and a polynomial for every group of factors of `Q` that it has one of.
+    pub fn key_bytes(&self, modulus: Modulus) -> usize {
+        let sprout = f64::from(self.two) + self.odd.iter().map(|r| (*r as f64).log2()).sum::<f64>();
+        let units = (0..self.units).map(|i| (1u128 << i, (self.factors[i] as f64).log2()));
+        let all: Vec<(u128, f64)> =
+            [(3 << 126, sprout)].into_iter().filter(|(_, bits)| *bits > 0.0).chain(units).collect();
+        let groups = |c: f64| {
+            let mut groups: Vec<(u128, f64)> = Vec::new();
+            for (positions, bits) in &all {
+                match groups.last_mut().filter(|group| group.1 + bits < c + 0.5) {
+                    Some(group) => *group = (group.0 | positions, group.1 + bits),
+                    None => groups.push((*positions, *bits)),
+                }
+            }
+            groups
+        };
+        let groups = (1..).map(|c| groups(f64::from(c))).find(|groups| groups.len() <= self.rank).unwrap();
+        32 + groups.iter().filter(|group| group.0 & modulus.0 != 0).count() * self.poly_bytes(modulus)
+    }
+
     /// The power of psi at position `t`.
     pub fn exponent(&self, t: u64) -> u64 {
         let k = if self.degree < 64 { t } else { t / 64 * 64 + t % 8 * 8 + t / 8 % 8 };
@@ -138,10 +180,16 @@ impl Set {
         candidates.into_iter().find(|psi| pow(*psi, self.degree, q) == q - 1).unwrap()
     }
 
-    pub fn values(&self, coefficients: &[i64], q: u64) -> Vec<u64> {
+    /// `psi^0` to `psi^(2N - 1)`.
+    fn powers(&self, q: u64) -> Vec<u64> {
         let psi = self.psi(q);
+        std::iter::successors(Some(1), |x| Some(mul(*x, psi, q))).take(2 * self.degree as usize).collect()
+    }
+
+    pub fn values(&self, coefficients: &[i64], q: u64) -> Vec<u64> {
+        let powers = self.powers(q);
         let value = |t| {
-            let x = pow(psi, self.exponent(t), q);
+            let x = powers[self.exponent(t) as usize];
             let residues = coefficients.iter().map(|c| c.rem_euclid(q as i64) as u64);
             residues.rev().fold(0, |y, c| (mul(y, x, q) + c) % q)
         };
@@ -150,13 +198,14 @@ impl Set {
 
     /// Coefficients around zero.
     pub fn coefficients(&self, values: &[u64], q: u64) -> Vec<i64> {
-        let psi = self.psi(q);
+        let (powers, full) = (self.powers(q), 2 * self.degree);
+        let exponents: Vec<u64> = (0..self.degree).map(|t| self.exponent(t)).collect();
         let inverse = pow(self.degree, q - 2, q);
         let coefficient = |j| {
-            let sum = values.iter().zip(0..).fold(0, |sum, (v, t)| {
-                let power = self.exponent(t) * j % (2 * self.degree);
-                (sum + mul(*v, pow(psi, 2 * self.degree - power, q), q)) % q
-            });
+            let sum = values
+                .iter()
+                .zip(&exponents)
+                .fold(0, |sum, (v, e)| (sum + mul(*v, powers[((full - e) * j % full) as usize], q)) % q);
             centred(mul(sum, inverse, q), q)
         };
         (0..self.degree).map(coefficient).collect()
@@ -177,7 +226,11 @@ impl Set {
     }
 
     pub fn expand(&self, seed: &[u8], stream: u64, position: usize, q: u64) -> Vec<u64> {
-        let candidates = chacha20(seed, 256 * stream + position as u64).map(|w| w % (1 << bit_length(q)));
+        self.expand_nonce(seed, 256 * stream + position as u64, q)
+    }
+
+    pub fn expand_nonce(&self, seed: &[u8], nonce: u64, q: u64) -> Vec<u64> {
+        let candidates = chacha20(seed, nonce).map(|w| w % (1 << bit_length(q)));
         candidates.filter(|c| *c < q).take(self.degree as usize).collect()
     }
 
@@ -248,7 +301,7 @@ pub fn centred(x: u64, q: u64) -> i64 {
 /// Kind, digest, key and payload of a file whose checksum is right.
 pub fn open(file: &[u8]) -> (u8, &[u8], &[u8], &[u8]) {
     assert_eq!(file[..10], *b"\x89HPCR\r\n\x1a\x04\x00");
-    assert_eq!(file[11], u8::from(file[10] == 2));
+    assert_eq!(file[11], u8::from([2, 9].contains(&file[10])));
     let all = file[..12].iter().chain(&file[16..]).copied();
     assert_eq!(number(&mut &file[12..16], 4) as u32, crc32(all));
     assert_eq!(number(&mut &file[48..56], 8) as usize, file.len() - 56);
@@ -277,7 +330,7 @@ pub struct Message {
 
 impl Message {
     /// What the slots hold, times the scale.
-    fn values(&self, degree: u64) -> Vec<Complex64> {
+    pub fn values(&self, degree: u64) -> Vec<Complex64> {
         let value = |j: u64| {
             let power = (0..j).fold(1, |p, _| p * 5 % (2 * degree));
             let x = Complex64::cis(std::f64::consts::PI * power as f64 / degree as f64);

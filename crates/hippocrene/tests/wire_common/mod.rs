@@ -52,6 +52,21 @@ pub fn grafted(log_degree: u32) -> Settings {
     Settings::new(Parameters::new_insecure(literal).unwrap(), Settings::DEFAULT_PRECISION).unwrap()
 }
 
+/// What tables of dimension 1024 have room in, in keys that are no larger than need be: 18 units of 48 bits with a sprout, two digits. Insecure.
+pub fn for_tables() -> Settings {
+    let sprout = Sprout::for_degree(11).unwrap();
+    let mut units = primes::ntt_primes(48, 1 << 11, 29, &sprout.primes).unwrap();
+    let literal = ParametersLiteral {
+        log_degree: 11,
+        specials: units.split_off(18),
+        units,
+        sprout,
+        gadget_rank: 2,
+        secret: SecretDistribution::Ternary,
+    };
+    Settings::new(Parameters::new_insecure(literal).unwrap(), Settings::DEFAULT_PRECISION).unwrap()
+}
+
 /// Always the same key of [`settings`].
 pub fn client(log_degree: u32) -> ClientKey {
     ClientKey::from_seed(settings(log_degree), Seed::from_bytes([7; 32]), 1).unwrap()

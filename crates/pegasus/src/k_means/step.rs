@@ -102,13 +102,18 @@ impl KMeans {
     ) -> Result<(KMeansState, Sectors), PegasusError> {
         let mut time = Sectors::default();
         self.check_points(points)?;
+        let start = Instant::now();
+        let centroids = self.widened(state)?;
+        let points: Vec<Ciphertext> =
+            points.iter().map(|points| self.aligned(points, &centroids)).collect::<Result<_, _>>()?;
+        add(&mut time.distance, start);
         let mut assigned = Vec::with_capacity(points.len());
         for (k, points) in points.iter().enumerate() {
-            let (bits, part) = self.assign(points, k, state)?;
+            let (bits, part) = self.assign_aligned(points, k, &centroids, state)?;
             time += part;
             assigned.push(bits);
         }
-        let (next, part) = self.update(points, assigned, state)?;
+        let (next, part) = self.update_aligned(&points, assigned, &centroids, state)?;
         time += part;
         Ok((next, time))
     }
@@ -123,6 +128,23 @@ impl KMeans {
         block: usize,
         state: &KMeansState,
     ) -> Result<(Ciphertext, Sectors), PegasusError> {
+        let start = Instant::now();
+        let centroids = self.widened(state)?;
+        let points = self.aligned(points, &centroids)?;
+        let aligned = start.elapsed();
+        let (bits, mut time) = self.assign_aligned(&points, block, &centroids, state)?;
+        time.distance += aligned;
+        Ok((bits, time))
+    }
+
+    /// [`KMeans::assign`] of points that are at the modulus and the scale of the centroids.
+    fn assign_aligned(
+        &self,
+        points: &Ciphertext,
+        block: usize,
+        centroids: &Ciphertext,
+        state: &KMeansState,
+    ) -> Result<(Ciphertext, Sectors), PegasusError> {
         let (shape, together) = (self.plan.shape(), self.plan.together());
         let first = block.saturating_mul(together);
         if first >= shape.points() {
@@ -130,9 +152,7 @@ impl KMeans {
         }
         let mut time = Sectors::default();
         let start = Instant::now();
-        let centroids = self.widened(state)?;
-        let points = self.aligned(points, &centroids)?;
-        let distances = self.distances(&points, &centroids, -state.centroids.precision_bits())?;
+        let distances = self.distances(points, centroids, -state.centroids.precision_bits())?;
         let start = add(&mut time.distance, start);
         let columns = self.columns(&distances, together.min(shape.points() - first))?;
         let start = add(&mut time.extraction, start);
@@ -154,13 +174,30 @@ impl KMeans {
         state: &KMeansState,
     ) -> Result<(KMeansState, Sectors), PegasusError> {
         self.check_points(points)?;
+        let start = Instant::now();
+        let centroids = self.widened(state)?;
+        let points: Vec<Ciphertext> =
+            points.iter().map(|points| self.aligned(points, &centroids)).collect::<Result<_, _>>()?;
+        let aligned = start.elapsed();
+        let (next, mut time) = self.update_aligned(&points, assigned, &centroids, state)?;
+        time.update += aligned;
+        Ok((next, time))
+    }
+
+    /// [`KMeans::update`] with points that are at the modulus and the scale of the centroids.
+    fn update_aligned(
+        &self,
+        points: &[Ciphertext],
+        assigned: Vec<Ciphertext>,
+        centroids: &Ciphertext,
+        state: &KMeansState,
+    ) -> Result<(KMeansState, Sectors), PegasusError> {
         self.check_points(&assigned)?;
         let mut time = Sectors::default();
         let start = Instant::now();
-        let centroids = self.widened(state)?;
         let mut sums: Option<[Ciphertext; 2]> = None;
         for (points, bits) in points.iter().zip(&assigned) {
-            let new = self.sums_of_members(bits, &self.aligned(points, &centroids)?, &centroids)?;
+            let new = self.sums_of_members(bits, points, centroids)?;
             sums = Some(match sums.take() {
                 None => new,
                 Some([sum, members]) => [self.plus(&sum, &new[0])?, self.plus(&members, &new[1])?],
@@ -216,9 +253,8 @@ impl KMeans {
         let Some(sum) = sum else {
             return argument(OPERATION, "there are no points".into());
         };
-        let sum = e.inner_sum(&sum, shape.width(), together)?;
-        let (inner, scale) = (sum.inner().clone(), sum.scale());
-        let start = Ciphertext::from_parts(e.context(), inner, scale, shape.width(), 1.0)?;
+        let mut start = e.inner_sum(&sum, shape.width(), together)?.with_slots(e.context(), shape.width())?;
+        start.set_bound(1.0);
         let centroids = self.fresh(&start, &mut Sectors::default())?;
         Ok(KMeansState { iteration: 0, centroids, assigned: Vec::new() })
     }
@@ -254,9 +290,9 @@ impl KMeans {
     ///
     /// Where steps lead to depends neither on where they start nor, but for how near they come, on their length: what centroids and reciprocals are off by is no error of the next centroids.
     fn exact(&self, a: &Ciphertext, slots: usize, bound: f64) -> Result<Ciphertext, PegasusError> {
-        let mut inner = a.inner().clone();
-        inner.set_noise(Noise::NONE);
-        Ok(Ciphertext::from_parts(self.evaluator().context(), inner, a.scale(), slots, bound)?)
+        let mut a = a.clone().with_noise(Noise::NONE).with_slots(self.evaluator().context(), slots)?;
+        a.set_bound(bound);
+        Ok(a)
     }
 
     fn aligned(&self, points: &Ciphertext, centroids: &Ciphertext) -> Result<Ciphertext, PegasusError> {
@@ -284,10 +320,10 @@ impl KMeans {
         let sums = e.inner_sum(&products, 1, shape.stride())?;
         // The derivative is 2 (c_j - x_i), of norm 4 at most.
         let error = 2.0 + off + sums.scale().log2() - 0.5 * (sums.slots() as f64).log2();
-        let mut inner = sums.inner().clone();
-        inner.set_noise(inner.noise().plus(Noise::from_log2_std(error)));
-        let bound = distance_bound(&shape);
-        Ok(Ciphertext::from_parts(e.context(), inner, sums.scale(), sums.slots(), bound)?)
+        let noise = sums.inner().noise().plus(Noise::from_log2_std(error));
+        let mut distances = sums.with_noise(noise);
+        distances.set_bound(distance_bound(&shape));
+        Ok(distances)
     }
 
     /// The distances of `count` points as single numbers, a column for every centroid.
@@ -338,7 +374,9 @@ impl KMeans {
         let sum = |a: &Ciphertext, bound: f64| -> Result<Ciphertext, PegasusError> {
             let sum = e.inner_sum(a, shape.width(), together)?;
             let scale = sum.scale().times(count);
-            Ok(Ciphertext::from_parts(e.context(), sum.inner().clone(), scale, shape.width(), bound)?)
+            let mut sum = sum.read_at(scale).with_slots(e.context(), shape.width())?;
+            sum.set_bound(bound);
+            Ok(sum)
         };
         Ok([sum(&products, 2.0)?, sum(bits, 1.0)?])
     }

@@ -61,7 +61,7 @@ impl PreparedTreeKeys {
         self.check(plan, query)?;
         let ciphertexts = query.numbers().expand()?;
         let rows: Vec<usize> = (0..query.rows()).collect();
-        let most = plan.compared().max(plan.blocks()).max(1);
+        let most = plan.compared().max(plan.look_ups()).max(1);
         let together = (TOGETHER * threads.count() / most).max(1);
         let mut values = Vec::with_capacity(rows.len() * plan.outputs());
         for rows in rows.chunks(together) {
@@ -142,21 +142,24 @@ impl PreparedTreeKeys {
         sums: &[LweCiphertext],
         threads: &Threads,
     ) -> Result<Vec<Vec<LweCiphertext>>, FhewError> {
-        if plan.outputs() == 1 {
-            let table = |i: usize| match &plan.blocks[i % plan.blocks()].tables {
-                BlockTables::One(table) => table.coefficients(),
-                BlockTables::Several(_) => &[],
-            };
-            let inputs: Vec<(&LweCiphertext, &[u64])> =
-                sums.iter().enumerate().map(|(i, c)| (c, table(i))).collect();
+        let block = |i: usize| &plan.blocks[i % plan.blocks()].tables;
+        // They are all of one kind.
+        let each = |(i, sum)| match block(i) {
+            BlockTables::Each(tables) => tables.iter().map(|table| (sum, table.coefficients())).collect(),
+            BlockTables::Together(_) => Vec::new(),
+        };
+        let inputs: Vec<(&LweCiphertext, &[u64])> = sums.iter().enumerate().flat_map(each).collect();
+        if !inputs.is_empty() {
             let rotated = self.tables.rotate_all(&inputs, threads)?;
-            return rotated.into_iter().map(|rotated| Ok(vec![rotated.extract(0)?])).collect();
+            let values = rotated.chunks(plan.outputs());
+            return values
+                .map(|outputs| outputs.iter().map(|rotated| rotated.extract(0)).collect())
+                .collect();
         }
         let mut values: Vec<Result<Vec<LweCiphertext>, FhewError>> =
             sums.iter().map(|_| Ok(vec![])).collect();
         threads.for_each_mut(&mut values, |i, values| {
-            let block = &plan.blocks[i % plan.blocks()];
-            let BlockTables::Several(tables) = &block.tables else { return };
+            let BlockTables::Together(tables) = block(i) else { return };
             *values = self.tables.look_up_several(&sums[i], tables).map(|mut values| {
                 // No error of the index: sums are in the middle of their cells.
                 let noises = tables.noises(&self.tables.parameters());

@@ -171,6 +171,7 @@ pub struct TreeModel {
     ranges: FeatureRanges,
     trees: Vec<DecisionTree>,
     deviation: f64,
+    firm: bool,
 }
 
 impl TreeModel {
@@ -200,7 +201,17 @@ impl TreeModel {
         if !(deviation.is_finite() && deviation > 0.0) {
             return argument(OPERATION, format!("outputs with a deviation of {deviation}"));
         }
-        Ok(TreeModel { ranges, trees, deviation })
+        Ok(TreeModel { ranges, trees, deviation, firm: true })
+    }
+
+    /// The same model, of which outputs are as precise as is possible where the deviation is not: that is no error then.
+    pub fn or_as_possible(self) -> Self {
+        TreeModel { firm: false, ..self }
+    }
+
+    /// Whether a deviation that is not possible is an error.
+    pub fn is_firm(&self) -> bool {
+        self.firm
     }
 
     /// The deviation at which integers are told apart: half of the way to the next is 6.5 of it, and more happens once in `10^10` times.

@@ -46,8 +46,10 @@ pub(super) struct PlannedBlock {
 /// A table for each output.
 #[derive(Debug)]
 pub(super) enum BlockTables {
-    One(LookupTable),
-    Several(LookupTables),
+    /// A rotation for each of them.
+    Each(Vec<LookupTable>),
+    /// One rotation for all, which is less precise.
+    Together(LookupTables),
 }
 
 impl TreePlan {
@@ -74,24 +76,34 @@ impl TreePlan {
         }
         let place = |feature: usize| compared.partition_point(|other| *other < feature);
         let number = |(c, weight): &(Comparison, i64)| (place(c.feature), c.position, *weight);
-        let planned = all().map(|block| {
-            Ok(PlannedBlock {
-                terms: block.terms.iter().map(number).collect(),
-                constant: block.constant,
-                tables: tables(&parameters, block, cells, count * span, outputs)?,
-            })
-        });
-        let planned = planned.collect::<Result<Vec<_>, FhewError>>()?;
-        let rotation = parameters.rotation();
-        let noise = planned.iter().fold(Noise::NONE, |sum, block| sum.plus(block.tables.noise(&parameters)));
-        let (reply_modulus, deviation) = errors.reply(noise, span, model.deviation())?;
+        let plan = |together: bool| -> Result<_, PegasusError> {
+            let planned = all().map(|block| {
+                Ok(PlannedBlock {
+                    terms: block.terms.iter().map(number).collect(),
+                    constant: block.constant,
+                    tables: tables(&parameters, block, cells, count * span, (outputs, together))?,
+                })
+            });
+            let planned = planned.collect::<Result<Vec<_>, FhewError>>()?;
+            let noise =
+                planned.iter().fold(Noise::NONE, |sum, block| sum.plus(block.tables.noise(&parameters)));
+            let reply = errors.reply(noise, span, model)?;
+            Ok((planned, reply))
+        };
+        // Together where outputs are as precise as wanted then.
+        let together = if outputs > 1 { plan(true).ok() } else { None };
+        let wanted = |deviation: f64| deviation <= model.deviation();
+        let (planned, (reply_modulus, deviation)) = match together.filter(|(_, reply)| wanted(reply.1)) {
+            Some(together) => together,
+            None => plan(false)?,
+        };
         let log2_failure = errors.log2_failure(all(), cells);
         Ok(TreePlan {
             parameters,
             features: model.ranges().count(),
             compared,
             blocks: planned,
-            half_unit: half_unit(rotation.ring().modulus(), cells),
+            half_unit: half_unit(parameters.rotation().ring().modulus(), cells),
             span,
             middles,
             offsets,
@@ -121,9 +133,18 @@ impl TreePlan {
         self.compared.len()
     }
 
-    /// How many blocks there are: a rotation for each.
+    /// How many blocks there are.
     pub fn blocks(&self) -> usize {
         self.blocks.len()
+    }
+
+    /// How many rotations the blocks take: one for each, or, where several outputs would not be as precise as wanted then, one for each output of each.
+    pub fn look_ups(&self) -> usize {
+        let each = |block: &PlannedBlock| match &block.tables {
+            BlockTables::Each(tables) => tables.len(),
+            BlockTables::Together(_) => 1,
+        };
+        self.blocks.iter().map(each).sum()
     }
 
     /// The modulus of the reply: the least power of two, or that of the input of rotations, at which it is as precise as wanted.
@@ -166,7 +187,7 @@ fn tables(
     block: &Block,
     cells: usize,
     span: f64,
-    outputs: usize,
+    (outputs, together): (usize, bool),
 ) -> Result<BlockTables, FhewError> {
     let rotation = parameters.rotation();
     let (positions, q) = (parameters.positions(), rotation.ring().modulus() as f64);
@@ -182,13 +203,10 @@ fn tables(
         let entry = |x: f64| if x < 0.0 { -value(x + positions) } else { value(x) };
         LookupTable::new(&rotation, positions / 2.0, 1.0, entry)
     });
-    let mut made = made.collect::<Result<Vec<_>, FhewError>>()?;
-    match made.pop() {
-        Some(table) if made.is_empty() => Ok(BlockTables::One(table)),
-        last => {
-            made.extend(last);
-            Ok(BlockTables::Several(LookupTables::new(&rotation, &made)?))
-        }
+    let made = made.collect::<Result<Vec<_>, FhewError>>()?;
+    match together {
+        true => Ok(BlockTables::Together(LookupTables::new(&rotation, &made)?)),
+        false => Ok(BlockTables::Each(made)),
     }
 }
 
@@ -196,8 +214,8 @@ impl BlockTables {
     /// The largest error of a value, at the modulus of the ring.
     pub(super) fn noise(&self, parameters: &TreeParameters) -> Noise {
         match self {
-            BlockTables::One(_) => parameters.rotation().noise(),
-            BlockTables::Several(tables) => {
+            BlockTables::Each(_) => parameters.rotation().noise(),
+            BlockTables::Together(tables) => {
                 let noises = tables.noises(&parameters.rotation()).into_iter();
                 noises.reduce(|a, b| if a.log2_std() > b.log2_std() { a } else { b }).unwrap_or(Noise::NONE)
             }
@@ -272,7 +290,8 @@ impl Errors {
     }
 
     /// The modulus of a reply, and the deviation of its errors, for values with this error under the ring's secret.
-    fn reply(&self, before: Noise, span: f64, wanted: f64) -> Result<(u64, f64), PegasusError> {
+    fn reply(&self, before: Noise, span: f64, model: &TreeModel) -> Result<(u64, f64), PegasusError> {
+        let wanted = model.deviation();
         let input = self.parameters.rotation().input();
         let noise = self.switched(before);
         let deviation = |modulus: u64| {
@@ -285,6 +304,7 @@ impl Errors {
         let mut all = powers.chain([input.modulus()]).map(|modulus| (modulus, deviation(modulus)));
         match all.find(|(_, deviation)| *deviation <= wanted) {
             Some(reply) => Ok(reply),
+            None if !model.is_firm() => Ok((input.modulus(), deviation(input.modulus()))),
             None => {
                 let have = deviation(input.modulus());
                 let what = format!("outputs with a deviation of {wanted:.3e}, where {have:.3e} is possible");

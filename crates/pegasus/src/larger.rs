@@ -1,0 +1,84 @@
+//! The larger and the smaller of two numbers from slots to slots: `x + y + |x - y|` and `x + y - |x - y|` are twice these, and the magnitude is antiperiodic but for a constant, so that differences
+//! take all of the circle, at twice the resolution of other tables.
+
+use hippocrene_ckks::Ciphertext;
+use hippocrene_fhew::{LookupTable, LweCiphertext};
+use hippocrene_rlwe::Noise;
+
+use crate::{Numbers, Pegasus, PegasusError};
+
+/// Which of two numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    /// The larger one.
+    Larger,
+    /// The smaller one.
+    Smaller,
+}
+
+impl Pegasus {
+    /// Which of the numbers in these slots of `a` and `b` is the larger (or the smaller) one, by one look-up; of `a` and 0 where there is no `b`. The result has the capacity that repacking leaves, whatever that of the
+    /// operands is.
+    ///
+    /// **Error:** half of that of the rounded index of a table whose circle the differences take, and that of rotation and repacking, beside what the one that it is is off by.
+    ///
+    /// # Errors
+    /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
+    pub fn apply_order(
+        &self,
+        a: &Ciphertext,
+        b: Option<&Ciphertext>,
+        which: Which,
+        slots: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let (left, right) = (a.bound(), b.map_or(0.0, Ciphertext::bound));
+        let all = left + right;
+        // Twice the result is up to `all` on either side of this.
+        let centre = match which {
+            Which::Larger => (left - right).abs(),
+            Which::Smaller => -(left - right).abs(),
+        };
+        // What is repacked takes a small part of the circle; so many times the difference takes all of it.
+        let times = (0.5 / self.plan().literal().reduction.epsilon()).ceil();
+        let single = |c: &Ciphertext| {
+            let mut wide = c.clone();
+            wide.set_bound(0.5 * times * all);
+            self.extract(&self.to_coefficients(&wide)?, slots)?.with_bound(c.bound())
+        };
+        let x = single(a)?;
+        let (sum, difference) = match b {
+            None => (x.clone(), x.clone()),
+            Some(b) => {
+                let y = single(b)?;
+                (x.add(&y)?, x.sub(&y)?)
+            }
+        };
+        let (magnitude, least) = self.magnitudes(&difference, times as i64)?;
+        // Both errors of the one that it is, and none of the other's.
+        let off = |i: usize| x.ciphertexts()[i].noise().scaled(1.0).plus(magnitude.ciphertexts()[i].noise());
+        let (sum, magnitude) = (sum.with_bound(0.0)?, magnitude.clone().with_bound(0.0)?);
+        let twice = match which {
+            Which::Larger => sum.add(&magnitude)?.plus(least - centre)?,
+            Which::Smaller => sum.sub(&magnitude)?.plus(-least - centre)?,
+        };
+        let half = twice.with_noises(off).with_bound(all)?.over(2.0)?;
+        let mut packed = self.evaluator().add_number(&self.packed(&half, a, slots)?, centre / 2.0)?;
+        packed.set_bound(left.max(right));
+        Ok(packed)
+    }
+
+    /// `|x| - m` at the scale of `x` and the `m` of it, by tables at `times x`, which may take nearly all of the circle. The estimate of noise has of the error of the index that of rounding.
+    fn magnitudes(&self, x: &Numbers, times: i64) -> Result<(Numbers, f64), PegasusError> {
+        let parameters = self.tables().parameters();
+        let wide = x.clone().with_bound(0.0)?.times_integer(times)?.with_bound(x.bound() * times as f64)?;
+        let domain = self.circle(&wide)?;
+        let middle = domain / times as f64;
+        let value = |x: f64| (x.abs() - domain) / times as f64;
+        let table = LookupTable::new(&parameters, domain, self.output(x.scale()).to_f64(), value)?;
+        let items: Vec<(&LweCiphertext, &LookupTable)> =
+            wide.ciphertexts().iter().map(|c| (c, &table)).collect();
+        let index = parameters.index_noise(Noise::NONE, wide.parameters().modulus());
+        let noise = parameters.noise().plus(table.noise(index));
+        Ok((Numbers::new(self.values(&items, 1, Some(noise))?, x.scale(), middle)?, middle))
+    }
+}
