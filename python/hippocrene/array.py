@@ -164,7 +164,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
     def __pow__(self, exponent: SupportsIndex | SupportsFloat) -> EncryptedArray:
         """Raise to a positive integer power ``n``, in ``ceil(log2(n))`` multiplications one after the other.
 
-        As for numpy, ``2.0`` is as much of an integer as ``2``.
+        As for numpy, ``2.0`` is as much of an integer as ``2``. The power 0 of integers is 1.
         """
         if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
             exponent = int(exponent)
@@ -172,8 +172,10 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
             n = operator.index(cast("SupportsIndex", exponent))
         except TypeError:
             return NotImplemented
+        if n == 0 and self.plain_modulus is not None:
+            return self * 0 + 1
         if not 1 <= n < 2**32:
-            raise ValueError(f"encrypted arrays can be raised to the powers 1, 2, 3, ..., not {n}")
+            raise ValueError(f"encrypted arrays can be raised to the powers 1, 2, 3, ... below 2**32, not {n}")
         server = self._bound_server("pow")
         return server._wrap(server._raw.pow(self._raw, n))
 
@@ -206,7 +208,11 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         return server._wrap(server._raw.rmatmul_plain(matrix, self._raw))
 
     def dot(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        """Compute what `numpy.dot` does: the inner product of vectors, the product with a plain matrix or a number."""
+        """Compute what `numpy.dot` does.
+
+        That is the inner product of vectors, the product of a matrix and a vector, and the product with a plain matrix
+        or a number. Two encrypted matrices are not multiplied.
+        """
         if self.ndim == 0 or (other.ndim if isinstance(other, EncryptedArray) else np.ndim(other)) == 0:
             return self * other
         return self @ other
@@ -269,6 +275,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
     def _of_sign(
         self, operation: Literal["sign", "relu", "abs"], gap: float | None, precision: float | None
     ) -> EncryptedArray:
+        self._refuse_integers(operation)
         server = self._bound_server(operation)
         return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
 
@@ -279,6 +286,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         gap: float | None,
         precision: float | None,
     ) -> EncryptedArray:
+        self._refuse_integers(operation)
         server = self._bound_server(operation, other)
         return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
 
@@ -309,6 +317,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         """
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "greater", gap, precision)
+        self._refuse_integers("greater")
         return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
 
     def less(
@@ -317,6 +326,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         """Return 1 where this is less than `other` and 0 where it is greater, as ``<`` does: otherwise as `greater`."""
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "less", gap, precision)
+        self._refuse_integers("less")
         return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
     def __gt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
@@ -337,6 +347,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         """
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "maximum", gap, precision)
+        self._refuse_integers("maximum")
         return (self - other).relu(gap=gap, precision=precision) + other
 
     def minimum(
@@ -345,6 +356,7 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         """Return the smaller of this and `other`, value by value: off by no more than `maximum`."""
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "minimum", gap, precision)
+        self._refuse_integers("minimum")
         return other - (other - self).relu(gap=gap, precision=precision)
 
     def relu(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:

@@ -119,6 +119,13 @@ class Encrypted:
             )
         return server
 
+    def _refuse_integers(self, operation: str) -> None:
+        if self.plain_modulus is not None:
+            raise TypeError(
+                f"{operation} is for encrypted numbers: integers modulo {self.plain_modulus} have no order and no "
+                "fractions; == and != compare them, and apply takes any function of theirs"
+            )
+
     def __len__(self) -> int:
         if not self.shape:
             raise TypeError("len() of an encrypted array without axes")

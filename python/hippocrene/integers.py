@@ -13,6 +13,9 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
     array: np.ndarray[Any, np.dtype[Any]] = np.asarray(values)
+    if array.size == 0 and not isinstance(values, np.ndarray):
+        # An empty list is of no type; numpy takes it for one of floats.
+        array = array.astype(np.int64)
     whole = array.dtype.kind in "biu" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat))
     if not whole:
         raise TypeError(

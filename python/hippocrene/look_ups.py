@@ -92,11 +92,13 @@ class TableFunctions:
 
     def _named(self, name: str, domain: tuple[float, float] | None, precise: bool) -> EncryptedArray:
         array = cast("EncryptedArray", self)
+        array._refuse_integers(name)
         server = array._bound_server(name)
         return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3, bool(precise)))
 
     def _of_all(self, operation: str, *arguments: int) -> EncryptedArray:
         array = cast("EncryptedArray", self)
+        array._refuse_integers(operation)
         server = array._bound_server(operation)
         for count in arguments:
             if count < 1:
@@ -134,6 +136,7 @@ class TableFunctions:
         either: with the tables ``"lut12"`` that is a 70th of the sum of both bounds and the tolerance, with ``"lut11"``
         twice and with ``"lut13"`` half as much. The tolerance has to be larger than it.
         """
+        cast("EncryptedArray", self)._refuse_integers("is_close")
         difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
         return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))

@@ -176,8 +176,8 @@ class Server:
     def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
         """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more.
 
-        Where they are integers of the scheme ``"bgv"`` and have one shape, each product but the first costs hardly more
-        than a sum does.
+        Where they are integers and have one shape, they are relinearised once: each product but the first costs hardly
+        more than a sum does with the scheme ``"bgv"``, and about half a product with ``"bfv"``.
         """
         both = list(pairs)
         for array in (array for pair in both for array in pair):

@@ -170,6 +170,50 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         client.decrypt(encrypted, dtype=float)
 
 
+def test_what_takes_an_order_is_refused_by_name(secret):
+    x = secret([1, 2, 3])
+    operations = {
+        "less": lambda: x < x,
+        "greater": lambda: x > 2,
+        "abs": lambda: abs(x),
+        "sigmoid": x.sigmoid,
+        "sort": x.sort,
+        "argmax": x.argmax,
+        "is_close": lambda: x.is_close(x, tolerance=1),
+    }
+    for name, operation in operations.items():
+        with pytest.raises(TypeError, match=f"^{name} is for encrypted numbers: integers modulo 65537 have no order"):
+            operation()
+
+
+def test_nothing_at_all_is_refused_in_words(client, secret):
+    for empty in ([], [[], []], np.zeros((3, 0), dtype=int)):
+        with pytest.raises(hippocrene.ShapeError, match="no elements"):
+            client.encrypt(empty)
+    with pytest.raises(hippocrene.ArgumentError, match="no coefficients"):
+        secret([1]).polynomial([])
+
+
+def test_powers_are_those_of_numpy(secret, equal):
+    x = whole([0, 1, -2, 60000])
+    for n in (0, 1, 2, 7, np.int8(3), 4.0):
+        equal(secret(x) ** n, x ** int(n))
+    for wrong in (-1, 10**30):
+        with pytest.raises(ValueError, match="powers 1, 2, 3"):
+            secret(x) ** wrong
+
+
+def test_encrypted_matrices_times_encrypted_vectors(secret, equal):
+    m, v, w = whole(np.arange(12).reshape(3, 4) * 1000), whole([5, -6, 70, 800]), whole([-1, 20, 3])
+    equal(secret(m) @ secret(v), m @ v)
+    equal(secret(w) @ secret(m), w @ m)
+    equal(secret(m).dot(secret(v)), m @ v)
+    with pytest.raises(hippocrene.ShapeError, match=r"\[3, 4\] and \[3\]"):
+        secret(m) @ secret(w)
+    with pytest.raises(hippocrene.ShapeError, match="two encrypted matrices are not multiplied"):
+        secret(m) @ secret(m.T)
+
+
 def test_clients_say_what_they_compute_on(client, scheme):
     assert (client.scheme, client.plain_modulus, client.slots) == (scheme, T, 8192)
     assert f"scheme='{scheme}', plain_modulus=65537" in repr(client)

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{Setup, insecure, setup};
-use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Scheme};
+use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Polynomial, Scheme};
 use hippocrene_ring::primes::ntt_primes;
 use hippocrene_rlwe::{Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use proptest::prelude::*;
@@ -55,6 +55,33 @@ fn products_are_exact() {
             s.zip(&x, &xy, |x, p| x * x % s.t() as u128 * p)
         );
     }
+}
+
+/// A sum of one product is that product, to the last bit.
+#[test]
+fn a_sum_of_one_product_is_that_product() {
+    for s in chains() {
+        let e = of_scheme(&s, Scheme::Bfv);
+        let (a, b) = (s.encrypt(&s.values(1)), s.encrypt(&s.values(2)));
+        let lower = e.mul(&a, &b).unwrap();
+        for (left, right) in [(&a, &b), (&a, &a), (&lower, &lower)] {
+            assert_eq!(e.sum_of_products(&[(left, right)]).unwrap(), e.mul(right, left).unwrap());
+        }
+    }
+}
+
+/// On a simple chain, where products of BGV waste what primes have too many bits, polynomials of BFV leave more of the budget.
+#[test]
+fn polynomials_on_simple_chains() {
+    let s = insecure(LOG_DEGREE, 48, 8, "none", 65537, &[]);
+    let x = s.values(5);
+    let p = Polynomial::new(65537, &(1..=15).collect::<Vec<_>>()).unwrap();
+    let [bgv, bfv] = SCHEMES.map(|scheme| of_scheme(&s, scheme).polynomial(&s.encrypt(&x), &p).unwrap());
+    for result in [&bgv, &bfv] {
+        assert_eq!(s.decrypt(result), x.iter().map(|x| p.evaluate(*x)).collect::<Vec<_>>());
+    }
+    let [bgv, bfv] = [bgv, bfv].map(|result| result.budget_bits(&s.context));
+    assert!(bfv > bgv + 10.0, "{bfv} bits, {bgv} in the manner of BGV");
 }
 
 /// Products until the budget is used up, by one factor and of each by itself: all are right, and the next is refused. The estimate never promises more than there is, though

@@ -56,24 +56,31 @@ fn sums_over_slots() {
 
 #[test]
 fn products_are_added_up_before_they_are_relinearised() {
-    for s in [insecure(10, 48, 4, SPROUT, 65537, &[]), insecure(10, 48, 5, "none", 65537, &[])] {
-        let e = &s.evaluator;
+    for (sprout, units, scheme) in chains_of_products() {
+        let s = insecure(10, 48, units, sprout, 65537, &[]);
+        let e = &s.evaluator.clone().with_scheme(scheme);
         let values: Vec<Vec<u64>> = (0..8).map(|i| s.values(i)).collect();
         let fresh: Vec<Ciphertext> = values.iter().map(|v| s.encrypt(v)).collect();
-        let (before, one) = (s.context.rlwe().transforms(), e.mul_bgv(&fresh[0], &fresh[1]).unwrap());
+        let (before, one) = (s.context.rlwe().transforms(), e.mul(&fresh[0], &fresh[1]).unwrap());
         let transforms = s.context.rlwe().transforms() - before;
         let pairs: Vec<(&Ciphertext, &Ciphertext)> = fresh.iter().zip(fresh.iter().rev()).collect();
         let (before, sum) = (s.context.rlwe().transforms(), e.sum_of_products(&pairs).unwrap());
-        assert!(s.context.rlwe().transforms() - before < 2 * transforms);
+        // Each product of BFV but the first takes 6 l + 4 r transforms, of 7 (l + r) and those of the key switch.
+        let most = if scheme == Scheme::Bgv { 2 * transforms } else { 5 * transforms };
+        assert!(s.context.rlwe().transforms() - before < most);
         let pairs = values.iter().zip(values.iter().rev());
         let expected = pairs
             .fold(vec![0; s.degree()], |sum, (x, y)| s.zip(&sum, &s.zip(x, y, |x, y| x * y), |a, b| a + b));
         assert_eq!(s.decrypt(&sum), expected);
-        s.check_noise(&sum, "a sum of products");
+        match scheme {
+            Scheme::Bgv => s.check_noise(&sum, "a sum of products"),
+            // Errors of factors are added up as if they were dependent.
+            Scheme::Bfv => assert!((-0.585..1.6).contains(&(sum.inner().noise().log2_std() - s.error(&sum)))),
+        }
         assert!(sum.budget_bits(&s.context) > one.budget_bits(&s.context) - 2.0);
 
         // Operands of different factors and moduli, a square among them: no budget is lost to the factors.
-        let square = e.mul_bgv(&one, &one).unwrap();
+        let square = e.mul(&one, &one).unwrap();
         let mixed = [(&fresh[0], &fresh[2]), (&square, &fresh[1]), (&one, &one), (&fresh[3], &one)];
         let sum = e.sum_of_products(&mixed).unwrap();
         let product = s.zip(&values[0], &values[1], |x, y| x * y);
@@ -86,10 +93,54 @@ fn products_are_added_up_before_they_are_relinearised() {
         ];
         let expected = terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
         assert_eq!(s.decrypt(&sum), expected);
-        let alone = e.mul_bgv(&square, &fresh[1]).unwrap();
+        let alone = e.mul(&square, &fresh[1]).unwrap();
         let (have, all) = (sum.budget_bits(&s.context), alone.budget_bits(&s.context));
         assert!(have > all - 8.0, "{have} of {all}");
         assert!(e.sum_of_products(&[]).unwrap_err().to_string().contains("no products"));
+
+        // Factors that constants have changed, of operands with room and of such without.
+        let thrice = e.mul_integer(&fresh[2], 3).unwrap();
+        let sum =
+            e.sum_of_products(&[(&fresh[0], &fresh[1]), (&thrice, &fresh[3]), (&thrice, &thrice)]).unwrap();
+        let terms = [
+            s.zip(&values[0], &values[1], |x, y| x * y),
+            s.zip(&values[2], &values[3], |x, y| 3 * x * y),
+            s.zip(&values[2], &values[2], |x, y| 9 * x * y),
+        ];
+        let expected = terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
+        assert_eq!(s.decrypt(&sum), expected);
+        assert!(sum.budget_bits(&s.context) <= s.budget(&sum));
+    }
+}
+
+/// Sprouts and units, for products of both schemes.
+fn chains_of_products() -> [(&'static str, usize, Scheme); 4] {
+    [(SPROUT, 4, Scheme::Bgv), ("none", 5, Scheme::Bgv), (SPROUT, 4, Scheme::Bfv), ("none", 5, Scheme::Bfv)]
+}
+
+/// Errors of one product that is added again and again add up, and are not taken for independent ones.
+#[test]
+fn the_same_product_again_and_again() {
+    const TIMES: usize = 256;
+    for (sprout, units, scheme) in chains_of_products() {
+        let s = insecure(10, 48, units, sprout, 65537, &[]);
+        let e = &s.evaluator.clone().with_scheme(scheme);
+        let (x, y) = (s.values(1), s.values(2));
+        let (a, b) = (s.encrypt(&x), s.encrypt(&y));
+        let other = e.add_integer(&a, 1).unwrap();
+        let pairs: Vec<(&Ciphertext, &Ciphertext)> = (0..TIMES)
+            .map(|i| match i % 4 {
+                0 => (&a, &b),
+                1 => (&b, &a),
+                2 => (&other, &b),
+                _ => (&b, &other),
+            })
+            .collect();
+        let sum = e.sum_of_products(&pairs).unwrap();
+        let half = TIMES as u128 / 2;
+        assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| half * (x * y + (x + 1) * y)));
+        let (estimated, there) = (sum.inner().noise().log2_std(), s.error(&sum));
+        assert!(estimated > there - 0.585 && estimated < there + 3.0, "{estimated} bits for {there}");
     }
 }
 
@@ -274,8 +325,16 @@ fn equality_of_16_bits_at_real_size() {
 }
 
 fn check_polynomial(s: &Setup, p: &Polynomial, x: &[u64], a: &Ciphertext, what: &str) -> Ciphertext {
+    let expected: Vec<u64> = x.iter().map(|x| p.evaluate(*x)).collect();
+    let bfv = s.evaluator.clone().with_scheme(Scheme::Bfv).polynomial(a, p).unwrap();
+    assert_eq!(s.decrypt(&bfv), expected, "{what}, BFV");
+    let (have, there) = (bfv.budget_bits(&s.context), s.budget(&bfv));
+    assert!(
+        have <= there || bfv.inner().noise() == Noise::NONE,
+        "{what}: {have} bits are estimated, {there} are there"
+    );
     let b = s.evaluator.polynomial(a, p).unwrap();
-    assert_eq!(s.decrypt(&b), x.iter().map(|x| p.evaluate(*x)).collect::<Vec<_>>(), "{what}");
+    assert_eq!(s.decrypt(&b), expected, "{what}");
     b
 }
 

@@ -48,6 +48,7 @@ pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};
 pub use profile::{LimbCosts, MemoryCosts, Profile, WordSize};
+pub use scaled_product::ScaledSum;
 pub use security::SecretDistribution;
 pub use sprout::{MAX_SPROUT_PRIMES, Sprout};
 pub use tensor_sum::TensorSum;

@@ -301,10 +301,18 @@ fn other_operations_run_hollow() {
         let keys = keys.prepare(context, &narrow).unwrap();
         context.raise_encapsulated_into(&mut out, &low, &keys, &narrow, top).unwrap();
         all.push(facts(&out));
+        let before = (context.transforms(), context.tally().transforms());
         context
             .multiply_scaled_into(&mut out, &side.values[0], &side.values[1], 17, &side.keys, top)
             .unwrap();
         all.push(facts(&out));
+        let mut sum = context.scaled_sum(&side.values[0], 17).unwrap();
+        for (a, b) in [(0, 1), (1, 1), (0, 0)] {
+            sum.add(&side.values[a], &side.values[b]).unwrap();
+        }
+        sum.relinearise_into(&mut out, &side.keys, top).unwrap();
+        all.push(facts(&out));
+        let scaled = context.transforms() - before.0 + context.tally().transforms() - before.1;
         let gadget = context.parameters().double_gadgets(top)[0];
         assert!(matches!(gadget.method(), Method::Double { .. }));
         let decomposed = context.decompose_with(side.values[0].part(1), top, gadget).unwrap();
@@ -314,7 +322,7 @@ fn other_operations_run_hollow() {
         let to = hippocrene_rlwe::Destination::new(top);
         context.switch_keys_into([&mut p, &mut q], &decomposed, key, [None, None], &to).unwrap();
         let transforms = context.transforms() - before.0 + context.tally().transforms() - before.1;
-        (all, p.limb_count(), transforms)
+        (all, p.limb_count(), transforms, scaled)
     });
     assert_eq!(results[0], results[1]);
     let tally = empty.tally();

@@ -20,9 +20,9 @@ use super::{
     Polynomial,
     polynomial::trimmed,
     powers::{depth_of, split_power},
-    sums::ProductSum,
+    products::ProductSum,
 };
-use crate::{BgvError, Ciphertext, Evaluator, budget_bits, evaluator::grown, noise};
+use crate::{BgvError, Ciphertext, Evaluator, Scheme, budget_bits, evaluator::grown, noise};
 
 const OPERATION: &str = "evaluate a polynomial";
 
@@ -37,8 +37,7 @@ impl Evaluator {
     /// `p(a)`, slot by slot; without slots, in the ring. For a degree `n` it is `ceil(log2(n + 1))` products deep, the last of which costs no more than constants do, or
     /// `ceil(log2 n)` where `n` is a power of two whose coefficient is a unit; it takes about `sqrt(2 n)` relinearisations.
     ///
-    /// It is computed in the manner of BGV, whatever the evaluator's scheme. The powers that it holds take 4 GiB at most, or a few ciphertexts: of higher degrees it keeps fewer, and
-    /// takes more products.
+    /// Its products are those of the evaluator's scheme. The powers that it holds take 4 GiB at most, or a few ciphertexts: of higher degrees it keeps fewer, and takes more products.
     ///
     /// # Errors
     /// When the plaintext moduli differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
@@ -52,7 +51,13 @@ impl Evaluator {
             let zero = self.mul_integer(a, 0)?;
             return self.add_integer(&zero, centred(coefficients[0], t));
         }
-        let a = self.reduce(a)?;
+        let a = match self.scheme() {
+            Scheme::Bgv => self.reduce(a)?,
+            Scheme::Bfv => {
+                let to = self.modulus_after_scaled(a.modulus(), a.inner().noise().log2_std());
+                self.brought(a, to)?.into_owned()
+            }
+        };
         let lead = inv_mod(coefficients[n], t).filter(|_| n.is_power_of_two());
         let (rest, depth) = match lead {
             Some(_) => (trimmed(&coefficients[..n]), depth_of(n as u64)),
@@ -147,24 +152,34 @@ struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// Follows `depth` squarings of `a`, as [`Evaluator::mul_bgv`] would have them, and checks that there is noise budget for them.
+    /// Follows `depth` squarings of `a`, as [`Evaluator::mul`] would have them, and checks that there is noise budget for them.
     fn new(evaluator: &'a Evaluator, a: Ciphertext, depth: u32, baby: usize) -> Result<Self, BgvError> {
         let context = evaluator.context();
         let t = context.plain_modulus();
         let have = a.budget_bits(context);
         let (mut modulus, mut error) = (a.modulus(), a.inner().noise());
         let mut chain = vec![modulus];
-        for _ in 0..depth {
-            let product = evaluator.product_noise(error, error);
-            let to = evaluator.modulus_after_product(modulus, product.log2_std());
+        for done in 1..=depth {
+            let (product, to) = match evaluator.scheme() {
+                Scheme::Bgv => {
+                    let product = evaluator.product_noise(error, error);
+                    (product, evaluator.modulus_after_product(modulus, product.log2_std()))
+                }
+                Scheme::Bfv => {
+                    let product = evaluator.scaled_product_noise(modulus, error, None)?;
+                    (product, evaluator.modulus_after_scaled(modulus, product.log2_std()))
+                }
+            };
             let scaled = product.scaled(context.log2(to) - context.log2(modulus));
             error = scaled.plus(context.rlwe().key_switch_noise(modulus, to)?);
             modulus = to;
             chain.push(modulus);
-        }
-        let left = budget_bits(context.log2(modulus), t, error);
-        if left <= 0.0 {
-            return Err(BgvError::Budget { operation: OPERATION, need: have - left, have });
+            let left = budget_bits(context.log2(modulus), t, error);
+            if left <= 0.0 {
+                // What is needed is said as if each of the products took as much as those up to here: errors of a modulus that is too small mean nothing.
+                let need = (have - left) * f64::from(depth) / f64::from(done);
+                return Err(BgvError::Budget { operation: OPERATION, need, have });
+            }
         }
         let powers = BTreeMap::from([(1, a)]);
         Ok(Evaluation { evaluator, chain, baby, have, powers, lowered: BTreeMap::new() })
@@ -187,8 +202,11 @@ impl<'a> Evaluation<'a> {
         let mut out = start;
         if !parts.products.is_empty() {
             let from = self.place(depth - 1);
-            // -Q g_q g_x is to be the factor that is wanted.
-            let wanted = ratio(factor, context.product_factor(from, 1), t);
+            // -Q g_q g_x is to be the factor that is wanted, or g_q g_x.
+            let wanted = match self.evaluator.scheme() {
+                Scheme::Bgv => ratio(factor, context.product_factor(from, 1), t),
+                Scheme::Bfv => factor,
+            };
             let mut sum = ProductSum::new(self.evaluator, from);
             for (q, m) in parts.products {
                 let factor = ratio(wanted, self.lowered(m, depth - 1)?.factor(), t);
@@ -282,7 +300,7 @@ impl<'a> Evaluation<'a> {
 
     /// Power `n` at the modulus of a place.
     fn lowered(&mut self, n: u64, place: u32) -> Result<&Ciphertext, BgvError> {
-        self.evaluator.make_power(&mut self.powers, n, Evaluator::mul_bgv)?;
+        self.evaluator.make_power(&mut self.powers, n)?;
         let (power, to) = (&self.powers[&n], self.place(place));
         if power.modulus() != to && !self.lowered.contains_key(&(n, place)) {
             let lowered = self.evaluator.lowered(power, to, OPERATION)?.into_owned();

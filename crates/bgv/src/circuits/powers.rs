@@ -4,9 +4,6 @@ use std::collections::BTreeMap;
 
 use crate::{BgvError, Ciphertext, Evaluator, Plaintext};
 
-/// A product of two ciphertexts: that of the evaluator's scheme, or that of one of them.
-pub(super) type Product = fn(&Evaluator, &Ciphertext, &Ciphertext) -> Result<Ciphertext, BgvError>;
-
 impl Evaluator {
     /// `a^n`, `ceil(log2 n)` products deep: one product for each bit of `n` but the first, and for each bit that is set but one. `a^0` is 1.
     ///
@@ -18,24 +15,19 @@ impl Evaluator {
             return self.add_integer(&self.mul_integer(a, 0)?, 1);
         }
         let mut powers = BTreeMap::from([(1, a.clone())]);
-        self.make_power(&mut powers, n, Evaluator::mul)?;
+        self.make_power(&mut powers, n)?;
         Ok(powers.remove(&n).unwrap_or_else(|| a.clone()))
     }
 
-    /// Adds the power `n >= 1` to `powers`, which has the first, with those that it is made of, by products of this kind.
-    pub(super) fn make_power(
-        &self,
-        powers: &mut BTreeMap<u64, Ciphertext>,
-        n: u64,
-        product: Product,
-    ) -> Result<(), BgvError> {
+    /// Adds the power `n >= 1` to `powers`, which has the first, with those that it is made of.
+    pub(super) fn make_power(&self, powers: &mut BTreeMap<u64, Ciphertext>, n: u64) -> Result<(), BgvError> {
         if powers.contains_key(&n) {
             return Ok(());
         }
         let (x, y) = split_power(n);
-        self.make_power(powers, x, product)?;
-        self.make_power(powers, y, product)?;
-        let power = product(self, &powers[&x], &powers[&y])?;
+        self.make_power(powers, x)?;
+        self.make_power(powers, y)?;
+        let power = self.mul(&powers[&x], &powers[&y])?;
         powers.insert(n, power);
         Ok(())
     }

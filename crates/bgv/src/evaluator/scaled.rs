@@ -59,13 +59,12 @@ impl Evaluator {
         let (context, t) = (self.context(), self.context().plain_modulus());
         let have = a.budget_bits(context).min(b.budget_bits(context));
         let factor = mul_mod(a.factor(), b.factor(), t);
-        let reduced = [a, b].map(|c| self.modulus_after_scaled(c.modulus(), c.inner().noise().log2_std()));
-        let from = if context.log2(reduced[0]) <= context.log2(reduced[1]) { reduced[0] } else { reduced[1] };
+        let from = self.common_modulus_scaled(a, b);
         // The second factor goes from its modulus straight to the auxiliary one.
         let (a, b) = if a.modulus() != from && b.modulus() == from { (b, a) } else { (a, b) };
         let left = self.operand(a, from)?;
         let right = if std::ptr::eq(a, b) { &*left } else { b };
-        let product = self.scaled_product_noise(&left, right)?;
+        let product = self.scaled_product_noise(from, left.inner().noise(), Some(right))?;
         let to = self.modulus_after_scaled(from, product.log2_std());
         let rlwe = context.rlwe();
         rlwe.multiply_scaled_into(out.inner_mut(), left.inner(), right.inner(), t, self.keys(), to)?;
@@ -77,14 +76,18 @@ impl Evaluator {
         self.check_budget(out, have, OPERATION)
     }
 
-    /// The error of a product in the manner of BFV modulo that of `a`, of which `b` is switched to the auxiliary modulus.
-    fn scaled_product_noise(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Noise, BgvError> {
+    /// The error of a product in the manner of BFV modulo `modulus`, of what has the error `a` there and of `b`, which is switched to the auxiliary modulus; of a square where no `b` is given.
+    pub(crate) fn scaled_product_noise(
+        &self,
+        modulus: Modulus,
+        a: Noise,
+        b: Option<&Ciphertext>,
+    ) -> Result<Noise, BgvError> {
         let (context, rlwe) = (self.context(), self.context().rlwe());
         let bits = |modulus: Modulus| context.log2(modulus);
-        let modulus = a.modulus();
-        let other = b.inner().noise().scaled(bits(modulus) - bits(b.modulus()));
+        let other = b.map_or(a, |b| b.inner().noise().scaled(bits(modulus) - bits(b.modulus())));
         Ok(noise::scaled_product(noise::ScaledProduct {
-            factors: [a.inner().noise(), other],
+            factors: [a, other],
             switched: self.floor().scaled(bits(modulus) - rlwe.auxiliary_log2(modulus)?),
             quotient: self.floor(),
             rounding: rounding(rlwe.parameters().secret_weight(), 3),

@@ -102,6 +102,13 @@ impl Evaluator {
         if excess > EXCESS { self.context().modulus_above(bits - excess - MARGIN_SCALED, bits) } else { from }
     }
 
+    /// [`Evaluator::common_modulus`] for products in the manner of BFV.
+    pub(crate) fn common_modulus_scaled(&self, a: &Ciphertext, b: &Ciphertext) -> Modulus {
+        let [to_a, to_b] =
+            [a, b].map(|c| self.modulus_after_scaled(c.modulus(), c.inner().noise().log2_std()));
+        if self.context().log2(to_a) <= self.context().log2(to_b) { to_a } else { to_b }
+    }
+
     /// `a` at the modulus `to`, for an operation to work with.
     pub(crate) fn operand<'a>(&'a self, a: &'a Ciphertext, to: Modulus) -> Result<Operand<'a>, BgvError> {
         if a.modulus() == to {

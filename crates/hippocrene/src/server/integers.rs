@@ -3,8 +3,7 @@
 use std::{borrow::Cow, collections::BTreeMap};
 
 use hippocrene_bgv::{
-    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, Scheme,
-    SeededCiphertext,
+    BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, SeededCiphertext,
 };
 use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
@@ -93,14 +92,12 @@ impl Form for Residues {
         Ok(evaluator(server)?.mul(x, y)?)
     }
 
-    /// In the manner of BGV. That would cost more of the noise budget where products are those of BFV.
     fn sum_of_products(
         &self,
         server: &Server,
         pairs: &[(&Ciphertext, &Ciphertext)],
     ) -> Option<Result<Ciphertext, Error>> {
-        let evaluator = server.integers.as_ref().filter(|evaluator| evaluator.scheme() == Scheme::Bgv)?;
-        Some(evaluator.sum_of_products(pairs).map_err(Error::from))
+        Some(evaluator(server).and_then(|evaluator| Ok(evaluator.sum_of_products(pairs)?)))
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {

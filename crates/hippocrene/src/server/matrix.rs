@@ -110,20 +110,27 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
     }
 
-    /// The dot product of two encrypted vectors of one length. Ciphertexts of longer vectors are multiplied and added before one relinearisation ([`Form::sum_of_products`]).
+    /// The dot product of two encrypted vectors of one length, or the product of an encrypted matrix and an encrypted vector, on either side. Ciphertexts of longer vectors are multiplied and
+    /// added before one relinearisation ([`Form::sum_of_products`]).
     ///
     /// # Errors
-    /// [`Error::Shape`] when they are not vectors of one length.
+    /// [`Error::Shape`] when the vectors or the axes that are summed over are not of one length, or both are matrices.
     pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        if a.shape().len() != 1 || a.shape() != b.shape() {
-            return Err(Error::shape(
-                "dot product",
-                format!(
-                    "shapes {:?} and {:?}, where two encrypted vectors of one length are needed",
-                    a.shape(),
-                    b.shape()
-                ),
-            ));
+        let fits = match (a.shape(), b.shape()) {
+            ([n], [m]) | ([_, n], [m]) | ([n], [m, _]) => n == m,
+            _ => false,
+        };
+        if !fits {
+            let (left, right) = (a.shape(), b.shape());
+            let what = format!(
+                "shapes {left:?} and {right:?}, where two encrypted vectors of one length are needed, or a matrix and a vector: two encrypted matrices are not multiplied"
+            );
+            return Err(Error::shape("dot product", what));
+        }
+        match (a.shape(), b.shape()) {
+            ([_, _], _) => return self.sum(&self.mul(a, b)?, Some(1)),
+            (_, [_, _]) => return self.sum(&self.mul(&self.transpose(b)?, a)?, Some(1)),
+            _ => {}
         }
         match self.dot_of_ciphertexts(a, b)? {
             Some(sum) => self.sum(&sum, None),

@@ -222,6 +222,14 @@ impl<'a> Count<'a> {
         }
     }
 
+    /// So many transforms of limbs of other moduli than those of the parameters, all of one class.
+    pub(crate) fn transforms_of_size(&mut self, size: WordSize, forward: u64, inverse: u64) {
+        self.operations.transforms += forward + inverse;
+        let limbs = self.operations.of_size_mut(size);
+        limbs.forward += forward;
+        limbs.inverse += inverse;
+    }
+
     /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`.
     pub(super) fn convert(&mut self, from: Modulus, modulus: Modulus, position: usize, times: u64) {
         let limbs = self.at(modulus, position);

@@ -15,10 +15,14 @@
 //! domain, and so is the result. Of the `3 l` limbs that `(t/R) x` has modulo `Q`, only those of `y2` are transformed back, whose coefficients the key switch decomposes. For the other two parts `(t/R) x`
 //! stays in the evaluation domain and `-delta/R` in coefficients: a key switch adds both, the latter to what it transforms anyway. That makes `7 (l + r)` transforms (`5 l + 7 r` for a
 //! square) where all that is in coefficients takes `9 l + 7 r`. Factors `t/R` are in the constants of base conversions and last passes of inverse transforms.
+//!
+//! **Sums.** Tensor products are added up modulo `Q R` before the fourth step, and the sum is scaled and relinearised once ([`ScaledSum`]): each product but the first takes `6 l + 4 r` transforms.
 
 mod constants;
 mod product;
+mod sum;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use constants::ScaledProduct;
+pub use sum::ScaledSum;

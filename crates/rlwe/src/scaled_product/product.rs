@@ -5,7 +5,8 @@ use hippocrene_ring::{Domain, Poly, scratch::Scratch};
 
 use super::ScaledProduct;
 use crate::{
-    Ciphertext, Context, Destination, Method, Modulus, PreparedEvaluationKeys, RlweError, WordSize,
+    Ciphertext, Context, Destination, Fingerprint, Method, Modulus, PreparedEvaluationKeys,
+    PreparedSwitchingKey, RlweError, WordSize,
     context::LimbRefs,
     keyswitch::operand::{Added, Operand, TensorPart},
     modulus::MAX_LIMBS,
@@ -13,12 +14,12 @@ use crate::{
 };
 
 /// Targets of a base conversion.
-type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
+pub(super) type Outputs<'a> = ArrayVec<(usize, &'a mut [u64]), GROUP>;
 
 /// Neighbouring limbs of five polynomials, from the `first` on.
-struct Run<'a> {
-    first: usize,
-    limbs: [&'a mut [u64]; 5],
+pub(super) struct Run<'a> {
+    pub(super) first: usize,
+    pub(super) limbs: [&'a mut [u64]; 5],
 }
 
 /// The three parts of a scaled product modulo `Q`.
@@ -54,15 +55,10 @@ impl Context {
         self.check_key(b, keys, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
-        // What is added comes in both domains, which the single decomposition takes at no cost.
-        let gadget = self.gadget_within(from, key.modulus())?.with_method(Method::Single);
         let constants = self.scaled_product(from, b.modulus(), t)?;
         // Products modulo a power of two are dear: they are computed once.
         let eager = from.contains(Modulus::TWO);
         let Parts { pair, remainders, last } = self.scaled_parts(&constants, a, b, eager);
-        let decomposed = self.decompose_with(&last, from, gadget)?;
-        out.reshape(self, 2, to, self.key_switch_noise_within(from, gadget, key.modulus(), to)?, a.key());
-        let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         let factors = [[a.part(0), a.part(1)], [&*pair[0], &*pair[1]]];
         let added = [0, 1].map(|i| Added {
             evaluation: Some(match eager {
@@ -71,6 +67,25 @@ impl Context {
             }),
             coefficients: Some(&*remainders[i]),
         });
+        self.relinearise_scaled_into(out, &last, added, key, [from, to], a.key())
+    }
+
+    /// Relinearises a scaled product modulo `from`, of which part 2 is `last`, to modulo `to`. The noise is set to that of the key switch.
+    pub(super) fn relinearise_scaled_into(
+        &self,
+        out: &mut Ciphertext,
+        last: &Poly,
+        added: [Added<'_>; 2],
+        key: &PreparedSwitchingKey,
+        [from, to]: [Modulus; 2],
+        fingerprint: Fingerprint,
+    ) -> Result<(), RlweError> {
+        // What is added comes in both domains, which the single decomposition takes at no cost.
+        let gadget = self.gadget_within(from, key.modulus())?.with_method(Method::Single);
+        let decomposed = self.decompose_with(last, from, gadget)?;
+        let noise = self.key_switch_noise_within(from, gadget, key.modulus(), to)?;
+        out.reshape(self, 2, to, noise, fingerprint);
+        let [out0, out1] = out.parts_mut() else { unreachable!("reshaped to two parts") };
         self.switch_product_into([out0, out1], &decomposed, key, added, &Destination::new(to))
     }
 
@@ -83,7 +98,7 @@ impl Context {
         eager: bool,
     ) -> Parts<'_> {
         self.note_scaled_product(constants, a, b, eager);
-        let auxiliary = self.auxiliary_products(constants, a, b);
+        let auxiliary = self.auxiliary_products(constants, a, b, Domain::Coefficient);
         let (modulus, degree) = (a.modulus(), self.degree());
         let mut parts = Parts {
             pair: [0, 1].map(|_| self.scratch(modulus, Domain::Evaluation)),
@@ -134,7 +149,7 @@ impl Context {
         self.reckon("scaled product", |count| {
             let (modulus, same) = (a.modulus(), std::ptr::eq(a, b));
             let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
-            count.inverse(modulus, if same { 3 } else { 2 });
+            count.inverse(modulus, 3);
             count.forward(modulus, 2);
             count.products(modulus, if eager { 4 } else { 1 });
             count.passes(modulus, if same { 3 } else { 1 });
@@ -147,19 +162,26 @@ impl Context {
                 at.targets += 5;
             }
             for ring in &constants.rings {
-                let at = count.of_size(WordSize::of(ring.modulus()));
+                let size = WordSize::of(ring.modulus());
+                count.transforms_of_size(size, 4, 3);
+                let at = count.of_size(size);
                 at.pairs += 2 * limbs + 2 * b.modulus().limb_count() as u64;
                 at.targets += 4;
-                at.forward += 4;
-                at.inverse += 3;
                 at.passes += 6;
             }
             count.touch(8 * modulus.limb_count() + 9 * constants.rings.len());
         });
     }
 
-    /// Modulo each prime `p` of `R` five limbs of coefficients: of the three parts of the tensor product, times `t (R/p)^{-1}`, and of the two parts of `b'`, times `(R/p)^{-1}`.
-    fn auxiliary_products(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext) -> Scratch<'_> {
+    /// Modulo each prime `p` of `R` five limbs: of the three parts of the tensor product, in the evaluation domain as they are or in coefficients times `t (R/p)^{-1}`, and of the two
+    /// parts of `b'` in coefficients, times `(R/p)^{-1}`.
+    pub(super) fn auxiliary_products(
+        &self,
+        constants: &ScaledProduct,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        domain: Domain,
+    ) -> Scratch<'_> {
         let degree = self.degree();
         let lifted = self.coefficients(a, &constants.lift_inputs);
         let switched = match std::ptr::eq(a, b) {
@@ -198,8 +220,10 @@ impl Context {
                 }
                 let [a0, a1, b0, b1] = [0, 1, 2, 3].map(|j| scratch.limb(j * count + i));
                 ring.elementwise().tensor(x0, x1, x2, a0, a1, b0, b1);
-                for x in [x0, x1, x2] {
-                    self.inverse_scaled(ring, x, &constants.divide_inputs[first + i]);
+                if domain == Domain::Coefficient {
+                    for x in [x0, x1, x2] {
+                        self.inverse_scaled(ring, x, &constants.divide_inputs[first + i]);
+                    }
                 }
             }
         });
@@ -234,12 +258,12 @@ impl Context {
 }
 
 /// Limbs one after the other, as the targets of a base conversion from the `first` on.
-fn outputs(first: usize, limbs: &mut [u64], degree: usize) -> Outputs<'_> {
+pub(super) fn outputs(first: usize, limbs: &mut [u64], degree: usize) -> Outputs<'_> {
     (first..).zip(limbs.chunks_exact_mut(degree)).collect()
 }
 
 /// The runs of `size` words of five polynomials.
-fn runs(polynomials: [&mut [u64]; 5], size: usize, degree: usize) -> ArrayVec<Run<'_>, MAX_LIMBS> {
+pub(super) fn runs(polynomials: [&mut [u64]; 5], size: usize, degree: usize) -> ArrayVec<Run<'_>, MAX_LIMBS> {
     let [a, b, c, d, e] = polynomials.map(|poly| poly.chunks_mut(size));
     let firsts = (0..).step_by(size / degree);
     let limbs = a.zip(b).zip(c).zip(d.zip(e)).map(|(((a, b), c), (d, e))| [a, b, c, d, e]);

@@ -1,0 +1,221 @@
+//! Sums of scaled products, scaled and relinearised once.
+
+use hippocrene_ring::{Domain, scratch::Scratch};
+
+use super::{
+    ScaledProduct,
+    product::{Run, outputs, runs},
+};
+use crate::{
+    Ciphertext, Context, Fingerprint, Modulus, PreparedEvaluationKeys, RlweError, WordSize,
+    context::LimbRefs,
+    keyswitch::operand::{Added, Operand},
+};
+
+const OPERATION: &str = "add products";
+
+/// A sum of products over the integers `sum_i (t/Q_i) A_i B_i`, of `a_i` modulo one `Q` and `b_i` modulo any `Q_i`, all of one key: the tensor products are added up modulo `Q R`, to be scaled by
+/// `t/R` and relinearised once. It lives in scratch memory. Noise is left to the caller.
+#[derive(Debug)]
+pub struct ScaledSum<'a> {
+    context: &'a Context,
+    t: u64,
+    modulus: Modulus,
+    key: Fingerprint,
+    /// `t/R` times the three parts of the sum modulo `Q`, in the evaluation domain.
+    own: [Scratch<'a>; 3],
+    /// Of each prime of `R` three limbs: the parts of the sum, in the evaluation domain.
+    auxiliary: Scratch<'a>,
+    is_zero: bool,
+}
+
+impl Context {
+    /// The empty sum of scaled products, of ciphertexts modulo that of `a` and others, times `t`.
+    ///
+    /// # Errors
+    /// When `a` was made with other parameters, or its modulus is too large for its auxiliary modulus.
+    pub fn scaled_sum(&self, a: &Ciphertext, t: u64) -> Result<ScaledSum<'_>, RlweError> {
+        self.check_digest(a.parameters(), OPERATION)?;
+        let modulus = a.modulus();
+        let primes = self.scaled_product(modulus, modulus, t)?.rings.len();
+        let own = [0, 1, 2].map(|_| self.scratch(modulus, Domain::Evaluation));
+        let auxiliary = self.scratch_limbs(3 * primes, Domain::Evaluation);
+        Ok(ScaledSum { context: self, t, modulus, key: a.key(), own, auxiliary, is_zero: true })
+    }
+}
+
+impl ScaledSum<'_> {
+    /// Adds the product of `a`, of the modulus of this sum, and `b` of any. They may be the same.
+    ///
+    /// # Errors
+    /// When keys or parameters differ, `a` has another modulus, or an operand has more than two parts.
+    pub fn add(&mut self, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        let (context, modulus) = (self.context, self.modulus);
+        for operand in [a, b] {
+            context.check_digest(operand.parameters(), OPERATION)?;
+            context.check_two_parts(operand, OPERATION)?;
+            if operand.key() != self.key {
+                let (have, need) = (operand.key(), self.key);
+                return Err(RlweError::KeyMismatch { operation: OPERATION, have, need });
+            }
+        }
+        if a.modulus() != modulus {
+            let bits = |m: Modulus| context.parameters().log2(m);
+            let (left, right) = (bits(modulus), bits(a.modulus()));
+            return Err(RlweError::ModulusMismatch { operation: OPERATION, left, right });
+        }
+        let constants = context.scaled_product(modulus, b.modulus(), self.t)?;
+        let is_zero = std::mem::replace(&mut self.is_zero, false);
+        self.note_product(&constants, a, b);
+        let degree = context.degree();
+        let products = context.auxiliary_products(&constants, a, b, Domain::Evaluation);
+
+        context.threads().for_each_chunk(self.auxiliary.as_mut_slice(), 3 * degree, |i, sums| {
+            let elementwise = constants.rings[i].elementwise();
+            for (j, sum) in sums.chunks_exact_mut(degree).enumerate() {
+                match is_zero {
+                    true => sum.copy_from_slice(products.limb(5 * i + j)),
+                    false => elementwise.add_assign(sum, products.limb(5 * i + j)),
+                }
+            }
+        });
+
+        let limbs = |i: usize| -> LimbRefs<'_> { products.limbs().skip(i).step_by(5).collect() };
+        let switched = [limbs(3), limbs(4)];
+        let mut factors = [0, 1].map(|_| context.scratch(modulus, Domain::Evaluation));
+        let ([c0, c1, c2], [b0, b1]) = (&mut self.own, &mut factors);
+        let polynomials = [c0, c1, c2, b0, b1].map(|poly| poly.as_mut_slice());
+        let size = context.group(modulus.limb_count(), 1) * degree;
+        let mut runs = runs(polynomials, size, degree);
+        context.threads().for_each_mut(&mut runs, |_, Run { first, limbs: [c0, c1, c2, b0, b1] }| {
+            for (y, b) in switched.iter().zip([&mut **b0, &mut **b1]) {
+                constants.back.convert_exact_into(&mut outputs(*first, b, degree), y);
+            }
+            let mut product = context.scratch_limbs(3, Domain::Evaluation);
+            let (p0, rest) = product.as_mut_slice().split_at_mut(degree);
+            let (p1, p2) = rest.split_at_mut(degree);
+            let factors = b0.chunks_exact_mut(degree).zip(b1.chunks_exact_mut(degree));
+            for (i, (b0, b1)) in factors.enumerate() {
+                let (k, range) = (*first + i, i * degree..(i + 1) * degree);
+                let ring = context.limb_ring(modulus, k);
+                context.forward(ring, b0);
+                context.forward(ring, b1);
+                let (a0, a1) = (a.part(0).limb(k), a.part(1).limb(k));
+                let elementwise = ring.elementwise();
+                elementwise.tensor(p0, p1, p2, a0, a1, b0, b1);
+                let sums = [&mut c0[range.clone()], &mut c1[range.clone()], &mut c2[range]];
+                for (sum, product) in sums.into_iter().zip([&*p0, &*p1, &*p2]) {
+                    match is_zero {
+                        true => sum.copy_from_slice(product),
+                        false => elementwise.add_assign(sum, product),
+                    }
+                }
+            }
+        });
+        Ok(())
+    }
+
+    /// The sum, scaled, relinearised and brought from its modulus `Q` to `to = Q'` (scaled by `Q'/Q`) in one modulus switch. The noise is set to that of the key switch.
+    ///
+    /// # Errors
+    /// When it is empty or of another key, or the relinearisation key is missing.
+    pub fn relinearise_into(
+        mut self,
+        out: &mut Ciphertext,
+        keys: &PreparedEvaluationKeys,
+        to: Modulus,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "relinearise";
+        if self.is_zero {
+            return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 3 });
+        }
+        if self.key != keys.key() {
+            return Err(RlweError::KeyMismatch { operation: OPERATION, have: self.key, need: keys.key() });
+        }
+        let key = keys.relinearisation(OPERATION)?;
+        let (context, modulus) = (self.context, self.modulus);
+        let constants = context.scaled_product(modulus, modulus, self.t)?;
+        self.note_scaling(&constants);
+        let degree = context.degree();
+        context.threads().for_each_chunk(self.auxiliary.as_mut_slice(), 3 * degree, |i, parts| {
+            for part in parts.chunks_exact_mut(degree) {
+                context.inverse_scaled(&constants.rings[i], part, &constants.divide_inputs[i]);
+            }
+        });
+        let mut remainders = [0, 1, 2].map(|_| context.scratch(modulus, Domain::Coefficient));
+        let [_, _, c2] = &mut self.own;
+        let auxiliary = &self.auxiliary;
+        let parts = [0, 1, 2].map(|j| -> LimbRefs<'_> { auxiliary.limbs().skip(j).step_by(3).collect() });
+        for (remainder, part) in remainders.iter_mut().zip(&parts) {
+            let size = context.group(modulus.limb_count(), 1);
+            context.threads().for_each_chunk(remainder.as_mut_slice(), size * degree, |group, limbs| {
+                constants.divide.convert_exact_into(&mut outputs(group * size, limbs, degree), part);
+            });
+        }
+        let [r0, r1, last] = &mut remainders;
+        context.threads().for_each_chunk_pair(
+            c2.as_mut_slice(),
+            last.as_mut_slice(),
+            degree,
+            |k, x2, last| {
+                let ring = context.limb_ring(modulus, k);
+                // -(-x - (-delta/R)) with -x in the place of x.
+                let (inverse, negative) = &constants.negative[k];
+                context.inverse_scaled(ring, x2, inverse);
+                ring.elementwise().sub_from_mul_scalar_assign(last, x2, negative);
+            },
+        );
+        let added = [(&self.own[0], &*r0), (&self.own[1], &*r1)].map(|(own, remainder)| Added {
+            evaluation: Some(Operand::Poly(own)),
+            coefficients: Some(remainder),
+        });
+        context.relinearise_scaled_into(out, last, added, key, [modulus, to], self.key)
+    }
+
+    /// Notes what a product takes.
+    fn note_product(&self, constants: &ScaledProduct, a: &Ciphertext, b: &Ciphertext) {
+        self.context.reckon("scaled product", |count| {
+            let (modulus, same) = (self.modulus, std::ptr::eq(a, b));
+            let (limbs, primes) = (modulus.limb_count() as u64, constants.rings.len() as u64);
+            count.inverse(modulus, 2);
+            count.forward(modulus, 2);
+            count.products(modulus, 4);
+            count.passes(modulus, if same { 5 } else { 3 });
+            if !same {
+                count.inverse(b.modulus(), 2);
+            }
+            for position in modulus.factors() {
+                let at = count.at(modulus, position);
+                at.pairs += 2 * primes;
+                at.targets += 2;
+            }
+            for ring in &constants.rings {
+                let size = WordSize::of(ring.modulus());
+                count.transforms_of_size(size, 4, 0);
+                let at = count.of_size(size);
+                at.pairs += 2 * limbs + 2 * b.modulus().limb_count() as u64;
+                at.targets += 4;
+                at.passes += 9;
+            }
+            count.touch(10 * modulus.limb_count() + 12 * constants.rings.len());
+        });
+    }
+
+    /// Notes what scaling the sum takes.
+    fn note_scaling(&self, constants: &ScaledProduct) {
+        self.context.reckon("scale", |count| {
+            let primes = constants.rings.len() as u64;
+            count.inverse(self.modulus, 1);
+            count.passes(self.modulus, 1);
+            for position in self.modulus.factors() {
+                let at = count.at(self.modulus, position);
+                at.pairs += 3 * primes;
+                at.targets += 3;
+            }
+            for ring in &constants.rings {
+                count.transforms_of_size(WordSize::of(ring.modulus()), 0, 3);
+            }
+            count.touch(7 * self.modulus.limb_count() + 3 * constants.rings.len());
+        });
+    }
+}
