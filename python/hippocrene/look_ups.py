@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
     from hippocrene.array import EncryptedArray
 
+# Functions of all integers are for plain moduli up to this: a polynomial of that degree has as many coefficients.
+LARGEST_TABLE = 2**24
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUps:
@@ -84,6 +87,11 @@ class TableFunctions:
         if domain is not None or precise:
             raise TypeError(
                 "apply takes a domain for numbers only: a function of integers is of all of them, and exact"
+            )
+        if modulus > LARGEST_TABLE:
+            raise ArgumentError(
+                f"apply: a function of all {modulus} integers is a polynomial of about that degree, which is for plain "
+                f"moduli up to {LARGEST_TABLE}; `polynomial` computes those of low degree"
             )
         table = integers(function(np.arange(modulus)), "apply", modulus)
         if table.shape != (modulus,):

@@ -194,6 +194,16 @@ def test_nothing_at_all_is_refused_in_words(client, secret):
         secret([1]).polynomial([])
 
 
+def test_large_plain_moduli():
+    t = 1152921504606830593
+    client = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=t)
+    x = hippocrene.Server(client.evaluation_keys(rotations=[])).load(client.encrypt([1, -1, 2**59]))
+    assert client.decrypt(x + x).tolist() == [2, t - 2, 2**60 - t]
+    assert client.decrypt(x * x).tolist() == [1, 1, 2**118 % t]
+    with pytest.raises(hippocrene.ArgumentError, match=f"a function of all {t} integers"):
+        x.apply(lambda v: v)
+
+
 def test_powers_are_those_of_numpy(secret, equal):
     x = whole([0, 1, -2, 60000])
     for n in (0, 1, 2, 7, np.int8(3), 4.0):
