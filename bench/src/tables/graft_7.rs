@@ -44,7 +44,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
             let gap = 2f64.powi(log2_gap);
             let composition = CompositeSign::iterated(3, g, 2, gap)?;
             let literal = SignLiteral { slots: SLOTS, bound: 1.0, gap, precision: 1.0 };
-            let fixed = SignPlan::at_scale(&simple, &composition, scale, literal)?;
+            let fixed = SignPlan::at_scale(&simple, &composition, scale, 0.0, literal)?;
             let precision = -fixed.error().log2();
             rows.extend(figure(session, &name("simple"), &fixed, None, None));
             // The paper's ratio of simple and grafted.

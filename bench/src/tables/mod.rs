@@ -3,6 +3,7 @@
 mod boot;
 mod boot_15;
 mod boot_precise;
+mod graft_10;
 mod graft_12;
 mod graft_2;
 mod graft_4;
@@ -80,6 +81,7 @@ const ALL: &[Table] = &[
     graft_6::TABLE,
     graft_7::TABLE,
     graft_9::TABLE,
+    graft_10::TABLE,
     graft_12::TABLE,
     word::TABLE,
     tuple::TABLE,

@@ -406,3 +406,37 @@ fn the_first_of_all_slots() {
         assert_eq!(y.slots(), most);
     }
 }
+
+/// The mean of several secrets: roundings are multiplied by one, and those of 32 slots are few.
+#[test]
+fn estimates_are_as_large_as_errors() {
+    const SECRETS: usize = 6;
+    let c = context(10, 19, true);
+    let (first, last) = (Order::SlotsToCoefficientsFirst, Order::SlotsToCoefficientsLast);
+    // Polynomials whose own error, which depends on the values, is small.
+    let reduction = ModularReduction::new(17, -8.0, -42.0, 3, 5).unwrap();
+    let of =
+        |slots, order, real| BootstrapLiteral { reduction: reduction.clone(), ..literal(slots, order, real) };
+    for (slots, order, real) in
+        [(512, first, false), (512, first, true), (32, first, false), (512, last, true)]
+    {
+        let (mut square_sum, mut estimated) = (0.0, 0.0);
+        for seed in 0..SECRETS {
+            let s = setup(Arc::clone(&c), of(slots, order, real));
+            let values = square(slots + seed, real).split_off(seed);
+            let a =
+                s.encrypt(&values, Scale::power_of_two(38), 40.0 + s.bootstrapper.plan().capacity_needed());
+            let y = s.bootstrapper.bootstrap(&a).unwrap();
+            let got = c.decode_complex(&c.decrypt(&s.secret, &y).unwrap()).unwrap();
+            let errors = got.iter().zip(&values).map(|(g, v)| g - v);
+            let sum: f64 = errors.map(|e| if real { e.re * e.re } else { e.norm_sqr() / 2.0 }).sum();
+            square_sum += sum / (slots * SECRETS) as f64;
+            estimated = y.precision_bits();
+        }
+        let measured = -0.5 * square_sum.log2();
+        assert!(
+            (measured - estimated).abs() < 1.5f64.log2(),
+            "{slots} {order:?} {real}: {measured:.2}, estimated {estimated:.2}"
+        );
+    }
+}

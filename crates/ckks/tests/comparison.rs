@@ -96,7 +96,7 @@ fn given_compositions() {
         check_sign(&s, &plan, 40, 1.5, &format!("f_{n}, g_{n}"));
         // One scale for all: that of the last stage does, and takes more.
         let last = plan.stages().last().unwrap().scale_bits();
-        let fixed = SignPlan::at_scale(&s.context, &composition, last, literal).unwrap();
+        let fixed = SignPlan::at_scale(&s.context, &composition, last, 0.0, literal).unwrap();
         assert!(fixed.error() < 1.5 * plan.error(), "{} {}", fixed.error(), plan.error());
         assert!(fixed.bits() > 1.05 * plan.bits());
     }
@@ -110,7 +110,7 @@ fn a_simple_chain_at_its_one_scale() {
     let s = insecure(10, 19, &[]);
     let literal = SignLiteral { slots: 1 << 9, bound: 1.0, gap: 2f64.powi(-6), precision: 1.0 };
     let composition = CompositeSign::iterated(3, 4, 2, literal.gap).unwrap();
-    let plan = SignPlan::at_scale(&s.context, &composition, 40.0, literal).unwrap();
+    let plan = SignPlan::at_scale(&s.context, &composition, 40.0, 0.0, literal).unwrap();
     assert!(plan.error() < 2f64.powi(-20));
     check_sign(&s, &plan, 40, 1.5, "simple");
 }

@@ -6,14 +6,15 @@ use common::{Setup, grafted, insecure};
 use hippocrene_ckks::{Scale, approximation::ModularReduction};
 use num_complex::Complex64;
 
-/// Integers up to `k - 1` with the deviation that a secret of Hamming weight 32 makes, and what is off them by up to `epsilon`.
+/// Integers up to `k - 1` with a deviation of `k/10`, which for `k = 17` is that of a secret of Hamming weight 32, and what is off them by up to `epsilon`.
 fn arguments(count: usize, k: u32, epsilon: f64) -> Vec<f64> {
     let most = f64::from(k) - 1.0;
     (0..count)
         .map(|i| {
             let normal: f64 =
                 (0..12).map(|j| ((i * 12 + j) as f64 * 0.754_877_666).fract()).sum::<f64>() - 6.0;
-            let integer = if i < 2 { most * (1.0 - 2.0 * i as f64) } else { (1.66 * normal).round() };
+            let integer =
+                if i < 2 { most * (1.0 - 2.0 * i as f64) } else { (0.1 * f64::from(k) * normal).round() };
             integer.clamp(-most, most) + epsilon * (1.0 - 2.0 * (i as f64 * 0.618_033_988_7).fract())
         })
         .collect()
@@ -25,16 +26,15 @@ fn check(s: &Setup, r: &ModularReduction, scale: Scale, target: Scale, what: &st
     let mut a = s.encrypt_at(&values, s.context.max_slots(), scale, s.top());
     a.set_bound(1.0);
     let y = s.evaluator.reduce_modulo_one(&a, r, scale, target).unwrap();
-    // A simple chain cannot make up for 2 pi.
-    assert!((y.scale().log2() - target.log2()).abs() < 2.7, "{what}: {} {target}", y.scale());
+    assert!((y.scale().log2() - target.log2()).abs() < 0.8, "{what}: {} {target}", y.scale());
     let got = s.decrypt(&y);
     let errors: Vec<f64> = got.iter().zip(&x).map(|(y, x)| y.re - r.apply(*x)).collect();
     let rms = (errors.iter().map(|e| e * e).sum::<f64>() / errors.len() as f64).sqrt().log2();
     let true_error = got.iter().zip(&x).map(|(y, x)| (y.re - (x - x.round())).abs()).fold(0.0, f64::max);
     assert!(true_error <= r.log2_error().exp2() + 8.0 * rms.exp2(), "{what}");
     assert!(x.iter().all(|x| (x - x.round()).abs() <= y.bound() * (1.0 + 1e-9)));
-    // Evaluated polynomials take Chebyshev polynomials for 1 where they are cosines, which adds up where degrees are high.
-    let (estimated, most) = (-y.precision_bits(), if r.cosine().degree() < 32 { 1.0 } else { 3.0 });
+    // The arcsine of degree 7 and the simple chain have roundings that meet again in ways which are not followed.
+    let (estimated, most) = (-y.precision_bits(), if r.cosine().degree() < 25 { 1.0 } else { 0.6 });
     assert!(
         (-0.6..most).contains(&(estimated - rms)),
         "{what}: measured 2^{rms:.2}, estimated 2^{estimated:.2}"

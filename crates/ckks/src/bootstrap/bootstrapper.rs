@@ -187,7 +187,9 @@ impl Bootstrapper {
     pub fn reduce(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let reduction = &plan.literal().reduction;
-        let reduced = parts.iter().map(|x| e.reduce_modulo_one(x, reduction, plan.scale, plan.reduced_scale));
+        let reduced = parts
+            .iter()
+            .map(|x| e.reduce_modulo_one_by(x, reduction, &plan.gains, plan.scale, plan.reduced_scale));
         let reduced = reduced.collect::<Result<Vec<_>, _>>()?;
         match &reduced[..] {
             [one] => Ok(one.clone()),

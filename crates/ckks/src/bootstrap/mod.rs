@@ -10,6 +10,7 @@
 
 mod bootstrapper;
 mod failure;
+mod gains;
 mod input;
 mod iterated;
 mod keys;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, Modulus, SecretKey};
 
-use super::failure::log2_failure_probability;
+use super::{failure::log2_failure_probability, gains::ReductionGains};
 use crate::{
     CkksError, Context, Scale,
     approximation::ModularReduction,
@@ -84,6 +84,8 @@ pub struct BootstrapPlan {
     pub(super) output_scale: Scale,
     /// The root mean square of the error of the reduction's polynomials.
     pub(super) approximation: f64,
+    /// What roundings of the reduction are multiplied by.
+    pub(super) gains: ReductionGains,
 }
 
 impl BootstrapPlan {
@@ -143,6 +145,7 @@ impl BootstrapPlan {
             reduced_scale: power(literal.output_scale_bits + ratio + summed)?,
             output_scale: power(literal.output_scale_bits)?,
             approximation: 0.0,
+            gains: literal.reduction.gains(1.0)?,
             context: Arc::clone(&context),
             literal,
         };
@@ -156,6 +159,7 @@ impl BootstrapPlan {
         }
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
         plan.approximation = plan.approximation_error();
+        plan.gains = plan.literal.reduction.gains(plan.deviation())?;
         Ok(plan)
     }
 
@@ -221,7 +225,8 @@ impl BootstrapPlan {
     }
 
     /// The root mean square of `f(x) - (x - round(x))`, `f` the reduction's polynomials, where `round(x)` is normal with the deviation that the secret makes, and
-    /// `x - round(x)` is uniform on `[-epsilon, epsilon]`, as values up to the bound are; or has the root mean square of the coefficients of such values.
+    /// `x - round(x)` is uniform on `[-epsilon, epsilon]`, as real values up to the bound are, or a part of what is uniform on the disc, as complex ones are; or has the root mean square of the coefficients of
+    /// such values.
     fn approximation_error(&self) -> f64 {
         const SAMPLES: u32 = 4096;
         let reduction = &self.literal.reduction;
@@ -229,13 +234,20 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsFirst => 1.0,
             Order::SlotsToCoefficientsLast => (2.0 * self.literal.slots as f64).sqrt().recip(),
         };
-        let (most, deviation) = (reduction.reach() - 1.0, ((self.weight() + 1.0) / 12.0).sqrt());
-        // Additive recurrences by the powers of the plastic number are evenly spread in the cube.
+        let (most, deviation) = (reduction.reach() - 1.0, self.deviation());
+        let disc = !self.literal.real && self.literal.order == Order::SlotsToCoefficientsFirst;
+        // Additive recurrences by the powers of the root of x^5 = x + 1 are evenly spread in the cube of four dimensions.
         let uniform = |i: u32, step: f64| (0.5 + f64::from(i) * step).fract();
         let square = |i: u32| {
-            let radius = (-2.0 * uniform(i, 0.819_172_513_396).max(1e-12).ln()).sqrt();
-            let integer = deviation * radius * (std::f64::consts::TAU * uniform(i, 0.671_043_606_703)).cos();
-            let offset = reduction.epsilon() * shrunk * (2.0 * uniform(i, 0.549_700_477_901) - 1.0);
+            let radius = (-2.0 * uniform(i, 0.856_674_883_854_503).max(1e-12).ln()).sqrt();
+            let integer =
+                deviation * radius * (std::f64::consts::TAU * uniform(i, 0.733_891_856_627_126)).cos();
+            let [u, v] = [0.628_706_721_037_809, 0.538_597_257_223_61].map(|step| uniform(i, step));
+            let part = match disc {
+                true => u.sqrt() * (std::f64::consts::TAU * v).cos(),
+                false => 2.0 * u - 1.0,
+            };
+            let offset = reduction.epsilon() * shrunk * part;
             (reduction.apply(integer.round().clamp(-most, most) + offset) - offset).powi(2)
         };
         ((0..SAMPLES).map(square).sum::<f64>() / f64::from(SAMPLES)).sqrt()
@@ -245,6 +257,11 @@ impl BootstrapPlan {
     pub(super) fn weight(&self) -> f64 {
         let dense = self.context.parameters().secret().expected_weight(self.context.rlwe().degree());
         self.literal.sparse_weight.map_or(dense, |weight| weight as f64)
+    }
+
+    /// The standard deviation of the integers that the reduction takes away.
+    fn deviation(&self) -> f64 {
+        ((self.weight() + 1.0) / 12.0).sqrt()
     }
 
     /// `log2(N/(2n))` where the first `n` of all slots are bootstrapped, else 0: so many bits the coefficients that count are smaller before the others are summed away.

@@ -1,14 +1,11 @@
 //! The reduction modulo 1 on ciphertexts: EvalMod.
 
-use std::f64::consts::{FRAC_1_SQRT_2, TAU};
+use std::f64::consts::TAU;
 
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Noise, noise::rounding};
 
-use crate::{
-    Ciphertext, CkksError, Evaluator, Scale,
-    approximation::ModularReduction,
-    circuits::{Basis, Polynomial},
-};
+use super::gains::ReductionGains;
+use crate::{Ciphertext, CkksError, Evaluator, Scale, approximation::ModularReduction};
 
 const OPERATION: &str = "reduce modulo 1";
 
@@ -16,11 +13,22 @@ const OPERATION: &str = "reduce modulo 1";
 /// odd multiples of `pi / 2^i`, of root mean square `1/sqrt(2)`.
 const DOUBLING: f64 = 1.5;
 
+/// The integers that are taken away are normal with a standard deviation of about this part of the reach, where nothing more is known.
+const SPREAD: f64 = 0.1;
+
+/// A result whose scale is off by more bits than this is divided until it is there. A sprout leaves half a bit at most.
+const LARGEST_OFF: f64 = 0.75;
+
 impl Evaluator {
     /// `x - round(x)` slot by slot, for `a` that holds `x / reach`, with [`ModularReduction::reach`] and the bounds on `x` that [`ModularReduction`] states.
     ///
     /// The polynomial of the cosine is evaluated at scales near `scale`. Each doubling has less of its precision to pass on, so that its
     /// scale is 1.5 bits smaller (GRAFT F.1: each step at the precision that it needs), but not below `target`, near which the scale of the result is.
+    ///
+    /// On a simple chain the scale of doublings stays, whatever the target. Without an arcsine the reduction is divided by what that is too much, so that the scale of the result is what it was to be: each
+    /// doubling's share of the divisor is a factor of its constant, and the first one's of the cosine's coefficients.
+    ///
+    /// The noise is estimated for integers `round(x)` that are normal, with a tenth of the reach for their standard deviation.
     ///
     /// # Errors
     /// [`CkksError::Argument`] when the bound of `a` exceeds 1, [`CkksError::Capacity`] when too few bits are left.
@@ -31,39 +39,86 @@ impl Evaluator {
         scale: Scale,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        let basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
-        let cosine = Polynomial::new(basis, r.cosine().coefficients().to_vec())?;
-        // The error that is in a comes out as one in x - round(x), whatever the way there; only what the way adds is followed step by step.
-        let mut exact = a.clone();
-        exact.inner_mut().set_noise(Noise::NONE);
-        let mut y = self.polynomial(&exact, &cosine, scale)?;
-        for bits in step_bits(r, scale.log2(), target.log2()) {
+        self.reduce_modulo_one_by(a, r, &r.gains(SPREAD * r.reach())?, scale, target)
+    }
+
+    /// [`Evaluator::reduce_modulo_one`] of integers for which the gains of roundings are known.
+    pub(super) fn reduce_modulo_one_by(
+        &self,
+        a: &Ciphertext,
+        r: &ModularReduction,
+        gains: &ReductionGains,
+        scale: Scale,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let power = |bits: f64| {
             let what = format!("a scale of 2^{bits}");
-            let step =
-                Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })?;
-            // Cosines, by whose root mean square errors are multiplied.
-            y.set_bound(FRAC_1_SQRT_2);
-            let to = self.rescaled_modulus(y.modulus(), y.scale().times(y.scale()), step);
+            Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
+        };
+        let steps = step_bits(r, scale.log2(), target.log2());
+        let steps = steps.into_iter().map(power).collect::<Result<Vec<_>, _>>()?;
+        let mut cosine = r.divided_cosine()?;
+        let depth = cosine.depth();
+        let targets = |d: usize| if d > depth { steps[d - depth - 1] } else { scale };
+        // Errors that are in a come out as they are in x - round(x), whatever the way there; what the way adds is known in advance.
+        let mut exact = self.at_most(a, scale)?.into_owned();
+        exact.inner_mut().set_noise(Noise::NONE);
+        let chain = self.square_chain((exact.modulus(), exact.scale()), depth + steps.len(), targets);
+        let off = match (r.arcsine(), chain.last()) {
+            (None, Some((_, last))) if !steps.is_empty() => last.times(tau()).log2() - target.log2(),
+            _ => 0.0,
+        };
+        let off = if off.abs() > LARGEST_OFF { off } else { 0.0 };
+        // log2 of what the values after so many doublings are divided by.
+        let share =
+            |doublings: usize| off * f64::from(doublings as u32).exp2() / f64::from(r.doublings()).exp2();
+        if off != 0.0 {
+            cosine = cosine.times((-share(0)).exp2())?;
+        }
+        // What roundings add to the result, and at which scales they are.
+        let mut roundings: Vec<(f64, f64)> = Vec::with_capacity(16);
+        roundings.extend(
+            gains.cosine.iter().zip(&chain).map(|(gain, (_, scale))| (*gain, scale.log2() - share(0))),
+        );
+        let mut y = self.polynomial(&exact, &cosine, scale)?;
+        for (i, step) in steps.iter().enumerate() {
+            y.set_bound(1.0);
+            let to = self.rescaled_modulus(y.modulus(), y.scale().times(y.scale()), *step);
             let mut doubled = Ciphertext::empty(self.context());
             self.mul_multiple_to_into(&mut doubled, &y, &y, 2, to)?;
-            self.add_number_assign(&mut doubled, -1.0)?;
+            self.add_number_assign(&mut doubled, -(-share(i + 1)).exp2())?;
+            roundings.push((gains.doublings[i], doubled.scale().log2() - share(i + 1)));
             y = doubled;
         }
         let range = (TAU * r.epsilon()).sin() + TAU * r.log2_error().exp2();
         match r.arcsine() {
             Some(arcsine) => {
                 y.set_bound(range);
-                y = self.polynomial(&y, arcsine, target)?;
+                let argument = self.at_most(&y, target)?;
+                let chain =
+                    self.square_chain((argument.modulus(), argument.scale()), arcsine.depth(), |_| target);
+                roundings
+                    .extend(gains.arcsine.iter().zip(&chain).map(|(gain, (_, scale))| (*gain, scale.log2())));
+                y = self.polynomial(&argument, arcsine, target)?;
             }
             None => {
                 if r.doublings() == 0 {
                     y = self.rescale(&y, target.over(tau()))?;
+                    roundings.push((TAU.recip(), y.scale().log2()));
                 }
-                y.set_meta(y.scale().times(tau()), y.slots(), range / TAU);
+                let mut unit = tau();
+                if off != 0.0 {
+                    unit = unit.times(power(-off)?);
+                }
+                y.set_meta(y.scale().times(unit), y.slots(), range / TAU);
             }
         }
-        let own = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() + r.reach().log2());
-        let noise = y.inner().noise().plus(own);
+        let end = y.scale().log2();
+        let own = a.inner().noise().scaled(end - a.scale().log2() + r.reach().log2());
+        let one = rounding(self.context().parameters().secret_weight(), 2);
+        let noise = roundings
+            .into_iter()
+            .fold(own, |sum, (gain, scale)| sum.plus(one.scaled(gain.log2() + end - scale)));
         y.inner_mut().set_noise(noise);
         y.set_known(a.known().map(|x| {
             let x = r.reach() * x;

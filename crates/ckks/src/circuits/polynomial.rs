@@ -122,6 +122,14 @@ impl Polynomial {
         }
     }
 
+    /// The polynomial times a number.
+    ///
+    /// # Errors
+    /// When a coefficient is not finite then.
+    pub(crate) fn times(&self, factor: f64) -> Result<Self, CkksError> {
+        Self::new(self.basis, self.coefficients.iter().map(|c| c * factor).collect())
+    }
+
     /// A bound on its absolute values where the absolute value of the argument is at most `bound`.
     pub(crate) fn bound(&self, bound: f64) -> f64 {
         match self.basis {

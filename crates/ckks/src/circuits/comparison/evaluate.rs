@@ -99,7 +99,9 @@ impl Evaluator {
                 error = error.hypot(plan.gains.arguments[i] * rounding(y.scale().log2()));
             }
             let chain = self.square_chain((y.modulus(), y.scale()), stage.polynomial.depth(), |_| target);
-            y = self.polynomial(&y, &stage.polynomial, target)?;
+            // Where all stages have one scale it is met exactly, or it would be further off with every product.
+            let exact = |scale| if plan.unit.fixed.is_some() { target } else { scale };
+            y = self.polynomial_to(&y, &stage.polynomial, |_| target, exact)?;
             y.set_bound(1.0);
             for (gain, (_, scale)) in plan.gains.roundings[i].iter().zip(&chain) {
                 error = error.hypot(gain * rounding(scale.log2()));

@@ -127,7 +127,8 @@ impl SignPlan {
 
     /// The polynomials of `composition`, all at one scale, as simple chains have it. The precision is what comes of that; what the literal says counts for nothing. The
     /// bound has to be 1, or a power of two by which the scales of arguments are smaller. Imaginary parts are left as they are, so that the scale stays: it has to be so
-    /// large that the noise of all stages is small beside the gap.
+    /// large that the noise of all stages is small beside the gap. Values between stages may be off by as much as a refresh leaves that has this standard deviation, `refreshed`; 0
+    /// where there is none.
     ///
     /// # Errors
     /// As [`SignPlan::new`], and when the noise at this scale does not leave the sign.
@@ -135,11 +136,12 @@ impl SignPlan {
         context: &Context,
         composition: &CompositeSign,
         scale_bits: f64,
+        refreshed: f64,
         literal: SignLiteral,
     ) -> Result<Self, CkksError> {
         let (stages, literal) = (composition.stages(), SignLiteral { precision: 1.0, ..literal });
         Self::planned(context, literal, Some(scale_bits), |low, error, unit| {
-            Ok(search::scales(stages, low, error, unit))
+            Ok(search::scales(stages, low, error, Unit { refreshed, ..unit }))
         })
     }
 

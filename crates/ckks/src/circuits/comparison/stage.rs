@@ -73,6 +73,8 @@ pub(super) struct Unit {
     pub(super) conjugation: f64,
     /// The scale that all stages have, as log2, where they cannot choose.
     pub(super) fixed: Option<f64>,
+    /// The standard deviation of the error that values have after a refresh, for which margins have room where scales do not say how large they are.
+    pub(super) refreshed: f64,
 }
 
 impl Unit {
@@ -81,12 +83,12 @@ impl Unit {
         let rounding = (1.0 + parameters.secret_weight()) / 12.0;
         let key = (2.0 * parameters.largest_switching_noise().log2_std()).exp2() / rounding;
         let conjugation = 0.25 * (1.0 + key.max(1.0));
-        Unit { log2_std: 0.5 * (slots as f64 * rounding).log2(), conjugation, fixed }
+        Unit { log2_std: 0.5 * (slots as f64 * rounding).log2(), conjugation, fixed, refreshed: 0.0 }
     }
 
-    /// What the roundings of a stage of that gain may add at a scale.
+    /// What the roundings of a stage of that gain may add at a scale, and a refresh after it.
     fn margin(self, gain: f64, scale_bits: f64) -> f64 {
-        DEVIATIONS * gain * (self.log2_std - scale_bits).exp2()
+        DEVIATIONS * (gain * (self.log2_std - scale_bits).exp2()).hypot(self.refreshed)
     }
 
     /// The scale at which they add no more than `margin`.
@@ -175,7 +177,8 @@ impl Step<'_> {
         let (low, high) = self.range;
         let off = (1.0 - low).max(high - 1.0);
         let (margin, scale_bits) = match unit.fixed {
-            Some(scale_bits) => (unit.margin(self.gain(), scale_bits), scale_bits),
+            // Nothing is refreshed after it.
+            Some(scale_bits) => (Unit { refreshed: 0.0, ..unit }.margin(self.gain(), scale_bits), scale_bits),
             None if off < error => (error - off, self.scale_bits(error - off, unit)),
             None => return None,
         };
@@ -210,7 +213,5 @@ impl Step<'_> {
 }
 
 fn scaled(polynomial: &Polynomial, divisor: f64) -> Polynomial {
-    let coefficients = polynomial.coefficients().iter().map(|c| c / divisor).collect();
-    Polynomial::new(polynomial.basis(), coefficients)
-        .expect("coefficients were finite, and the divisor is positive")
+    polynomial.times(divisor.recip()).expect("coefficients were finite, and the divisor is positive")
 }

@@ -1,0 +1,268 @@
+//! `graft-10`: the cosine of a bootstrap in two circuits, as in Table 10 of GRAFT.
+
+use std::{f64::consts::TAU, sync::Arc};
+
+use hippocrene::Preset;
+use hippocrene_ckks::{
+    Ciphertext, Context, Evaluator, Scale,
+    circuits::{Basis, Polynomial},
+};
+use hippocrene_ring::Threads;
+use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+use num_complex::Complex64;
+
+use super::Table;
+use crate::{
+    Result,
+    precision::Errors,
+    report::Row,
+    session::{NamedWorks, Session},
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "graft-10",
+    about: "GRAFT Table 10 (F.1): the Chebyshev polynomial of degree 63 of a cosine, six products deep at scales of 42 bits, and with less modulus: terms up to degree 31 in one circuit, five products deep at the full \
+            scale, those from 32 on, whose coefficients are small, in another, six deep at a smaller one, to which the argument is brought; beside one circuit all at that smaller scale. Average, standard deviation and maximum of the errors in the worst slot \
+            of 10 runs, on 2^15 real slots at N = 2^16 with the preset n16s; the cosine is cos(2 pi (x - 1/4) / 2^3) on [-25, 25], for h = 192, at integers (the paper does not state its cosine). The target is \
+            the paper's 15 bits, at an error at most a tenth larger",
+    memory: "2 GB",
+    time: "about 3 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+const PRESET: &str = "n16s";
+/// log2 of the scale.
+const SCALE: f64 = 42.0;
+const DEGREE: usize = 63;
+/// Of the second circuit.
+const DEPTH: f64 = 6.0;
+/// What the paper's variants take.
+const BITS: [u32; 6] = [252, 247, 242, 237, 232, 227];
+/// What the paper saves without loss.
+const SAVED: f64 = 15.0;
+/// An error larger by no more than this is no loss.
+const NO_LOSS: f64 = 1.1;
+const RUNS: usize = 10;
+/// Integers up to this, and the halvings.
+const REACH: f64 = 25.0;
+const DOUBLINGS: i32 = 3;
+/// The standard deviation of integers that a secret of Hamming weight 192 makes.
+const DEVIATION: f64 = 4.0;
+
+/// The terms of degrees below half the degree, and from there.
+fn halves(p: &Polynomial) -> Result<[Polynomial; 2]> {
+    let half = p.coefficients().len() / 2;
+    let high = p.coefficients().iter().enumerate().map(|(i, c)| if i < half { 0.0 } else { *c });
+    Ok([
+        Polynomial::new(p.basis(), p.coefficients()[..half].to_vec())?,
+        Polynomial::new(p.basis(), high.collect())?,
+    ])
+}
+
+fn times(p: &Polynomial, factor: f64) -> Result<Polynomial> {
+    Ok(Polynomial::new(p.basis(), p.coefficients().iter().map(|c| c * factor).collect())?)
+}
+
+/// The cosine in two circuits: its terms of low degrees at the full scale and those of high degrees at a smaller one, each times a number, such that both results have one scale at one modulus.
+struct Circuits {
+    low: Polynomial,
+    high: Polynomial,
+    /// log2 of the scale of the second circuit, and what its result is too small by.
+    small: f64,
+    gained: Scale,
+}
+
+struct Trial {
+    context: Arc<Context>,
+    secret: SecretKey,
+    evaluator: Evaluator,
+    cosine: Polynomial,
+}
+
+impl Trial {
+    fn new() -> Result<Self> {
+        let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, Threads::single())?);
+        let rlwe = context.rlwe();
+        let secret = SecretKey::generate(rlwe)?;
+        let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
+        keys.add_relinearisation(rlwe, &secret)?;
+        let evaluator = Evaluator::new(Arc::clone(&context), Arc::new(keys.into_prepared(rlwe)?));
+        Ok(Trial { context, secret, evaluator, cosine: cosine()? })
+    }
+
+    /// Integers over the reach, normal but for what is random in `run`, at the scale, in a modulus that leaves 100 bits and a half.
+    fn argument(&self, run: usize) -> Result<(Ciphertext, Vec<f64>)> {
+        let x: Vec<f64> = (0..self.context.max_slots()).map(|i| integer(i, run) / REACH).collect();
+        let slots: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
+        let modulus = self.context.parameters().grafted_modulus(DEPTH * SCALE + 100.0);
+        let scale = Scale::power_of_two(SCALE as i32);
+        let plaintext = self.context.encode((&slots[..]).into(), slots.len(), scale, modulus)?;
+        let mut a = self.context.encrypt(&self.secret, &plaintext)?.expand(&self.context);
+        a.set_bound(1.0);
+        Ok((a, x))
+    }
+
+    /// All at one scale: six products, from an argument that is brought to that scale.
+    fn one_circuit(&self, a: &Ciphertext, bits: f64) -> Result<Ciphertext> {
+        let scale = scale(small(bits))?;
+        Ok(self.evaluator.polynomial(&self.at_scale(a, scale)?, &self.cosine, scale)?)
+    }
+
+    /// Two circuits that take so many bits.
+    fn circuits(&self, a: &Ciphertext, bits: f64) -> Result<Circuits> {
+        let (e, small) = (&self.evaluator, small(bits));
+        let gained = scale(SCALE - small)?;
+        let [low, high] = halves(&self.cosine)?;
+        let high = times(&high, gained.to_f64())?;
+        let [first, second] = [
+            e.polynomial(a, &low, scale(SCALE)?)?,
+            e.polynomial(&self.at_scale(a, scale(small)?)?, &high, scale(small)?)?,
+        ];
+        // What the first loses of its scale on the way to the modulus of the second, and what that has more.
+        let end = e.switched_scale(first.scale(), first.modulus(), second.modulus());
+        let low = times(&low, second.scale().times(gained).ratio(end))?;
+        Ok(Circuits { low, high, small, gained })
+    }
+
+    fn two_circuits(&self, a: &Ciphertext, circuits: &Circuits) -> Result<Ciphertext> {
+        let e = &self.evaluator;
+        let small = scale(circuits.small)?;
+        let mut high = e.polynomial(&self.at_scale(a, small)?, &circuits.high, small)?;
+        high.set_bound(1.0);
+        let scale_of_both = high.scale().times(circuits.gained);
+        let high = high.read_at(scale_of_both);
+        let mut low = Ciphertext::empty(&self.context);
+        e.rescale_to_into(&mut low, &e.polynomial(a, &circuits.low, scale(SCALE)?)?, high.modulus())?;
+        low.set_bound(1.0);
+        Ok(e.add(&low.read_at(scale_of_both), &high)?)
+    }
+
+    /// `a` at a smaller scale and a smaller modulus by as much.
+    fn at_scale(&self, a: &Ciphertext, scale: Scale) -> Result<Ciphertext> {
+        Ok(self.evaluator.rescale(a, scale)?)
+    }
+
+    /// The error in the worst slot, as the paper's precision counts: complex slots as they are decrypted.
+    fn worst(&self, y: &Ciphertext, x: &[f64]) -> Result<f64> {
+        let got = self.context.decode_complex(&self.context.decrypt(&self.secret, y)?)?;
+        let errors = got.iter().zip(x).map(|(g, x)| (g - self.exact(*x)).norm());
+        Ok(errors.fold(0.0, f64::max))
+    }
+
+    /// The cosine at `x`, the argument divided by the reach.
+    fn exact(&self, x: f64) -> f64 {
+        (TAU * (REACH * x - 0.25) / f64::from(1 << DOUBLINGS)).cos()
+    }
+}
+
+/// The scale of five products and of an argument that is brought to it, as log2, where these take so many bits.
+fn small(bits: f64) -> f64 {
+    (bits - SCALE) / (DEPTH - 1.0)
+}
+
+fn cosine() -> Result<Polynomial> {
+    let f = |x: f64| (TAU * (REACH * x - 0.25) / f64::from(1 << DOUBLINGS)).cos();
+    let p = Polynomial::approximate(f, -1.0, 1.0, DEGREE)?;
+    Ok(Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, p.coefficients().to_vec())?)
+}
+
+fn scale(bits: f64) -> Result<Scale> {
+    Ok(Scale::from_f64(bits.exp2()).ok_or("a scale is a positive number")?)
+}
+
+/// Twelve uniform numbers make a normal one, nearly.
+fn integer(i: usize, run: usize) -> f64 {
+    let uniform = |j: usize| (((i + 32_768 * run) * 12 + j) as f64 * 0.754_877_666_246_693).fract();
+    let normal = (0..12).map(uniform).sum::<f64>() - 6.0;
+    (DEVIATION * normal).round().clamp(1.0 - REACH, REACH - 1.0)
+}
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let trial = Trial::new()?;
+    let mut rows = Vec::new();
+    let mut full = None;
+    let mut saved = 0.0f64;
+    for bits in BITS {
+        let wanted = f64::from(bits);
+        let mut errors = [Vec::with_capacity(RUNS), Vec::with_capacity(RUNS)];
+        let mut consumed = 0.0;
+        for run in 0..RUNS {
+            let (a, x) = trial.argument(run)?;
+            let one = trial.one_circuit(&a, wanted)?;
+            errors[0].push(trial.worst(&one, &x)?);
+            if bits < BITS[0] {
+                let circuits = trial.circuits(&a, wanted)?;
+                let two = trial.two_circuits(&a, &circuits)?;
+                errors[1].push(trial.worst(&two, &x)?);
+                let parameters = trial.context.parameters();
+                consumed = parameters.log2(a.modulus()) - parameters.log2(two.modulus());
+            }
+        }
+        let one = Errors::of(&errors[0]);
+        let Some(full) = full else {
+            rows.extend(figures(session, "252 bits", one, None));
+            full = Some(one);
+            continue;
+        };
+        let two = Errors::of(&errors[1]);
+        if two.max <= NO_LOSS * full.max {
+            saved = saved.max(f64::from(BITS[0]) - wanted);
+        }
+        let name = format!("{bits} bits, two circuits");
+        rows.extend(figures(session, &name, two, Some(("252 bits", full))));
+        rows.push(Row::new(format!("{name}: modulus taken"), consumed, "bits"));
+        let name = format!("{bits} bits, one circuit");
+        rows.extend(figures(session, &name, one, Some(("252 bits", full))));
+    }
+    let row = Row::more("bits saved at no loss, two circuits", saved, "bits");
+    rows.push(row.against("the paper", SAVED).target(Some(1.0)));
+    let (a, _) = trial.argument(0)?;
+    let circuits = trial.circuits(&a, 237.0)?;
+    let mut works = NamedWorks::default();
+    works.add("one circuit, 252 bits", || trial.one_circuit(&a, 252.0).map(drop));
+    works.add("two circuits, 237 bits", || trial.two_circuits(&a, &circuits).map(drop));
+    let times = session.time_named(trial.context.parameters().log_degree(), works)?;
+    let (name, whole) = times[0].clone();
+    rows.push(Row::new(format!("{}: time", times[1].0), 1e3 * times[1].1, "ms").against(name, 1e3 * whole));
+    Ok(rows)
+}
+
+fn figures(session: &Session, name: &str, errors: Errors, full: Option<(&str, Errors)>) -> [Row; 3] {
+    let kinds: [(&str, fn(&Errors) -> f64); 3] =
+        [("average", |e| e.average), ("standard deviation", |e| e.deviation), ("maximum", |e| e.max)];
+    kinds.map(|(what, of)| {
+        let name = format!("{name}: error, {what}");
+        let row = Row::new(&name, of(&errors), "").paper(session.papers.find("graft-10", &name));
+        match full {
+            Some((against, full)) if what != "standard deviation" => row.against(against, of(&full)),
+            _ => row,
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_make_up_the_polynomial() {
+        let p = cosine().unwrap();
+        let [low, high] = halves(&p).unwrap();
+        assert_eq!((low.degree(), high.degree(), low.depth(), high.depth()), (31, 63, 5, 6));
+        for i in -20..=20 {
+            let x = f64::from(i) / 20.0;
+            assert!((low.evaluate(x) + high.evaluate(x) - p.evaluate(x)).abs() < 1e-12);
+        }
+    }
+
+    #[test]
+    fn integers_are_spread_as_a_secret_spreads_them() {
+        let all: Vec<f64> = (0..10_000).map(|i| integer(i, 1)).collect();
+        let deviation = (all.iter().map(|x| x * x).sum::<f64>() / 1e4).sqrt();
+        assert!((deviation - DEVIATION).abs() < 0.5, "{deviation}");
+        assert!(all.iter().all(|x| x.abs() < REACH));
+    }
+}

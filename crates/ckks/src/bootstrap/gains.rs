@@ -1,0 +1,110 @@
+//! What the roundings of a reduction modulo 1 add to its result.
+
+use std::f64::consts::TAU;
+
+use crate::{
+    CkksError,
+    approximation::ModularReduction,
+    circuits::{Basis, Polynomial},
+};
+
+/// By what the roundings of a reduction modulo 1 are multiplied on their way to its result, `x - round(x)`: root mean squares over normal integers.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct ReductionGains {
+    /// Those of the cosine's polynomial, by depth, from 0 for the argument.
+    pub(super) cosine: Vec<f64>,
+    /// One for each doubling.
+    pub(super) doublings: Vec<f64>,
+    /// Those of the arcsine's polynomial, by depth; none where there is none.
+    pub(super) arcsine: Vec<f64>,
+}
+
+impl ModularReduction {
+    /// The polynomial of the cosine for an argument that has been divided by the reach.
+    pub(super) fn divided_cosine(&self) -> Result<Polynomial, CkksError> {
+        Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, self.cosine().coefficients().to_vec())
+    }
+
+    /// The gains where `round(x)` is normal, of this standard deviation. (What `x` is off an integer by is small.)
+    pub(super) fn gains(&self, deviation: f64) -> Result<ReductionGains, CkksError> {
+        // Points of so many to a standard deviation, up to so many deviations.
+        const FINENESS: f64 = 4.0;
+        const WIDTH: i32 = 4;
+        let cosine = self.divided_cosine()?;
+        let mut out = ReductionGains {
+            cosine: vec![0.0; cosine.depth() + 1],
+            doublings: vec![0.0; self.doublings() as usize],
+            arcsine: self.arcsine().map_or(Vec::new(), |p| vec![0.0; p.depth() + 1]),
+        };
+        let step = (deviation / FINENESS).max(1.0);
+        let most = self.reach() - 1.0;
+        let count = (f64::from(WIDTH) * deviation / step).ceil() as i32;
+        let mut total = 0.0;
+        for integer in (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most) {
+            let weight = (-0.5 * (integer / deviation).powi(2)).exp();
+            total += weight;
+            let gains = cosine.gains(integer / self.reach());
+            let mut y = cosine.evaluate(integer / self.reach());
+            let mut values = Vec::with_capacity(out.doublings.len());
+            for _ in 0..self.doublings() {
+                values.push(y);
+                y = 2.0 * y * y - 1.0;
+            }
+            let mut after = match self.arcsine() {
+                Some(arcsine) => {
+                    let gains = arcsine.gains(y);
+                    out.arcsine.iter_mut().zip(&gains.roundings).for_each(|(sum, g)| *sum += weight * g);
+                    gains.argument
+                }
+                None => TAU.recip(),
+            };
+            for (sum, y) in out.doublings.iter_mut().zip(&values).rev() {
+                *sum += weight * after * after;
+                after *= 4.0 * y;
+            }
+            out.cosine
+                .iter_mut()
+                .zip(&gains.roundings)
+                .for_each(|(sum, g)| *sum += weight * after * after * g);
+        }
+        let mean = |sum: &mut f64| *sum = (*sum / total).sqrt();
+        out.cosine.iter_mut().chain(&mut out.doublings).chain(&mut out.arcsine).for_each(mean);
+        Ok(out)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An error of the argument of each doubling, put in by hand.
+    #[test]
+    fn gains_of_doublings_are_derivatives() {
+        let r = ModularReduction::new(5, -6.0, -20.0, 2, 3).unwrap();
+        let gains = r.gains(0.9).unwrap();
+        let after = |integer: f64, off: [f64; 3]| {
+            let mut y = r.cosine().evaluate(integer) + off[0];
+            for off in &off[1..] {
+                y = 2.0 * y * y - 1.0 + off;
+            }
+            r.arcsine().unwrap().evaluate(y)
+        };
+        let mean = |place: usize| {
+            let (mut sum, mut total) = (0.0, 0.0);
+            for integer in (-4..=4).map(f64::from) {
+                let weight = (-0.5 * (integer / 0.9f64).powi(2)).exp();
+                let mut off = [0.0; 3];
+                off[place] = 1e-6;
+                sum += weight * ((after(integer, off) - after(integer, [0.0; 3])) / 1e-6).powi(2);
+                total += weight;
+            }
+            (sum / total).sqrt()
+        };
+        for (gain, place) in gains.doublings.iter().zip([1, 2]) {
+            assert!((gain / mean(place) - 1.0).abs() < 1e-3, "{gain} {}", mean(place));
+        }
+        // The last rounding of the cosine's polynomial is an error of its value.
+        assert!(gains.cosine.last().unwrap() / mean(0) > 0.999);
+        assert_eq!(gains.arcsine.len(), 3);
+    }
+}
