@@ -230,6 +230,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
+/// One of the statistics.
+type Part = fn(&Errors) -> f64;
+
 fn figures(session: &Session, name: &str, errors: Errors, full: Option<(&str, Errors)>) -> [Row; 3] {
     let kinds: [(&str, fn(&Errors) -> f64); 3] =
         [("average", |e| e.average), ("standard deviation", |e| e.deviation), ("maximum", |e| e.max)];
