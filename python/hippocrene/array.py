@@ -301,8 +301,8 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
         The values have to be real, and the evaluation keys made with ``conjugation=True`` or with bootstrapping.
 
         Where the keys have tables, no bootstrapping, and the array has too little capacity left (or the keys no
-        conjugation), signs and comparisons are looked up instead, one by one. The gap then is the tables', if none is
-        said: a 70th of the bound with ``"lut12"``. A narrower one is refused.
+        conjugation), signs, comparisons, `maximum`, `abs` and the like are looked up instead, one by one. The gap then
+        is the tables', if none is said: a 70th of the bound with ``"lut12"``. A narrower one is refused.
         """
         return self._of_sign("sign", gap, precision)
 

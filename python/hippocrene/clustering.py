@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import operator
 import os
 import sys
@@ -16,6 +17,7 @@ from hippocrene import _native
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.server import EvaluationKeys, Server
+from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -171,7 +173,7 @@ class EncryptedKMeans:
     def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
         """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see."""
         _check(client, Client, "points are encrypted by")
-        rows = np.asarray(points, dtype=np.float64)
+        rows = real_numbers(points, "k-means")
         if rows.ndim != 2:
             raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
         sizes = self._sizes(rows.shape)
@@ -224,8 +226,13 @@ class EncryptedKMeans:
             raise ArgumentError("k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned")
         if points.n_clusters != self.n_clusters:
             raise ArgumentError(f"k-means: points for {points.n_clusters} clusters, where n_clusters={self.n_clusters}")
+        if cluster is not None and not hasattr(cluster, "map"):
+            raise TypeError(f"points are spread over a hippocrene.distributed.Cluster, not {type(cluster).__name__}")
         state = points
         path = None if checkpoint is None else Path(checkpoint)
+        if path is not None and not path.parent.is_dir():
+            # Not after the first iteration, which may take long.
+            raise FileNotFoundError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
         if path is not None and path.exists():
             state = EncryptedClusters.load(path)
             if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
@@ -267,8 +274,12 @@ class EncryptedKMeans:
         return [int(i) for i in init]
 
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
-        count, dimension = (operator.index(length) for length in shape)
-        return count, dimension, self.n_clusters
+        lengths = tuple(operator.index(length) for length in shape)
+        if len(lengths) != 2 or min(*lengths, self.n_clusters) < 0:
+            raise ShapeError(
+                f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"
+            )
+        return *lengths, self.n_clusters
 
     def __repr__(self) -> str:
         return f"EncryptedKMeans(n_clusters={self.n_clusters}, max_iter={self.max_iter}, tables={self.tables!r})"

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import pickle
+import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,21 +20,50 @@ from hippocrene.distributed import Cluster
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
-SERVER = """
-import os, sys
-from hippocrene import EvaluationKeys, Server
-from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
+SAVER = """
+import sys
+from hippocrene.clustering import EncryptedClusters
 
-folder = sys.argv[1]
-
-def killed(done, total):
-    if done == 1:
-        os._exit(7)
-
-server = Server(EvaluationKeys.load(folder + "/evaluation.keys"), threads=2)
-points = EncryptedClusters.load(folder + "/points")
-EncryptedKMeans(2, max_iter=2, tables="lut11").fit(points, server, checkpoint=folder + "/checkpoint", progress=killed)
+clusters = [EncryptedClusters.load(path) for path in sys.argv[1:3]]
+print("begun", flush=True)
+while True:
+    for one in clusters:
+        one.save(sys.argv[3])
 """
+
+
+class KilledError(Exception):
+    """Stops a run where a kill would."""
+
+
+def killed(done: int, _: int) -> None:
+    """Let one iteration be made, and no more."""
+    if done == 1:
+        raise KilledError
+
+
+HELD: list[Server] = []
+
+
+def held() -> Server:
+    """What the workers of this process compute with."""
+    return HELD[0]
+
+
+def written_whole(folder: Path, *clusters: EncryptedClusters) -> None:
+    """Kill processes that write a file over and over: what is there is one of those, from end to end."""
+    paths = [folder / f"clusters-{i}" for i in range(len(clusters))]
+    for one, path in zip(clusters, paths, strict=True):
+        one.save(path)
+    for _ in range(3):
+        saver = subprocess.Popen([sys.executable, "-c", SAVER, *paths, folder / "killed"], stdout=subprocess.PIPE)
+        assert saver.stdout is not None
+        assert saver.stdout.readline() == b"begun\n"
+        time.sleep(0.2)
+        saver.kill()
+        assert saver.wait() == -signal.SIGKILL
+        saver.stdout.close()
+        assert EncryptedClusters.load(folder / "killed").to_bytes() in {one.to_bytes() for one in clusters}
 
 
 def points_of_two_clusters():
@@ -44,19 +76,19 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     client = Client.generate("n15")
     points, labels = points_of_two_clusters()
     model = EncryptedKMeans(2, max_iter=2, init=points[:2], tables="lut11")
-    keys = model.evaluation_keys(client, points.shape)
-    keys.save(tmp_path / "evaluation.keys")
+    server = Server(model.evaluation_keys(client, points.shape), threads=2)
+    HELD[:] = [server]
     sent = model.encrypt(client, points)
     assert (sent.shape, sent.n_clusters, sent.iteration, sent.has_points) == ((24, 2), 2, 0, True)
-    sent.save(tmp_path / "points")
 
-    # Killed after the first iteration. This process goes on from there, and beside it from the start.
-    ran = subprocess.run([sys.executable, "-c", SERVER, str(tmp_path)], check=False)
-    assert ran.returncode == 7
-    assert EncryptedClusters.load(tmp_path / "checkpoint").iteration == 1
-    server = Server(keys, threads=2)
+    # Stopped after the first iteration; another run goes on from there, and one beside it from the start.
+    with pytest.raises(KilledError):
+        EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint", progress=killed)
+    first = EncryptedClusters.load(tmp_path / "checkpoint")
+    assert first.iteration == 1
     resumed = EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint").clusters_
     assert EncryptedClusters.load(tmp_path / "checkpoint").to_bytes() == resumed.to_bytes()
+    written_whole(tmp_path, first, resumed)
     with pytest.raises(ArgumentError, match="no keys of look-up tables"):
         server.load(client.encrypt([1.0, 2.0])).sort()
     assert model.fit(sent, server, progress=True) is model
@@ -69,11 +101,12 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     with (
         LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers,
         DaskClient(workers) as dask_client,
-        Cluster(dask_client, lambda: server) as cluster,
+        Cluster(dask_client, held) as cluster,
     ):
-        spread = EncryptedKMeans(2, max_iter=2).fit(sent, server, cluster=cluster)
-    assert spread.clusters_.to_bytes() == resumed.to_bytes()
-    assert all(time > 0 for time in spread.seconds_[1].values())
+        spread = EncryptedKMeans(2, max_iter=1).fit(sent, server, cluster=cluster)
+    HELD.clear()
+    assert spread.clusters_.to_bytes() == first.to_bytes()
+    assert all(time > 0 for time in spread.seconds_[0].values())
 
     read = EncryptedKMeans(2).decrypt(client, resumed)
     assert read.labels_ is not None
@@ -96,6 +129,10 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
         model.fit(resumed, server)
     with pytest.raises(ArgumentError, match="but the keys are for 24 points"):
         model.fit(model.encrypt(client, points[:20]), server)
+    with pytest.raises(FileNotFoundError, match="no such folder for the checkpoint"):
+        model.fit(sent, server, checkpoint=tmp_path / "nowhere" / "checkpoint")
+    with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
+        model.fit(sent, server, cluster="tcp://127.0.0.1:8786")
     with pytest.raises(ArgumentError, match="the checkpoint is of"):
         model.fit(model.encrypt(client, points[:20]), server, checkpoint=tmp_path / "checkpoint")
     assert pickle.loads(pickle.dumps(resumed)).to_bytes() == resumed.to_bytes()
@@ -114,6 +151,10 @@ def test_what_is_not_possible_is_refused(client, server):
         (lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points), ArgumentError, "of 24 points"),
         (lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points), ShapeError, "init is 3 points"),
         (lambda: model.evaluation_keys(server, (3, 2)), TypeError, "made by Client"),
+        (lambda: model.evaluation_keys(client, (3,)), ShapeError, r"shape \(3,\), not \(samples, features\)"),
+        (lambda: model.evaluation_keys(client, (-3, 2)), ShapeError, r"shape \(-3, 2\)"),
+        (lambda: model.encrypt(client, points * 1j), TypeError, "k-means"),
+        (lambda: model.encrypt(client, [["one", "two"]] * 3), TypeError, "k-means"),
         (lambda: model.fit(points, server), TypeError, "EncryptedClusters, not ndarray"),
         (lambda: EncryptedClusters(client.encrypt(points).to_bytes()), FormatError, "points being clustered"),
         (lambda: EncryptedClusters(b"nothing"), FormatError, "header"),

@@ -5,21 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from hippocrene import ArgumentError, Client, EvaluationKeys, LookUps, ParameterError, Server, ShapeError, simulate
+from hippocrene import ArgumentError, Client, LookUps, ParameterError, Server, ShapeError, simulate
 
 
-def test_functions_of_values(tmp_path):
+def test_functions_of_values():
     client = Client.generate("n15")
-    lines = {"max": lambda x: x.max(), "min": lambda x: x.min(), "pool": lambda x: x.max_pool(2)}
+    lines = {"min": lambda x: x.min(), "pool": lambda x: x.max_pool(2)}
     simulations = {
         name: simulate(program, [2.0, -7.5, 5.0, 0.5], preset="n15", bound=8.0, tables="lut11")
         for name, program in lines.items()
     }
-    keys = client.evaluation_keys(for_=simulations["max"])
-    keys.save(tmp_path / "evaluation.keys")
-    stored = (tmp_path / "evaluation.keys").stat().st_size
+    keys = client.evaluation_keys(for_=simulations["min"])
+    stored = len(keys.to_bytes())
+    server = Server(keys, threads=2)
     del keys
-    server = Server(EvaluationKeys.load(tmp_path / "evaluation.keys"), threads=2)
 
     values = np.array([[-7.5, -2.0, 0.5], [1.25, 3.0, 7.0]])
     x = server.load(client.encrypt(values, bound=8.0))
@@ -27,15 +26,14 @@ def test_functions_of_values(tmp_path):
     for y, expected, error in (
         (x.sigmoid(), 1 / (1 + np.exp(-values)), 0.1),
         (x.apply(lambda v: max(v, 0.0) + 1), np.maximum(values, 0) + 1, 0.3),
-        # Deviations of 64 values are 0.00017 and 0.0003.
+        # The deviation of 64 values is 0.00017.
         (x.sigmoid(precise=True), 1 / (1 + np.exp(-values)), 0.003),
-        (x.apply(lambda v: max(v, 0.0), precise=True), np.maximum(values, 0), 0.03),
     ):
         assert y.shape == (2, 3)
         assert np.max(abs(client.decrypt(y) - expected)) < error
 
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
-    # Half of the index on the circle of differences: deviations of 0.017 and 0.009.
+    # Half of the index on the circle of differences: deviations of 0.03 and 0.02; of the median, 0.2.
     for y, expected in (
         (line.maximum(server.load(client.encrypt([-1.0, 3.0, 5.0, 4.0], bound=8.0))), [2.0, 3.0, 5.0, 4.0]),
         (line.minimum(1.0), [1.0, -7.5, 1.0, 0.5]),
@@ -44,7 +42,7 @@ def test_functions_of_values(tmp_path):
         np.testing.assert_allclose(client.decrypt(y), expected, atol=1.9 if y.ndim == 0 else 0.3)
     # Seven deviations of 25 runs, before rounds had room: 0.13 for two numbers, 0.27 for four.
     # The nearest of the other numbers is 3 away.
-    for name, expected, error in (("max", 5.0, 1.9), ("min", -7.5, 1.9), ("pool", [2.0, 5.0], 0.9)):
+    for name, expected, error in (("min", -7.5, 1.9), ("pool", [2.0, 5.0], 0.9)):
         y, simulation = lines[name](line), simulations[name]
         assert y.shape == np.shape(expected)
         assert (simulation.precision_bits, simulation.capacity_bits) == (y.precision_bits, y.capacity_bits)

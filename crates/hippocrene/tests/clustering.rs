@@ -53,13 +53,12 @@ fn clusters_of_points_in_files() {
     let (first, sectors) = server.cluster(&sent, &sent).unwrap();
     assert!(!first.has_points() && sectors.total() > sectors.look_ups);
     let checkpoint = first.to_bytes();
-    let second = server.cluster(&sent, &first).unwrap().0;
-    // From the file of the first iteration, in another process.
+    // From the file of the first iteration, as another process would.
     let resumed = Clustering::from_bytes(&checkpoint, session).unwrap();
     assert_eq!(resumed.to_bytes(), checkpoint);
-    assert_eq!(server.cluster(&sent, &resumed).unwrap().0.to_bytes(), second.to_bytes());
+    let second = server.cluster(&sent, &resumed).unwrap().0;
 
-    // In parts that other machines may take, with files between them.
+    // From the first iteration itself, in parts that other machines may take, with files between them.
     let blocks = sent.blocks().unwrap();
     assert!(blocks.len() == 1 && first.blocks().unwrap().is_empty());
     let block = EncryptedArray::from_bytes(&blocks[0].to_bytes(), session).unwrap();

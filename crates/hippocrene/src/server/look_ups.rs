@@ -17,7 +17,7 @@ impl Server {
     /// `f` of every element, which are in `domain`; where none is said, they are within the bound of the array, `[-B, B]`. At most `look_ups` tables (1 to 4; 3 where nothing is said) are looked up for an element: as many
     /// as pay ([`Tables`]).
     ///
-    /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for.
+    /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for; of functions with a straight line in them ([`Tables`]) no more than the array has after a product.
     ///
     /// # Errors
     /// [`Error::Argument`] when the server has no keys of tables, the array is complex or has no bound, `f` is not finite on all of the domain, or that is no interval; [`Error::Capacity`] when the array has too little
