@@ -234,7 +234,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 type Part = fn(&Errors) -> f64;
 
 fn figures(session: &Session, name: &str, errors: Errors, full: Option<(&str, Errors)>) -> [Row; 3] {
-    let kinds: [(&str, fn(&Errors) -> f64); 3] =
+    let kinds: [(&str, Part); 3] =
         [("average", |e| e.average), ("standard deviation", |e| e.deviation), ("maximum", |e| e.max)];
     kinds.map(|(what, of)| {
         let name = format!("{name}: error, {what}");
