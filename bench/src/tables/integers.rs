@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use hippocrene::Preset;
-use hippocrene_bgv::{Ciphertext, Context, Evaluator, Matrix, Polynomial};
+use hippocrene_bgv::{Ciphertext, Context, Evaluator, Matrix, Polynomial, Scheme};
 use hippocrene_ring::{Threads, automorphism::galois_element_of_conjugation};
 use hippocrene_rlwe::{
-    self as rlwe, EvaluationKeys, Parameters, PublicKey, SecretDistribution, SecretKey, Sprout,
+    self as rlwe, EvaluationKeys, Modulus, Parameters, PublicKey, SecretDistribution, SecretKey, Sprout,
 };
 
 use super::Table;
@@ -32,6 +32,8 @@ pub const TABLE: Table = Table {
 const T: u64 = 65537;
 /// Slots that are summed, and rows and columns of the matrix.
 const SUMMED: usize = 16;
+/// Products that are added up.
+const PRODUCTS: usize = 8;
 const MULTIPLY_BGV: &str = "BGV multiply + relinearise + switch";
 const MULTIPLY_BFV: &str = "BFV multiply + relinearise";
 const ROTATE_BGV: &str = "BGV rotate";
@@ -116,22 +118,26 @@ impl Shape {
             (context.encrypt_public(&public, &plaintext)?, context.encrypt_public(&public, &plaintext)?);
         let mut out = [(); 4].map(|()| Ciphertext::empty(&context));
         let [o0, o1, o2, o3] = &mut out;
-        let [encode, encrypt, decrypt, add, sub, add_plain, mul_plain, mul_integer] = session.time(
-            log_n,
-            [
-                &mut || Ok(context.encoder().encode(&values).map(drop)?),
-                &mut || Ok(context.encrypt_public(&public, &plaintext).map(drop)?),
-                &mut || {
-                    let plaintext = context.decrypt(&secret, &a)?;
-                    Ok(context.encoder().decode(&plaintext).map(drop)?)
-                },
-                &mut || Ok(evaluator.add(&a, &b).map(drop)?),
-                &mut || Ok(evaluator.sub(&a, &b).map(drop)?),
-                &mut || Ok(evaluator.add_plain(&a, &plaintext).map(drop)?),
-                &mut || Ok(evaluator.mul_plain(&a, &plaintext).map(drop)?),
-                &mut || Ok(evaluator.mul_integer(&a, 3).map(drop)?),
-            ],
-        )?;
+        let lower = context.fresh().without(Modulus::of_factor(0));
+        let [encode, encrypt, decrypt, add, sub, negate, add_plain, mul_plain, mul_integer, switch] = session
+            .time(
+                log_n,
+                [
+                    &mut || Ok(context.encoder().encode(&values).map(drop)?),
+                    &mut || Ok(context.encrypt_public(&public, &plaintext).map(drop)?),
+                    &mut || {
+                        let plaintext = context.decrypt(&secret, &a)?;
+                        Ok(context.encoder().decode(&plaintext).map(drop)?)
+                    },
+                    &mut || Ok(evaluator.add(&a, &b).map(drop)?),
+                    &mut || Ok(evaluator.sub(&a, &b).map(drop)?),
+                    &mut || Ok(evaluator.negate(&a).map(drop)?),
+                    &mut || Ok(evaluator.add_plain(&a, &plaintext).map(drop)?),
+                    &mut || Ok(evaluator.mul_plain(&a, &plaintext).map(drop)?),
+                    &mut || Ok(evaluator.mul_integer(&a, 3).map(drop)?),
+                    &mut || Ok(evaluator.switch_modulus(&a, lower).map(drop)?),
+                ],
+            )?;
         // What uses keys runs alone, as peers were timed.
         let [bgv] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &b)?)])?;
         let [bgv_square] = session.time(log_n, [&mut || Ok(evaluator.mul_bgv_into(o0, &a, &a)?)])?;
@@ -142,8 +148,20 @@ impl Shape {
         let [inner_sum] = session.time(log_n, [&mut || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?)])?;
         let [matrix_product] =
             session.time(log_n, [&mut || Ok(evaluator.matrix_product(&matrix, &a).map(drop)?)])?;
-        let [of_polynomial] =
-            session.time(log_n, [&mut || Ok(evaluator.polynomial(&a, &polynomial).map(drop)?)])?;
+        let pairs = [(&a, &b); PRODUCTS];
+        let mut circuits = Vec::new();
+        for scheme in [Scheme::Bgv, Scheme::Bfv] {
+            let evaluator = evaluator.clone().with_scheme(scheme);
+            let [products] =
+                session.time(log_n, [&mut || Ok(evaluator.sum_of_products(&pairs).map(drop)?)])?;
+            let [power] = session.time(log_n, [&mut || Ok(evaluator.power(&a, 4).map(drop)?)])?;
+            let [of_polynomial] =
+                session.time(log_n, [&mut || Ok(evaluator.polynomial(&a, &polynomial).map(drop)?)])?;
+            let name = scheme.name().to_uppercase();
+            circuits.push((format!("{name} sum of {PRODUCTS} products"), products));
+            circuits.push((format!("{name} power 4"), power));
+            circuits.push((format!("{name} polynomial of degree 3"), of_polynomial));
+        }
         let mut rows = Vec::new();
         for (operation, seconds) in [
             ("encode", encode),
@@ -151,9 +169,11 @@ impl Shape {
             ("decrypt + decode", decrypt),
             ("add", add),
             ("subtract", sub),
+            ("negate", negate),
             ("add a plaintext", add_plain),
             ("multiply by a plaintext", mul_plain),
             ("multiply by an integer", mul_integer),
+            ("switch the modulus", switch),
             (MULTIPLY_BGV, bgv),
             ("BGV square + relinearise + switch", bgv_square),
             (MULTIPLY_BFV, bfv),
@@ -163,9 +183,11 @@ impl Shape {
             ("exchange rows", exchange),
             ("sum of 16 slots", inner_sum),
             ("matrix product, 16 x 16", matrix_product),
-            ("polynomial of degree 3", of_polynomial),
         ] {
             rows.extend(self.rows(session, operation, seconds));
+        }
+        for (operation, seconds) in circuits {
+            rows.extend(self.rows(session, &operation, seconds));
         }
         let name = format!("{}: fresh ciphertext", self.name);
         rows.push(Row::new(name, megabytes(a.inner()), "MB"));
