@@ -27,7 +27,7 @@ pub const TABLE: Table = Table {
             of 10 runs, on 2^15 real slots at N = 2^16 with the preset n16s; the cosine is cos(2 pi (x - 1/4) / 2^3) on [-25, 25], for h = 192, at integers (the paper does not state its cosine). The target is \
             the paper's 15 bits, at an error at most a tenth larger",
     memory: "2 GB",
-    time: "about 3 minutes",
+    time: "about 1 minute",
     live: &[],
     plot: false,
     run,
