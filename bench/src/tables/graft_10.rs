@@ -26,7 +26,7 @@ pub const TABLE: Table = Table {
             scale, those from 32 on, whose coefficients are small, in another, six deep at a smaller one, to which the argument is brought; beside one circuit all at that smaller scale. Average, standard deviation and maximum of the errors in the worst slot \
             of 10 runs, on 2^15 real slots at N = 2^16 with the preset n16s; the cosine is cos(2 pi (x - 1/4) / 2^3) on [-25, 25], for h = 192, at integers (the paper does not state its cosine). The target is \
             the paper's 15 bits, at an error at most a tenth larger",
-    memory: "2 GB",
+    memory: "600 MB",
     time: "about 1 minute",
     live: &[],
     plot: false,
