@@ -6,7 +6,7 @@ use hippocrene_ckks::{
     approximation::{
         ModularReduction, Parity, Smoothness, interpolate, interpolate_to, minimax, sign::CompositeSign,
     },
-    circuits::Basis,
+    circuits::{Basis, Polynomial},
 };
 
 /// The largest difference at so many points between both ends.
@@ -116,6 +116,22 @@ fn reductions_modulo_1() {
     ] {
         check(k, log2_epsilon, log2_error, doublings, arcsine);
     }
+}
+
+/// An even polynomial of `x - 1/4` takes the fewest products on a wide interval, and one that is right near the integers only where there are few of these.
+#[test]
+fn cosines_are_even_where_that_saves_products() {
+    let wide = check(17, -8.0, -36.0, 2, 3);
+    assert!(wide.cosine().is_even() && wide.shift() == 0.25);
+    let all = wide.cosine().coefficients().iter().map(|c| if *c == 0.0 { 1e-30 } else { *c }).collect();
+    let all = Polynomial::new(wide.cosine().basis(), all).unwrap();
+    assert!(!all.is_even() && wide.cosine().products() < all.products());
+    for k in 1..20 { for d in 0..4 { for (e, er) in [(-4.0,-9.0),(-10.0,-20.0),(-10.0,-26.0),(-12.0,-30.0)] { if let Ok(r) = ModularReduction::new(k, e, er, d, 0) { if !r.cosine().is_even() { println!("NARROW {k} {d} {e} {er} {}", r.cosine().degree()); } } } } }
+    let narrow = check(1, -4.0, -9.0, 0, 0);
+    assert!(!narrow.cosine().is_even() && narrow.shift() == 0.0);
+    // The interval of a Chebyshev basis is part of the matter.
+    let shifted = |low| Polynomial::new(Basis::Chebyshev { low, high: 1.0 }, vec![1.0, 0.0, 1.0]).unwrap();
+    assert!(shifted(-1.0).is_even() && !shifted(-0.5).is_even());
 }
 
 /// With an arcsine, and errors near the end of what coefficients of 53 bits allow; the least degree is what it says.

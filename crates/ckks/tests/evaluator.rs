@@ -34,9 +34,11 @@ fn every_operation_has_its_value_and_noise() {
     s.check(&e.add_number(&a, -2.5).unwrap(), &zip(&x, &x, |x, _| x - 2.5), "add number");
     let scaled = e.mul_number(&a, -0.3, Scale::power_of_two(40)).unwrap();
     s.check(&e.rescale(&scaled, s.scale).unwrap(), &zip(&x, &x, |x, _| x * -0.3), "mul number");
-    let mut sum = scaled.clone();
-    e.mul_number_add_assign(&mut sum, &b, 1.7).unwrap();
-    s.check(&sum, &zip(&x, &y, |x, y| x * -0.3 + y * 1.7), "mul number add");
+    let sum = e.linear_combination(&[(&a, -0.3), (&b, 1.7)], s.top(), scaled.scale()).unwrap();
+    s.check(&sum, &zip(&x, &y, |x, y| x * -0.3 + y * 1.7), "linear combination");
+    assert_eq!(e.linear_combination(&[(&a, -0.3)], s.top(), scaled.scale()).unwrap(), scaled);
+    let error = e.linear_combination(&[], s.top(), s.scale).unwrap_err();
+    assert_eq!(error.to_string(), "combine linearly: there are no terms");
     s.check(&e.mul_integer(&a, -7).unwrap(), &zip(&x, &x, |x, _| x * -7.0), "mul integer");
 
     let product = e.mul(&a, &b).unwrap();

@@ -84,9 +84,8 @@ impl Side {
             6 => e.add_number(a, number)?,
             7 => e.mul_number(a, number, scale())?,
             8 => {
-                let mut sum = e.mul_number(a, number, scale())?;
-                e.mul_number_add_assign(&mut sum, b, -number)?;
-                sum
+                let common = a.modulus().gcd(b.modulus());
+                e.linear_combination(&[(a, number), (b, -number)], common, a.scale().times(scale()))?
             }
             9 => e.mul_integer(a, step.number as i64 - 20)?,
             10 => e.mul_rescale(a, b, scale())?,

@@ -16,6 +16,9 @@ type Words = AVec<u64, ConstAlign<64>>;
 /// Polynomials shorter than this, in words, are left to the allocator, which keeps their memory itself.
 const SHORT: usize = 1 << 14;
 
+/// What is this many times as long as what is wanted is left for others.
+const ROOMY: usize = 4;
+
 /// Memory that polynomials give back when they are dropped ([`crate::Poly::with_spare`]), up to a limit; what came back first goes first. Clones share it.
 ///
 /// Allocators return blocks of megabytes to the operating system, which hands them out again a page at a time and cleared: for polynomials of a large ring degree that takes as
@@ -54,10 +57,10 @@ impl SpareMemory {
         f(&mut self.0.kept.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Memory of at least so many words, all written before, and of not much more; the one that came back last, which is most likely in the cache.
+    /// Memory of at least so many words, all written before, and of at most [`ROOMY`] times as many; the one that came back last, which is most likely in the cache.
     fn take(&self, words: usize) -> Option<Words> {
         self.with(|kept| {
-            let fits = |memory: &Words| memory.len() >= words && memory.len() <= 2 * words;
+            let fits = |memory: &Words| memory.len() >= words && memory.len() <= ROOMY * words;
             let best = (0..kept.len()).rev().filter(|i| fits(&kept[*i])).min_by_key(|i| kept[*i].len())?;
             kept.remove(best)
         })

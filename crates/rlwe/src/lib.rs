@@ -5,6 +5,7 @@
 //! polynomial between them.
 
 mod ciphertext;
+mod combination;
 mod context;
 pub mod design;
 mod encapsulation;

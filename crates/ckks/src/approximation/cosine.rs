@@ -35,7 +35,7 @@ pub struct Cosine {
 /// A polynomial in the place of a [`Cosine`].
 #[derive(Debug, Clone)]
 pub struct CosineInterpolation {
-    /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`.
+    /// The polynomial, its coefficients rounded to `f64`, in the Chebyshev basis of `[-k, k]`: of `x`, or where it is even of `x - 1/4`.
     pub polynomial: Polynomial,
     /// The number of nodes nearest to each integer, from `-(k - 1)` to `k - 1`.
     pub nodes: Vec<usize>,
@@ -55,10 +55,20 @@ pub(super) enum Nodes {
     NearIntegers,
     /// Those of Chebyshev on `[-k, k]`: there are no wild swings, and the degree is higher where there are few doublings.
     Everywhere,
+    /// The same for `x - 1/4`, of which the cosine is an even function.
+    Even,
+}
+
+impl Nodes {
+    /// What is taken from `x`.
+    fn shift(self) -> f64 {
+        if self == Nodes::Even { 0.25 } else { 0.0 }
+    }
 }
 
 /// An interpolation before its error is known.
 pub(super) struct Coefficients {
+    shift: f64,
     nodes: Vec<usize>,
     exact: Vec<Inner>,
     rounded: Vec<f64>,
@@ -98,7 +108,7 @@ impl Cosine {
         for i in intervals.middles() {
             let (low, high) = (i - intervals.epsilon, i + intervals.epsilon);
             for x in chebyshev_nodes(low, high, samples_each) {
-                let value = value(x, doublings, bits, &mut constants);
+                let value = value(x, 0.25, doublings, bits, &mut constants);
                 samples.push((many_bits(x, bits) / many_bits(f64::from(k), bits), value));
             }
         }
@@ -113,14 +123,16 @@ impl Cosine {
         self.finish(self.coefficients(Nodes::NearIntegers, degree)?)
     }
 
+    /// The interpolation with `degree + 1` nodes. An even one has no coefficients of odd degree.
     pub(super) fn coefficients(&self, nodes: Nodes, degree: usize) -> Result<Coefficients, CkksError> {
         if degree > 1023 {
             let what = format!("degree {degree}: it is 1023 at most");
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let (k, epsilon) = (f64::from(self.intervals.k), self.intervals.epsilon);
+        let (even, shift) = (nodes == Nodes::Even, nodes.shift());
         let (nodes, lost) = match nodes {
-            Nodes::Everywhere => (chebyshev_nodes(-k, k, degree + 1).collect(), 0.0),
+            Nodes::Everywhere | Nodes::Even => (chebyshev_nodes(-k, k, degree + 1).collect(), 0.0),
             Nodes::NearIntegers => {
                 let mut allocation = self.allocation();
                 (0..=degree).for_each(|_| allocation.add_node());
@@ -131,27 +143,34 @@ impl Cosine {
         // A divided difference of d nodes of an interval loses d log2(1/epsilon) bits, one of all nodes a few bits for each.
         let bits = self.bits + 4 * nodes.len() + lost as usize;
         let mut constants = ConstCache::default();
-        let values = nodes.iter().map(|x| value(*x, self.doublings, bits, &mut constants)).collect();
-        let exact: Vec<Inner> = newton::interpolate(&nodes, values, k, bits)
+        let values =
+            nodes.iter().map(|x| value(*x, 0.25 - shift, self.doublings, bits, &mut constants)).collect();
+        let mut exact: Vec<Inner> = newton::interpolate(&nodes, values, k, bits)
             .into_iter()
             .map(|c| c.with_precision(self.bits).value())
             .collect();
+        if even {
+            // They are as small as the nodes are symmetric.
+            exact.iter_mut().skip(1).step_by(2).for_each(|c| *c = many_bits(0.0, self.bits));
+        }
         let rounded: Vec<f64> = exact.iter().map(|c| c.to_f64().value()).collect();
         let mut counts = vec![0; 2 * self.intervals.k as usize - 1];
-        nodes.iter().for_each(|x| counts[(x.round() + k - 1.0).clamp(0.0, 2.0 * k - 2.0) as usize] += 1);
+        nodes
+            .iter()
+            .for_each(|x| counts[((x + shift).round() + k - 1.0).clamp(0.0, 2.0 * k - 2.0) as usize] += 1);
         let sum = rounded.iter().map(|c| c.abs()).sum();
-        Ok(Coefficients { nodes: counts, exact, rounded, sum })
+        Ok(Coefficients { shift, nodes: counts, exact, rounded, sum })
     }
 
     /// Bounds the error.
     pub(super) fn finish(&self, coefficients: Coefficients) -> Result<CosineInterpolation, CkksError> {
-        let Coefficients { nodes, exact, rounded, sum } = coefficients;
+        let Coefficients { shift, nodes, exact, rounded, sum } = coefficients;
         let rounding: f64 = exact
             .iter()
             .zip(&rounded)
             .map(|(c, r)| (c - many_bits(*r, self.bits)).to_f64().value().abs())
             .sum();
-        let errors = self.errors(&exact, sum);
+        let errors = self.errors(&exact, sum, shift);
         let largest = |more: f64| {
             let after = |(i, e): (f64, &f64)| self.doubled(i, e + more);
             self.intervals.middles().zip(&errors).map(after).fold(0.0, f64::max)
@@ -176,7 +195,9 @@ impl Cosine {
             // log2 of |prod (x - node)|, and of what the doublings do.
             let product = match nodes {
                 Nodes::NearIntegers => allocation.largest(),
-                Nodes::Everywhere => weight + 1.0 + count * (0.5 * f64::from(self.intervals.k)).log2(),
+                Nodes::Everywhere | Nodes::Even => {
+                    weight + 1.0 + count * (0.5 * f64::from(self.intervals.k)).log2()
+                }
             };
             if count > 0.0 && derivative + product <= error.log2() {
                 return count as usize - 1;
@@ -213,9 +234,10 @@ impl Cosine {
     /// A bound of the polynomial's error in each interval.
     ///
     /// Function and polynomial are entire, and bounded on an ellipse around the interval whose major semi-axis is `a`: the cosine by `cosh(2 pi a /
-    /// 2^r)`; a Chebyshev polynomial of degree `n` by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` which that one lies in.
-    fn errors(&self, coefficients: &[Inner], sum: f64) -> Vec<f64> {
+    /// 2^r)`; a Chebyshev polynomial of degree `n` by `rho^n`, where `rho` belongs to an ellipse around `[-k, k]` which that one lies in, a quarter to the left as well.
+    fn errors(&self, coefficients: &[Inner], sum: f64, shift: f64) -> Vec<f64> {
         let k = f64::from(self.intervals.k);
+        let shift = many_bits(shift, self.bits) / many_bits(k, self.bits);
         let m = self.samples_each / 3;
         let log2_distance = |a: f64| {
             let rho = ellipse(a, self.intervals.epsilon);
@@ -235,7 +257,7 @@ impl Cosine {
             .map(|interval| {
                 let mut largest = 0f64;
                 for (y, value) in interval {
-                    let error = newton::evaluate(coefficients, y, self.bits) - value;
+                    let error = newton::evaluate(coefficients, &(y - &shift), self.bits) - value;
                     largest = largest.max(error.to_f64().value().abs());
                 }
                 from_samples(largest, self.samples_each, m, distance)
@@ -249,9 +271,9 @@ fn ellipse(a: f64, half: f64) -> f64 {
     (a + (a * a - half * half).sqrt()) / half
 }
 
-/// `cos(2 pi (x - 1/4) / 2^r)`; pi is kept from one call to the next.
-fn value(x: f64, doublings: u32, bits: usize, constants: &mut ConstCache) -> Inner {
-    let turns = many_bits(x, bits) - many_bits(0.25, bits);
+/// `cos(2 pi (x - shift) / 2^r)`; pi is kept from one call to the next.
+fn value(x: f64, shift: f64, doublings: u32, bits: usize, constants: &mut ConstCache) -> Inner {
+    let turns = many_bits(x, bits) - many_bits(shift, bits);
     let angle = turns * many_bits((1.0 - f64::from(doublings)).exp2(), bits);
     let cosine = angle.context().cos_pi(angle.repr(), Some(constants));
     // Only what is infinite has no cosine.

@@ -29,6 +29,17 @@ impl Cosine {
         });
         found.map_err(|()| search.reached)
     }
+
+    /// The even polynomial of `x - 1/4` of least degree with coefficients that can be computed with: interpolated on the whole interval, and evaluated in half as many powers.
+    ///
+    /// # Errors
+    /// The least error that was reached, if that is larger than `error`.
+    pub fn least_even_degree(&self, error: f64) -> Result<CosineInterpolation, f64> {
+        let (coefficients, nodes) = (Coefficients::Rounded, Nodes::Even);
+        let mut search = Search { cosine: self, error, coefficients, nodes, reached: f64::INFINITY };
+        let limit = self.bounded_degree(nodes, error) + 8;
+        search.below(limit).map_err(|()| search.reached)
+    }
 }
 
 struct Search<'a> {

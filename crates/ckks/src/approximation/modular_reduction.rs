@@ -2,7 +2,12 @@
 
 use std::f64::consts::TAU;
 
-use super::{Smoothness, cosine::Cosine, error_bound, least_degree::Coefficients};
+use super::{
+    Smoothness,
+    cosine::{Cosine, CosineInterpolation},
+    error_bound,
+    least_degree::Coefficients,
+};
 use crate::{
     CkksError,
     circuits::{Basis, Polynomial},
@@ -12,12 +17,13 @@ const OPERATION: &str = "approximate the reduction modulo 1";
 
 /// `x -> x - round(x)` for `|x| <= k - 1 + epsilon` with `|x - round(x)| <= epsilon`, by polynomials (HK20).
 ///
-/// A polynomial stands for `cos(2 pi (x - 1/4) / 2^r)`; `r` doublings `y -> 2 y^2 - 1` make `sin(2 pi x)` of it; and `arcsin(y) / (2 pi)`, a polynomial as
+/// A polynomial of `x`, or an even one of `x - 1/4`, stands for `cos(2 pi (x - 1/4) / 2^r)`; `r` doublings `y -> 2 y^2 - 1` make `sin(2 pi x)` of it; and `arcsin(y) / (2 pi)`, a polynomial as
 /// well, or just `y / (2 pi)`, gives `x - round(x)`. Without the arcsine the error is `6.6 epsilon^3` at least.
 ///
 /// The degree of the cosine's polynomial is the least one whose error bound does, among those whose coefficients are not much larger than the
 /// cosine's own: interpolations of lower degree swing wildly between the intervals, and would multiply the noise of what they are evaluated on.
-/// With few doublings for a large `k` (`2^r` below about `k / 4`), these are interpolations on the whole interval.
+/// With few doublings for a large `k` (`2^r` below about `k / 4`), these are interpolations on the whole interval. An even polynomial of `x - 1/4` is one always. Its degree is
+/// higher; but it takes half as many powers, and so fewer products where its depth is the same.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModularReduction {
     cosine: Polynomial,
@@ -67,7 +73,9 @@ impl ModularReduction {
                 "an arcsine of degree {arcsine_degree} comes within 2^{have:.2}, not within 2^{log2_error:.2}"
             ));
         }
-        let interpolation = cosine.least_degree(room, Coefficients::Rounded).map_err(|reached| {
+        let interpolations =
+            [cosine.least_degree(room, Coefficients::Rounded), cosine.least_even_degree(room)];
+        let interpolation = cheapest(interpolations).map_err(|reached| {
             let have = (arcsine.error + arcsine.slope * reached).log2();
             let what = format!(
                 "coefficients of 53 bits come within 2^{have:.2} after {doublings} doublings, not within 2^{log2_error:.2}"
@@ -84,7 +92,7 @@ impl ModularReduction {
         })
     }
 
-    /// One from its stored parts: the coefficients of the cosine's polynomial in the Chebyshev basis of `[-k, k]`, those of the arcsine's in the monomial basis (none where there is
+    /// One from its stored parts: the coefficients of the cosine's polynomial in the Chebyshev basis of `[-k, k]` (of `x - 1/4` where it is even), those of the arcsine's in the monomial basis (none where there is
     /// none), and the rest as [`ModularReduction::new`] has found them. That the polynomials do what they are said to do is not checked.
     ///
     /// # Errors
@@ -121,9 +129,14 @@ impl ModularReduction {
         Ok(ModularReduction { cosine, reach, doublings, arcsine, epsilon, error })
     }
 
-    /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach, reach]`.
+    /// The polynomial for `cos(2 pi (x - 1/4) / 2^doublings)`, in the Chebyshev basis of `[-reach, reach]`; its argument is `x` less the [shift](Self::shift).
     pub fn cosine(&self) -> &Polynomial {
         &self.cosine
+    }
+
+    /// What is taken from `x` before the cosine's polynomial: 1/4 where that is even, as the cosine is in `x - 1/4`, and 0 where it is not.
+    pub fn shift(&self) -> f64 {
+        if self.cosine.is_even() { 0.25 } else { 0.0 }
     }
 
     /// The end of the interval that the cosine's polynomial is written for: `k`.
@@ -167,11 +180,21 @@ impl ModularReduction {
 
     /// The same on plain numbers.
     pub fn apply(&self, x: f64) -> f64 {
-        let mut y = self.cosine.evaluate(x);
+        let mut y = self.cosine.evaluate(x - self.shift());
         for _ in 0..self.doublings {
             y = 2.0 * y * y - 1.0;
         }
         self.arcsine.as_ref().map_or(y / TAU, |p| p.evaluate(y))
+    }
+}
+
+/// The interpolation that is least deep, of these the one with the fewest products, and of these the first. Where there is none, the least error.
+fn cheapest(found: [Result<CosineInterpolation, f64>; 2]) -> Result<CosineInterpolation, f64> {
+    let cost = |p: &Polynomial| ((p.degree() + 1).next_power_of_two(), p.products());
+    match found {
+        [Ok(a), Ok(b)] => Ok(if cost(&b.polynomial) < cost(&a.polynomial) { b } else { a }),
+        [Err(a), Err(b)] => Err(a.min(b)),
+        [Ok(one), Err(_)] | [Err(_), Ok(one)] => Ok(one),
     }
 }
 

@@ -43,8 +43,9 @@ impl ModularReduction {
         for integer in (-count..=count).map(|i| (f64::from(i) * step).round()).filter(|i| i.abs() <= most) {
             let weight = (-0.5 * (integer / deviation).powi(2)).exp();
             total += weight;
-            let gains = cosine.gains(integer / self.reach());
-            let mut y = cosine.evaluate(integer / self.reach());
+            let argument = (integer - self.shift()) / self.reach();
+            let gains = cosine.gains(argument);
+            let mut y = cosine.evaluate(argument);
             let mut values = Vec::with_capacity(out.doublings.len());
             for _ in 0..self.doublings() {
                 values.push(y);
@@ -83,7 +84,7 @@ mod tests {
         let r = ModularReduction::new(5, -6.0, -20.0, 2, 3).unwrap();
         let gains = r.gains(0.9).unwrap();
         let after = |integer: f64, off: [f64; 3]| {
-            let mut y = r.cosine().evaluate(integer) + off[0];
+            let mut y = r.cosine().evaluate(integer - r.shift()) + off[0];
             for off in &off[1..] {
                 y = 2.0 * y * y - 1.0 + off;
             }

@@ -62,7 +62,10 @@ impl Evaluator {
         let targets = |d: usize| if d > depth { steps[d - depth - 1] } else { scale };
         // Errors that are in a come out as they are in x - round(x), whatever the way there; what the way adds is known in advance.
         let mut exact = self.at_most(a, scale)?.into_owned();
+        self.add_number_assign(&mut exact, -r.shift() / r.reach())?;
         exact.inner_mut().set_noise(Noise::NONE);
+        // The integers end 1 before the reach.
+        exact.set_bound(exact.bound().min(a.bound().max(1.0)));
         let chain = self.square_chain((exact.modulus(), exact.scale()), depth + steps.len(), targets);
         let off = match (r.arcsine(), chain.last()) {
             (None, Some((_, last))) if !steps.is_empty() => last.times(tau()).log2() - target.log2(),

@@ -89,6 +89,12 @@ impl Polynomial {
         self.coefficients.len() - 1
     }
 
+    /// Whether it is an even function of its argument, on an interval around 0: no coefficient of odd degree is other than 0. Constants are.
+    pub fn is_even(&self) -> bool {
+        let centred = self.affine().is_none_or(|(_, shift)| shift == 0.0);
+        centred && self.coefficients.iter().skip(1).step_by(2).all(|c| *c == 0.0)
+    }
+
     /// How many multiplications deep its evaluation on ciphertexts is: `ceil(log2(degree + 1))`, and one more for a Chebyshev interval
     /// other than `[-1, 1]`.
     pub fn depth(&self) -> usize {

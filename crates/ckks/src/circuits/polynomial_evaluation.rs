@@ -1,7 +1,10 @@
 //! Polynomials of ciphertexts, as shallow as can be: baby steps and giant steps (Paterson and Stockmeyer), in the Chebyshev basis as
 //! HK20 does. Every product's scale is chosen beforehand, so that all sums meet exactly.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 use hippocrene_rlwe::Modulus;
 
@@ -48,16 +51,19 @@ impl Evaluator {
         let bound = p.bound(a.bound());
         let a = &*self.at_most(a, target)?;
         self.check_depth(a, p.depth(), &targets)?;
-        let argument = self.argument(a, p, target)?;
-        let depth = depth_of(p.degree() + 1);
-        let chain = self.square_chain((argument.modulus(), argument.scale()), depth, targets);
-        let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
-        let (_, baby) = fewest_products(p.coefficients(), depth, chebyshev);
+        let mut argument = self.argument(a, p, target)?;
+        let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(p);
+        let origin = (argument.modulus(), argument.scale());
+        let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
+        if squared {
+            chain.remove(0);
+            argument = self.squared(&argument, chebyshev, chain[0].0)?;
+        }
         let scale = exact(chain[depth].1);
         let powers = BTreeMap::from([(1, argument)]);
         let lowered = BTreeMap::new();
         let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, chain, powers, lowered };
-        let mut out = match evaluation.evaluate(p.coefficients(), depth, scale)? {
+        let mut out = match evaluation.evaluate(&coefficients, depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
         };
@@ -93,6 +99,17 @@ impl Evaluator {
         if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation: OPERATION, need, have }) }
     }
 
+    /// `x^2` or `T_2(x)`.
+    fn squared(&self, x: &Ciphertext, chebyshev: bool, to: Modulus) -> Result<Ciphertext, CkksError> {
+        let mut square = Ciphertext::empty(self.context());
+        self.mul_multiple_to_into(&mut square, x, x, 1 + u64::from(chebyshev), to)?;
+        if chebyshev {
+            self.add_number_assign(&mut square, -1.0)?;
+            square.set_bound(1.0);
+        }
+        Ok(square)
+    }
+
     /// The argument that the basis is of: for a Chebyshev interval, taken to `[-1, 1]`.
     fn argument(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
         let mut argument = match p.affine() {
@@ -106,6 +123,31 @@ impl Evaluator {
             argument.set_bound(1.0);
         }
         Ok(argument)
+    }
+}
+
+/// What an evaluation goes by.
+pub(super) struct Steps {
+    /// Whether the polynomial is even, and evaluated as one of half the degree in the square `x^2`, or in `T_2(x)`, of which `T_j` is `T_2j(x)`: as deep, with fewer products.
+    pub(super) squared: bool,
+    /// In the argument, or its square.
+    pub(super) coefficients: Vec<f64>,
+    /// Of what comes after the square.
+    pub(super) depth: usize,
+    pub(super) chebyshev: bool,
+    /// Leaves have fewer coefficients than this.
+    pub(super) baby: usize,
+}
+
+impl Steps {
+    pub(super) fn of(p: &Polynomial) -> Self {
+        let squared = p.degree() > 0 && p.is_even();
+        let coefficients: Vec<f64> =
+            p.coefficients().iter().copied().step_by(1 + usize::from(squared)).collect();
+        let depth = depth_of(coefficients.len());
+        let chebyshev = matches!(p.basis(), Basis::Chebyshev { .. });
+        let (_, baby) = fewest_products(&coefficients, depth, chebyshev);
+        Steps { squared, coefficients, depth, chebyshev, baby }
     }
 }
 
@@ -156,13 +198,13 @@ pub(super) fn is_leaf(coefficients: &[f64], depth: usize, baby: usize) -> bool {
 impl Polynomial {
     /// How many products of ciphertexts its evaluation takes (products with numbers are not counted).
     pub fn products(&self) -> usize {
-        let chebyshev = matches!(self.basis(), Basis::Chebyshev { .. });
-        fewest_products(self.coefficients(), depth_of(self.degree() + 1), chebyshev).0
+        let steps = Steps::of(self);
+        usize::from(steps.squared) + fewest_products(&steps.coefficients, steps.depth, steps.chebyshev).0
     }
 }
 
 /// The number of products of ciphertexts with the best number of baby steps, and that number.
-pub(super) fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
+fn fewest_products(coefficients: &[f64], depth: usize, chebyshev: bool) -> (usize, usize) {
     let candidates = (0..=depth).map(|k| 1 << k);
     candidates.map(|baby| (products(coefficients, depth, baby, chebyshev), baby)).min().unwrap_or((0, 1))
 }
@@ -199,7 +241,7 @@ enum Value {
 struct Evaluation<'a> {
     evaluator: &'a Evaluator,
     chebyshev: bool,
-    /// Leaves have fewer coefficients than this.
+    /// See [`Steps`].
     baby: usize,
     /// Modulus and scale of the argument squared so many times.
     chain: Vec<(Modulus, Scale)>,
@@ -275,24 +317,20 @@ impl Evaluation<'_> {
         let shared = !common.is_one() && e.log2(common) + 1e-9 >= enough;
         let from = e.divisor_at_least(if shared { common } else { self.chain[last].0 }, enough);
         let raised = e.switched_scale(scale, to, from);
-        let mut sum: Option<Ciphertext> = None;
+        let mut powers = Vec::with_capacity(indices.len());
         for &i in &indices {
-            let power = if shared { self.power(i)? } else { self.lowered(i, last)? };
-            match &mut sum {
-                // Limbs that the sum does not have are passed over, without a copy of the others.
-                Some(sum) if from.divides(power.modulus()) => {
-                    e.mul_number_add_assign(sum, power, coefficients[i])?;
-                }
-                Some(sum) => e.mul_number_add_assign(sum, &*e.brought(power, from)?, coefficients[i])?,
-                None => {
-                    let power = e.brought(power, from)?;
-                    let mut term = e.mul_number(&power, coefficients[i], raised.over(power.scale()))?;
-                    term.set_meta(raised, term.slots(), term.bound());
-                    sum = Some(term);
-                }
+            if !shared {
+                self.lowered(i, last)?;
             }
         }
-        let mut sum = sum.expect("a leaf has a coefficient that is not 0 beside the constant");
+        for &i in &indices {
+            let power = if shared { &self.powers[&i] } else { self.at(i, last) };
+            // Limbs that the sum does not have are passed over, without a copy of the others.
+            let divides = from.divides(power.modulus());
+            powers.push(if divides { Cow::Borrowed(power) } else { e.brought(power, from)? });
+        }
+        let terms: Vec<_> = powers.iter().zip(&indices).map(|(a, i)| (&**a, coefficients[*i])).collect();
+        let mut sum = e.linear_combination(&terms, from, raised)?;
         if coefficients[0] != 0.0 {
             e.add_number_assign(&mut sum, coefficients[0])?;
         }
@@ -331,24 +369,19 @@ impl Evaluation<'_> {
         let (a, b) = split_power(n, self.chebyshev);
         let (e, place) = (self.evaluator, depth_of(n));
         let to = self.chain[place].0;
-        let mut power = Ciphertext::empty(e.context());
-        let n = if self.chebyshev { 2 } else { 1 };
         if a == b {
-            let half = self.power(a)?;
-            e.mul_multiple_to_into(&mut power, half, half, n, to)?;
-        } else {
-            self.lowered(a, place - 1)?;
-            self.lowered(b, place - 1)?;
-            e.mul_multiple_to_into(&mut power, self.at(a, place - 1), self.at(b, place - 1), n, to)?;
+            let chebyshev = self.chebyshev;
+            return e.squared(self.power(a)?, chebyshev, to);
         }
+        self.lowered(a, place - 1)?;
+        self.lowered(b, place - 1)?;
+        let mut power = Ciphertext::empty(e.context());
+        let n = 1 + u64::from(self.chebyshev);
+        e.mul_multiple_to_into(&mut power, self.at(a, place - 1), self.at(b, place - 1), n, to)?;
         if self.chebyshev {
-            // T_n = 2 T_a T_b - T_{a-b}.
-            if a == b {
-                e.add_number_assign(&mut power, -1.0)?;
-            } else {
-                let first = e.adjust(self.power(1)?, to, power.scale())?;
-                e.sub_assign(&mut power, &first)?;
-            }
+            // T_n = 2 T_a T_b - T_1, as a and b are neighbours.
+            let first = e.adjust(self.power(1)?, to, power.scale())?;
+            e.sub_assign(&mut power, &first)?;
             power.set_bound(1.0);
         }
         Ok(power)

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Basis, Polynomial,
-    polynomial_evaluation::{depth_of, fewest_products, is_leaf, split, split_power},
+    Polynomial,
+    polynomial_evaluation::{Steps, depth_of, is_leaf, split, split_power},
 };
 
 /// How an error in the argument and the roundings inside of an evaluation come out.
@@ -21,20 +21,23 @@ impl Polynomial {
     /// powers that are brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a variance. The same operations on plain numbers, with the
     /// derivative by each error taken along, so that errors which meet again on several ways are counted as what they are: one.
     pub(crate) fn gains(&self, x: f64) -> Gains {
-        let depth = depth_of(self.degree() + 1);
-        let chebyshev = matches!(self.basis(), Basis::Chebyshev { .. });
-        let (_, baby) = fewest_products(self.coefficients(), depth, chebyshev);
+        let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(self);
         let mut x = Traced { value: x, derivatives: vec![1.0] };
         let mut sources = vec![];
         if let Some((a, b)) = self.affine() {
             x = Traced { value: a * x.value + b, derivatives: vec![a, 1.0] };
             sources.push(0);
         }
+        let first = usize::from(squared);
         let (powers, lowered) = (BTreeMap::from([(1, x)]), BTreeMap::new());
-        let mut evaluation = Evaluation { chebyshev, baby, sources, powers, lowered };
-        let derivatives = evaluation.evaluate(self.coefficients(), depth).derivatives;
+        let mut evaluation = Evaluation { chebyshev, baby, first, sources, powers, lowered };
+        if squared {
+            let square = evaluation.squared(1, 0);
+            evaluation.powers.insert(1, square);
+        }
+        let derivatives = evaluation.evaluate(&coefficients, depth).derivatives;
         let (argument, own) = derivatives.split_first().unwrap_or((&0.0, &[]));
-        let mut roundings = vec![0.0; depth + 1];
+        let mut roundings = vec![0.0; first + depth + 1];
         for (derivative, depth) in own.iter().zip(&evaluation.sources) {
             roundings[*depth] += derivative * derivative;
         }
@@ -76,6 +79,8 @@ impl Traced {
 struct Evaluation {
     chebyshev: bool,
     baby: usize,
+    /// The depth of what the powers are of.
+    first: usize,
     /// At which depth each rounding error is made.
     sources: Vec<usize>,
     powers: BTreeMap<usize, Traced>,
@@ -86,7 +91,7 @@ struct Evaluation {
 impl Evaluation {
     /// The number with one more error, made at that depth.
     fn rounded(&mut self, mut a: Traced, depth: usize) -> Traced {
-        self.sources.push(depth);
+        self.sources.push(self.first + depth);
         a.derivatives.resize(self.sources.len(), 0.0);
         a.derivatives.push(1.0);
         a
@@ -129,22 +134,38 @@ impl Evaluation {
             return power.clone();
         }
         let (a, b) = split_power(n, self.chebyshev);
-        let place = depth_of(n) - 1;
-        let (left, right) = (self.lowered(a, place), self.lowered(b, place));
-        let mut product = left.times(&right);
+        let power = if a == b { self.squared(a, depth_of(n)) } else { self.product(a, b, depth_of(n)) };
+        self.powers.insert(n, power.clone());
+        power
+    }
+
+    /// `x^2n` or `T_2n`.
+    fn squared(&mut self, n: usize, depth: usize) -> Traced {
+        let half = self.power(n);
+        let mut power = self.rounded(self.multiple(half.times(&half)), depth);
+        if self.chebyshev {
+            power.value -= 1.0;
+        }
+        power
+    }
+
+    fn product(&mut self, a: usize, b: usize, depth: usize) -> Traced {
+        let (left, right) = (self.lowered(a, depth - 1), self.lowered(b, depth - 1));
+        let mut power = self.rounded(self.multiple(left.times(&right)), depth);
+        if self.chebyshev {
+            let first = self.power(1);
+            let first = self.rounded(first, depth);
+            power.add(&first, -1.0);
+        }
+        power
+    }
+
+    /// The product that is in `x^(a + b)`, or in `T_(a + b)`.
+    fn multiple(&self, mut product: Traced) -> Traced {
         if self.chebyshev {
             let one = product.clone();
             product.add(&one, 1.0);
         }
-        let mut power = self.rounded(product, depth_of(n));
-        if self.chebyshev && a == b {
-            power.value -= 1.0;
-        } else if self.chebyshev {
-            let first = self.power(1);
-            let first = self.rounded(first, depth_of(n));
-            power.add(&first, -1.0);
-        }
-        self.powers.insert(n, power.clone());
-        power
+        product
     }
 }

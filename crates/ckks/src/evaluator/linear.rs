@@ -1,7 +1,7 @@
 //! Sums, and products with what is not encrypted.
 
 use hippocrene_ring::arith::neg_mod;
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{Modulus, Noise};
 use num_bigint::{BigInt, Sign};
 
 use super::Evaluator;
@@ -215,31 +215,45 @@ impl Evaluator {
         self.mul_big_number(a, &finite(c, MULTIPLY_NUMBER)?, scale)
     }
 
-    /// `acc += a c`, every slot times the number `c`, taken at the scale that `acc` has over that of `a`. The modulus of `a` may be a multiple of that of `acc`.
+    /// `sum_i c_i a_i`, slot by slot, modulo `to` and at `scale`: each number is taken at the scale that the sum has over that of its ciphertext, and each ciphertext reduced to
+    /// `to`, a divisor of its modulus. Rescale afterwards.
     ///
     /// # Errors
-    /// When `c` is not finite, slots or keys differ, the modulus of `acc` does not divide that of `a`, or the sum does not fit the modulus.
-    pub fn mul_number_add_assign(
+    /// When there are no terms, a number is not finite, slots or keys differ, `to` does not divide a modulus, or the sum does not fit it.
+    pub fn linear_combination(
         &self,
-        acc: &mut Ciphertext,
-        a: &Ciphertext,
-        c: f64,
-    ) -> Result<(), CkksError> {
-        const OPERATION: &str = "multiply by a number and add";
-        self.check_slots(acc, a, OPERATION)?;
-        let scale = acc.scale().over(a.scale());
-        let integer = Integer::scaled(&finite(c, OPERATION)?, scale, OPERATION)?;
-        let bound = acc.bound() + a.bound() * c.abs();
-        self.check_capacity(acc, acc.modulus(), acc.scale().log2(), bound, OPERATION)?;
-        let rlwe = self.context().rlwe();
-        rlwe.add_multiple_assign(acc.inner_mut(), a.inner(), |q| integer.residue(q))?;
-        let product = Self::message_times(scale.log2(), c.abs(), a.inner().noise())
-            .plus(Self::constant_noise(a, c.abs() * scale.to_f64()));
-        let noise = acc.inner().noise().plus(product);
-        acc.inner_mut().set_noise(noise);
-        acc.set_bound(bound);
-        acc.set_known(acc.known().zip(a.known(), |x, y| x + y * c));
-        Ok(())
+        terms: &[(&Ciphertext, f64)],
+        to: Modulus,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        const OPERATION: &str = "combine linearly";
+        let Some((first, _)) = terms.first() else {
+            let what = "there are no terms".into();
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        };
+        let (mut noise, mut bound) = (Noise::NONE, 0.0);
+        let mut integers = Vec::with_capacity(terms.len());
+        for (a, c) in terms {
+            self.check_slots(first, a, OPERATION)?;
+            let factor = scale.over(a.scale());
+            integers.push(Integer::scaled(&finite(*c, OPERATION)?, factor, OPERATION)?);
+            noise = noise
+                .plus(Self::message_times(factor.log2(), c.abs(), a.inner().noise()))
+                .plus(Self::constant_noise(a, c.abs() * factor.to_f64()));
+            bound += a.bound() * c.abs();
+        }
+        self.check_capacity(first, to, scale.log2(), bound, OPERATION)?;
+        let multiples = terms.iter().zip(&integers);
+        let multiples: Vec<_> =
+            multiples.map(|((a, _), integer)| (a.inner(), |q| integer.residue(q))).collect();
+        let mut out = Ciphertext::empty(self.context());
+        let (head, tail) = multiples.split_first().expect("there is a term, as was seen");
+        self.context().rlwe().sum_of_multiples_into(out.inner_mut(), head, tail, to)?;
+        out.inner_mut().set_noise(noise);
+        out.set_meta(scale, first.slots(), bound);
+        let known = terms.iter().map(|(a, c)| a.known().map(|x| x * *c));
+        out.set_known(known.reduce(|sum, term| sum.zip(&term, |x, y| x + y)).unwrap_or_default());
+        Ok(out)
     }
 
     /// [`Evaluator::mul_number`] for a number of many bits: to the unit of `scale`.
