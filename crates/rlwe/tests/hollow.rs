@@ -34,7 +34,7 @@ struct Step {
     number: u64,
 }
 
-const OPERATIONS: usize = 21;
+const OPERATIONS: usize = 22;
 
 fn step() -> impl Strategy<Value = Step> {
     (0..OPERATIONS, 0..100usize, 0..100usize, 0..100usize, 1..50u64).prop_map(
@@ -126,6 +126,15 @@ impl<'a> Side<'a> {
                     0 => sum.relinearise_into(&mut out, keys, to)?,
                     _ => out = sum.to_ciphertext()?,
                 }
+            }
+            20 => {
+                let times = |n: u64| move |q: u64| n % q;
+                context.sum_of_multiples_into(
+                    &mut out,
+                    &(a, times(step.number)),
+                    &[(b, times(3)), (a, times(1))],
+                    to,
+                )?;
             }
             _ => {
                 let full = context.parameters().full();
