@@ -39,9 +39,8 @@ def main() -> None:
         features, classes, test_size=share, random_state=7, stratify=classes if counts.min() > 1 else None
     )
     tree = DecisionTreeClassifier(max_depth=options.depth, random_state=0).fit(rows, known)
-    ranges = (features.min(axis=0), features.max(axis=0))
-    (folder / "server" / "tree.pickle").write_bytes(pickle.dumps((tree, ranges)))
-    PrivateDecisionTree.from_sklearn(tree, ranges, tables=TABLES).interface.save(folder / "shared" / "interface.json")
+    (folder / "server" / "tree.pickle").write_bytes(pickle.dumps((tree, rows)))
+    PrivateDecisionTree.from_sklearn(tree, rows, tables=TABLES).interface.save(folder / "shared" / "interface.json")
     np.save(folder / "client" / "rows.npy", asked)
     np.savez(folder / "client" / "truth.npz", classes=truth, plaintext=tree.predict(asked))
 

@@ -341,13 +341,14 @@ class Server:
 
 _Nodes: TypeAlias = tuple[Sequence[int], Sequence[float], Sequence[int], Sequence[int], Sequence[Sequence[float]]]
 
+def feature_knots(features: int, rows: Sequence[float]) -> list[list[float]]: ...
+
 @final
 class TreeModel:
     def __new__(
         cls,
         tables: str,
-        low: Sequence[float],
-        high: Sequence[float],
+        knots: Sequence[Sequence[float]],
         trees: Sequence[_Nodes],
         deviation: float | None,
         firm: bool,
@@ -378,7 +379,7 @@ class TreeClient:
     @property
     def fingerprint(self) -> str: ...
     def evaluation_keys(self) -> TreeKeys: ...
-    def encrypt(self, low: Sequence[float], high: Sequence[float], rows: Sequence[float]) -> TreeQuery: ...
+    def encrypt(self, knots: Sequence[Sequence[float]], rows: Sequence[float]) -> TreeQuery: ...
     def decrypt(self, reply: TreeReply) -> list[float]: ...
 
 @final

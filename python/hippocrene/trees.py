@@ -30,24 +30,39 @@ _FORMAT = "hippocrene interface of decision trees, version 1"
 class TreeInterface:
     """What a client has to know of a server's trees. It is public.
 
-    The client scales features by their ranges; values beyond are taken for the nearest end, which changes nothing at
-    thresholds inside.
+    The client maps the values of each feature to shares from 0 to 1, by which they are compared; values beyond the ends
+    are taken for the nearest, which changes nothing at thresholds inside.
     """
 
     tables: str
     """Which tables trees are evaluated with: ``"lut11"``, ``"lut12"`` or ``"lut13"``."""
 
-    low: tuple[float, ...]
-    """The least value of each feature."""
-
-    high: tuple[float, ...]
-    """The largest value of each feature."""
+    knots: tuple[tuple[float, ...], ...]
+    """For each feature the values that have the shares ``0, 1/k, .. 1``, which rise: between them it is linear."""
 
     outputs: Literal["class", "shares", "values"]
     """What a reply holds for a row: the number of a class; the shares of all classes but the first; or values."""
 
     classes: tuple[int | float | str | bool, ...] | None
     """The classes, in the order of their numbers."""
+
+    @property
+    def low(self) -> tuple[float, ...]:
+        """The least value of each feature."""
+        return tuple(knots[0] for knots in self.knots)
+
+    @property
+    def high(self) -> tuple[float, ...]:
+        """The largest value of each feature."""
+        return tuple(knots[-1] for knots in self.knots)
+
+    def shares(self, rows: npt.ArrayLike) -> _Doubles:
+        """Return what rows of features are mapped to."""
+        values = np.atleast_2d(real_numbers(rows, "shares"))
+        if values.ndim != 2 or values.shape[1] != len(self.knots):
+            raise ShapeError(f"shares: rows of {len(self.knots)} features are needed, not {values.shape}")
+        columns = zip(values.T, self.knots, strict=True)
+        return np.column_stack([np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns])
 
     def to_json(self) -> str:
         """Return what `save` writes."""
@@ -60,11 +75,11 @@ class TreeInterface:
             fields = json.loads(text)
             if fields.pop("format") != _FORMAT:
                 raise ValueError("another format")
-            fields["low"], fields["high"] = (tuple(float(x) for x in fields[name]) for name in ("low", "high"))
+            fields["knots"] = tuple(tuple(float(x) for x in knots) for knots in fields["knots"])
             if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
                 raise ValueError("unknown tables or outputs")
-            if len(fields["low"]) != len(fields["high"]):
-                raise ValueError("as many low ends of ranges as high ones are needed")
+            if not all(_rises(knots) for knots in fields["knots"]):
+                raise ValueError("two or more knots that rise are needed for each feature")
             if fields["classes"] is not None:
                 fields["classes"] = tuple(fields["classes"])
             if (fields["classes"] is None) != (fields["outputs"] == "values") or fields["classes"] == ():
@@ -148,7 +163,7 @@ class TreeKeys(_Stored[_native.TreeKeys]):
 
 
 class TreeQuery(_Stored[_native.TreeQuery]):
-    """Encrypted rows of features: some 100 bytes, and 26 bits for each feature of each row."""
+    """Encrypted rows of features: some 100 bytes, and 12 to 14 bits for each feature of each row."""
 
     __slots__ = ()
     _kind = _native.TreeQuery
@@ -217,9 +232,9 @@ class TreeClient:
                 f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
             )
         values = np.atleast_2d(real_numbers(rows, "encrypt a query"))
-        if values.ndim != 2 or values.shape[1] != len(interface.low):
-            raise ShapeError(f"encrypt a query: rows of {len(interface.low)} features are needed, not {values.shape}")
-        return TreeQuery(self._raw.encrypt(interface.low, interface.high, values.ravel().tolist()))
+        if values.ndim != 2 or values.shape[1] != len(interface.knots):
+            raise ShapeError(f"encrypt a query: rows of {len(interface.knots)} features are needed, not {values.shape}")
+        return TreeQuery(self._raw.encrypt(interface.knots, values.ravel().tolist()))
 
     def decrypt(self, interface: TreeInterface, reply: TreeReply) -> npt.NDArray[Any]:
         """Return what trees say of each row: its class, or the values of a regression."""
@@ -309,16 +324,22 @@ class PrivateDecisionTree:
     def from_sklearn(
         cls,
         model: Any,
-        ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
+        sample: npt.ArrayLike | None = None,
         *,
+        ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         tables: str = "lut12",
         deviation: float | None = None,
     ) -> PrivateDecisionTree:
         """Take over a fitted tree or forest of scikit-learn, of one target if it classifies.
 
-        `ranges` are the least and the largest value of each feature, such as ``(X.min(axis=0), X.max(axis=0))``. They
-        are public; the narrower, the sharper thresholds are (`comparison_deviation`). Where none are said, they are
-        powers of two beyond the thresholds of each feature, which tell clients no more of these than that.
+        `sample` are rows of features such as the trees were fitted to, or like those that clients will have. Values are
+        compared by about their ranks in it, so that thresholds are sharp where values are many. **The extremes and
+        quantiles of its features become public** (65 values of each): where rows of the training data must not be,
+        take others. Nothing of the trees becomes so.
+
+        `ranges`, instead, are the least and the largest value of each feature, ``(low, high)``, and values are compared
+        linearly in between; the narrower, the sharper thresholds are. Where neither is said, they are powers of two
+        beyond the thresholds of each feature, which tell clients no more of these than that.
 
         `tables`: ``"lut11"``, ``"lut12"`` or ``"lut13"``. Each step up makes thresholds twice as sharp, and takes more
         than twice as long.
@@ -328,9 +349,11 @@ class PrivateDecisionTree:
         or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). One that is asked for and not
         possible is refused. Classes of a single tree are exact.
         """
+        if sample is not None and ranges is not None:
+            raise TypeError("from_sklearn takes a sample or ranges, not both")
         estimators, outputs, classes = _parts(model)
         features = int(estimators[0].n_features_in_)
-        low, high = _ranges(_beyond_thresholds(estimators, features) if ranges is None else ranges, features)
+        knots = _knots(sample, _beyond_thresholds(estimators, features) if ranges is None else ranges, features)
         trees = [_nodes(tree, outputs) for tree in estimators]
         firm = deviation is not None or outputs == "class"
         if outputs == "shares":
@@ -340,8 +363,8 @@ class PrivateDecisionTree:
             deviation = max(float(np.max([np.ptp(v, axis=0) for v in means])) / 1000, 1e-12)
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
-        interface = TreeInterface(tables=tables, low=low, high=high, outputs=outputs, classes=classes)
-        return cls(_native.TreeModel(tables, low, high, trees, deviation, firm), interface)
+        interface = TreeInterface(tables=tables, knots=knots, outputs=outputs, classes=classes)
+        return cls(_native.TreeModel(tables, knots, trees, deviation, firm), interface)
 
     @property
     def interface(self) -> TreeInterface:
@@ -349,13 +372,13 @@ class PrivateDecisionTree:
         return self._interface
 
     @property
-    def comparison_deviation(self) -> _Doubles:
-        """How far off each feature is at thresholds, as a standard deviation.
+    def comparison_deviation(self) -> float:
+        """How far off the shares of features are at thresholds, as a standard deviation.
 
-        A row with a feature within a few of these of a threshold may be taken for one on the other side.
+        A row with a feature within a few of these of a threshold, by `TreeInterface.shares`, may be taken for one on
+        the other side.
         """
-        width = np.array(self.interface.high) - np.array(self.interface.low)
-        return np.asarray(self._raw.comparison_deviation * width)
+        return self._raw.comparison_deviation
 
     @property
     def look_ups(self) -> tuple[int, int]:
@@ -381,7 +404,11 @@ class PrivateDecisionTree:
         return TreeReply(server._raw.evaluate(self._raw, query._raw))
 
     def __repr__(self) -> str:
-        return f"PrivateDecisionTree(features={len(self.interface.low)}, look_ups={self.look_ups})"
+        return f"PrivateDecisionTree(features={len(self.interface.knots)}, look_ups={self.look_ups})"
+
+
+def _rises(knots: tuple[float, ...]) -> bool:
+    return len(knots) >= 2 and bool(np.all(np.diff(knots) > 0)) and bool(np.isfinite([knots[0], knots[-1]]).all())
 
 
 def _check_interface(interface: TreeInterface) -> None:
@@ -445,7 +472,14 @@ def _beyond_thresholds(estimators: list[Any], features: int) -> tuple[npt.ArrayL
     return np.where(negative, -high, -high / 4), high
 
 
-def _ranges(ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _knots(
+    sample: npt.ArrayLike | None, ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int
+) -> tuple[tuple[float, ...], ...]:
+    if sample is not None:
+        rows = real_numbers(sample, "from_sklearn")
+        if rows.ndim != 2 or rows.shape[1] != features:
+            raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
+        return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
     low, high = (real_numbers(end, "from_sklearn").copy() for end in ranges)
     if low.shape != (features,) or high.shape != (features,):
         raise ShapeError(f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}")
@@ -453,4 +487,4 @@ def _ranges(ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int) -> tuple
     same = low == high
     low[same] -= 1.0
     high[same] += 1.0
-    return tuple(low.tolist()), tuple(high.tolist())
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))

@@ -39,7 +39,7 @@ mod _native {
     #[pymodule_export]
     use super::simulation::{Simulation, SimulationReport};
     #[pymodule_export]
-    use super::trees::{TreeClient, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer};
+    use super::trees::{TreeClient, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer, feature_knots};
 
     use pyo3::prelude::*;
 

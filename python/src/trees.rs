@@ -10,8 +10,10 @@ use crate::errors::detached;
 /// A tree as scikit-learn has it, node by node: the feature, the threshold, the nodes below (negative at a leaf) and the values.
 type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
 
-fn ranges(low: &[f64], high: &[f64]) -> Result<FeatureRanges, Error> {
-    Ok(FeatureRanges::new(low.iter().copied().zip(high.iter().copied()).collect())?)
+/// The knots of the map of each feature, by the ranks of values in a sample that is given row by row.
+#[pyfunction]
+pub(crate) fn feature_knots(py: Python<'_>, features: usize, rows: Vec<f64>) -> PyResult<Vec<Vec<f64>>> {
+    detached(py, || Ok::<_, Error>(FeatureRanges::of_sample(features, &rows)?.knots().to_vec()))
 }
 
 fn tree((feature, threshold, left, right, values): Nodes) -> Result<DecisionTree, Error> {
@@ -41,8 +43,7 @@ impl TreeModel {
     fn new(
         py: Python<'_>,
         tables: &str,
-        low: Vec<f64>,
-        high: Vec<f64>,
+        knots: Vec<Vec<f64>>,
         trees: Vec<Nodes>,
         deviation: Option<f64>,
         firm: bool,
@@ -51,7 +52,7 @@ impl TreeModel {
             let tables = TreeTables::by_name(tables)?;
             let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
             let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
-            let model = hippocrene::TreeModel::new(ranges(&low, &high)?, trees, deviation)?;
+            let model = hippocrene::TreeModel::new(FeatureRanges::of_knots(knots)?, trees, deviation)?;
             let model = if firm { model } else { model.or_as_possible() };
             Ok(TreeModel { plan: tables.plan(&model)?, tables: tables.name() })
         })
@@ -135,8 +136,8 @@ with_files!(TreeClient, {
         detached(py, || self.0.evaluation_keys().map(TreeKeys))
     }
 
-    fn encrypt(&self, py: Python<'_>, low: Vec<f64>, high: Vec<f64>, rows: Vec<f64>) -> PyResult<TreeQuery> {
-        detached(py, || self.0.encrypt(&ranges(&low, &high)?, &rows).map(TreeQuery))
+    fn encrypt(&self, py: Python<'_>, knots: Vec<Vec<f64>>, rows: Vec<f64>) -> PyResult<TreeQuery> {
+        detached(py, || self.0.encrypt(&FeatureRanges::of_knots(knots)?, &rows).map(TreeQuery))
     }
 
     fn decrypt(&self, py: Python<'_>, reply: &TreeReply) -> PyResult<Vec<f64>> {

@@ -19,7 +19,7 @@ from hippocrene.trees import PrivateDecisionTree, TreeClient, TreeKeys, TreeQuer
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 # Of the one feature of the tree.
-RANGES = ([0.0], [1.0])
+SAMPLE = np.array([[0.0], [1.0]])
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +72,8 @@ def test_results_are_those_of_one_machine(dask_client, client, keys, tmp_path):
         assert cluster.map(square, []) == []
 
 
-def tree_server(keys: TreeKeys, fitted: DecisionTreeClassifier, ranges: tuple) -> tuple:
-    return PrivateDecisionTree.from_sklearn(fitted, ranges, tables=keys.tables), TreeServer(keys)
+def tree_server(keys: TreeKeys, fitted: DecisionTreeClassifier, sample: np.ndarray) -> tuple:
+    return PrivateDecisionTree.from_sklearn(fitted, sample, tables=keys.tables), TreeServer(keys)
 
 
 def classify(prepared: tuple[PrivateDecisionTree, TreeServer], query: TreeQuery) -> TreeReply:
@@ -84,13 +84,13 @@ def classify(prepared: tuple[PrivateDecisionTree, TreeServer], query: TreeQuery)
 def test_queries_to_trees_are_spread(dask_client):
     rows, known = np.array([[0.0], [0.2], [0.8], [1.0]]), np.array([0, 0, 1, 1])
     fitted = DecisionTreeClassifier(random_state=0).fit(rows, known)
-    model = PrivateDecisionTree.from_sklearn(fitted, RANGES, tables="lut11")
+    model = PrivateDecisionTree.from_sklearn(fitted, SAMPLE, tables="lut11")
     client = TreeClient.generate(model.interface)
     keys = client.evaluation_keys()
     queries = [client.encrypt_query(model.interface, row) for row in rows]
-    with Cluster(dask_client, functools.partial(tree_server, keys, fitted, RANGES)) as cluster:
+    with Cluster(dask_client, functools.partial(tree_server, keys, fitted, SAMPLE)) as cluster:
         replies = cluster.map(classify, queries)
-    alone = tree_server(keys, fitted, RANGES)
+    alone = tree_server(keys, fitted, SAMPLE)
     assert [reply.to_bytes() for reply in replies] == [classify(alone, query).to_bytes() for query in queries]
     assert [client.decrypt(model.interface, reply)[0] for reply in replies] == known.tolist()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 import subprocess
 import sys
@@ -52,13 +53,15 @@ def certain(model: PrivateDecisionTree, trees: list[DecisionTreeClassifier], row
     for tree in trees:
         splits = tree.tree_.children_left >= 0
         for feature, threshold in zip(tree.tree_.feature[splits], tree.tree_.threshold[splits], strict=True):
-            sure &= abs(rows[:, feature] - threshold) > 7 * model.comparison_deviation[feature]
+            limit = np.full(rows.shape[1], threshold)
+            away = model.interface.shares(rows)[:, feature] - model.interface.shares(limit)[0, feature]
+            sure &= abs(away) > 7 * model.comparison_deviation
     return sure
 
 
 def test_a_tree_says_what_it_says_in_the_clear(client, server):
     tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(IRIS, SPECIES)
-    model = PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut11")
+    model = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11")
     rows = IRIS[::6]
     reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
     says, plain = client.decrypt(model.interface, reply), tree.predict(rows)
@@ -87,13 +90,33 @@ def test_ranges_that_nobody_says_are_beyond_all_thresholds(client, server):
     assert np.array_equal(client.decrypt(model.interface, reply), tree.predict(rows))
 
 
+def test_thresholds_are_sharp_where_values_are_many(client, server):
+    random = np.random.default_rng(5)
+    x = np.column_stack(
+        [random.exponential(size=2000) ** 6, np.where(random.random(2000) < 0.8, 0, 1e3 * random.random(2000) ** 4)]
+    )
+    y = (x[:, 0] > 0.01).astype(int) + (x[:, 1] > 0.5)
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(x, y)
+    sharp, dull = (
+        PrivateDecisionTree.from_sklearn(tree, sample, tables="lut11", ranges=ranges)
+        for sample, ranges in ((x, None), (None, (x.min(axis=0), x.max(axis=0))))
+    )
+    counts = [certain(model, [tree], x).sum() for model in (sharp, dull)]
+    assert counts[0] > 1400
+    assert counts[1] < 100
+    rows = x[certain(sharp, [tree], x)][:30]
+    says = client.decrypt(sharp.interface, sharp.evaluate(client.encrypt_query(sharp.interface, rows), server))
+    assert np.array_equal(says, tree.predict(rows))
+    assert len(np.unique(says)) == 3
+
+
 def test_forests_have_shares(client, server):
     cancer = load_breast_cancer(return_X_y=True)
     species = ["virginica", "setosa", "versicolor"]
     for rows, names, (x, y) in ((4, species, (IRIS, SPECIES)), (2, ["no", "yes"], cancer)):
         forest = RandomForestClassifier(3, max_depth=3, random_state=1).fit(x, np.array(names)[y])
         ranges = (x.min(axis=0), x.max(axis=0))
-        model = PrivateDecisionTree.from_sklearn(forest, ranges, tables="lut11", deviation=0.01)
+        model = PrivateDecisionTree.from_sklearn(forest, ranges=ranges, tables="lut11", deviation=0.01)
         sure = x[certain(model, forest.estimators_, x)][:rows]
         reply = model.evaluate(client.encrypt_query(model.interface, sure), server)
         assert reply.shape == (len(sure), len(names) - 1)
@@ -108,8 +131,7 @@ def test_regression(client, server):
     target = np.column_stack([IRIS[:, 3] * 10, -IRIS[:, 0]])
     for targets in (target[:, 0], target):
         tree = DecisionTreeRegressor(max_depth=3, random_state=0).fit(IRIS[:, :3], targets)
-        ranges = tuple(end[:3] for end in RANGES)
-        model = PrivateDecisionTree.from_sklearn(tree, ranges, tables="lut11")
+        model = PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11")
         rows = IRIS[:, :3]
         rows = rows[certain(model, [tree], rows)][:3]
         values = client.decrypt(model.interface, model.evaluate(client.encrypt_query(model.interface, rows), server))
@@ -120,8 +142,8 @@ def test_regression(client, server):
 SERVER = """
 import pickle, sys
 from hippocrene.trees import PrivateDecisionTree, TreeKeys, TreeQuery, TreeServer
-tree, ranges = pickle.load(open("tree.pickle", "rb"))
-model = PrivateDecisionTree.from_sklearn(tree, ranges, tables="lut11")
+tree, sample = pickle.load(open("tree.pickle", "rb"))
+model = PrivateDecisionTree.from_sklearn(tree, sample, tables="lut11")
 if sys.argv[1] == "publish":
     model.interface.save("interface.json")
 else:
@@ -131,7 +153,7 @@ else:
 
 def test_processes_share_files(tmp_path):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
-    (tmp_path / "tree.pickle").write_bytes(pickle.dumps((tree, RANGES)))
+    (tmp_path / "tree.pickle").write_bytes(pickle.dumps((tree, IRIS)))
 
     def run_server(what: str) -> None:
         subprocess.run([sys.executable, "-c", SERVER, what], cwd=tmp_path, check=True)
@@ -160,7 +182,7 @@ def test_processes_share_files(tmp_path):
 
 def test_things_are_bytes_and_pickle(client):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
-    interface = PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut11").interface
+    interface = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11").interface
     assert TreeInterface.from_json(interface.to_json()) == interface == pickle.loads(pickle.dumps(interface))
     query = client.encrypt_query(interface, IRIS[:2])
     assert query.shape == (2, 4)
@@ -171,29 +193,41 @@ def test_things_are_bytes_and_pickle(client):
     for text in ("", "[]", "{}", '{"format": 1}', interface.to_json().replace("lut11", 'lut99", "x": "')):
         with pytest.raises(FormatError):
             TreeInterface.from_json(text)
+    fields = json.loads(interface.to_json())
+    for knots in ([1.0], [0.0, 0.0], [0.0, 2.0, 1.0], [0.0, float("nan")], [0.0, float("inf")], [], 3, [None, 1]):
+        with pytest.raises(FormatError):
+            TreeInterface.from_json(json.dumps(fields | {"knots": [*fields["knots"][:3], knots]}))
 
 
 def test_mistakes_are_named(client, server):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
-    model = PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut11")
+    model = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11")
     interface = model.interface
     with pytest.raises(ShapeError, match="rows of 4 features are needed"):
         client.encrypt_query(interface, [1.0, 2.0])
     with pytest.raises(ArgumentError, match="feature 1 of row 0 is not a number"):
         client.encrypt_query(interface, [1.0, np.nan, 1.0, 1.0])
     with pytest.raises(ArgumentError, match="the key is for 'lut11'"):
-        client.encrypt_query(PrivateDecisionTree.from_sklearn(tree, RANGES).interface, IRIS)
+        client.encrypt_query(PrivateDecisionTree.from_sklearn(tree, IRIS).interface, IRIS)
     with pytest.raises(ParameterError, match="lut11, lut12, lut13"):
-        PrivateDecisionTree.from_sklearn(tree, RANGES, tables="lut9")
+        PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut9")
     with pytest.raises(ShapeError, match="ranges of 4 features"):
-        PrivateDecisionTree.from_sklearn(tree, (0.0, 1.0))
+        PrivateDecisionTree.from_sklearn(tree, ranges=(0.0, 1.0))
     with pytest.raises(ArgumentError, match="feature 0 goes from"):
-        PrivateDecisionTree.from_sklearn(tree, (RANGES[1], RANGES[0]))
+        PrivateDecisionTree.from_sklearn(tree, ranges=(RANGES[1], RANGES[0]))
+    with pytest.raises(ShapeError, match="a sample of rows of 4 features"):
+        PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3])
+    with pytest.raises(ArgumentError, match="feature 2 of row 1 is not a finite number"):
+        PrivateDecisionTree.from_sklearn(tree, np.array([[0.0] * 4, [0, 0, np.nan, 0]]))
+    with pytest.raises(TypeError, match="not both"):
+        PrivateDecisionTree.from_sklearn(tree, IRIS, ranges=RANGES)
+    with pytest.raises(ShapeError, match="shares: rows of 4 features"):
+        interface.shares([1.0])
     for other in (GradientBoostingClassifier(n_estimators=2), AdaBoostClassifier(n_estimators=2)):
         with pytest.raises(TypeError, match="a fitted decision tree or random forest"):
-            PrivateDecisionTree.from_sklearn(other.fit(IRIS, SPECIES), RANGES)
+            PrivateDecisionTree.from_sklearn(other.fit(IRIS, SPECIES), IRIS)
     with pytest.raises(TypeError, match="a fitted decision tree"):
-        PrivateDecisionTree.from_sklearn(DecisionTreeClassifier(), RANGES)
+        PrivateDecisionTree.from_sklearn(DecisionTreeClassifier(), IRIS)
     with pytest.raises(TypeError, match="takes a TreeQuery and a TreeServer"):
         model.evaluate(IRIS, server)
     with pytest.raises(TypeError, match=r"TreeKeys is made by TreeClient\.evaluation_keys"):
@@ -209,7 +243,7 @@ def test_several_outputs_are_as_precise_as_one(client, server):
     random = np.random.default_rng(1)
     known = np.column_stack([IRIS[:, 3], -100 * IRIS[:, 2]]) + random.normal(scale=0.1, size=(150, 2))
     tree = DecisionTreeRegressor(max_depth=5, random_state=0).fit(IRIS[:, :3], known)
-    model = PrivateDecisionTree.from_sklearn(tree, (RANGES[0][:3], RANGES[1][:3]), tables="lut11")
+    model = PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11")
     # Without a deviation asked for there is one, of the range that is largest.
     assert model.deviation <= np.ptp(tree.tree_.value[:, 1, 0]) / 1000
     rows = IRIS[certain(model, [tree], IRIS[:, :3])][:2, :3]

@@ -131,10 +131,16 @@ fn extraction_gives_the_coefficients() {
 #[test]
 fn coefficients_are_encrypted_as_their_seed_and_one_residue_each() {
     let (degree, count) = (64, 410);
-    let q = ntt_primes(26, degree, 1, &[]).unwrap()[0];
-    let secret = ternary(degree, q);
+    let prime = ntt_primes(26, degree, 1, &[]).unwrap()[0];
+    for q in [prime, 1 << 13] {
+        check_coefficients(ternary(degree, prime), q, count);
+    }
+}
+
+fn check_coefficients(secret: LweSecretKey, q: u64, count: usize) {
+    let degree = secret.parameters().dimension();
     let messages: Vec<u64> = (0..count).map(|i| (i as u64 * 7_654_321) % q).collect();
-    let sent = secret.encrypt_coefficients(&messages).unwrap();
+    let sent = secret.encrypt_coefficients(q, &messages).unwrap();
     assert_eq!(sent.c0().len(), count);
     let (seed, c0) = (sent.seed().clone(), sent.c0().to_vec());
     let sent = SeededCoefficients::from_parts(sent.parameters(), seed, c0, sent.key()).unwrap();
@@ -144,7 +150,10 @@ fn coefficients_are_encrypted_as_their_seed_and_one_residue_each() {
         (0..count).map(|i| expanded[i / degree].extract(i % degree).unwrap()).collect();
     assert_noise(&errors(&secret, &all, |i| messages[i] as i64), all[0].noise(), "coefficients");
 
-    assert!(matches!(secret.encrypt_coefficients(&[q]), Err(FhewError::Range { have, .. }) if have == q));
+    assert!(matches!(secret.encrypt_coefficients(q, &[q]), Err(FhewError::Range { have, .. }) if have == q));
+    let large = secret.parameters().modulus() + 1;
+    let error = secret.encrypt_coefficients(large, &[0]).unwrap_err().to_string();
+    assert!(error.contains("the modulus"), "{error}");
     let beyond =
         SeededCoefficients::from_parts(sent.parameters(), Seed::from_bytes([1; 32]), vec![q], sent.key());
     assert!(matches!(beyond, Err(FhewError::Range { .. })));

@@ -23,7 +23,12 @@ fn main() {
     let write = |name: &str, bytes: &[u8]| std::fs::write(format!("{folder}/{name}.hpc"), bytes).unwrap();
     let things = things(4);
     let mut files: std::collections::HashMap<_, _> = things.files().into_iter().collect();
-    files.extend(trees().into_iter().chain([("clusters", clusters(&things.client))]));
+    let (trees, mut keys) = trees();
+    // Of the keys of a server, which have 100 MB, what a file that is cut short has.
+    keys.truncate(256);
+    seal(&mut keys);
+    write("bad-keys-length", &keys);
+    files.extend(trees.into_iter().chain([("clusters", clusters(&things.client))]));
     for (name, bytes) in &files {
         write(name, bytes);
     }
@@ -58,8 +63,8 @@ fn main() {
     bad("clusters", "array", 56 + 24, &[0xff; 8]);
 }
 
-/// Files of decision trees but for the keys of a server, which have 100 MB: of real parameters, under another key whenever this is run.
-fn trees() -> [(&'static str, Vec<u8>); 3] {
+/// Files of decision trees, and the keys of their server: of real parameters, under another key whenever this is run.
+fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     let tables = TreeTables::by_name("lut11").unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
     let client = TreeClient::generate(tables).unwrap();
@@ -70,9 +75,12 @@ fn trees() -> [(&'static str, Vec<u8>); 3] {
         TreeNode::Leaf { values: vec![1.0] },
     ];
     let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], TreeModel::CLASSES).unwrap();
-    let server = TreeServer::new(&client.evaluation_keys().unwrap(), 1).unwrap();
+    let keys = client.evaluation_keys().unwrap();
+    let server = TreeServer::new(&keys, 1).unwrap();
     let reply = server.evaluate(&tables.plan(&model).unwrap(), &query).unwrap();
-    [("owner", client.to_bytes().to_vec()), ("query", query.to_bytes()), ("reply", reply.to_bytes())]
+    let files =
+        [("owner", client.to_bytes().to_vec()), ("query", query.to_bytes()), ("reply", reply.to_bytes())];
+    (files, keys.to_bytes())
 }
 
 /// Two points in two clusters after an iteration, with the points: numbers that can be written, if not computed with.

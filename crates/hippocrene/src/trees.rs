@@ -20,7 +20,7 @@ pub struct TreeTables {
 }
 
 impl TreeTables {
-    /// `lut11`, `lut12` or `lut13`: each step up halves the share of the range within which a feature may be taken to be at the other side of a threshold, and takes more than twice as long.
+    /// `lut11`, `lut12` or `lut13`: each step up halves the share of the mapped range within which a feature may be taken to be at the other side of a threshold, and takes more than twice as long.
     ///
     /// # Errors
     /// [`Error::Parameters`] with the names there are, when it is none of them.
@@ -67,7 +67,7 @@ impl TreeTables {
 /// use hippocrene::{DecisionTree, FeatureRanges, TreeClient, TreeModel, TreeNode, TreeServer, TreeTables};
 ///
 /// let tables = TreeTables::by_name("lut12")?;
-/// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?; // public
+/// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?; // public; or `of_sample`
 ///
 /// let client = TreeClient::generate(tables)?;
 /// let query = client.encrypt(&ranges, &[2.5, 0.25])?;

@@ -67,8 +67,8 @@ fn client_and_server_share_files_only() {
     assert_eq!((reply.rows(), reply.outputs()), (3, 1));
     let classes: Vec<f64> = client.decrypt(&reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, seed and 26 bits for each feature; header, counts, span, modulus, middle and 1025 numbers of 9 bits for each row.
-    assert_eq!(FILES.query.len(), 56 + 8 + 32 + 20);
+    // Header, counts, seed and 12 bits for each feature; header, counts, span, modulus, middle and 1025 numbers of 9 bits for each row.
+    assert_eq!(FILES.query.len(), 56 + 8 + 32 + 9);
     assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 8 + 3 * 1154);
 
     // A secret key is not written over, and another client's is of no use.
@@ -173,8 +173,10 @@ fn errors_name_what_is_wrong() {
             assert!(refused(bytes, at, &[0xff; 4]).contains("are needed"), "{name}");
         }
     }
-    assert!(refused(query, 96, &[0xff; 4]).contains("a residue"));
-    assert!(refused(query, query.len() - 1, &[0xf0]).contains("the last byte of residues"));
+    // All of 12 bits are residues; those of one feature leave half of a byte.
+    let client = TreeClient::from_bytes(secret).unwrap();
+    let one = client.encrypt(&FeatureRanges::new(vec![(0.0, 1.0)]).unwrap(), &[0.5]).unwrap().to_bytes();
+    assert!(refused(&one, one.len() - 1, &[0xf0]).contains("the last byte of residues"));
     assert!(refused(reply, 64, &f64::NAN.to_le_bytes()).contains("a span of NaN"));
     assert!(refused(reply, 64, &(-1f64).to_le_bytes()).contains("a span of -1"));
     assert!(refused(reply, 72, &127u64.to_le_bytes()).contains("the modulus of a reply is 127"));

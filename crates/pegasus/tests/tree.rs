@@ -167,9 +167,12 @@ fn comparisons_are_as_certain_as_stated() {
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
     let deviation = 10.0 * client.secrets.parameters().comparison_deviation();
     // Positions up to 256 are told from those above, which the threshold is in the middle of.
-    let half = 0.5 / (512.0 * 15.0 / 16.0) * 10.0;
+    let position = 10.0 / (512.0 * 15.0 / 16.0);
     let wrong = |offset: f64, count: usize| {
-        let results = client.results(&model, &plan, &vec![5.0 + half + offset; count]);
+        // Over a position, so that the rounding to positions is none of all alike.
+        let feature = |i: usize| 5.0 + offset + position * (i as f64 + 0.5) / count as f64;
+        let rows: Vec<f64> = (0..count).map(feature).collect();
+        let results = client.results(&model, &plan, &rows);
         let wrong = results.iter().filter(|x| (x.round() > 0.5) != (offset > 0.0)).count();
         wrong as f64 / count as f64
     };
@@ -177,6 +180,28 @@ fn comparisons_are_as_certain_as_stated() {
     // 7 deviations of a count of 1600.
     assert!((all - 0.159).abs() < 7.0 * (0.159f64 * 0.841 / 1600.0).sqrt() + 0.01, "{all}");
     assert_eq!((wrong(7.0 * deviation, 200), wrong(-7.0 * deviation, 200)), (0.0, 0.0));
+}
+
+/// Thresholds that are far apart by the ranks of a sample, and next to each other in its range, are told apart.
+#[test]
+fn maps_are_steep_where_values_are_many() {
+    let client = Client::new(insecure(16, 512));
+    let sample: Vec<f64> = (0..1000).map(|i| (f64::from(i) / 1000.0).powi(8)).collect();
+    let at = |share: f64| share.powi(8);
+    let nodes =
+        vec![split(0, at(0.3), 1, 2), leaf(&[0.0]), split(0, at(0.5), 3, 4), leaf(&[1.0]), leaf(&[2.0])];
+    let ranges = FeatureRanges::of_sample(1, &sample).unwrap();
+    let model =
+        |ranges| TreeModel::new(ranges, vec![DecisionTree::new(nodes.clone()).unwrap()], 0.05).unwrap();
+    let rows: Vec<f64> = [0.1, 0.2, 0.4, 0.6, 0.9].map(at).repeat(4);
+    let results = |model: &TreeModel| {
+        let plan = TreePlan::new(model, client.secrets.parameters()).unwrap();
+        client.results(model, &plan, &rows).iter().map(|x| x.round()).collect::<Vec<_>>()
+    };
+    let mapped = model(ranges);
+    let plain: Vec<f64> = rows.iter().map(|x| mapped.evaluate(&[*x]).unwrap()[0]).collect();
+    assert_eq!(results(&mapped), plain);
+    assert_ne!(results(&model(FeatureRanges::new(vec![(0.0, 1.0)]).unwrap())), plain);
 }
 
 fn rms(errors: &[f64]) -> f64 {
@@ -193,7 +218,7 @@ fn outputs_are_as_precise_as_stated() {
             split => split,
         };
         let nodes: Vec<TreeNode> = nodes.clone().into_iter().map(of).collect();
-        let parameters = insecure(32, 256);
+        let parameters = insecure(32, 512);
         let possible = match TreePlan::new(&model(4, nodes.clone(), 1e-12), parameters) {
             Err(PegasusError::Argument { what, .. }) => what,
             other => panic!("{other:?}"),
@@ -289,6 +314,22 @@ fn mistakes_are_named() {
     for pair in [(1.0, 1.0), (f64::NAN, 1.0), (0.0, f64::INFINITY)] {
         assert!(ranges(&[(0.0, 1.0), pair]).unwrap_err().to_string().contains("feature 1 goes from"));
     }
+    for (knots, what) in [
+        (vec![1.0], "feature 1 has 1 knots"),
+        (vec![0.0; 4098], "feature 1 has 4098 knots"),
+        (vec![0.0, 0.5, 0.5, 1.0], "the knots of feature 1 do not rise from 0.5 to 0.5"),
+        (vec![0.0, f64::NAN, 1.0], "the knots of feature 1 do not rise from 0 to NaN"),
+        (vec![-1e308, 0.0, 1e308], "feature 1 goes from"),
+    ] {
+        let error = FeatureRanges::of_knots(vec![vec![0.0, 1.0], knots]).unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+    let sample = |features, rows: &[f64]| FeatureRanges::of_sample(features, rows).unwrap_err().to_string();
+    assert!(sample(0, &[1.0]).contains("1 values are no rows of 0 features"));
+    assert!(sample(2, &[1.0]).contains("1 values are no rows of 2 features"));
+    assert!(sample(2, &[]).contains("0 values are no rows"));
+    assert!(sample(2, &[1.0, 1.0, 1.0, f64::INFINITY]).contains("feature 1 of row 1 is not a finite number"));
+    assert!(sample(1, &[-1e308, 1e308]).contains("feature 0 goes from"));
     let stump =
         |f| DecisionTree::new(vec![split(f, 0.5, 1, 2), leaf(&[0.0, 0.0]), leaf(&[1.0, 2.0])]).unwrap();
     let one = ranges(&[(0.0, 1.0)]).unwrap();

@@ -21,12 +21,18 @@ pub struct SeededCoefficients {
 }
 
 impl LweSecretKey {
-    /// Encrypts residues as the coefficients of RLWE ciphertexts under this secret, as a polynomial: `c0 + c1 s = m + e`.
+    /// Encrypts residues modulo `q`, which is at most the modulus of this key's parameters, as the coefficients of RLWE ciphertexts under this secret, as a polynomial:
+    /// `c0 + c1 s = m + e`. The error is as wide at every modulus, so that a smaller one is the more secure.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when a message is no residue modulo `q`; when the modulus is no prime that has transforms of degree `n`, or the operating system has no entropy.
-    pub fn encrypt_coefficients(&self, messages: &[u64]) -> Result<SeededCoefficients, FhewError> {
-        let (parameters, q) = (self.parameters(), self.parameters().modulus());
+    /// [`FhewError::Range`] when the modulus is larger or a message is no residue modulo it; when it is neither a power of two nor a prime that has transforms of degree `n`, or the
+    /// operating system has no entropy.
+    pub fn encrypt_coefficients(&self, q: u64, messages: &[u64]) -> Result<SeededCoefficients, FhewError> {
+        let limit = self.parameters().modulus();
+        if q > limit {
+            return Err(FhewError::Range { operation: OPERATION, what: "the modulus", have: q, limit });
+        }
+        let parameters = self.parameters().with_modulus(q)?;
         if let Some(have) = messages.iter().copied().find(|m| *m >= q) {
             return Err(FhewError::Range { operation: OPERATION, what: "a message", have, limit: q });
         }
@@ -71,7 +77,7 @@ impl SeededCoefficients {
         self.parameters
     }
 
-    /// The seed of the `c1`: ciphertext `i` has the uniform polynomial of stream `i`, in the evaluation domain.
+    /// The seed of the `c1`: ciphertext `i` has the uniform polynomial of stream `i`, in the evaluation domain (of coefficients, modulo a power of two).
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
@@ -89,7 +95,7 @@ impl SeededCoefficients {
     /// The RLWE ciphertexts. What coefficients the last one has beyond the numbers means nothing.
     ///
     /// # Errors
-    /// When the modulus is no prime that has transforms of the ring degree.
+    /// When the modulus is neither a power of two nor a prime that has transforms of the ring degree.
     pub fn expand(&self) -> Result<Vec<RlweCoefficients>, FhewError> {
         let degree = self.parameters.dimension();
         let rings = rings(degree, &[self.parameters.modulus()])?;

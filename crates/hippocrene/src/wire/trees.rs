@@ -183,7 +183,7 @@ impl TreeFile for TreeQuery {
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
         let [features, _, count] = read_query(cursor, tables)?;
         let seed = Seed::from_bytes(cursor.array()?);
-        let parameters = tables.parameters().rotation().input();
+        let parameters = tables.parameters().query();
         let c0 = read_residues(cursor, count as usize, parameters.modulus())?;
         let inner = hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
             .map_err(wrong)?;
@@ -193,7 +193,7 @@ impl TreeFile for TreeQuery {
 
 /// Bytes of so many residues; of more than there is memory for, too many.
 fn query_bytes(tables: TreeTables, count: u64) -> u64 {
-    let bits = width(tables.parameters().rotation().input().modulus() - 1);
+    let bits = width(tables.parameters().query().modulus() - 1);
     count.saturating_mul(u64::from(bits)).div_ceil(8)
 }
 

@@ -70,14 +70,14 @@ impl Reducing<'_> {
             TreeNode::Split { feature, threshold, left, right } => (*feature, *threshold, *left, *right),
             TreeNode::Leaf { values } => return Reduced::Leaf(values.clone()),
         };
-        let share = self.ranges.share(feature, threshold);
-        let position = self.parameters.position(share) as usize;
+        let (least, most) = self.ranges.ends(feature);
+        let position = self.parameters.position(self.ranges.share(feature, threshold)) as usize;
         let Bounds { low, high } = path.get(&feature).copied().unwrap_or_default();
         // Features are within their ranges.
-        if share >= 1.0 || high.is_some_and(|high| position >= high) {
+        if threshold >= most || high.is_some_and(|high| position >= high) {
             return self.reduce(left, path);
         }
-        if share < 0.0 || low.is_some_and(|low| position <= low) {
+        if threshold < least || low.is_some_and(|low| position <= low) {
             return self.reduce(right, path);
         }
         let comparison = Comparison { feature, position };

@@ -75,7 +75,7 @@ impl PreparedTreeKeys {
         if plan.parameters().rotation() != rotation {
             return argument(OPERATION, "the plan and the keys are of different parameters".into());
         }
-        if query.numbers().parameters() != rotation.input() {
+        if query.numbers().parameters() != plan.parameters().query() {
             return argument(OPERATION, "the query and the keys are of different parameters".into());
         }
         let (have, need) = (query.numbers().key(), self.tables.keys()[0]);

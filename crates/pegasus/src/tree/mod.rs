@@ -1,11 +1,12 @@
 //! Private decision trees (PEGASUS V.B): a server evaluates trees and forests of its own on numbers that it cannot read, in a single round.
 //!
-//! The client's *query* is an RLWE ciphertext in the ring of the LWE secret itself, so that features are extracted without a change of keys; the *reply* is one LWE ciphertext for each
+//! The client's *query* is an RLWE ciphertext in the ring of the LWE secret itself, so that features are extracted without a change of keys, and modulo the `2N` that rotations turn by, so
+//! that nothing is rounded; the *reply* is one LWE ciphertext for each
 //! output. Between them:
 //!
 //! - **Comparisons.** A blind rotation of the constant polynomial `c (1 + X + .. + X^(N-1))` by a feature at position `x` in `[0, N)` has `c` in coefficient `t` where `x <= t`, and
 //!   `-c` where `x > t`. So *one* rotation compares a feature with all its thresholds, however many nodes have it, and without any noise but the rotation's.
-//!   Answers for one feature agree with each other: it is one number that is off, by the error of the index.
+//!   Answers for one feature agree with each other: it is one number that is off, by the error of its encryption.
 //! - **Blocks.** A tree is cut into subtrees. The outcomes inside of one, counted for each feature and added up in mixed radix, are a state below `S`; every feature whose
 //!   bounds on the path to the subtree do not hold adds `S` to it. One table of the sum has the value of the leaf for states below `S` and 0 beyond, so that the sum of all blocks is the value
 //!   of the leaf that is reached. Blocks are as large as states can be told apart. The paper has one table for each node, and one for each leaf: blocks of one state.
@@ -21,10 +22,12 @@ mod model;
 mod parameters;
 mod plan;
 mod query;
+mod ranges;
 
 pub use evaluate::PreparedTreeKeys;
 pub use keys::{TreeKeys, TreeSecrets};
-pub use model::{DecisionTree, FeatureRanges, TreeModel, TreeNode};
+pub use model::{DecisionTree, TreeModel, TreeNode};
 pub use parameters::TreeParameters;
 pub use plan::TreePlan;
 pub use query::{TreeQuery, TreeReply};
+pub use ranges::FeatureRanges;

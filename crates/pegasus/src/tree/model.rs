@@ -1,5 +1,6 @@
-//! Trees, forests, and the ranges of features.
+//! Trees and forests.
 
+use super::FeatureRanges;
 use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "make a decision tree";
@@ -119,49 +120,6 @@ impl DecisionTree {
                 TreeNode::Leaf { values } => return values,
             }
         }
-    }
-}
-
-/// For each feature the least and the largest value that is told apart: **public**, the client scales by it. Values beyond are taken for the nearest in it, which changes
-/// nothing at thresholds inside.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FeatureRanges {
-    ranges: Vec<(f64, f64)>,
-}
-
-impl FeatureRanges {
-    /// These pairs of the least and the largest value.
-    ///
-    /// # Errors
-    /// [`PegasusError::Argument`] when there is none, or one is no interval of finite length.
-    pub fn new(ranges: Vec<(f64, f64)>) -> Result<Self, PegasusError> {
-        const OPERATION: &str = "ranges of features";
-        if ranges.is_empty() {
-            return argument(OPERATION, "there are no features".into());
-        }
-        let is_interval = |(low, high): &(f64, f64)| low < high && (high - low).is_finite();
-        match ranges.iter().enumerate().find(|(_, range)| !is_interval(range)) {
-            Some((i, (low, high))) => {
-                argument(OPERATION, format!("feature {i} goes from {low} to {high}, which is no interval"))
-            }
-            None => Ok(FeatureRanges { ranges }),
-        }
-    }
-
-    /// How many features there are.
-    pub fn count(&self) -> usize {
-        self.ranges.len()
-    }
-
-    /// The least and the largest value of each.
-    pub fn pairs(&self) -> &[(f64, f64)] {
-        &self.ranges
-    }
-
-    /// Where in its range a value of a feature is: 0 at the low end, 1 at the high one.
-    pub(super) fn share(&self, feature: usize, value: f64) -> f64 {
-        let (low, high) = self.ranges[feature];
-        (value - low) / (high - low)
     }
 }
 

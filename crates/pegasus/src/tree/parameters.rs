@@ -1,6 +1,6 @@
 //! What trees are evaluated with.
 
-use hippocrene_fhew::{Preset, RotationParameters};
+use hippocrene_fhew::{LweParameters, Preset, RotationParameters};
 use hippocrene_ring::SIGMA;
 use hippocrene_rlwe::Noise;
 
@@ -42,6 +42,13 @@ impl TreeParameters {
         self.back
     }
 
+    /// What queries are encrypted by: they are modulo `2N`, whose residues are the exponents of rotations, so that nothing of a feature is rounded away and its error is a fresh ciphertext's.
+    /// (An input of rotations that is rounded to them has an error of variance `(1 + |s|^2)/12`, 57 for a ternary secret of dimension 1024, where this has 10.)
+    pub fn query(&self) -> LweParameters {
+        let exponents = 2 * self.rotation.ring().dimension() as u64;
+        self.rotation.input().with_modulus(exponents).expect("rings of rotations have degree 2^6 to 2^17")
+    }
+
     /// The number of positions `N`.
     pub(super) fn positions(&self) -> f64 {
         self.rotation.ring().dimension() as f64
@@ -52,12 +59,10 @@ impl TreeParameters {
         self.positions() * (GUARD + share.clamp(0.0, 1.0) * (1.0 - 2.0 * GUARD))
     }
 
-    /// The standard deviation of the error by which a feature is off at comparisons, as a share of its range: that of the index of a rotation, and of the rounding of thresholds to
-    /// positions. A feature that is `k` deviations from a threshold is taken to be at the other side of it with the probability that a normal number exceeds `k`.
+    /// The standard deviation of the error by which a feature is off at comparisons, as a share of its range: that of fresh ciphertexts, and of the rounding of features and of thresholds
+    /// to positions. A feature that is `k` deviations from a threshold is taken to be at the other side of it with the probability that a normal number exceeds `k`.
     pub fn comparison_deviation(&self) -> f64 {
-        let fresh = Noise::from_std(SIGMA);
-        let index = self.rotation.index_noise(fresh, self.rotation.input().modulus());
-        let off = index.plus(Noise::from_std(1.0 / 12f64.sqrt()));
+        let off = Noise::from_std(SIGMA).plus(Noise::from_std(6f64.sqrt().recip()));
         off.log2_std().exp2() / (self.positions() * (1.0 - 2.0 * GUARD))
     }
 }

@@ -126,15 +126,15 @@ impl TreeSecrets {
             return argument(OPERATION, format!("feature {feature} of row {row} is not a number"));
         }
         let parameters = self.parameters();
-        let q = parameters.rotation().input().modulus() as f64;
-        let message = |(i, x): (usize, &f64)| {
-            let position = parameters.position(ranges.share(i % features, *x));
-            // Half of the residues are positions, the others are those of -X^N.
-            (q * position / (2.0 * parameters.positions())).round() as u64
-        };
+        // Half of the residues are positions, the others are those of -X^N.
+        let message =
+            |(i, x): (usize, &f64)| parameters.position(ranges.share(i % features, *x)).round() as u64;
         let messages: zeroize::Zeroizing<Vec<u64>> =
             zeroize::Zeroizing::new(rows.iter().enumerate().map(message).collect());
-        Ok(TreeQuery { features, numbers: self.input.encrypt_coefficients(&messages)? })
+        Ok(TreeQuery {
+            features,
+            numbers: self.input.encrypt_coefficients(parameters.query().modulus(), &messages)?,
+        })
     }
 
     /// The values of a reply, those of a row together.

@@ -1,0 +1,178 @@
+//! How values of features become positions.
+
+use crate::{PegasusError, error::argument};
+
+/// Of how many parts a map that is made of a sample is.
+const PARTS: usize = 64;
+
+/// How many knots a map may have.
+const MOST_KNOTS: usize = 4097;
+
+/// For each feature a rising map of its values to shares from 0 to 1, which features are compared by: **public**, the client maps its rows and the server its thresholds. It is linear between
+/// *knots*, the values at shares `0, 1/k, .. 1`. The first and the last are the least and the largest value that is told apart; values beyond are taken for the nearest in between,
+/// which changes nothing at thresholds inside.
+///
+/// A comparison is off by the same share everywhere ([`TreeParameters::comparison_deviation`](super::TreeParameters::comparison_deviation)), so that a map should be steep where values are
+/// many, as that of [`FeatureRanges::of_sample`] is. It must not be made of the thresholds, which it would tell the client.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FeatureRanges {
+    knots: Vec<Vec<f64>>,
+}
+
+impl FeatureRanges {
+    /// Linear maps between these pairs of the least and the largest value.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there is none, or one is no interval of finite length.
+    pub fn new(ranges: Vec<(f64, f64)>) -> Result<Self, PegasusError> {
+        Self::of_knots(ranges.into_iter().map(|(low, high)| vec![low, high]).collect())
+    }
+
+    /// Maps with these knots, of each feature from 2 to 4097.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are no features, a feature has another number of knots, or its knots do not rise from one to the next, over an interval of finite length.
+    pub fn of_knots(knots: Vec<Vec<f64>>) -> Result<Self, PegasusError> {
+        const OPERATION: &str = "ranges of features";
+        if knots.is_empty() {
+            return argument(OPERATION, "there are no features".into());
+        }
+        for (i, knots) in knots.iter().enumerate() {
+            let (2..=MOST_KNOTS, [low, .., high]) = (knots.len(), &knots[..]) else {
+                let what = format!("feature {i} has {} knots, not 2 to {MOST_KNOTS}", knots.len());
+                return argument(OPERATION, what);
+            };
+            if !(low < high && (high - low).is_finite()) {
+                let what = format!("feature {i} goes from {low} to {high}, which is no interval");
+                return argument(OPERATION, what);
+            }
+            let rises = |pair: &&[f64]| pair[0] < pair[1];
+            if let Some(pair) = knots.windows(2).find(|pair| !rises(pair)) {
+                let what = format!("the knots of feature {i} do not rise from {} to {}", pair[0], pair[1]);
+                return argument(OPERATION, what);
+            }
+        }
+        Ok(FeatureRanges { knots })
+    }
+
+    /// Maps by the ranks of values in a sample, given row by row: as many of them lie between two knots as between any others. A value that occurs in more than a 64th of the rows
+    /// counts for a 64th, as that sets it apart from the next values well enough. A feature with one value has it in the middle of its range.
+    ///
+    /// Knots are values of the sample, or lie between neighbouring ones: its least and largest value and its quantiles, of 64ths, become public.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when the values are no rows, one is not finite, or those of a feature are too far apart.
+    pub fn of_sample(features: usize, rows: &[f64]) -> Result<Self, PegasusError> {
+        const OPERATION: &str = "ranges of features from a sample";
+        if features == 0 || rows.is_empty() || !rows.len().is_multiple_of(features) {
+            let what = format!("{} values are no rows of {features} features", rows.len());
+            return argument(OPERATION, what);
+        }
+        if let Some(place) = rows.iter().position(|x| !x.is_finite()) {
+            let (row, feature) = (place / features, place % features);
+            return argument(OPERATION, format!("feature {feature} of row {row} is not a finite number"));
+        }
+        let of_feature = |feature| rows.iter().skip(feature).step_by(features).copied().collect();
+        Self::of_knots((0..features).map(|feature| by_ranks(of_feature(feature))).collect())
+    }
+
+    /// How many features there are.
+    pub fn count(&self) -> usize {
+        self.knots.len()
+    }
+
+    /// The knots of each.
+    pub fn knots(&self) -> &[Vec<f64>] {
+        &self.knots
+    }
+
+    /// The least and the largest value of a feature.
+    pub(super) fn ends(&self, feature: usize) -> (f64, f64) {
+        let knots = &self.knots[feature];
+        (knots[0], knots[knots.len() - 1])
+    }
+
+    /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever the value is.
+    pub(super) fn share(&self, feature: usize, value: f64) -> f64 {
+        let knots = &self.knots[feature];
+        let of_part = |part: &[f64]| ((value - part[0]) / (part[1] - part[0])).clamp(0.0, 1.0);
+        knots.windows(2).map(of_part).sum::<f64>() / (knots.len() - 1) as f64
+    }
+}
+
+/// Knots of the values of a feature, of which there is one at least.
+fn by_ranks(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    let most = values.len() as f64 / PARTS as f64;
+    let runs: Vec<(f64, f64)> =
+        values.chunk_by(|x, y| x == y).map(|run| (run[0], most.min(run.len() as f64))).collect();
+    let ((low, _), (high, _)) = (runs[0], runs[runs.len() - 1]);
+    if runs.len() == 1 {
+        let around = low.abs().max(1.0);
+        return vec![low - around, low + around];
+    }
+    // Ranks of the distinct values: from the middle of one run to that of the next.
+    let mut ranks = vec![0.0];
+    ranks.extend(runs.windows(2).scan(0.0, |rank, pair| {
+        *rank += (pair[0].1 + pair[1].1) / 2.0;
+        Some(*rank)
+    }));
+    let last = ranks[ranks.len() - 1];
+    let knot = |part: usize| {
+        let rank = last * part as f64 / PARTS as f64;
+        let below = ranks.partition_point(|x| *x <= rank).clamp(1, ranks.len() - 1) - 1;
+        let share = (rank - ranks[below]) / (ranks[below + 1] - ranks[below]);
+        runs[below].0 + share * (runs[below + 1].0 - runs[below].0)
+    };
+    let mut knots = vec![low];
+    knots.extend((1..PARTS).map(knot));
+    knots.push(high);
+    // Where values are so near to each other that there are no numbers between them.
+    if knots.windows(2).all(|pair| pair[0] < pair[1]) { knots } else { vec![low, high] }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn maps_rise_from_the_least_value_to_the_largest(sample in prop::collection::vec(-40i16..40, 1..300), scale in -300i32..300) {
+            let mut values: Vec<f64> = sample.iter().map(|x| f64::from(*x) * 10f64.powi(scale)).collect();
+            let ranges = FeatureRanges::of_sample(1, &values).unwrap();
+            values.sort_by(f64::total_cmp);
+            values.dedup();
+            let shares: Vec<f64> = values.iter().map(|x| ranges.share(0, *x)).collect();
+            prop_assert!(shares.windows(2).all(|pair| pair[0] < pair[1]), "{:?}", shares);
+            let (low, high) = ranges.ends(0);
+            if let [first, .., last] = values[..] {
+                prop_assert_eq!((low, high), (first, last));
+            }
+            prop_assert_eq!((ranges.share(0, low), ranges.share(0, high)), (0.0, 1.0));
+            prop_assert_eq!((ranges.share(0, f64::NEG_INFINITY), ranges.share(0, f64::INFINITY)), (0.0, 1.0));
+        }
+    }
+
+    /// Of values that are all different the shares are the ranks; one that most rows have is set apart by a 64th of what the others take, and no more.
+    #[test]
+    fn shares_are_ranks() {
+        let values: Vec<f64> = (0..=1000).map(|i| f64::from(i).powi(4)).collect();
+        let ranges = FeatureRanges::of_sample(1, &values).unwrap();
+        for (i, value) in values.iter().enumerate() {
+            // A part is linear between its ends, and the first one holds the steepest of x^4.
+            let share = i as f64 / 1000.0;
+            assert!((ranges.share(0, *value) - share).abs() < 1.0 / 64.0, "{i}");
+            assert!(i < 300 || (ranges.share(0, *value) - share).abs() < 1e-3, "{i}");
+        }
+        let mut zeros: Vec<f64> = vec![0.0; 9000];
+        zeros.extend((1..=1000).map(f64::from));
+        let ranges = FeatureRanges::of_sample(1, &zeros).unwrap();
+        let (first, middle) = (ranges.share(0, 1.0), ranges.share(0, 500.0));
+        assert!((first - 0.07).abs() < 0.01 && (middle - 0.53).abs() < 0.01, "{first} {middle}");
+        let numbers: Vec<f64> = (0..600).map(|i| f64::from(i * i % 6)).collect();
+        let ranges = FeatureRanges::of_sample(1, &numbers).unwrap();
+        assert!((ranges.share(0, 1.0) - 1.0 / 3.0).abs() < 0.01);
+        assert_eq!(by_ranks(vec![0.5; 3]), [-0.5, 1.5]);
+    }
+}
