@@ -5,22 +5,20 @@ from __future__ import annotations
 import errno
 import operator
 import os
-import sys
-import time
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from hippocrene import _native
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.progress import shown
 from hippocrene.server import EvaluationKeys, Server
 from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from os import PathLike
 
     import numpy.typing as npt
@@ -243,7 +241,7 @@ class EncryptedKMeans:
                 state = EncryptedClusters(_native.start_clusters(server._raw, points.to_bytes(), chosen))
         self.seconds_ = []
         blocks = None if cluster is None else _native.blocks_of_points(server._raw, points.to_bytes())
-        with _shown(progress, self.max_iter) as show:
+        with shown(progress, "k-means", "iterations", self.max_iter) as show:
             show(min(state.iteration, self.max_iter))
             while state.iteration < self.max_iter:
                 if cluster is None or blocks is None:
@@ -294,27 +292,3 @@ def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list
 def _check(value: object, kind: type, what: str) -> None:
     if not isinstance(value, kind):
         raise TypeError(f"{what} {kind.__name__}, not {type(value).__name__}")
-
-
-@contextmanager
-def _shown(progress: bool | Callable[[int, int], object], total: int) -> Iterator[Callable[[int], object]]:
-    """Return what is told how many iterations were made."""
-    if callable(progress):
-        yield lambda done: progress(done, total)
-        return
-    if not progress:
-        yield lambda _: None
-        return
-    rich: Any = None
-    if sys.stdout.isatty():
-        try:
-            import rich.progress as rich
-        except ImportError:
-            rich = None
-    if rich is not None:
-        with rich.Progress() as bar:
-            task = bar.add_task("k-means", total=total)
-            yield lambda done: bar.update(task, completed=done)
-        return
-    start = time.monotonic()
-    yield lambda done: print(f"k-means: {done} of {total} iterations, {time.monotonic() - start:.1f} s", flush=True)

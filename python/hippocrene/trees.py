@@ -17,9 +17,11 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, FormatError, SecretPickleError, ShapeError
+from hippocrene.progress import shown
 from hippocrene.values import raw_bytes, real_numbers
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
 _Doubles = npt.NDArray[np.float64]
@@ -58,11 +60,14 @@ class TreeInterface:
 
     def shares(self, rows: npt.ArrayLike) -> _Doubles:
         """Return what rows of features are mapped to."""
-        values = np.atleast_2d(real_numbers(rows, "shares"))
-        if values.ndim != 2 or values.shape[1] != len(self.knots):
-            raise ShapeError(f"shares: rows of {len(self.knots)} features are needed, not {values.shape}")
-        columns = zip(values.T, self.knots, strict=True)
+        columns = zip(self._rows(rows, "shares").T, self.knots, strict=True)
         return np.column_stack([np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns])
+
+    def _rows(self, rows: npt.ArrayLike, operation: str) -> _Doubles:
+        values = np.atleast_2d(real_numbers(rows, operation))
+        if values.ndim != 2 or values.shape[1] != len(self.knots):
+            raise ShapeError(f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}")
+        return values
 
     def to_json(self) -> str:
         """Return what `save` writes."""
@@ -231,21 +236,12 @@ class TreeClient:
             raise ArgumentError(
                 f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
             )
-        values = np.atleast_2d(real_numbers(rows, "encrypt a query"))
-        if values.ndim != 2 or values.shape[1] != len(interface.knots):
-            raise ShapeError(f"encrypt a query: rows of {len(interface.knots)} features are needed, not {values.shape}")
+        values = interface._rows(rows, "encrypt a query")
         return TreeQuery(self._raw.encrypt(interface.knots, values.ravel().tolist()))
 
     def decrypt(self, interface: TreeInterface, reply: TreeReply) -> npt.NDArray[Any]:
         """Return what trees say of each row: its class, or the values of a regression."""
-        values = self._outputs(interface, reply)
-        if interface.classes is None:
-            return values[:, 0] if values.shape[1] == 1 else values
-        if interface.outputs == "class":
-            numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
-        else:
-            numbers = np.argmax(_shares(values), axis=1)
-        return np.asarray(interface.classes)[numbers]
+        return _read(interface, self._outputs(interface, reply))
 
     def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
         """Return for each row the shares of the classes, which are the means over the trees of a forest."""
@@ -307,6 +303,26 @@ class TreeServer:
 
     def __repr__(self) -> str:
         return f"TreeServer(tables={self.tables!r})"
+
+
+@dataclass(frozen=True)
+class TreeSimulation:
+    """What `PrivateDecisionTree.simulate` found out."""
+
+    result: npt.NDArray[Any]
+    """What the trees say of each row, as `TreeClient.decrypt` returns it, where no feature is at a threshold."""
+    seconds: float
+    """How long one thread of the server takes, as predicted for this machine."""
+    operations: Mapping[str, tuple[int, float]]
+    """What is done, how often, and how many seconds it takes, the longest first."""
+    key_memory: int
+    """How many bytes of memory the server's keys take."""
+    key_bytes: int
+    """How large the file of the server's keys is, about."""
+    query_bytes: int
+    """How large the query is."""
+    reply_bytes: int
+    """How large the reply is."""
 
 
 class PrivateDecisionTree:
@@ -395,16 +411,49 @@ class PrivateDecisionTree:
         """log2 of the probability that a row is led to a wrong leaf, features at thresholds aside."""
         return self._raw.log2_failure_probability
 
-    def evaluate(self, query: TreeQuery, server: TreeServer) -> TreeReply:
-        """Say of each row of the query what the trees say of it."""
+    def simulate(self, rows: npt.ArrayLike) -> TreeSimulation:
+        """Say what it takes to evaluate the trees on these rows, and what comes out, before there are keys."""
+        values = self.interface._rows(rows, "simulate")
+        seconds, operations, sizes, outputs = self._raw.simulate(values.ravel().tolist())
+        key_memory, key_bytes, query_bytes, reply_bytes = sizes
+        return TreeSimulation(
+            result=_read(self.interface, np.array(outputs).reshape(len(values), -1)),
+            seconds=seconds,
+            operations={name: (count, time) for name, count, time in operations},
+            key_memory=key_memory,
+            key_bytes=key_bytes,
+            query_bytes=query_bytes,
+            reply_bytes=reply_bytes,
+        )
+
+    def evaluate(
+        self, query: TreeQuery, server: TreeServer, *, progress: bool | Callable[[int, int], object] = False
+    ) -> TreeReply:
+        """Say of each row of the query what the trees say of it.
+
+        `progress` shows how far it is, in a bar where rich is installed and there is a terminal, else in lines, or is
+        called with the number of rows that are done and of all.
+        """
         if not isinstance(query, TreeQuery) or not isinstance(server, TreeServer):
             raise TypeError(
                 f"evaluate takes a TreeQuery and a TreeServer, not {type(query).__name__} and {type(server).__name__}"
             )
-        return TreeReply(server._raw.evaluate(self._raw, query._raw))
+        with shown(progress, "trees", "rows", query.shape[0]) as show:
+            return TreeReply(server._raw.evaluate(self._raw, query._raw, show))
 
     def __repr__(self) -> str:
         return f"PrivateDecisionTree(features={len(self.interface.knots)}, look_ups={self.look_ups})"
+
+
+def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
+    """Return what outputs say of each row."""
+    if interface.classes is None:
+        return values[:, 0] if values.shape[1] == 1 else values
+    if interface.outputs == "class":
+        numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
+    else:
+        numbers = np.argmax(_shares(values), axis=1)
+    return np.asarray(interface.classes)[numbers]
 
 
 def _rises(knots: tuple[float, ...]) -> bool:

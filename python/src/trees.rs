@@ -30,11 +30,15 @@ fn tree((feature, threshold, left, right, values): Nodes) -> Result<DecisionTree
     Ok(DecisionTree::new(nodes.collect())?)
 }
 
+/// Of a simulation: seconds; operations with how often they are done and their seconds; bytes of the keys in memory, of the keys as stored, of the query and of the reply; and outputs.
+type Told = (f64, Vec<(&'static str, u64, f64)>, (usize, usize, usize, usize), Vec<f64>);
+
 /// What a server computes for trees.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TreeModel {
     plan: TreePlan,
-    tables: &'static str,
+    tables: TreeTables,
+    ranges: FeatureRanges,
 }
 
 #[pymethods]
@@ -52,15 +56,23 @@ impl TreeModel {
             let tables = TreeTables::by_name(tables)?;
             let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
             let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
-            let model = hippocrene::TreeModel::new(FeatureRanges::of_knots(knots)?, trees, deviation)?;
+            let ranges = FeatureRanges::of_knots(knots)?;
+            let model = hippocrene::TreeModel::new(ranges.clone(), trees, deviation)?;
             let model = if firm { model } else { model.or_as_possible() };
-            Ok(TreeModel { plan: tables.plan(&model)?, tables: tables.name() })
+            Ok(TreeModel { plan: tables.plan(&model)?, tables, ranges })
         })
     }
 
     #[getter]
     fn tables(&self) -> &'static str {
-        self.tables
+        self.tables.name()
+    }
+
+    /// What the evaluation of rows takes, and the outputs.
+    fn simulate(&self, py: Python<'_>, rows: Vec<f64>) -> PyResult<Told> {
+        let told = detached(py, || self.tables.simulate(&self.plan, &self.ranges, &rows))?;
+        let sizes = (told.key_memory, told.key_bytes, told.query_bytes, told.reply_bytes);
+        Ok((told.seconds, told.operations, sizes, told.values))
     }
 
     #[getter]
@@ -187,7 +199,22 @@ impl TreeServer {
         self.0.tables().name()
     }
 
-    fn evaluate(&self, py: Python<'_>, model: &TreeModel, query: &TreeQuery) -> PyResult<TreeReply> {
-        detached(py, || self.0.evaluate(&model.plan, &query.0).map(TreeReply))
+    /// `progress` is called with how many rows are done; what it raises, and an interrupt, is raised when all are.
+    fn evaluate(
+        &self,
+        py: Python<'_>,
+        model: &TreeModel,
+        query: &TreeQuery,
+        progress: Py<PyAny>,
+    ) -> PyResult<TreeReply> {
+        let mut raised = None;
+        let reply = detached(py, || {
+            let mut tell = |done: usize, _: usize| {
+                let told = || Python::attach(|py| progress.call1(py, (done,)).map(drop));
+                raised = raised.take().or_else(|| told().err());
+            };
+            self.0.evaluate_with_progress(&model.plan, &query.0, &mut tell)
+        })?;
+        raised.map_or(Ok(TreeReply(reply)), Err)
     }
 }

@@ -110,6 +110,33 @@ def test_thresholds_are_sharp_where_values_are_many(client, server):
     assert len(np.unique(says)) == 3
 
 
+def test_simulations_say_what_it_takes(client, server, capsys):
+    tree = DecisionTreeClassifier(max_depth=4, random_state=0).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11")
+    rows = IRIS[certain(model, [tree], IRIS)][:3]
+    told = model.simulate(rows)
+    assert np.array_equal(told.result, tree.predict(rows))
+    assert told.operations["look up"][0] == len(rows) * sum(model.look_ups)
+    query = client.encrypt_query(model.interface, rows)
+    calls = []
+    reply = model.evaluate(query, server, progress=lambda done, of: calls.append((done, of)))
+    assert calls[-1] == (3, 3)
+    assert (told.query_bytes, told.reply_bytes) == (len(query.to_bytes()), len(reply.to_bytes()))
+    assert told.key_memory > told.key_bytes > 1e8
+    assert 0.01 < told.seconds < 10
+
+    model.evaluate(query, server, progress=True)
+    assert "trees: 3 of 3 rows, " in capsys.readouterr().out
+    with pytest.raises(ZeroDivisionError):
+        model.evaluate(query, server, progress=lambda done, of: done // (of - done))
+    forest = RandomForestClassifier(3, max_depth=3, random_state=1).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(forest, IRIS, tables="lut11")
+    rows = IRIS[certain(model, forest.estimators_, IRIS)][:4]
+    assert np.array_equal(model.simulate(rows).result, forest.predict(rows))
+    with pytest.raises(ShapeError, match="simulate: rows of 4 features"):
+        model.simulate([1.0])
+
+
 def test_forests_have_shares(client, server):
     cancer = load_breast_cancer(return_X_y=True)
     species = ["virginica", "setosa", "versicolor"]

@@ -63,5 +63,5 @@ pub use preset::{
 pub use server::{Comparison, Server};
 pub use session::Session;
 pub use settings::{Integers, Settings};
-pub use simulation::{Purpose, Report, Simulation, UsedKey};
+pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};
 pub use trees::{TreeClient, TreeKeys, TreeQuery, TreeReply, TreeServer, TreeTables};

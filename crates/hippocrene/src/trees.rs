@@ -220,7 +220,20 @@ impl TreeServer {
     /// # Errors
     /// [`Error::Argument`] when the query or the plan is for other tables or another number of features, [`Error::KeyMismatch`] when the query belongs to another key.
     pub fn evaluate(&self, plan: &TreePlan, query: &TreeQuery) -> Result<TreeReply, Error> {
-        let inner = self.keys.evaluate(plan, &query.inner, &self.threads)?;
+        self.evaluate_with_progress(plan, query, &mut |_, _| ())
+    }
+
+    /// [`TreeServer::evaluate`]; `progress` is told how many rows are done, and of how many, now and then.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn evaluate_with_progress(
+        &self,
+        plan: &TreePlan,
+        query: &TreeQuery,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<TreeReply, Error> {
+        let inner = self.keys.evaluate(plan, &query.inner, &self.threads, progress)?;
         Ok(TreeReply { tables: self.tables, inner })
     }
 }

@@ -161,6 +161,37 @@ fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
     }
 }
 
+/// What a simulation says is what there is: values, sizes of files, and how many look-ups.
+#[test]
+fn simulations_say_what_it_takes() {
+    let tables = TreeTables::by_name("lut11").unwrap();
+    let plan = tables.plan(&FILES.model).unwrap();
+    let told = tables.simulate(&plan, &FILES.ranges, &ROWS).unwrap();
+    let plain: Vec<f64> = ROWS.chunks(2).map(|row| FILES.model.evaluate(row).unwrap()[0]).collect();
+    assert!(told.values.iter().zip(&plain).all(|(x, y)| (x - y).abs() < 0.1), "{told:?}");
+    assert_eq!((told.query_bytes, told.reply_bytes), (FILES.query.len(), FILES.reply.len()));
+    let size = told.key_bytes as f64 / FILES.keys.len() as f64;
+    assert!((size - 1.0).abs() < 1e-3 && told.key_memory > told.key_bytes, "{told:?}");
+    let count = |name| told.operations.iter().find(|operation| operation.0 == name).unwrap().1;
+    assert_eq!(count("look up"), 3 * (plan.compared() + plan.look_ups()) as u64);
+    assert!(told.seconds > 0.01 && told.seconds < 10.0, "{told:?}");
+
+    assert!(tables.simulate(&plan, &FILES.ranges, &[1.0]).is_err());
+    let other = TreeTables::by_name("lut12").unwrap();
+    assert!(other.simulate(&plan, &FILES.ranges, &ROWS).is_err());
+    let one = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
+    let error = tables.simulate(&plan, &one, &[0.5]).unwrap_err().to_string();
+    assert!(error.contains("ranges of 1 features, where the model has 2"), "{error}");
+
+    let client = TreeClient::from_bytes(&FILES.secret).unwrap();
+    let server = TreeServer::new(&TreeKeys::from_bytes(&FILES.keys).unwrap(), 1).unwrap();
+    let query = TreeQuery::from_bytes(&FILES.query).unwrap();
+    let mut shown = Vec::new();
+    let reply = server.evaluate_with_progress(&plan, &query, &mut |done, of| shown.push((done, of))).unwrap();
+    assert_eq!((shown.last(), reply.rows()), (Some(&(3, 3)), 3));
+    assert!(client.decrypt(&reply).unwrap().iter().zip(&plain).all(|(x, y)| x.round() == *y));
+}
+
 #[test]
 fn errors_name_what_is_wrong() {
     let Files { secret, query, reply, keys, .. } = &*FILES;

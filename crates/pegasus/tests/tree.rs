@@ -36,7 +36,7 @@ impl Client {
 
     fn results(&self, model: &TreeModel, plan: &TreePlan, rows: &[f64]) -> Vec<f64> {
         let query = self.secrets.encrypt(model.ranges(), rows).unwrap();
-        let reply = self.server.evaluate(plan, &query, &Threads::single()).unwrap();
+        let reply = self.server.evaluate(plan, &query, &Threads::single(), &mut |_, _| ()).unwrap();
         assert_eq!(reply.values()[0].parameters().modulus(), plan.reply_modulus());
         self.secrets.decrypt(&reply).unwrap()
     }
@@ -262,8 +262,11 @@ fn threads_give_the_same_bits() {
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
     let rows: Vec<f64> = (0..64).map(|i| f64::from(i * 7 % 10) + 0.5).collect();
     let query = client.secrets.encrypt(model.ranges(), &rows).unwrap();
-    let one = client.server.evaluate(&plan, &query, &Threads::single()).unwrap();
-    assert_eq!(one, client.server.evaluate(&plan, &query, &Threads::new(2).unwrap()).unwrap());
+    let one = client.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap();
+    assert_eq!(
+        one,
+        client.server.evaluate(&plan, &query, &Threads::new(2).unwrap(), &mut |_, _| ()).unwrap()
+    );
     assert_eq!((query.rows(), one.rows(), one.outputs()), (8, 8, 1));
 }
 
@@ -349,14 +352,14 @@ fn mistakes_are_named() {
     assert!(encrypt(&one, &[0.0, f64::NAN]).contains("feature 0 of row 1 is not a number"));
     let plan = TreePlan::new(&model, client.secrets.parameters()).unwrap();
     let query = client.secrets.encrypt(&one, &[0.1]).unwrap();
-    let error = other.server.evaluate(&plan, &query, &Threads::single()).unwrap_err();
+    let error = other.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap_err();
     assert!(error.to_string().contains("key"), "{error}");
     let two = ranges(&[(0.0, 1.0), (0.0, 1.0)]).unwrap();
     let query = client.secrets.encrypt(&two, &[0.1, 0.2]).unwrap();
-    let error = client.server.evaluate(&plan, &query, &Threads::single()).unwrap_err();
+    let error = client.server.evaluate(&plan, &query, &Threads::single(), &mut |_, _| ()).unwrap_err();
     assert!(error.to_string().contains("rows of 2 features, where the model has 1"), "{error}");
     let larger = TreePlan::new(&model, insecure(16, 512)).unwrap();
-    assert!(client.server.evaluate(&larger, &query, &Threads::single()).is_err());
+    assert!(client.server.evaluate(&larger, &query, &Threads::single(), &mut |_, _| ()).is_err());
     assert!(model.evaluate(&[]).is_err());
     let noise = plan.deviation();
     assert!(noise <= 0.1 && Noise::from_std(noise).log2_std().is_finite());

@@ -90,6 +90,26 @@ impl RlweCoefficients {
         RlweCoefficients { parameters, c0, c1, noise, key }
     }
 
+    /// The encryption `(m, 0)` of residues, one for each coefficient, which hides nothing, for the secret named `key`.
+    ///
+    /// # Errors
+    /// [`FhewError::Dimension`] when there are not as many as coefficients, [`FhewError::Range`] when one is no residue modulo `q`.
+    pub fn trivial(
+        parameters: LweParameters,
+        messages: Vec<u64>,
+        key: Fingerprint,
+    ) -> Result<Self, FhewError> {
+        const OPERATION: &str = "put an RLWE ciphertext together";
+        let (have, need, limit) = (messages.len(), parameters.dimension(), parameters.modulus());
+        if have != need {
+            return Err(FhewError::Dimension { operation: OPERATION, have, need });
+        }
+        if let Some(have) = messages.iter().copied().find(|m| *m >= limit) {
+            return Err(FhewError::Range { operation: OPERATION, what: "a message", have, limit });
+        }
+        Ok(Self::new(parameters, messages, vec![0; need], Noise::NONE, key))
+    }
+
     /// Ring degree, modulus and secret.
     pub fn parameters(&self) -> LweParameters {
         self.parameters

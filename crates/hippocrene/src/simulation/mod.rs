@@ -1,6 +1,7 @@
 //! Simulation: what a program on encrypted arrays takes and gives, before any key is made.
 
 mod report;
+mod trees;
 
 use std::sync::{
     Arc,
@@ -19,6 +20,7 @@ use crate::{
 };
 
 pub use report::{Purpose, Report, UsedKey};
+pub use trees::TreeSimulation;
 
 /// Where programs are simulated: the same code computes on arrays without residues, and notes what it would take.
 ///

@@ -164,7 +164,7 @@ fn key_moduli(tally: &Tally, features: &[&Feature], full: Modulus) -> Vec<Modulu
 }
 
 /// The operations, the longest first.
-fn operations(tally: &Tally) -> Vec<(&'static str, u64, f64)> {
+pub(super) fn operations(tally: &Tally) -> Vec<(&'static str, u64, f64)> {
     let mut all: Vec<_> =
         tally.operations().iter().map(|(name, noted)| (*name, noted.count, noted.seconds)).collect();
     all.sort_by(|a, b| b.2.total_cmp(&a.2));

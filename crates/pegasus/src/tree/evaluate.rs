@@ -8,7 +8,7 @@ use hippocrene_ring::Threads;
 use hippocrene_rlwe::RlweError;
 
 use super::{
-    TreeKeys, TreePlan, TreeQuery, TreeReply,
+    FeatureRanges, TreeKeys, TreePlan, TreeQuery, TreeReply,
     plan::{BlockTables, PlannedBlock},
 };
 use crate::{PegasusError, error::argument};
@@ -48,7 +48,7 @@ impl PreparedTreeKeys {
         self.tables.bytes() + self.back.bytes()
     }
 
-    /// The outputs of every row of the query. Rotations are shared out to `threads`.
+    /// The outputs of every row of the query. Rotations are shared out to `threads`. `progress` is told how many rows are done, and of how many, now and then.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when plan, query and keys are not of one kind; [`RlweError::KeyMismatch`] when the query belongs to another key.
@@ -57,15 +57,59 @@ impl PreparedTreeKeys {
         plan: &TreePlan,
         query: &TreeQuery,
         threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<TreeReply, PegasusError> {
         self.check(plan, query)?;
-        let ciphertexts = query.numbers().expand()?;
-        let rows: Vec<usize> = (0..query.rows()).collect();
+        self.all(plan, query.rows(), &query.numbers().expand()?, threads, progress)
+    }
+
+    /// [`PreparedTreeKeys::evaluate`] on rows in the clear: outputs are those without errors but of rounding, and with [`TreeKeys::hollow`] it is noted what the rest would take.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when plan, ranges and keys are not of one kind, the values are no rows, or one is not a number.
+    pub fn simulate(
+        &self,
+        plan: &TreePlan,
+        ranges: &FeatureRanges,
+        rows: &[f64],
+    ) -> Result<TreeReply, PegasusError> {
+        const OPERATION: &str = "simulate decision trees";
+        if plan.parameters().rotation() != self.tables.parameters() {
+            return argument(OPERATION, "the plan and the keys are of different parameters".into());
+        }
+        if plan.features() != ranges.count() {
+            let what =
+                format!("ranges of {} features, where the model has {}", ranges.count(), plan.features());
+            return argument(OPERATION, what);
+        }
+        let parameters = plan.parameters().query();
+        let messages = plan.parameters().messages(ranges, rows, OPERATION)?;
+        let trivial = |messages: &[u64]| {
+            let mut messages = messages.to_vec();
+            messages.resize(parameters.dimension(), 0);
+            RlweCoefficients::trivial(parameters, messages, self.tables.keys()[0])
+        };
+        let ciphertexts =
+            messages.chunks(parameters.dimension()).map(trivial).collect::<Result<Vec<_>, _>>()?;
+        let count = rows.len() / ranges.count();
+        self.all(plan, count, &ciphertexts, &Threads::single(), &mut |_, _| ())
+    }
+
+    fn all(
+        &self,
+        plan: &TreePlan,
+        rows: usize,
+        ciphertexts: &[RlweCoefficients],
+        threads: &Threads,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<TreeReply, PegasusError> {
+        let rows: Vec<usize> = (0..rows).collect();
         let most = plan.compared().max(plan.look_ups()).max(1);
         let together = (TOGETHER * threads.count() / most).max(1);
         let mut values = Vec::with_capacity(rows.len() * plan.outputs());
-        for rows in rows.chunks(together) {
-            values.extend(self.rows(plan, query.features(), &ciphertexts, rows, threads)?);
+        for some in rows.chunks(together) {
+            values.extend(self.rows(plan, ciphertexts, some, threads)?);
+            progress(values.len() / plan.outputs(), rows.len());
         }
         Ok(TreeReply { span: plan.span, middles: plan.middles.clone(), values })
     }
@@ -93,7 +137,6 @@ impl PreparedTreeKeys {
     fn rows(
         &self,
         plan: &TreePlan,
-        features: usize,
         ciphertexts: &[RlweCoefficients],
         rows: &[usize],
         threads: &Threads,
@@ -102,7 +145,7 @@ impl PreparedTreeKeys {
         let degree = rotation.input().dimension();
         let numbers: Vec<LweCiphertext> = rows
             .iter()
-            .flat_map(|row| plan.compared.iter().map(move |feature| row * features + feature))
+            .flat_map(|row| plan.compared.iter().map(move |feature| row * plan.features() + feature))
             .map(|i| ciphertexts[i / degree].extract(i % degree))
             .collect::<Result<_, _>>()?;
         let constant = vec![plan.half_unit; rotation.ring().dimension()];

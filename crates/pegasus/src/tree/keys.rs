@@ -1,8 +1,10 @@
 //! The keys of private decision trees: no keys of CKKS are among them.
 
+use std::sync::Arc;
+
 use hippocrene_fhew::{BlindRotationKey, LweSecretKey, LweSwitchingKey};
 use hippocrene_ring::Seed;
-use hippocrene_rlwe::Fingerprint;
+use hippocrene_rlwe::{Context, Fingerprint};
 
 use super::TreeParameters;
 use crate::PegasusError;
@@ -76,6 +78,21 @@ impl TreeKeys {
         Ok(TreeKeys {
             tables: BlindRotationKey::generate(parameters.rotation(), input, ring)?,
             back: LweSwitchingKey::generate(ring, input, digits.base_log2, digits.count)?,
+        })
+    }
+
+    /// Keys without samples for simulations ([`PreparedTreeKeys::simulate`](super::PreparedTreeKeys::simulate)): what they would do is noted in `context`, which is hollow.
+    ///
+    /// # Errors
+    /// When the context is not hollow, the digits are no gadget of the modulus or the operating system has no entropy.
+    pub fn hollow(context: &Arc<Context>, secrets: &TreeSecrets) -> Result<Self, PegasusError> {
+        let TreeSecrets { parameters, input, ring, .. } = secrets;
+        let (rotation, digits) = (parameters.rotation(), parameters.back());
+        let [of_input, of_ring] = [input.fingerprint(), ring.fingerprint()];
+        let (both, digits) = ([rotation.ring(), rotation.input()], (digits.base_log2, digits.count));
+        Ok(TreeKeys {
+            tables: BlindRotationKey::hollow(context, rotation, [of_input, of_ring])?,
+            back: LweSwitchingKey::hollow(context, both, [of_ring, of_input], digits)?,
         })
     }
 

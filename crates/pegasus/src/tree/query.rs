@@ -3,8 +3,9 @@
 use hippocrene_fhew::{LweCiphertext, LweParameters, SeededCoefficients};
 use hippocrene_ring::Seed;
 use hippocrene_rlwe::{Fingerprint, Noise};
+use zeroize::Zeroizing;
 
-use super::{FeatureRanges, TreeSecrets};
+use super::{FeatureRanges, TreeParameters, TreeSecrets};
 use crate::{PegasusError, error::argument};
 
 /// Rows of encrypted features: the first row's, then those of the second, and so on, as coefficients of RLWE ciphertexts in the ring of the LWE secret, with half of them a seed.
@@ -109,32 +110,38 @@ impl TreeReply {
     }
 }
 
+impl TreeParameters {
+    /// The positions of rows of features, one after the other.
+    pub(super) fn messages(
+        &self,
+        ranges: &FeatureRanges,
+        rows: &[f64],
+        operation: &'static str,
+    ) -> Result<Zeroizing<Vec<u64>>, PegasusError> {
+        let features = ranges.count();
+        if rows.is_empty() || !rows.len().is_multiple_of(features) {
+            let what = format!("{} values are no rows of {features} features", rows.len());
+            return argument(operation, what);
+        }
+        if let Some(place) = rows.iter().position(|x| x.is_nan()) {
+            let (row, feature) = (place / features, place % features);
+            return argument(operation, format!("feature {feature} of row {row} is not a number"));
+        }
+        // Half of the residues are positions, the others are those of -X^N.
+        let message = |(i, x): (usize, &f64)| self.position(ranges.share(i % features, *x)).round() as u64;
+        Ok(Zeroizing::new(rows.iter().enumerate().map(message).collect()))
+    }
+}
+
 impl TreeSecrets {
     /// Encrypts rows of features, one after the other. Values beyond their range are taken for its end.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when the values are no rows, or one is not a number; when the operating system has no entropy.
     pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, PegasusError> {
-        const OPERATION: &str = "encrypt a query";
-        let features = ranges.count();
-        if rows.is_empty() || !rows.len().is_multiple_of(features) {
-            let what = format!("{} values are no rows of {features} features", rows.len());
-            return argument(OPERATION, what);
-        }
-        if let Some(place) = rows.iter().position(|x| x.is_nan()) {
-            let (row, feature) = (place / features, place % features);
-            return argument(OPERATION, format!("feature {feature} of row {row} is not a number"));
-        }
-        let parameters = self.parameters();
-        // Half of the residues are positions, the others are those of -X^N.
-        let message =
-            |(i, x): (usize, &f64)| parameters.position(ranges.share(i % features, *x)).round() as u64;
-        let messages: zeroize::Zeroizing<Vec<u64>> =
-            zeroize::Zeroizing::new(rows.iter().enumerate().map(message).collect());
-        Ok(TreeQuery {
-            features,
-            numbers: self.input.encrypt_coefficients(parameters.query().modulus(), &messages)?,
-        })
+        let messages = self.parameters().messages(ranges, rows, "encrypt a query")?;
+        let numbers = self.input.encrypt_coefficients(self.parameters().query().modulus(), &messages)?;
+        Ok(TreeQuery { features: ranges.count(), numbers })
     }
 
     /// The values of a reply, those of a row together.
