@@ -20,6 +20,7 @@ HERE = Path(__file__).resolve().parent
 OPENFHE = ("openfhe", "openfhe==1.6.1.*", ("3.10", "3.12"))
 PEERS = {
     "openfhe": ("measure_openfhe.py", *OPENFHE),
+    "openfhe-bootstrap": ("measure_openfhe_bootstrap.py", *OPENFHE),
     "openfhe-integers": ("measure_openfhe_integers.py", *OPENFHE),
     "tenseal": ("measure_tenseal.py", "tenseal", "tenseal==0.3.*", ()),
 }

@@ -1,5 +1,13 @@
 //! What the figures were measured on.
 
+use std::sync::{
+    Barrier,
+    atomic::{AtomicBool, Ordering},
+};
+
+use core_affinity::CoreId;
+use hippocrene_ring::Threads;
+
 use crate::Result;
 
 /// Pins the process (and the threads and children it starts) to the last core it may use, and returns that core's number.
@@ -15,6 +23,29 @@ pub fn pin() -> Result<usize> {
     } else {
         Err(format!("the system refuses to pin this process to core {}", core.id).into())
     }
+}
+
+/// Pins each of two threads to a core of its own, the first to that of the calling thread, and says whether there are two cores for them.
+///
+/// # Errors
+/// When the system says of no core that it may be used.
+pub fn spread(two: &Threads) -> Result<bool> {
+    let core = core_affinity::get_core_ids()
+        .and_then(|cores| cores.last().copied())
+        .ok_or("the system names no core to run on")?;
+    let other = CoreId { id: if core.id == 0 { 1 } else { core.id - 1 } };
+    if two.count() != 2 {
+        return Ok(false);
+    }
+    // Neither thread takes both turns, for each waits until the other has begun with its own.
+    let (begun, pinned) = (Barrier::new(2), AtomicBool::new(true));
+    two.for_each(2, |i| {
+        begun.wait();
+        if !core_affinity::set_for_current([core, other][i]) {
+            pinned.store(false, Ordering::Relaxed);
+        }
+    });
+    Ok(pinned.into_inner())
 }
 
 /// The processor's name as the system gives it.
@@ -48,6 +79,21 @@ mod tests {
         assert_eq!(name_in(info), Some("AMD EPYC 9B14"));
         assert_eq!(name_in("processor\t: 0\n"), None);
         assert!(!cpu_name().is_empty());
+    }
+
+    #[test]
+    fn two_threads_are_on_two_cores() {
+        let two = Threads::new(2).unwrap();
+        if spread(&two).unwrap() {
+            let cores = std::sync::Mutex::new(Vec::new());
+            let begun = Barrier::new(2);
+            two.for_each(2, |_| {
+                begun.wait();
+                cores.lock().unwrap().extend(core_affinity::get_core_ids().unwrap());
+            });
+            let cores = cores.into_inner().unwrap();
+            assert!(cores.len() == 2 && cores[0].id != cores[1].id);
+        }
     }
 
     #[test]

@@ -89,6 +89,20 @@ impl Session {
         self.named(log_n, works, Budget { least: 9, total: 3 * Budget::TABLE.total, ..Budget::TABLE })
     }
 
+    /// Median seconds of `count` runs of one piece of slow work, after one that is not counted.
+    ///
+    /// # Errors
+    /// Those of the work.
+    pub fn time_slow(&mut self, log_n: u32, count: usize, work: Work) -> Result<f64> {
+        work()?;
+        let mut samples = Samples::default();
+        for _ in 0..count {
+            samples.push(timing::sample(work, 1)?);
+            self.clock.tick(log_n)?;
+        }
+        Ok(samples.median())
+    }
+
     fn named(&mut self, log_n: u32, mut works: NamedWorks, budget: Budget) -> Result<Vec<(String, f64)>> {
         let mut each: Vec<Work> = works.0.iter_mut().map(|(_, work)| &mut **work as Work).collect();
         let samples = self.samples(log_n, &mut each, budget)?;

@@ -28,7 +28,7 @@ pub const TABLE: Table = Table {
             complex slots, and real ones with the same keys; to as much modulus as Lattigo's leaves, and to less",
     memory: "11 GB",
     time: "about 2 minutes",
-    live: &[],
+    live: &["openfhe-bootstrap"],
     plot: false,
     run,
 };
@@ -59,11 +59,13 @@ pub(super) struct Peers {
 }
 
 impl Peers {
-    /// A row beside the figure of each that has one.
+    /// A row beside the figure of each that has one, and of each that was measured in this run.
     fn beside(&self, session: &Session, what: &str, row: impl Fn() -> Row) -> Vec<Row> {
         let targets = self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
         let peers = session.peers.all(self.group, what).into_iter().zip(targets);
-        peers.map(|(peer, target)| row().against_peer(peer).target(target)).collect()
+        let scaled = peers.map(|(peer, target)| row().against_peer(peer).target(target));
+        let live = session.live.all(self.group, what).into_iter().map(|figure| row().against_live(figure));
+        scaled.chain(live).collect()
     }
 }
 
@@ -96,7 +98,8 @@ pub(super) struct Client {
     pub context: Arc<Context>,
     pub secret: SecretKey,
     keys: Arc<PreparedEvaluationKeys>,
-    encapsulation: Arc<PreparedEncapsulationKeys>,
+    /// Where the plan has a sparse secret.
+    encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
 }
 
 /// What it took to make a client's keys.
@@ -117,20 +120,24 @@ impl Client {
         let secret = SecretKey::generate(rlwe)?;
         let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
         plan.add_keys(&mut keys, &secret)?;
-        let encapsulation = plan.encapsulation_keys(&secret)?.ok_or("the plan has a sparse secret")?;
+        let encapsulation = plan.encapsulation_keys(&secret)?;
         let generation = start.elapsed().as_secs_f64();
         let start = Instant::now();
-        let stored = keys.stored_bytes(rlwe)? + encapsulation.stored_bytes(rlwe)?;
+        let sparse = encapsulation.as_ref().map(|keys| keys.stored_bytes(rlwe)).transpose()?;
+        let stored = keys.stored_bytes(rlwe)? + sparse.unwrap_or(0);
         let keys = Arc::new(keys.into_prepared(rlwe)?);
-        let narrow = plan.narrow().ok_or("the plan has a sparse secret")?;
-        let encapsulation = Arc::new(encapsulation.prepare(rlwe, narrow)?);
+        let encapsulation = match (encapsulation, plan.narrow()) {
+            (Some(keys), Some(narrow)) => Some(Arc::new(keys.prepare(rlwe, narrow)?)),
+            _ => None,
+        };
         let preparation = start.elapsed().as_secs_f64();
         Ok((Client { context, secret, keys, encapsulation }, Made { stored, generation, preparation }))
     }
 
+    /// In the context of the plan, which has the parameters of the keys.
     pub(super) fn bootstrapper(&self, plan: Arc<BootstrapPlan>) -> Result<Bootstrapper> {
-        let evaluator = Evaluator::new(Arc::clone(&self.context), Arc::clone(&self.keys));
-        Ok(Bootstrapper::new(plan, evaluator, Some(Arc::clone(&self.encapsulation)))?)
+        let evaluator = Evaluator::new(Arc::clone(plan.context()), Arc::clone(&self.keys));
+        Ok(Bootstrapper::new(plan, evaluator, self.encapsulation.clone())?)
     }
 }
 
@@ -140,7 +147,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let all = BootstrapLiteral { output_bits: None, ..literal(false)? };
     let all = Arc::new(BootstrapPlan::new(Arc::clone(&context), all)?);
     let (client, made) = Client::generate(&all)?;
-    let mut rows = bootstrap(session, &PEERS, &client, plan, "complex")?;
+    let mut rows = session.live.missing();
+    rows.extend(bootstrap(session, &PEERS, &client, plan, "complex")?);
     rows.extend(lower_output(session, &client, all)?);
     let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
     rows.extend(bootstrap(session, &PEERS, &client, real, "real")?);
@@ -151,7 +159,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 /// What keys take, and the memory so far.
 pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &Made) -> Vec<Row> {
     let megabytes = |bytes: usize| bytes as f64 / 1e6;
-    let held = client.keys.bytes() + client.encapsulation.bytes() + client.context.rlwe().key_memory().0;
+    let sparse = client.encapsulation.as_ref().map_or(0, |keys| keys.bytes());
+    let held = client.keys.bytes() + sparse + client.context.rlwe().key_memory().0;
     let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
     let stored = || Row::new("keys, as stored", megabytes(made.stored), "MB");
     let mut rows = peers.beside(session, "keys", stored);
@@ -164,7 +173,7 @@ pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &M
 }
 
 /// Evenly spread over the square of complex numbers up to 1, or over the reals.
-fn values(count: usize, real: bool) -> Vec<Complex64> {
+pub(super) fn values(count: usize, real: bool) -> Vec<Complex64> {
     let part = |i: usize, step: f64| 2.0 * (0.5 + i as f64 * step).fract() - 1.0;
     let number = |i: usize| match real {
         true => Complex64::from(part(i, 0.754_877_666)),

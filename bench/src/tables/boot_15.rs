@@ -13,16 +13,21 @@ use hippocrene_ring::Threads;
 
 use super::{
     Table,
-    boot::{Client, Peers, SCALE, bootstrap, set_up},
+    boot::{Client, Peers, SCALE, bootstrap, ciphertext, set_up},
 };
-use crate::{Result, report::Row, session::Session};
+use crate::{
+    Result, machine,
+    report::Row,
+    session::{NamedWorks, Session},
+};
 
 /// The table.
 pub const TABLE: Table = Table {
     name: "boot-15",
     about: "a bootstrap of 2^14 slots at N = 2^15 with the preset n15 (a uniform ternary secret, log PQ 868, where Lattigo's set has a sparse secret, h = 192, and \
             log PQ 768: both the limit of 128 bits), slots to coefficients first, the modulus raised under a sparse secret of h' = 32, and no arcsine: time by phase, \
-            precision, modulus left, keys, memory; complex slots, and real ones with the same keys",
+            precision, modulus left, keys, memory; complex slots, and real ones with the same keys; and complex slots again on two cores (the one that the program is \
+            pinned to, and another one), each way once in turn",
     memory: "3 GB",
     time: "about 1 minute",
     live: &[],
@@ -65,5 +70,31 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     let real = Arc::new(BootstrapPlan::new(context, literal(true)?)?);
     rows.extend(bootstrap(session, &PEERS, &client, real, "real")?);
     rows.extend(set_up(session, &PEERS, &client, &made));
+    rows.push(two_cores(session, &client)?);
     Ok(rows)
+}
+
+/// How many times as fast two cores have to be as one.
+const TWO_CORES: f64 = 1.8;
+
+/// The bootstrap on two cores against one, with the same keys.
+fn two_cores(session: &mut Session, client: &Client) -> Result<Row> {
+    let threads = Threads::new(2)?;
+    if !machine::spread(&threads)? {
+        return Ok(Row::missing("complex, two cores: there is one core only"));
+    }
+    let context = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, threads)?);
+    let mut works = NamedWorks::default();
+    for context in [&client.context, &context] {
+        let plan = Arc::new(BootstrapPlan::new(Arc::clone(context), literal(false)?)?);
+        let (a, _) = ciphertext(client, &plan)?;
+        let bootstrapper = client.bootstrapper(plan)?;
+        works.add("bootstrap", move || {
+            bootstrapper.bootstrap(&a)?;
+            Ok(())
+        });
+    }
+    let times = session.time_named(client.context.parameters().log_degree(), works)?;
+    let row = Row::new("complex, two cores: bootstrap", times[1].1, "s");
+    Ok(row.against("one core, the same run", times[0].1).target(Some(TWO_CORES)))
 }

@@ -1,11 +1,7 @@
 //! `graft-4`: what grafting gains, as in Table 4 of GRAFT.
 
 use hippocrene_ring::Kernel;
-use hippocrene_rlwe::{
-    Parameters, Sprout,
-    design::{Request, design},
-    security,
-};
+use hippocrene_rlwe::Parameters;
 
 use super::{
     Table,
@@ -40,30 +36,6 @@ const OPERATIONS: [&str; 3] = ["tensor", "key switch", MULTIPLY];
 const RATIONAL: f64 = 1.5;
 
 impl Pair {
-    /// The pair at our words: what the re-design rule gives for its modulus within 128-bit security.
-    fn ours(&self) -> Result<Parameters> {
-        let simple = self.parameters("sim")?;
-        let limit = security::limit(self.log_n, simple.secret()).ok_or("no security limit")?.log2_pq;
-        let sprout = Sprout::for_degree(self.log_n).ok_or("no sprout")?;
-        // simFHE15s has so small a P that our sprout would not fit in: the grafted set's modulus.
-        let usable = if self.grafted_bits.is_some() {
-            let grafted = self.parameters("gra")?;
-            grafted.log2(grafted.top()).min(simple.log2(simple.top()))
-        } else {
-            simple.log2(simple.top())
-        };
-        let design = design(&Request {
-            log_degree: self.log_n,
-            secret: simple.secret(),
-            usable: usable.round() as u32,
-            sprout,
-            word: 48,
-            log2_pq: Some(limit),
-            margin: 0,
-        })?;
-        Ok(Parameters::new(design.literal()?)?)
-    }
-
     /// The usable bits that the paper times at: those of the simple chain or of the grafted set after a bootstrap, which has 3 bits less or 11
     /// more.
     fn usable_bits(&self) -> Result<f64> {
@@ -134,10 +106,6 @@ impl Pair {
             }));
         }
         Ok(rows)
-    }
-
-    fn our_name(&self) -> String {
-        format!("{}, 48-bit words", self.name)
     }
 }
 

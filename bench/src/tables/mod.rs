@@ -7,9 +7,11 @@ mod graft_10;
 mod graft_12;
 mod graft_2;
 mod graft_4;
+mod graft_4_boot;
 mod graft_5;
 mod graft_6;
 mod graft_7;
+mod graft_8;
 mod graft_9;
 mod hk20;
 mod hk20_7;
@@ -43,6 +45,7 @@ mod she;
 mod sign;
 mod simulate;
 mod tuple;
+mod twins;
 mod word;
 
 use serde::Serialize;
@@ -77,9 +80,11 @@ const ALL: &[Table] = &[
     she::TABLE,
     graft_2::TABLE,
     graft_4::TABLE,
+    graft_4_boot::TABLE,
     graft_5::TABLE,
     graft_6::TABLE,
     graft_7::TABLE,
+    graft_8::TABLE,
     graft_9::TABLE,
     graft_10::TABLE,
     graft_12::TABLE,

@@ -1,7 +1,11 @@
 //! The parameter sets of GRAFT Table 2, each as a simple chain and grafted.
 
 use hippocrene::Preset;
-use hippocrene_rlwe::{Modulus, Parameters};
+use hippocrene_rlwe::{
+    Modulus, Parameters, Sprout,
+    design::{Request, design},
+    security,
+};
 
 use crate::{Result, scheme::near};
 
@@ -52,6 +56,38 @@ impl Pair {
     /// The paper's name of the simple (`sim`) or grafted (`gra`) set.
     pub fn paper_name(&self, prefix: &str) -> String {
         format!("{prefix}{}", self.name)
+    }
+
+    /// The pair at our words: what the re-design rule gives for its modulus within 128-bit security.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn ours(&self) -> Result<Parameters> {
+        let simple = self.parameters("sim")?;
+        let limit = security::limit(self.log_n, simple.secret()).ok_or("no security limit")?.log2_pq;
+        let sprout = Sprout::for_degree(self.log_n).ok_or("no sprout")?;
+        // simFHE15s has so small a P that our sprout would not fit in: the grafted set's modulus.
+        let usable = if self.grafted_bits.is_some() {
+            let grafted = self.parameters("gra")?;
+            grafted.log2(grafted.top()).min(simple.log2(simple.top()))
+        } else {
+            simple.log2(simple.top())
+        };
+        let design = design(&Request {
+            log_degree: self.log_n,
+            secret: simple.secret(),
+            usable: usable.round() as u32,
+            sprout,
+            word: 48,
+            log2_pq: Some(limit),
+            margin: 0,
+        })?;
+        Ok(Parameters::new(design.literal()?)?)
+    }
+
+    /// What tables call the pair at our words.
+    pub fn our_name(&self) -> String {
+        format!("{}, 48-bit words", self.name)
     }
 }
 
