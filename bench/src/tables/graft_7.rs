@@ -69,7 +69,11 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 }
 
 /// As precise as the literal says, or as much less as it takes: where the precision is nearly that of the polynomials themselves, there is no room for noise.
-fn closest(context: &Context, composition: &CompositeSign, literal: SignLiteral) -> Result<SignPlan> {
+pub(super) fn closest(
+    context: &Context,
+    composition: &CompositeSign,
+    literal: SignLiteral,
+) -> Result<SignPlan> {
     let at = |tenths: u32| {
         let precision = literal.precision - f64::from(tenths) / 10.0;
         SignPlan::composed(context, composition, SignLiteral { precision, ..literal })

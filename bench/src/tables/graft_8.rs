@@ -12,6 +12,7 @@ use hippocrene_ckks::{
 use super::{
     Table,
     boot::Client,
+    graft_7::closest,
     pairs::PAIRS,
     twins::{TWINS, Twin, steps},
 };
@@ -22,9 +23,9 @@ pub const TABLE: Table = Table {
     name: "graft-8",
     about: "GRAFT Table 8: signs of 2^15 real numbers with FHE16s, that bootstrap as they go (bootstraps as in graft-4-boot, those of grafted sets raised no further than the rest needs), our code on all sides: comp1 (g_3 four times, f_3 twice, a gap of \
             2^-8) and comp2 (g_3 eight times, f_3 twice, 2^-16), from all the modulus for multiplications to what the next bootstrap takes. f_3 after g_3 on the simple chain at its one scale; with the paper's grafted set at the scales that follow from the \
-            same precision; with the pair at our words of 48 bits that, and the minimax composition of fewest bits. Time, bootstraps, and the largest error of a sign outside of the gap. The target is the paper's speed-up",
-    memory: "10 GB",
-    time: "about 12 minutes",
+            same precision, or up to a bit less (graft-7); with the pair at our words of 48 bits that, and the minimax composition of fewest bits. Time, bootstraps, and the largest error of a sign outside of the gap. Each time is the median of three runs. The target is the paper's speed-up",
+    memory: "10.3 GB",
+    time: "about 3 minutes",
     live: &[],
     plot: false,
     run,
@@ -34,7 +35,7 @@ pub const TABLE: Table = Table {
 const COMPARISONS: [(&str, usize, i32, f64); 2] = [("comp1", 4, -8, 1.24), ("comp2", 8, -16, 1.56)];
 const PAIR: &str = "FHE16s";
 /// How often each is timed.
-const RUNS: usize = 1;
+const RUNS: usize = 3;
 /// The standard deviation, as log2, that bootstraps leave at most, for which comparisons at one scale have room.
 const REFRESHED: f64 = -20.0;
 
@@ -75,7 +76,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
                 }
                 Some((precision, _)) => {
                     let literal = SignLiteral { precision: *precision, ..literal };
-                    plans.push(("", SignPlan::composed(&client.context, &composition, literal)?));
+                    plans.push(("", closest(&client.context, &composition, literal)?));
                     if twin == Twin::Ours {
                         plans.push((", minimax", SignPlan::new(&client.context, literal)?));
                     }
@@ -181,8 +182,9 @@ impl Refresh for Whole<'_> {
         Ok(Cow::Owned(refreshed))
     }
 
+    /// Without the bit that bounds of values may be off by: the chain has the primes that the bootstrap takes, and no bit beside.
     fn reserve(&self) -> f64 {
-        self.0.reserve()
+        self.0.reserve() - 1.0
     }
 
     fn most(&self) -> f64 {
