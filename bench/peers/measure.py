@@ -36,5 +36,5 @@ def check(what: str, got: list[float], wanted: list[float], error: float = 1e-4)
 def report(peer: str, entries: list[dict]) -> None:
     """Prints what was measured as one JSON object."""
     version = ".".join(map(str, sys.version_info[:3]))
-    json.dump({"peer": peer, "python": version, "shapes": entries}, sys.stdout)
+    json.dump({"peer": peer, "runtime": f"Python {version}", "shapes": entries}, sys.stdout)
     print()

@@ -1,8 +1,9 @@
-"""Measures the peers that come as Python wheels, live, and prints JSON.
+"""Measures peers live and prints JSON: those that come as Python wheels, and Lattigo.
 
 Each wheel is installed into a virtual environment of its own, made on first use under the folder given,
-for the first Python on this machine that the wheel works with. Where none does, the output says why. Only
-the standard library is used here, so that any Python >= 3.9 can run it.
+for the first Python on this machine that the wheel works with; the program in `lattigo` is built there by Go,
+which fetches Lattigo. Where that does not work, the output says why. Only the standard library is used here,
+so that any Python >= 3.9 can run it.
 """
 
 import argparse
@@ -24,17 +25,26 @@ PEERS = {
     "openfhe-integers": ("measure_openfhe_integers.py", *OPENFHE),
     "tenseal": ("measure_tenseal.py", "tenseal", "tenseal==0.3.*", ()),
 }
+# For each what the program in `lattigo` is to measure.
+LATTIGO = {
+    "lattigo-she": "she",
+    "lattigo-bootstrap-16": "bootstrap-16",
+    "lattigo-bootstrap-15": "bootstrap-15",
+    "lattigo-key-switch": "key-switch",
+    "lattigo-integers": "integers",
+}
 
 
 class StepError(Exception):
     """A step that did not work, in words."""
 
 
-def run(what: str, command: list[str], timeout: int) -> str:
+def run(what: str, command: list[str], timeout: int, folder: Path = HERE) -> str:
     """Runs a command on one thread and returns what it prints."""
-    environment = {**os.environ, "OMP_NUM_THREADS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    one = {"OMP_NUM_THREADS": "1", "GOMAXPROCS": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
+    options = {"env": {**os.environ, **one}, "cwd": folder, "timeout": timeout, "text": True}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=timeout, env=environment, check=False)
+        done = subprocess.run(command, capture_output=True, check=False, **options)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise StepError(f"{what}: {error}") from error
     if done.returncode != 0:
@@ -77,6 +87,21 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
 
 def measure(folder: Path, peer: str) -> dict:
     """What `peer` takes, or `{"peer", "missing"}` with the reasons."""
+    return measure_lattigo(folder, LATTIGO[peer]) if peer in LATTIGO else measure_wheel(folder, peer)
+
+
+def measure_lattigo(folder: Path, what: str) -> dict:
+    program = folder.resolve() / "lattigo"
+    try:
+        if not shutil.which("go"):
+            raise StepError("Go is needed (https://go.dev)")
+        run("build it", ["go", "build", "-o", str(program), "."], 600, HERE / "lattigo")
+        return json.loads(run("run it", [str(program), what], 900))
+    except (StepError, ValueError) as error:
+        return {"peer": "Lattigo", "missing": str(error)}
+
+
+def measure_wheel(folder: Path, peer: str) -> dict:
     program, package, requirement, preferred = PEERS[peer]
     reasons = []
     for version, python in pythons(preferred):
@@ -93,15 +118,16 @@ def measure(folder: Path, peer: str) -> dict:
 
 
 def main() -> None:
+    known = [*PEERS, *LATTIGO]
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--environments", type=Path, required=True, help="the folder of the virtual environments")
-    parser.add_argument("peer", nargs="*", help=f"which of {', '.join(PEERS)} to measure (default: all)")
+    parser.add_argument("peer", nargs="*", help=f"which of {', '.join(known)} to measure (default: all)")
     arguments = parser.parse_args()
-    unknown = set(arguments.peer) - set(PEERS)
+    unknown = set(arguments.peer) - set(known)
     if unknown:
-        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(PEERS)}")
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join(known)}")
     arguments.environments.mkdir(parents=True, exist_ok=True)
-    json.dump([measure(arguments.environments, peer) for peer in arguments.peer or PEERS], sys.stdout, indent=1)
+    json.dump([measure(arguments.environments, peer) for peer in arguments.peer or known], sys.stdout, indent=1)
     print()
 
 

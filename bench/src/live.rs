@@ -1,4 +1,4 @@
-//! Peers that come as Python wheels, measured live on this machine by `bench/peers/peers.py`.
+//! Peers that come as Python wheels, and Lattigo, measured live on this machine by `bench/peers/peers.py`.
 
 use std::{collections::BTreeMap, path::Path, process::Command};
 
@@ -6,15 +6,16 @@ use serde::Deserialize;
 
 use crate::{Result, report::Row};
 
-/// What the wheels took, and which could not be measured.
+/// What the peers took, and which could not be measured.
 #[derive(Debug, Default)]
-pub struct Live(Vec<Wheel>);
+pub struct Live(Vec<Peer>);
 
 #[derive(Debug, Deserialize)]
-struct Wheel {
+struct Peer {
     peer: String,
+    /// Language and version.
     #[serde(default)]
-    python: String,
+    runtime: String,
     #[serde(default)]
     shapes: Vec<Shape>,
     /// Why it could not be measured.
@@ -24,31 +25,33 @@ struct Wheel {
 #[derive(Debug, Deserialize)]
 struct Shape {
     shape: String,
+    /// Which of several ways of the peer.
+    variant: Option<String>,
     parameters: String,
     /// Milliseconds by operation.
     figures: BTreeMap<String, f64>,
 }
 
-/// One figure of a wheel.
+/// One figure of a peer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LiveFigure {
     /// Name and version.
     pub peer: String,
     /// Milliseconds.
     pub milliseconds: f64,
-    /// Parameters and Python.
+    /// Parameters, language and version.
     pub source: String,
 }
 
 impl Live {
-    /// Installs the wheels of these peers (as `peers.py` calls them) where they are not there yet, under `target/peers-venv`, and measures them. What cannot be had or
+    /// Installs or builds these peers (as `peers.py` calls them) where they are not there yet, under `target/peers-venv`, and measures them. What cannot be had or
     /// measured is left out, with a row in [`Live::missing`] that says why.
     pub fn measure(peers: &[&str]) -> Self {
         let measured = run_program(peers).and_then(|json| Live::read(&json));
         measured.unwrap_or_else(|error| {
-            Live(vec![Wheel {
-                peer: "wheels".into(),
-                python: String::new(),
+            Live(vec![Peer {
+                peer: "peers".into(),
+                runtime: String::new(),
                 shapes: Vec::new(),
                 missing: Some(error.to_string()),
             }])
@@ -59,30 +62,39 @@ impl Live {
         Ok(Live(serde_json::from_slice(json)?))
     }
 
-    /// What every wheel took for `operation` with the parameters `shape`.
+    /// What every peer took for `operation` with the parameters `shape`.
     pub fn all(&self, shape: &str, operation: &str) -> Vec<LiveFigure> {
         self.0
             .iter()
-            .flat_map(|wheel| wheel.shapes.iter().map(move |s| (wheel, s)))
+            .flat_map(|peer| peer.shapes.iter().map(move |s| (peer, s)))
             .filter(|(_, s)| s.shape == shape)
-            .filter_map(|(wheel, s)| {
+            .filter_map(|(peer, s)| {
+                let variant = s.variant.as_ref().map_or(String::new(), |variant| format!(", {variant}"));
                 Some(LiveFigure {
-                    peer: format!("{}, live", wheel.peer),
+                    peer: format!("{}{variant}, live", peer.peer),
                     milliseconds: *s.figures.get(operation)?,
-                    source: format!("measured in this run; {}; Python {}", s.parameters, wheel.python),
+                    source: format!("measured in this run; {}; {}", s.parameters, peer.runtime),
                 })
             })
             .collect()
     }
 
-    /// A row for every wheel that could not be measured, which says why.
+    /// A row for every peer that could not be measured, which says why.
     pub fn missing(&self) -> Vec<Row> {
         self.0
             .iter()
-            .filter_map(|wheel| {
-                wheel.missing.as_ref().map(|why| Row::missing(format!("{} not measured: {why}", wheel.peer)))
+            .filter_map(|peer| {
+                peer.missing.as_ref().map(|why| Row::missing(format!("{} not measured: {why}", peer.peer)))
             })
             .collect()
+    }
+}
+
+impl LiveFigure {
+    /// Whether this is the same library as that of another figure, built alike: of two such, the one that was measured in this run is judged.
+    pub fn stands_for(&self, peer: &str) -> bool {
+        let name = |peer: &str| peer.split(' ').next().map(str::to_owned);
+        name(&self.peer) == name(peer) && !peer.contains("HEXL")
     }
 }
 
@@ -110,14 +122,18 @@ mod tests {
     #[test]
     fn reads_what_the_program_prints() {
         let live = Live::read(
-            br#"[{"peer": "OpenFHE wheel 1", "python": "3.10.13", "shapes":
+            br#"[{"peer": "OpenFHE wheel 1", "runtime": "Python 3.10.13", "shapes":
                   [{"shape": "she14", "log_n": 14, "parameters": "CKKS", "figures": {"rotate": 20.5}}]},
+                 {"peer": "Lattigo 6.2.0", "runtime": "Go 1.26", "shapes":
+                  [{"shape": "switch", "variant": "r = 4", "log_n": 16, "parameters": "", "figures": {"4 limbs": 3}}]},
                  {"peer": "tenseal wheel", "missing": "Python 3.14: no matching distribution"}]"#,
         )
         .unwrap();
         let found = live.all("she14", "rotate");
         assert_eq!((found.len(), found[0].milliseconds), (1, 20.5));
         assert!(found[0].peer.ends_with(", live") && found[0].source.contains("3.10.13"));
+        assert!(!found[0].stands_for("OpenFHE 1.5.1 + HEXL") && found[0].stands_for("OpenFHE 1.6.1 wheel"));
+        assert_eq!(live.all("switch", "4 limbs")[0].peer, "Lattigo 6.2.0, r = 4, live");
         assert!(live.all("she15", "rotate").is_empty() && live.all("she14", "encode").is_empty());
         assert_eq!(live.missing().len(), 1);
         assert!(Live::read(b"Traceback").is_err());

@@ -14,7 +14,7 @@ struct Arguments {
     /// Print one JSON object instead of words
     #[arg(long)]
     json: bool,
-    /// Measure peers that come as wheels too, in virtual environments under target/peers-venv
+    /// Measure peers that come as wheels, and Lattigo, too: installed or built under target/peers-venv
     #[arg(long)]
     peers: bool,
     /// Draw the paper's figure from what is measured, into this PNG file

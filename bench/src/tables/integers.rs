@@ -21,10 +21,10 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "integers",
     about: "BGV and BFV modulo t = 65537 at log PQ up to the limit of 128 bits, simple chains of 48-bit primes: with the log Q of Lattigo's and OpenFHE's sets, and with that of SEAL's, which \
-            has one special prime, and our presets; each against the peers' times, scaled (--peers: against the openfhe wheel in the same run)",
+            has one special prime, and our presets; each against the peers' times, scaled (--peers: against the openfhe wheel and Lattigo in the same run)",
     memory: "1 GB",
     time: "about 2 minutes, with --peers about 3",
-    live: &["openfhe-integers"],
+    live: &["openfhe-integers", "lattigo-integers"],
     plot: false,
     run,
 };
@@ -86,13 +86,21 @@ impl Shape {
     fn rows(&self, session: &Session, operation: &str, seconds: f64) -> Vec<Row> {
         let row = Row::new(format!("{}: {operation}", self.name), 1e3 * seconds, "ms");
         let Some((group, peers)) = self.peers else { return vec![row] };
+        let mut live = session.live.all(group, operation);
+        live.retain(|_| peers == OTHERS);
+        let replaced = |peer: &str| live.iter().any(|live| live.stands_for(peer));
         let figures = session.peers.all(group, operation).into_iter();
-        let scaled = figures
-            .filter(|figure| peers.contains(&figure.peer.as_str()))
-            .map(|figure| row.clone().against_peer(figure).target(target(operation)));
-        let live = session.live.all(group, operation).into_iter();
-        let live = live.filter(|_| peers == OTHERS).map(|figure| row.clone().against_live(figure));
-        let rows: Vec<Row> = scaled.chain(live).collect();
+        let scaled = figures.filter(|figure| peers.contains(&figure.peer.as_str())).map(|figure| {
+            let target = target(operation).filter(|_| !replaced(&figure.peer));
+            row.clone().against_peer(figure).target(target)
+        });
+        // The wheel is without HEXL.
+        let judged = |peer: &str| peer.starts_with("Lattigo");
+        let measured = live.iter().map(|figure| {
+            let target = target(operation).filter(|_| judged(&figure.peer));
+            row.clone().against_live(figure.clone()).target(target)
+        });
+        let rows: Vec<Row> = scaled.chain(measured).collect();
         if rows.is_empty() { vec![row] } else { rows }
     }
 
