@@ -149,14 +149,24 @@ impl Level {
         let target = |judged: bool| (judged && JUDGED.contains(&self.level)).then_some(AGAINST_PEERS);
         let limbs = format!("{} limbs", self.level);
         let live = session.live.all(GROUP, &limbs);
-        for (peer, judged) in peers(session, &limbs) {
-            let replaced = live.iter().any(|live| live.stands_for(&peer.peer));
-            rows.push(ours().against_peer(peer).target(target(judged && !replaced)));
-        }
         let best = live.iter().map(|figure| figure.milliseconds).fold(f64::INFINITY, f64::min);
+        let peers = peers(session, &limbs);
+        let there = peers.iter().find(|(peer, judged)| *judged && peer.peer.starts_with("Lattigo"));
+        let faster = there.filter(|_| !live.is_empty()).map(|(lattigo, _)| best / lattigo.value);
+        for (peer, judged) in peers {
+            let target = target(judged && !live.iter().any(|live| live.stands_for(&peer.peer)));
+            rows.push(match faster.filter(|_| judged && peer.peer.starts_with("LAKS")) {
+                // A fork of Lattigo gains on another machine what Lattigo does.
+                Some(faster) => {
+                    let name = format!("{}, as much faster here as Lattigo is", peer.peer);
+                    ours().against(name, peer.value * faster).target(target)
+                }
+                None => ours().against_peer(peer).target(target),
+            });
+        }
         for figure in live {
-            let judged = figure.milliseconds == best;
-            rows.push(ours().against_live(figure).target(target(judged)));
+            let target = target(figure.milliseconds == best);
+            rows.push(ours().against_live(figure).target(target));
         }
         if let Some(grafted) = self.grafted {
             rows.push(Row::new(format!("{at}, ours, grafted"), grafted, "ms").against("ours", self.ours));
