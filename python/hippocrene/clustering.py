@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import operator
 import os
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from hippocrene.server import EvaluationKeys, Server
 from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from os import PathLike
 
     import numpy.typing as npt
@@ -89,6 +90,24 @@ class EncryptedClusters:
 
     def __repr__(self) -> str:
         return f"EncryptedClusters(shape={self.shape}, n_clusters={self.n_clusters}, iteration={self.iteration})"
+
+
+@dataclass(frozen=True)
+class KMeansSimulation:
+    """What `EncryptedKMeans.simulate` found out."""
+
+    cluster_centers: npt.NDArray[np.float64] | None
+    """The centroids, but for noise; None where they are not known."""
+    labels: npt.NDArray[np.int64] | None
+    """Which centroid each point was nearest to in the last iteration."""
+    seconds: float
+    """How long one thread takes for all iterations, as predicted for this machine."""
+    operations: Mapping[str, tuple[int, float]]
+    """What is done, how often, and how many seconds it takes, the longest first."""
+    peak_memory: int
+    """The most bytes of memory at one time, keys and all."""
+    key_bytes: int
+    """How large the file of the evaluation keys is, about."""
 
 
 class EncryptedKMeans:
@@ -171,9 +190,7 @@ class EncryptedKMeans:
     def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
         """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see."""
         _check(client, Client, "points are encrypted by")
-        rows = real_numbers(points, "k-means")
-        if rows.ndim != 2:
-            raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
+        rows = self._rows(points)
         sizes = self._sizes(rows.shape)
         start = self.start(rows)
         return EncryptedClusters(
@@ -192,6 +209,24 @@ class EncryptedKMeans:
         self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
         self.n_iter_ = clusters.iteration
         return self
+
+    def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
+        """Say what `fit` on these points takes, and what it ends with, before there are keys."""
+        rows = self._rows(points)
+        sizes = self._sizes(rows.shape)
+        start = self.start(rows)
+        found, report = _native.simulate_clustering(
+            preset, self.tables, sizes, rows.ravel().tolist(), start.ravel().tolist(), self.max_iter
+        )
+        centres, labels = (None, None) if found is None else found
+        return KMeansSimulation(
+            cluster_centers=None if centres is None else np.array(centres).reshape(start.shape),
+            labels=None if labels is None else np.array(labels, dtype=np.int64),
+            seconds=report.seconds,
+            operations={name: (count, seconds) for name, count, seconds in report.operations},
+            peak_memory=report.peak_memory,
+            key_bytes=report.key_bytes,
+        )
 
     # The server
 
@@ -259,6 +294,12 @@ class EncryptedKMeans:
                 show(state.iteration)
         self.clusters_ = state
         return self
+
+    def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
+        rows = real_numbers(points, "k-means")
+        if rows.ndim != 2:
+            raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
+        return rows
 
     def _chosen(self) -> list[int] | None:
         """Return the numbers of points that `init` is, if it is that."""

@@ -4,13 +4,16 @@ use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape};
 use pyo3::{prelude::*, types::PyBytes};
 
 use crate::{
-    client::{ClientKey, EvaluationKeys},
+    client::{ClientKey, EvaluationKeys, settings},
     errors::detached,
     server::Server,
+    simulation::SimulationReport,
 };
 
 /// Points, dimension and clusters.
 type Sizes = (usize, usize, usize);
+/// Centroids row by row, and labels if there are any; nothing where they are not known.
+type Clusters = Option<(Vec<f64>, Option<Vec<usize>>)>;
 
 fn look_ups(tables: &str, (points, dimension, clusters): Sizes) -> Result<LookUps, Error> {
     let shape = Shape::new(points, dimension, clusters)?;
@@ -149,6 +152,31 @@ pub(crate) fn start_clusters<'py>(
         Ok(server.0.start_clusters(&points, &chosen)?.to_bytes())
     };
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
+}
+
+/// So many iterations as if points were encrypted: centroids row by row, labels, and what it takes.
+#[pyfunction]
+pub(crate) fn simulate_clustering(
+    py: Python<'_>,
+    preset: &str,
+    tables: &str,
+    sizes: Sizes,
+    points: Vec<f64>,
+    start: Vec<f64>,
+    iterations: usize,
+) -> PyResult<(Clusters, SimulationReport)> {
+    detached(py, || {
+        let wanted = look_ups(tables, sizes)?;
+        let request = hippocrene::KeyRequest { look_ups: Some(wanted), ..hippocrene::KeyRequest::only([]) };
+        let simulation = hippocrene::Simulation::with_keys(settings(preset, None, None, None)?, &request)?;
+        let points = simulation.encrypt_points(&wanted, &points, &start)?;
+        simulation.restart();
+        let mut clusters = points.clone();
+        for _ in 0..iterations {
+            clusters = simulation.server().cluster(&points, &clusters)?.0;
+        }
+        Ok((simulation.clusters(&clusters), SimulationReport::of(&simulation)))
+    })
 }
 
 /// Points, dimension and clusters, how many iterations there were, and whether the points are there.

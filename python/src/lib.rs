@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::clustering::{
         assign_block, blocks_of_points, cluster, clustering_keys, decrypt_clusters, describe_clustering,
-        encrypt_points, start_clusters, update_clusters,
+        encrypt_points, simulate_clustering, start_clusters, update_clusters,
     };
     #[pymodule_export]
     use super::errors::error_kinds;

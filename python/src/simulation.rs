@@ -109,6 +109,12 @@ impl Simulation {
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct SimulationReport(Report);
 
+impl SimulationReport {
+    pub(crate) fn of(simulation: &hippocrene::Simulation) -> Self {
+        SimulationReport(simulation.report())
+    }
+}
+
 #[pymethods]
 impl SimulationReport {
     #[getter]

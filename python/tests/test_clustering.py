@@ -138,6 +138,22 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert pickle.loads(pickle.dumps(resumed)).to_bytes() == resumed.to_bytes()
 
 
+def test_a_run_is_simulated():
+    points, labels = points_of_two_clusters()
+    model = EncryptedKMeans(2, max_iter=2, init=points[:2], tables="lut11")
+    told = model.simulate(points)
+    assert told.labels is not None
+    assert (told.labels == labels).all()
+    means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
+    assert np.max(abs(told.cluster_centers - means)) < 0.1
+    # In each iteration one for each point, and one for each cluster's reciprocal.
+    assert told.operations["look up"][0] == 2 * (24 + 2)
+    assert told.peak_memory > told.key_bytes > 5e8
+    assert 1 < told.seconds < 100
+    with pytest.raises(ShapeError, match="points are the rows"):
+        model.simulate([1.0, 2.0])
+
+
 def test_what_is_not_possible_is_refused(client, server):
     points, _ = points_of_two_clusters()
     model = EncryptedKMeans(2)
