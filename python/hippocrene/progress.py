@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -26,12 +27,7 @@ def shown(
     if not progress:
         yield lambda _: None
         return
-    rich: Any = None
-    if sys.stdout.isatty():
-        try:
-            import rich.progress as rich
-        except ImportError:
-            rich = None
+    rich = _rich()
     if rich is not None:
         with rich.Progress() as bar:
             task = bar.add_task(name, total=total)
@@ -39,3 +35,51 @@ def shown(
         return
     start = time.monotonic()
     yield lambda done: print(f"{name}: {done} of {total} {unit}, {time.monotonic() - start:.1f} s", flush=True)
+
+
+@contextmanager
+def counted(
+    count: Callable[[], int], name: str, unit: str, total: int | None, *, every: float | None = None
+) -> Iterator[None]:
+    """Show how far `count` gets from where it is, of `total` if that is known, until the block ends.
+
+    It is looked at once in `every` seconds: if nothing is said, five times a second for a bar, where rich is installed
+    and there is a terminal, and every ten seconds for lines elsewhere. What was done in all is a line at the end.
+    """
+    first, start, end = count(), time.monotonic(), threading.Event()
+    rich = _rich()
+    of = "" if total is None else f" of {total}"
+
+    def line() -> None:
+        print(f"{name}: {count() - first}{of} {unit}, {time.monotonic() - start:.1f} s", flush=True)
+
+    def look() -> None:
+        if rich is None:
+            while not end.wait(10.0 if every is None else every):
+                line()
+            line()
+            return
+        with rich.Progress() as bar:
+            task = bar.add_task(name, total=total)
+            while not end.wait(0.2 if every is None else every):
+                bar.update(task, completed=count() - first)
+            bar.update(task, completed=count() - first)
+
+    looker = threading.Thread(target=look, daemon=True)
+    looker.start()
+    try:
+        yield
+    finally:
+        end.set()
+        looker.join()
+
+
+def _rich() -> Any:
+    """Return what shows bars, where there is a terminal for them."""
+    if sys.stdout.isatty():
+        try:
+            import rich.progress
+        except ImportError:
+            return None
+        return rich.progress
+    return None

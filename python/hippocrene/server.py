@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from types import MappingProxyType
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.errors import KeyMismatchError
+from hippocrene.progress import counted
 from hippocrene.values import raw_bytes
 
 if TYPE_CHECKING:
@@ -203,6 +204,15 @@ class Server:
     def bootstraps(self) -> int:
         """How many ciphertexts this server has bootstrapped, asked for or not."""
         return self._raw.bootstraps
+
+    def progress(self, total: int | None = None, *, every: float | None = None) -> AbstractContextManager[None]:
+        """Show how many values are looked up in tables while the block runs.
+
+        ``with server.progress(): y = x.apply(f)`` shows a bar where rich is installed and there is a terminal, and
+        lines elsewhere, one in `every` seconds. `total` is how many there will be, which `simulate` says:
+        ``simulate(...).operations["look up"][0]``.
+        """
+        return counted(lambda: _native.look_ups_done(self._raw), "tables", "look-ups", total, every=every)
 
     @property
     def key_memory(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ mod clustering;
 mod errors;
 mod numbers;
 mod presets;
+mod progress;
 mod server;
 mod simulation;
 mod trees;
@@ -32,6 +33,8 @@ mod _native {
     use super::numbers::BigArray;
     #[pymodule_export]
     use super::presets::{Preset, presets};
+    #[pymodule_export]
+    use super::progress::look_ups_done;
     #[pymodule_export]
     use super::run_command;
     #[pymodule_export]

@@ -8,7 +8,7 @@ import pytest
 from hippocrene import ArgumentError, Client, LookUps, ParameterError, Server, ShapeError, simulate
 
 
-def test_functions_of_values():
+def test_functions_of_values(capsys):
     client = Client.generate("n15")
     lines = {"min": lambda x: x.min(), "pool": lambda x: x.max_pool(2)}
     simulations = {
@@ -43,7 +43,14 @@ def test_functions_of_values():
     # Seven deviations of 25 runs, before rounds had room: 0.13 for two numbers, 0.27 for four.
     # The nearest of the other numbers is 3 away.
     for name, expected, error in (("min", -7.5, 1.9), ("pool", [2.0, 5.0], 0.9)):
-        y, simulation = lines[name](line), simulations[name]
+        simulation = simulations[name]
+        count = simulation.operations["look up"][0]
+        capsys.readouterr()
+        with server.progress(count, every=0.01):
+            y = lines[name](line)
+        shown = capsys.readouterr().out.splitlines()
+        assert shown[-1].startswith(f"tables: {count} of {count} look-ups, ")
+        assert len(shown) > 1
         assert y.shape == np.shape(expected)
         assert (simulation.precision_bits, simulation.capacity_bits) == (y.precision_bits, y.capacity_bits)
         assert 0.99 < simulation.key_bytes / stored < 1.01

@@ -69,7 +69,9 @@ fn noise_of_rotations_is_as_estimated() {
             let mut errors = Vec::new();
             let inputs: Vec<_> = (0..320).map(|i| keys.input.encrypt((i % 40) << 10).unwrap()).collect();
             let items: Vec<_> = inputs.iter().map(|ct| (ct, &table)).collect();
+            let before = keys.key.rotations();
             let values = keys.key.look_up_all(&items, &Threads::new(2).unwrap()).unwrap();
+            assert_eq!(keys.key.rotations() - before, items.len() as u64);
             for value in &values {
                 errors.push(centred_difference(keys.ring.decrypt(value).unwrap(), 1 << 40, q));
             }

@@ -78,6 +78,11 @@ impl Pegasus {
         &self.tables
     }
 
+    /// How many look-ups were done so far: another thread can see how far something is that takes long.
+    pub fn look_ups_done(&self) -> u64 {
+        self.tables.rotations()
+    }
+
     /// The key that leads back from the ring of tables.
     pub(crate) fn back(&self) -> &PreparedLweSwitchingKey {
         &self.back

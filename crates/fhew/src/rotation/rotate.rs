@@ -1,6 +1,9 @@
 //! The key in memory, and rotations with it.
 
-use std::sync::Arc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
 use hippocrene_ring::{
     Domain, Kernel, ResidueRing, Threads,
@@ -34,6 +37,7 @@ pub struct PreparedBlindRotationKey {
     key: Vec<KeyLimb>,
     scratch: ScratchPool,
     hollow: Option<Arc<Context>>,
+    rotations: AtomicU64,
 }
 
 /// A [`RotationGadget`] with its constants.
@@ -89,6 +93,7 @@ impl BlindRotationKey {
             key,
             scratch: ScratchPool::new(degree),
             hollow: self.hollow.clone(),
+            rotations: AtomicU64::new(0),
         })
     }
 }
@@ -118,6 +123,11 @@ impl PreparedBlindRotationKey {
             return samples * self.rings.iter().map(of_ring).sum::<usize>();
         }
         self.key.iter().map(KeyLimb::bytes).sum()
+    }
+
+    /// How many rotations were done so far, look-ups among them: another thread can see how far something is that takes long.
+    pub fn rotations(&self) -> u64 {
+        self.rotations.load(Ordering::Relaxed)
     }
 
     /// The value of the table's function at the input (PEGASUS Fig. 2, Theorem 1), an LWE ciphertext of dimension `N` under the ring's secret. Its noise estimate is that
@@ -190,7 +200,10 @@ impl PreparedBlindRotationKey {
             inputs.iter().map(|(ct, test)| self.start(ct, test)).collect::<Result<Vec<_>, _>>()?;
         let together = accumulators.len().div_ceil(threads.count()).clamp(1, TOGETHER);
         let mut groups: Vec<&mut [Accumulator]> = accumulators.chunks_mut(together).collect();
-        threads.for_each_mut(&mut groups, |_, group| self.rotate_group(group));
+        threads.for_each_mut(&mut groups, |_, group| {
+            self.rotate_group(group);
+            self.rotations.fetch_add(group.len() as u64, Ordering::Relaxed);
+        });
         let finish = |accumulator: Accumulator| {
             let mut c0 = accumulator.parts;
             let c1 = c0.split_off(self.parameters.ring().dimension());

@@ -290,6 +290,12 @@ impl Server {
         self.pegasus.as_ref().or(clusters).map_or(0, Pegasus::key_bytes)
     }
 
+    /// How many values this server and its clones have looked up in tables so far: another thread can see how far something is that takes long. [`crate::Simulation`] says how many there will be.
+    pub fn look_ups_done(&self) -> u64 {
+        let clusters = self.k_means.as_ref().map(|k_means| k_means.pegasus());
+        [self.pegasus.as_ref(), clusters].into_iter().flatten().map(Pegasus::look_ups_done).sum()
+    }
+
     pub(super) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
             let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups)";

@@ -1,0 +1,39 @@
+"""What shows how far something is."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from hippocrene.progress import counted, shown
+
+
+def test_lines_say_how_much_was_done_since(capsys):
+    done, looked = [7], [0]
+
+    def count() -> int:
+        looked[0] += 1
+        return done[0]
+
+    with counted(count, "tables", "look-ups", None, every=0.01):
+        done[0] = 9
+        start = time.monotonic()
+        while looked[0] < 4 and time.monotonic() < start + 60:
+            time.sleep(0.01)
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) > 2
+    assert lines[-1].startswith("tables: 2 look-ups, ")
+
+    with pytest.raises(ZeroDivisionError), counted(lambda: done[0], "tables", "look-ups", 3):
+        done[0] //= 0
+    assert capsys.readouterr().out.startswith("tables: 0 of 3 look-ups, ")
+
+
+def test_progress_is_shown_or_told_or_neither(capsys):
+    told: list[tuple[int, int]] = []
+    for progress in (True, False, lambda done, of: told.append((done, of))):
+        with shown(progress, "trees", "rows", 5) as show:
+            show(2)
+    assert capsys.readouterr().out.startswith("trees: 2 of 5 rows, ")
+    assert told == [(2, 5)]
