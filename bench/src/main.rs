@@ -52,7 +52,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let mut session = Session::new()?;
     if arguments.peers {
         eprintln!(
-            "measuring {} (wheels, installed first where they are not): about 4 minutes",
+            "measuring {} (installed or built first where they are not): minutes",
             table.live.join(" and ")
         );
         session.live = Live::measure(table.live);
