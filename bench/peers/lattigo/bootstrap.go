@@ -24,6 +24,7 @@ func bootstrap15() []shape {
 
 func bootstrap(name, set string, literal ckks.ParametersLiteral, more bootstrapping.ParametersLiteral) shape {
 	params := get(ckks.NewParametersFromLiteral(literal))
+	more.LogN = &literal.LogN
 	plan := get(bootstrapping.NewParametersFromLiteral(params, more))
 	secret := rlwe.NewKeyGenerator(params).GenSecretKeyNew()
 	start := time.Now()
