@@ -268,6 +268,21 @@ fn a_simple_chain_without_a_sparse_secret() {
     assert!(c.parameters().log2(y.modulus()) > 100.0);
 }
 
+/// Levels of fewer bits than primes have wait for each other, and keys are made for where they are then.
+#[test]
+fn levels_share_primes() {
+    let c = context(8, 16, false);
+    let literal = BootstrapLiteral {
+        sparse_weight: None,
+        reduction: ModularReduction::new(28, -7.0, -18.0, 3, 0).unwrap(),
+        coefficients_to_slots: levels(&[3, 2, 2], 30.0),
+        slots_to_coefficients: levels(&[7], 45.0),
+        scale_bits: 45.0,
+        ..literal(128, Order::SlotsToCoefficientsFirst, true)
+    };
+    bootstrapped(&c, literal, 1.0);
+}
+
 #[test]
 fn what_could_go_wrong_is_refused() {
     let c = context(8, 16, true);

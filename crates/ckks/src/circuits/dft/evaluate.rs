@@ -4,7 +4,7 @@ use std::{borrow::Cow, f64::consts::SQRT_2};
 
 use hippocrene_rlwe::{Modulus, Noise};
 
-use super::{Direction, HomomorphicDft, Packing};
+use super::{Direction, HomomorphicDft, Level, Packing};
 use crate::{Ciphertext, CkksError, Evaluator, Scale, circuits::linear_transform::Landing};
 
 const OPERATION: &str = "homomorphic DFT";
@@ -101,16 +101,14 @@ impl Evaluator {
         for (i, level) in dft.levels.iter().enumerate() {
             let is_last = i + 1 == dft.levels.len();
             let next_scale = if is_last { target } else { between };
-            let wanted = self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2();
+            let wanted = self.bits_after(level, (modulus, scale), next_scale);
             let next = match end.filter(|_| is_last) {
                 Some(end) => end,
                 None => self.modulus_at_most(wanted, a, OPERATION)?,
             };
-            // Where a simple chain has no primes so small, a level leaves the modulus to the next one, at a larger scale.
-            let skipped = !is_last && next != modulus && self.log2(next) < wanted - LARGEST_STEP;
-            let (next, next_scale) = match Scale::from_f64(level.scale_bits.exp2()).filter(|_| skipped) {
-                Some(factor) => (modulus, scale.times(factor)),
-                None => (next, next_scale),
+            let (next, next_scale) = match is_last {
+                true => (next, next_scale),
+                false => self.or_wait(level, (modulus, scale), (next, next_scale)),
             };
             coefficients *= level.factor;
             self.check_capacity(a, next, next_scale.log2(), coefficients, OPERATION)?;
@@ -126,6 +124,26 @@ impl Evaluator {
             (modulus, scale) = (next, next_scale);
         }
         Ok(landings)
+    }
+
+    /// The bits that a level from a modulus and a scale to another scale leaves.
+    fn bits_after(&self, level: &Level, (modulus, scale): (Modulus, Scale), next_scale: Scale) -> f64 {
+        self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2()
+    }
+
+    /// What a level leads to, or where it starts from at a larger scale: where a simple chain has no primes so small, a level leaves the modulus to the next one.
+    fn or_wait(
+        &self,
+        level: &Level,
+        (modulus, scale): (Modulus, Scale),
+        (next, next_scale): (Modulus, Scale),
+    ) -> (Modulus, Scale) {
+        let wanted = self.bits_after(level, (modulus, scale), next_scale);
+        let waits = next != modulus && self.log2(next) < wanted - LARGEST_STEP;
+        match Scale::from_f64(level.scale_bits.exp2()).filter(|_| waits) {
+            Some(factor) => (modulus, scale.times(factor)),
+            None => (next, next_scale),
+        }
     }
 
     /// Where the next transform would go up to a modulus without a power of two ([`Evaluator::without_two`]), a level goes there at once.
@@ -148,10 +166,14 @@ impl Evaluator {
         let mut moduli = Vec::with_capacity(dft.levels.len());
         for (i, level) in dft.levels.iter().enumerate() {
             moduli.push(self.without_two(operand));
-            let next_scale = if i + 1 == dft.levels.len() { target } else { between };
-            modulus = self
-                .largest_modulus(self.log2(modulus) - level.scale_bits - scale.log2() + next_scale.log2())?;
-            (scale, operand) = (next_scale, self.up_without_two(modulus));
+            let is_last = i + 1 == dft.levels.len();
+            let next_scale = if is_last { target } else { between };
+            let next = self.largest_modulus(self.bits_after(level, (modulus, scale), next_scale))?;
+            (modulus, scale) = match is_last {
+                true => (next, next_scale),
+                false => self.or_wait(level, (modulus, scale), (next, next_scale)),
+            };
+            operand = self.up_without_two(modulus);
         }
         Some((moduli, modulus))
     }
