@@ -58,7 +58,7 @@ impl Live {
         })
     }
 
-    fn read(json: &[u8]) -> Result<Self> {
+    pub(crate) fn read(json: &[u8]) -> Result<Self> {
         Ok(Live(serde_json::from_slice(json)?))
     }
 

@@ -52,7 +52,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     let mut session = Session::new()?;
     if arguments.peers {
         eprintln!(
-            "measuring {} (installed or built first where they are not): minutes",
+            "measuring {} (installed or built first where they are not), which takes minutes",
             table.live.join(" and ")
         );
         session.live = Live::measure(table.live);

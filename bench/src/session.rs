@@ -64,6 +64,31 @@ impl Session {
         })
     }
 
+    /// `row` beside every peer's figure for `operation` with the parameters `group`, of the peers that are `wanted`: first those of the reference machine, then those of this run. Each has
+    /// the target for its peer; but where the same library, built alike, was measured in this run, that is judged alone.
+    pub fn beside(
+        &self,
+        (group, operation): (&str, &str),
+        row: &Row,
+        wanted: impl Fn(&str) -> bool,
+        target: impl Fn(&str) -> Option<f64>,
+    ) -> Vec<Row> {
+        let mut live = self.live.all(group, operation);
+        live.retain(|figure| wanted(&figure.peer));
+        let figures = self.peers.all(group, operation).into_iter();
+        let scaled = figures.filter(|figure| wanted(&figure.peer)).map(|figure| {
+            let replaced = live.iter().any(|live| live.stands_for(&figure.peer));
+            let target = target(&figure.peer).filter(|_| !replaced);
+            row.clone().against_peer(figure).target(target)
+        });
+        let mut rows: Vec<Row> = scaled.collect();
+        rows.extend(live.into_iter().map(|figure| {
+            let target = target(&figure.peer);
+            row.clone().against_live(figure).target(target)
+        }));
+        rows
+    }
+
     /// Median seconds of each piece of work at ring degree `2^log_n`, all of them and the yardstick sampled in turn.
     ///
     /// # Errors
@@ -124,5 +149,35 @@ impl Session {
             self.clock.read(&self.peers.yardstick),
             rows,
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables;
+
+    /// Of Lattigo the live figure is judged and not the scaled one; SEAL with HEXL, of which there is none, is judged by what it took elsewhere.
+    #[test]
+    fn what_is_live_is_judged() {
+        let mut session = Session::new().unwrap();
+        let json = br#"[{"peer": "Lattigo 6.2.0", "shapes": [{"shape": "she14", "parameters": "", "figures": {"rotate": 20}}]}]"#;
+        let judged = |session: &Session| {
+            let row = Row::new("rotate", 1.0, "ms");
+            let target = |peer: &str| Some(if peer.starts_with("Lattigo") { 7.0 } else { 3.0 });
+            let wanted = |peer: &str| !peer.starts_with("OpenFHE");
+            let rows = session.beside(("she14", "rotate"), &row, wanted, target);
+            let json = serde_json::to_value(session.report(tables::find("she").unwrap(), rows)).unwrap();
+            let rows = json["rows"].as_array().unwrap().clone();
+            let of = |row: &serde_json::Value| {
+                (row["against"]["name"].as_str().unwrap().to_owned(), row["target"].as_f64())
+            };
+            rows.iter().map(of).collect::<Vec<_>>()
+        };
+        let named = |name: &str, target| (name.to_owned(), target);
+        let (lattigo, seal) = ("Lattigo 6.2", named("SEAL 4.4 + HEXL", Some(3.0)));
+        assert_eq!(judged(&session), [named(lattigo, Some(7.0)), seal.clone()]);
+        session.live = Live::read(json).unwrap();
+        assert_eq!(judged(&session), [named(lattigo, None), seal, named("Lattigo 6.2.0, live", Some(7.0))]);
     }
 }

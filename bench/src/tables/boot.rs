@@ -60,26 +60,25 @@ pub(super) struct Peers {
 
 impl Peers {
     /// A row beside the figure of each that has one, and of each that was measured in this run.
-    fn beside(&self, session: &Session, what: &str, row: impl Fn() -> Row) -> Vec<Row> {
+    fn beside(&self, session: &Session, what: &str, row: Row) -> Vec<Row> {
         let targets = self.targets.iter().find(|(name, _)| *name == what).map_or([None; 2], |(_, t)| *t);
-        let live = session.live.all(self.group, what);
-        let peers = session.peers.all(self.group, what).into_iter().zip(targets);
-        let scaled = peers.map(|(peer, target)| {
-            let replaced = live.iter().any(|live| live.stands_for(&peer.peer));
-            row().against_peer(peer).target(target.filter(|_| !replaced))
-        });
-        let measured = live.iter().map(|figure| {
-            let lattigo = figure.stands_for("Lattigo");
-            row().against_live(figure.clone()).target(targets[0].filter(|_| lattigo))
-        });
-        scaled.chain(measured).collect()
+        let first: Vec<String> =
+            session.peers.all(self.group, what).into_iter().take(2).map(|figure| figure.peer).collect();
+        let place = |peer: &str| first.iter().position(|name| name == peer);
+        let live = |peer: &str| peer.ends_with(", live");
+        let target = |peer: &str| match place(peer) {
+            Some(i) => targets[i],
+            // The wheel is without HEXL.
+            None => targets[0].filter(|_| peer.starts_with("Lattigo")),
+        };
+        session.beside((self.group, what), &row, |peer| place(peer).is_some() || live(peer), target)
     }
 }
 
 /// The bits of modulus that Lattigo's bootstrap leaves, and ours.
 const OUTPUT_BITS: f64 = 420.0;
 
-/// Four levels from coefficients to slots and three back; a cosine of degree 50 with two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
+/// Four levels from coefficients to slots and three back; an even cosine with two doublings and an arcsine of degree 3, on values up to 2^-8 of `q0`.
 pub(super) fn literal(real: bool) -> Result<BootstrapLiteral> {
     let level = |radix_log2, scale_bits| DftLevel { radix_log2, scale_bits };
     Ok(BootstrapLiteral {
@@ -169,13 +168,13 @@ pub(super) fn set_up(session: &Session, peers: &Peers, client: &Client, made: &M
     let sparse = client.encapsulation.as_ref().map_or(0, |keys| keys.bytes());
     let held = client.keys.bytes() + sparse + client.context.rlwe().key_memory().0;
     let gibibytes = machine::peak_memory().map_or(f64::NAN, |bytes| bytes as f64 / f64::from(1 << 30));
-    let stored = || Row::new("keys, as stored", megabytes(made.stored), "MB");
+    let stored = Row::new("keys, as stored", megabytes(made.stored), "MB");
     let mut rows = peers.beside(session, "keys", stored);
     rows.push(Row::new("keys, in memory", megabytes(held), "MB"));
-    let generation = || Row::new("key generation", made.generation, "s");
+    let generation = Row::new("key generation", made.generation, "s");
     rows.extend(peers.beside(session, "key generation", generation));
     rows.push(Row::new("keys laid out", made.preparation, "s"));
-    rows.extend(peers.beside(session, "peak memory", || Row::new("peak memory", gibibytes, "GiB")));
+    rows.extend(peers.beside(session, "peak memory", Row::new("peak memory", gibibytes, "GiB")));
     rows
 }
 
@@ -288,14 +287,14 @@ pub(super) fn bootstrap(
     let [mean, worst] = errors(client, &y, &z, literal.real)?;
     let left = context.parameters().log2(y.modulus());
     let name = |figure: &str| format!("{what}: {figure}");
-    let mut rows = peers.beside(session, "bootstrap", || Row::new(name("bootstrap"), total, "s"));
+    let mut rows = peers.beside(session, "bootstrap", Row::new(name("bootstrap"), total, "s"));
     for (phase, seconds) in &times {
-        let beside = peers.beside(session, phase, || Row::new(name(phase), *seconds, "s"));
+        let beside = peers.beside(session, phase, Row::new(name(phase), *seconds, "s"));
         let alone = beside.is_empty().then(|| Row::new(name(phase), *seconds, "s"));
         rows.extend(beside.into_iter().chain(alone));
     }
     let mut more = |figure: &str, value: f64| {
-        rows.extend(peers.beside(session, figure, || Row::more(name(figure), value, "bits")));
+        rows.extend(peers.beside(session, figure, Row::more(name(figure), value, "bits")));
     };
     more("mean precision", -mean.log2());
     more("worst precision", -worst.log2());

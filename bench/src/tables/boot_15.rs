@@ -81,11 +81,11 @@ const TWO_CORES: f64 = 1.8;
 /// Transforms in a row for each core.
 const TRANSFORMS: usize = 200;
 
-/// The bootstrap on two cores against one, with the same keys; and transforms that have nothing in common but the processor: where both cores are threads of one, neither can gain more.
+/// The bootstrap on two cores against one, with the same keys; and transforms that share nothing but the processor, which gain what two cores of it can.
 fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
     let threads = Threads::new(2)?;
     if !machine::spread(&threads)? {
-        return Ok(vec![Row::missing("complex, two cores: there is one core only")]);
+        return Ok(vec![Row::missing("two cores: there is one core only")]);
     }
     let two = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, threads)?);
     let sides = [&client.context, &two];
@@ -112,10 +112,10 @@ fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
         });
     }
     let log_n = client.context.parameters().log_degree();
-    let rows = [("bootstrap", works, Some(TWO_CORES)), ("independent transforms", transforms, None)];
+    let rows = [("complex, bootstrap", works, Some(TWO_CORES)), ("independent transforms", transforms, None)];
     let rows = rows.map(|(name, works, target)| {
         let times = session.time_named(log_n, works)?;
-        let row = Row::new(format!("complex, two cores: {name}"), times[1].1, "s");
+        let row = Row::new(format!("two cores: {name}"), times[1].1, "s");
         Ok(row.against("one core, the same run", times[0].1).target(target))
     });
     rows.into_iter().collect()

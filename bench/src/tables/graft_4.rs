@@ -101,16 +101,7 @@ impl Pair {
         for (operation, [time]) in PEERS.into_iter().zip(times) {
             let row = Row::new(format!("{}: {operation}", self.our_name()), time, "ms");
             let target = |peer: &str| peer_target(session.kernel, operation, peer);
-            let live = session.live.all(&group, operation);
-            rows.extend(session.peers.all(&group, operation).into_iter().map(|figure| {
-                let replaced = live.iter().any(|live| live.stands_for(&figure.peer));
-                let target = target(&figure.peer).filter(|_| !replaced);
-                row.clone().against_peer(figure).target(target)
-            }));
-            rows.extend(live.into_iter().map(|figure| {
-                let target = target(&figure.peer);
-                row.clone().against_live(figure).target(target)
-            }));
+            rows.extend(session.beside((&group, operation), &row, |_| true, target));
         }
         Ok(rows)
     }

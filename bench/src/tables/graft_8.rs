@@ -170,16 +170,7 @@ impl Refresh for Whole<'_> {
         _useful: f64,
         operation: &'static str,
     ) -> std::result::Result<Cow<'a, Ciphertext>, CkksError> {
-        let context = self.0.evaluator().context();
-        if a.capacity_bits(context) >= need {
-            return Ok(a);
-        }
-        let refreshed = self.0.bootstrap_to(&a, None)?;
-        let have = refreshed.capacity_bits(context);
-        if have < need {
-            return Err(CkksError::Capacity { operation, need, have });
-        }
-        Ok(Cow::Owned(refreshed))
+        self.0.refresh(a, need, f64::INFINITY, operation)
     }
 
     /// Without the bit that bounds of values may be off by: the chain has the primes that the bootstrap takes, and no bit beside.

@@ -86,21 +86,11 @@ impl Shape {
     fn rows(&self, session: &Session, operation: &str, seconds: f64) -> Vec<Row> {
         let row = Row::new(format!("{}: {operation}", self.name), 1e3 * seconds, "ms");
         let Some((group, peers)) = self.peers else { return vec![row] };
-        let mut live = session.live.all(group, operation);
-        live.retain(|_| peers == OTHERS);
-        let replaced = |peer: &str| live.iter().any(|live| live.stands_for(peer));
-        let figures = session.peers.all(group, operation).into_iter();
-        let scaled = figures.filter(|figure| peers.contains(&figure.peer.as_str())).map(|figure| {
-            let target = target(operation).filter(|_| !replaced(&figure.peer));
-            row.clone().against_peer(figure).target(target)
-        });
+        let live = |peer: &str| peer.ends_with(", live") && peers == OTHERS;
         // The wheel is without HEXL.
-        let judged = |peer: &str| peer.starts_with("Lattigo");
-        let measured = live.iter().map(|figure| {
-            let target = target(operation).filter(|_| judged(&figure.peer));
-            row.clone().against_live(figure.clone()).target(target)
-        });
-        let rows: Vec<Row> = scaled.chain(measured).collect();
+        let target = |peer: &str| target(operation).filter(|_| !peer.contains("wheel"));
+        let rows =
+            session.beside((group, operation), &row, |peer| peers.contains(&peer) || live(peer), target);
         if rows.is_empty() { vec![row] } else { rows }
     }
 

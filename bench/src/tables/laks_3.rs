@@ -153,20 +153,19 @@ impl Level {
         let peers = peers(session, &limbs);
         let there = peers.iter().find(|(peer, judged)| *judged && peer.peer.starts_with("Lattigo"));
         let faster = there.filter(|_| !live.is_empty()).map(|(lattigo, _)| best / lattigo.value);
-        for (peer, judged) in peers {
-            let target = target(judged && !live.iter().any(|live| live.stands_for(&peer.peer)));
-            rows.push(match faster.filter(|_| judged && peer.peer.starts_with("LAKS")) {
-                // A fork of Lattigo gains on another machine what Lattigo does.
-                Some(faster) => {
-                    let name = format!("{}, as much faster here as Lattigo is", peer.peer);
-                    ours().against(name, peer.value * faster).target(target)
-                }
-                None => ours().against_peer(peer).target(target),
-            });
-        }
-        for figure in live {
-            let target = target(figure.milliseconds == best);
-            rows.push(ours().against_live(figure).target(target));
+        // A fork of Lattigo gains on another machine what Lattigo does.
+        let carried = |peer: &str| faster.filter(|_| peer.starts_with("LAKS"));
+        let fastest = live.iter().find(|figure| figure.milliseconds == best).map(|figure| &figure.peer[..]);
+        let judged = |peer: &str| {
+            fastest == Some(peer) || peers.iter().any(|(figure, judged)| *judged && figure.peer == peer)
+        };
+        let ask = |peer: &str| target(judged(peer));
+        rows.extend(session.beside((GROUP, &limbs), &ours(), |peer| carried(peer).is_none(), ask));
+        for (figure, judged) in &peers {
+            if let Some(faster) = carried(&figure.peer) {
+                let name = format!("{}, as much faster here as Lattigo is", figure.peer);
+                rows.push(ours().against(name, figure.value * faster).target(target(*judged)));
+            }
         }
         if let Some(grafted) = self.grafted {
             rows.push(Row::new(format!("{at}, ours, grafted"), grafted, "ms").against("ours", self.ours));

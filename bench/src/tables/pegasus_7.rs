@@ -125,16 +125,11 @@ fn by_ranks(points: &[(Vec<f64>, usize)]) -> Result<FeatureRanges> {
     Ok(FeatureRanges::of_sample(points[0].0.len(), &rows)?)
 }
 
-/// The value at a place among the knots of a feature: 0 for the first, 1 for the next.
-fn value_at(knots: &[f64], place: f64) -> f64 {
+/// The value that a share from 0 to 1 is of.
+fn value_at(knots: &[f64], share: f64) -> f64 {
+    let place = share * (knots.len() - 1) as f64;
     let part = (place as usize).min(knots.len() - 2);
     knots[part] + (place - part as f64) * (knots[part + 1] - knots[part])
-}
-
-/// The place of a value among the knots.
-fn place_of(knots: &[f64], value: f64) -> f64 {
-    let part = knots.partition_point(|x| *x <= value).clamp(1, knots.len() - 1) - 1;
-    part as f64 + (value - knots[part]) / (knots[part + 1] - knots[part])
 }
 
 /// The share of points that come to the same class when every feature is off by this share of its range. That is what comparisons are: a feature is at one index for all thresholds.
@@ -148,13 +143,11 @@ fn agreement(model: &TreeModel, points: &[(Vec<f64>, usize)], deviation: f64) ->
     };
     let mut same = 0;
     for (point, _) in points {
-        let off: Vec<f64> = point
-            .iter()
+        let shares = model.ranges().shares(point).ok_or("a point has a value of each feature")?;
+        let off: Vec<f64> = shares
+            .into_iter()
             .zip(model.ranges().knots())
-            .map(|(x, knots)| {
-                let parts = (knots.len() - 1) as f64;
-                value_at(knots, (place_of(knots, *x) + parts * deviation * normal()).clamp(0.0, parts))
-            })
+            .map(|(share, knots)| value_at(knots, (share + deviation * normal()).clamp(0.0, 1.0)))
             .collect();
         same += usize::from(model.evaluate(&off)? == model.evaluate(point)?);
     }

@@ -137,21 +137,10 @@ impl Shape {
             session.papers.find(group, stated)
         });
         let row = Row::new(format!("{}: {operation}", self.name), value, unit).paper(paper);
-        let peers = self.peers.map_or(Vec::new(), |group| session.peers.all(group, operation));
-        let live = self.peers.map_or(Vec::new(), |group| session.live.all(group, operation));
-        if peers.is_empty() && live.is_empty() {
-            return vec![row];
-        }
-        let scaled = peers.into_iter().map(|figure| {
-            let target = self.target(session.kernel, operation, &figure.peer);
-            let target = target.filter(|_| !live.iter().any(|live| live.stands_for(&figure.peer)));
-            row.clone().against_peer(figure).target(target)
-        });
-        let measured = live.iter().map(|figure| {
-            let target = self.target(session.kernel, operation, &figure.peer);
-            row.clone().against_live(figure.clone()).target(target)
-        });
-        scaled.chain(measured).collect()
+        let target = |peer: &str| self.target(session.kernel, operation, peer);
+        let rows =
+            self.peers.map_or(Vec::new(), |group| session.beside((group, operation), &row, |_| true, target));
+        if rows.is_empty() { vec![row] } else { rows }
     }
 
     fn measure(&self, session: &mut Session) -> Result<Vec<Row>> {

@@ -16,7 +16,7 @@ type Words = AVec<u64, ConstAlign<64>>;
 /// Polynomials shorter than this, in words, are left to the allocator, which keeps their memory itself.
 const SHORT: usize = 1 << 14;
 
-/// What is this many times as long as what is wanted is left for others.
+/// What is more than this many times as long as what is wanted is left for others.
 const ROOMY: usize = 4;
 
 /// Memory that polynomials give back when they are dropped ([`crate::Poly::with_spare`]), up to a limit; what came back first goes first. Clones share it.

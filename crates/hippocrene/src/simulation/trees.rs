@@ -35,7 +35,7 @@ impl TreeTables {
         ranges: &FeatureRanges,
         rows: &[f64],
     ) -> Result<TreeSimulation, Error> {
-        // Any parameters do: nothing but what is noted is of this session.
+        // Trees take nothing of these parameters; their context notes what is done.
         let session = Session::hollow(Preset::by_name("n12")?.settings()?)?;
         let context = session.context().rlwe();
         let client = TreeClient::generate(*self)?;

@@ -92,6 +92,12 @@ impl FeatureRanges {
         (knots[0], knots[knots.len() - 1])
     }
 
+    /// The shares that the features of a row, which are numbers, are mapped to; nothing where it has another number of features.
+    pub fn shares(&self, row: &[f64]) -> Option<Vec<f64>> {
+        let shares = || row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect();
+        (row.len() == self.count()).then(shares)
+    }
+
     /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever the value is.
     pub(super) fn share(&self, feature: usize, value: f64) -> f64 {
         let knots = &self.knots[feature];
@@ -173,6 +179,7 @@ mod tests {
         let numbers: Vec<f64> = (0..600).map(|i| f64::from(i * i % 6)).collect();
         let ranges = FeatureRanges::of_sample(1, &numbers).unwrap();
         assert!((ranges.share(0, 1.0) - 1.0 / 3.0).abs() < 0.01);
+        assert_eq!((ranges.shares(&[1.0]), ranges.shares(&[])), (Some(vec![ranges.share(0, 1.0)]), None));
         assert_eq!(by_ranks(vec![0.5; 3]), [-0.5, 1.5]);
     }
 }
