@@ -38,8 +38,8 @@ pub(crate) fn note_look_up(context: &Context, parameters: &RotationParameters, r
         .map(|ring| {
             let limb = context.profile().limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), 0.0);
             let transforms = rows as f64 * limb.forward + 2.0 * limb.inverse;
-            // Digits, the values of a monomial, two products by them and two differences, and the rotations at the end.
-            transforms + 2.0 * (rows as f64 * limb.product + limb.sum) + (rows + 7) as f64 * limb.pass
+            // Digits, the products by a monomial, and the rotations at the end.
+            transforms + 2.0 * rows as f64 * limb.product + 2.0 * limb.sum + (rows + 4) as f64 * limb.pass
         })
         .sum();
     let transforms = steps * rings.len() * (rows + 2);

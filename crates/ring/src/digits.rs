@@ -88,35 +88,64 @@ impl Digits {
         self.decompose_any(out, a);
     }
 
-    /// Without branches and with loops of one length, which compilers make vectors of.
+    /// Without branches and with loops of one length, which compilers make vectors of; what is left at the end is padded.
     #[inline(always)]
     fn decompose_any(&self, out: &mut [u64], a: &[u64]) {
         let length = a.len();
-        let (q, half, shift) = (self.q as i64, (1i64 << self.shift) >> 1, self.shift);
-        let (base_log2, half_base) = (self.base_log2, 1i64 << (self.base_log2 - 1));
-        let low_bits = (1i64 << base_log2) - 1;
-        let mut rest = [0i64; WIDE];
-        for start in (0..length).step_by(WIDE) {
-            let chunk = &a[start..length.min(start + WIDE)];
-            for (rest, x) in rest.iter_mut().zip(chunk) {
-                let x = *x as i64;
-                let centred = x - (q & ((q / 2 - x) >> 63));
-                *rest = (centred + half) >> shift;
-            }
-            for k in 0..self.count - 1 {
-                let out = &mut out[k * length + start..][..chunk.len()];
-                for (out, rest) in out.iter_mut().zip(rest.iter_mut()) {
-                    let digit = ((*rest + half_base) & low_bits) - half_base;
-                    *rest = (*rest - digit) >> base_log2;
-                    *out = (digit + (q & (digit >> 63))) as u64;
-                }
-            }
-            let out = &mut out[(self.count - 1) * length + start..][..chunk.len()];
-            for (out, rest) in out.iter_mut().zip(&rest) {
-                *out = (*rest + (q & (*rest >> 63))) as u64;
+        let whole = length - length % WIDE;
+        for start in (0..whole).step_by(WIDE) {
+            let mut rest = self.round(a[start..start + WIDE].try_into().expect("so many residues"));
+            for k in 0..self.count {
+                let digit = self.next_digit(&mut rest, k);
+                out[k * length + start..][..WIDE].copy_from_slice(&digit);
             }
         }
+        let mut end = [0; WIDE];
+        end[..length - whole].copy_from_slice(&a[whole..]);
+        let mut rest = self.round(&end);
+        for k in 0..self.count {
+            let digit = self.next_digit(&mut rest, k);
+            out[k * length + whole..(k + 1) * length].copy_from_slice(&digit[..length - whole]);
+        }
     }
+
+    /// The representatives nearest to zero, over `2^shift`, rounded.
+    #[inline(always)]
+    fn round(&self, a: &[u64; WIDE]) -> [i64; WIDE] {
+        let (q, half) = (self.q as i64, (1i64 << self.shift) >> 1);
+        let mut out = [0; WIDE];
+        for (out, x) in out.iter_mut().zip(a) {
+            let x = *x as i64;
+            let centred = x - (q & ((q / 2 - x) >> 63));
+            *out = (centred + half) >> self.shift;
+        }
+        out
+    }
+
+    /// Takes digit `k` off what is left.
+    #[inline(always)]
+    fn next_digit(&self, rest: &mut [i64; WIDE], k: usize) -> [u64; WIDE] {
+        let (q, half_base) = (self.q as i64, 1i64 << (self.base_log2 - 1));
+        let mut out = [0; WIDE];
+        if k + 1 < self.count {
+            for (out, rest) in out.iter_mut().zip(rest) {
+                let raised = *rest + half_base;
+                *rest = raised >> self.base_log2;
+                *out = residue((raised & (2 * half_base - 1)) - half_base, q);
+            }
+        } else {
+            for (out, rest) in out.iter_mut().zip(rest) {
+                *out = residue(*rest, q);
+            }
+        }
+        out
+    }
+}
+
+/// `x` in `(-q, q)` modulo `q`: what is negative is as large as can be without its sign.
+#[inline(always)]
+fn residue(x: i64, q: i64) -> u64 {
+    (x as u64).min((x + q) as u64)
 }
 
 #[cfg(test)]

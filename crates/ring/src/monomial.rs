@@ -1,70 +1,82 @@
 //! Products with monomials `X^e`, `e` in `[0, 2N)`, in either domain.
 
-use crate::{Kernel, ResidueRing, ntt};
+use std::iter;
 
-/// The values of all monomials of one ring in the evaluation domain, made of one table of `2N` powers.
+use crate::{
+    Kernel, ResidueRing,
+    arith::{mul_mod, pow_mod},
+    ntt,
+};
+
+/// The values of a monomial in the evaluation domain, in blocks of so many positions ([`ntt::exponent`]), are those of the first block times a factor.
+pub(crate) const PERIOD: usize = 64;
+
+/// The values of all monomials of one ring in the evaluation domain, as [`crate::elementwise::Elementwise::inner_product_turned`] takes them: every block of 64
+/// is one of 64 rows, which depends on the exponent modulo 64, times a power of `psi`.
 #[derive(Debug, Clone)]
 pub struct Monomials {
-    /// `psi^j`.
+    /// `psi^j`, `0 <= j < 2N`, in the form of key residues.
     powers: Vec<u64>,
-    /// The exponent `e` of each position, where a polynomial has its value at `psi^e`.
-    exponents: Vec<u32>,
-    kernel: Kernel,
+    /// The exponent of `psi` at the first position of each block.
+    starts: Vec<u32>,
+    /// Row `e`: `X^e` in a block, over its value at the first position; in the form of key residues.
+    rows: Vec<[u64; PERIOD]>,
+}
+
+/// One of them.
+#[derive(Debug, Clone, Copy)]
+pub struct Monomial<'a> {
+    all: &'a Monomials,
+    exponent: u32,
 }
 
 impl Monomials {
-    /// For a ring of primes.
+    /// For a ring of a prime, of degree 64 at least.
     ///
     /// # Panics
-    /// When the modulus is a power of two, whose limbs hold coefficients in both domains.
-    pub fn new(ring: &ResidueRing, kernel: Kernel) -> Self {
+    /// When the modulus is a power of two, whose limbs hold coefficients in both domains, or the degree is too small.
+    pub fn new(ring: &ResidueRing) -> Self {
+        let (degree, q) = (ring.degree(), ring.modulus());
         assert!(!ring.ntt().is_identity(), "rings of powers of two have no values");
-        let degree = ring.degree();
-        let mut values = vec![0; degree];
-        values[1] = 1;
-        ring.ntt().forward(&mut values);
-        let exponents: Vec<u32> =
-            (0..degree).map(|position| ntt::exponent(degree, position) as u32).collect();
-        let mut powers = vec![0; 2 * degree];
-        // Odd powers are the values of X; even ones, psi^(2 j), are products of two odd ones, psi^(2 j - 1) psi.
-        for (e, value) in exponents.iter().zip(&values) {
-            powers[*e as usize] = *value;
-        }
-        for j in 0..degree {
-            let odd = powers[(2 * j + 2 * degree - 1) % (2 * degree)];
-            powers[2 * j] = crate::arith::mul_mod(odd, powers[1], ring.modulus());
-        }
-        Monomials { powers, exponents, kernel }
+        assert!(degree >= PERIOD, "monomials are of rings of degree {PERIOD} at least, but not {degree}");
+        // The values of X are the odd powers of psi.
+        let mut x = vec![0; degree];
+        x[1] = 1;
+        ring.ntt().forward(&mut x);
+        let exponents: Vec<usize> = (0..degree).map(|position| ntt::exponent(degree, position)).collect();
+        let psi = x[exponents.iter().position(|e| *e == 1).expect("every odd exponent has its position")];
+        let one = pow_mod(2, u64::from(ring.elementwise().montgomery_log2()), q);
+        let next = |power: &u64| Some(mul_mod(*power, psi, q));
+        let powers: Vec<u64> = iter::successors(Some(one), next).take(2 * degree).collect();
+        let row =
+            |e: usize| std::array::from_fn(|j| powers[e * (exponents[j] - exponents[0]) % (2 * degree)]);
+        let rows = (0..PERIOD).map(row).collect();
+        let starts = exponents.iter().step_by(PERIOD).map(|e| *e as u32).collect();
+        Monomials { powers, starts, rows }
     }
 
-    /// Writes the values of `X^exponent` in evaluation order.
-    ///
-    /// # Panics
-    /// When `out` is not of the ring degree.
-    pub fn values(&self, exponent: usize, out: &mut [u64]) {
-        assert_eq!(out.len(), self.exponents.len(), "limbs are of the ring degree");
-        match self.kernel {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: the CPU supports the kernel, as `Kernel::is_supported` says.
-            Kernel::Avx512 | Kernel::Avx512Ifma if self.kernel.is_supported() => unsafe {
-                self.values_avx512(exponent, out);
-            },
-            _ => self.values_any(exponent, out),
-        }
+    /// `X^exponent`, for any exponent.
+    pub fn power(&self, exponent: usize) -> Monomial<'_> {
+        Monomial { all: self, exponent: (exponent % self.powers.len()) as u32 }
+    }
+}
+
+impl Monomial<'_> {
+    /// How many blocks there are.
+    pub(crate) fn blocks(&self) -> usize {
+        self.all.starts.len()
     }
 
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-    fn values_avx512(&self, exponent: usize, out: &mut [u64]) {
-        self.values_any(exponent, out);
-    }
-
+    /// What the row is multiplied by in a block; both are in the form of key residues.
     #[inline(always)]
-    fn values_any(&self, exponent: usize, out: &mut [u64]) {
-        let mask = self.powers.len() as u32 - 1;
-        for (out, e) in out.iter_mut().zip(&self.exponents) {
-            *out = self.powers[(e.wrapping_mul(exponent as u32) & mask) as usize];
-        }
+    pub(crate) fn factor(&self, block: usize) -> u64 {
+        let mask = self.all.powers.len() - 1;
+        self.all.powers[self.all.starts[block].wrapping_mul(self.exponent) as usize & mask]
+    }
+
+    /// The values in a block, up to the factor.
+    pub(crate) fn row(&self) -> &[u64; PERIOD] {
+        &self.all.rows[self.exponent as usize % PERIOD]
     }
 }
 
@@ -143,7 +155,7 @@ mod tests {
 
     #[test]
     fn both_domains_agree_with_shifts() {
-        for (degree, bits) in [(16, 20), (64, 40), (1024, 48), (1024, 60)] {
+        for (degree, bits) in [(64, 20), (64, 40), (1024, 48), (1024, 50), (1024, 60)] {
             let q = ntt_primes(bits, degree, 1, &[]).unwrap()[0];
             let mut all = [vec![0; degree], vec![0; degree]];
             for (i, x) in all.iter_mut().enumerate() {
@@ -163,13 +175,20 @@ mod tests {
                     let expected = |i: usize| add_mod(acc[i], sub_mod(rotated[i], y[i], q), q);
                     assert!((0..degree).all(|i| sum[i] == expected(i)), "{kernel} {degree} {exponent}");
 
+                    // y + X^e (x y): the values of x y are the digit, those of y the key.
                     let ring = ResidueRing::prime(q, degree, kernel).unwrap();
-                    let (mut values, mut product) = (vec![0; degree], y.clone());
-                    Monomials::new(&ring, kernel).values(exponent, &mut values);
-                    ring.ntt().forward(&mut product);
-                    ring.elementwise().mul_assign(&mut product, &values);
-                    ring.ntt().inverse(&mut product);
-                    assert_eq!(product, rotated, "{kernel} {degree} {exponent}");
+                    let (mut values, elementwise) = ([y.clone(), acc.clone()], ring.elementwise());
+                    values.iter_mut().for_each(|values| ring.ntt().forward(values));
+                    let (one, [y_values, x_values]) = (vec![1; degree], &values);
+                    let key = elementwise.prepare_key(&[(y_values, x_values), (x_values, y_values)]);
+                    let [mut sum0, mut sum1] = [vec![0; degree], vec![0; degree]];
+                    let monomials = Monomials::new(&ring);
+                    let (terms, power) = ([(0, &one[..]), (1, &one)], monomials.power(exponent));
+                    let terms = [&terms[1..], &terms[..1]];
+                    elementwise.inner_product_turned(&mut sum0, &mut sum1, terms, &key, &power);
+                    ring.ntt().inverse(&mut sum0);
+                    let expected = |i: usize| add_mod(acc[i], rotated[i], q);
+                    assert!((0..degree).all(|i| sum0[i] == expected(i)), "{kernel} {degree} {exponent}");
                 }
             }
         }

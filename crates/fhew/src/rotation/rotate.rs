@@ -88,7 +88,7 @@ impl BlindRotationKey {
             noise: parameters.noise(),
             kernel,
             gadget,
-            monomials: rings.iter().map(|ring| Monomials::new(ring, kernel)).collect(),
+            monomials: rings.iter().map(Monomials::new).collect(),
             rings,
             key,
             scratch: ScratchPool::new(degree),
@@ -239,7 +239,7 @@ impl PreparedBlindRotationKey {
 
     fn rotate_group(&self, group: &mut [Accumulator]) {
         let (limbs, rows) = (self.rings.len(), self.parameters.rows());
-        let mut scratch = self.scratch.take(limbs * (rows + 2) + 3, Domain::Evaluation);
+        let mut scratch = self.scratch.take(limbs * (rows + 2) + 1, Domain::Evaluation);
         for (i, key) in self.key.chunks_exact(limbs).enumerate() {
             for accumulator in group.iter_mut() {
                 let exponent = accumulator.exponents[i];
@@ -255,32 +255,24 @@ impl PreparedBlindRotationKey {
     fn step(&self, key: &[KeyLimb], exponent: usize, acc: &mut [u64], scratch: &mut [u64]) {
         let (degree, rows) = (self.parameters.ring().dimension(), self.parameters.rows());
         let (products, rest) = scratch.split_at_mut(2 * self.rings.len() * degree);
-        let (spare, digits) = rest.split_at_mut(3 * degree);
-        let (monomial, minus) = spare.split_at_mut(degree);
-        let (minus0, minus1) = minus.split_at_mut(degree);
+        let (spare, digits) = rest.split_at_mut(degree);
         self.decompose(digits, acc);
         let limbs = digits.chunks_exact_mut(rows * degree).zip(products.chunks_exact_mut(2 * degree));
         for (j, (digits, products)) in limbs.enumerate() {
             let ring = &self.rings[j];
             digits.chunks_exact_mut(degree).for_each(|digit| ring.ntt().forward_lazy(digit));
-            let mut terms = [(0, [].as_slice()); 2 * MOST_DIGITS];
-            let terms = &mut terms[..rows];
-            let (plus0, plus1) = products.split_at_mut(degree);
-            for (sign, (sum0, sum1)) in [(plus0, plus1), (&mut *minus0, &mut *minus1)].into_iter().enumerate()
-            {
-                for ((r, term), digit) in terms.iter_mut().enumerate().zip(digits.chunks_exact(degree)) {
-                    *term = (sign * rows + r, digit);
-                }
-                ring.elementwise().inner_product(sum0, sum1, terms, &key[j]);
+            let mut terms = [(0, [].as_slice()); 4 * MOST_DIGITS];
+            for (r, term) in terms[..2 * rows].iter_mut().enumerate() {
+                *term = (r, &digits[r % rows * degree..][..degree]);
             }
-            self.monomials[j].values(2 * degree - exponent, monomial);
-            for (product, minus) in products.chunks_exact_mut(degree).zip([&mut *minus0, &mut *minus1]) {
-                ring.elementwise().mul_assign(minus, monomial);
-                ring.elementwise().sub_assign(product, minus);
-                ring.ntt().inverse(product);
-            }
+            let (plus, minus) = terms[..2 * rows].split_at(rows);
+            let (sum0, sum1) = products.split_at_mut(degree);
+            // -X^-a = X^(N - a).
+            let monomial = self.monomials[j].power(3 * degree - exponent);
+            ring.elementwise().inner_product_turned(sum0, sum1, [plus, minus], &key[j], &monomial);
+            [sum0, sum1].into_iter().for_each(|sum| ring.ntt().inverse(sum));
         }
-        self.divide(products, monomial);
+        self.divide(products, spare);
         for (acc, product) in acc.chunks_exact_mut(degree).zip(products.chunks_exact(degree)) {
             add_rotated_difference(self.kernel, self.rings[0].modulus(), acc, product, exponent);
         }

@@ -3,7 +3,7 @@
 //! With `p` bits of precision relative to the bound `B`, each of the following adds an error of at most about `2^-(p + 1.5)` of `B`:
 //!
 //! - the reduction's polynomials: without an arcsine, which saves two levels, where `f64` coefficients are precise enough (up to 26 bits), else with one
-//!   of degree 3; two doublings, with which the degree is 44 to 54;
+//!   of degree 3; two doublings;
 //! - rounding at the scale of the cosine, `r` in a slot: `x/k` has that error, so that the scale is `2^p r k/epsilon`, and a few bits more for what
 //!   Chebyshev polynomials and doublings make of it;
 //! - rounding of the transforms' matrices, by their scales;

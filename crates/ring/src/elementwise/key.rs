@@ -197,7 +197,7 @@ pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
 }
 
 /// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17 lines.
-const LONG: usize = 1 << 16;
+const LONG: usize = 1 << 14;
 const STAGGER: usize = 17 * 64;
 
 /// Memory of pieces of these sizes, one after the other, each written by `write`, which writes all of it.

@@ -38,6 +38,7 @@ use std::mem::MaybeUninit;
 use crate::{
     Kernel,
     arith::{inv64, pow_mod},
+    monomial::Monomial,
     power_of_two::PowerOfTwo,
     threads::Threads,
 };
@@ -385,6 +386,24 @@ impl Elementwise {
         run!(self, products, inner_product(acc0, acc1, digits, key));
     }
 
+    /// `acc0 = sum x b_d + X^e sum x' b_d'` and `acc1` with `a` likewise, over the pairs `(d, x)` of the first and `(d', x')` of the second digits, as in
+    /// [`Elementwise::inner_product`]. The key and the digits are read once, and nothing but the sums is written.
+    ///
+    /// Beside what the two inner products take: 12 / 60 for the values of the monomial and the products by them.
+    ///
+    /// # Panics
+    /// As `inner_product`, and when the monomial is of another ring degree.
+    pub fn inner_product_turned(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        digits: [&[(usize, &[u64])]; 2],
+        key: &KeyLimb,
+        monomial: &Monomial<'_>,
+    ) {
+        run!(self, products, inner_product_turned(acc0, acc1, digits, key, monomial));
+    }
+
     /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, reduced once for as many terms as in
     /// [`Elementwise::inner_product`].
     ///
@@ -409,7 +428,7 @@ impl Elementwise {
     }
 
     /// The `log2` of the Montgomery factor of key residues.
-    fn montgomery_log2(&self) -> u32 {
+    pub(crate) fn montgomery_log2(&self) -> u32 {
         fn of<L: Lanes>(_: &L) -> u32 {
             L::KEY_WORD.montgomery_log2
         }

@@ -3,9 +3,10 @@
 //! Every operation checks that its slices have one length, a multiple of the vector length, and then moves through them
 //! vector by vector.
 
-use std::mem::MaybeUninit;
+use std::{iter, mem::MaybeUninit};
 
 use super::{PairTerm, Scalar, key::KeyLimb, lanes::Lanes};
+use crate::monomial::{Monomial, PERIOD};
 
 /// For every vector position: loads the inputs under their own names, evaluates the expression (an array with one vector
 /// for each output) and stores it. A slice may be input and output.
@@ -236,17 +237,7 @@ pub(super) fn inner_product<L: Lanes>(
     digits: &[(usize, &[u64])],
     key: &KeyLimb,
 ) {
-    let length = key.length();
-    assert!(
-        acc0.len() == length && acc1.len() == length && digits.iter().all(|(_, x)| x.len() == length),
-        "an inner product's slices have the length of its key, {length}"
-    );
-    assert!(
-        digits.iter().all(|&(d, _)| d < key.stored_digits()),
-        "an inner product's digits are among the {} of its key",
-        key.stored_digits()
-    );
-    key.assert_stored_for::<L>();
+    check_inner_product::<L>(acc0, acc1, digits, key);
     if digits.is_empty() {
         acc0.fill(0);
         acc1.fill(0);
@@ -259,6 +250,28 @@ pub(super) fn inner_product<L: Lanes>(
         4 => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key),
         _ => inner_product_wide::<L, 1>(l, acc0, acc1, digits, key),
     }
+}
+
+/// The length of all slices, after the checks of an inner product.
+#[inline(always)]
+fn check_inner_product<L: Lanes>(
+    acc0: &[u64],
+    acc1: &[u64],
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+) -> usize {
+    let length = key.length();
+    assert!(
+        acc0.len() == length && acc1.len() == length && digits.iter().all(|(_, x)| x.len() == length),
+        "an inner product's slices have the length of its key, {length}"
+    );
+    assert!(
+        digits.iter().all(|&(d, _)| d < key.stored_digits()),
+        "an inner product's digits are among the {} of its key",
+        key.stored_digits()
+    );
+    key.assert_stored_for::<L>();
+    length
 }
 
 /// [`inner_product`] by `WIDE` vectors at a time, after its checks.
@@ -301,11 +314,31 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
     key: &KeyLimb,
     at: usize,
 ) {
+    let nothing = [[l.no_products(); 2]; WIDE];
+    // SAFETY: the caller vouches for `WIDE` vectors at `at`, and for the digits.
+    unsafe {
+        let totals = sum_digits::<L, WIDE>(l, (nothing, 0), digits, key, at);
+        store_pairs::<L, WIDE>(acc0, acc1, &totals, at);
+    }
+}
+
+/// `WIDE` vectors of the products of digits and key, from word `at` on, added to sums of `begun` products, which are fewer than `L::TERMS`.
+///
+/// # Safety
+/// As for [`inner_product_at`].
+#[inline(always)]
+unsafe fn sum_digits<L: Lanes, const WIDE: usize>(
+    l: L,
+    (mut sums, begun): ([[L::Sum; 2]; WIDE], usize),
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+    at: usize,
+) -> [[L::V; 2]; WIDE] {
     // No closures here: one that is not inlined would be compiled without the caller's instructions.
     let bytes = L::LANES * L::KEY_WORD.bytes;
     let mut totals = [[L::splat(0); 2]; WIDE];
-    for (chunk, terms) in digits.chunks(L::TERMS).enumerate() {
-        let mut sums = [[l.no_products(); 2]; WIDE];
+    let (first, rest) = digits.split_at(digits.len().min(L::TERMS - begun));
+    for (chunk, terms) in iter::once(first).chain(rest.chunks(L::TERMS)).enumerate() {
         for (d, x) in terms {
             // SAFETY: the caller vouches for digit `d`.
             let pairs = unsafe { key.digit(*d).add(2 * at * L::KEY_WORD.bytes) };
@@ -326,11 +359,12 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
                 *sum = [l.add_product(sum[0], x, b), l.add_product(sum[1], x, a)];
             }
         }
+        let count = terms.len() + if chunk == 0 { begun } else { 0 };
         let mut reduced = [[L::splat(0); 2]; WIDE];
         for i in 0..WIDE {
             reduced[i] = [l.reduce_sum(sums[i][0]), l.reduce_sum(sums[i][1])];
         }
-        for step in (0..L::sum_bound_log2(terms.len())).rev() {
+        for step in (0..L::sum_bound_log2(count)).rev() {
             let multiple = L::splat(l.modulus() << step);
             for [b, a] in &mut reduced {
                 *b = L::subtract_if_above(*b, multiple);
@@ -341,12 +375,85 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
             let [b, a] = reduced[i];
             totals[i] = if chunk == 0 { [b, a] } else { [l.add(totals[i][0], b), l.add(totals[i][1], a)] };
         }
+        sums = [[l.no_products(); 2]; WIDE];
     }
-    for (i, total) in totals.iter().enumerate() {
+    totals
+}
+
+/// Writes both of `WIDE` pairs of vectors, at word `at`.
+///
+/// # Safety
+/// Both slices have at least `at + WIDE LANES` words.
+#[inline(always)]
+unsafe fn store_pairs<L: Lanes, const WIDE: usize>(
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    pairs: &[[L::V; 2]; WIDE],
+    at: usize,
+) {
+    for (i, pair) in pairs.iter().enumerate() {
         // SAFETY: the caller vouches for `WIDE` vectors at `at`.
         unsafe {
-            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), total[0]);
-            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), total[1]);
+            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), pair[0]);
+            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), pair[1]);
+        }
+    }
+}
+
+/// See [`super::Elementwise::inner_product_turned`].
+#[inline(always)]
+pub(super) fn inner_product_turned<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    [still, turned]: [&[(usize, &[u64])]; 2],
+    key: &KeyLimb,
+    monomial: &Monomial<'_>,
+) {
+    let length = check_inner_product::<L>(acc0, acc1, still, key);
+    check_inner_product::<L>(acc0, acc1, turned, key);
+    assert!(length == monomial.blocks() * PERIOD, "monomial and key are of one degree");
+    match L::LANES {
+        8 => turned_wide::<L, 4>(l, acc0, acc1, [still, turned], key, monomial),
+        4 => turned_wide::<L, 2>(l, acc0, acc1, [still, turned], key, monomial),
+        _ => turned_wide::<L, 1>(l, acc0, acc1, [still, turned], key, monomial),
+    }
+}
+
+/// [`inner_product_turned`] by `WIDE` vectors at a time, after its checks.
+#[inline(always)]
+fn turned_wide<L: Lanes, const WIDE: usize>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    [still, turned]: [&[(usize, &[u64])]; 2],
+    key: &KeyLimb,
+    monomial: &Monomial<'_>,
+) {
+    let nothing = [[l.no_products(); 2]; WIDE];
+    for block in 0..monomial.blocks() {
+        let factor = l.key_residue(L::splat(monomial.factor(block)));
+        for step in (0..PERIOD).step_by(WIDE * L::LANES) {
+            let at = block * PERIOD + step;
+            // SAFETY: steps are as long as `WIDE` vectors and divide `PERIOD`, the length of the monomial's row; the slices have `PERIOD` words for each block. The
+            // digits are in the key: both checked above.
+            unsafe {
+                let turned = sum_digits::<L, WIDE>(l, (nothing, 0), turned, key, at);
+                let mut sums = nothing;
+                for (i, (sum, turned)) in sums.iter_mut().zip(&turned).enumerate() {
+                    let row = l.multiplicand(L::load(monomial.row().as_ptr().add(step + i * L::LANES)));
+                    let mut value = l.reduce_sum(l.add_product(l.no_products(), row, factor));
+                    for step in (0..L::sum_bound_log2(1)).rev() {
+                        value = L::subtract_if_above(value, L::splat(l.modulus() << step));
+                    }
+                    let value = l.key_residue(value);
+                    for (sum, turned) in sum.iter_mut().zip(turned) {
+                        *sum = l.add_product(*sum, l.multiplicand(*turned), value);
+                    }
+                }
+                let totals = sum_digits::<L, WIDE>(l, (sums, 1), still, key, at);
+                store_pairs::<L, WIDE>(acc0, acc1, &totals, at);
+            }
         }
     }
 }

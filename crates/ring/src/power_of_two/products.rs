@@ -20,6 +20,7 @@ use crate::{
     Domain, Kernel, RingError,
     convert::BaseConverter,
     elementwise::{Elementwise, KeyLimb, PairTerm, Scalar},
+    monomial::Monomial,
     ntt::{InverseFactor, NttPlan, check_degree},
     primes,
     scratch::{Scratch, ScratchPool},
@@ -310,6 +311,18 @@ impl Products {
     /// The sum of several digits of a key, each of centred numbers, can be larger than sums of products leave room for.
     pub(crate) fn coalesce_key(&self, _: &mut [MaybeUninit<u8>], _: &KeyLimb, _: &[&[usize]]) {
         panic!("digits of a key modulo 2^{} are not coalesced", self.words.exponent());
+    }
+
+    /// Modulo powers of two limbs hold coefficients, of which monomials have no values.
+    pub(crate) fn inner_product_turned(
+        &self,
+        _: &mut [u64],
+        _: &mut [u64],
+        _: [&[(usize, &[u64])]; 2],
+        _: &KeyLimb,
+        _: &Monomial<'_>,
+    ) {
+        panic!("monomials have no values modulo 2^{}", self.words.exponent());
     }
 
     /// How many limbs [`Products::lift`] writes.
