@@ -12,24 +12,25 @@ from numpy.polynomial import Chebyshev, Polynomial
 
 from hippocrene import _native
 from hippocrene.bits import Gates
-from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ShapeError
 from hippocrene.exact import is_exact_kind
 from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
+from hippocrene.moves import Moves
 from hippocrene.values import Values, numbers, raw_bytes, real_numbers, to_native
 
 if TYPE_CHECKING:
     from os import PathLike
 
 
-class EncryptedArray(Gates, TableFunctions, Encrypted):
+class EncryptedArray(Gates, TableFunctions, Moves):
     """An array whose numbers only the client can read.
 
-    It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, `sum`, `mean`, `dot`,
-    `roll`, polynomials and, approximately, ``> <``, `maximum`, `minimum`, `sign` and `abs`, with other encrypted arrays
-    of the same key, plain arrays and numbers. Scales and rescaling are automatic, and follow from the `precision` asked
-    for. Multiplications use some of `capacity_bits`; when too little is left, the next one raises `CapacityError`.
+    It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, ``x[1:, 0]``, `sum`,
+    `mean`, `dot`, `roll`, `reshape`, `numpy.concatenate`, `numpy.stack` and the like, polynomials and, approximately,
+    ``> <``, `maximum`, `minimum`, `sign` and `abs`, with other encrypted arrays of the same key, plain arrays and
+    numbers. Scales and rescaling are automatic, and follow from the `precision` asked for. Multiplications use some of
+    `capacity_bits`; when too little is left, the next one raises `CapacityError`.
 
     An array of integers, which a client with a `plain_modulus` encrypts, computes in the same way exactly, modulo
     `plain_modulus`, with integers. Every operation uses some of `budget_bits`; one that would use them up raises
@@ -210,8 +211,8 @@ class EncryptedArray(Gates, TableFunctions, Encrypted):
     def dot(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         """Compute what `numpy.dot` does.
 
-        That is the inner product of vectors, the product of a matrix and a vector, and the product with a plain matrix
-        or a number. Two encrypted matrices are not multiplied.
+        That is the inner product of vectors, the product of matrices, or of a matrix and a vector, and the product with
+        a plain matrix or a number.
         """
         if self.ndim == 0 or (other.ndim if isinstance(other, EncryptedArray) else np.ndim(other)) == 0:
             return self * other

@@ -10,7 +10,6 @@ from hippocrene import _native
 from hippocrene.errors import MissingServerError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from os import PathLike
 
     from hippocrene.server import Server
@@ -152,13 +151,6 @@ class Encrypted:
 
         def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
             raise TypeError("an encrypted array cannot become a plain one: only Client.decrypt reads it")
-
-    def __array_function__(
-        self, function: Callable[..., object], types: object, args: tuple[object, ...], kwargs: object
-    ) -> object:
-        if function in (np.shape, np.ndim, np.size) and len(args) == 1 and not kwargs:
-            return getattr(self, function.__name__)
-        raise TypeError(f"numpy.{function.__name__} takes no encrypted arrays: use their operators and methods")
 
     # Files
 

@@ -10,6 +10,7 @@ mod numbers;
 mod presets;
 mod progress;
 mod server;
+mod several;
 mod simulation;
 mod trees;
 

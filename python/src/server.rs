@@ -1,10 +1,10 @@
 //! What computes.
 
 use hippocrene::{
-    Array, Basis, Bits, Comparison, Error, Form, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
+    Array, Basis, Bits, Comparison, Error, Function, IntegerPolynomial, Numbers, Polynomial, Residues,
     Tables, Tangents,
 };
-use numpy::PyReadonlyArrayDyn;
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::prelude::*;
 use std::cell::RefCell;
 
@@ -46,36 +46,6 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
         detached(py, || Ok(F::hold(work(&self.0, &*left.read(session)?, &*right.read(session)?)?, session)))
-    }
-}
-
-impl Server {
-    fn transfer_form<F: Held + Form>(
-        &self,
-        py: Python<'_>,
-        array: &EncryptedArray,
-    ) -> PyResult<EncryptedArray> {
-        let first = self.0.transfers().map_or(self.0.session(), |(_, first)| first);
-        let session = self.0.session();
-        detached(py, || Ok(F::hold(self.0.transfer(&*array.read::<F>(first)?)?, session)))
-    }
-
-    fn sum_of_products_of<F: Held + Form>(
-        &self,
-        py: Python<'_>,
-        left: &[&EncryptedArray],
-        right: &[&EncryptedArray],
-    ) -> PyResult<EncryptedArray> {
-        let session = self.0.session();
-        detached(py, || {
-            // One and the same array stays one: its product with itself is a square.
-            let read = left.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
-            let others = right.iter().map(|b| b.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
-            let same = left.iter().zip(right).map(|(a, b)| std::ptr::eq(*a, *b));
-            let each = read.iter().zip(&others).zip(same);
-            let pairs: Vec<_> = each.map(|((a, b), same)| (&**a, if same { &**a } else { &**b })).collect();
-            Ok(F::hold(self.0.sum_of_products(&pairs)?, session))
-        })
     }
 }
 
@@ -346,6 +316,22 @@ impl Server {
 
     fn transpose(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
         compute!(self, py, array, |server, array| server.transpose(array))
+    }
+
+    /// The elements of these arrays at these places, counted one array after the other.
+    fn gather(
+        &self,
+        py: Python<'_>,
+        arrays: Vec<PyRef<'_, EncryptedArray>>,
+        shape: Vec<usize>,
+        sources: PyReadonlyArray1<'_, i64>,
+    ) -> PyResult<EncryptedArray> {
+        let arrays: Vec<&EncryptedArray> = arrays.iter().map(|array| &**array).collect();
+        let sources = sources.as_slice()?;
+        match arrays.iter().any(|array| array.is_integers()) {
+            true => self.gather_of::<Residues>(py, &arrays, &shape, sources),
+            false => self.gather_of::<Numbers>(py, &arrays, &shape, sources),
+        }
     }
 
     fn insert_axis(&self, py: Python<'_>, array: &EncryptedArray, axis: usize) -> PyResult<EncryptedArray> {

@@ -283,8 +283,6 @@ def test_what_an_encrypted_array_cannot_be(secret):
     with pytest.raises(TypeError, match="decrypt"):
         np.asarray(encrypted)
     with pytest.raises(TypeError):
-        iter(encrypted)
-    with pytest.raises(TypeError):
         encrypted + "a"
     with pytest.raises(TypeError):
         np.sin(encrypted)
@@ -340,15 +338,12 @@ def test_masked_arrays_are_refused(client, secret):
             compute(masked, secret([1.0, 2.0]))
 
 
-@pytest.mark.parametrize("function", [np.sum, np.mean, np.roll, np.dot, np.concatenate, np.stack, np.where])
+@pytest.mark.parametrize("function", [np.cumsum, np.outer, np.where])
 def test_functions_of_numpy_say_that_they_take_no_encrypted_arrays(secret, function):
     encrypted = secret([1.0, 2.0])
     arguments = {
-        np.roll: (encrypted, 1),
-        np.dot: (np.ones(2), encrypted),
+        np.outer: (np.ones(2), encrypted),
         np.where: ([True, False], encrypted, 0.0),
-        np.concatenate: ([encrypted, encrypted],),
-        np.stack: ([encrypted, encrypted],),
     }.get(function, (encrypted,))
     with pytest.raises(TypeError, match=f"numpy.{function.__name__} takes no encrypted arrays"):
         function(*arguments)

@@ -165,6 +165,13 @@ impl<F: Elements> Array<F> {
         self
     }
 
+    /// The elements that a layout names in the ciphertexts from number `first` on.
+    pub(crate) fn part(&self, first: usize, layout: Layout, clean: bool) -> Self {
+        let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
+        let (form, period) = (self.form.clone(), self.period);
+        Array { layout, form, clean, period, bodies, refreshed: Arc::default() }
+    }
+
     /// The same elements bootstrapped, by `bootstrap` if they have not been yet.
     pub(crate) fn refreshed(
         &self,

@@ -110,24 +110,28 @@ impl Server {
         self.linear_map(a, layout, entries.filter(|e| e.2 != F::Number::default()), OPERATION)
     }
 
-    /// The dot product of two encrypted vectors of one length, or the product of an encrypted matrix and an encrypted vector, on either side. Ciphertexts of longer vectors are multiplied and
-    /// added before one relinearisation ([`Form::sum_of_products`]).
+    /// The dot product of two encrypted vectors of one length, or the product of encrypted matrices, or of a matrix and a vector, on either side. Ciphertexts of longer vectors are multiplied and
+    /// added before one relinearisation ([`Form::sum_of_products`]). Two matrices, `(n, k)` and `(k, m)`, are repeated to `n m k` slots, which takes a multiplication more where they do not stand so.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the vectors or the axes that are summed over are not of one length, or both are matrices.
+    /// [`Error::Shape`] when the axes that are summed over are not of one length, or there are more than two.
     pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let fits = match (a.shape(), b.shape()) {
-            ([n], [m]) | ([_, n], [m]) | ([n], [m, _]) => n == m,
+            ([n], [m]) | ([_, n], [m]) | ([n] | [_, n], [m, _]) => n == m,
             _ => false,
         };
         if !fits {
             let (left, right) = (a.shape(), b.shape());
             let what = format!(
-                "shapes {left:?} and {right:?}, where two encrypted vectors of one length are needed, or a matrix and a vector: two encrypted matrices are not multiplied"
+                "shapes {left:?} and {right:?}, where vectors and matrices are needed, and the last axis of the first is as long as the first axis of the second"
             );
             return Err(Error::shape("dot product", what));
         }
         match (a.shape(), b.shape()) {
+            ([_, _], [_, _]) => {
+                let (rows, columns) = (self.insert_axis(a, 1)?, self.insert_axis(&self.transpose(b)?, 0)?);
+                return self.sum(&self.mul(&rows, &columns)?, Some(2));
+            }
             ([_, _], _) => return self.sum(&self.mul(a, b)?, Some(1)),
             (_, [_, _]) => return self.sum(&self.mul(&self.transpose(b)?, a)?, Some(1)),
             _ => {}

@@ -15,6 +15,7 @@ mod integers;
 mod linear_map;
 mod look_ups;
 mod matrix;
+mod moves;
 mod numbers;
 mod polynomial;
 mod products;

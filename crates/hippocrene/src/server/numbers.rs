@@ -95,10 +95,11 @@ impl Form for Numbers {
     }
 
     fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        let mut out = x.clone();
-        server.evaluator.add_assign(&mut out, y)?;
+        let (mut out, y) = server.evaluator.align(x, y)?;
         // No slot holds more than one of them.
-        out.set_bound(x.bound());
+        let bound = out.bound().max(y.bound());
+        server.evaluator.add_assign(&mut out, &y)?;
+        out.set_bound(bound);
         Ok(out)
     }
 

@@ -1,0 +1,152 @@
+//! Elements moved: picked, put in another order or shape, and joined from several arrays.
+
+use std::collections::BTreeMap;
+
+use super::Server;
+use crate::{Array, Error, Form, Layout};
+
+const OPERATION: &str = "move elements";
+
+/// Where an element goes, and where it is: positions.
+type Moves = Vec<(usize, usize)>;
+
+impl Server {
+    /// The array of this shape whose elements are, in row-major order, those at the places `sources` of all elements of `arrays`: these count in row-major order too, one array after the other.
+    /// Elements may be left out, and come several times. So every slice, transpose, reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
+    ///
+    /// Nothing is computed where the elements can stay where they are (transposes, slices from the first element on with steps that are powers of two), and no
+    /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
+    /// missing, [`Error::Capacity`] when no multiplication is left where one is needed.
+    pub fn gather<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        shape: &[usize],
+        sources: &[usize],
+    ) -> Result<Array<F>, Error> {
+        for array in arrays {
+            self.check(array, OPERATION)?;
+        }
+        let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
+        let total = arrays.iter().map(|array| array.size()).sum();
+        if let Some(have) = sources.iter().find(|source| **source >= total) {
+            let what = format!("place {have} of {total} elements in {} arrays", arrays.len());
+            return Err(Error::argument(OPERATION, what));
+        }
+        let places: Vec<(usize, usize)> = arrays
+            .iter()
+            .enumerate()
+            .flat_map(|(k, array)| array.layout().positions().map(move |position| (k, position)))
+            .collect();
+        let (first, _) = places[sources[0]];
+        if sources.iter().all(|source| places[*source].0 == first) {
+            let from: Vec<usize> = sources.iter().map(|source| places[*source].1).collect();
+            if let Some(view) = self.view(arrays[first], shape, &from)? {
+                return Ok(view);
+            }
+        }
+        let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
+        for (to, source) in out.positions().zip(sources) {
+            let (k, from) = places[*source];
+            moves.entry(k).or_default().push((to, from));
+        }
+        self.joined(arrays, out, moves)
+    }
+
+    /// The elements at these positions, if they stand as a layout has them but for a rotation of all ciphertexts.
+    fn view<F: Form>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        from: &[usize],
+    ) -> Result<Option<Array<F>>, Error> {
+        let slots = F::slots(&self.session);
+        let mut inner = 1;
+        let mut strides = vec![1; shape.len()];
+        for (stride, length) in strides.iter_mut().zip(shape).rev() {
+            if *length > 1 {
+                *stride = from[inner].wrapping_sub(from[0]);
+            }
+            inner *= length;
+        }
+        let Ok(layout) = Layout::new(shape.to_vec(), strides, slots) else { return Ok(None) };
+        let (offset, left) = (from[0], from[0] % slots);
+        let alike = layout.positions().zip(from).all(|(p, f)| p + offset == *f && f % slots >= left);
+        if !alike || (left != 0 && !F::rotates(slots, left)) {
+            return Ok(None);
+        }
+        let view = a.part(offset / slots, layout, a.is_clean() && from.len() == a.size());
+        if left == 0 {
+            return Ok(Some(view));
+        }
+        self.map(&view, OPERATION, view.is_clean(), 0.0, |form, x| form.rotate(self, x, left as i64))
+            .map(Some)
+    }
+
+    /// The elements of several arrays, each moved to its places, in one array.
+    fn joined<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        out: Layout,
+        moves: BTreeMap<usize, Moves>,
+    ) -> Result<Array<F>, Error> {
+        let form = self.form_of(&moves.keys().map(|k| arrays[*k]).collect::<Vec<_>>());
+        let mut sums: Vec<Option<F::Ciphertext>> = vec![None; out.ciphertexts()];
+        // A ciphertext that has nothing but padding comes of a linear map, which gives all of them.
+        let mut with_elements = vec![false; out.ciphertexts()];
+        out.positions().for_each(|to| with_elements[to / out.slots()] = true);
+        let mut complete = with_elements.iter().all(|with| *with);
+        for (k, moves) in moves {
+            let shifted = if complete { self.shifted(&form, arrays[k], &out, &moves)? } else { None };
+            let part = match shifted {
+                Some(part) => part,
+                None => {
+                    let entries = moves.into_iter().map(|(to, from)| (to, from, F::ONE));
+                    let part = self.linear_map(arrays[k], out.clone(), entries, OPERATION)?;
+                    complete = true;
+                    part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()
+                }
+            };
+            for (sum, part) in sums.iter_mut().zip(part) {
+                *sum = match (sum.take(), part) {
+                    (Some(x), Some(y)) => Some(form.overlay(self, &x, &y).map_err(|e| e.during(OPERATION))?),
+                    (x, y) => x.or(y),
+                };
+            }
+        }
+        let sums =
+            sums.into_iter().map(|sum| sum.expect("every ciphertext has elements, or comes of a linear map"));
+        Ok(Array::from_ciphertexts(out, form, true, sums.collect()))
+    }
+
+    /// The ciphertexts of `a` rotated and put in the places of ciphertexts of a result, if that brings all its elements to where these moves do and other slots are zero.
+    fn shifted<F: Form>(
+        &self,
+        form: &F,
+        a: &Array<F>,
+        out: &Layout,
+        moves: &[(usize, usize)],
+    ) -> Result<Option<Vec<Option<F::Ciphertext>>>, Error> {
+        let slots = out.slots();
+        let (to, from) = moves[0];
+        let Some(by) = to.checked_sub(from) else { return Ok(None) };
+        let (ciphertexts, right) = (by / slots, by % slots);
+        let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
+        if !(a.is_clean() && alike && moves.len() == a.size())
+            || (right != 0 && !F::rotates(slots, slots - right))
+        {
+            return Ok(None);
+        }
+        let mut part = vec![None; out.ciphertexts()];
+        for (k, c) in a.expanded(&self.session).into_iter().enumerate() {
+            let c = match right {
+                0 => c.into_owned(),
+                _ => form.rotate(self, &c, -(right as i64)).map_err(|e| e.during(OPERATION))?,
+            };
+            part[k + ciphertexts] = Some(c);
+        }
+        Ok(Some(part))
+    }
+}

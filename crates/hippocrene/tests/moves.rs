@@ -1,0 +1,165 @@
+//! Elements picked, reordered and joined, against the same of plain numbers.
+
+mod common;
+
+use common::{assert_close, insecure, insecure_settings, left, numbers};
+use hippocrene::{ClientKey, EncryptedArray, Integers, KeyRequest, Scheme, Server};
+use proptest::prelude::*;
+
+/// How many of two products an array has taken.
+fn products(array: &EncryptedArray, server: &Server) -> usize {
+    2 - left(array, server)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_places_of_any_arrays(
+        shapes in prop::collection::vec(prop::collection::vec(1usize..9, 0..4), 1..4),
+        columns in 1usize..9,
+        picks in prop::collection::vec(any::<prop::sample::Index>(), 1..60),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(7, 4);
+        let numbers: Vec<Vec<f64>> =
+            shapes.iter().enumerate().map(|(k, shape)| numbers(shape.iter().product(), seed + k)).collect();
+        let arrays: Vec<EncryptedArray> =
+            shapes.iter().zip(&numbers).map(|(shape, x)| client.encrypt(x, shape).unwrap()).collect();
+        let all = numbers.concat();
+        let rows = picks.len() / columns;
+        prop_assume!(rows > 0);
+        let sources: Vec<usize> = picks[..rows * columns].iter().map(|pick| pick.index(all.len())).collect();
+        let arrays: Vec<&EncryptedArray> = arrays.iter().collect();
+        let gathered = server.gather(&arrays, &[rows, columns], &sources).unwrap();
+        prop_assert_eq!(gathered.shape(), &[rows, columns]);
+        let expected: Vec<f64> = sources.iter().map(|source| all[*source]).collect();
+        assert_close(&client.decrypt(&gathered).unwrap(), &expected, "picked");
+        // What is in other slots does not get into sums.
+        let total = server.sum(&gathered, None).unwrap();
+        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of what was picked");
+
+        let joined = server.gather(&arrays, &[all.len()], &(0..all.len()).collect::<Vec<_>>()).unwrap();
+        assert_close(&client.decrypt(&joined).unwrap(), &all, "joined");
+    }
+
+    #[test]
+    fn slices_of_three_axes(
+        shape in prop::collection::vec(1usize..12, 3),
+        ends in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), 1usize..4), 3),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(7, 4);
+        let x = numbers(shape.iter().product(), seed);
+        let array = client.encrypt(&x, &shape).unwrap();
+        let axes: Vec<Vec<usize>> = shape
+            .iter()
+            .zip(&ends)
+            .map(|(n, (a, b, step))| {
+                let (a, b) = (a.index(*n), b.index(*n));
+                (a.min(b)..=a.max(b)).step_by(*step).collect()
+            })
+            .collect();
+        let mut sources = vec![0];
+        for (axis, n) in axes.iter().zip(&shape) {
+            sources = sources.iter().flat_map(|s| axis.iter().map(move |i| s * n + i)).collect();
+        }
+        let slice = server.gather(&[&array], &axes.iter().map(Vec::len).collect::<Vec<_>>(), &sources).unwrap();
+        let expected: Vec<f64> = sources.iter().map(|source| x[*source]).collect();
+        assert_close(&client.decrypt(&slice).unwrap(), &expected, "a slice");
+        let square = server.mul(&slice, &slice).unwrap();
+        let total = client.decrypt(&server.sum(&square, None).unwrap()).unwrap();
+        assert_close(&total, &[expected.iter().map(|x| x * x).sum()], "the squares of a slice");
+    }
+}
+
+/// What takes no multiplication: 64 slots, arrays of one and of five ciphertexts.
+#[test]
+fn what_can_stay_is_not_multiplied() {
+    let (client, server) = insecure(7, 2);
+    let picked = |array: &EncryptedArray, shape: &[usize], at: &dyn Fn(usize, usize) -> usize| {
+        let (rows, columns) = (shape[0], shape.get(1).copied().unwrap_or(1));
+        let sources: Vec<usize> = (0..rows).flat_map(|i| (0..columns).map(move |j| at(i, j))).collect();
+        let out = server.gather(&[array], shape, &sources).unwrap();
+        let x = client.decrypt(array).unwrap();
+        let expected: Vec<f64> = sources.iter().map(|source| x[*source]).collect();
+        assert_close(&client.decrypt(&out).unwrap(), &expected, &format!("{shape:?}"));
+        products(&out, &server)
+    };
+    for rows in [6, 40] {
+        let array = client.encrypt(&numbers(rows * 7, 1), &[rows, 7]).unwrap();
+        assert_eq!(picked(&array, &[7, rows], &|i, j| 7 * j + i), 0, "the transpose");
+        assert_eq!(picked(&array, &[4, 7], &|i, j| 7 * i + j), 0, "the first rows");
+        assert_eq!(picked(&array, &[rows / 2, 4], &|i, j| 14 * i + 2 * j), 0, "every other row and column");
+        assert_eq!(picked(&array, &[rows], &|i, _| 7 * i + 3), 0, "a column");
+        assert_eq!(picked(&array, &[7], &|j, _| 7 * (rows - 1) + j), 0, "the last row");
+        assert_eq!(picked(&array, &[rows, 7], &|i, j| 7 * i + 6 - j), 1, "columns in reverse order");
+        assert_eq!(picked(&array, &[rows / 3], &|i, _| 21 * i), 1, "every third row");
+    }
+    // Rows that begin with the third ciphertext, and some before.
+    let array = client.encrypt(&numbers(40 * 7, 2), &[40, 7]).unwrap();
+    assert_eq!(picked(&array, &[9, 7], &|i, j| 7 * (16 + i) + j), 0);
+    assert_eq!(picked(&array, &[9, 7], &|i, j| 7 * (15 + i) + j), 1);
+
+    let [a, b] = [1, 2].map(|seed| client.encrypt(&numbers(12, seed), &[3, 4]).unwrap());
+    let stacked = server.gather(&[&a, &b], &[6, 4], &(0..24).collect::<Vec<_>>()).unwrap();
+    assert_eq!(products(&stacked, &server), 0, "rows after rows");
+    assert_close(
+        &client.decrypt(&stacked).unwrap(),
+        &[numbers(12, 1), numbers(12, 2)].concat(),
+        "rows after rows",
+    );
+}
+
+#[test]
+fn integers_are_moved_exactly() {
+    let how = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };
+    let settings = insecure_settings(7, 3).with_integers(how).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    let x: Vec<i64> = (0..90).collect();
+    let array = client.encrypt_integers(&x, &[10, 9]).unwrap();
+    for (shape, sources) in [
+        (vec![9, 10], (0..90).map(|e| e % 10 * 9 + e / 10).collect::<Vec<_>>()),
+        (vec![10], (0..10).map(|i| 9 * i + 4).collect()),
+        (vec![2, 9], (72..90).collect()),
+        (vec![3], vec![89, 0, 89]),
+    ] {
+        let moved = server.gather(&[&array], &shape, &sources).unwrap();
+        let expected: Vec<i64> = sources.iter().map(|s| *s as i64).collect();
+        assert_eq!(client.decrypt_integers(&moved).unwrap(), expected, "{shape:?}");
+    }
+    let twice = server.gather(&[&array, &array], &[180], &(0..180).collect::<Vec<_>>()).unwrap();
+    assert_eq!(client.decrypt_integers(&twice).unwrap(), [&x[..], &x[..]].concat());
+}
+
+#[test]
+fn what_is_not_there_is_not_picked() {
+    let (client, server) = insecure(7, 2);
+    let array = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
+    let message = |arrays: &[&EncryptedArray], shape: &[usize], sources: &[usize]| {
+        server.gather(arrays, shape, sources).unwrap_err().to_string()
+    };
+    assert!(message(&[&array], &[1], &[6]).contains("place 6 of 6 elements"));
+    assert!(message(&[], &[1], &[0]).contains("place 0 of 0 elements"));
+    assert!(message(&[&array], &[2], &[0]).contains("do not fill"));
+    assert!(message(&[&array], &[0], &[]).contains("no elements"));
+    let other = insecure(7, 2).0.encrypt(&[1.0], &[1]).unwrap();
+    assert!(message(&[&array, &other], &[1], &[0]).contains("key"));
+}
+
+#[test]
+fn encrypted_matrices_are_multiplied() {
+    let (client, server) = insecure(8, 3);
+    for (n, k, m) in [(3, 4, 2), (5, 7, 6), (1, 3, 1), (4, 1, 4)] {
+        let (x, y) = (numbers(n * k, 1), numbers(k * m, 2));
+        let (a, b) = (client.encrypt(&x, &[n, k]).unwrap(), client.encrypt(&y, &[k, m]).unwrap());
+        let product = server.dot(&a, &b).unwrap();
+        assert_eq!(product.shape(), [n, m]);
+        let entry = |i: usize, j: usize| (0..k).map(|l| x[i * k + l] * y[l * m + j]).sum::<f64>();
+        let expected: Vec<f64> = (0..n * m).map(|e| entry(e / m, e % m)).collect();
+        assert_close(&client.decrypt(&product).unwrap(), &expected, "a @ b");
+    }
+    let a = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
+    assert!(server.dot(&a, &a).unwrap_err().to_string().contains("the last axis of the first"));
+}

@@ -1,0 +1,153 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import hippocrene
+from hippocrene import ShapeError
+
+few = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+shapes = hnp.array_shapes(min_dims=1, max_dims=3, max_side=7)
+
+
+def plain(shape) -> np.ndarray:
+    return np.arange(1.0, 1 + np.prod(shape)).reshape(shape) / 64
+
+
+@pytest.fixture
+def secret(client, server):
+    return lambda array: server.load(client.encrypt(array))
+
+
+@pytest.fixture
+def near(client):
+    def check(encrypted, want) -> None:
+        assert encrypted.shape == np.shape(want)
+        np.testing.assert_allclose(client.decrypt(encrypted), want, atol=1e-4)
+
+    return check
+
+
+@few
+@given(st.data(), shapes)
+def test_slices_are_numpys(secret, near, data, shape):
+    key = data.draw(hnp.basic_indices(shape, allow_newaxis=True))
+    array = plain(shape)
+    if array[key].size:
+        near(secret(array)[key], array[key])
+    else:
+        with pytest.raises(ShapeError, match="no elements"):
+            secret(array)[key]
+
+
+@few
+@given(st.data(), shapes)
+def test_picks_are_numpys(secret, near, data, shape):
+    array = plain(shape)
+    key = data.draw(hnp.integer_array_indices(shape, result_shape=hnp.array_shapes(max_dims=2, max_side=4)))
+    near(secret(array)[key], array[key])
+    mask = data.draw(hnp.arrays(bool, shape))
+    mask.flat[0] = True
+    near(secret(array)[mask], array[mask])
+
+
+def test_what_was_picked_is_computed_with(secret, near):
+    array = plain((6, 5))
+    x = secret(array)
+    near(x[1:4] * x[0] + x[:3, ::-1], array[1:4] * array[0] + array[:3, ::-1])
+    near(x[:, 2].sum(), array[:, 2].sum())
+    near(x[2:, 1:4].mean(axis=0), array[2:, 1:4].mean(axis=0))
+    near(x[-1] @ np.ones(5), array[-1].sum())
+    for got, want in zip(x, array, strict=True):
+        near(got, want)
+    # Rows, columns and slices with steps of powers of two cost nothing of the capacity.
+    for picked in (x[1:4], x[:, 2], x[::2, 1::2], x[-1], x.T, x[:, None]):
+        assert x.capacity_bits - picked.capacity_bits < 2
+    assert x.capacity_bits - x[::-1].capacity_bits > 20
+
+
+@pytest.mark.parametrize(
+    "move",
+    [
+        lambda x: np.reshape(x, (4, -1)),
+        lambda x: x.reshape(24),
+        lambda x: x.reshape(2, 2, -1),
+        lambda x: x.reshape((6, 4)),
+        lambda x: x.ravel(),
+        lambda x: np.transpose(x, (1, 2, 0)),
+        lambda x: np.swapaxes(x, 0, 2),
+        lambda x: np.moveaxis(x, 0, -1),
+        lambda x: np.squeeze(x[:1]),
+        lambda x: np.expand_dims(x, 1),
+        lambda x: np.flip(x, axis=1),
+        lambda x: np.take(x, [2, 0], axis=1),
+        lambda x: np.repeat(x, 2, axis=0),
+        lambda x: np.tile(x, (1, 2, 1)),
+        lambda x: np.diagonal(x[0]),
+        lambda x: np.concatenate([x, x[:, :1]], axis=1),
+        lambda x: np.concatenate([x, x, x], axis=None),
+        lambda x: np.stack([x, x + 1], axis=-1),
+        lambda x: np.vstack([x[0], x[1]]),
+        lambda x: np.hstack([x[0], x[1]]),
+        lambda x: np.column_stack([x[0, 0], x[0, 1]]),
+        lambda x: np.split(x, 2, axis=2)[1],
+        lambda x: np.array_split(x, 2, axis=1)[0],
+        lambda x: np.sum(x, axis=1),
+        lambda x: np.mean(x, (0, 2)),
+        lambda x: np.roll(x, 1, axis=0),
+        lambda x: np.dot(x[0], x[1].T),
+        lambda x: np.dot(np.ones((5, 3)), x[0]),
+        lambda x: np.dot(2, x),
+    ],
+)
+def test_numpys_functions_move_elements(secret, near, move):
+    array = plain((2, 3, 4))
+    near(move(secret(array)), move(array))
+
+
+def test_encrypted_matrices_are_multiplied(secret, near):
+    left, right = plain((3, 5)), plain((5, 4)) - 0.2
+    near(secret(left) @ secret(right), left @ right)
+    with pytest.raises(ShapeError, match="last axis"):
+        secret(left) @ secret(left)
+
+
+def test_integers_move_as_they_are():
+    client = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=65537)
+    server = hippocrene.Server(client.evaluation_keys())
+    array = np.arange(60).reshape(5, 12)
+    x = server.load(client.encrypt(array))
+    for move in (lambda x: x[:, 3], lambda x: x[1::2, ::-1], lambda x: np.concatenate([x, x]), lambda x: x.T @ x):
+        assert np.array_equal(client.decrypt(move(x)), move(array))
+
+
+def test_what_cannot_be_moved_says_so(client, secret):
+    x = secret(plain((2, 3)))
+    with pytest.raises(IndexError, match="out of bounds"):
+        x[2]
+    with pytest.raises(IndexError, match="too many indices"):
+        x[0, 0, 0]
+    with pytest.raises(ValueError, match="cannot reshape"):
+        x.reshape(4)
+    with pytest.raises(TypeError, match="encrypted arrays only"):
+        np.concatenate([x, np.ones((2, 3))])
+    with pytest.raises(TypeError, match="takes no encrypted arrays"):
+        np.cumsum(x)
+    with pytest.raises(TypeError, match="cannot become a plain one"):
+        np.take(plain((2, 3)), x)
+    with pytest.raises(TypeError, match="cannot become a plain one"):
+        x[x]
+    with pytest.raises(TypeError, match="item assignment"):
+        x[0] = 1
+    with pytest.raises(TypeError, match="len"):
+        iter(x[0, 0]).__next__()
+    with pytest.raises(hippocrene.MissingServerError, match="moving elements"):
+        client.encrypt(plain((2, 3)))[0]
