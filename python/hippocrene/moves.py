@@ -57,6 +57,8 @@ class Moves(Encrypted):
     def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
         """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
         arrays = arrays or (self,)
+        if any(array.bit_error is not None for array in arrays):
+            raise TypeError("encrypted bits are not moved: encrypt them in the shape and order that they are wanted in")
         servers = [array._server for array in arrays if array._server is not None]
         server = servers[0] if servers else self._bound_server("moving elements")
         places = np.asarray(places, dtype=np.int64)

@@ -224,3 +224,8 @@ def test_keys_without_bits_say_so(client):
     assert other.decrypt(other.encrypt(np.array([True])))[0] == pytest.approx(1.0), (
         "a number where the preset is not for bits"
     )
+
+
+def test_bits_are_not_moved(secret):
+    with pytest.raises(TypeError, match="are not moved"):
+        secret(truth()[0])[0]

@@ -159,7 +159,17 @@ fn encrypted_matrices_are_multiplied() {
         let entry = |i: usize, j: usize| (0..k).map(|l| x[i * k + l] * y[l * m + j]).sum::<f64>();
         let expected: Vec<f64> = (0..n * m).map(|e| entry(e / m, e % m)).collect();
         assert_close(&client.decrypt(&product).unwrap(), &expected, "a @ b");
+
+        let square = server.dot(&server.transpose(&a).unwrap(), &a).unwrap();
+        let entry = |i: usize, j: usize| (0..n).map(|l| x[l * k + i] * x[l * k + j]).sum::<f64>();
+        let expected: Vec<f64> = (0..k * k).map(|e| entry(e / k, e % k)).collect();
+        assert_close(&client.decrypt(&square).unwrap(), &expected, "the transpose of a, @ a");
+        let difference = server.sub(&square, &client.encrypt(&expected, &[k, k]).unwrap()).unwrap();
+        assert_close(&client.decrypt(&difference).unwrap(), &vec![0.0; k * k], "what is left");
     }
     let a = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
     assert!(server.dot(&a, &a).unwrap_err().to_string().contains("the last axis of the first"));
+    let row = client.encrypt(&numbers(4097, 1), &[1, 4097]).unwrap();
+    let error = server.dot(&server.transpose(&row).unwrap(), &row).unwrap_err().to_string();
+    assert!(error.contains("4097 times 8192 slots"), "{error}");
 }

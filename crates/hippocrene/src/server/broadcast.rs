@@ -63,7 +63,7 @@ impl Server {
     }
 
     /// The array repeated to the shape of `layout`, and its elements where that says.
-    fn broadcast_as<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+    pub(super) fn broadcast_as<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
         const OPERATION: &str = "broadcast";
         if *a.layout() == layout {
             return Ok(a.clone());

@@ -3,6 +3,9 @@
 use super::Server;
 use crate::{Array, Error, Form, Layout};
 
+/// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of ciphertexts.
+const MOST_PRODUCTS: usize = 1 << 24;
+
 impl Server {
     /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)` in row-major order; the result has
     /// shape `(.., columns)`. One multiplication deep.
@@ -114,7 +117,7 @@ impl Server {
     /// added before one relinearisation ([`Form::sum_of_products`]). Two matrices, `(n, k)` and `(k, m)`, are repeated to `n m k` slots, which takes a multiplication more where they do not stand so.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the axes that are summed over are not of one length, or there are more than two.
+    /// [`Error::Shape`] when the axes that are summed over are not of one length, there are more than two axes, or two matrices take more than 2^24 slots.
     pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let fits = match (a.shape(), b.shape()) {
             ([n], [m]) | ([_, n], [m]) | ([n] | [_, n], [m, _]) => n == m,
@@ -128,10 +131,7 @@ impl Server {
             return Err(Error::shape("dot product", what));
         }
         match (a.shape(), b.shape()) {
-            ([_, _], [_, _]) => {
-                let (rows, columns) = (self.insert_axis(a, 1)?, self.insert_axis(&self.transpose(b)?, 0)?);
-                return self.sum(&self.mul(&rows, &columns)?, Some(2));
-            }
+            ([_, _], [_, _]) => return self.matrix_product(a, b),
             ([_, _], _) => return self.sum(&self.mul(a, b)?, Some(1)),
             (_, [_, _]) => return self.sum(&self.mul(&self.transpose(b)?, a)?, Some(1)),
             _ => {}
@@ -140,6 +140,29 @@ impl Server {
             Some(sum) => self.sum(&sum, None),
             None => self.sum(&self.mul(a, b)?, None),
         }
+    }
+
+    /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand beyond it.
+    fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+        let (shape, strides) = (a.shape(), a.layout().strides());
+        let end =
+            shape.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(n, s)| n.next_power_of_two() * s).max();
+        let (columns, end) = (b.shape()[1], end.unwrap_or(1));
+        if columns.saturating_mul(end) > MOST_PRODUCTS {
+            let what = format!(
+                "shapes {shape:?} and {:?} take {columns} times {end} slots: {MOST_PRODUCTS} are the most, so take fewer columns of the second at a time",
+                b.shape()
+            );
+            return Err(Error::shape("dot product", what));
+        }
+        let layout = Layout::new(
+            vec![shape[0], columns, shape[1]],
+            vec![strides[0], end, strides[1]],
+            F::slots(&self.session),
+        )?;
+        let rows = self.broadcast_as(&self.insert_axis(a, 1)?, layout.clone())?;
+        let columns = self.broadcast_as(&self.insert_axis(&self.transpose(b)?, 0)?, layout)?;
+        self.sum(&self.mul(&rows, &columns)?, Some(2))
     }
 
     /// The products of the ciphertexts of two vectors added up, as an array of as many elements as there are slots, if they are of several ciphertexts that fit and their products can be
