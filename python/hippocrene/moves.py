@@ -103,13 +103,15 @@ class Moves(Encrypted):
         if function in PROPERTIES and len(args) == 1 and not kwargs:
             return getattr(self, function.__name__)
         alone = isinstance(first, Moves) and not any(isinstance(x, Encrypted) for x in (*rest, *kwargs.values()))
+        # numpy would write places where values are wanted.
+        alone = alone and kwargs.get("out") is None and not (function is np.take and len(rest) > 2)
         if function in METHODS and alone:
             return getattr(first, function.__name__)(*rest, **kwargs)
         if function in MOVES and alone:
             return first._gather(function(_places(first), *rest, **kwargs))
         if function in SPLITS and alone:
             return [first._gather(part) for part in function(_places(first), *rest, **kwargs)]
-        if function in JOINS and not kwargs.keys() - {"axis"}:
+        if function in JOINS and args and not kwargs.keys() - {"axis"}:
             arrays = list(first)
             if not all(isinstance(array, Moves) for array in arrays):
                 raise TypeError(f"numpy.{function.__name__} joins encrypted arrays with encrypted arrays only")

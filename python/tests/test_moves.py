@@ -141,6 +141,11 @@ def test_what_cannot_be_moved_says_so(client, secret):
         np.concatenate([x, np.ones((2, 3))])
     with pytest.raises(TypeError, match="takes no encrypted arrays"):
         np.cumsum(x)
+    for arguments, keywords in [((x, [0], 0, np.zeros((1, 3))), {}), ((x, [0]), {"axis": 0, "out": np.zeros((1, 3))})]:
+        with pytest.raises(TypeError, match=r"numpy.take takes no encrypted arrays"):
+            np.take(*arguments, **keywords)
+    with pytest.raises(TypeError, match=r"numpy.stack takes no encrypted arrays"):
+        np.stack(arrays=[x, x])
     with pytest.raises(TypeError, match="cannot become a plain one"):
         np.take(plain((2, 3)), x)
     with pytest.raises(TypeError, match="cannot become a plain one"):
