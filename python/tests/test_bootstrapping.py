@@ -78,6 +78,19 @@ def test_more_precision_than_one_bootstrap_has_takes_several():
     said = client.describe_bootstrapping(Bootstrapping(precision=50))
     assert (said.precision, said.iterations) == (50, 2)
     assert said.capacity_after > said.capacity_needed + 100
+    server = Server(client.evaluation_keys(rotations=[], bootstrapping=Bootstrapping(precision=50)), threads=2)
+    values = np.linspace(-1, 1, client.slots)
+    x = server.load(client.encrypt(values))
+
+    def error(x):
+        return float(np.log2(np.std(client.decrypt(x, dtype=np.longdouble) - values)))
+
+    assert abs(-error(x) - x.precision_bits) < np.log2(1.5)
+    x = server.bootstrap(x)
+    assert server.bootstraps == 2
+    assert x.capacity_bits > said.capacity_after - 4
+    assert x.precision_bits > 50
+    assert abs(-error(x) - x.precision_bits) < 1
 
 
 def test_what_is_not_possible_is_refused(client, server):

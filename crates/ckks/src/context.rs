@@ -22,6 +22,10 @@ const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
 const ENCODING: u64 = 4;
 const BIG_ENCODING: u64 = 60;
 
+/// log2 of the largest scaled values that the transforms of `f64` encode. They are off by about 2^-52 of these, in the slots, which is below what the rounding of a
+/// modulus switch makes there, `2^12` at ring degree 2^14 and `2^10` at 2^12: larger ones would lose bits that ciphertexts keep.
+const DOUBLE_BITS: f64 = 60.0;
+
 /// An RLWE context with an encoder.
 #[derive(Debug)]
 pub struct Context {
@@ -75,6 +79,37 @@ impl Values<'_> {
     /// Whether they are complex numbers.
     pub fn is_complex(&self) -> bool {
         matches!(self, Values::Complex(_) | Values::BigComplex(_))
+    }
+}
+
+/// Doubles as numbers of more bits, for scales at which the transforms of `f64` would be less accurate than ciphertexts are. They wipe themselves.
+enum Widened {
+    Real(Vec<BigFloat>),
+    Complex(Vec<Complex<BigFloat>>),
+}
+
+impl Widened {
+    /// None where the values fit the transforms of `f64`, have more bits already, or are not finite, which encoding says.
+    fn new(values: Values<'_>, scale: Scale) -> Option<Self> {
+        if scale.log2() + values.bound().log2() <= DOUBLE_BITS {
+            return None;
+        }
+        let wide = |x: f64| BigFloat::try_from(x).ok();
+        match values {
+            Values::Real(v) => v.iter().map(|x| wide(*x)).collect::<Option<_>>().map(Widened::Real),
+            Values::Complex(v) => {
+                let wide = |z: &Complex64| Some(Complex::new(wide(z.re)?, wide(z.im)?));
+                v.iter().map(wide).collect::<Option<_>>().map(Widened::Complex)
+            }
+            Values::Big(_) | Values::BigComplex(_) => None,
+        }
+    }
+
+    fn values(&self) -> Values<'_> {
+        match self {
+            Widened::Real(v) => Values::Big(v),
+            Widened::Complex(v) => Values::BigComplex(v),
+        }
     }
 }
 
@@ -182,6 +217,8 @@ impl Context {
         extended: Modulus,
     ) -> Result<Plaintext, CkksError> {
         let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
+        let widened = Widened::new(values, scale);
+        let values = widened.as_ref().map_or(values, Widened::values);
         self.note_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
         let mut integers = IntegerPolynomial::zero(self.rlwe.degree());
         match values {

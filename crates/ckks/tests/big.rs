@@ -5,7 +5,7 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Setup, circle, setup};
-use hippocrene_ckks::{BigFloat, Ciphertext, Scale, circuits::LinearTransform};
+use hippocrene_ckks::{BigFloat, Ciphertext, Scale, Values, circuits::LinearTransform};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
 use num_bigint::BigInt;
@@ -123,6 +123,29 @@ fn precision_grows_with_the_scale_on_one_insecure_set() {
         let lost = f64::from(bits) - fresh.min(times).min(plain_times);
         assert!(lost < 17.0, "{lost} bits are lost at scale 2^{bits}");
     }
+}
+
+#[test]
+fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
+    let s = insecure();
+    let n = s.context.max_slots();
+    let x = circle(n, 1.0, 3.0);
+    let big = |x: f64| BigFloat::try_from(x).unwrap();
+    let exact: Vec<_> = x.iter().map(|z| Complex { re: big(z.re), im: big(z.im) }).collect();
+    let reals: Vec<_> = exact.iter().map(|z| Complex { re: z.re.clone(), im: BigFloat::zero() }).collect();
+    for bits in [40, 58, 62, 70, 90, 120] {
+        let scale = Scale::power_of_two(bits);
+        let encrypt = |values: Values<'_>| {
+            let plaintext = s.context.encode(values, n, scale, s.top()).unwrap();
+            s.context.encrypt(&s.secret, &plaintext).unwrap().expand(&s.context)
+        };
+        s.check_big(&encrypt(x[..].into()), &exact, "complex doubles");
+        let real: Vec<f64> = x.iter().map(|z| z.re).collect();
+        s.check_big(&encrypt(real[..].into()), &reals, "doubles");
+    }
+    let infinite = [1.0, f64::INFINITY];
+    let error = s.context.encode(infinite[..].into(), n, Scale::power_of_two(90), s.top()).unwrap_err();
+    assert!(error.to_string().contains("value 1 is inf"), "{error}");
 }
 
 #[test]
