@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hippocrene_ring::{Domain, Poly, ResidueRing, Threads, sample::Seed};
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise};
-use num_complex::{Complex, Complex64};
+use num_complex::{Complex, Complex64, ComplexFloat};
 use zeroize::Zeroize;
 
 use crate::{
@@ -22,7 +22,7 @@ const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
 const ENCODING: u64 = 4;
 const BIG_ENCODING: u64 = 60;
 
-/// log2 of the largest scaled values that the transforms of `f64` encode. They are off by about 2^-52 of these, in the slots, which is below what the rounding of a
+/// log2 of the largest scaled values that the transforms of `f64` encode and decode. They are off by about 2^-52 of these, in the slots, which is below what the rounding of a
 /// modulus switch makes there, `2^12` at ring degree 2^14 and `2^10` at 2^12: larger ones would lose bits that ciphertexts keep.
 const DOUBLE_BITS: f64 = 60.0;
 
@@ -82,6 +82,16 @@ impl Values<'_> {
     }
 }
 
+/// Whether values up to `bound` at this scale are too large for the transforms of `f64`.
+fn exceeds_doubles(scale: Scale, bound: f64) -> bool {
+    scale.log2() + bound.log2() > DOUBLE_BITS
+}
+
+/// The values, if all are finite: where one is not, the transforms of `f64` say so in their own way.
+fn finite<T: ComplexFloat>(values: impl Iterator<Item = T>) -> Option<Vec<T>> {
+    values.map(|x| x.is_finite().then_some(x)).collect()
+}
+
 /// Doubles as numbers of more bits, for scales at which the transforms of `f64` would be less accurate than ciphertexts are. They wipe themselves.
 enum Widened {
     Real(Vec<BigFloat>),
@@ -91,7 +101,7 @@ enum Widened {
 impl Widened {
     /// None where the values fit the transforms of `f64`, have more bits already, or are not finite, which encoding says.
     fn new(values: Values<'_>, scale: Scale) -> Option<Self> {
-        if scale.log2() + values.bound().log2() <= DOUBLE_BITS {
+        if !exceeds_doubles(scale, values.bound()) {
             return None;
         }
         let wide = |x: f64| BigFloat::try_from(x).ok();
@@ -289,6 +299,11 @@ impl Context {
     /// # Errors
     /// [`CkksError::Encode`] when they lie outside of what `f64` can hold.
     pub fn decode_real(&self, plaintext: &Plaintext) -> Result<Vec<f64>, CkksError> {
+        if exceeds_doubles(plaintext.scale(), plaintext.bound())
+            && let Some(values) = finite(self.decode_big_real(plaintext)?.iter().map(BigFloat::to_f64))
+        {
+            return Ok(values);
+        }
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let mut out = vec![0.0; plaintext.slots()];
         self.encoder.decode_real(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;
@@ -300,6 +315,12 @@ impl Context {
     /// # Errors
     /// [`CkksError::Encode`] when they lie outside of what `f64` can hold.
     pub fn decode_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>, CkksError> {
+        let rounded = |z: &Complex<BigFloat>| Complex64::new(z.re.to_f64(), z.im.to_f64());
+        if exceeds_doubles(plaintext.scale(), plaintext.bound())
+            && let Some(values) = finite(self.decode_big_complex(plaintext)?.iter().map(rounded))
+        {
+            return Ok(values);
+        }
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let mut out = vec![Complex64::ZERO; plaintext.slots()];
         self.encoder.decode_complex(plaintext.poly(), &rings, plaintext.scale().to_f64(), None, &mut out)?;

@@ -143,6 +143,18 @@ fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
         let real: Vec<f64> = x.iter().map(|z| z.re).collect();
         s.check_big(&encrypt(real[..].into()), &reals, "doubles");
     }
+    // Nor do small values lose any beside a large one, there and back.
+    let mut beside = vec![1.0; n];
+    beside[0] = 1e15;
+    let plaintext = s.context.encode(beside[..].into(), n, Scale::power_of_two(40), s.top()).unwrap();
+    let c = s.context.encrypt(&s.secret, &plaintext).unwrap().expand(&s.context);
+    let plaintext = s.context.decrypt(&s.secret, &c).unwrap();
+    let real = s.context.decode_real(&plaintext).unwrap();
+    let complex = s.context.decode_complex(&plaintext).unwrap();
+    let tolerance = (4.0 - c.precision_bits()).exp2();
+    assert!(real[1..].iter().all(|x| (x - 1.0).abs() < tolerance) && (real[0] - 1e15).abs() < 1.0);
+    assert!(complex[1..].iter().all(|z| (z - 1.0).norm() < tolerance));
+
     let infinite = [1.0, f64::INFINITY];
     let error = s.context.encode(infinite[..].into(), n, Scale::power_of_two(90), s.top()).unwrap_err();
     assert!(error.to_string().contains("value 1 is inf"), "{error}");

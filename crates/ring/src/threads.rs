@@ -1,15 +1,52 @@
 //! How many threads a computation may use.
 
-use std::sync::Arc;
+use std::{
+    mem, process,
+    sync::{Arc, OnceLock},
+};
 
-use rayon::prelude::*;
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, prelude::*};
 
 use crate::RingError;
 
 /// A setting: one thread (nothing is started, nothing is allocated), or a pool that the limbs of a polynomial are shared out to.
 #[derive(Debug, Clone, Default)]
 pub struct Threads {
-    pool: Option<Arc<rayon::ThreadPool>>,
+    pool: Option<Arc<Pool>>,
+}
+
+/// The threads of one process: a copy of it that `fork` makes has none of them, and starts its own where it first needs any.
+#[derive(Debug)]
+struct Pool {
+    process: u32,
+    threads: Arc<ThreadPool>,
+    /// Those of a process that was forked off this one.
+    forked: OnceLock<Option<Box<Pool>>>,
+}
+
+impl Pool {
+    fn new(count: usize) -> Result<Self, ThreadPoolBuildError> {
+        let threads = Arc::new(ThreadPoolBuilder::new().num_threads(count).build()?);
+        Ok(Pool { process: process::id(), threads, forked: OnceLock::new() })
+    }
+
+    /// The threads of this process; none where a forked one cannot start any, and the calling thread has to do.
+    fn threads(&self) -> Option<&ThreadPool> {
+        if self.process == process::id() {
+            return Some(&self.threads);
+        }
+        let start = || Pool::new(self.threads.current_num_threads()).ok().map(Box::new);
+        self.forked.get_or_init(start).as_ref()?.threads()
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Those of another process are not here to be told that they are no longer needed, and may have left locks behind.
+        if self.process != process::id() {
+            mem::forget(Arc::clone(&self.threads));
+        }
+    }
 }
 
 /// The most threads of a pool: more than that is a slip of the hand, which the operating system takes minutes to refuse.
@@ -33,21 +70,23 @@ impl Threads {
             let reason = format!("at most {MAX_THREADS} are possible");
             return Err(RingError::Threads { threads: count, reason });
         }
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(count)
-            .build()
-            .map_err(|e| RingError::Threads { threads: count, reason: e.to_string() })?;
+        let pool =
+            Pool::new(count).map_err(|e| RingError::Threads { threads: count, reason: e.to_string() })?;
         Ok(Threads { pool: Some(Arc::new(pool)) })
     }
 
     /// How many threads there are.
     pub fn count(&self) -> usize {
-        self.pool.as_ref().map_or(1, |pool| pool.current_num_threads())
+        self.pool.as_ref().map_or(1, |pool| pool.threads.current_num_threads())
+    }
+
+    fn pool(&self) -> Option<&ThreadPool> {
+        self.pool.as_ref()?.threads()
     }
 
     /// Calls `f(0), .., f(count - 1)`.
     pub fn for_each(&self, count: usize, f: impl Fn(usize) + Sync + Send) {
-        match &self.pool {
+        match self.pool() {
             None => (0..count).for_each(f),
             Some(pool) => pool.install(|| (0..count).into_par_iter().for_each(f)),
         }
@@ -55,7 +94,7 @@ impl Threads {
 
     /// Calls `f(i, items[i])` for every item.
     pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync + Send) {
-        match &self.pool {
+        match self.pool() {
             None => items.iter_mut().enumerate().for_each(|(i, item)| f(i, item)),
             Some(pool) => pool.install(|| items.par_iter_mut().enumerate().for_each(|(i, item)| f(i, item))),
         }
@@ -63,7 +102,7 @@ impl Threads {
 
     /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`; the last may be shorter.
     pub fn for_each_chunk(&self, data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync + Send) {
-        match &self.pool {
+        match self.pool() {
             None => data.chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)),
             Some(pool) => {
                 pool.install(|| data.par_chunks_mut(size).enumerate().for_each(|(i, chunk)| f(i, chunk)));
@@ -79,7 +118,7 @@ impl Threads {
         size: usize,
         f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync + Send,
     ) {
-        match &self.pool {
+        match self.pool() {
             None => {
                 let pairs = a.chunks_mut(size).zip(b.chunks_mut(size));
                 pairs.enumerate().for_each(|(i, (a, b))| f(i, a, b));
@@ -99,7 +138,7 @@ impl Threads {
         f: impl Fn(usize, [&mut [u64]; 3]) + Sync + Send,
     ) {
         let [a, b, c] = slices;
-        match &self.pool {
+        match self.pool() {
             None => {
                 let triples = a.chunks_mut(size).zip(b.chunks_mut(size)).zip(c.chunks_mut(size));
                 triples.enumerate().for_each(|(i, ((a, b), c))| f(i, [a, b, c]));

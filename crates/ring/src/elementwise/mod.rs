@@ -392,7 +392,7 @@ impl Elementwise {
     /// Beside what the two inner products take: 12 / 60 for the values of the monomial and the products by them.
     ///
     /// # Panics
-    /// As `inner_product`, and when the monomial is of another ring degree.
+    /// As `inner_product`, when the monomial is of another ring degree, or the modulus is a power of two.
     pub fn inner_product_turned(
         &self,
         acc0: &mut [u64],
