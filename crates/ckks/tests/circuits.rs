@@ -124,6 +124,34 @@ fn linear_transforms_of_a_secure_set() {
     check_transform(&s, 0..20, 0.7);
 }
 
+/// The noise that is stated is that of the slots in which there is a result.
+#[test]
+fn maps_to_few_slots_are_as_noisy_as_is_estimated() {
+    const FEW: usize = 16;
+    let powers: Vec<i64> = (0..9).map(|k| 1 << k).collect();
+    let s = insecure(10, 2, &powers);
+    let n = s.context.max_slots();
+    for factor in [0.05, 1.0, 20.0] {
+        // A reversal of the first slots, times a factor: a diagonal for each.
+        let diagonals = (0..FEW).map(|i| {
+            let mut diagonal = vec![Complex64::ZERO; n];
+            diagonal[i] = factor.into();
+            ((FEW - 1 + n - 2 * i) % n, diagonal)
+        });
+        let t = LinearTransform::new(n, diagonals.collect()).unwrap();
+        let (mut squares, runs, mut stated) = (0.0, 60, 0.0);
+        for run in 0..runs {
+            let x = circle(n, 1.0, f64::from(run));
+            let y = s.evaluator.linear_transform(&s.encrypt(&x), &t, s.scale).unwrap();
+            stated = -y.precision_bits();
+            let got = s.decrypt(&y);
+            squares += (0..FEW).map(|i| (got[i] - factor * x[FEW - 1 - i]).norm_sqr()).sum::<f64>();
+        }
+        let measured = 0.5 * (squares / f64::from(2 * runs) / FEW as f64).log2();
+        assert!((measured - stated).abs() < 1.5f64.log2(), "2^{measured:.2}, stated 2^{stated:.2}");
+    }
+}
+
 /// Encodings are dropped when there is no room, the least recently used first, and made again to the same bits.
 #[test]
 fn encoded_diagonals_keep_to_their_memory() {

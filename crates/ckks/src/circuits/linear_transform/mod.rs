@@ -34,6 +34,9 @@ pub struct LinearTransform {
     mirrored: bool,
     /// The largest sum of absolute values along a row.
     norm: f64,
+    /// The share of the rows that are not zero. The others, whose slots come out without noise, are no part of what the noise of the result is the average of: results
+    /// of few elements stand in few slots.
+    occupied: f64,
     /// Encodings by modulus and scale, and whether they are hollow.
     kept: Kept<(Modulus, Scale, bool), Encoded>,
 }
@@ -46,7 +49,7 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 struct Factor {
     baby: usize,
     plaintext: Encoding,
-    /// By how many bits it makes noise grow: its scale and the root mean square of its numbers.
+    /// By how many bits it makes noise grow: its scale and the root mean square of its numbers, over the rows of the map that are not zero.
     log2_norm: f64,
     /// The share of the coefficients that are not zero.
     share: f64,
@@ -121,12 +124,16 @@ impl LinearTransform {
             return fail(format!("diagonal {r} has {have} numbers, {slots} slots are needed"));
         }
         let row = |i: usize| diagonals.values().map(|d| d.absolute_value(i)).sum::<f64>();
-        let norm = (0..slots).map(row).fold(0.0, f64::max);
+        let rows = (0..slots).map(row);
+        let (norm, occupied) =
+            rows.fold((0.0f64, 0usize), |(norm, n), row| (norm.max(row), n + usize::from(row > 0.0)));
+        // A map to zero has no noise, however it is counted.
+        let occupied = occupied.max(1) as f64 / slots as f64;
         let choices = || (0..=slots.trailing_zeros()).map(|k| 1usize << k);
         let least = choices().map(|baby| cost(&diagonals, baby)).fold(f64::INFINITY, f64::min);
         let near = choices().filter(|baby| cost(&diagonals, *baby) <= KEY_WORTH * least);
         let baby = near.min_by_key(|baby| count(&diagonals, *baby).iter().sum::<usize>()).unwrap_or(1);
-        Ok(LinearTransform { slots, diagonals, baby, mirrored: false, norm, kept: Kept::default() })
+        Ok(LinearTransform { slots, diagonals, baby, mirrored: false, norm, occupied, kept: Kept::default() })
     }
 
     /// [`LinearTransform::new`] for real diagonals.
@@ -202,7 +209,8 @@ impl LinearTransform {
             for (r, diagonal) in &self.diagonals {
                 let (giant, baby) = self.split(*r);
                 let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
-                let log2_norm = scale.log2() + diagonal.root_mean_square().log2();
+                let log2_norm =
+                    scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2();
                 let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
                 let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
                 let share = diagonal.period() as f64 / self.slots as f64;
