@@ -6,7 +6,7 @@
 use std::{
     ffi::OsString,
     fs::{self, File},
-    io::Read,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
@@ -61,9 +61,16 @@ pub fn installed() -> Result<Option<Profile>, Error> {
 /// Reads a profile.
 ///
 /// # Errors
-/// [`Error::Io`] when there is no such file, [`Error::Format`] when it holds no profile; the message names the file and what is wrong with which field.
+/// [`Error::Io`] when there is no such file, [`Error::Format`] when it holds no profile; the message names the file, says that it is to be the tuning profile, and what is wrong with
+/// which field.
 pub fn load(path: &Path) -> Result<Profile, Error> {
-    let fail = |source| Error::Io { path: path.display().to_string(), source };
+    let fail = |source: io::Error| {
+        let kind = source.kind();
+        let what = format!(
+            "the tuning profile cannot be read: {kind} (`hippocrene tune` makes a new one, and {VARIABLE} names another)"
+        );
+        Error::Io { path: path.display().to_string(), source: io::Error::new(kind, what) }
+    };
     let mut text = Vec::new();
     File::open(path).and_then(|file| file.take(MOST_BYTES).read_to_end(&mut text)).map_err(fail)?;
     let malformed = |e: serde_json::Error| FormatError::Profile { path: path.into(), what: e.to_string() };
@@ -150,10 +157,16 @@ mod tests {
             let error = load(&path).unwrap_err();
             let (kind, words) = (error.kind(), error.to_string());
             assert!(words.contains(message) && words.contains(&*path.to_string_lossy()), "{words}");
+            assert!(words.contains("tuning profile") && words.contains("`hippocrene tune`"), "{words}");
             assert_eq!(kind, "FormatError");
         }
         fs::write(&path, &good[..good.len() / 2]).unwrap();
         assert!(load(&path).unwrap_err().to_string().contains("EOF while parsing"));
-        assert_eq!(load(&place.0.join("none")).unwrap_err().kind(), "FileError");
+        let missing = load(&place.0.join("none")).unwrap_err();
+        assert_eq!(missing.kind(), "FileError");
+        let words = missing.to_string();
+        for part in ["none: the tuning profile cannot be read", "`hippocrene tune`", VARIABLE] {
+            assert!(words.contains(part), "{words}");
+        }
     }
 }

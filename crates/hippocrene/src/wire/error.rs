@@ -82,7 +82,7 @@ pub enum FormatError {
         need: Fingerprint,
     },
     /// A file that holds no profile.
-    #[error("{}: {what}", path.display())]
+    #[error("the tuning profile {}: {what} (`hippocrene tune` makes a new one)", path.display())]
     Profile {
         /// The file.
         path: PathBuf,
