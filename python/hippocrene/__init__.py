@@ -28,6 +28,7 @@ from hippocrene.errors import (
     SecurityError,
     ShapeError,
 )
+from hippocrene.inspection import inspect
 from hippocrene.look_ups import LookUps
 from hippocrene.polynomials import polyval
 from hippocrene.server import EvaluationKeys, Server, TransferKey
@@ -64,6 +65,7 @@ __all__ = [
     "Simulation",
     "TransferKey",
     "__version__",
+    "inspect",
     "polyval",
     "presets",
     "simulate",

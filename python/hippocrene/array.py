@@ -12,7 +12,7 @@ from numpy.polynomial import Chebyshev, Polynomial
 
 from hippocrene import _native
 from hippocrene.bits import Gates
-from hippocrene.errors import ShapeError
+from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.exact import is_exact_kind
 from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
@@ -176,7 +176,7 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         if n == 0 and self.plain_modulus is not None:
             return self * 0 + 1
         if not 1 <= n < 2**32:
-            raise ValueError(f"encrypted arrays can be raised to the powers 1, 2, 3, ... below 2**32, not {n}")
+            raise ArgumentError(f"encrypted arrays can be raised to the powers 1, 2, 3, ... below 2**32, not {n}")
         server = self._bound_server("pow")
         return server._wrap(server._raw.pow(self._raw, n))
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ShapeError
+from hippocrene.values import to_array
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -17,11 +18,9 @@ if TYPE_CHECKING:
 
 def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
     """Return `values` as a C-ordered array of booleans; None for what is not booleans."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
     if not isinstance(values, (bool, np.bool_, np.ndarray, list, tuple)):
         return None
-    array: np.ndarray[Any, np.dtype[Any]] = np.asarray(values)
+    array = to_array(values, operation)
     return np.asarray(array, dtype=np.bool_, order="C") if array.dtype.kind == "b" else None
 
 

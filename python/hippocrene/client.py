@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import operator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
@@ -14,12 +15,12 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.errors import ParameterError, SecretPickleError
+from hippocrene.errors import ArgumentError, FileError, ParameterError, SecretPickleError
 from hippocrene.exact import Kind, from_parts
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import numbers, raw_bytes, to_native
+from hippocrene.values import numbers, raw_bytes, thread_count, to_native, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -111,7 +112,7 @@ class PublicKey:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> PublicKey:
         """Read what `to_bytes` returned, to encrypt on so many threads."""
-        return cls(_native.PublicKey.from_bytes(raw_bytes(data), threads))
+        return cls(_native.PublicKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the key to a file."""
@@ -120,13 +121,17 @@ class PublicKey:
     @classmethod
     def load(cls, path: str | PathLike[str], *, threads: int = 1) -> PublicKey:
         """Read a file that `save` wrote, to encrypt on so many threads."""
-        return cls(_native.PublicKey.load(path, threads))
+        return cls(_native.PublicKey.load(path, thread_count(threads)))
 
     def __reduce__(self) -> tuple[object, ...]:
         return PublicKey.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         return f"PublicKey(fingerprint={self.fingerprint!r})"
+
+
+# The clients that may be pickled in this context.
+_may_pickle: ContextVar[frozenset[Client]] = ContextVar("_may_pickle", default=frozenset())
 
 
 class Client:
@@ -141,7 +146,6 @@ class Client:
         if not isinstance(raw, _native.ClientKey):
             raise TypeError("clients are made by Client.generate, Client.load and Client.from_bytes")
         self._raw = raw
-        self._may_pickle = False
 
     @classmethod
     def generate(
@@ -170,7 +174,7 @@ class Client:
         computed. docs/integers.md says when to choose which.
         """
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
-        return cls(_native.ClientKey.generate(preset, precision, exact, modulus, threads))
+        return cls(_native.ClientKey.generate(preset, precision, exact, modulus, thread_count(threads)))
 
     @property
     def scheme(self) -> str:
@@ -191,6 +195,11 @@ class Client:
     def preset(self) -> str | None:
         """Name of the parameters, if they have one."""
         return self._raw.preset
+
+    @property
+    def ring_degree(self) -> int:
+        """The ring degree, a power of two."""
+        return self._raw.ring_degree
 
     @property
     def fingerprint(self) -> str:
@@ -280,7 +289,8 @@ class Client:
             raise TypeError(
                 "decrypt_for_sharing hides the error of numbers: integers, which have none, are for decrypt"
             )
-        return self._raw.decrypt_for_sharing(raw, bits)
+        hiding = None if bits is None else whole(bits, "bits of noise for sharing", 0, 2**32 - 1)
+        return self._raw.decrypt_for_sharing(raw, hiding)
 
     def evaluation_keys(
         self,
@@ -308,13 +318,15 @@ class Client:
         With `bits` the server computes gates of encrypted bits, as it does for presets for bits where nothing is said.
         No rotations for numbers are made then, unless they are asked for.
 
-        `for_` is what `simulate` returned of a program: the keys are those that it uses, with those of bootstrapping,
-        tables and bits where it takes them, and no others but for what is asked for here.
+        `for_` is what `simulate` returned of a program, run with this client's preset, scheme and plain modulus: the
+        keys are those that it uses, with those of bootstrapping, tables and bits where it takes them, and no others but
+        for what is asked for here.
         """
         if for_ is not None:
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             try:
+                self._check_made_alike(for_)
                 rotations, conjugation = for_.rotations, for_.conjugation
                 bootstrapping, tables = bootstrapping or for_.bootstrapping or False, tables or for_.tables or False
                 bits = bits or for_.bits
@@ -322,10 +334,24 @@ class Client:
                 raise TypeError(f"keys are made for what simulate returned, not for {type(for_).__name__}") from None
         gates = self._raw.for_bits if bits is None else bits
         rotations = () if gates and rotations is None else rotations
-        steps = None if rotations is None else [operator.index(step) for step in rotations]
+        most = 2**63 - 1
+        steps = None if rotations is None else [whole(step, "a rotation", -most, most) for step in rotations]
         looked_up = wanted_tables(tables)
         how = wanted(bootstrapping)
         return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, how, looked_up, gates))
+
+    def _check_made_alike(self, simulation: Simulation) -> None:
+        """Check that a simulation was made with this client's parameters and scheme."""
+        theirs = (simulation.preset, simulation.scheme, simulation.plain_modulus)
+        # Parameters of a second key have no name, but those of the first, with fewer moduli.
+        mine = (simulation.preset if self.preset is None else self.preset, self.scheme, self.plain_modulus)
+        if theirs == mine:
+            return
+        have, need = (
+            f"preset {preset!r} and scheme {scheme!r}" + ("" if modulus is None else f" modulo {modulus}")
+            for preset, scheme, modulus in (theirs, mine)
+        )
+        raise ArgumentError(f"evaluation keys: the simulation was made with {have}, this client with {need}")
 
     def describe_bootstrapping(self, bootstrapping: Bootstrapping | None = None) -> _native.BootstrappingDescription:
         """Tell what a bootstrap would be like, before any key is made: precision, capacity, chance of failure, size.
@@ -366,30 +392,33 @@ class Client:
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview, *, threads: int = 1) -> Client:
         """Read what `to_bytes` returned, to work on so many threads."""
-        return cls(_native.ClientKey.from_bytes(raw_bytes(data), threads))
+        return cls(_native.ClientKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
         if Path(path).exists():
-            raise FileExistsError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
+            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
         self._raw.save(path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], *, threads: int = 1) -> Client:
         """Read a file that `save` wrote, to work on so many threads."""
-        return cls(_native.ClientKey.load(path, threads))
+        return cls(_native.ClientKey.load(path, thread_count(threads)))
 
     @contextmanager
     def allow_pickle(self) -> Iterator[Client]:
-        """Let this client be pickled, secret key and all, within a ``with`` block."""
-        before, self._may_pickle = self._may_pickle, True
+        """Let this client be pickled, secret key and all, within a ``with`` block, in this thread or task only.
+
+        What pickles in threads of its own, as queues of processes and Dask do, is given ``pickle.dumps(client)``.
+        """
+        token = _may_pickle.set(_may_pickle.get() | {self})
         try:
             yield self
         finally:
-            self._may_pickle = before
+            _may_pickle.reset(token)
 
     def __reduce__(self) -> tuple[object, ...]:
-        if not self._may_pickle:
+        if self not in _may_pickle.get():
             raise SecretPickleError(
                 "a client holds the secret key and pickles only when asked to: use `with client.allow_pickle():`"
             )

@@ -13,10 +13,10 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.client import Client
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
 from hippocrene.progress import shown
 from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import real_numbers
+from hippocrene.values import raw_bytes, real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +40,7 @@ class EncryptedClusters:
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         """Read what `to_bytes` returned."""
-        self._data = bytes(data)
+        self._data = raw_bytes(data)
         self._sizes, self._iteration, self._points = _native.describe_clustering(self._data)
 
     @property
@@ -71,19 +71,22 @@ class EncryptedClusters:
         """Write a file, all or nothing."""
         path = Path(path)
         part = path.with_name(f".{path.name}.{os.getpid()}.part")
-        try:
-            with part.open("wb") as file:
-                file.write(self._data)
-                file.flush()
-                os.fsync(file.fileno())
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        with file_errors():
+            try:
+                with part.open("wb") as file:
+                    file.write(self._data)
+                    file.flush()
+                    os.fsync(file.fileno())
+                part.replace(path)
+            finally:
+                part.unlink(missing_ok=True)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> EncryptedClusters:
         """Read a file that `save` wrote."""
-        return cls(Path(path).read_bytes())
+        with file_errors():
+            data = Path(path).read_bytes()
+        return cls(data)
 
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedClusters, (self._data,)
@@ -137,6 +140,8 @@ class EncryptedKMeans:
         tables: str = "lut12",
     ) -> None:
         self.n_clusters = operator.index(n_clusters)
+        if self.n_clusters < 1:
+            raise ArgumentError(f"k-means: n_clusters is {n_clusters}, at least one cluster is made")
         self.max_iter = operator.index(max_iter)
         if self.max_iter < 1:
             raise ArgumentError(f"k-means: max_iter is {max_iter}, at least one iteration is made")
@@ -265,7 +270,7 @@ class EncryptedKMeans:
         path = None if checkpoint is None else Path(checkpoint)
         if path is not None and not path.parent.is_dir():
             # Not after the first iteration, which may take long.
-            raise FileNotFoundError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
+            raise FileError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
         if path is not None and path.exists():
             state = EncryptedClusters.load(path)
             if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
@@ -310,11 +315,13 @@ class EncryptedKMeans:
             return None
         if len(init) != self.n_clusters:
             raise ShapeError(f"k-means: init is {len(init)} points, where n_clusters={self.n_clusters}")
+        if init.size and init.min() < 0:
+            raise ArgumentError(f"k-means: init is {init.tolist()}: points are counted from 0 on")
         return [int(i) for i in init]
 
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
         lengths = tuple(operator.index(length) for length in shape)
-        if len(lengths) != 2 or min(*lengths, self.n_clusters) < 0:
+        if len(lengths) != 2 or min(lengths) < 0 or max(*lengths, self.n_clusters) >= 2**63:
             raise ShapeError(
                 f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"
             )

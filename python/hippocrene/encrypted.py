@@ -48,6 +48,11 @@ class Encrypted:
         return int(np.prod(self.shape, dtype=np.int64))
 
     @property
+    def fingerprint(self) -> str:
+        """Which secret key this is encrypted under; the client, its other keys and servers with them have the same."""
+        return self._raw.fingerprint
+
+    @property
     def plain_modulus(self) -> int | None:
         """What integers are computed modulo; None for an array of numbers or bits."""
         return self._raw.plain_modulus

@@ -5,9 +5,20 @@ Every message names the operation, what it had and what it needed.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 class HippocreneError(Exception):
-    """Base of every exception of this package."""
+    """Base of what this package raises, but where Python has one word for it.
+
+    That is so where something is of the wrong type (`TypeError`; `AttributeError` for what encrypted integers and bits
+    do not have), an index lies outside (`IndexError`), a divisor is zero (`ZeroDivisionError`), or a number that is to
+    be a double is too large for one (`OverflowError`).
+    """
 
 
 class ParameterError(HippocreneError, ValueError):
@@ -55,7 +66,36 @@ class FormatError(HippocreneError, ValueError):
 
 
 class FileError(HippocreneError, OSError):
-    """A file that cannot be read or written."""
+    """A file that cannot be read or written.
+
+    It is of Python's own kind too: ``except FileNotFoundError`` and ``except FileExistsError`` catch those that are.
+    """
+
+    def __new__(cls, *args: object) -> FileError:
+        """Make one from the number of the error, what it is in words, and the file, as `OSError` does."""
+        own = _FILE_ERRORS.get(type(OSError(*args)), cls) if cls is FileError else cls
+        error: FileError = super().__new__(own, *args)
+        return error
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return FileError, (self.errno, self.strerror, self.filename)
+
+
+_FILE_ERRORS: dict[type[OSError], type[FileError]] = {
+    kind: type("FileError", (FileError, kind), {"__module__": __name__, "__doc__": FileError.__doc__})
+    for kind in (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+}
+
+
+@contextmanager
+def file_errors() -> Iterator[None]:
+    """Raise what Python says of files in the block as `FileError`."""
+    try:
+        yield
+    except FileError:
+        raise
+    except OSError as error:
+        raise FileError(error.errno, error.strerror, error.filename) from None
 
 
 class ArgumentError(HippocreneError, ValueError):

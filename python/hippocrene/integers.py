@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 
+from hippocrene.values import to_array
+
 
 def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray[np.int64]:
-    """Return `values` modulo `modulus` as a C-ordered array; what is not integers is a `TypeError`."""
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
-    array: np.ndarray[Any, np.dtype[Any]] = np.asarray(values)
+    """Return `values` modulo `modulus` as a C-ordered array.
+
+    What is not integers is a `TypeError`, what is no array of them a `ShapeError`.
+    """
+    array = to_array(values, operation)
     if array.size == 0 and not isinstance(values, np.ndarray):
         # An empty list is of no type; numpy takes it for one of floats.
         array = array.astype(np.int64)

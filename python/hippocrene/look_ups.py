@@ -10,6 +10,7 @@ import numpy as np
 
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
+from hippocrene.values import whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,13 +25,15 @@ LARGEST_TABLE = 2**24
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUps:
-    """What a server is to be able to look up: see `Client.evaluation_keys`."""
+    """What a server is to be able to look up: see `Client.evaluation_keys`.
+
+    - `tables`: ``"lut11"``, ``"lut12"`` (where nothing is said) or ``"lut13"``; each step up halves the errors and
+      takes more than twice as long. Others are a `ParameterError` where keys are made.
+    - `capacity`: the capacity of results in bits, where they are of values up to 1; 30 where nothing is said.
+    """
 
     tables: str = "lut12"
-    """``"lut11"``, ``"lut12"`` or ``"lut13"``: each step up halves the errors and takes more than twice as long."""
-
     capacity: float = 30.0
-    """The capacity of results in bits, where they are of values up to 1."""
 
     def _raw(self) -> tuple[str, float]:
         return str(self.tables), float(self.capacity)
@@ -83,7 +86,8 @@ class TableFunctions:
             raise TypeError(f"apply takes a function, not {type(function).__name__}")
         server, modulus = array._bound_server("apply"), array.plain_modulus
         if modulus is None:
-            return server._wrap(server._raw.apply(array._raw, function, _domain(domain), look_ups, bool(precise)))
+            count = whole(look_ups, "look_ups", 1, 4)
+            return server._wrap(server._raw.apply(array._raw, function, _domain(domain), count, bool(precise)))
         if domain is not None or precise:
             raise TypeError(
                 "apply takes a domain for numbers only: a function of integers is of all of them, and exact"
@@ -109,7 +113,7 @@ class TableFunctions:
         array._refuse_integers(operation)
         server = array._bound_server(operation)
         for count in arguments:
-            if count < 1:
+            if not 1 <= count < 2**63:
                 raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
         return server._wrap(getattr(server._raw, operation)(array._raw, *arguments))
 

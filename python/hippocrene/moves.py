@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
@@ -49,6 +50,17 @@ def _places(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
     return np.arange(first, first + array.size, dtype=np.int64).reshape(array.shape)
 
 
+@contextmanager
+def _shape_errors(operation: str) -> Iterator[None]:
+    """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one."""
+    try:
+        yield
+    except IndexError:
+        raise
+    except ValueError as error:
+        raise ShapeError(f"{operation}: {error}") from None
+
+
 class Moves(Encrypted):
     """What arrays have whose elements can be moved."""
 
@@ -73,7 +85,9 @@ class Moves(Encrypted):
         Slices with steps that are powers of two, rows and columns take no multiplication, nearly always; other picks
         take one, as a product with plain numbers does.
         """
-        return self._gather(np.asarray(_places(self)[cast("Any", key)]))
+        with _shape_errors("indexing"):
+            places = np.asarray(_places(self)[cast("Any", key)])
+        return self._gather(places)
 
     def __iter__(self) -> Iterator[EncryptedArray]:
         """Go through the first axis."""
@@ -85,7 +99,9 @@ class Moves(Encrypted):
         That takes a multiplication, except where axes of length 1 come or go, or all axes but the first are, and stay,
         of lengths that are powers of two.
         """
-        return self._gather(_places(self).reshape(cast("Any", shape[0] if len(shape) == 1 else shape)))
+        with _shape_errors("reshape"):
+            places = _places(self).reshape(cast("Any", shape[0] if len(shape) == 1 else shape))
+        return self._gather(places)
 
     def ravel(self) -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
@@ -107,17 +123,19 @@ class Moves(Encrypted):
         alone = alone and kwargs.get("out") is None and not (function is np.take and len(rest) > 2)
         if function in METHODS and alone:
             return getattr(first, function.__name__)(*rest, **kwargs)
-        if function in MOVES and alone:
-            return first._gather(function(_places(first), *rest, **kwargs))
-        if function in SPLITS and alone:
-            return [first._gather(part) for part in function(_places(first), *rest, **kwargs)]
+        if function in (*MOVES, *SPLITS) and alone:
+            with _shape_errors(f"numpy.{function.__name__}"):
+                moved = function(_places(first), *rest, **kwargs)
+            return first._gather(moved) if function in MOVES else [first._gather(part) for part in moved]
         if function in JOINS and args and not kwargs.keys() - {"axis"}:
             arrays = list(first)
             if not all(isinstance(array, Moves) for array in arrays):
                 raise TypeError(f"numpy.{function.__name__} joins encrypted arrays with encrypted arrays only")
             starts = np.cumsum([0, *(array.size for array in arrays)]).tolist()
             places = [_places(array, start) for array, start in zip(arrays, starts, strict=False)]
-            return self._gather(function(places, *rest, **kwargs), arrays)
+            with _shape_errors(f"numpy.{function.__name__}"):
+                joined = function(places, *rest, **kwargs)
+            return self._gather(joined, arrays)
         if function is np.dot and len(args) == 2 and not kwargs:
             left, right = args
             zero = 0 in (np.ndim(left), np.ndim(right))

@@ -10,16 +10,20 @@ from typing import TYPE_CHECKING
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
+from hippocrene.described import Described
 from hippocrene.errors import KeyMismatchError
 from hippocrene.progress import counted
-from hippocrene.values import raw_bytes
+from hippocrene.values import raw_bytes, thread_count, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 
-class EvaluationKeys:
-    """What a server needs to compute. There is no secret in it."""
+class EvaluationKeys(Described):
+    """What a server needs to compute. There is no secret in it.
+
+    `fingerprint`, `scheme`, `preset`, `rotations` and the like say whom they are from, and what they can do.
+    """
 
     __slots__ = ("_raw",)
 
@@ -28,6 +32,7 @@ class EvaluationKeys:
         if not isinstance(raw, _native.EvaluationKeys):
             raise TypeError("evaluation keys are made by Client.evaluation_keys, EvaluationKeys.load and .from_bytes")
         self._raw = raw
+        self._description = raw.describe()
 
     @property
     def fingerprint(self) -> str:
@@ -56,7 +61,7 @@ class EvaluationKeys:
         return EvaluationKeys.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"EvaluationKeys(fingerprint={self.fingerprint!r})"
+        return f"EvaluationKeys(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r})"
 
 
 class TransferKey:
@@ -109,13 +114,10 @@ class TransferKey:
 _at_precision: ContextVar[Mapping[Server, _native.Server]] = ContextVar("_at_precision", default=MappingProxyType({}))
 
 
-class Server:
-    """Evaluation keys made ready for computing, on `threads` threads.
+class Server(Described):
+    """Evaluation keys made ready for computing: `load` takes a client's arrays, which then compute here.
 
-    `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB where
-    nothing is said. Results do not depend on it.
-
-    With a key of `transfer` it takes arrays of another client too: `load` brings them to this server's key.
+    `fingerprint` says whose arrays it takes, and `scheme`, `preset`, `rotations` and the like what it can do.
     """
 
     __slots__ = ("_own",)
@@ -128,21 +130,33 @@ class Server:
         key_memory: int | None = None,
         transfer: TransferKey | None = None,
     ) -> None:
+        """Make `keys` ready, to compute on `threads` threads, 1 to 1024. That takes memory of about their size.
+
+        `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB
+        where nothing is said. Results do not depend on it.
+
+        With a key of `transfer` the server takes arrays of another client too: `load` brings them to this one's key.
+
+        Numbers that are out of range are an `ArgumentError`, more threads than there can be a `MachineError`, and a
+        transfer key that leads to another key than `keys` are of a `KeyMismatchError`.
+        """
         if not isinstance(keys, EvaluationKeys):
             raise TypeError(f"a server computes with EvaluationKeys, not {type(keys).__name__}")
         if not isinstance(transfer, TransferKey | None):
             raise TypeError(f"a server transfers with a TransferKey, not {type(transfer).__name__}")
-        self._own = _native.Server(keys._raw, threads)
+        memory = None if key_memory is None else whole(key_memory, "key_memory", 0, 2**63 - 1)
+        self._own = _native.Server(keys._raw, thread_count(threads))
+        self._description = keys._description
         if transfer is not None:
             self._own = self._own.with_transfer(transfer._raw)
-        if key_memory is not None:
-            self._own.set_key_memory(key_memory)
+        if memory is not None:
+            self._own.set_key_memory(memory)
 
     @classmethod
-    def _of(cls, raw: _native.Server) -> Server:
+    def _of(cls, raw: _native.Server, description: _native.KeysDescription) -> Server:
         """Return a server of the extension module as one of this class."""
         server = cls.__new__(cls)
-        server._own = raw
+        server._own, server._description = raw, description
         return server
 
     @property
@@ -235,11 +249,11 @@ class Server:
             array = EncryptedArray.load(source)
         else:
             array = EncryptedArray.from_bytes(source)
-        if array._raw.key == self._raw.transfers:
+        if array.fingerprint == self._raw.transfers:
             return self._wrap(self._raw.transfer(array._raw))
-        if array._raw.key != self.fingerprint:
+        if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(
-                f"load: encrypted under key {array._raw.key}, but this server's keys are of {self.fingerprint}"
+                f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
         return self._wrap(self._raw.load(array._raw))
 
@@ -250,4 +264,4 @@ class Server:
         return raw if raw.shape == shape else self._raw.broadcast_to(raw, shape)
 
     def __repr__(self) -> str:
-        return f"Server(fingerprint={self.fingerprint!r})"
+        return f"Server(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r})"

@@ -29,7 +29,13 @@ class Simulation:
     Where the values are not known, as those of integers, it is None. Booleans stand for bits.
     """
     seconds: float
-    """How long one thread takes, as predicted for this machine."""
+    """How long one thread takes with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
+
+    It is predicted for this machine where `hippocrene tune` has measured it, and for a typical one elsewhere. With keys
+    of powers of two, which `Client.evaluation_keys` makes where nothing is said, a rotation is composed of several and
+    takes several times as long. A server's first calls take longer than later ones: what is derived from keys is made
+    then.
+    """
     operations: Mapping[str, tuple[int, float]]
     """What is done, how often, and how many seconds it takes, the longest first."""
     peak_memory: int
@@ -56,6 +62,12 @@ class Simulation:
     """The tables that are looked up; None where none is."""
     bits: bool
     """Whether the keys of bits are used."""
+    preset: str
+    """The name of the parameters that it was made with; `Client.evaluation_keys` takes it for the same only."""
+    scheme: str
+    """The scheme that it was made with."""
+    plain_modulus: int | None
+    """What integers are computed modulo; None for numbers and bits."""
 
 
 def simulate(
@@ -71,9 +83,10 @@ def simulate(
 ) -> Simulation:
     """Run `program` on `arrays` as if they were encrypted, and say what it would take.
 
-    `program` takes encrypted arrays and returns one, or a tuple, list or dict of them. It is run as it is, by the code
-    that computes on encrypted arrays, on arrays that hold no residues: moduli, precision and errors such as
-    `CapacityError` are those of the real run, and no key is made. What it takes is added up instead of being done.
+    `program` takes encrypted arrays and returns one, or a tuple (a named one too), list or dict of them, nested or not;
+    whatever else is among them is handed on as it is. It is run as it is, by the code that computes on encrypted
+    arrays, on arrays that hold no residues: moduli, precision and errors such as `CapacityError` are those of the real
+    run, and no key is made. What it takes is added up instead of being done.
 
     With `bootstrapping`, as `Client.evaluation_keys` takes it, arrays get capacity again wherever an operation lacks
     it; with `tables`, values are looked up in these. Programs on bits take booleans and a preset for bits.
@@ -87,7 +100,8 @@ def simulate(
     exact = checked_scheme(scheme, plain_modulus, precision)
     bits = any(booleans(array, "simulate") is not None for array in arrays)
     raw = _native.Simulation(preset, precision, *exact, how, wanted_tables(tables), bits)
-    server = Server._of(raw.server())
+    description = raw.describe()
+    server = Server._of(raw.server(), description)
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
     raw.restart()
     returned = program(*encrypted)
@@ -110,6 +124,9 @@ def simulate(
         bootstrapping=_asked(bootstrapping) if report.bootstraps_numbers else None,
         tables=_asked_tables(tables) if report.looks_up else None,
         bits=report.bits,
+        preset=description.preset or preset,
+        scheme=description.scheme,
+        plain_modulus=description.plain_modulus,
     )
 
 
@@ -127,7 +144,9 @@ def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) 
         found.append(returned)
         return raw.values(returned._raw)
     if isinstance(returned, (tuple, list)):
-        return type(returned)([_plain(raw, item, found) for item in returned])
+        items = [_plain(raw, item, found) for item in returned]
+        # Those with names take one argument for each.
+        return returned._make(items) if hasattr(returned, "_make") else type(returned)(items)
     if isinstance(returned, dict):
         return {key: _plain(raw, item, found) for key, item in returned.items()}
     return returned

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, FormatError, SecretPickleError, ShapeError
+from hippocrene.errors import ArgumentError, FileError, FormatError, SecretPickleError, ShapeError, file_errors
 from hippocrene.progress import shown
-from hippocrene.values import raw_bytes, real_numbers
+from hippocrene.values import raw_bytes, real_numbers, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -95,12 +95,19 @@ class TreeInterface:
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write it to a file, as JSON."""
-        Path(path).write_text(self.to_json())
+        with file_errors():
+            Path(path).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> TreeInterface:
         """Read a file that `save` wrote."""
-        return cls.from_json(Path(path).read_text())
+        with file_errors():
+            data = Path(path).read_bytes()
+        try:
+            text = data.decode()
+        except UnicodeDecodeError as error:
+            raise FormatError(f"{path} is no interface of decision trees: {error}") from None
+        return cls.from_json(text)
 
 
 _Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply)
@@ -270,7 +277,7 @@ class TreeClient:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
         if Path(path).exists():
-            raise FileExistsError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
+            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
         self._raw.save(path)
 
     @classmethod
@@ -294,7 +301,7 @@ class TreeServer:
         """Make them ready: that takes about three times their size."""
         if not isinstance(keys, TreeKeys):
             raise TypeError(f"a server of trees is made from TreeKeys, not from {type(keys).__name__}")
-        self._raw = _native.TreeServer(keys._raw, threads)
+        self._raw = _native.TreeServer(keys._raw, thread_count(threads))
 
     @property
     def tables(self) -> str:

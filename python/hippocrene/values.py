@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias, cast
+import operator
+from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
+from hippocrene.errors import ArgumentError, EncodeError, ShapeError
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
@@ -16,14 +18,27 @@ if TYPE_CHECKING:
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 
 
+def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
+    """Return `values` as numpy has them: masked ones are a `TypeError`, rows of unequal length a `ShapeError`."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ShapeError(f"{operation}: {error}") from None
+
+
 def numbers(values: npt.ArrayLike, operation: str) -> Values:
     """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
 
-    What is not numbers is a `TypeError`.
+    What is not numbers is a `TypeError`, what is no array of them a `ShapeError`.
     """
-    if isinstance(values, np.ma.MaskedArray):
-        raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
-    array = np.asarray(float(values) if isinstance(values, int) else values)
+    if isinstance(values, int):
+        try:
+            values = float(values)
+        except OverflowError:
+            raise EncodeError(f"{operation}: an integer of {values.bit_length()} bits is no double") from None
+    array = to_array(values, operation)
     if is_exact_kind(array):
         return array
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
@@ -39,6 +54,22 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
     return cast("npt.NDArray[np.float64]", array)
+
+
+def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
+    """Return an integer from `least` to `most`; `what` it is stands in the `ArgumentError` for any other."""
+    number = operator.index(value)
+    if not least <= number <= most:
+        raise ArgumentError(f"{what} is {number}: {least} to {most} are possible")
+    return number
+
+
+def thread_count(threads: SupportsIndex) -> int:
+    """Return how many threads there are to be; what no machine has is for the extension module to refuse."""
+    number = operator.index(threads)
+    if not 1 <= number < 2**32:
+        raise ArgumentError(f"threads is {number}: 1 to 1024 are possible")
+    return number
 
 
 def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:

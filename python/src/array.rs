@@ -201,7 +201,7 @@ impl EncryptedArray {
     }
 
     #[getter]
-    fn key(&self) -> String {
+    fn fingerprint(&self) -> String {
         match &self.0 {
             State::Numbers { array, .. } => array.key().to_string(),
             State::Integers { array, .. } => array.key().to_string(),

@@ -2,27 +2,18 @@
 
 use crate::array::{EncryptedArray, Held};
 use crate::bits::{Plan, preset};
+use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::detached;
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, KeyRequest, LookUps, Numbers, Preset,
-    Residues, Session, Settings,
+    Residues, Settings,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
-
-/// The name of the preset that a session was made from, whatever its precision.
-fn preset_name(session: &Session) -> Option<&'static str> {
-    let parameters = session.settings().parameters();
-    Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name)
-}
-
-fn plain_modulus(session: &Session) -> Option<u64> {
-    session.settings().integers().map(|integers| integers.plain_modulus)
-}
 
 /// A bootstrap as it is asked for: of complex arrays, the bound on the values, the precision, the slots.
 pub(crate) type Wanted = (bool, f64, Option<f64>, Option<usize>);
@@ -195,7 +186,12 @@ impl ClientKey {
 
     #[getter]
     fn scheme(&self) -> &'static str {
-        self.0.session().settings().integers().map_or("ckks", |integers| integers.scheme.name())
+        scheme(self.0.session())
+    }
+
+    #[getter]
+    fn ring_degree(&self) -> usize {
+        self.0.session().settings().parameters().degree()
     }
 
     #[getter]
@@ -433,6 +429,10 @@ impl EvaluationKeys {
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
         detached(py, || hippocrene::EvaluationKeys::load(path, threads).map(Self))
+    }
+
+    fn describe(&self, py: Python<'_>) -> KeysDescription {
+        py.detach(|| KeysDescription::of(&self.0))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

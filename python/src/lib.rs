@@ -5,6 +5,7 @@ mod array;
 mod bits;
 mod client;
 mod clustering;
+mod description;
 mod errors;
 mod numbers;
 mod presets;
@@ -28,6 +29,8 @@ mod _native {
         assign_block, blocks_of_points, cluster, clustering_keys, decrypt_clusters, describe_clustering,
         encrypt_points, simulate_clustering, start_clusters, update_clusters,
     };
+    #[pymodule_export]
+    use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]

@@ -2,6 +2,7 @@
 
 use crate::array::{EncryptedArray, Held};
 use crate::client::{Wanted, WantedLookUps, settings, wanted, wanted_look_ups};
+use crate::description::{KeysDescription, plain_modulus};
 use crate::errors::{detached, to_py};
 use crate::numbers::{Plain, Slices, to_numpy};
 use crate::server::Server;
@@ -11,7 +12,7 @@ use pyo3::prelude::*;
 
 /// A server without keys, and what encrypts for it.
 #[pyclass(frozen, module = "hippocrene._native")]
-pub(crate) struct Simulation(hippocrene::Simulation);
+pub(crate) struct Simulation(hippocrene::Simulation, KeysDescription);
 
 #[pymethods]
 impl Simulation {
@@ -34,8 +35,15 @@ impl Simulation {
             let bootstrapping = bootstrapping.map(wanted);
             let look_ups = look_ups.map(wanted_look_ups).transpose()?;
             let request = KeyRequest { bootstrapping, look_ups, bits, ..KeyRequest::only([]) };
-            hippocrene::Simulation::with_keys(settings, &request).map(Self)
+            let simulation = hippocrene::Simulation::with_keys(settings, &request)?;
+            let description = KeysDescription::every(simulation.server().session(), &request);
+            Ok(Self(simulation, description))
         })
+    }
+
+    /// What its server has.
+    fn describe(&self) -> KeysDescription {
+        self.1.clone()
     }
 
     fn server(&self) -> Server {
@@ -44,7 +52,7 @@ impl Simulation {
 
     #[getter]
     fn plain_modulus(&self) -> Option<u64> {
-        self.0.server().session().settings().integers().map(|integers| integers.plain_modulus)
+        plain_modulus(self.0.server().session())
     }
 
     /// Whether it encrypts bits.

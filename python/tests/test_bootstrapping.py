@@ -34,6 +34,8 @@ def test_servers_bootstrap_where_capacity_lacks(tmp_path):
     del keys
     server = Server(EvaluationKeys.load(tmp_path / "evaluation.keys"), threads=2)
 
+    assert (server.bootstrapping, server.tables, server.bits) == (True, None, False)
+    assert len(server.rotations) > 10
     x = fresh(server.load(client.encrypt(values)))
     assert server.bootstraps == 1
     assert abs(x.capacity_bits - said.capacity_after) < 4

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
+import errno
 import operator
+import pickle
 import re
 
 import numpy as np
@@ -11,6 +13,7 @@ from hippocrene import (
     ArgumentError,
     CapacityError,
     EncodeError,
+    FileError,
     HippocreneError,
     KeyMismatchError,
     MissingKeyError,
@@ -20,6 +23,8 @@ from hippocrene import (
     _native,
     errors,
 )
+from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
+from hippocrene.trees import TreeInterface
 
 
 def test_every_kind_of_the_rust_library_has_its_exception():
@@ -185,3 +190,127 @@ def test_complex_values_are_not_shared_by_half(client):
 def test_absurd_numbers_of_threads():
     with pytest.raises(hippocrene.MachineError, match="1024"):
         hippocrene.Client.generate("n13", threads=100_000)
+    with pytest.raises(hippocrene.MachineError, match="1024"):
+        hippocrene.Client.generate("n13", threads=1025)
+
+
+@pytest.mark.parametrize("threads", [0, -1, 2**64])
+def test_numbers_of_threads_that_make_no_sense(client, keys, threads):
+    for use in (
+        lambda: hippocrene.Client.generate("n13", threads=threads),
+        lambda: hippocrene.Client.from_bytes(client.to_bytes(), threads=threads),
+        lambda: hippocrene.Client.load("client.key", threads=threads),
+        lambda: hippocrene.PublicKey.from_bytes(client.public_key().to_bytes(), threads=threads),
+        lambda: hippocrene.PublicKey.load("public.key", threads=threads),
+        lambda: hippocrene.Server(keys, threads=threads),
+    ):
+        with pytest.raises(ArgumentError, match=f"threads is {threads}: 1 to 1024"):
+            use()
+
+
+def test_numbers_out_of_range_are_argument_errors(client, server, keys):
+    x = server.load(client.encrypt([1.0, 2.0]))
+    for use, words in (
+        (lambda: hippocrene.Server(keys, key_memory=-1), "key_memory is -1: 0 to"),
+        (lambda: hippocrene.Server(keys, key_memory=2**64), "key_memory is"),
+        (lambda: client.decrypt_for_sharing(x, bits=-1), "bits of noise for sharing is -1: 0 to"),
+        (lambda: client.decrypt_for_sharing(x, bits=2**32), "bits of noise"),
+        (lambda: client.evaluation_keys(rotations=[2**63]), "a rotation is"),
+        (lambda: client.evaluation_keys(bootstrapping=hippocrene.Bootstrapping(slots=-1)), "slots of a bootstrap is"),
+        (lambda: x.apply(abs, look_ups=-1), "look_ups is -1: 1 to 4"),
+        (lambda: x.top_k(2**64), "top_k: "),
+        (lambda: x**0, "1, 2, 3, .* not 0"),
+        (lambda: x**-2, "1, 2, 3, .* not -2"),
+        (lambda: EncryptedKMeans(0), "n_clusters is 0"),
+        (lambda: EncryptedKMeans(-3), "n_clusters is -3"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            use()
+
+
+def test_values_that_are_no_array_are_shape_errors(client, server):
+    rows = [[1.0, 2.0], [3.0]]
+    x = server.load(client.encrypt([1.0, 2.0]))
+    for use in (
+        lambda: client.encrypt(rows),
+        lambda: x + rows,
+        lambda: x.reshape(3),
+        lambda: x[:: 2 - 2],
+        lambda: np.split(x, 3),
+        lambda: np.concatenate([x, x.reshape(1, 2)]),
+        lambda: hippocrene.simulate(lambda x: x, rows),
+        lambda: hippocrene.Client.generate("n13", scheme="bgv").encrypt([[1, 2], [3]]),
+    ):
+        with pytest.raises(ShapeError):
+            use()
+    with pytest.raises(EncodeError, match="1329 bits"):
+        x + 10**400
+
+
+def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):
+    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", classes=None)
+    clusters = EncryptedClusters.__new__(EncryptedClusters)
+    clusters._data = b"data"
+    missing = tmp_path / "missing"
+    for use in (
+        lambda: hippocrene.Client.load(missing),
+        lambda: hippocrene.EncryptedArray.load(missing),
+        lambda: hippocrene.inspect(missing),
+        lambda: TreeInterface.load(missing),
+        lambda: EncryptedClusters.load(missing),
+        lambda: client.save(missing / "client.key"),
+        lambda: interface.save(missing / "interface.json"),
+        lambda: clusters.save(missing / "clusters"),
+    ):
+        with pytest.raises(FileNotFoundError) as caught:
+            use()
+        error = caught.value
+        assert isinstance(error, FileError)
+        assert isinstance(error, HippocreneError)
+        assert type(error).__name__ == "FileError"
+        assert error.errno == errno.ENOENT
+        assert str(error).startswith("[Errno 2] No such file or directory: ")
+        assert str(missing) in error.filename
+        copy = pickle.loads(pickle.dumps(error))
+        assert (type(copy), str(copy)) == (type(error), str(error))
+
+
+def test_other_errors_of_files(client, tmp_path):
+    path = tmp_path / "client.key"
+    client.save(path)
+    for use in (lambda: client.save(path), lambda: client.encrypt([1.0]).save(path)):
+        with pytest.raises(FileExistsError) as caught:
+            use()
+        assert isinstance(caught.value, FileError)
+        assert caught.value.errno == errno.EEXIST
+    with pytest.raises(FileError) as caught:
+        hippocrene.EncryptedArray.load(tmp_path)
+    assert isinstance(caught.value, IsADirectoryError)
+    plain = FileError(errno.EIO, "what", "where")
+    assert (type(plain), str(plain)) == (FileError, "[Errno 5] what: 'where'")
+    assert str(FileError("words alone")) == "words alone"
+
+
+def test_interfaces_of_trees_that_are_no_text(tmp_path):
+    path = tmp_path / "interface.json"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(hippocrene.FormatError, match=r"interface\.json is no interface of decision trees"):
+        TreeInterface.load(path)
+
+
+@pytest.mark.parametrize("text", ["", '{"version": 1', '{"version": 2}'])
+def test_a_bad_tuning_profile_says_what_it_is(tmp_path, monkeypatch, text):
+    path = tmp_path / "profile.json"
+    path.write_text(text)
+    monkeypatch.setenv("HIPPOCRENE_PROFILE", str(path))
+    with pytest.raises(hippocrene.FormatError) as caught:
+        hippocrene.Client.generate("n13")
+    for words in (f"tuning profile {path}", "`hippocrene tune` makes a new one"):
+        assert words in str(caught.value)
+
+
+def test_a_missing_tuning_profile_says_what_it_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("HIPPOCRENE_PROFILE", str(tmp_path / "none.json"))
+    with pytest.raises(FileNotFoundError, match=r"the tuning profile cannot be read: .*`hippocrene tune`") as caught:
+        hippocrene.Client.generate("n13")
+    assert caught.value.filename == str(tmp_path / "none.json")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pickle
 import stat
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -99,6 +100,17 @@ def test_clients_pickle_only_when_asked_to(client):
     with pytest.raises(SecretPickleError):
         pickle.dumps(client)
     close(pickle.loads(data).decrypt(client.encrypt(ARRAY)))
+
+
+def test_clients_pickle_only_where_asked_to(client, stranger):
+    with client.allow_pickle(), ThreadPoolExecutor(1) as other:
+        with pytest.raises(SecretPickleError):
+            other.submit(pickle.dumps, client).result()
+        with pytest.raises(SecretPickleError):
+            pickle.dumps(stranger)
+        with stranger.allow_pickle(), client.allow_pickle():
+            pickle.dumps((client, stranger))
+        pickle.dumps(client)
 
 
 def test_nothing_printed_holds_the_secret(client, keys, server):

@@ -19,6 +19,7 @@ def test_functions_of_values(capsys):
     stored = len(keys.to_bytes())
     server = Server(keys, threads=2)
     del keys
+    assert (server.tables, server.bootstrapping, server.bits) == ("lut11", False, False)
 
     values = np.array([[-7.5, -2.0, 0.5], [1.25, 3.0, 7.0]])
     x = server.load(client.encrypt(values, bound=8.0))

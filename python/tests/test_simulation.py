@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -149,3 +151,22 @@ def test_what_makes_no_sense_is_refused(client):
         simulate(lambda x: x.to_bytes(), X)
     with pytest.raises(hippocrene.HippocreneError):
         simulate(lambda x: client.decrypt(x), X)
+
+
+class Pair(NamedTuple):
+    first: object
+    second: object = None
+
+
+def test_programs_return_what_they_like():
+    def check(returned):
+        simulation = simulate(lambda x: returned(x), np.ones(1))
+        assert repr(simulation.result) == repr(returned(np.ones(1)))
+        assert type(simulation.result) is type(returned(np.ones(1)))
+
+    check(lambda x: Pair(x, [x, Pair(2, None)]))
+    check(lambda x: (x, ()))
+    check(lambda x: [x])
+    check(lambda x: {"x": (x, {"y": [x, 1.5]}), "none": None})
+    for plain in (None, 3, [], "words"):
+        assert simulate(lambda _, plain=plain: plain, np.ones(1)).result == plain

@@ -1,6 +1,9 @@
 //! Keys that hold no secret: public keys, evaluation keys and transfer keys.
 
+use std::collections::BTreeSet;
+
 use hippocrene_ckks::{Values, bits::BitLiteral};
+use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
 use hippocrene_rlwe::Fingerprint;
 use num_complex::Complex64;
 
@@ -191,6 +194,31 @@ impl EvaluationKeys {
     pub fn key(&self) -> Fingerprint {
         self.inner.key()
     }
+
+    /// The rotations that have keys, in slots to the left (negative: to the right), in ascending order; those of a bootstrap, of tables and of bits are among them, which
+    /// are for the moduli that these take only.
+    pub fn rotations(&self) -> Vec<i64> {
+        let degree = self.session.settings().parameters().degree();
+        rotations_among(degree, self.inner.galois().keys().copied()).0
+    }
+
+    /// Whether the key of complex conjugation is there, which exchanges the rows of integers.
+    pub fn conjugation(&self) -> bool {
+        let degree = self.session.settings().parameters().degree();
+        self.inner.galois().contains_key(&galois_element_of_conjugation(degree))
+    }
+}
+
+/// The rotations that are among these Galois elements, in ascending order, and the elements that are none.
+pub(crate) fn rotations_among(
+    degree: usize,
+    elements: impl IntoIterator<Item = usize>,
+) -> (Vec<i64>, BTreeSet<usize>) {
+    let mut others: BTreeSet<usize> = elements.into_iter().collect();
+    let half = (degree / 4) as i64;
+    // The powers of 5 are the elements that are 1 modulo 4; each is a rotation by one number of slots.
+    let held = |step: &i64| others.remove(&galois_element_of_rotation(degree, *step));
+    ((1 - half..=half).filter(held).collect(), others)
 }
 
 /// The key that leads from one client key to that of a second parameter set ([`ClientKey::second`](crate::ClientKey::second)). No secret inside.
@@ -224,5 +252,23 @@ impl TransferKey {
     /// The fingerprint of the key that it leads to.
     pub fn second(&self) -> Fingerprint {
         self.inner.to()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rotations_are_told_by_their_elements() {
+        for degree in [16, 1 << 13] {
+            let half = degree as i64 / 4;
+            let steps: Vec<i64> = vec![1 - half, -2, -1, 1, 3, half];
+            let conjugation = galois_element_of_conjugation(degree);
+            let elements = steps.iter().map(|step| galois_element_of_rotation(degree, *step));
+            let (rotations, others) = rotations_among(degree, elements.chain([conjugation, 3]));
+            assert_eq!(rotations, steps);
+            assert_eq!(others, [3, conjugation].into());
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! What a file is, told from the file alone.
 
-use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
+use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe::Parameters;
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use super::{
     settings::{Security, read_settings},
     trees::{TreesInspection, inspect_trees},
 };
-use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings};
+use crate::{Bits, Error, Integers, Numbers, Preset, Residues, Settings, keys::rotations_among};
 
 /// What a file is: what it says itself, and what a preset of the same digest tells.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -424,27 +424,14 @@ fn inspect_keys(
 }
 
 fn describe_keys(contents: &KeyContents, degree: usize) -> KeysInspection {
-    let conjugation = galois_element_of_conjugation(degree) as u32;
-    let half = (degree / 4) as i64;
-    let (mut rotations, mut other_elements) = (Vec::new(), Vec::new());
-    // The powers of 5 are the elements that are 1 modulo 4; each is a rotation by one number of slots.
-    let mut steps = std::collections::HashMap::new();
-    for step in 1 - half..=half {
-        steps.insert(galois_element_of_rotation(degree, step) as u32, step);
-    }
-    for &(element, _) in &contents.galois {
-        match steps.get(&element) {
-            Some(step) => rotations.push(*step),
-            None if element != conjugation => other_elements.push(element),
-            None => {}
-        }
-    }
-    rotations.sort_unstable();
+    let elements = contents.galois.iter().map(|(element, _)| *element as usize);
+    let (rotations, mut others) = rotations_among(degree, elements);
+    let conjugation = others.remove(&galois_element_of_conjugation(degree));
     KeysInspection {
         relinearisation: contents.relinearisation.is_some(),
         rotations,
-        conjugation: contents.galois.iter().any(|(element, _)| *element == conjugation),
-        other_elements,
+        conjugation,
+        other_elements: others.into_iter().map(|element| element as u32).collect(),
         bootstrapping: None,
         tables: None,
         bits: None,

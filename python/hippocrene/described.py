@@ -1,0 +1,75 @@
+"""What evaluation keys say of themselves, and servers that were made of them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from hippocrene import _native
+
+
+class Described:
+    """Evaluation keys, or a server with them: what they are for, and what they can do."""
+
+    __slots__ = ("_description",)
+    _description: _native.KeysDescription
+
+    @property
+    def scheme(self) -> str:
+        """How they compute, as `Client.scheme` says: ``"ckks"`` on numbers, ``"bgv"`` or ``"bfv"`` on integers."""
+        return self._description.scheme
+
+    @property
+    def plain_modulus(self) -> int | None:
+        """What integers are computed modulo; None where the scheme is of numbers."""
+        return self._description.plain_modulus
+
+    @property
+    def preset(self) -> str | None:
+        """Name of the parameters, as `Client.preset` says; None where they have none."""
+        return self._description.preset
+
+    @property
+    def ring_degree(self) -> int:
+        """The ring degree, a power of two: twice as many as a ciphertext holds numbers."""
+        return self._description.ring_degree
+
+    @property
+    def precision(self) -> float:
+        """How precise the client wants results where nothing else is said, in bits after the binary point."""
+        return self._description.precision
+
+    @property
+    def rotations(self) -> Sequence[int]:
+        """The numbers of slots that there are rotation keys for, to the left (negative: to the right), rising.
+
+        Others are composed of them where that is possible. Keys of bootstrapping, of tables and of bits are among
+        them; they may be for arrays of less capacity only. The server of a simulation has all.
+        """
+        steps = self._description.rotations
+        if steps is None:
+            quarter = self._description.ring_degree // 4
+            return range(1 - quarter, quarter + 1)
+        return tuple(steps)
+
+    @property
+    def conjugation(self) -> bool:
+        """Whether complex values can be conjugated, and numbers compared without bootstrapping."""
+        return self._description.conjugation
+
+    @property
+    def bootstrapping(self) -> bool:
+        """Whether arrays of numbers get capacity again."""
+        return self._description.bootstrapping
+
+    @property
+    def tables(self) -> str | None:
+        """Which tables values are looked up in, as `LookUps.tables` says; None where there are none."""
+        return self._description.tables
+
+    @property
+    def bits(self) -> bool:
+        """Whether gates of encrypted bits are computed."""
+        return self._description.bits

@@ -1,0 +1,29 @@
+"""What a file is, told without any key."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike
+from typing import Any, cast
+
+from hippocrene import _native
+from hippocrene.values import raw_bytes
+
+
+def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[str, Any]:
+    """Say what a file that this package wrote is, given its bytes or its path, without any key.
+
+    It is what the command ``hippocrene inspect --json`` prints for the file: ``kind``, ``version`` of the wire format,
+    ``secret``, ``bytes``, ``key`` (the `fingerprint` of the secret key that it belongs to), ``preset``,
+    ``ring_degree``, ``settings`` (with ``precision``, and ``integers`` for their scheme and modulus), and, where it is
+    one, what an ``array`` is like (``shape``, ``precision_bits``, ``capacity_bits`` or ``budget_bits``, ..), which
+    ``keys`` there are (``rotations``, ``conjugation``, ``bootstrapping``, ``tables``, ``bits``, ..), where a
+    ``transfer`` key leads, and what a file of ``trees`` has. What does not apply is None.
+
+    Header, checksum and the lengths of all parts are checked; whether residues make sense shows where they are read.
+
+    `FormatError` is raised for what is no whole file of this package, and `FileError` for a path that cannot be read.
+    """
+    if isinstance(data, (str, PathLike)):
+        return cast("dict[str, Any]", json.loads(_native.inspect_file(data)))
+    return cast("dict[str, Any]", json.loads(_native.inspect_bytes(raw_bytes(data))))

@@ -1,0 +1,87 @@
+//! What keys and files say of themselves.
+
+use hippocrene::wire;
+use hippocrene::{Error, KeyRequest, Preset, Session};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+use crate::errors::detached;
+
+/// The name of the preset that a session was made from, whatever its precision.
+pub(crate) fn preset_name(session: &Session) -> Option<&'static str> {
+    let parameters = session.settings().parameters();
+    Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name)
+}
+
+pub(crate) fn plain_modulus(session: &Session) -> Option<u64> {
+    session.settings().integers().map(|integers| integers.plain_modulus)
+}
+
+pub(crate) fn scheme(session: &Session) -> &'static str {
+    session.settings().integers().map_or("ckks", |integers| integers.scheme.name())
+}
+
+/// What evaluation keys are for, and which there are.
+#[pyclass(frozen, get_all, module = "hippocrene._native")]
+#[derive(Clone)]
+pub(crate) struct KeysDescription {
+    scheme: &'static str,
+    plain_modulus: Option<u64>,
+    preset: Option<&'static str>,
+    ring_degree: usize,
+    precision: f64,
+    /// `None` for all that there can be.
+    rotations: Option<Vec<i64>>,
+    conjugation: bool,
+    bootstrapping: bool,
+    tables: Option<&'static str>,
+    bits: bool,
+}
+
+impl KeysDescription {
+    /// Of keys.
+    pub(crate) fn of(keys: &hippocrene::EvaluationKeys) -> Self {
+        KeysDescription {
+            rotations: Some(keys.rotations()),
+            conjugation: keys.conjugation(),
+            bootstrapping: keys.bootstrapping().is_some(),
+            tables: keys.look_ups().map(|own| own.request().tables),
+            bits: keys.bits().is_some(),
+            ..Self::every(keys.session(), &KeyRequest::default())
+        }
+    }
+
+    /// Of a simulation: every rotation and conjugation, and what was requested beside them.
+    pub(crate) fn every(session: &Session, request: &KeyRequest) -> Self {
+        let settings = session.settings();
+        KeysDescription {
+            scheme: scheme(session),
+            plain_modulus: plain_modulus(session),
+            preset: preset_name(session),
+            ring_degree: settings.parameters().degree(),
+            precision: settings.precision(),
+            rotations: None,
+            conjugation: true,
+            bootstrapping: request.bootstrapping.is_some(),
+            tables: request.look_ups.map(|wanted| wanted.tables),
+            bits: request.bits.is_some(),
+        }
+    }
+}
+
+/// What bytes are, in the JSON that `hippocrene inspect` prints of a file.
+#[pyfunction]
+pub(crate) fn inspect_bytes(py: Python<'_>, data: &[u8]) -> PyResult<String> {
+    detached(py, || inspected(data))
+}
+
+/// What a file is, in the JSON that `hippocrene inspect` prints.
+#[pyfunction]
+pub(crate) fn inspect_file(py: Python<'_>, path: PathBuf) -> PyResult<String> {
+    detached(py, || inspected(&wire::read(&path, &[])?))
+}
+
+fn inspected(bytes: &[u8]) -> Result<String, Error> {
+    let inspection = wire::inspect(bytes)?;
+    serde_json::to_string(&inspection).map_err(|error| Error::Internal(error.to_string()))
+}
