@@ -40,7 +40,7 @@ pub enum Error {
     /// Operands whose scales cannot be brought together.
     #[error(transparent)]
     Scale(CkksError),
-    /// An evaluation key that was not generated.
+    /// An evaluation key that was not generated, or for smaller moduli only.
     #[error(transparent)]
     MissingKey(RlweError),
     /// Things that belong to different keys.
@@ -167,9 +167,9 @@ impl From<RlweError> for Error {
             RlweError::Parameters { .. } => Error::Parameters(error.to_string()),
             RlweError::KeyMismatch { .. } => Error::KeyMismatch(error),
             RlweError::ParameterMismatch { .. } => Error::ParameterMismatch(error),
-            RlweError::MissingGaloisKey { .. } | RlweError::MissingRelinearisationKey { .. } => {
-                Error::MissingKey(error)
-            }
+            RlweError::MissingGaloisKey { .. }
+            | RlweError::MissingRelinearisationKey { .. }
+            | RlweError::KeyModulus { .. } => Error::MissingKey(error),
             other => Error::Internal(other.to_string()),
         }
     }

@@ -111,6 +111,56 @@ fn what_can_stay_is_not_multiplied() {
     );
 }
 
+/// Hundreds of elements that all move by another distance: in two steps, if a third product is left.
+#[test]
+fn many_moves_take_two_steps_where_there_is_room() {
+    let x = numbers(500, 3);
+    for (units, taken) in [(4, 2), (2, 1)] {
+        let (client, server) = insecure(11, units);
+        let array = client.encrypt(&x, &[500]).unwrap();
+        let before = left(&array, &server);
+        let reversed = server.gather(&[&array], &[500], &(0..500).rev().collect::<Vec<_>>()).unwrap();
+        assert_eq!(before - left(&reversed, &server), taken);
+        let expected: Vec<f64> = x.iter().rev().copied().collect();
+        assert_close(&client.decrypt(&reversed).unwrap(), &expected, "reversed");
+        assert_close(
+            &client.decrypt(&server.sum(&reversed, None).unwrap()).unwrap(),
+            &[x.iter().sum()],
+            "the sum of what was reversed",
+        );
+    }
+}
+
+/// Copies of an axis that is no power of two leave other slots at zero; and a mean can be repeated as it is.
+#[test]
+fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {
+    for (rows, columns) in [(5, 7), (6, 3), (40, 11)] {
+        let (client, server) = insecure(7, 4);
+        let x = numbers(rows * columns, 5);
+        let array = client.encrypt(&x, &[rows, columns]).unwrap();
+        for axis in [0, 1] {
+            let mean = server.mean(&array, Some(axis)).unwrap();
+            let mean = server.insert_axis(&mean, axis).unwrap();
+            let repeated = server.broadcast_to(&mean, &[rows, columns]).unwrap();
+            let centred = server.sub(&array, &repeated).unwrap();
+            let length = [rows, columns][axis];
+            let expected = |i: usize, j: usize| {
+                let along = |k: usize| if axis == 0 { x[k * columns + j] } else { x[i * columns + k] };
+                x[i * columns + j] - (0..length).map(along).sum::<f64>() / length as f64
+            };
+            let places = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+            let expected: Vec<f64> = places.map(|(i, j)| expected(i, j)).collect();
+            assert_close(&client.decrypt(&centred).unwrap(), &expected, "centred");
+            let squares = server.sum(&server.square(&centred).unwrap(), None).unwrap();
+            let total = expected.iter().map(|x| x * x).sum();
+            assert_close(&client.decrypt(&squares).unwrap(), &[total], "the sum of squares");
+            if !length.is_power_of_two() {
+                assert_eq!(left(&array, &server) - left(&centred, &server), 1, "{rows} x {columns}, {axis}");
+            }
+        }
+    }
+}
+
 #[test]
 fn integers_are_moved_exactly() {
     let how = Integers { scheme: Scheme::Bgv, plain_modulus: 65_537 };

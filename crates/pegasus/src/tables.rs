@@ -27,6 +27,9 @@ const POINTS: usize = 1 << 10;
 const NODES: [f64; 8] = [-1.534, -0.887, -0.489, -0.157, 0.157, 0.489, 0.887, 1.534];
 /// Another look-up has to lower the error by this factor at least.
 const WORTH: f64 = 0.8;
+/// Tables have this range at least. What they have is repacked at a scale that grows as the range shrinks, and leaves no room for the line and the middle beside it: of a function that is hardly
+/// anything but a line, or hardly anything at all. The error of repacked numbers is a small share of the range, and so no more than some 2^-20 here.
+const LEAST_RANGE: f64 = 1.0 / 4096.0;
 /// The most tables there can be.
 const MOST: usize = 4;
 
@@ -87,6 +90,14 @@ impl Circle<'_> {
         (self.periodic(k, u) - self.periodic(k, u + 0.5 / f64::from(1 << k))) / 2.0
     }
 
+    /// The least and the largest value of `T` on the domain.
+    fn extremes(&self) -> (f64, f64) {
+        let last = (self.samples.len() - 1) as f64;
+        let values =
+            self.samples.iter().enumerate().map(|(i, y)| y - self.slope * (2.0 * i as f64 / last - 1.0));
+        values.fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), y| (l.min(y), h.max(y)))
+    }
+
     /// The points of the domain at which errors are computed.
     fn points(&self) -> impl Iterator<Item = f64> {
         let width = 1.0 / (1.0 + self.margin);
@@ -144,12 +155,12 @@ impl Tables {
         let circle = Circle { samples: &samples, slope: choice.slope, margin: choice.margin(margin) };
         // What is added in the end: the middle of all values, or that of what is not in a table.
         let (least, largest) = match choice.rest {
-            true => circle.range(|u| circle.value(u)),
+            true => circle.extremes(),
             false => circle.range(|u| circle.periodic(choice.whole, u)),
         };
         let middle = (least + largest) / 2.0;
-        let (least, largest) = circle.range(|u| circle.value(u) - middle);
-        let range = least.abs().max(largest.abs());
+        let (least, largest) = circle.extremes();
+        let range = (middle - least).max(largest - middle).max(LEAST_RANGE);
         let entries = |f: &dyn Fn(f64) -> f64| {
             Function((0..degree).map(|j| f((j as f64 - degree as f64 / 2.0) / (2 * degree) as f64)).collect())
         };
@@ -196,9 +207,9 @@ impl Tables {
         (self.slope, self.middle)
     }
 
-    /// What the tables add up to at most; 1 where that is 0.
+    /// What the tables add up to at most, or a little more.
     pub(crate) fn range(&self) -> f64 {
-        if self.range > 0.0 { self.range } else { 1.0 }
+        self.range
     }
 
     /// By how much numbers may leave the domain, as a share of it.

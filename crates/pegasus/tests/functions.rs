@@ -110,6 +110,30 @@ fn what_is_straight_or_even_costs_little() {
     }
 }
 
+/// However little is left of a function beside its line, or of it at all.
+#[test]
+fn what_is_nearly_straight_or_nearly_nothing_is_right() {
+    let s = setup(context(9, 17, 1), literal(&[16], 64));
+    let functions: [(&str, fn(f64) -> f64); 7] = [
+        ("a line", |x| 0.1 * x + 0.3),
+        ("x", |x| x),
+        ("degrees", |x| 1.8 * x + 32.0),
+        ("a line and 1e-7", |x| 0.5 * x + 1e-7 * x.sin()),
+        ("a line and 1e-10", |x| 0.5 * x + 1e-10 * x.sin()),
+        ("1e-9", |x| 1e-9 * x.sin()),
+        ("rounded", |x| f64::from(x as f32)),
+    ];
+    for (name, f) in functions {
+        let tables = s.pegasus.make_tables((-4.0, 4.0), 3, f).unwrap();
+        let (values, a) = encrypted(&s, (-4.0, 4.0), 16);
+        let y = applied(&s, &a, &tables);
+        assert!(y.precision_bits() > 11.0, "{name}: {}", y.precision_bits());
+        for (y, x) in s.decrypt(&y).iter().zip(values) {
+            assert!((y - f(x)).abs() < 1e-3, "{name} of {x}: {y}");
+        }
+    }
+}
+
 #[test]
 fn what_makes_no_table_is_refused() {
     let s = setup(context(9, 17, 1), literal(&[16], 32));

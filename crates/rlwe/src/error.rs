@@ -80,7 +80,7 @@ pub enum RlweError {
     },
     /// A switching key has too small a modulus.
     #[error(
-        "{operation}: the key is modulo {:.1} bits ({}), {:.1} bits ({}) are needed: it is for smaller moduli",
+        "{operation}: the key is modulo {:.1} bits ({}), {:.1} bits ({}) are needed: it is for smaller moduli, as those of a bootstrap are",
         have.1, have.0.limb_count(), need.1, need.0.limb_count()
     )]
     KeyModulus {

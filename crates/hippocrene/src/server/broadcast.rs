@@ -3,7 +3,7 @@
 //! Copies of elements within a ciphertext are sums of rotations, which take no multiplication; they want the slots that the copies go to
 //! to be zero. That is so where the axes that are there already stand as far apart as they do in the larger array, and no sum has left other numbers
 //! in between. Sums over whole ciphertexts leave every element everywhere already, and nothing is computed at all. Elsewhere elements have to be picked
-//! out one by one, and there is no way to do that in slots but to multiply by zeros and ones.
+//! out one by one, and there is no way to do that in slots but to multiply by zeros and ones: each is moved to its first place, and copied from there.
 
 use std::borrow::Cow;
 
@@ -84,14 +84,21 @@ impl Server {
             if a.is_clean() {
                 let repeated = inputs.iter().map(|c| self.repeated(&form, c, &repetition.axes));
                 let out = repeated.collect::<Result<Vec<_>, _>>().map_err(|e| e.during(OPERATION))?;
-                let clean = repetition.axes.iter().all(|(_, length)| length.is_power_of_two());
+                // Within a ciphertext there are as many copies as are wanted, or as fit.
+                let slots = F::slots(&self.session);
+                let fills = |(stride, length): &(usize, usize)| {
+                    stride * length <= slots || (stride * length).is_multiple_of(slots)
+                };
+                let clean = repetition.axes.iter().all(fills);
                 return Ok(Array::from_ciphertexts(layout, form, clean, pick(out)));
             }
         }
+        // Each element to the first of its places, and from there to the others.
+        let first = first_places(a.layout(), &layout)?;
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
-        let sources = sources(a.layout(), layout.shape());
-        let entries: Vec<_> = layout.positions().zip(sources).map(|(to, from)| (to, from, F::ONE)).collect();
-        self.linear_map(a, layout, entries, operation)
+        let moves: Vec<_> = first.positions().zip(sources(a.layout(), first.shape())).collect();
+        let moved = self.moved(a, first, &moves, operation)?;
+        self.broadcast_as(&moved, layout)
     }
 
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
@@ -107,8 +114,8 @@ impl Server {
         self.broadcast_as(a, layout)
     }
 
-    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero. Places that an axis fills up to a power of two stand within one row of
-    /// slots, or are both rows.
+    /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero: as many copies as an axis has places, or as there is room for. The places that an axis
+    /// fills up to a power of two stand within one row of slots, or are both rows.
     fn repeated<F: Form>(
         &self,
         form: &F,
@@ -116,15 +123,29 @@ impl Server {
         axes: &[(usize, usize)],
     ) -> Result<F::Ciphertext, Error> {
         let slots = F::slots(&self.session);
+        let beside = |x: &F::Ciphertext, y: &F::Ciphertext, step: usize| {
+            form.overlay(self, x, &form.rotate(self, y, -(step as i64))?)
+        };
         let mut out = c.clone();
         for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
-            let end = slots.min(stride * length.next_power_of_two());
-            let mut step = stride;
-            while step < end {
-                let copy = form.rotate(self, &out, -(step as i64))?;
-                out = form.overlay(self, &out, &copy)?;
+            let mut left = length.min(slots / stride);
+            // Copies in powers of two, and those of the lower bits of the length beside them.
+            let (mut step, mut copies, mut lower) = (stride, out, None);
+            loop {
+                if left & 1 == 1 {
+                    lower = Some(match lower {
+                        None => copies.clone(),
+                        Some(lower) => beside(&copies, &lower, step)?,
+                    });
+                }
+                left >>= 1;
+                if left == 0 {
+                    break;
+                }
+                copies = beside(&copies, &copies, step)?;
                 step *= 2;
             }
+            out = lower.expect("no axis has length 0");
         }
         Ok(out)
     }
@@ -163,6 +184,13 @@ fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
         sources_of[position / to.slots()] = source / from.slots();
     }
     Some(Repetition { axes, sources: sources_of })
+}
+
+/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`: axes that are repeated have length 1.
+fn first_places(from: &Layout, to: &Layout) -> Result<Layout, Error> {
+    let missing = to.shape().len() - from.shape().len();
+    let shape = [&vec![1; missing], from.shape()].concat();
+    Layout::new(shape, to.strides().to_vec(), to.slots())
 }
 
 /// The positions that the elements of an array of layout `from` have, in row-major order of the larger shape `to`.

@@ -7,7 +7,7 @@ use hippocrene_pegasus::{KMeans, KMeansState, Sectors};
 
 use super::Server;
 use crate::{
-    Array, Clustering, EncryptedArray, Error, Layout, Numbers,
+    Array, Clustering, EncryptedArray, Error, Layout, Numbers, Origin,
     clustering::{bit_layout, centroid_layout},
 };
 
@@ -17,7 +17,7 @@ impl Server {
     /// One iteration of k-means from `clusters`, on the points of `points`; and how long its parts took. The same operands give the same result, bit for bit, in whatever process.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no keys for k-means, or those of another shape, or `points` has no points; as for other operations when keys or parameters differ.
+    /// [`Error::Argument`] when the server has no keys for k-means, or those of another shape, `points` has no points, or `clusters` were made of others; as for other operations when keys or parameters differ.
     pub fn cluster(
         &self,
         points: &Clustering,
@@ -25,8 +25,9 @@ impl Server {
     ) -> Result<(Clustering, Sectors), Error> {
         let (k_means, state) = self.state(clusters, OPERATION)?;
         let rows = self.rows(points, OPERATION)?;
+        let origin = origin(points, clusters)?;
         let (next, sectors) = k_means.iterate(&rows, &state)?;
-        Ok((self.clustering(points, next)?, sectors))
+        Ok((self.clustering(points, origin, next)?, sectors))
     }
 
     /// The part of an iteration that is about the points of one ciphertext, the `block`-th of [`Clustering::blocks`]: which of `clusters` they are nearest to. Other machines may take part: parts are independent of one another, and
@@ -71,8 +72,9 @@ impl Server {
         let slots = k_means.plan().together() * k_means.plan().shape().width();
         let bits = assigned.iter().flat_map(|a| a.expanded(&self.session));
         let bits = bits.map(|c| self.seen_with(&c, slots)).collect::<Result<Vec<_>, _>>()?;
+        let origin = origin(points, clusters)?;
         let (next, sectors) = k_means.update(&rows, bits, &state)?;
-        Ok((self.clustering(points, next)?, sectors))
+        Ok((self.clustering(points, origin, next)?, sectors))
     }
 
     /// A start from points that the server chooses: `points` with the points of these numbers as centroids, one for each cluster.
@@ -84,7 +86,7 @@ impl Server {
         let (k_means, state) = self.state(points, OPERATION)?;
         let rows = self.rows(points, OPERATION)?;
         let begun = k_means.start_from(&rows, &state, chosen)?;
-        self.clustering(points, begun)
+        self.clustering(points, points.as_origin(Some(chosen)), begun)
     }
 
     /// K-means with these clusters to go on from.
@@ -136,14 +138,21 @@ impl Server {
     }
 
     /// What is stored of a state.
-    fn clustering(&self, points: &Clustering, state: KMeansState) -> Result<Clustering, Error> {
+    fn clustering(
+        &self,
+        points: &Clustering,
+        origin: Origin,
+        state: KMeansState,
+    ) -> Result<Clustering, Error> {
         let (shape, all) = (points.shape(), self.session.slots());
         let centroids = self.array(centroid_layout(shape, all)?, vec![state.centroids])?;
         let assigned = match state.assigned.is_empty() {
             true => None,
             false => Some(self.array(bit_layout(shape, all)?, state.assigned)?),
         };
-        Clustering::from_parts(shape, state.iteration, [points.frame.clone(), centroids], assigned, None)
+        let frame = points.frame.clone();
+        let made = Clustering::from_parts(shape, state.iteration, [frame, centroids], assigned, None)?;
+        Ok(Clustering { origin: Some(origin), ..made })
     }
 
     /// The shape of the points that this server's keys are for, if they are for k-means.
@@ -162,4 +171,20 @@ impl Server {
         let form = Numbers { complex: false, precision: self.session.settings().precision() };
         Ok(Array::from_ciphertexts(layout, form, false, all))
     }
+}
+
+/// The origin of what is made of these clusters, if they are of these points.
+fn origin(points: &Clustering, clusters: &Clustering) -> Result<Origin, Error> {
+    let of_points = points.as_origin(None);
+    let Some(origin) = clusters.origin else {
+        // As they were sent: with the points, or another start for them.
+        let start = Some(clusters.digest()).filter(|digest| *digest != of_points.points);
+        return Ok(Origin { start, ..of_points });
+    };
+    if origin.points != of_points.points {
+        let (have, need) = (origin.points, of_points.points);
+        let what = format!("the clusters were made of other points, {have}, than these, {need}");
+        return Err(Error::argument(OPERATION, what));
+    }
+    Ok(origin)
 }

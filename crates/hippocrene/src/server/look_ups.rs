@@ -90,6 +90,7 @@ impl Server {
     /// # Errors
     /// As [`Server::apply_precisely`].
     pub fn apply_tangents(&self, a: &EncryptedArray, tangents: &Tangents) -> Result<EncryptedArray, Error> {
+        check_domain(a, tangents.domain())?;
         self.apply_each(a, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
     }
 
@@ -98,6 +99,7 @@ impl Server {
     /// # Errors
     /// As [`Server::apply`].
     pub fn apply_tables(&self, a: &EncryptedArray, tables: &Tables) -> Result<EncryptedArray, Error> {
+        check_domain(a, tables.domain())?;
         self.apply_each(a, |pegasus, c, places| pegasus.apply(c, tables, places))
     }
 
@@ -315,4 +317,17 @@ impl Server {
 /// How many rounds a tournament of so many numbers has.
 fn rounds(count: usize) -> usize {
     count.max(1).next_power_of_two().ilog2() as usize
+}
+
+/// Checks that there are numbers within the bound of an array that are in the domain of a function.
+fn check_domain(a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
+    let bound = a.bound();
+    if low > bound || high < -bound {
+        let what = format!(
+            "the values are from {} to {bound}, by the bound of the array: none is in the domain from {low} to {high}",
+            -bound
+        );
+        return Err(Error::argument(APPLY, what));
+    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ mod numbers;
 mod polynomial;
 mod products;
 mod reduce;
+mod stages;
 mod steps;
 mod transfer;
 

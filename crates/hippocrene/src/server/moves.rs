@@ -15,7 +15,8 @@ impl Server {
     /// Elements may be left out, and come several times. So every slice, transpose, reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
     ///
     /// Nothing is computed where the elements can stay where they are (transposes, slices from the first element on with steps that are powers of two), and no
-    /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep.
+    /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep, or two where thousands of elements
+    /// move by as many distances, that makes it much less work, and a third is left.
     ///
     /// # Errors
     /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
@@ -103,8 +104,7 @@ impl Server {
             let part = match shifted {
                 Some(part) => part,
                 None => {
-                    let entries = moves.into_iter().map(|(to, from)| (to, from, F::ONE));
-                    let part = self.linear_map(arrays[k], out.clone(), entries, OPERATION)?;
+                    let part = self.moved(arrays[k], out.clone(), &moves, OPERATION)?;
                     complete = true;
                     part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()
                 }

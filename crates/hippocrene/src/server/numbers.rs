@@ -216,6 +216,10 @@ impl Form for Numbers {
         a.capacity_bits(session)
     }
 
+    fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
+        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server)
+    }
+
     fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {
         bootstrap::check_bootstrap(server, a)
     }
