@@ -89,7 +89,7 @@ pub fn save(path: &Path, profile: &Profile) -> Result<(), Error> {
     }
     let mut text = serde_json::to_vec_pretty(profile).map_err(|e| fail(e.into()))?;
     text.push(b'\n');
-    write_whole(path, &text, false)
+    write_whole(path, &text)
 }
 
 #[cfg(test)]

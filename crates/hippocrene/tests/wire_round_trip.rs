@@ -218,7 +218,7 @@ fn insecure_sets_are_refused() {
 }
 
 #[test]
-fn nothing_but_another_secret_key_replaces_a_secret_key() {
+fn no_file_is_written_over_a_secret_key() {
     let folder = std::env::temp_dir().join(format!("hippocrene-replace-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
@@ -229,8 +229,12 @@ fn nothing_but_another_secret_key_replaces_a_secret_key() {
     for error in refused {
         assert!(error.unwrap_err().to_string().contains("secret key"));
     }
+    let other = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    assert!(other.save(&path).unwrap_err().to_string().contains("exists already"));
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), client.fingerprint());
-    client.save(&path).unwrap();
+    // But where that is asked for.
+    other.stage(&path).unwrap().replace().unwrap();
+    assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), other.fingerprint());
 
     #[cfg(unix)]
     {
@@ -259,6 +263,37 @@ fn nothing_but_another_secret_key_replaces_a_secret_key() {
     std::fs::remove_dir_all(&folder).unwrap();
 }
 
+/// Of several secrets that are saved to one file at once, one is there afterwards, and only who saved it was told so.
+#[test]
+fn one_secret_key_has_a_file() {
+    let folder = std::env::temp_dir().join(format!("hippocrene-race-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let preset = Preset::by_name("n12").unwrap();
+    let clients: Vec<_> = (0..8).map(|_| ClientKey::generate(preset).unwrap()).collect();
+    for round in 0..10 {
+        let path = folder.join(format!("{round}.key"));
+        let start = std::sync::Barrier::new(clients.len());
+        let saved: Vec<bool> = std::thread::scope(|scope| {
+            let threads: Vec<_> = clients
+                .iter()
+                .map(|client| {
+                    scope.spawn(|| {
+                        start.wait();
+                        client.save(&path).is_ok()
+                    })
+                })
+                .collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        let there = ClientKey::load(&path, 1).unwrap().fingerprint();
+        let told: Vec<_> = clients.iter().zip(saved).filter(|(_, saved)| *saved).collect();
+        assert_eq!(told.len(), 1, "round {round}");
+        assert_eq!(told[0].0.fingerprint(), there);
+    }
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 10, "no temporary file is left");
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
 #[test]
 fn files_are_replaced_whole_and_secrets_are_private() {
     let folder = std::env::temp_dir().join(format!("hippocrene-wire-{}", std::process::id()));
@@ -268,7 +303,7 @@ fn files_are_replaced_whole_and_secrets_are_private() {
     let path = |name: &str| folder.join(name);
 
     client.save(path("secret")).unwrap();
-    client.save(path("secret")).unwrap(); // once more, over itself
+    client.stage(path("secret")).unwrap().replace().unwrap(); // once more, over itself
     let loaded = ClientKey::load(path("secret"), 1).unwrap();
     assert_eq!(loaded.fingerprint(), client.fingerprint());
     #[cfg(unix)]

@@ -15,49 +15,137 @@ use super::{
 };
 use crate::Error;
 
-/// Writes `bytes` to a new file beside `path` and renames it to `path`, so that no reader ever sees half of it. Secret files can be
-/// read by their owner only. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
+/// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever sees half of it. Secret files can be
+/// read by their owner only, and take no other file's place. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be written, or when `path` holds a secret key and `kind` is not one.
+/// [`Error::Io`] when it cannot be written, when `kind` is secret and there is a file, or when that holds a secret key.
 pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
-    if !kind.is_secret() {
-        check_replaceable(path)?;
+    if kind.is_secret() && !is_no_file(path) {
+        return Staged::write(path, bytes, true)?.create();
     }
-    write_whole(path, bytes, kind.is_secret())
+    check_replaceable(path)?;
+    write_whole(path, bytes)
 }
 
-/// Writes a file as [`save`] does, whatever there was.
+/// Writes a file that is not secret as [`save`] does, whatever there was.
 ///
 /// # Errors
 /// [`Error::Io`] when it cannot be written.
-pub(crate) fn write_whole(path: &Path, bytes: &[u8], secret: bool) -> Result<(), Error> {
-    let fail = |source| Error::Io { path: path.display().to_string(), source };
-    if fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    if is_no_file(path) {
         let written = OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
-        return written.map_err(fail);
+        return written.map_err(|source| failed(path, source));
     }
-    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let temporary = temporary_beside(&target).map_err(fail)?;
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true);
-    #[cfg(unix)]
-    if secret {
-        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    }
-    let written = options.open(&temporary).and_then(|mut file| {
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&temporary, &target)
-    });
-    written.map_err(|source| {
-        // The failure itself is what counts; there may be nothing to remove.
-        let _ = fs::remove_file(&temporary);
-        fail(source)
-    })
+    Staged::write(path, bytes, false)?.replace()
 }
 
-/// Checks that `path` does not hold a secret key: only another secret key is written over one, for what was encrypted with it could never
+/// Whether something else than a file is there.
+fn is_no_file(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|there| !there.is_file())
+}
+
+fn failed(path: &Path, source: io::Error) -> Error {
+    Error::Io { path: path.display().to_string(), source }
+}
+
+/// A file that is written in full, under another name beside the path that it is for. It takes its place all at once, or is removed when it is
+/// dropped: of several files, all can be written before the first takes its place.
+#[derive(Debug)]
+pub struct Staged {
+    path: PathBuf,
+    target: PathBuf,
+    temporary: PathBuf,
+    bytes: u64,
+}
+
+impl Staged {
+    /// Writes a file of this kind beside `path`; [`Staged::replace`] or [`Staged::create`] gives it its place.
+    pub(super) fn new(path: &Path, bytes: &[u8], kind: Kind) -> Result<Self, Error> {
+        if is_no_file(path) {
+            let source = io::Error::new(io::ErrorKind::InvalidInput, "this is there, and no file");
+            return Err(failed(path, source));
+        }
+        if !kind.is_secret() {
+            check_replaceable(path)?;
+        }
+        Self::write(path, bytes, kind.is_secret())
+    }
+
+    fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<Self, Error> {
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let temporary = temporary_beside(&target).map_err(|source| failed(path, source))?;
+        let mut options = OpenOptions::new();
+        options.write(true).create_new(true);
+        #[cfg(unix)]
+        if secret {
+            std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        }
+        let mut file = options.open(&temporary).map_err(|source| failed(path, source))?;
+        let staged = Staged { path: path.to_owned(), target, temporary, bytes: bytes.len() as u64 };
+        // Who may read the file that is there may read the next.
+        let permissions =
+            fs::metadata(&staged.target).ok().filter(|_| !secret).map(|there| there.permissions());
+        let written = permissions
+            .map_or(Ok(()), |permissions| file.set_permissions(permissions))
+            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| file.sync_all());
+        written.map_err(|source| failed(path, source))?;
+        Ok(staged)
+    }
+
+    /// Where it is to be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes it has.
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Takes the place of the file that is there, if one is.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when it cannot.
+    pub fn replace(self) -> Result<(), Error> {
+        fs::rename(&self.temporary, &self.target).map_err(|source| failed(&self.path, source))
+    }
+
+    /// Takes its place where no file is. Of several at once, one succeeds.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when there is a file, or it cannot.
+    pub fn create(self) -> Result<(), Error> {
+        let Staged { path, target, temporary, .. } = &self;
+        let created = fs::hard_link(temporary, target).or_else(|error| match error.kind() {
+            io::ErrorKind::AlreadyExists => Err(error),
+            // Where there are no hard links, the name is taken by an empty file first.
+            _ => {
+                File::create_new(target)?;
+                fs::rename(temporary, target).inspect_err(|_| {
+                    let _ = fs::remove_file(target);
+                })
+            }
+        });
+        created.map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => {
+                let what = "it exists already, and is not written over";
+                failed(path, io::Error::new(io::ErrorKind::AlreadyExists, what))
+            }
+            _ => failed(path, source),
+        })
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        // There is nothing to remove where it has been renamed.
+        let _ = fs::remove_file(&self.temporary);
+    }
+}
+
+/// Checks that `path` does not hold a secret key: nothing else is written over one, for what was encrypted with it could never
 /// be read again.
 ///
 /// # Errors
@@ -101,27 +189,38 @@ pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error>
 /// # Errors
 /// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read.
 pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let fail = |source| Error::Io { path: path.display().to_string(), source };
-    let file = File::open(path).map_err(fail)?;
+    let file = File::open(path).map_err(|source| failed(path, source))?;
+    let metadata = file.metadata().map_err(|source| failed(path, source))?;
+    read_stream(file, metadata.is_file().then_some(metadata.len()), path, kinds)
+}
+
+/// [`read`] from a stream, whose length may be known; `name` is what errors call it.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_stream(
+    mut stream: impl Read,
+    length: Option<u64>,
+    name: &Path,
+    kinds: &[Kind],
+) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let fail = |source| failed(name, source);
     let mut start = Vec::with_capacity(HEADER_BYTES);
-    (&file).take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
+    stream.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
     let header = Header::read(&start)?;
     if let Some(first) = kinds.first().filter(|_| !kinds.contains(&header.kind)) {
         header.expect(*first)?;
     }
-    let metadata = file.metadata().map_err(fail)?;
     let mut bytes = Zeroizing::new(Vec::new());
-    if metadata.is_file() {
-        header.check_length(metadata.len())?;
+    if let Some(length) = length {
+        header.check_length(length)?;
         // No larger than the file, and in one piece: nothing of a secret is left behind in memory that was given back.
-        let length = usize::try_from(metadata.len()).map_err(|_| too_large(&metadata))?;
-        bytes.try_reserve_exact(length).map_err(|_| too_large(&metadata))?;
+        let room = usize::try_from(length).ok().filter(|length| bytes.try_reserve_exact(*length).is_ok());
+        room.ok_or_else(|| {
+            FormatError::field("the length of the file", length, "no more than there is memory for")
+        })?;
     }
     bytes.extend(&start);
-    file.take(header.payload.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
+    stream.take(header.payload.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
     Ok(bytes)
-}
-
-fn too_large(metadata: &fs::Metadata) -> FormatError {
-    FormatError::field("the length of the file", metadata.len(), "no more than there is memory for")
 }

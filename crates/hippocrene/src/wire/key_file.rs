@@ -75,12 +75,20 @@ macro_rules! key_file {
                 key_file::read(bytes, threads, Security::Waived)
             }
 
-            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key.")]
+            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key, and it is never written over another.")]
             ///
             /// # Errors
             /// [`Error::Io`] when it cannot be written.
             pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
                 file::save(path.as_ref(), &self.to_bytes(), <Self as KeyFile>::KIND)
+            }
+
+            #[doc = concat!("Writes ", $what, " beside the file that it is for, whose place it takes when it is told to.")]
+            ///
+            /// # Errors
+            /// [`Error::Io`] when it cannot be written.
+            pub fn stage(&self, path: impl AsRef<Path>) -> Result<file::Staged, Error> {
+                file::Staged::new(path.as_ref(), &self.to_bytes(), <Self as KeyFile>::KIND)
             }
 
             #[doc = concat!("Reads ", $what, " from a file, for so many threads.")]

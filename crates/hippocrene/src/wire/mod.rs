@@ -33,8 +33,7 @@ mod trees;
 
 pub use array::FileForm;
 pub use error::FormatError;
-pub(crate) use file::write_whole;
-pub use file::{check_replaceable, read, save};
+pub use file::{Staged, check_replaceable, read, read_stream, save, write_whole};
 pub use header::{Kind, VERSION};
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
