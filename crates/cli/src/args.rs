@@ -1,7 +1,9 @@
 //! The arguments of the command.
 
-use crate::arrays::{Format, Header};
+use crate::arrays::{Column, Format, Header};
+use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
+use hippocrene::LookUps;
 use std::path::PathBuf;
 
 const EXIT_STATUS: &str = "\
@@ -32,8 +34,8 @@ pub enum Command {
     /// Make a client's secret key, and the keys it gives to others.
     ///
     /// Writes three files: client.key, the secret, readable by its owner only; public.key, with which others encrypt;
-    /// evaluation.keys, with which a server computes.
-    Keygen(Keygen),
+    /// evaluation.keys, with which a server computes. With --from it makes the latter two of a secret key that there is.
+    Keygen(Box<Keygen>),
     /// Make a second secret key for a client, whose evaluation keys are smaller, and the key that leads to it.
     ///
     /// Writes three files: client.key, the second secret, with which results are decrypted, readable by its owner only;
@@ -65,6 +67,9 @@ pub enum Command {
 /// Arguments of `keygen`.
 #[derive(Debug, Args)]
 pub struct Keygen {
+    /// Make public.key and evaluation.keys of this secret key, a client.key, which is left as it is.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["preset", "precision", "scheme", "plain_modulus"])]
+    pub from: Option<PathBuf>,
     /// Parameters, by name (see `hippocrene presets`).
     #[arg(long, short, default_value = "n14")]
     pub preset: String,
@@ -85,6 +90,17 @@ pub struct Keygen {
     /// Limit the evaluation keys to rotations by these numbers of places (by default, any number).
     #[arg(long, value_name = "PLACES", value_delimiter = ',', allow_negative_numbers = true)]
     pub rotations: Option<Vec<i64>>,
+    /// Make the key with which complex numbers are conjugated, too.
+    #[arg(long)]
+    pub conjugation: bool,
+    /// Make keys with which the server looks up functions of numbers in tables (lut12 where no name is given). For presets of the ring degree
+    /// 2^15 or more; the keys take gigabytes.
+    #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
+        value_parser = PossibleValuesParser::new(LookUps::NAMES))]
+    pub tables: Option<String>,
+    /// How much capacity results of tables are to have, in bits (by default, 30: about one product).
+    #[arg(long, value_name = "BITS", requires = "tables")]
+    pub tables_capacity: Option<f64>,
     /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it gives it back. For presets of the ring degree 2^16 or more;
     /// the keys take gigabytes.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
@@ -98,7 +114,7 @@ pub struct Keygen {
     /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as one bootstrap has; more is reached by several).
     #[arg(long, value_name = "BITS", requires = "bootstrapping")]
     pub bootstrapping_precision: Option<f64>,
-    /// Replace keys that are there. What was encrypted with them can then no longer be read.
+    /// Replace keys that are there. What was encrypted with a secret key that is replaced can no longer be read.
     #[arg(long)]
     pub force: bool,
 }
@@ -150,9 +166,9 @@ pub struct Encrypt {
     /// The key: client.key or public.key.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
-    /// The numbers.
+    /// The numbers; - is standard input, whose --format has to be said.
     pub input: PathBuf,
-    /// Where to write the encrypted array.
+    /// Where to write the encrypted array; - is standard output.
     #[arg(long, short, value_name = "FILE")]
     pub output: PathBuf,
     /// What no number exceeds in absolute value. It goes with the encrypted array for all to see; by default it is the largest number,
@@ -168,6 +184,30 @@ pub struct Encrypt {
     /// Whether the first line of comma-separated values holds names.
     #[arg(long, value_enum, default_value_t)]
     pub header: Header,
+    /// What divides the columns of comma-separated values, where it is no comma: a character such as ';', or '\t' for tabs.
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    pub delimiter: Option<u8>,
+    /// Which columns of comma-separated values are encrypted, in this order (by default, all): their names in the first line, or their
+    /// places, from 1. A whole number is a place.
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    pub columns: Option<Vec<Column>>,
+}
+
+/// What divides columns.
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text {
+        "\\t" | "tab" => Ok(b'\t'),
+        _ => match *text.as_bytes() {
+            [byte]
+                if byte == b'\t'
+                    || byte == b' '
+                    || byte.is_ascii_punctuation() && !b"\"+-.".contains(&byte) =>
+            {
+                Ok(byte)
+            }
+            _ => Err("one character is needed that is in no number, such as ';', or \\t for tabs".to_owned()),
+        },
+    }
 }
 
 /// Arguments of `decrypt`.
@@ -176,9 +216,9 @@ pub struct Decrypt {
     /// The secret key: client.key.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
-    /// The encrypted array.
+    /// The encrypted array; - is standard input.
     pub input: PathBuf,
-    /// Where to write the numbers (by default, to standard output as comma-separated values).
+    /// Where to write the numbers (by default, and where it is -, to standard output as comma-separated values).
     #[arg(long, short, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Format of the numbers (by default, told by the ending of the name).
@@ -197,7 +237,7 @@ pub struct Decrypt {
 /// Arguments of `inspect`.
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// Files that Hippocrene wrote.
+    /// Files that Hippocrene wrote; - is standard input.
     #[arg(required = true)]
     pub files: Vec<PathBuf>,
 }
@@ -238,6 +278,27 @@ mod tests {
         };
         assert_eq!(parse("--rotations=1,-2,4"), Some(vec![1, -2, 4]));
         assert_eq!(parse("--json"), None);
+    }
+
+    #[test]
+    fn columns_and_what_divides_them() {
+        let parse = |delimiter: &str| {
+            let encrypt =
+                ["hippocrene", "encrypt", "-k", "key", "in.csv", "-o", "out", "--columns=2, blood pressure"];
+            let arguments = Arguments::try_parse_from(encrypt.into_iter().chain(["--delimiter", delimiter]));
+            match arguments.map(|arguments| arguments.command) {
+                Ok(Command::Encrypt(encrypt)) => Ok((encrypt.delimiter, encrypt.columns)),
+                Ok(other) => panic!("{other:?}"),
+                Err(error) => Err(error.to_string()),
+            }
+        };
+        let columns = vec![Column::Place(2), Column::Name("blood pressure".to_owned())];
+        for (said, delimiter) in [(";", b';'), ("\\t", b'\t'), ("\t", b'\t'), ("tab", b'\t'), ("|", b'|')] {
+            assert_eq!(parse(said), Ok((Some(delimiter), Some(columns.clone()))), "{said}");
+        }
+        for said in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
+            assert!(parse(said).unwrap_err().contains("one character is needed"), "{said:?}");
+        }
     }
 
     #[test]

@@ -11,14 +11,17 @@ use std::time::{Duration, Instant};
 /// Where results and progress go, and in which form.
 pub struct Console<'a> {
     out: &'a mut dyn Write,
+    err: &'a mut dyn Write,
+    /// Whether `out` is for what is asked for itself, so that what is told of it goes to `err`.
+    taken: bool,
     json: bool,
     quiet: bool,
 }
 
 impl<'a> Console<'a> {
-    /// Results go to `out`, in words or, with `json`, as one JSON object; progress is shown unless `quiet` or `json`.
-    pub fn new(out: &'a mut dyn Write, json: bool, quiet: bool) -> Self {
-        Self { out, json, quiet: quiet || json }
+    /// Results go to `out`, in words or, with `json`, as one JSON object, or to `err` where `out` is taken; progress is shown unless `quiet` or `json`.
+    pub fn new(out: &'a mut dyn Write, err: &'a mut dyn Write, json: bool, quiet: bool) -> Self {
+        Self { out, err, taken: false, json, quiet: quiet || json }
     }
 
     /// Does `work`, showing its name and the time that passes: a spinner on a terminal, one line at the end otherwise.
@@ -66,14 +69,15 @@ impl<'a> Console<'a> {
 
     /// Prints a result: the object as JSON, or `words`.
     pub fn result(&mut self, object: &impl Serialize, words: impl Display) -> Result<(), CliError> {
+        let stream = if self.taken { &mut *self.err } else { &mut *self.out };
         let written = if self.json {
-            serde_json::to_writer(&mut *self.out, object)
+            serde_json::to_writer(&mut *stream, object)
                 .map_err(io::Error::from)
-                .and_then(|()| writeln!(self.out))
+                .and_then(|()| writeln!(stream))
         } else {
-            writeln!(self.out, "{words}")
+            writeln!(stream, "{words}")
         };
-        written.and_then(|()| self.out.flush()).map_err(Self::output_failed)
+        written.and_then(|()| stream.flush()).map_err(Self::output_failed)
     }
 
     /// Whether results are JSON.
@@ -81,9 +85,10 @@ impl<'a> Console<'a> {
         self.json
     }
 
-    /// The stream for results itself, for numbers.
-    pub fn out(&mut self) -> &mut dyn Write {
-        self.out
+    /// Writes to the stream for results what is asked for itself: numbers, or an encrypted array.
+    pub fn give(&mut self, bytes: &[u8]) -> Result<(), CliError> {
+        self.taken = true;
+        self.out.write_all(bytes).and_then(|()| self.out.flush()).map_err(Self::output_failed)
     }
 
     fn output_failed(source: io::Error) -> CliError {
@@ -115,17 +120,19 @@ mod tests {
         }
         for (json, want) in [(false, "40 bits\n"), (true, "{\"bits\":40.0}\n")] {
             let mut out = Vec::new();
-            Console::new(&mut out, json, true)
+            let mut err = Vec::new();
+            Console::new(&mut out, &mut err, json, true)
                 .result(&Answer { bits: 40.0 }, "40 bits")
                 .expect("writing to memory");
             assert_eq!(String::from_utf8(out).expect("text"), want);
+            assert!(err.is_empty());
         }
     }
 
     #[test]
     fn steps_hand_on_results_and_errors() {
-        let mut out = Vec::new();
-        let console = Console::new(&mut out, false, true);
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let console = Console::new(&mut out, &mut err, false, true);
         assert_eq!(console.step("one", || Ok(1)).expect("a result"), 1);
         assert!(console.step("two", || Err::<(), _>(CliError::Usage("no".to_owned()))).is_err());
     }

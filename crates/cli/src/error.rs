@@ -18,6 +18,22 @@ pub enum CliError {
         /// What is wrong with it.
         error: hippocrene::Error,
     },
+    /// An array that is another key's.
+    #[error(
+        "{}: it is encrypted for the key {have}, and {} is the key {need}: take the secret key of the former",
+        path.display(),
+        key.display()
+    )]
+    WrongKey {
+        /// The array.
+        path: PathBuf,
+        /// The secret key that was given.
+        key: PathBuf,
+        /// Which key it is for, with its preset.
+        have: String,
+        /// Which key was given, with its preset.
+        need: String,
+    },
     /// The arguments contradict each other or name what does not exist.
     #[error("{0}")]
     Usage(String),
@@ -58,6 +74,7 @@ impl CliError {
     pub fn kind(&self) -> &'static str {
         match self {
             Self::Library(error) | Self::File { error, .. } => error.kind(),
+            Self::WrongKey { .. } => "KeyMismatchError",
             Self::Usage(_) => "UsageError",
             Self::Io { .. } => "FileError",
             Self::Data { .. } => "DataError",
@@ -73,6 +90,7 @@ impl CliError {
                 hippocrene::Error::Format(_) => 4,
                 _ => 1,
             },
+            Self::WrongKey { .. } => 1,
             Self::Io { .. } => 3,
             Self::Data { .. } => 4,
             Self::Usage(_) => 2,

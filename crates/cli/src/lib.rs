@@ -6,6 +6,7 @@ pub mod arrays;
 mod commands;
 mod console;
 pub mod error;
+mod streams;
 
 use args::Arguments;
 use clap::Parser;
@@ -48,7 +49,7 @@ pub fn run_with(
             );
         }
     };
-    let mut console = Console::new(out, parsed.json, parsed.quiet);
+    let mut console = Console::new(out, err, parsed.json, parsed.quiet);
     match commands::run(&parsed, &mut console) {
         Ok(()) => 0,
         Err(error) => fail(&error, parsed.json, err),

@@ -1,43 +1,10 @@
 //! The command from its arguments to what it prints.
 
-use std::ffi::OsString;
+mod common;
+
+use common::{Folder, run, succeed};
 use std::fs;
-use std::path::{Path, PathBuf};
-
-/// A folder of its own for each test, removed at the end.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Self {
-        let path = std::env::temp_dir().join(format!("hippocrene-cli-{test}-{}", std::process::id()));
-        fs::create_dir_all(&path).expect("a folder");
-        Self(path)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        fs::remove_dir_all(&self.0).expect("the folder is there");
-    }
-}
-
-/// Exit status, standard output and standard error.
-fn run(arguments: &[&str]) -> (u8, String, String) {
-    let (mut out, mut err) = (Vec::new(), Vec::new());
-    let arguments = ["hippocrene", "--quiet"].iter().chain(arguments).map(OsString::from);
-    let status = hippocrene_cli::run_with(arguments, &mut out, &mut err);
-    (status, String::from_utf8(out).expect("text"), String::from_utf8(err).expect("text"))
-}
-
-fn succeed(arguments: &[&str]) -> String {
-    let (status, out, err) = run(arguments);
-    assert_eq!((status, err.as_str()), (0, ""), "{arguments:?}");
-    out
-}
+use std::path::Path;
 
 #[test]
 fn numbers_go_in_and_come_out() {

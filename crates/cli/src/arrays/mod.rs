@@ -4,9 +4,11 @@ mod csv;
 mod npy;
 
 use crate::error::CliError;
-use std::fs;
-use std::io::Write;
+use crate::streams;
+use std::convert::Infallible;
+use std::io::{self, Write};
 use std::path::Path;
+use std::str::FromStr;
 
 /// An array of numbers in row-major order: doubles, or integers.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,28 +19,51 @@ pub struct Array<T = f64> {
     pub values: Vec<T>,
 }
 
+/// A complex number: its real and its imaginary part.
+pub type Complex = [f64; 2];
+
+/// Numbers from a file.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Numbers {
+    /// Real ones.
+    Real(Array),
+    /// Complex ones.
+    Complex(Array<Complex>),
+}
+
 /// A number that files hold.
 pub trait Number: Copy + serde::Serialize {
     /// numpy's name of its type.
     const DESCR: &'static str;
 
-    /// Its bytes, the low ones first.
-    fn bytes(self) -> [u8; 8];
+    /// Writes its bytes, the low ones first.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    fn write(self, stream: &mut dyn Write) -> io::Result<()>;
 }
 
 impl Number for f64 {
     const DESCR: &'static str = "<f8";
 
-    fn bytes(self) -> [u8; 8] {
-        self.to_le_bytes()
+    fn write(self, stream: &mut dyn Write) -> io::Result<()> {
+        stream.write_all(&self.to_le_bytes())
     }
 }
 
 impl Number for i64 {
     const DESCR: &'static str = "<i8";
 
-    fn bytes(self) -> [u8; 8] {
-        self.to_le_bytes()
+    fn write(self, stream: &mut dyn Write) -> io::Result<()> {
+        stream.write_all(&self.to_le_bytes())
+    }
+}
+
+impl Number for Complex {
+    const DESCR: &'static str = "<c16";
+
+    fn write(self, stream: &mut dyn Write) -> io::Result<()> {
+        self.into_iter().try_for_each(|part| part.write(stream))
     }
 }
 
@@ -66,6 +91,36 @@ pub enum Header {
     No,
 }
 
+/// A column of a file of comma-separated values.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Column {
+    /// By its place, from 1.
+    Place(usize),
+    /// By its name in the first line.
+    Name(String),
+}
+
+impl FromStr for Column {
+    type Err = Infallible;
+
+    /// A whole number is a place, and anything else a name.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let text = text.trim();
+        Ok(text.parse().map_or_else(|_| Self::Name(text.to_owned()), Self::Place))
+    }
+}
+
+/// How a file of comma-separated values is read.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// Whether the first line holds names.
+    pub header: Header,
+    /// What divides the columns; a comma where nothing is said.
+    pub delimiter: Option<u8>,
+    /// The columns that are read, in this order; all where nothing is said.
+    pub columns: Option<Vec<Column>>,
+}
+
 impl Format {
     /// The format that the ending of a file's name stands for.
     ///
@@ -75,6 +130,10 @@ impl Format {
         match path.extension().and_then(|e| e.to_str()).map(str::to_ascii_lowercase).as_deref() {
             Some("csv") => Ok(Self::Csv),
             Some("npy") => Ok(Self::Npy),
+            _ if streams::is_input(path) || streams::is_output(path) => Err(CliError::Usage(format!(
+                "{} has no ending to tell the format by: say --format csv or --format npy",
+                path.display()
+            ))),
             _ => Err(CliError::Usage(format!(
                 "cannot tell the format of {} by its name: end it in .csv or .npy, or say --format",
                 path.display()
@@ -83,21 +142,45 @@ impl Format {
     }
 }
 
-impl Array {
+impl Numbers {
     /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the shape that they say.
     ///
     /// # Errors
     /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but finite numbers in a
     /// full rectangle; the message names the line and the column, or the index.
-    pub fn read(path: &Path, format: Format, header: Header) -> Result<Self, CliError> {
-        let bytes = fs::read(path).map_err(|source| CliError::io("read", path, source))?;
-        let array = match format {
-            Format::Csv => csv::parse(&bytes, header),
+    pub fn read(path: &Path, format: Format, table: &Table) -> Result<Self, CliError> {
+        let bytes = streams::read(path)?;
+        let numbers = match format {
+            Format::Csv => csv::parse(&bytes, table).map(Self::Real),
             Format::Npy => npy::parse(&bytes),
         };
-        array.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
+        numbers.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 
+    /// Extent along each axis.
+    pub fn shape(&self) -> &[usize] {
+        match self {
+            Self::Real(array) => &array.shape,
+            Self::Complex(array) => &array.shape,
+        }
+    }
+
+    /// The numbers where they are real.
+    ///
+    /// # Errors
+    /// [`CliError::Data`] when they are complex.
+    pub fn real(&self, path: &Path) -> Result<&Array, CliError> {
+        match self {
+            Self::Real(array) => Ok(array),
+            Self::Complex(_) => {
+                let reason = "it holds complex numbers, which these keys do not encrypt".to_owned();
+                Err(CliError::Data { path: path.to_owned(), reason })
+            }
+        }
+    }
+}
+
+impl Array {
     /// The same array of integers.
     ///
     /// # Errors
@@ -149,16 +232,19 @@ pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
 }
 
 impl<T: Number> Array<T> {
-    /// Writes the array to a stream.
+    /// The file of the array.
     ///
     /// # Errors
-    /// As [`check_format`], and [`CliError::Io`] when writing fails; `path` is what the message calls the stream.
-    pub fn write(&self, stream: &mut dyn Write, path: &Path, format: Format) -> Result<(), CliError> {
+    /// As [`check_format`].
+    pub fn to_bytes(&self, format: Format) -> Result<Vec<u8>, CliError> {
         check_format(&self.shape, format)?;
+        let mut bytes = Vec::new();
         let written = match format {
-            Format::Csv => csv::write(self, stream),
-            Format::Npy => npy::write(self, stream),
+            Format::Csv => csv::write(self, &mut bytes),
+            Format::Npy => npy::write(self, &mut bytes),
         };
-        written.and_then(|()| stream.flush()).map_err(|source| CliError::io("write", path, source))
+        // Of memory only the sizes can be wrong.
+        written.map_err(|source| CliError::Usage(format!("an array of shape {:?}: {source}", self.shape)))?;
+        Ok(bytes)
     }
 }

@@ -1,7 +1,8 @@
 //! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of three known keys,
 //! and the numbers. Read without trusting a length in it: nothing is allocated beyond the size of the file.
 
-use super::{Array, Number};
+use super::{Array, Number, Numbers};
+use std::fmt::Debug;
 use std::io::{self, Write};
 
 const MAGIC: &[u8] = b"\x93NUMPY";
@@ -14,8 +15,8 @@ struct Header<'a> {
     shape: Vec<usize>,
 }
 
-/// Reads numbers of any integer, float or boolean type, of either byte order, in C or Fortran order.
-pub(super) fn parse(bytes: &[u8]) -> Result<Array, String> {
+/// Reads numbers of any integer, float, complex or boolean type, of either byte order, in C or Fortran order.
+pub(super) fn parse(bytes: &[u8]) -> Result<Numbers, String> {
     let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
     let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
     let (length, rest) = match major {
@@ -30,23 +31,47 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Array, String> {
     let text = std::str::from_utf8(text).map_err(|_| "the header is not text".to_owned())?;
     let header =
         parse_header(text).ok_or_else(|| format!("the header {:?} cannot be read", text.trim_end()))?;
-    let (size, decode) = decoder(header.descr)
-        .ok_or_else(|| format!("numbers of numpy type {:?} cannot be read: float64 can", header.descr))?;
+    // A complex number is two real ones.
+    let (real, parts) = match header.descr.get(1..) {
+        Some("c16") => (format!("{}f8", &header.descr[..1]), 2),
+        Some("c8") => (format!("{}f4", &header.descr[..1]), 2),
+        _ => (header.descr.to_owned(), 1),
+    };
+    let (size, decode) = decoder(&real).ok_or_else(|| {
+        let descr = header.descr;
+        format!(
+            "numbers of numpy type {descr:?} cannot be read: float64 (\"<f8\") can, and complex128 (\"<c16\")"
+        )
+    })?;
 
     let count = header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-    if count.and_then(|n| n.checked_mul(size)) != Some(data.len()) {
+    if count.and_then(|n| n.checked_mul(parts * size)) != Some(data.len()) {
         return Err(format!(
-            "shape {:?} of {size}-byte numbers does not fit the {} bytes that follow the header",
+            "shape {:?} of {}-byte numbers does not fit the {} bytes that follow the header",
             header.shape,
+            parts * size,
             data.len()
         ));
     }
-    let mut values: Vec<f64> = data.chunks_exact(size).map(decode).collect();
+    let values: Vec<f64> = data.chunks_exact(size).map(decode).collect();
+    if parts == 1 {
+        return Ok(Numbers::Real(array(values, header, |value| value.is_finite())?));
+    }
+    let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+    Ok(Numbers::Complex(array(values, header, |value| value.iter().all(|part| part.is_finite()))?))
+}
+
+/// The array of these numbers, in the order that the header says.
+fn array<T: Copy + Debug>(
+    mut values: Vec<T>,
+    header: Header<'_>,
+    is_finite: impl Fn(&T) -> bool,
+) -> Result<Array<T>, String> {
     if header.fortran_order {
         values = from_fortran_order(&values, &header.shape);
     }
-    if let Some(index) = values.iter().position(|value| !value.is_finite()) {
-        return Err(format!("number {index} in row-major order, {}, is not finite", values[index]));
+    if let Some(index) = values.iter().position(|value| !is_finite(value)) {
+        return Err(format!("number {index} in row-major order, {:?}, is not finite", values[index]));
     }
     Ok(Array { shape: header.shape, values })
 }
@@ -119,6 +144,8 @@ fn decoder(descr: &str) -> Option<(usize, Decoder)> {
         ("f8", false) => decode!(f64, from_be_bytes),
         ("f4", true) => decode!(f32, from_le_bytes),
         ("f4", false) => decode!(f32, from_be_bytes),
+        ("f2", true) => Some((2, |bytes| half(u16::from_le_bytes(bytes.try_into().unwrap_or_default())))),
+        ("f2", false) => Some((2, |bytes| half(u16::from_be_bytes(bytes.try_into().unwrap_or_default())))),
         ("i1", _) => decode!(i8, from_le_bytes),
         ("u1" | "b1", _) => decode!(u8, from_le_bytes),
         ("i2", true) => decode!(i16, from_le_bytes),
@@ -137,8 +164,20 @@ fn decoder(descr: &str) -> Option<(usize, Decoder)> {
     }
 }
 
+/// The number of these 16 bits: a sign, 5 bits of exponent, 10 of mantissa.
+fn half(bits: u16) -> f64 {
+    let (exponent, mantissa) = (i32::from(bits >> 10 & 31), f64::from(bits & 1023));
+    let magnitude = match exponent {
+        0 => mantissa * 2f64.powi(-24),
+        31 if mantissa == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1024.0 + mantissa) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
 /// Reorders numbers whose first axis runs fastest into row-major order.
-fn from_fortran_order(values: &[f64], shape: &[usize]) -> Vec<f64> {
+fn from_fortran_order<T: Copy>(values: &[T], shape: &[usize]) -> Vec<T> {
     let mut index = vec![0; shape.len()];
     let mut out = Vec::with_capacity(values.len());
     for _ in 0..values.len() {
@@ -155,7 +194,7 @@ fn from_fortran_order(values: &[f64], shape: &[usize]) -> Vec<f64> {
     out
 }
 
-/// Writes numbers of eight bytes, version 1, as `numpy.save` does.
+/// Writes numbers, version 1, as `numpy.save` does.
 pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
     let extents: String = array.shape.iter().map(|extent| format!("{extent}, ")).collect();
     let shape = if array.shape.len() == 1 { extents.trim_end() } else { extents.trim_end_matches(", ") };
@@ -167,7 +206,7 @@ pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::
     stream.write_all(&[1, 0])?;
     stream.write_all(&field.to_le_bytes())?;
     writeln!(stream, "{text:<width$}", width = length - 1)?;
-    array.values.iter().try_for_each(|value| stream.write_all(&value.bytes()))
+    array.values.iter().try_for_each(|value| value.write(stream))
 }
 
 #[cfg(test)]
@@ -186,7 +225,7 @@ mod tests {
         bytes
     }
 
-    fn saved(array: &Array) -> Vec<u8> {
+    fn saved<T: Number>(array: &Array<T>) -> Vec<u8> {
         let mut bytes = Vec::new();
         write(array, &mut bytes).expect("writing to memory");
         bytes
@@ -200,6 +239,9 @@ mod tests {
         assert_eq!(&bytes[..10], b"\x93NUMPY\x01\x00\x76\x00");
         assert_eq!(&bytes[10..10 + text.len()], text.as_bytes());
         assert_eq!(bytes[127], b'\n');
+        let complex = Array { shape: vec![], values: vec![[1.0, -2.0]] };
+        assert!(saved(&complex)[10..].starts_with(b"{'descr': '<c16', "));
+        assert_eq!(parse(&saved(&complex)), Ok(Numbers::Complex(complex)));
         assert!(
             saved(&Array { shape: vec![2], values: vec![0.0; 2] })[10..]
                 .starts_with(b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }")
@@ -212,7 +254,7 @@ mod tests {
 
     #[test]
     fn reads_every_type_version_and_order() {
-        let three = Ok(Array { shape: vec![1], values: vec![3.0] });
+        let three = Ok(Numbers::Real(Array { shape: vec![1], values: vec![3.0] }));
         let header =
             |descr: &str| format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': (1,), }}\n");
         for (descr, data) in [
@@ -220,6 +262,8 @@ mod tests {
             (">f8", 3f64.to_be_bytes().to_vec()),
             ("<f4", 3f32.to_le_bytes().to_vec()),
             (">f4", 3f32.to_be_bytes().to_vec()),
+            ("<f2", vec![0, 0x42]),
+            (">f2", vec![0x42, 0]),
             ("|i1", vec![3]),
             ("|u1", vec![3]),
             ("<i2", vec![3, 0]),
@@ -235,7 +279,39 @@ mod tests {
         }
         let fortran = "{\"shape\": (2, 3), 'fortran_order': True, 'descr': '|u1'}";
         let array = Array { shape: vec![2, 3], values: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0] };
-        assert_eq!(parse(&file(1, fortran, &[0, 3, 1, 4, 2, 5])), Ok(array));
+        assert_eq!(parse(&file(1, fortran, &[0, 3, 1, 4, 2, 5])), Ok(Numbers::Real(array)));
+        let want = Ok(Numbers::Complex(Array { shape: vec![1], values: vec![[3.0, -0.5]] }));
+        for (descr, data) in [
+            ("<c16", [3f64.to_le_bytes(), (-0.5f64).to_le_bytes()].concat()),
+            (">c16", [3f64.to_be_bytes(), (-0.5f64).to_be_bytes()].concat()),
+            ("<c8", [3f32.to_le_bytes(), (-0.5f32).to_le_bytes()].concat()),
+            (">c8", [3f32.to_be_bytes(), (-0.5f32).to_be_bytes()].concat()),
+        ] {
+            assert_eq!(parse(&file(1, &header(descr), &data)), want, "{descr}");
+        }
+        let fortran = "{'shape': (2, 2), 'fortran_order': True, 'descr': '<c8'}";
+        let data: Vec<u8> = (0..8u8).flat_map(|part| f32::from(part).to_le_bytes()).collect();
+        let values = vec![[0.0, 1.0], [4.0, 5.0], [2.0, 3.0], [6.0, 7.0]];
+        let want = Ok(Numbers::Complex(Array { shape: vec![2, 2], values }));
+        assert_eq!(parse(&file(1, fortran, &data)), want);
+    }
+
+    #[test]
+    fn halves_are_what_numpy_says() {
+        for (bits, value) in [
+            (0x0000, 0.0),
+            (0x0001, 2f64.powi(-24)),
+            (0x03ff, 6.097_555_160_522_461e-5),
+            (0x0400, 2f64.powi(-14)),
+            (0x3555, 0.333_251_953_125),
+            (0x3c00, 1.0),
+            (0xc000, -2.0),
+            (0x7bff, 65504.0),
+            (0xfc00, f64::NEG_INFINITY),
+        ] {
+            assert_eq!(half(bits), value, "{bits:#x}");
+        }
+        assert!(half(0x7e00).is_nan() && half(0x8000).is_sign_negative());
     }
 
     #[test]
@@ -252,6 +328,11 @@ mod tests {
         let nan = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
         let data = [1f64.to_le_bytes(), f64::NAN.to_le_bytes()].concat();
         assert_eq!(error(&file(1, nan, &data)), "number 1 in row-major order, NaN, is not finite");
+        let complex = "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }";
+        assert_eq!(error(&file(1, complex, &data)), "number 0 in row-major order, [1.0, NaN], is not finite");
+        assert!(error(&file(1, complex, &data[..8])).contains("16-byte numbers does not fit the 8 bytes"));
+        let long = "{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }";
+        assert!(error(&file(1, long, &[0; 16])).contains("numpy type \"<f16\" cannot be read"));
         assert_eq!(
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),
             "the header has 4294967295 bytes, 1 are left"
@@ -273,7 +354,7 @@ mod tests {
             seed in proptest::collection::vec(-1e300f64..1e300, 256),
         ) {
             let array = Array { values: seed[..shape.iter().product()].to_vec(), shape };
-            prop_assert_eq!(parse(&saved(&array)), Ok(array));
+            prop_assert_eq!(parse(&saved(&array)), Ok(Numbers::Real(array)));
         }
 
         #[test]

@@ -2,14 +2,13 @@
 
 use super::check_output;
 use crate::args::Decrypt;
-use crate::arrays::{Array, Format, Number, check_format};
+use crate::arrays::{Array, Complex, Format, Number, check_format};
 use crate::console::Console;
 use crate::error::CliError;
-use hippocrene::wire::{self, Kind};
-use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray};
+use crate::streams;
+use hippocrene::wire::{self, Inspection, Kind};
+use hippocrene::{BitArray, ClientKey, EncryptedArray, IntegerArray, Preset};
 use serde::Serialize;
-use std::fs;
-use std::io::BufWriter;
 use std::path::Path;
 
 /// What was decrypted; the numbers themselves only where no file takes them.
@@ -34,147 +33,176 @@ enum Quality {
 }
 
 pub(super) fn run(decrypt: &Decrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
-    let format = match (&decrypt.output, decrypt.format) {
+    let output = decrypt.output.as_deref().filter(|path| !streams::is_output(path));
+    let format = match (output, decrypt.format) {
         (_, Some(format)) => format,
         (Some(path), None) => Format::of(path)?,
         (None, None) => Format::Csv,
     };
-    if let Some(path) = &decrypt.output {
+    if let Some(path) = output {
         check_output(path, &[&decrypt.key, &decrypt.input])?;
     }
     let client = console.step("load the key", || {
         ClientKey::load(&decrypt.key, threads).map_err(CliError::of(&decrypt.key))
     })?;
-    let kind = wire::read(&decrypt.input, &Kind::ARRAYS)
-        .and_then(|bytes| wire::inspect(&bytes))
-        .map_err(CliError::of(&decrypt.input))?
-        .kind;
-    match kind {
-        Kind::BitArray => {
-            let (array, quality) = bits(decrypt, &client, format, console)?;
-            give(decrypt, &array, quality, format, console)
-        }
-        Kind::IntegerArray => {
-            let (array, quality) = integers(decrypt, &client, format, console)?;
-            give(decrypt, &array, quality, format, console)
-        }
-        _ => {
-            let (array, quality) = numbers(decrypt, &client, format, console)?;
-            give(decrypt, &array, quality, format, console)
-        }
+    let bytes = streams::read_ours(&decrypt.input, &Kind::ARRAYS)?;
+    let told = wire::inspect(&bytes).map_err(CliError::of(&decrypt.input))?;
+    check_key(&told, decrypt, &client)?;
+    let job = Job { decrypt, client: &client, bytes: &bytes, output, format };
+    match told.kind {
+        Kind::BitArray => job.bits(console),
+        Kind::IntegerArray => job.integers(console),
+        _ => job.numbers(console),
     }
 }
 
-/// Decrypts numbers.
-fn numbers(
-    decrypt: &Decrypt,
-    client: &ClientKey,
-    format: Format,
-    console: &mut Console<'_>,
-) -> Result<(Array, Quality), CliError> {
-    let encrypted =
-        EncryptedArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
-    if decrypt.signed {
-        return Err(CliError::Usage("--signed is for integers: numbers have their signs".to_owned()));
-    }
-    if encrypted.is_complex() {
-        return Err(CliError::Usage(format!(
-            "{} holds complex numbers, which neither format here can: read it from Rust or Python",
-            decrypt.input.display()
-        )));
-    }
-    check_shape(decrypt, encrypted.shape(), format, console)?;
-    let hidden = match decrypt.for_sharing {
-        Some(None) => Some(client.sharing_bits(&encrypted).map_err(CliError::of(&decrypt.input))?),
-        said => said.flatten(),
+/// Checks that an array is this client's, before anything is made of its parameters.
+fn check_key(told: &Inspection, decrypt: &Decrypt, client: &ClientKey) -> Result<(), CliError> {
+    let need = client.fingerprint().to_string();
+    let Some(have) = told.key.as_ref().filter(|have| **have != need) else { return Ok(()) };
+    let parameters = client.session().settings().parameters();
+    let preset = Preset::by_digest(parameters.digest(), parameters.degree()).map(|preset| preset.name);
+    let named = |key: &str, preset: Option<&str>| match preset {
+        Some(preset) => format!("{key} (preset {preset})"),
+        None => key.to_owned(),
     };
-    let values = console.step("decrypt", || {
-        Ok(match hidden {
-            Some(bits) => client.decrypt_for_sharing(&encrypted, bits)?,
-            None => client.decrypt(&encrypted)?,
-        })
-    })?;
-    // The noise that makes a result safe to share is most of its error.
-    let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
-    let precision_bits = encrypted.precision_bits(client.session()) - lost;
-    Ok((Array { shape: encrypted.shape().to_vec(), values }, Quality::Numbers { precision_bits }))
+    Err(CliError::WrongKey {
+        path: decrypt.input.clone(),
+        key: decrypt.key.clone(),
+        have: named(have, told.preset),
+        need: named(&need, preset),
+    })
 }
 
-/// Decrypts integers.
-fn integers(
-    decrypt: &Decrypt,
-    client: &ClientKey,
+/// What is to be decrypted, and where to.
+struct Job<'a> {
+    decrypt: &'a Decrypt,
+    client: &'a ClientKey,
+    /// The file of the array.
+    bytes: &'a [u8],
+    /// A file for the numbers; they go to standard output where there is none.
+    output: Option<&'a Path>,
     format: Format,
-    console: &mut Console<'_>,
-) -> Result<(Array<i64>, Quality), CliError> {
-    let encrypted =
-        IntegerArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
-    if decrypt.for_sharing.is_some() {
-        let what = "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
-        return Err(CliError::Usage(what.to_owned()));
+}
+
+impl Job<'_> {
+    /// Adds the array's name to what the library says of it.
+    fn fail(&self) -> impl FnOnce(hippocrene::Error) -> CliError {
+        CliError::of(&self.decrypt.input)
     }
-    check_shape(decrypt, encrypted.shape(), format, console)?;
-    let values = console.step("decrypt", || {
-        Ok(match decrypt.signed {
-            true => client.decrypt_signed_integers(&encrypted)?,
-            false => client.decrypt_integers(&encrypted)?,
-        })
-    })?;
-    let budget_bits = encrypted.budget_bits(client.session());
-    let quality = Quality::Integers { plain_modulus: encrypted.plain_modulus(), budget_bits };
-    Ok((Array { shape: encrypted.shape().to_vec(), values }, quality))
-}
 
-/// Decrypts bits, to 0 and 1.
-fn bits(
-    decrypt: &Decrypt,
-    client: &ClientKey,
-    format: Format,
-    console: &mut Console<'_>,
-) -> Result<(Array<i64>, Quality), CliError> {
-    let encrypted = BitArray::load(&decrypt.input, client.session()).map_err(CliError::of(&decrypt.input))?;
-    if decrypt.for_sharing.is_some() || decrypt.signed {
-        let what = "--for-sharing and --signed are for numbers and integers: these are bits";
-        return Err(CliError::Usage(what.to_owned()));
+    /// Decrypts numbers.
+    fn numbers(&self, console: &mut Console<'_>) -> Result<(), CliError> {
+        let client = self.client;
+        let encrypted = EncryptedArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
+        if self.decrypt.signed {
+            return Err(CliError::Usage("--signed is for integers: numbers have their signs".to_owned()));
+        }
+        self.check_shape(encrypted.shape(), console)?;
+        if encrypted.is_complex() {
+            return self.complex(&encrypted, console);
+        }
+        let hidden = match self.decrypt.for_sharing {
+            Some(None) => Some(client.sharing_bits(&encrypted).map_err(self.fail())?),
+            said => said.flatten(),
+        };
+        let values = console.step("decrypt", || {
+            Ok(match hidden {
+                Some(bits) => client.decrypt_for_sharing(&encrypted, bits)?,
+                None => client.decrypt(&encrypted)?,
+            })
+        })?;
+        // The noise that makes a result safe to share is most of its error.
+        let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
+        let precision_bits = encrypted.precision_bits(client.session()) - lost;
+        let array = Array { shape: encrypted.shape().to_vec(), values };
+        self.give(&array, Quality::Numbers { precision_bits }, console)
     }
-    check_shape(decrypt, encrypted.shape(), format, console)?;
-    let values = console.step("decrypt", || Ok(client.decrypt_bits(&encrypted)?))?;
-    let values = values.into_iter().map(i64::from).collect();
-    let quality = Quality::Bits { bit_error: encrypted.error() };
-    Ok((Array { shape: encrypted.shape().to_vec(), values }, quality))
-}
 
-/// Checks that the numbers can go where they are to go.
-fn check_shape(
-    decrypt: &Decrypt,
-    shape: &[usize],
-    format: Format,
-    console: &Console<'_>,
-) -> Result<(), CliError> {
-    if console.is_json() && decrypt.output.is_none() { Ok(()) } else { check_format(shape, format) }
-}
+    /// Decrypts complex numbers.
+    fn complex(&self, encrypted: &EncryptedArray, console: &mut Console<'_>) -> Result<(), CliError> {
+        let path = self.decrypt.input.display();
+        if self.decrypt.for_sharing.is_some() {
+            let what = format!("--for-sharing is for real numbers: those of {path} are complex");
+            return Err(CliError::Usage(what));
+        }
+        if self.format == Format::Csv && !self.prints_json(console) {
+            return Err(CliError::Usage(format!(
+                "{path} holds complex numbers, which comma-separated values do not: write them as .npy"
+            )));
+        }
+        let values = console.step("decrypt", || Ok(self.client.decrypt_complex(encrypted)?))?;
+        let values = values.into_iter().map(|value| [value.re, value.im]).collect();
+        let precision_bits = encrypted.precision_bits(self.client.session());
+        let array: Array<Complex> = Array { shape: encrypted.shape().to_vec(), values };
+        self.give(&array, Quality::Numbers { precision_bits }, console)
+    }
 
-/// Writes what was decrypted to where it is asked for.
-fn give<T: Number>(
-    decrypt: &Decrypt,
-    array: &Array<T>,
-    quality: Quality,
-    format: Format,
-    console: &mut Console<'_>,
-) -> Result<(), CliError> {
-    let path = decrypt.output.as_deref();
-    let mut decrypted = Decrypted { shape: &array.shape, quality, path, values: None };
-    match path {
-        Some(path) => {
-            let file = fs::File::create(path).map_err(|source| CliError::io("write", path, source))?;
-            array.write(&mut BufWriter::new(file), path, format)?;
-            let words = format!("{}: numbers of shape {:?}", path.display(), array.shape);
-            console.result(&decrypted, words)
+    /// Decrypts integers.
+    fn integers(&self, console: &mut Console<'_>) -> Result<(), CliError> {
+        let client = self.client;
+        let encrypted = IntegerArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
+        if self.decrypt.for_sharing.is_some() {
+            let what = "--for-sharing is for numbers: integers are exact, and tell nothing of the error";
+            return Err(CliError::Usage(what.to_owned()));
         }
-        None if console.is_json() => {
-            decrypted.values = Some(&array.values);
-            console.result(&decrypted, "")
+        self.check_shape(encrypted.shape(), console)?;
+        let values = console.step("decrypt", || {
+            Ok(match self.decrypt.signed {
+                true => client.decrypt_signed_integers(&encrypted)?,
+                false => client.decrypt_integers(&encrypted)?,
+            })
+        })?;
+        let budget_bits = encrypted.budget_bits(client.session());
+        let quality = Quality::Integers { plain_modulus: encrypted.plain_modulus(), budget_bits };
+        self.give(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
+    }
+
+    /// Decrypts bits, to 0 and 1.
+    fn bits(&self, console: &mut Console<'_>) -> Result<(), CliError> {
+        let client = self.client;
+        let encrypted = BitArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
+        if self.decrypt.for_sharing.is_some() || self.decrypt.signed {
+            let what = "--for-sharing and --signed are for numbers and integers: these are bits";
+            return Err(CliError::Usage(what.to_owned()));
         }
-        None => array.write(&mut BufWriter::new(console.out()), Path::new("standard output"), format),
+        self.check_shape(encrypted.shape(), console)?;
+        let values = console.step("decrypt", || Ok(client.decrypt_bits(&encrypted)?))?;
+        let values: Vec<i64> = values.into_iter().map(i64::from).collect();
+        let quality = Quality::Bits { bit_error: encrypted.error() };
+        self.give(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
+    }
+
+    /// Whether the numbers are printed in a JSON object.
+    fn prints_json(&self, console: &Console<'_>) -> bool {
+        console.is_json() && self.output.is_none()
+    }
+
+    /// Checks that the numbers can go where they are to go.
+    fn check_shape(&self, shape: &[usize], console: &Console<'_>) -> Result<(), CliError> {
+        if self.prints_json(console) { Ok(()) } else { check_format(shape, self.format) }
+    }
+
+    /// Writes what was decrypted to where it is asked for.
+    fn give<T: Number>(
+        &self,
+        array: &Array<T>,
+        quality: Quality,
+        console: &mut Console<'_>,
+    ) -> Result<(), CliError> {
+        let path = self.output;
+        let mut decrypted = Decrypted { shape: &array.shape, quality, path, values: None };
+        match path {
+            Some(path) => {
+                wire::write_whole(path, &array.to_bytes(self.format)?)?;
+                let words = format!("{}: numbers of shape {:?}", path.display(), array.shape);
+                console.result(&decrypted, words)
+            }
+            None if console.is_json() => {
+                decrypted.values = Some(&array.values);
+                console.result(&decrypted, "")
+            }
+            None => console.give(&array.to_bytes(self.format)?),
+        }
     }
 }

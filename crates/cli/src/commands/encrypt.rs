@@ -2,15 +2,16 @@
 
 use super::check_output;
 use crate::args::Encrypt;
-use crate::arrays::{Array, Format};
+use crate::arrays::{Array, Format, Numbers, Table};
 use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::wire::FormatError;
+use crate::streams;
+use hippocrene::wire::{self, FormatError, Kind};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Encryption, Error, IntegerArray, Preset, PublicKey, Session, Values,
 };
+use num_complex::Complex64;
 use serde::Serialize;
-use std::fs;
 use std::path::Path;
 
 /// What was encrypted.
@@ -46,11 +47,17 @@ impl Key {
         }
     }
 
-    fn encrypt(&self, array: &Array, how: &Encryption) -> Result<EncryptedArray, Error> {
-        let values = Values::Real(&array.values);
-        match self {
-            Self::Client(key) => key.encrypt_with(values, &array.shape, how),
-            Self::Public(key) => key.encrypt_with(values, &array.shape, how),
+    fn encrypt(&self, numbers: &Numbers, how: &Encryption) -> Result<EncryptedArray, Error> {
+        let encrypt = |values: Values<'_>| match self {
+            Self::Client(key) => key.encrypt_with(values, numbers.shape(), how),
+            Self::Public(key) => key.encrypt_with(values, numbers.shape(), how),
+        };
+        match numbers {
+            Numbers::Real(array) => encrypt(Values::Real(&array.values)),
+            Numbers::Complex(array) => {
+                let values = array.values.iter().map(|[re, im]| Complex64::new(*re, *im));
+                encrypt(Values::Complex(&values.collect::<Vec<_>>()))
+            }
         }
     }
 
@@ -72,38 +79,44 @@ impl Key {
 
 pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
+    if format == Format::Npy && (encrypt.columns.is_some() || encrypt.delimiter.is_some()) {
+        let what = "--columns and --delimiter are for comma-separated values: this is .npy";
+        return Err(CliError::Usage(what.to_owned()));
+    }
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
-    let numbers = Array::read(&encrypt.input, format, encrypt.header)?;
+    let (header, delimiter, columns) = (encrypt.header, encrypt.delimiter, encrypt.columns.clone());
+    let numbers = Numbers::read(&encrypt.input, format, &Table { header, delimiter, columns })?;
     let fail = CliError::of(&encrypt.input);
-    let owner = if let Some(preset) = key.session().bit_preset() {
+    let (bytes, kind, owner) = if let Some(preset) = key.session().bit_preset() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt bits";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let bits = numbers.bits(&encrypt.input)?;
+        let bits = numbers.real(&encrypt.input)?.bits(&encrypt.input)?;
         let array = console.step("encrypt", || key.encrypt_bits(preset, &bits).map_err(fail))?;
-        array.save(&encrypt.output)?;
-        array.key()
+        (array.to_bytes(), Kind::BitArray, array.key())
     } else if key.session().integers().is_some() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt integers, which are exact";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let integers = numbers.integers(&encrypt.input)?;
+        let integers = numbers.real(&encrypt.input)?.integers(&encrypt.input)?;
         let array = console.step("encrypt", || key.encrypt_integers(&integers).map_err(fail))?;
-        array.save(&encrypt.output)?;
-        array.key()
+        (array.to_bytes(), Kind::IntegerArray, array.key())
     } else {
         let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
-        array.save(&encrypt.output)?;
-        array.key()
+        (array.to_bytes(), Kind::Array, array.key())
     };
 
     let path = encrypt.output.as_path();
-    let bytes = fs::metadata(path).map_err(|source| CliError::io("read", path, source))?.len();
-    let encrypted = Encrypted { path, shape: &numbers.shape, key: owner.to_string(), bytes };
+    match streams::is_output(path) {
+        true => console.give(&bytes)?,
+        false => wire::save(path, &bytes, kind)?,
+    }
+    let bytes = bytes.len() as u64;
+    let encrypted = Encrypted { path, shape: numbers.shape(), key: owner.to_string(), bytes };
     let words =
         format!("{}: an encrypted array of shape {:?}, {}", path.display(), encrypted.shape, size(bytes));
     console.result(&encrypted, words)

@@ -3,6 +3,7 @@
 use crate::args::Inspect;
 use crate::console::{Console, size};
 use crate::error::CliError;
+use crate::streams;
 use hippocrene::wire::{
     self, ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,
     KeysInspection, SettingsInspection, TreesInspection,
@@ -26,7 +27,7 @@ struct One<'a> {
 
 impl<'a> One<'a> {
     fn of(path: &'a Path) -> Result<Self, CliError> {
-        let bytes = wire::read(path, &[]).map_err(CliError::of(path))?;
+        let bytes = streams::read_ours(path, &[])?;
         let is = wire::inspect(&bytes).map_err(CliError::of(path))?;
         Ok(Self { path, is })
     }

@@ -1,65 +1,30 @@
 //! `hippocrene keygen`.
 
 use super::bootstrapping::Bootstrap;
+use super::check_rotations;
+use super::files::{Folder, Written};
 use crate::args::{Bootstrapped, Keygen, Scheme};
-use crate::console::{Console, size};
+use crate::console::Console;
 use crate::error::CliError;
-use hippocrene::{Bootstrapping, BootstrappingDescription, ClientKey, Family, Integers, KeyRequest, Preset};
+use hippocrene::{
+    Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps, Preset, Session,
+};
 use serde::Serialize;
 use std::fmt::{self, Display};
-use std::fs;
-use std::path::{Path, PathBuf};
 
 /// What was made.
 #[derive(Debug, Serialize)]
 struct Made {
-    preset: &'static str,
+    preset: Option<&'static str>,
     key: String,
     files: Vec<Written>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bootstrapping: Option<BootstrappingDescription>,
 }
 
-/// A file that was written.
-#[derive(Debug, Serialize)]
-pub(super) struct Written {
-    holds: &'static str,
-    path: PathBuf,
-    bytes: u64,
-}
-
-impl Written {
-    /// The file at `path`, which is there.
-    pub(super) fn new(holds: &'static str, path: PathBuf) -> Result<Self, CliError> {
-        let bytes = fs::metadata(&path).map_err(|source| CliError::io("read", &path, source))?.len();
-        Ok(Written { holds, path, bytes })
-    }
-}
-
-impl Display for Written {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Written { holds, path, bytes } = self;
-        write!(f, "{}: {holds}, {}", path.display(), size(*bytes))
-    }
-}
-
-/// The paths of these files in a folder, which is made where there is none.
-pub(super) fn paths<const COUNT: usize>(
-    folder: &Path,
-    names: [&str; COUNT],
-    force: bool,
-) -> Result<[PathBuf; COUNT], CliError> {
-    let paths = names.map(|name| folder.join(name));
-    if let Some(path) = paths.iter().find(|path| path.exists()).filter(|_| !force) {
-        return Err(CliError::Usage(format!("{} exists already: say --force to replace it", path.display())));
-    }
-    fs::create_dir_all(folder).map_err(|source| CliError::io("make", folder, source))?;
-    Ok(paths)
-}
-
 impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "key {} ({})", self.key, self.preset)?;
+        write!(f, "key {} ({})", self.key, self.preset.unwrap_or("no preset"))?;
         self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
         self.bootstrapping.as_ref().map_or(Ok(()), |described| write!(f, "\n{}", Bootstrap(described)))
     }
@@ -84,45 +49,83 @@ fn integers(keygen: &Keygen, degree: usize) -> Result<Option<Integers>, CliError
     Ok(Some(Integers { scheme, plain_modulus }))
 }
 
-pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
-    let preset = Preset::by_name(&keygen.preset)?;
-    let paths = paths(&keygen.output, ["client.key", "public.key", "evaluation.keys"], keygen.force)?;
-
+/// A fresh secret key as it is asked for.
+fn generate(
+    keygen: &Keygen,
+    preset: Preset,
+    threads: usize,
+    console: &Console<'_>,
+) -> Result<ClientKey, CliError> {
     let mut settings = preset.settings()?;
     if let Some(precision) = keygen.precision {
         settings = settings.with_precision(precision)?;
     }
-    if let Some(integers) = integers(keygen, settings.parameters().degree())? {
+    let degree = settings.parameters().degree();
+    if let Some(integers) = integers(keygen, degree)? {
         settings = settings.with_integers(integers)?;
     }
     let client = console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))?;
+    if let Some(context) = client.session().integers().filter(|context| !context.encoder().has_slots()) {
+        return Err(CliError::Usage(format!(
+            "the plain modulus {} gives no slots for arrays of integers: a prime that is 1 modulo {}, twice the ring degree, is needed, such as {}",
+            context.plain_modulus(),
+            2 * degree,
+            Integers::default_plain_modulus(degree)
+        )));
+    }
+    Ok(client)
+}
+
+/// The evaluation keys that are asked for.
+fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
+    check_rotations(keygen.rotations.as_deref(), session)?;
     let bootstrapping = keygen.bootstrapping.map(|arrays| Bootstrapping {
         complex: arrays == Bootstrapped::Complex,
         slots: keygen.bootstrapping_slots,
         bound: keygen.bootstrapping_bound.unwrap_or(1.0),
         precision: keygen.bootstrapping_precision,
     });
-    let described = bootstrapping.map(|how| how.describe(client.session())).transpose()?;
-    let public = console.step("make the public key", || Ok(client.public_key()?))?;
-    let bits = (preset.family == Family::Bits).then(|| preset.bits()).transpose()?;
+    let mut look_ups = keygen.tables.as_deref().map(LookUps::by_name).transpose()?;
+    if let (Some(look_ups), Some(capacity)) = (&mut look_ups, keygen.tables_capacity) {
+        look_ups.capacity = capacity;
+    }
+    let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
     // Gates of bits take rotations of their own.
     let none = if bits.is_some() { KeyRequest::only([]) } else { KeyRequest::default() };
     let rotations = keygen.rotations.clone().map_or(none, KeyRequest::only);
-    let request = KeyRequest { bootstrapping, bits, ..rotations };
-    let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
-    console.step("write the keys", || {
-        client.save(&paths[0])?;
-        public.save(&paths[1])?;
-        Ok(keys.save(&paths[2])?)
-    })?;
+    Ok(KeyRequest { conjugation: keygen.conjugation, bootstrapping, look_ups, bits, ..rotations })
+}
 
-    let holds = ["the secret key, never to be given away", "encrypts", "computes"];
-    let files = holds.into_iter().zip(paths).map(|(holds, path)| Written::new(holds, path));
-    let made = Made {
-        preset: preset.name,
-        key: client.fingerprint().to_string(),
-        files: files.collect::<Result<_, CliError>>()?,
-        bootstrapping: described,
+pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
+    const NAMES: [&str; 3] = ["client.key", "public.key", "evaluation.keys"];
+    let preset = Preset::by_name(&keygen.preset)?;
+    let names = if keygen.from.is_some() { &NAMES[1..] } else { &NAMES };
+    let folder = Folder::new(&keygen.output, names, keygen.force)?;
+    let (client, preset) = match &keygen.from {
+        Some(path) => {
+            let load = || ClientKey::load(path, threads).map_err(CliError::of(path));
+            let client = console.step("load the secret key", load)?;
+            let parameters = client.session().settings().parameters();
+            let preset = Preset::by_digest(parameters.digest(), parameters.degree());
+            (client, preset.map(|preset| preset.name))
+        }
+        None => (generate(keygen, preset, threads, console)?, Some(preset.name)),
     };
+    let request = request(keygen, client.session())?;
+    let described = request.bootstrapping.map(|how| how.describe(client.session())).transpose()?;
+    let public = console.step("make the public key", || Ok(client.public_key()?))?;
+    let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
+    let files = console.step("write the keys", || {
+        let mut staged = Vec::new();
+        if keygen.from.is_none() {
+            let secret = client.stage(folder.path(NAMES[0]))?;
+            staged.push(("the secret key, never to be given away", secret));
+        }
+        staged.push(("encrypts", public.stage(folder.path(NAMES[1]))?));
+        staged.push(("computes", keys.stage(folder.path(NAMES[2]))?));
+        folder.place(staged)
+    })?;
+    let key = client.fingerprint().to_string();
+    let made = Made { preset, key, files, bootstrapping: described };
     console.result(&made, &made)
 }

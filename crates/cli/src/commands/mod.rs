@@ -3,6 +3,7 @@
 mod bootstrapping;
 mod decrypt;
 mod encrypt;
+mod files;
 mod inspect;
 mod keygen;
 mod plan;
@@ -13,6 +14,8 @@ mod tune;
 use crate::args::{Arguments, Command};
 use crate::console::Console;
 use crate::error::CliError;
+use crate::streams;
+use hippocrene::Session;
 use std::fs;
 use std::path::Path;
 
@@ -33,6 +36,9 @@ pub(crate) fn run(arguments: &Arguments, console: &mut Console<'_>) -> Result<()
 
 /// Checks that a command would not write over what it reads, nor over any secret key.
 fn check_output(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
+    if streams::is_output(output) {
+        return Ok(());
+    }
     hippocrene::wire::check_replaceable(output)?;
     let Ok(target) = fs::canonicalize(output) else { return Ok(()) };
     let is_target =
@@ -43,6 +49,21 @@ fn check_output(output: &Path, inputs: &[&Path]) -> Result<(), CliError> {
             output.display(),
             input.display()
         ))),
+        None => Ok(()),
+    }
+}
+
+/// Checks that rotations are by less than the slots of a ciphertext.
+fn check_rotations(rotations: Option<&[i64]>, session: &Session) -> Result<(), CliError> {
+    let (slots, rotations) = (session.slots(), rotations.unwrap_or_default());
+    match rotations.iter().find(|places| places.unsigned_abs() >= slots as u64) {
+        Some(places) => {
+            let rows = if session.integers().is_some() { "rows of " } else { "" };
+            let last = slots - 1;
+            Err(CliError::Usage(format!(
+                "--rotations: these keys have {rows}{slots} slots, which rotate by -{last} to {last} places, not by {places}"
+            )))
+        }
         None => Ok(()),
     }
 }

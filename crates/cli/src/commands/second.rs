@@ -1,6 +1,7 @@
 //! `hippocrene second`.
 
-use super::keygen::{Written, paths};
+use super::check_rotations;
+use super::files::{Folder, Written};
 use crate::args::Second;
 use crate::console::Console;
 use crate::error::CliError;
@@ -24,20 +25,23 @@ impl Display for Made {
 }
 
 pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
-    let first = console.step("read the secret key", || Ok(ClientKey::load(&second.key, threads)?))?;
+    const NAMES: [&str; 3] = ["client.key", "evaluation.keys", "transfer.key"];
+    let load = || ClientKey::load(&second.key, threads).map_err(CliError::of(&second.key));
+    let first = console.step("load the secret key", load)?;
     let client = console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
-    let paths = paths(&second.output, ["client.key", "evaluation.keys", "transfer.key"], second.force)?;
+    check_rotations(second.rotations.as_deref(), client.session())?;
+    let folder = Folder::new(&second.output, &NAMES, second.force)?;
     let request = second.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     let transfer = console.step("make the transfer key", || Ok(first.transfer_key(&client)?))?;
-    console.step("write the keys", || {
-        client.save(&paths[0])?;
-        keys.save(&paths[1])?;
-        Ok(transfer.save(&paths[2])?)
+    let files = console.step("write the keys", || {
+        folder.place(vec![
+            ("the second secret key, never to be given away", client.stage(folder.path(NAMES[0]))?),
+            ("computes", keys.stage(folder.path(NAMES[1]))?),
+            ("leads to the second key", transfer.stage(folder.path(NAMES[2]))?),
+        ])
     })?;
-    let holds = ["the second secret key, never to be given away", "computes", "leads to the second key"];
-    let files = holds.into_iter().zip(paths).map(|(holds, path)| Written::new(holds, path));
     let (first, key) = (first.fingerprint().to_string(), client.fingerprint().to_string());
-    let made = Made { first, key, files: files.collect::<Result<_, _>>()? };
+    let made = Made { first, key, files };
     console.result(&made, &made)
 }

@@ -1,0 +1,91 @@
+//! The files of keys in a folder: all of them are written, or none.
+
+use crate::console::size;
+use crate::error::CliError;
+use hippocrene::wire::Staged;
+use serde::Serialize;
+use std::fmt::{self, Display};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// A file that was written.
+#[derive(Debug, Serialize)]
+pub(super) struct Written {
+    holds: &'static str,
+    path: PathBuf,
+    bytes: u64,
+}
+
+impl Display for Written {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Written { holds, path, bytes } = self;
+        write!(f, "{}: {holds}, {}", path.display(), size(*bytes))
+    }
+}
+
+/// A folder that takes the files of keys. Where it was made for them and they do not come, it goes when this is dropped.
+#[derive(Debug)]
+pub(super) struct Folder<'a> {
+    path: &'a Path,
+    /// Whether files that are there are replaced.
+    force: bool,
+    /// The folders that were made, the innermost first.
+    made: Vec<&'a Path>,
+}
+
+impl<'a> Folder<'a> {
+    /// Makes the folder, where there is none, for files of these names.
+    pub(super) fn new(path: &'a Path, names: &[&str], force: bool) -> Result<Self, CliError> {
+        for file in names.iter().map(|name| path.join(name)) {
+            if file.exists() && !force {
+                let what = format!("{} exists already: say --force to replace it", file.display());
+                return Err(CliError::Usage(what));
+            }
+            if file.is_dir() {
+                return Err(CliError::io("write", &file, io::ErrorKind::IsADirectory.into()));
+            }
+        }
+        let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+        let folder = Folder { path, force, made: path.ancestors().take_while(missing).collect() };
+        fs::create_dir_all(path).map_err(|source| CliError::io("make", path, source))?;
+        Ok(folder)
+    }
+
+    /// The path of one of the files.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.path.join(name)
+    }
+
+    /// Gives files that are written their places: those of a secret key stand first, each with what it holds.
+    pub(super) fn place(&self, staged: Vec<(&'static str, Staged)>) -> Result<Vec<Written>, CliError> {
+        let written: Vec<Written> = staged
+            .iter()
+            .map(|(holds, file)| Written { holds, path: file.path().to_owned(), bytes: file.bytes() })
+            .collect();
+        if self.force {
+            // A secret is the last to be replaced: the others can be made of it again.
+            staged.into_iter().rev().try_for_each(|(_, staged)| staged.replace())?;
+            return Ok(written);
+        }
+        for (at, (_, staged)) in staged.into_iter().enumerate() {
+            if let Err(error) = staged.create() {
+                for file in &written[..at] {
+                    // The failure itself is what counts.
+                    let _ = fs::remove_file(&file.path);
+                }
+                return Err(error.into());
+            }
+        }
+        Ok(written)
+    }
+}
+
+impl Drop for Folder<'_> {
+    fn drop(&mut self) {
+        for folder in &self.made {
+            // This leaves folders that hold anything.
+            let _ = fs::remove_dir(folder);
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! Standard input and standard output where files are named: `-`, or the names that the system has for them.
+
+use crate::error::CliError;
+use hippocrene::wire::{self, Kind};
+use std::fs;
+use std::io::{self, Read};
+use std::ops::Deref;
+use std::path::Path;
+
+/// Whether a file that is read is standard input.
+pub(crate) fn is_input(path: &Path) -> bool {
+    ["-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
+}
+
+/// Whether a file that is written is standard output. It is a stream, wherever it leads: no other file takes its place.
+pub(crate) fn is_output(path: &Path) -> bool {
+    ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// All of a file.
+pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
+    let mut bytes = Vec::new();
+    let read = match is_input(path) {
+        true => io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes),
+        false => fs::read(path),
+    };
+    read.map_err(|source| CliError::io("read", path, source))
+}
+
+/// All of a file that Hippocrene wrote, of one of these kinds (of any where there are none).
+pub(crate) fn read_ours(path: &Path, kinds: &[Kind]) -> Result<impl Deref<Target = Vec<u8>>, CliError> {
+    let read = match is_input(path) {
+        true => wire::read_stream(io::stdin().lock(), None, path, kinds),
+        false => wire::read(path, kinds),
+    };
+    read.map_err(CliError::of(path))
+}

@@ -1,0 +1,62 @@
+//! What the tests of the command have in common. Not every test takes all of it.
+#![allow(dead_code)]
+
+use std::ffi::OsString;
+use std::fs;
+use std::path::PathBuf;
+
+/// A folder of its own for each test, removed at the end.
+pub struct Folder(PathBuf);
+
+impl Folder {
+    /// A folder for this test.
+    pub fn new(test: &str) -> Self {
+        let path = std::env::temp_dir().join(format!("hippocrene-cli-{test}-{}", std::process::id()));
+        fs::create_dir_all(&path).expect("a folder");
+        Self(path)
+    }
+
+    /// The path of a file in it.
+    pub fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        fs::remove_dir_all(&self.0).expect("the folder is there");
+    }
+}
+
+/// Exit status, standard output and standard error.
+pub fn run(arguments: &[&str]) -> (u8, String, String) {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let arguments = ["hippocrene", "--quiet"].iter().chain(arguments).map(OsString::from);
+    let status = hippocrene_cli::run_with(arguments, &mut out, &mut err);
+    (status, String::from_utf8(out).expect("text"), String::from_utf8(err).expect("text"))
+}
+
+/// Standard output of what is to succeed.
+pub fn succeed(arguments: &[&str]) -> String {
+    let (status, out, err) = run(arguments);
+    assert_eq!((status, err.as_str()), (0, ""), "{arguments:?}");
+    out
+}
+
+/// Exit status, standard output and standard error of the command as a process, from these bytes on standard input, which is a pipe.
+pub fn process(arguments: &[&str], input: &[u8]) -> (Option<i32>, Vec<u8>, String) {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hippocrene"));
+    command
+        .arg("--quiet")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the command");
+    // What is refused before it is read breaks the pipe.
+    let _ = child.stdin.take().expect("a pipe").write_all(input);
+    let output = child.wait_with_output().expect("the command");
+    (output.status.code(), output.stdout, String::from_utf8(output.stderr).expect("text"))
+}

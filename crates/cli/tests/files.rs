@@ -1,0 +1,192 @@
+//! Files of numbers and of encrypted arrays, and streams in their places.
+
+mod common;
+
+use common::{Folder, process, run, succeed};
+use std::fs;
+use std::path::Path;
+
+/// Keys in a folder: the paths of the secret and of the public one.
+fn keygen(folder: &Folder, name: &str, preset: &str) -> [String; 2] {
+    succeed(&["keygen", "-p", preset, "--rotations=1", "-o", &folder.path(name)]);
+    ["client.key", "public.key"].map(|key| folder.path(&format!("{name}/{key}")))
+}
+
+fn numbers(text: &str) -> Vec<f64> {
+    text.split([',', '\n']).filter_map(|cell| cell.parse().ok()).collect()
+}
+
+fn assert_close(text: &str, want: &[f64]) {
+    let got = numbers(text);
+    assert_eq!(got.len(), want.len(), "{text}");
+    assert!(got.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{text}");
+}
+
+#[test]
+fn streams_stand_for_files() {
+    let folder = Folder::new("streams");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (status, encrypted, told) =
+        process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-"], b"a,b\n1.5,-2\n");
+    assert!(status == Some(0) && told.contains("-: an encrypted array of shape [1, 2]"), "{told}");
+    let (status, inspected, _) = process(&["inspect", "-"], &encrypted);
+    assert!(status == Some(0) && String::from_utf8_lossy(&inspected).contains("an encrypted array"));
+    let mut inputs = vec!["-"];
+    if Path::new("/dev/stdin").exists() {
+        inputs.push("/dev/stdin");
+    }
+    for input in inputs {
+        for output in [&[][..], &["-o", "-"]] {
+            let (status, out, told) =
+                process(&[&["decrypt", "-k", &client, input], output].concat(), &encrypted);
+            assert_eq!((status, told.as_str()), (Some(0), ""), "{input}");
+            assert_close(&String::from_utf8(out).expect("text"), &[1.5, -2.0]);
+        }
+    }
+    let (status, out, told) = process(&["decrypt", "-k", &client, "-", "-o", "-", "--json"], &encrypted);
+    let told_json: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    assert_eq!((status, told.as_str(), told_json["values"].as_array().map(Vec::len)), (Some(0), "", Some(2)));
+    let (status, _, told) =
+        process(&["encrypt", "-k", &public, "-", "--format", "csv", "-o", "-", "--json"], b"1\n");
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!((status, &told["shape"][0], &told["path"]), (Some(0), &1.into(), &"-".into()));
+
+    let (status, _, told) = process(&["encrypt", "-k", &public, "-", "-o", "-"], b"1\n");
+    assert!(status == Some(2) && told.contains("say --format csv"), "{told}");
+    let (status, _, told) = process(
+        &["decrypt", "-k", &client, "-"],
+        b"something else, as long as a header has to be, and longer",
+    );
+    assert!(status == Some(4) && told.contains("-: this is not a Hippocrene file"), "{told}");
+    assert!(!Path::new("-").exists());
+}
+
+/// What is redirected is written to where it leads, not replaced.
+#[cfg(target_os = "linux")]
+#[test]
+fn standard_output_is_not_replaced() {
+    let folder = Folder::new("redirected");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (csv, enc, out) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("out.csv"));
+    fs::write(&csv, "3,-2\n").expect("a file");
+    succeed(&["encrypt", "-k", &public, &csv, "-o", &enc]);
+    fs::write(&out, "before\n").expect("a file");
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
+        .args(["-q", "decrypt", "-k", &client, &enc, "-o", "/dev/stdout"])
+        .stdout(fs::OpenOptions::new().append(true).open(&out).expect("a file"))
+        .status();
+    assert!(status.expect("the command").success());
+    let text = fs::read_to_string(&out).expect("numbers");
+    assert_close(text.strip_prefix("before\n").expect("what was there"), &[3.0, -2.0]);
+    succeed(&["decrypt", "-k", &client, &enc, "-o", "/dev/null", "--format", "csv"]);
+    assert!(!fs::metadata("/dev/null").expect("a device").is_file());
+}
+
+#[cfg(unix)]
+#[test]
+fn numbers_are_written_whole_or_not_at_all() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = Folder::new("numbers-whole");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (csv, enc, out) = (folder.path("in.csv"), folder.path("in.enc"), folder.path("out/numbers.csv"));
+    fs::write(&csv, "1,2,3,4,5,6,7,8\n".repeat(200)).expect("a file");
+    succeed(&["encrypt", "-k", &public, &csv, "-o", &enc]);
+    fs::create_dir(folder.path("out")).expect("a folder");
+    fs::write(&out, "what was there\n").expect("a file");
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o600)).expect("permissions");
+    let limited = std::process::Command::new("sh")
+        .args(["-c", "ulimit -f 8; trap '' XFSZ; exec \"$@\"", "sh", env!("CARGO_BIN_EXE_hippocrene")])
+        .args(["decrypt", "-k", &client, &enc, "-o", &out])
+        .output()
+        .expect("the command");
+    assert_eq!(limited.status.code(), Some(3), "{}", String::from_utf8_lossy(&limited.stderr));
+    assert_eq!(fs::read_to_string(&out).expect("a file"), "what was there\n");
+    assert_eq!(fs::read_dir(folder.path("out")).expect("a folder").count(), 1, "a temporary file is left");
+    succeed(&["decrypt", "-k", &client, &enc, "-o", &out]);
+    assert_eq!(numbers(&fs::read_to_string(&out).expect("a file")).len(), 1600);
+    let mode = fs::metadata(&out).expect("a file").permissions().mode();
+    assert_eq!(mode & 0o777, 0o600, "who may read it has changed");
+}
+
+#[test]
+fn columns_of_tables_are_encrypted() {
+    let folder = Folder::new("columns");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    fs::write(&csv, "id;age;name;weight\nx1;30;Ann;60.5\nx2;40;Bob;70.25\n").expect("a file");
+    let encrypt = ["encrypt", "-k", &public, &csv, "-o", &enc];
+    let (status, _, error) = run(&encrypt);
+    assert!(status == 4 && error.contains("say --delimiter ';'"), "{error}");
+    succeed(&[&encrypt[..], &["--delimiter", ";", "--columns", "weight,2"]].concat());
+    assert_close(&succeed(&["decrypt", "-k", &client, &enc]), &[60.5, 30.0, 70.25, 40.0]);
+    let (status, _, error) = run(&[&encrypt[..], &["--delimiter", ";", "--columns", "height"]].concat());
+    assert!(status == 4 && error.contains("there is no column \"height\""), "{error}");
+
+    fs::write(&csv, "x\n1\n\n3\n").expect("a file");
+    let (status, _, error) = run(&encrypt);
+    assert!(status == 4 && error.contains("in.csv: line 3 is blank"), "{error}");
+    fs::write(&csv, b"n\xe9\n1\n").expect("a file");
+    let (status, _, error) = run(&encrypt);
+    assert!(status == 4 && error.contains("in.csv: line 1 holds bytes that are no text in UTF-8"), "{error}");
+    let (status, _, error) = run(&[&encrypt[..], &["--format", "npy", "--columns", "1"]].concat());
+    assert!(status == 2 && error.contains("this is .npy"), "{error}");
+}
+
+#[test]
+fn complex_numbers_are_those_of_npy() {
+    let folder = Folder::new("complex");
+    let [client, public] = keygen(&folder, "keys", "n13");
+    let (npy, enc, out) = (folder.path("in.npy"), folder.path("in.enc"), folder.path("out.npy"));
+    let header = "{'descr': '<c16', 'fortran_order': False, 'shape': (2,), }";
+    let mut file =
+        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
+    let want = [1.5f64, -2.0, 0.25, 4.0];
+    file.extend(want.iter().flat_map(|part| part.to_le_bytes()));
+    fs::write(&npy, file).expect("a file");
+    for key in [&client, &public] {
+        succeed(&["encrypt", "-k", key, &npy, "-o", &enc]);
+        succeed(&["decrypt", "-k", &client, &enc, "-o", &out]);
+        let bytes = fs::read(&out).expect("a file");
+        assert!(String::from_utf8_lossy(&bytes).contains("'<c16', 'fortran_order': False, 'shape': (2,)"));
+        let parts = bytes[bytes.len() - 32..].chunks_exact(8);
+        let parts: Vec<f64> =
+            parts.map(|part| f64::from_le_bytes(part.try_into().expect("8 bytes"))).collect();
+        assert!(parts.iter().zip(want).all(|(got, want)| (got - want).abs() < 1e-4), "{parts:?}");
+    }
+    let told = succeed(&["decrypt", "-k", &client, &enc, "--json"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert!((told["values"][1][1].as_f64().expect("a part") - 4.0).abs() < 1e-4, "{told}");
+    for (arguments, words) in [
+        (&["decrypt", "-k", &client, &enc][..], "write them as .npy"),
+        (&["decrypt", "-k", &client, &enc, "-o", &out, "--for-sharing"], "is for real numbers"),
+    ] {
+        let (status, _, error) = run(arguments);
+        assert!(status == 2 && error.contains(words), "{error}");
+    }
+    let integers = folder.path("integers");
+    succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &integers]);
+    let (status, _, error) = run(&["encrypt", "-k", &folder.path("integers/public.key"), &npy, "-o", &enc]);
+    assert!(status == 4 && error.contains("complex numbers, which these keys do not encrypt"), "{error}");
+}
+
+#[test]
+fn a_wrong_key_is_a_wrong_key() {
+    let folder = Folder::new("wrong-key");
+    let [_, public] = keygen(&folder, "keys", "n13");
+    let [same, _] = keygen(&folder, "same", "n13");
+    let [other, _] = keygen(&folder, "other", "n12");
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    fs::write(&csv, "1\n").expect("a file");
+    succeed(&["encrypt", "-k", &public, &csv, "-o", &enc]);
+    for (key, preset) in [(&same, "n13"), (&other, "n12")] {
+        let (status, _, error) = run(&["decrypt", "-k", key, &enc, "--json"]);
+        let error: serde_json::Value = serde_json::from_str(&error).expect("JSON");
+        assert_eq!((status, &error["error"]["kind"]), (1, &"KeyMismatchError".into()), "{error}");
+        let message = error["error"]["message"].as_str().expect("a message");
+        assert!(message.contains("in.enc: it is encrypted for the key"), "{message}");
+        assert!(
+            message.contains("(preset n13), and ") && message.contains(&format!("(preset {preset}): ")),
+            "{message}"
+        );
+    }
+}

@@ -1,0 +1,164 @@
+//! Keys from the command line: sets of files that are whole, and never lost.
+
+mod common;
+
+use common::{Folder, run, succeed};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+/// Every file in a folder.
+fn contents(folder: &str) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(folder).expect("the folder").map(|entry| entry.expect("an entry"));
+    entries
+        .map(|entry| {
+            let name = entry.file_name().into_string().expect("text");
+            let bytes =
+                if entry.path().is_dir() { Vec::new() } else { fs::read(entry.path()).expect("a file") };
+            (name, bytes)
+        })
+        .collect()
+}
+
+/// The fingerprint that a file of keys names.
+fn owner(path: &str) -> String {
+    let told: serde_json::Value = serde_json::from_str(&succeed(&["inspect", path, "--json"])).expect("JSON");
+    told["files"][0]["key"].as_str().expect("a fingerprint").to_owned()
+}
+
+#[test]
+fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
+    let folder = Folder::new("whole");
+    let keys = folder.path("keys");
+    let arguments = ["keygen", "-p", "n13", "--rotations=1", "-o", &keys, "--force"];
+    succeed(&arguments);
+    let before = contents(&keys);
+
+    #[cfg(unix)]
+    {
+        // A file system without room for the last of the files.
+        let blocks = (before["evaluation.keys"].len() - 1) / 512;
+        assert!(before["public.key"].len() < 512 * blocks);
+        let limited = std::process::Command::new("sh")
+            .args(["-c", &format!("ulimit -f {blocks}; trap '' XFSZ; exec \"$@\""), "sh"])
+            .arg(env!("CARGO_BIN_EXE_hippocrene"))
+            .args(arguments)
+            .output()
+            .expect("the command");
+        let told = String::from_utf8_lossy(&limited.stderr);
+        assert!(limited.status.code() == Some(3) && told.contains("evaluation.keys: "), "{told}");
+        assert!(contents(&keys) == before, "keys have changed");
+    }
+
+    fs::remove_file(folder.path("keys/evaluation.keys")).expect("a file");
+    fs::create_dir(folder.path("keys/evaluation.keys")).expect("a folder");
+    let before = contents(&keys);
+    let (status, _, error) = run(&arguments);
+    assert!(status == 3 && error.contains("evaluation.keys"), "{error}");
+    assert!(contents(&keys) == before, "keys have changed");
+}
+
+#[test]
+fn no_folder_is_left_where_no_keys_come_to_be() {
+    let folder = Folder::new("no-folder");
+    let deep = folder.path("deeper/keys");
+    for more in [&["--bootstrapping"][..], &["--tables"], &["--rotations=4096"], &["--precision=900"]] {
+        let arguments = [&["keygen", "-p", "n13", "-o", &deep][..], more].concat();
+        assert_ne!(run(&arguments).0, 0, "{more:?}");
+        assert!(!Path::new(&folder.path("deeper")).exists(), "{more:?}");
+    }
+    // A folder that was there stays.
+    fs::create_dir_all(&deep).expect("a folder");
+    assert_ne!(run(&["keygen", "-p", "n13", "--bootstrapping", "-o", &deep]).0, 0);
+    assert!(Path::new(&deep).exists());
+}
+
+#[test]
+fn of_keys_made_at_once_one_set_is_there() {
+    let folder = Folder::new("at-once");
+    let keys = folder.path("keys");
+    let arguments = ["keygen", "-p", "n13", "--rotations=1", "-o", &keys, "--json"];
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| run(&arguments))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a result")).collect()
+    });
+    let made: Vec<_> = results.iter().filter(|(status, ..)| *status == 0).collect();
+    assert_eq!(made.len(), 1, "{results:?}");
+    let made: serde_json::Value = serde_json::from_str(&made[0].1).expect("JSON");
+    for (status, _, error) in results.iter().filter(|(status, ..)| *status != 0) {
+        assert!([2, 3].contains(status) && error.contains("exists already"), "{error}");
+    }
+    assert_eq!(contents(&keys).len(), 3);
+    for name in ["client.key", "public.key", "evaluation.keys"] {
+        assert_eq!(owner(&folder.path(&format!("keys/{name}"))), made["key"], "{name}");
+    }
+}
+
+#[test]
+fn other_keys_are_made_of_a_secret_key_that_is_there() {
+    let folder = Folder::new("from");
+    let [keys, more] = ["keys", "more"].map(|name| folder.path(name));
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &keys]);
+    let (key, before) = (folder.path("keys/client.key"), contents(&keys));
+
+    let made =
+        succeed(&["keygen", "--from", &key, "-o", &more, "--rotations=2,-3", "--conjugation", "--json"]);
+    let made: serde_json::Value = serde_json::from_str(&made).expect("JSON");
+    assert_eq!((&made["preset"], made["files"].as_array().map(Vec::len)), (&"n13".into(), Some(2)));
+    assert_eq!(contents(&more).len(), 2, "no secret key is made");
+    let told = succeed(&["inspect", &folder.path("more/evaluation.keys")]);
+    assert!(told.contains("rotations   -3, 2\n") && told.contains("relinearisation, conjugation"), "{told}");
+    fs::write(folder.path("in.csv"), "3,-2\n").expect("a file");
+    let (public, encrypted) = (folder.path("more/public.key"), folder.path("in.enc"));
+    succeed(&["encrypt", "-k", &public, &folder.path("in.csv"), "-o", &encrypted]);
+    assert!(succeed(&["decrypt", "-k", &key, &encrypted]).starts_with(['2', '3']));
+
+    // Beside the secret key only where that is asked for, and the secret key never.
+    let (status, _, error) = run(&["keygen", "--from", &key, "-o", &keys]);
+    assert!(status == 2 && error.contains("public.key exists already: say --force"), "{error}");
+    assert!(contents(&keys) == before, "keys have changed");
+    succeed(&["keygen", "--from", &key, "-o", &keys, "--rotations=5", "--force"]);
+    let after = contents(&keys);
+    assert_eq!(after["client.key"], before["client.key"]);
+    assert_ne!(after["evaluation.keys"], before["evaluation.keys"]);
+    assert_eq!(owner(&folder.path("keys/public.key")), made["key"]);
+
+    let (status, _, error) = run(&["keygen", "--from", &folder.path("in.csv"), "-o", &folder.path("none")]);
+    assert!(status == 4 && error.contains("in.csv"), "{error}");
+    assert!(!Path::new(&folder.path("none")).exists());
+    let (status, _, error) = run(&["keygen", "--from", &public, "-o", &folder.path("none")]);
+    assert!(status == 4 && error.contains("public.key: the file holds a public key"), "{error}");
+    assert_eq!(run(&["keygen", "--from", &key, "-p", "n13", "-o", &more]).0, 2, "both a key and a preset");
+}
+
+#[test]
+fn keys_that_would_be_of_no_use_are_refused() {
+    let folder = Folder::new("no-use");
+    let keys = folder.path("keys");
+    succeed(&["keygen", "-p", "n13", "--rotations=4095,-4095", "-o", &keys]);
+    let (client, public) = (folder.path("keys/client.key"), folder.path("keys/public.key"));
+    let other = folder.path("other");
+    let second = ["second", "-k", &client, "-c", "40", "-o", &other];
+    for (arguments, status, words) in [
+        (&["keygen", "-p", "n13", "-o", &other, "--rotations=99999999999"][..], 2, "-4095 to 4095 places"),
+        (&["keygen", "-p", "n13", "-o", &other, "--rotations=1,-4096"], 2, "not by -4096"),
+        (&["keygen", "--from", &client, "-o", &other, "--rotations=4096"], 2, "not by 4096"),
+        (&[&second[..], &["--rotations=4096"]].concat(), 2, "not by 4096"),
+        (
+            &["keygen", "-p", "n13", "-o", &other, "--scheme", "bgv", "--plain-modulus", "7"],
+            2,
+            "a prime that is 1 modulo 16384, twice the ring degree, is needed, such as 65537",
+        ),
+        (
+            &["second", "-k", &public, "-c", "40", "-o", &other],
+            4,
+            "keys/public.key: the file holds a public key",
+        ),
+        (&["keygen", "-p", "n13", "-o", &other, "--tables=lut9", "--json"], 2, "lut11, lut12, lut13"),
+        (&["keygen", "-p", "n13", "-o", &other, "--tables-capacity=20", "--json"], 2, "--tables"),
+    ] {
+        let (got, _, error) = run(arguments);
+        assert!(got == status && error.contains(words), "{got}: {error}");
+        assert!(!Path::new(&other).exists(), "{arguments:?}");
+    }
+}
