@@ -65,12 +65,24 @@ impl Evaluator {
         let a = &*self.brought(a, modulus)?;
         let factor = self.switched_scale(to.scale, to.modulus, modulus).over(a.scale());
         let common = self.common_modulus(t, modulus);
-        let encoded = t.encode(self.context(), modulus, factor, common)?;
         let log2_scale = a.scale().times(factor).log2();
         self.check_capacity(a, modulus, log2_scale, to.largest_coefficient, OPERATION)?;
         let baby: Vec<usize> = t.steps().0.into_iter().collect();
-        let groups = std::iter::once(Ok(encoded));
-        let total = self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?;
+        let extended = self.context().rlwe().rotation_modulus(modulus, common)?;
+        let total = match t.at_once(self.context(), extended) {
+            None => {
+                let groups = std::iter::once(t.encode(self.context(), modulus, factor, common));
+                self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?
+            }
+            Some(at_once) => {
+                let giants: Vec<usize> = t.steps().1.into_iter().collect();
+                let groups = giants.chunks(at_once).map(|some| {
+                    let wanted = |giant: usize| some.contains(&giant);
+                    t.encode_some(self.context(), [modulus, extended], factor, wanted).map(Arc::new)
+                });
+                self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?
+            }
+        };
         let mut out = Ciphertext::empty(self.context());
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);

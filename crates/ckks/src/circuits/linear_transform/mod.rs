@@ -76,6 +76,9 @@ impl Factor {
 /// 0.75 in one noisy fit).
 const HOISTED_COST: f64 = 0.4;
 
+/// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time, part by part.
+const MANY: usize = 256;
+
 /// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
 const KEY_WORTH: f64 = 1.1;
 
@@ -153,7 +156,7 @@ impl LinearTransform {
 
     /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale that the transform is used at; what is more is
     /// dropped, those first that were not used for the longest time. Those used last are kept for the next use, whatever they take, unless the
-    /// limit is 0.
+    /// limit is 0, or there are more than 256 diagonals, of which so many are encoded at a time as the limit has room for.
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
@@ -203,21 +206,42 @@ impl LinearTransform {
             encoded.values().flatten().map(|factor| bytes(factor.poly())).sum()
         };
         self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
-            let mut encoded = Encoded::new();
-            // Polynomials in X^8 at least.
-            let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
-            for (r, diagonal) in &self.diagonals {
-                let (giant, baby) = self.split(*r);
-                let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
-                let log2_norm =
-                    scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2();
-                let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
-                let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
-                let share = diagonal.period() as f64 / self.slots as f64;
-                encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, share });
-            }
-            Ok(encoded)
+            self.encode_some(context, [modulus, extended], scale, |_| true)
         })
+    }
+
+    /// The diagonals of those giant steps, encoded.
+    fn encode_some(
+        &self,
+        context: &Context,
+        [modulus, extended]: [Modulus; 2],
+        scale: Scale,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Result<Encoded, CkksError> {
+        let mut encoded = Encoded::new();
+        // Polynomials in X^8 at least.
+        let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
+        for (r, diagonal) in &self.diagonals {
+            let (giant, baby) = self.split(*r);
+            if !wanted(giant) {
+                continue;
+            }
+            let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
+            let log2_norm = scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2();
+            let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
+            let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
+            let share = diagonal.period() as f64 / self.slots as f64;
+            encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, share });
+        }
+        Ok(encoded)
+    }
+
+    /// How many giant steps are encoded at a time and dropped again, of a map of so many diagonals that all of them would take more memory than the rest of a program; none, and all are kept.
+    fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
+        let bytes = context.rlwe().degree() * extended.limb_count() * size_of::<u64>();
+        let giants = self.steps().1.len();
+        let (all, limit) = (self.diagonals.len() * bytes, self.memory().1);
+        (self.diagonals.len() > MANY && all > limit).then(|| (limit * giants / all).max(1))
     }
 }
 
