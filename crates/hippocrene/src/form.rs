@@ -113,6 +113,9 @@ pub trait Form: Elements {
     /// As [`Form::add`].
     fn add_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
+    /// Whether elements times this number take as much as elements times any other.
+    fn is_product(c: Self::Number) -> bool;
+
     /// `c x`.
     ///
     /// # Errors

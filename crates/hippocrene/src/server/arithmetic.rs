@@ -136,10 +136,16 @@ impl Server {
     /// capacity (and the bits by which they are larger than 1); others take as much as any product. Arrays of integers are multiplied by a `c` that is a unit modulo the
     /// plaintext modulus for nothing, but for sums that they meet in later.
     ///
+    /// What takes as much as a product sets to zero what sums have left in slots that hold no element, so that the result can be repeated or summed without another.
+    ///
     /// # Errors
     /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left or the product is too large.
     pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
+        let clean = a.is_clean() || a.layout().is_full() || a.period().is_some();
+        if !clean && F::is_product(c) {
+            return self.mul_plain(a, F::plain(&vec![c; a.size()])).map_err(|e| e.during(OPERATION));
+        }
         self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))
     }
 

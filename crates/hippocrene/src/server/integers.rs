@@ -104,6 +104,10 @@ impl Form for Residues {
         Ok(evaluator(server)?.add_integer(x, c)?)
     }
 
+    fn is_product(_: i64) -> bool {
+        false
+    }
+
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.mul_integer(x, c)?)
     }

@@ -133,6 +133,10 @@ impl Form for Numbers {
         Ok(server.evaluator.add_number(x, c)?)
     }
 
+    fn is_product(c: f64) -> bool {
+        c.is_finite() && exact_scale(c).is_none()
+    }
+
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
         let evaluator = &server.evaluator;
         if let Some(scale) = exact_scale(c) {

@@ -39,12 +39,7 @@ impl Server {
     pub fn mean(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let sum = self.sum(a, axis)?;
         let count = a.size() / sum.size();
-        let factor = 1.0 / count as f64;
-        // Where it takes a product anyway, that can set to zero what the sum has left in other slots, so that the mean can be repeated without another.
-        if !sum.is_clean() && sum.period().is_none() && !count.is_power_of_two() {
-            return self.mul_plain(&sum, &vec![factor; sum.size()][..]);
-        }
-        self.mul_number(&sum, factor)
+        self.mul_number(&sum, 1.0 / count as f64)
     }
 
     fn sum_axis<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
