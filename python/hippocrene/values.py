@@ -2,18 +2,30 @@
 
 from __future__ import annotations
 
+from array import array as buffer
+from fractions import Fraction
+from numbers import Number
 from typing import TYPE_CHECKING, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
+from hippocrene.errors import ArgumentError
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
     from hippocrene import _native
 
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+
+
+def is_plain(values: object) -> bool:
+    """Tell whether numpy takes something for numbers: a number, a sequence, or what says that it is an array."""
+    if isinstance(values, (str, bytes, np.flexible)):
+        return False
+    known = isinstance(values, (Number, list, tuple, range, buffer, memoryview))
+    return known or hasattr(type(values), "__array__") or hasattr(values, "_mpf_")
 
 
 def numbers(values: npt.ArrayLike, operation: str) -> Values:
@@ -23,7 +35,13 @@ def numbers(values: npt.ArrayLike, operation: str) -> Values:
     """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
-    array = np.asarray(float(values) if isinstance(values, int) else values)
+    if isinstance(values, (int, Fraction)):
+        try:
+            double = float(values)
+        except OverflowError:
+            raise ArgumentError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
+        values = double if isinstance(values, int) or double == values else cast("npt.ArrayLike", values)
+    array = np.asarray(values)
     if is_exact_kind(array):
         return array
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
