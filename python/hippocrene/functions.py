@@ -162,10 +162,12 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
-    if mode in ("edge", "reflect", "symmetric", "wrap"):
+    if mode in ("edge", "reflect", "symmetric", "wrap") and keywords.get("reflect_type", "even") == "even":
         return array._gather(np.pad(places_of(array), pad_width, mode, **keywords))
     if mode != "constant":
-        raise TypeError(f"numpy.pad pads encrypted arrays with constants, edge, reflect, symmetric or wrap, not {mode}")
+        raise TypeError(
+            f"numpy.pad of encrypted arrays is with constants, edge, even reflect, symmetric or wrap, not {mode}"
+        )
     plain = array._plain(keywords.pop("constant_values", 0), "pad")
     places = np.pad(places_of(array), pad_width, constant_values=-1)
     zeros = np.zeros(array.shape, dtype=plain.dtype)
@@ -252,6 +254,10 @@ def _linear(function: Callable[..., Any], a: Any, v: Any, mode: str) -> Any:
     return _matmul(v, np.array([function(a, unit, mode) for unit in np.eye(lengths[1][0], dtype=np.int64)]))
 
 
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    return _linear(np.correlate, a, v.conj() if _secret(v) and v._raw.is_complex else v, mode)
+
+
 # Functions of one encrypted array
 
 
@@ -271,7 +277,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
         return a.mean(axis, keepdims=keepdims)
     plain = np.asarray(weights, dtype=np.float64)
     if plain.shape != a.shape:
-        if plain.ndim != 1 or not isinstance(axis, int) or plain.size != a.shape[a._axis(axis)]:
+        if plain.ndim != 1 or axis is None or isinstance(axis, tuple) or plain.size != a.shape[a._axis(axis)]:
             raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
         plain = plain.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis)))
     plain = np.broadcast_to(plain, a.shape)
@@ -318,7 +324,7 @@ ALONE: dict[Any, Callable[..., Any]] = {
 SEVERAL: dict[Any, Callable[..., Any]] = {
     np.append: _append,
     np.convolve: lambda a, v, mode="full": _linear(np.convolve, a, v, mode),
-    np.correlate: lambda a, v, mode="valid": _linear(np.correlate, a, v, mode),
+    np.correlate: _correlate,
     np.dot: _dot,
     np.inner: _inner,
     np.insert: _insert,

@@ -115,11 +115,11 @@ class Reductions(Encrypted):
         if axis is None:
             return array.ravel().cumsum(0)
         index = self._axis(axis)
+        ones = np.tri(self.shape[index], dtype=np.float64 if self.plain_modulus is None else np.int64)
         if self.ndim == 2 and index == 0:
-            return array.__rmatmul__(np.tri(self.shape[0], dtype=np.int64))
+            return array.__rmatmul__(ones)
         line = array.swapaxes(index, -1) if index != self.ndim - 1 else array
-        length = self.shape[index]
-        sums = (line if self.ndim <= 2 else line.reshape(-1, length)) @ np.tri(length, dtype=np.int64).T
+        sums = (line if self.ndim <= 2 else line.reshape(-1, self.shape[index])) @ ones.T
         sums = sums if self.ndim <= 2 else sums.reshape(line.shape)
         return cast("EncryptedArray", sums.swapaxes(index, -1) if index != self.ndim - 1 else sums)
 

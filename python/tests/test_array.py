@@ -247,10 +247,12 @@ def test_poly1d_has_the_highest_power_first(secret, near, coefficients):
     near(hippocrene.polyval(poly1d, secret(array)), poly1d(array))
 
 
-def test_polynomials_of_numpy_are_not_called_on_encrypted_arrays(secret):
+def test_polynomials_of_numpy_that_are_called_on_encrypted_arrays_say_what_to_do(secret, near):
     for kind in (Polynomial, Chebyshev):
-        with pytest.raises(TypeError, match=r"x\.polynomial\(p\) in place of p\(x\)"):
-            kind([1.0, 2.0])(secret([0.5]))
+        try:
+            near(kind([1.0, 2.0])(secret([0.5])), [2.0])  # numpy before 1.25 computes with what it does not know
+        except TypeError as error:
+            assert "x.polynomial(p) in place of p(x)" in str(error)  # noqa: PT017
         with pytest.raises(TypeError, match=r"x\.polynomial takes a"):
             hippocrene.polyval(kind([1.0, 2.0]), secret([0.5]))
 

@@ -99,6 +99,8 @@ def test_conjugates(client):
         (np.vdot(other, x), np.vdot(other, plain)),
         (np.var(x), np.var(plain)),
         (np.cov(np.stack([x, x * 1j])), np.cov(np.stack([plain, plain * 1j]))),
+        (np.correlate(V, x), np.correlate(V, plain)),
+        (np.convolve(x, V), np.convolve(plain, V)),
         (np.concatenate([x, V]), np.concatenate([plain, V])),
     ):
         np.testing.assert_allclose(client.decrypt(got), want, atol=1e-4)
@@ -409,6 +411,7 @@ def test_integers_are_exact():
         (lambda x: np.convolve(x, x), "a plain one"),
         (lambda x: np.insert(V, 0, x), r"numpy\.insert takes no encrypted arrays"),
         (lambda x: np.pad(x, 1, mode="mean"), "not mean"),
+        (lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), "even"),
         (lambda x: np.atleast_1d(x, V), r"numpy\.atleast_1d takes no encrypted arrays"),
         (lambda x: pow(x, 3, 7), "pow takes no modulus"),
         (lambda x: x @ None, "unsupported operand"),
