@@ -11,7 +11,7 @@ import numpy as np
 
 from hippocrene import polynomials
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ShapeError
+from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import check_options, compute, given, refusal, whole
@@ -262,8 +262,10 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
 
 
 def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
-    index = a._axis(axis)
-    for _ in range(operator.index(n)):
+    index, times = a._axis(axis), operator.index(n)
+    if times < 0:
+        raise ArgumentError(f"diff: differences are taken 0 times or more, not {times}")
+    for _ in range(times):
         a = part_of(a, index, slice(1, None)) - part_of(a, index, slice(-1))
     return a
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from types import EllipsisType
 
     from hippocrene.array import EncryptedArray
+    from hippocrene.server import Server
 
     _Key = SupportsIndex | slice | EllipsisType | None | npt.ArrayLike
 
@@ -29,13 +30,17 @@ class Moves(Encrypted):
 
     __slots__ = ()
 
-    def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
-        """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
-        arrays = arrays or (self,)
+    def _mover(self, arrays: Sequence[Moves]) -> Server:
+        """Return the server that moves elements of these arrays."""
         if any(array.bit_error is not None for array in arrays):
             raise TypeError("encrypted bits are not moved: encrypt them in the shape and order that they are wanted in")
         servers = [array._server for array in arrays if array._server is not None]
-        server = servers[0] if servers else self._bound_server("moving elements")
+        return servers[0] if servers else self._bound_server("moving elements")
+
+    def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
+        """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
+        arrays = arrays or (self,)
+        server = self._mover(arrays)
         places = np.asarray(places, dtype=np.int64)
         if not places.size:
             raise ShapeError(f"an encrypted array of shape {places.shape} would have no elements")
@@ -111,7 +116,8 @@ class Moves(Encrypted):
         holes = places < 0
         if not holes.any():
             return self._gather(places, arrays)
-        pattern = max(arrays, key=lambda array: array.size)
+        self._mover(arrays)
+        pattern = max(arrays, key=lambda array: (array._server is not None, array.size))
         zeros = places_of(pattern, sum(array.size for array in arrays))
         if zeros.ndim == places.ndim:
             zeros = zeros[np.ix_(*(np.arange(n) % m for n, m in zip(places.shape, zeros.shape, strict=True)))]

@@ -346,6 +346,13 @@ def test_encrypted_and_plain_arrays_are_joined(secret, near, data, count, join):
     near(joined, join(arrays))
 
 
+def test_one_server_is_enough_to_join_arrays(client, secret, near):
+    without = client.encrypt(M)
+    near(np.concatenate([without, secret(M), M]), np.concatenate([M, M, M]))
+    with pytest.raises(hippocrene.MissingServerError, match="moving elements"):
+        np.concatenate([without, M])
+
+
 def test_integers_are_exact():
     client = hippocrene.Client.generate("n14", scheme="bgv")
     server = hippocrene.Server(client.evaluation_keys())
@@ -425,6 +432,8 @@ def test_what_is_refused_says_why(secret, compute, message):
 def test_arguments_that_make_no_sense(secret):
     with pytest.raises(ArgumentError, match=r"mul: a number of this size, 2\*\*1024 or more"):
         secret(V) * 10**400
+    with pytest.raises(ArgumentError, match=r"diff: .* not -1"):
+        np.diff(secret(V), -1)
     with pytest.raises(ArgumentError, match="ddof=3"):
         secret(V).var(ddof=3)
     with pytest.raises(ArgumentError, match=r"std: .* the variance is had without"):
