@@ -93,7 +93,7 @@ def _where(place: tuple[int, ...]) -> str:
     return f"position {place[0] if len(place) == 1 else place}"
 
 
-def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: object) -> npt.NDArray[Any]:
+def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -> npt.NDArray[Any]:
     """Decrypt numbers to what is asked for; what cannot be had is refused before anything is decrypted."""
     kind = wanted_kind(dtype)
     if raw.is_complex and not (kind is None or (isinstance(kind, np.dtype) and kind.kind == "c")):
@@ -108,15 +108,15 @@ def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: object
     return from_parts(key.decrypt_exact(raw), raw.shape, kind, raw.precision_bits or 0.0)
 
 
-def wanted_kind(dtype: object) -> Kind | None:
+def wanted_kind(dtype: Any) -> Kind | None:
     """Return the kind of numbers that a `dtype` names; a `TypeError` says what it can be."""
     if dtype is None or dtype is Decimal:
         return dtype
     of_numpy = isinstance(dtype, (np.dtype, str)) or (isinstance(dtype, type) and issubclass(dtype, np.generic))
     if of_numpy or dtype is float or dtype is complex:
         try:
-            named: np.dtype[Any] = np.dtype(cast("Any", dtype))
-        except TypeError:
+            named: np.dtype[Any] = np.dtype(dtype)
+        except (TypeError, ValueError, SyntaxError):
             pass
         else:
             if named.newbyteorder("=") in (*_OF_DOUBLES, _LONG):
