@@ -3,32 +3,34 @@
 from __future__ import annotations
 
 import operator
-from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
-from numpy.polynomial import Chebyshev, Polynomial
 
 from hippocrene import _native
 from hippocrene.bits import Gates
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.exact import is_exact_kind
+from hippocrene.functions import Functions
 from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
 from hippocrene.moves import Moves
-from hippocrene.values import Values, numbers, raw_bytes, real_numbers, to_native
+from hippocrene.polynomials import Series, coefficients, whole_coefficients
+from hippocrene.reductions import Reductions
+from hippocrene.values import Values, is_plain, numbers, raw_bytes, real_numbers, to_native
 
 if TYPE_CHECKING:
     from os import PathLike
 
 
-class EncryptedArray(Gates, TableFunctions, Moves):
+class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     """An array whose numbers only the client can read.
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, ``x[1:, 0]``, `sum`,
     `mean`, `dot`, `roll`, `reshape`, `numpy.concatenate`, `numpy.stack` and the like, polynomials and, approximately,
-    ``> <``, `maximum`, `minimum`, `sign` and `abs`, with other encrypted arrays of the same key, plain arrays and
+    ``> < >= <=``, `maximum`, `minimum`, `sign` and `abs`, with other encrypted arrays of the same key, plain arrays and
     numbers. Scales and rescaling are automatic, and follow from the `precision` asked for. Multiplications use some of
     `capacity_bits`; when too little is left, the next one raises `CapacityError`.
 
@@ -105,8 +107,7 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         if isinstance(other, EncryptedArray):
             server = self._bound_server(operation, other)
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
-        plain = (int, float, complex, Decimal, np.number, np.bool_, np.ndarray, list, tuple)
-        if not isinstance(other, plain) and not hasattr(other, "_mpf_"):
+        if not is_plain(other):
             return cast("EncryptedArray", NotImplemented)
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
@@ -142,12 +143,14 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         return self._with(other, "mul")
 
     def __truediv__(self, other: npt.ArrayLike) -> EncryptedArray:
-        if isinstance(other, EncryptedArray):
+        if isinstance(other, EncryptedArray) or not is_plain(other):
             return NotImplemented
         if self.plain_modulus is not None:
             raise TypeError(
                 f"encrypted integers are not divided: multiply by the inverse, pow(x, -1, {self.plain_modulus})"
             )
+        if isinstance(other, Fraction) and other:
+            return self._with(1 / other, "mul")
         divisor = numbers(other, "div")
         if is_exact_kind(divisor):
             raise TypeError("an encrypted array is divided by doubles: multiply by the inverse instead")
@@ -162,21 +165,24 @@ class EncryptedArray(Gates, TableFunctions, Moves):
     def __pos__(self) -> EncryptedArray:
         return self
 
-    def __pow__(self, exponent: SupportsIndex | SupportsFloat) -> EncryptedArray:
-        """Raise to a positive integer power ``n``, in ``ceil(log2(n))`` multiplications one after the other.
+    def __pow__(self, exponent: SupportsIndex | SupportsFloat, modulus: None = None) -> EncryptedArray:
+        """Raise to an integer power ``n`` from 0 on, in ``ceil(log2(n))`` multiplications one after the other.
 
-        As for numpy, ``2.0`` is as much of an integer as ``2``. The power 0 of integers is 1.
+        As for numpy, ``2.0`` is as much of an integer as ``2``, and the power 0 is 1.
         """
+        if modulus is not None:
+            own = f"these integers are modulo {self.plain_modulus}" if self.plain_modulus else "numbers have none"
+            raise TypeError(f"pow takes no modulus for encrypted arrays: {own}")
         if isinstance(exponent, (float, np.floating)) and float(exponent).is_integer():
             exponent = int(exponent)
         try:
             n = operator.index(cast("SupportsIndex", exponent))
         except TypeError:
             return NotImplemented
-        if n == 0 and self.plain_modulus is not None:
+        if n == 0:
             return self * 0 + 1
         if not 1 <= n < 2**32:
-            raise ArgumentError(f"encrypted arrays can be raised to the powers 1, 2, 3, ... below 2**32, not {n}")
+            raise ArgumentError(f"encrypted arrays can be raised to 0 and the powers 1, 2, 3, ... below 2**32, not {n}")
         server = self._bound_server("pow")
         return server._wrap(server._raw.pow(self._raw, n))
 
@@ -185,12 +191,18 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         server = self._bound_server("conj")
         return server._wrap(server._raw.conjugate(self._raw))
 
+    def conjugate(self) -> EncryptedArray:
+        """Conjugate complex values; see `conj`."""
+        return self.conj()
+
     # Matrices
 
     def __matmul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
             server = self._bound_server("matmul", other)
             return server._wrap(server._raw.dot(self._raw, other._raw))
+        if not is_plain(other):
+            return NotImplemented
         matrix = self._matrix(other)
         server = self._bound_server("matmul")
         if matrix.ndim == 1:
@@ -200,6 +212,8 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         raise ShapeError(f"matmul takes plain vectors and matrices, not shape {matrix.shape}")
 
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
+        if not is_plain(other):
+            return NotImplemented
         matrix = self._matrix(other)
         server = self._bound_server("matmul")
         if matrix.ndim not in (1, 2) or self.ndim not in (1, 2):
@@ -224,52 +238,12 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         server = self._bound_server("transpose")
         return server._wrap(server._raw.transpose(self._raw))
 
-    def sum(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
-    ) -> EncryptedArray:
-        """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
-        server = self._bound_server("sum")
-        axes = self._axes(axis)
-        raw = self._raw
-        if len(axes) == self.ndim:
-            raw = server._raw.sum(raw, None)
-        else:
-            for index in reversed(axes):
-                raw = server._raw.sum(raw, index)
-        for index in axes if keepdims else []:
-            raw = server._raw.insert_axis(raw, index)
-        return server._wrap(raw)
-
-    def mean(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
-    ) -> EncryptedArray:
-        """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
-        if self.plain_modulus is not None:
-            raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
-        total = self.sum(axis, keepdims=keepdims)
-        return total * (total.size / self.size)
-
     def roll(self, shift: SupportsIndex, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Move every value `shift` places on, in row-major order or along one axis, as `numpy.roll` does."""
         server = self._bound_server("roll")
         index = None if axis is None else self._axis(axis)
         places = operator.index(shift) % (self.size if index is None else self.shape[index])
         return server._wrap(server._raw.roll(self._raw, places, index))
-
-    def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None) -> list[int]:
-        """Return the axes that are meant, in ascending order."""
-        if axis is None:
-            return list(range(self.ndim))
-        axes = sorted(self._axis(one) for one in (axis if isinstance(axis, tuple) else (axis,)))
-        if len(set(axes)) < len(axes):
-            raise ShapeError(f"axes {axis} name one axis of shape {self.shape} twice")
-        return axes
-
-    def _axis(self, axis: SupportsIndex) -> int:
-        index = operator.index(axis)
-        if not -self.ndim <= index < self.ndim:
-            raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
-        return index % self.ndim
 
     # Comparisons
 
@@ -330,6 +304,13 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         self._refuse_integers("less")
         return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
+    # What is nearer than the gap is neither, so that equality makes no difference.
+    def __ge__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+        return self.greater(other)
+
+    def __le__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+        return self.less(other)
+
     def __gt__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self.greater(other)
 
@@ -378,36 +359,21 @@ class EncryptedArray(Gates, TableFunctions, Moves):
 
     # Polynomials
 
-    def polynomial(self, polynomial: Polynomial | Chebyshev | npt.ArrayLike) -> EncryptedArray:
+    def polynomial(self, polynomial: Series) -> EncryptedArray:
         """Evaluate a polynomial at every value, in ``ceil(log2(degree + 1))`` multiplications one after the other.
 
-        It is one of numpy's `Polynomial` and `Chebyshev`, or a sequence of coefficients, that of the constant first.
-        A Chebyshev series is right on its domain only and explodes beyond it, so an array whose `bound` exceeds the
-        domain is refused: choose the domain with room, and say with `with_bound` what is known of the values. A domain
-        other than ``[-1, 1]`` costs one multiplication more.
+        It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, or a sequence of coefficients, that of the
+        constant first. A Chebyshev or Legendre series is right on its domain only and explodes beyond it, so an array
+        whose `bound` exceeds the domain is refused: choose the domain with room, and say with `with_bound` what is
+        known of the values. A domain other than ``[-1, 1]`` costs one multiplication more.
 
-        Of integers it is a sequence of integer coefficients, and counts modulo `plain_modulus`.
+        Of integers it is a sequence of integer coefficients or a `numpy.poly1d`, and counts modulo `plain_modulus`.
         """
         server = self._bound_server("polynomial")
         if self.plain_modulus is not None:
-            whole = integers(cast("npt.ArrayLike", polynomial), "polynomial", self.plain_modulus)
-            if whole.ndim != 1:
-                raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {whole.shape}")
+            whole = whole_coefficients(polynomial, self.plain_modulus)
             return server._wrap(server._raw.integer_polynomial(self._raw, whole))
-        if not isinstance(polynomial, (Chebyshev, Polynomial)) and np.ndim(polynomial) != 1:
-            raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {np.shape(polynomial)}")
-        if isinstance(polynomial, Chebyshev):
-            offset, slope = polynomial.mapparms()
-            ends = sorted(((-1.0 - offset) / slope, (1.0 - offset) / slope))
-            coefficients = real_numbers(polynomial.coef, "polynomial")
-            if slope < 0:
-                coefficients = coefficients * (-1.0) ** np.arange(coefficients.size)
-            return server._wrap(server._raw.polynomial(self._raw, coefficients, (ends[0], ends[1])))
-        if isinstance(polynomial, Polynomial):
-            coefficients = real_numbers(polynomial.convert(domain=[-1, 1], window=[-1, 1]).coef, "polynomial")
-        else:
-            coefficients = real_numbers(polynomial, "polynomial")
-        return server._wrap(server._raw.polynomial(self._raw, coefficients, None))
+        return server._wrap(server._raw.polynomial(self._raw, *coefficients(polynomial)))
 
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.
@@ -429,8 +395,12 @@ class EncryptedArray(Gates, TableFunctions, Moves):
         """Read a file that `save` wrote; the array has no server."""
         return cls(_native.EncryptedArray.load(path))
 
-    def __copy__(self) -> EncryptedArray:
+    def copy(self) -> EncryptedArray:
+        """Return the array itself: nothing alters it."""
         return EncryptedArray(self._raw, self._server)
+
+    def __copy__(self) -> EncryptedArray:
+        return self.copy()
 
     def __deepcopy__(self, memo: object) -> EncryptedArray:
         # Nothing alters an encrypted array or a server, so that both can be shared.

@@ -16,7 +16,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.errors import ArgumentError, FileError, ParameterError, SecretPickleError
-from hippocrene.exact import Kind, from_parts
+from hippocrene.exact import Kind, decrypted
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.server import EvaluationKeys, TransferKey
@@ -235,9 +235,9 @@ class Client:
 
         Integers are exact, and from 0 up to the `plain_modulus`, or around zero when `signed`. Bits are booleans.
 
-        `dtype` asks for more than the 53 bits of doubles: `numpy.longdouble`, `decimal.Decimal` (an array of objects,
-        rounded to what `precision_bits` says that they are worth), or a function of mantissa and exponent of two as
-        one pair, which `mpmath.mpf` is.
+        `dtype` asks for other floats or complex numbers of numpy, such as ``"float32"``, or for more than the 53 bits
+        of doubles: `numpy.longdouble`, `decimal.Decimal` (an array of objects, rounded to what `precision_bits` says
+        that they are worth), or a function of mantissa and exponent of two as one pair, which `mpmath.mpf` is.
 
         The last bits of the result are noise that depends on the secret key: whoever sees many results together with
         their encryptions can compute the key (ePrint 2020/1533). Publish only what `decrypt_for_sharing` returns.
@@ -251,11 +251,7 @@ class Client:
             raise TypeError("encrypted bits are decrypted to numpy.bool_, and nothing else")
         if signed:
             raise TypeError("decrypt takes signed for encrypted integers: numbers have their signs")
-        if raw.bit_error is not None or dtype is None or dtype in (float, np.float64, np.dtype(np.float64)):
-            return self._raw.decrypt(raw)
-        if raw.is_complex:
-            raise TypeError("complex arrays are decrypted to complex doubles, and nothing else")
-        return from_parts(self._raw.decrypt_exact(raw), raw.shape, dtype, array.precision_bits)
+        return decrypted(self._raw, raw, None if raw.bit_error is not None else dtype)
 
     def noise_budget(self, array: EncryptedArray) -> float:
         """Measure the noise budget of encrypted integers, in bits: how far the largest error is from a wrong result.

@@ -20,8 +20,8 @@ class Encrypted:
 
     __slots__ = ("_raw", "_server")
 
-    # numpy hands `ndarray + EncryptedArray` and the like over to the methods of `EncryptedArray`.
-    __array_ufunc__ = None
+    # pandas hands `series + EncryptedArray` and the like over to the methods of `EncryptedArray`, above its own 4000.
+    __pandas_priority__ = 5000
 
     def __init__(self, raw: _native.EncryptedArray, server: Server | None = None) -> None:
         """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
@@ -155,7 +155,11 @@ class Encrypted:
     if not TYPE_CHECKING:
 
         def __array__(self, dtype: object = None, copy: bool | None = None) -> NoReturn:
-            raise TypeError("an encrypted array cannot become a plain one: only Client.decrypt reads it")
+            raise TypeError(
+                "an encrypted array cannot become a plain one: only Client.decrypt reads it. Its operators and methods "
+                "compute with it: x.polynomial(p) in place of p(x), numpy.dot(a, x) where a pandas object refuses "
+                "a @ x, and plain arrays, .filled(), in place of masked ones"
+            )
 
     # Files
 

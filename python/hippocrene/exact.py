@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from decimal import Context, Decimal
-from typing import TYPE_CHECKING, Any, TypeAlias
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.errors import EncodeError
+from hippocrene.errors import ArgumentError, EncodeError
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -19,10 +20,20 @@ if TYPE_CHECKING:
 Exact: TypeAlias = tuple[int, int] | str
 
 # A type of numbers that results are wanted in, or a function of mantissa and exponent of two.
-Kind: TypeAlias = type | np.dtype[Any] | Callable[[tuple[int, int]], object]
+Kind: TypeAlias = type | np.dtype[Any] | str | Callable[[tuple[int, int]], object]
+
+# What comes out of the ordinary decryption: doubles, pairs of them, and what they are rounded to.
+_OF_DOUBLES = tuple(np.dtype(name) for name in ("float64", "float32", "float16", "complex128", "complex64"))
+_LONG = np.dtype(np.longdouble)
+
+# Whose functions and types are none of one pair, or not of this one.
+_NO_FUNCTIONS = ("builtins", "numpy")
 
 # Bits of the mantissa of this machine's long double.
 _LONG_BITS = np.finfo(np.longdouble).nmant + 1
+
+# Bits that fractions are rounded to, within the 512 of the extension module.
+_FRACTION_BITS = 500
 
 # Enough digits for every number that comes out of a decryption.
 _DECIMAL = Context(prec=1000)
@@ -51,6 +62,9 @@ def exact(value: object, operation: str) -> Exact:
             raise EncodeError(f"{operation}: {value} is not a finite number")
         numerator, denominator = float(value).as_integer_ratio()
         return numerator, 1 - denominator.bit_length()
+    if isinstance(value, Fraction):
+        places = _FRACTION_BITS + value.denominator.bit_length() - abs(value.numerator).bit_length()
+        return round(value * Fraction(2) ** places), -places
     if hasattr(value, "_mpf_"):  # mpmath's mpf
         negative, magnitude, exponent, _ = value._mpf_
         if exponent and not magnitude:
@@ -60,25 +74,74 @@ def exact(value: object, operation: str) -> Exact:
 
 
 def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.BigArray:
-    """Hand an array of such numbers to the extension module."""
-    return _native.BigArray([exact(value, operation) for value in array.flat], array.shape)
+    """Hand an array of such numbers to the extension module; errors tell which element it is about."""
+    try:
+        return _native.BigArray([exact(value, operation) for value in array.flat], array.shape)
+    except (TypeError, ArgumentError, EncodeError):
+        for place, value in np.ndenumerate(array):
+            try:
+                _native.BigArray([exact(value, operation)], ())
+            except (TypeError, ArgumentError, EncodeError) as error:
+                raise type(error)(f"{error} ({_where(place)})" if place else str(error)) from None
+        raise
+
+
+def _where(place: tuple[int, ...]) -> str:
+    """Name the place of an element, as one counts places in numpy."""
+    if len(place) == 2:
+        return f"row {place[0]}, column {place[1]}"
+    return f"position {place[0] if len(place) == 1 else place}"
+
+
+def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -> npt.NDArray[Any]:
+    """Decrypt numbers to what is asked for; what cannot be had is refused before anything is decrypted."""
+    kind = wanted_kind(dtype)
+    if raw.is_complex and not (kind is None or (isinstance(kind, np.dtype) and kind.kind == "c")):
+        raise TypeError(
+            f"decrypt: this array is complex, and {dtype!r} is not: complex numbers are decrypted to complex doubles, "
+            "and have their parts as .real and .imag"
+        )
+    if kind is None:
+        return key.decrypt(raw)
+    if isinstance(kind, np.dtype) and kind.newbyteorder("=") in _OF_DOUBLES:
+        return key.decrypt(raw).astype(kind, copy=False)
+    return from_parts(key.decrypt_exact(raw), raw.shape, kind, raw.precision_bits or 0.0)
+
+
+def wanted_kind(dtype: Any) -> Kind | None:
+    """Return the kind of numbers that a `dtype` names; a `TypeError` says what it can be."""
+    if dtype is None or dtype is Decimal:
+        return dtype
+    of_numpy = isinstance(dtype, (np.dtype, str)) or (isinstance(dtype, type) and issubclass(dtype, np.generic))
+    if of_numpy or dtype is float or dtype is complex:
+        try:
+            named: np.dtype[Any] = np.dtype(dtype)
+        except (TypeError, ValueError, SyntaxError):
+            pass
+        else:
+            if named.newbyteorder("=") in (*_OF_DOUBLES, _LONG):
+                return named
+    elif callable(dtype) and (getattr(dtype, "__module__", None) or "builtins").split(".")[0] not in _NO_FUNCTIONS:
+        return cast("Kind", dtype)
+    raise TypeError(
+        f"decrypt gives float, complex, numpy's floats and complex numbers, decimal.Decimal, mpmath.mpf or what a "
+        f"function makes of a pair (mantissa, exponent of two), not {dtype!r}: round and convert what it returns"
+    )
 
 
 def from_parts(parts: list[tuple[int, int]], shape: tuple[int, ...], kind: Kind, bits: float) -> npt.NDArray[Any]:
-    """Return numbers, given by mantissa and exponent of two, as an array of this kind.
+    """Return numbers, given by mantissa and exponent of two, as an array of this kind: one of `wanted_kind`.
 
     `bits` of them after the binary point mean something: Decimals are rounded a few digits below that.
     """
     if kind is Decimal:
         unit = Decimal(1).scaleb(-max(0, math.ceil((bits + 4) * math.log10(2))))
         values: list[object] = [_decimal(*one).quantize(unit, context=_DECIMAL) for one in parts]
-    elif isinstance(kind, type) and issubclass(kind, np.longdouble):
-        return np.array([_longdouble(*one) for one in parts], dtype=np.longdouble).reshape(shape)
-    elif callable(kind):
-        make: Callable[[tuple[int, int]], object] = kind
-        values = [make(one) for one in parts]
+    elif isinstance(kind, np.dtype) or kind is np.longdouble:
+        return np.array([_longdouble(*one) for one in parts], dtype=kind).reshape(shape)
     else:
-        raise TypeError(f"decrypt gives float, numpy.longdouble, decimal.Decimal or mpmath.mpf, not {kind!r}")
+        make = cast("Callable[[tuple[int, int]], object]", kind)
+        values = [make(one) for one in parts]
     out = np.empty(len(values), dtype=object)
     out[:] = values
     return out.reshape(shape)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import operator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
@@ -10,52 +9,29 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ShapeError
+from hippocrene.errors import HippocreneError, ShapeError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from types import EllipsisType
 
     from hippocrene.array import EncryptedArray
+    from hippocrene.server import Server
 
     _Key = SupportsIndex | slice | EllipsisType | None | npt.ArrayLike
 
-# Functions that move the elements of their first argument, those that split it, and those that join all of its members.
-MOVES = (
-    np.diagonal,
-    np.expand_dims,
-    np.flip,
-    np.fliplr,
-    np.flipud,
-    np.moveaxis,
-    np.ravel,
-    np.repeat,
-    np.reshape,
-    np.rot90,
-    np.squeeze,
-    np.swapaxes,
-    np.take,
-    np.tile,
-    np.transpose,
-)
-SPLITS = (np.array_split, np.hsplit, np.split, np.vsplit)
-JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack)
-# Functions that are methods, and what arrays are asked for.
-METHODS = (np.mean, np.roll, np.sum)
-PROPERTIES = (np.ndim, np.shape, np.size)
 
-
-def _places(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
+def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
     """Return the places of the elements in row-major order, counted from `first` on."""
     return np.arange(first, first + array.size, dtype=np.int64).reshape(array.shape)
 
 
 @contextmanager
-def _shape_errors(operation: str) -> Iterator[None]:
+def shape_errors(operation: str) -> Iterator[None]:
     """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one."""
     try:
         yield
-    except IndexError:
+    except (HippocreneError, IndexError):
         raise
     except ValueError as error:
         raise ShapeError(f"{operation}: {error}") from None
@@ -66,13 +42,17 @@ class Moves(Encrypted):
 
     __slots__ = ()
 
-    def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
-        """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
-        arrays = arrays or (self,)
+    def _mover(self, arrays: Sequence[Moves]) -> Server:
+        """Return the server that moves elements of these arrays."""
         if any(array.bit_error is not None for array in arrays):
             raise TypeError("encrypted bits are not moved: encrypt them in the shape and order that they are wanted in")
         servers = [array._server for array in arrays if array._server is not None]
-        server = servers[0] if servers else self._bound_server("moving elements")
+        return servers[0] if servers else self._bound_server("moving elements")
+
+    def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
+        """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
+        arrays = arrays or (self,)
+        server = self._mover(arrays)
         places = np.asarray(places, dtype=np.int64)
         if not places.size:
             raise ShapeError(f"an encrypted array of shape {places.shape} would have no elements")
@@ -85,9 +65,8 @@ class Moves(Encrypted):
         Slices with steps that are powers of two, rows and columns take no multiplication, nearly always; other picks
         take one, as a product with plain numbers does.
         """
-        with _shape_errors("indexing"):
-            places = np.asarray(_places(self)[cast("Any", key)])
-        return self._gather(places)
+        with shape_errors("indexing"):
+            return self._gather(np.asarray(places_of(self)[cast("Any", key)]))
 
     def __iter__(self) -> Iterator[EncryptedArray]:
         """Go through the first axis."""
@@ -99,45 +78,69 @@ class Moves(Encrypted):
         That takes a multiplication, except where axes of length 1 come or go, or all axes but the first are, and stay,
         of lengths that are powers of two.
         """
-        with _shape_errors("reshape"):
-            places = _places(self).reshape(cast("Any", shape[0] if len(shape) == 1 else shape))
-        return self._gather(places)
+        with shape_errors("reshape"):
+            return self._gather(places_of(self).reshape(cast("Any", shape[0] if len(shape) == 1 else shape)))
 
     def ravel(self) -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
         return self.reshape(-1)
 
-    def __array_function__(
-        self,
-        function: Callable[..., Any],
-        types: object,
-        args: tuple[Any, ...],
-        kwargs: Mapping[str, Any],
-    ) -> object:
-        """Compute numpy's functions that move elements, and those that are methods here."""
-        first, *rest = args if args else (None,)
-        if function in PROPERTIES and len(args) == 1 and not kwargs:
-            return getattr(self, function.__name__)
-        alone = isinstance(first, Moves) and not any(isinstance(x, Encrypted) for x in (*rest, *kwargs.values()))
-        # numpy would write places where values are wanted.
-        alone = alone and kwargs.get("out") is None and not (function is np.take and len(rest) > 2)
-        if function in METHODS and alone:
-            return getattr(first, function.__name__)(*rest, **kwargs)
-        if function in (*MOVES, *SPLITS) and alone:
-            with _shape_errors(f"numpy.{function.__name__}"):
-                moved = function(_places(first), *rest, **kwargs)
-            return first._gather(moved) if function in MOVES else [first._gather(part) for part in moved]
-        if function in JOINS and args and not kwargs.keys() - {"axis"}:
-            arrays = list(first)
-            if not all(isinstance(array, Moves) for array in arrays):
-                raise TypeError(f"numpy.{function.__name__} joins encrypted arrays with encrypted arrays only")
-            starts = np.cumsum([0, *(array.size for array in arrays)]).tolist()
-            places = [_places(array, start) for array, start in zip(arrays, starts, strict=False)]
-            with _shape_errors(f"numpy.{function.__name__}"):
-                joined = function(places, *rest, **kwargs)
-            return self._gather(joined, arrays)
-        if function is np.dot and len(args) == 2 and not kwargs:
-            left, right = args
-            zero = 0 in (np.ndim(left), np.ndim(right))
-            return operator.mul(left, right) if zero else operator.matmul(left, right)
-        raise TypeError(f"numpy.{function.__name__} takes no encrypted arrays: use their operators and methods")
+    def flatten(self) -> EncryptedArray:
+        """Return the elements in row-major order along one axis; see `reshape`."""
+        return self.reshape(-1)
+
+    def transpose(self, *axes: SupportsIndex | Sequence[SupportsIndex] | None) -> EncryptedArray:
+        """Put the axes in another order, or in reverse order if none is said."""
+        with shape_errors("transpose"):
+            return self._gather(places_of(self).transpose(*cast("Any", axes)))
+
+    def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> EncryptedArray:
+        """Exchange two axes."""
+        with shape_errors("swapaxes"):
+            return self._gather(places_of(self).swapaxes(axis1, axis2))
+
+    @property
+    def mT(self) -> EncryptedArray:  # noqa: N802
+        """The array with its last two axes exchanged."""
+        if self.ndim < 2:
+            raise ShapeError(f"mT is for arrays of two axes or more, not of shape {self.shape}")
+        return self.swapaxes(-1, -2)
+
+    def squeeze(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None) -> EncryptedArray:
+        """Take axes of length 1 away."""
+        with shape_errors("squeeze"):
+            return self._gather(places_of(self).squeeze(axis))
+
+    def take(self, indices: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
+        """Pick elements, or along one axis, by their places, as `numpy.take` does."""
+        with shape_errors("take"):
+            return self._gather(np.asarray(places_of(self).take(cast("Any", indices), axis)))
+
+    def repeat(self, repeats: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
+        """Repeat every element, as `numpy.repeat` does."""
+        with shape_errors("repeat"):
+            return self._gather(places_of(self).repeat(cast("Any", repeats), axis))
+
+    def diagonal(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:
+        """Return a diagonal, as `numpy.diagonal` does."""
+        with shape_errors("diagonal"):
+            return self._gather(places_of(self).diagonal(offset, axis1, axis2))
+
+    def _placed(
+        self, places: npt.NDArray[np.int64], arrays: Sequence[EncryptedArray], values: npt.NDArray[Any]
+    ) -> EncryptedArray:
+        """Return the elements at these places of the arrays, and plain values where places are -1.
+
+        Plain values are added to zeros that are moved in, from places where they cost the least.
+        """
+        holes = places < 0
+        if not holes.any():
+            return self._gather(places, arrays)
+        self._mover(arrays)
+        pattern = max(arrays, key=lambda array: (array._server is not None, array.size))
+        zeros = places_of(pattern, sum(array.size for array in arrays))
+        if zeros.ndim == places.ndim:
+            zeros = zeros[np.ix_(*(np.arange(n) % m for n, m in zip(places.shape, zeros.shape, strict=True)))]
+        places = np.where(holes, np.resize(zeros, places.shape), places)
+        moved = self._gather(places, (*arrays, pattern * 0))
+        return moved + np.where(holes, values, 0) if np.any(values[holes] != 0) else moved

@@ -2,17 +2,66 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
+import numpy.typing as npt
+from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
+
+from hippocrene.errors import ShapeError
+from hippocrene.integers import integers
+from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
-
     from hippocrene.array import EncryptedArray
+
+# The classes of numpy, of which poly1d has the coefficient of the highest power first.
+SERIES = (Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial)
+Series: TypeAlias = Chebyshev | Hermite | HermiteE | Laguerre | Legendre | Polynomial | np.poly1d | npt.ArrayLike
+
+_Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
 
 def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
     """Evaluate a polynomial at encrypted values as `numpy.polyval` does: the coefficient of the highest power first."""
+    if isinstance(p, SERIES):
+        raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
     coefficients: np.ndarray[Any, np.dtype[Any]] = np.asarray(p)
-    return x.polynomial(coefficients[::-1])
+    return x.polynomial(coefficients[::-1] if coefficients.ndim else coefficients)
+
+
+def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64]:
+    """Return the coefficients of a polynomial of integers, that of the constant first."""
+    if isinstance(polynomial, SERIES):
+        raise TypeError(
+            "polynomial takes integer coefficients here, or a numpy.poly1d of them: "
+            f"a {type(polynomial).__name__} has doubles"
+        )
+    if isinstance(polynomial, np.poly1d):
+        polynomial = polynomial.coeffs[::-1]
+    return _line(integers(cast("npt.ArrayLike", polynomial), "polynomial", modulus))
+
+
+def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None]:
+    """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval."""
+    if isinstance(polynomial, Legendre):
+        # Right on its domain only, as Chebyshev's are, and so of the same bounded numbers there.
+        polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
+    if isinstance(polynomial, Chebyshev):
+        offset, slope = polynomial.mapparms()
+        ends = sorted(((-1.0 - offset) / slope, (1.0 - offset) / slope))
+        series = _line(real_numbers(polynomial.coef, "polynomial"))
+        if slope < 0:
+            series = series * (-1.0) ** np.arange(series.size)
+        return series, (ends[0], ends[1])
+    if isinstance(polynomial, SERIES):
+        polynomial = polynomial.convert(domain=[-1, 1], kind=Polynomial, window=[-1, 1]).coef
+    elif isinstance(polynomial, np.poly1d):
+        polynomial = polynomial.coeffs[::-1]
+    return _line(real_numbers(cast("npt.ArrayLike", polynomial), "polynomial")), None
+
+
+def _line(values: _Array) -> _Array:
+    if values.ndim != 1:
+        raise ShapeError(f"polynomial takes a sequence of coefficients, not shape {values.shape}")
+    return values

@@ -3,19 +3,30 @@
 from __future__ import annotations
 
 import operator
+from array import array as buffer
+from fractions import Fraction
+from numbers import Number
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
-from hippocrene.errors import ArgumentError, EncodeError, ShapeError
+from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
     from hippocrene import _native
 
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+
+
+def is_plain(values: object) -> bool:
+    """Tell whether numpy takes something for numbers: a number, a sequence, or what says that it is an array."""
+    if isinstance(values, (str, bytes, np.flexible)):
+        return False
+    known = isinstance(values, (Number, list, tuple, range, buffer, memoryview))
+    return known or hasattr(type(values), "__array__") or hasattr(values, "_mpf_")
 
 
 def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
@@ -33,11 +44,12 @@ def numbers(values: npt.ArrayLike, operation: str) -> Values:
 
     What is not numbers is a `TypeError`, what is no array of them a `ShapeError`.
     """
-    if isinstance(values, int):
+    if isinstance(values, (int, Fraction)):
         try:
-            values = float(values)
+            double = float(values)
         except OverflowError:
-            raise EncodeError(f"{operation}: an integer of {values.bit_length()} bits is no double") from None
+            raise ArgumentError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
+        values = double if isinstance(values, int) or double == values else cast("npt.ArrayLike", values)
     array = to_array(values, operation)
     if is_exact_kind(array):
         return array

@@ -229,3 +229,15 @@ def test_keys_without_bits_say_so(client):
 def test_bits_are_not_moved(secret):
     with pytest.raises(TypeError, match="are not moved"):
         secret(truth()[0])[0]
+
+
+def test_universal_functions_and_joins_of_bits(secret, equal):
+    plain, other = np.array([True, False, True]), np.array([True, True, False])
+    bits = secret(plain)
+    equal(np.bitwise_and(other, bits), plain & other)
+    equal(other ^ bits, plain ^ other)
+    equal(np.invert(bits), ~plain)
+    equal(other == bits, plain == other)
+    for join in (lambda: np.concatenate([bits, other]), lambda: np.pad(bits, 1), lambda: bits.ravel()):
+        with pytest.raises(TypeError, match="bits are not moved"):
+            join()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from decimal import Decimal
 from fractions import Fraction
@@ -55,6 +56,8 @@ def test_numbers_are_taken_as_they_are(number, integer):
     assert value_of(exact(integer, "test")) == integer
     assert value_of(exact(mpmath.mpf(number), "test")) == Fraction(number)
     assert value_of(exact(Decimal(f"{integer}e-40"), "test")) == Fraction(integer, 10**40)
+    off = value_of(exact(Fraction(integer, 10**40 + 1), "test")) - Fraction(integer, 10**40 + 1)
+    assert abs(off) <= abs(Fraction(integer, 10**40 + 1)) / 2**498
 
 
 def test_long_doubles_survive_the_way_there_and_back():
@@ -93,6 +96,55 @@ def test_a_hundred_bits_and_more_come_back(precise, values):
     np.testing.assert_allclose(client.decrypt(encrypted).ravel(), [float(x) for x in SEVENTHS], atol=1e-15)
 
 
+FLOATS = [np.float64, np.float32, np.float16, np.longdouble, float]
+COMPLEX = [complex, np.complex128, np.complex64]
+
+
+@pytest.mark.parametrize("kind", FLOATS + COMPLEX)
+def test_decryption_rounds_to_every_float_of_numpy(precise, kind):
+    client, _ = precise
+    values = np.array([[1 / 3, -2.5, 1e-9], [0.0, 4.0, np.pi]])
+    encrypted = client.encrypt(values)
+    for named in (kind, np.dtype(kind), np.dtype(kind).name, np.dtype(kind).newbyteorder()):
+        got = client.decrypt(encrypted, dtype=named)
+        assert got.dtype == np.dtype(named)
+        assert got.shape == values.shape
+        np.testing.assert_allclose(got, values.astype(kind), rtol=float(np.finfo(got.dtype).eps), atol=1e-14)
+    turned = client.encrypt(values * 1j, precision=20)
+    if kind in COMPLEX:
+        got = client.decrypt(turned, dtype=kind)
+        assert got.dtype == np.dtype(kind)
+        np.testing.assert_allclose(got, values * 1j, rtol=1e-6, atol=1e-4)
+    else:
+        with pytest.raises(TypeError, match="is complex"):
+            client.decrypt(turned, dtype=kind)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        *(int, bool, str, bytes, list, tuple, dict, object, np.int64, np.bool_, np.str_, np.dtype(np.uint8)),
+        *("int64", "S4", "nonsense", "(2,", "i4,,", 7, max, np.array, np.ldexp, np.ndarray, np.clongdouble, np.ones(2)),
+    ],
+)
+def test_what_numbers_are_not_decrypted_to_is_refused(client, kind):
+    with pytest.raises(TypeError, match=r"decrypt gives float, .* not "):
+        client.decrypt(client.encrypt([1.0]), dtype=kind)
+
+
+def test_functions_of_one_pair_make_any_type(precise):
+    client, _ = precise
+
+    class Pair:
+        def __init__(self, pair: tuple[int, int]) -> None:
+            self.value = Fraction(pair[0]) * Fraction(2) ** pair[1]
+
+    encrypted = client.encrypt([0.75, -3.0])
+    for kind in (Pair, functools.partial(Pair), lambda pair: Pair(pair)):
+        got = client.decrypt(encrypted, dtype=kind)
+        assert [float(one.value) for one in got] == pytest.approx([0.75, -3.0], abs=1e-25)
+
+
 def test_long_doubles_are_encrypted_with_all_their_bits(precise):
     client, _ = precise
     values = np.arange(6, dtype=np.longdouble).reshape(2, 3) / np.longdouble(7)
@@ -122,6 +174,22 @@ def test_arithmetic_is_as_precise_with_plain_and_encrypted_numbers(precise, oper
 def test_text_that_is_no_number_is_refused(precise, bad):
     with pytest.raises(ArgumentError, match="read a number"):
         precise[0].encrypt([bad])
+
+
+def test_errors_name_the_element_that_is_no_number(client):
+    table = np.array([[Decimal(1), Decimal(2)], [Decimal(3), "a"]], dtype=object)
+    with pytest.raises(ArgumentError, match=r'"a" is not a decimal number .* \(row 1, column 1\)$'):
+        client.encrypt(table)
+    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position 2\)$'):
+        client.encrypt(["1", "2", "x"])
+    with pytest.raises(ArgumentError, match=r'"x" is not .* \(position \(0, 1, 0\)\)$'):
+        client.encrypt([[["1"], ["x"]]])
+    with pytest.raises(TypeError, match=r"NoneType \(position 1\)$"):
+        client.encrypt([Decimal(1), None])
+    with pytest.raises(EncodeError, match=r"finite number \(position 1\)$"):
+        client.encrypt([Decimal(1), np.nan])
+    with pytest.raises(ArgumentError, match=r"6.02e23$"):
+        client.encrypt(np.array("a"))
 
 
 @pytest.mark.parametrize("bad", [np.longdouble("nan"), np.longdouble("inf"), mpmath.inf, mpmath.nan])

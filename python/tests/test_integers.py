@@ -313,6 +313,8 @@ def test_equality_and_functions():
     np.testing.assert_array_equal(
         client.decrypt(secret.polynomial([1, -2, 0, 5])), modulo(1 - 2 * whole(x) + 5 * whole(x) ** 3)
     )
+    cubic = np.poly1d([5, 0, -2, 1])
+    np.testing.assert_array_equal(client.decrypt(secret.polynomial(cubic)), modulo(cubic(whole(x))))
     np.testing.assert_array_equal(client.decrypt(secret.apply(lambda v: v * v + 1)), modulo(whole(x) ** 2 + 1))
     with pytest.raises(hippocrene.ShapeError, match="shape \\(3,\\) for the 65537"):
         secret.apply(lambda v: v[:3])
@@ -320,6 +322,8 @@ def test_equality_and_functions():
         secret.apply(np.sqrt)
     with pytest.raises(TypeError, match="integers"):
         secret.polynomial([0.5])
+    with pytest.raises(TypeError, match="a Polynomial has doubles"):
+        secret.polynomial(np.polynomial.Polynomial([1, 2]))
 
 
 def test_equality_takes_budget(secret):

@@ -137,12 +137,10 @@ def test_what_cannot_be_moved_says_so(client, secret):
         x[0, 0, 0]
     with pytest.raises(ValueError, match="cannot reshape"):
         x.reshape(4)
-    with pytest.raises(TypeError, match="encrypted arrays only"):
-        np.concatenate([x, np.ones((2, 3))])
     with pytest.raises(TypeError, match="takes no encrypted arrays"):
-        np.cumsum(x)
+        np.cumprod(x)
     for arguments, keywords in [((x, [0], 0, np.zeros((1, 3))), {}), ((x, [0]), {"axis": 0, "out": np.zeros((1, 3))})]:
-        with pytest.raises(TypeError, match=r"numpy.take takes no encrypted arrays"):
+        with pytest.raises(TypeError, match=r"numpy.take takes no"):
             np.take(*arguments, **keywords)
     with pytest.raises(TypeError, match=r"numpy.stack takes no encrypted arrays"):
         np.stack(arrays=[x, x])

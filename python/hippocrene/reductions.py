@@ -1,0 +1,148 @@
+"""Sums, products and what is made of them, along axes of encrypted arrays."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, SupportsIndex, cast
+
+import numpy as np
+
+from hippocrene.encrypted import Encrypted
+from hippocrene.errors import ArgumentError, ShapeError
+
+if TYPE_CHECKING:
+    from hippocrene.array import EncryptedArray
+
+
+class Reductions(Encrypted):
+    """What arrays have of numpy's sums along axes."""
+
+    __slots__ = ()
+
+    def sum(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        server = self._bound_server("sum")
+        axes = self._axes(axis)
+        raw = self._raw
+        if len(axes) == self.ndim:
+            raw = server._raw.sum(raw, None)
+        else:
+            for index in reversed(axes):
+                raw = server._raw.sum(raw, index)
+        for index in axes if keepdims else []:
+            raw = server._raw.insert_axis(raw, index)
+        return server._wrap(raw)
+
+    def mean(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        if self.plain_modulus is not None:
+            raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
+        total = self.sum(axis, keepdims=keepdims)
+        return total * (total.size / self.size)
+
+    def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
+        """Return deviations from means, divided by the square root of their number less `ddof`."""
+        array = cast("EncryptedArray", self)
+        if self.plain_modulus is not None:
+            raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
+        total = self.sum(axis, keepdims=True)
+        count = self.size // total.size
+        if count <= ddof:
+            raise ArgumentError(f"var: {count} values, less ddof={ddof}, leave nothing to divide by")
+        factor = 1 / math.sqrt(count - ddof)
+        return array * factor - total * (factor / count)
+
+    def var(
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+    ) -> EncryptedArray:
+        """Return the variance over one axis, over several, or over all of them, in two multiplications.
+
+        Complex values are multiplied by their conjugates.
+        """
+        deviations = self._centred(axis, ddof)
+        squares = deviations * (deviations.conj() if self._raw.is_complex else deviations)
+        return squares.sum(axis, keepdims=keepdims)
+
+    def std(
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        *,
+        ddof: float = 0,
+        keepdims: bool = False,
+    ) -> EncryptedArray:
+        """Return the standard deviation: the square root of the variance, by `sqrt`, which takes keys with tables."""
+        variance = self.var(axis, ddof=ddof, keepdims=keepdims)
+        try:
+            return variance.sqrt()
+        except ArgumentError as error:
+            raise ArgumentError(
+                f"std: {error}; the variance is had without: take the root of what is decrypted"
+            ) from None
+
+    def prod(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each."""
+        array = cast("EncryptedArray", self)
+        axes = self._axes(axis)
+        for one in axes:
+            left_over: EncryptedArray | None = None
+            while array.shape[one] > 1:
+                half, odd = divmod(array.shape[one], 2)
+                if odd:
+                    last = part_of(array, one, slice(2 * half, None))
+                    left_over = last if left_over is None else left_over * last
+                array = part_of(array, one, slice(half)) * part_of(array, one, slice(half, 2 * half))
+            array = array if left_over is None else array * left_over
+        kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+        return array.reshape(kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes))
+
+    def cumsum(self, axis: SupportsIndex | None = None) -> EncryptedArray:
+        """Return sums of all values up to each, along one axis or of all in row-major order: a product with a matrix.
+
+        That is one multiplication for arrays of one or two axes, and moves besides for others.
+        """
+        array = cast("EncryptedArray", self)
+        if axis is None:
+            return array.ravel().cumsum(0)
+        index = self._axis(axis)
+        ones = np.tri(self.shape[index], dtype=np.float64 if self.plain_modulus is None else np.int64)
+        if self.ndim == 2 and index == 0:
+            return array.__rmatmul__(ones)
+        line = array.swapaxes(index, -1) if index != self.ndim - 1 else array
+        sums = (line if self.ndim <= 2 else line.reshape(-1, self.shape[index])) @ ones.T
+        sums = sums if self.ndim <= 2 else sums.reshape(line.shape)
+        return cast("EncryptedArray", sums.swapaxes(index, -1) if index != self.ndim - 1 else sums)
+
+    def trace(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:
+        """Sum a diagonal, as `numpy.trace` does."""
+        return cast("EncryptedArray", self).diagonal(offset, axis1, axis2).sum(-1)
+
+    def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None) -> list[int]:
+        """Return the axes that are meant, in ascending order."""
+        if axis is None:
+            return list(range(self.ndim))
+        axes = sorted(self._axis(one) for one in (axis if isinstance(axis, tuple) else (axis,)))
+        if len(set(axes)) < len(axes):
+            raise ShapeError(f"axes {axis} name one axis of shape {self.shape} twice")
+        return axes
+
+    def _axis(self, axis: SupportsIndex) -> int:
+        index = operator.index(axis)
+        if not -self.ndim <= index < self.ndim:
+            raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
+        return index % self.ndim
+
+
+def part_of(array: EncryptedArray, axis: int, part: slice) -> EncryptedArray:
+    """Return a slice along one axis."""
+    return array[(slice(None),) * axis + (part,)]

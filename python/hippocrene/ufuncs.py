@@ -1,0 +1,132 @@
+"""numpy's universal functions of encrypted arrays: each is an operator or a method."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from hippocrene.encrypted import Encrypted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+# Methods of the first operand and, where only the second one is encrypted, of that.
+BINARY: dict[Any, tuple[str, str]] = {
+    np.add: ("__add__", "__radd__"),
+    np.subtract: ("__sub__", "__rsub__"),
+    np.multiply: ("__mul__", "__rmul__"),
+    np.true_divide: ("__truediv__", ""),
+    np.matmul: ("__matmul__", "__rmatmul__"),
+    np.power: ("__pow__", ""),
+    np.maximum: ("maximum", "maximum"),
+    np.minimum: ("minimum", "minimum"),
+    np.greater: ("__gt__", "__lt__"),
+    np.greater_equal: ("__ge__", "__le__"),
+    np.less: ("__lt__", "__gt__"),
+    np.less_equal: ("__le__", "__ge__"),
+    np.equal: ("__eq__", "__eq__"),
+    np.not_equal: ("__ne__", "__ne__"),
+    np.bitwise_and: ("__and__", "__rand__"),
+    np.bitwise_or: ("__or__", "__ror__"),
+    np.bitwise_xor: ("__xor__", "__rxor__"),
+}
+UNARY: dict[Any, Callable[[Any], Any]] = {
+    np.negative: operator.neg,
+    np.positive: operator.pos,
+    np.invert: operator.invert,
+    np.absolute: operator.abs,
+    np.fabs: operator.abs,
+    np.square: lambda x: x * x,
+    np.conjugate: lambda x: x.conj(),
+    np.sign: lambda x: x.sign(),
+    np.exp: lambda x: x.exp(),
+    np.sqrt: lambda x: x.sqrt(),
+    np.tanh: lambda x: x.tanh(),
+}
+# What to do instead, by the name of a function.
+HINTS = {
+    "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
+    "argsort": "x.sort() and x.argmax() are looked up, where the keys have tables",
+    "array_equal": "== compares encrypted integers and bits, and x.is_close(y, tolerance=...) numbers",
+    "clip": "x.maximum(low).minimum(high) is near it: comparisons of encrypted numbers are approximate",
+    "cumprod": "x[:1], x[:2].prod() and so on are its values",
+    "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
+    "einsum": "use @, tensordot, transpose and sum",
+    "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
+    "linalg.norm": "(x * x).sum() is its square",
+    "log": "x.log(domain=(low, high)), where the keys have tables",
+    "power": "exponents are integers from 0 on, one for all values",
+    "reciprocal": "x.reciprocal(domain=(low, high)), where the keys have tables",
+    "round": "Client.decrypt first",
+    "where": "with an encrypted condition c of zeros and ones, c * x + (1 - c) * y",
+}
+# What no function can do, by the keyword.
+OPTIONS = {
+    "dtype": "encrypted arrays have no other types",
+    "out": "results are encrypted arrays of their own, and written into no other",
+    "initial": "add it to, or multiply it with, what is returned",
+    "where": "multiply by a mask of zeros and ones",
+}
+
+
+def refusal(name: str) -> TypeError:
+    """Return the error of a function of numpy that takes no encrypted arrays like these."""
+    hint = HINTS.get(name, "use their operators and methods")
+    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {hint}")
+
+
+def check_options(name: str, options: Iterable[str]) -> None:
+    """Refuse keywords that cannot be honoured."""
+    for option in options:
+        if option in OPTIONS:
+            raise TypeError(f"numpy.{name} takes no {option}= for encrypted arrays: {OPTIONS[option]}")
+
+
+def given(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords that say something."""
+    return {key: value for key, value in options.items() if value is not None and value is not np._NoValue}
+
+
+def whole(array: Any, method: str, axis: object = None) -> Any:
+    """Call a method that is for arrays of one axis, as a whole."""
+    if axis not in (None, 0, -1) or (axis is not None and array.ndim != 1):
+        raise TypeError(f"{method} of an encrypted array is of one axis as a whole: there is none to choose")
+    return getattr(array, method)()
+
+
+def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> object:
+    """Compute a universal function of operands some of which are encrypted arrays."""
+    name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
+    first = inputs[0]
+    axis = keywords.get("axis", 0)
+    options = given({key: value for key, value in keywords.items() if key != "axis"})
+    if "out" in options:
+        raise TypeError(
+            f"numpy.{name} writes no encrypted array into another: `total = total + x` in place of `total += x` makes "
+            "a new one, and so does a total that starts from the number 0"
+        )
+    check_options(name, options)
+    result: object = NotImplemented
+    if method == "__call__" and not options:
+        if ufunc in UNARY:
+            result = UNARY[ufunc](first)
+        elif ufunc in BINARY:
+            forward, reflected = BINARY[ufunc]
+            if isinstance(first, Encrypted):
+                result = getattr(first, forward)(inputs[1])
+            elif reflected:
+                result = getattr(inputs[1], reflected)(first)
+    elif method == "reduce" and ufunc in (np.add, np.multiply):
+        result = (first.sum if ufunc is np.add else first.prod)(axis, **options)
+    elif method == "reduce" and ufunc in (np.maximum, np.minimum) and not options:
+        result = whole(first, "max" if ufunc is np.maximum else "min", axis)
+    elif method == "accumulate" and ufunc is np.add and not options:
+        result = first.cumsum(axis)
+    if result is NotImplemented and method == "__call__" and ufunc in BINARY and name not in HINTS:
+        types = " and ".join(type(x).__name__ for x in inputs)
+        raise TypeError(f"numpy.{name} computes with encrypted arrays, plain arrays and numbers, not with {types}")
+    if result is NotImplemented:
+        raise refusal(name)
+    return result

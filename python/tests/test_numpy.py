@@ -1,0 +1,452 @@
+"""numpy's functions, and plain arrays of every kind, that meet encrypted arrays."""
+
+from __future__ import annotations
+
+import array
+import operator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import hippocrene
+from hippocrene import ArgumentError, EncryptedArray, ShapeError
+
+few = settings(
+    max_examples=8,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+values = st.floats(-2, 2, width=32)
+V = np.array([0.5, -1.25, 2.0])
+M = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75], [1.0, 1.25, 0.5], [-0.5, 0.75, 1.0]])
+T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
+
+
+@pytest.fixture
+def secret(client, server):
+    return lambda array: server.load(client.encrypt(array))
+
+
+@pytest.fixture
+def near(client):
+    def check(encrypted, want) -> None:
+        assert isinstance(encrypted, EncryptedArray)
+        assert encrypted.shape == np.shape(want)
+        np.testing.assert_allclose(client.decrypt(encrypted), np.asarray(want, dtype=complex).real, atol=2e-4)
+
+    return check
+
+
+# Universal functions
+
+ARITHMETIC = [np.add, np.subtract, np.multiply]
+
+
+@pytest.mark.parametrize("function", ARITHMETIC)
+@few
+@given(data=st.data())
+def test_universal_functions_have_their_operands_in_order(secret, near, function, data):
+    left, right = (data.draw(hnp.arrays(np.float64, (2, 3), elements=values)) for _ in range(2))
+    want = function(left, right)
+    near(function(secret(left), right), want)
+    near(function(left, secret(right)), want)
+    near(function(left.tolist(), secret(right)), want)
+    near(function(secret(left), secret(right)), want)
+    near(function(left[0], secret(right)), function(left[0], right))
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda v, _: np.divide(v, 4),
+        lambda v, m: np.true_divide(v, np.abs(m) + 1),
+        lambda v, m: np.matmul(m, v),
+        lambda v, _: np.negative(v),
+        lambda v, _: np.positive(v),
+        lambda v, _: np.square(v),
+        lambda v, _: np.power(v, 3),
+        lambda v, _: np.float64(3) * v - np.float32(2),
+        lambda v, _: np.add.reduce(v),
+        lambda v, _: np.multiply.reduce(v),
+        lambda v, _: np.add.accumulate(v),
+    ],
+)
+def test_universal_functions_are_operators(secret, near, compute):
+    near(compute(secret(V), M), compute(V, M))
+
+
+def test_reductions_are_along_the_first_axis(secret, near):
+    near(np.add.reduce(secret(M)), np.add.reduce(M))
+    near(np.add.reduce(secret(M), axis=None), np.add.reduce(M, axis=None))
+    near(np.add.reduce(secret(M), axis=-1, keepdims=True), np.add.reduce(M, axis=-1, keepdims=True))
+    near(np.multiply.reduce(secret(M), axis=(0, 1)), np.multiply.reduce(M, axis=(0, 1)))
+    near(np.add.accumulate(secret(M), axis=1), np.add.accumulate(M, axis=1))
+
+
+def test_conjugates(client):
+    server = hippocrene.Server(client.evaluation_keys(conjugation=True))
+    plain, other = np.array([1 + 2j, -0.5j]), np.array([0.5 - 1j, 2.0])
+    x = server.load(client.encrypt(plain))
+    for got, want in (
+        (np.conj(x), plain.conj()),
+        (x.conjugate(), plain.conj()),
+        (np.vdot(x, other), np.vdot(plain, other)),
+        (np.vdot(other, x), np.vdot(other, plain)),
+        (np.var(x), np.var(plain)),
+        (np.cov(np.stack([x, x * 1j])), np.cov(np.stack([plain, plain * 1j]))),
+        (np.correlate(V, x), np.correlate(V, plain)),
+        (np.convolve(x, V), np.convolve(plain, V)),
+        (np.concatenate([x, V]), np.concatenate([plain, V])),
+    ):
+        np.testing.assert_allclose(client.decrypt(got), want, atol=1e-4)
+
+
+def test_comparisons_are_the_methods(monkeypatch, secret):
+    x, y = secret([1.0]), np.array([2.0])
+    called = []
+    for name in ("greater", "less", "maximum", "minimum", "sign", "abs", "sort", "max", "min", "median", "argmax"):
+        monkeypatch.setattr(EncryptedArray, name, lambda *args, name=name: called.append((name, *args[1:])) or x)
+    for compute, name in (
+        (lambda: x >= 1, "greater"),
+        (lambda: x <= 1, "less"),
+        (lambda: np.greater(x, 1), "greater"),
+        (lambda: np.greater_equal(x, 1), "greater"),
+        (lambda: y > x, "less"),
+        (lambda: y <= x, "greater"),
+        (lambda: np.less(y, x), "greater"),
+        (lambda: np.maximum(y, x), "maximum"),
+        (lambda: np.minimum(x, y), "minimum"),
+        (lambda: np.sign(x), "sign"),
+        (lambda: np.abs(x), "abs"),
+        (lambda: np.absolute(x), "abs"),
+        (lambda: np.sort(x), "sort"),
+        (lambda: np.max(x), "max"),
+        (lambda: np.amin(x, axis=0), "min"),
+        (lambda: np.minimum.reduce(x), "min"),
+        (lambda: np.median(x), "median"),
+        (lambda: np.argmax(x), "argmax"),
+    ):
+        called.clear()
+        assert compute() is x
+        assert [call[0] for call in called] == [name]
+
+
+def test_sums_into_plain_arrays_say_what_to_write(secret, near):
+    x, total = secret(V), np.zeros(3)
+    with pytest.raises(TypeError, match=r"write|total = total \+ x"):
+        total += x
+    with pytest.raises(TypeError, match="writes no encrypted array"):
+        np.add(x, 1, out=total)
+    near(total + x, V)
+    near(sum([x, x]), 2 * V)
+
+
+# Plain arrays of every kind
+
+
+class Table:
+    """An array of another library, which has a way of its own to compute."""
+
+    def __init__(self, values):
+        self.values = np.asarray(values)
+
+    def __array__(self, dtype=None, copy=None):
+        return self.values
+
+    def compute(self, other):
+        return NotImplemented if getattr(other, "__pandas_priority__", 0) > 4000 else np.asarray(other)
+
+    __add__ = __sub__ = __mul__ = compute
+
+
+ARRAYS = [range(1, 4), array.array("d", [0.5, -1, 2]), memoryview(V), Table(V), Table(M), (1, 2.5, -1), [[1], [2]]]
+
+
+@pytest.mark.parametrize("other", [*ARRAYS, Fraction(1, 3), Fraction(5, 4)], ids=repr)
+@pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
+def test_whatever_is_an_array_is_an_operand(secret, near, operation, other):
+    plain = np.asarray(float(other) if isinstance(other, Fraction) else other)
+    near(operation(secret(V), other), operation(V, plain))
+    near(operation(other, secret(V)), operation(plain, V))
+
+
+@pytest.mark.parametrize("other", ARRAYS[:4])
+def test_whatever_is_an_array_is_a_divisor_and_a_matrix(secret, near, other):
+    near(secret(V) / other, V / np.asarray(other))
+    near(secret(M) @ other, M @ np.asarray(other))
+    near(np.dot(other, secret(V)), np.dot(np.asarray(other), V))
+
+
+def test_fractions_are_numbers(client, near):
+    server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    x = server.load(client.encrypt(V))
+    near(x / Fraction(3, 7), V * 7 / 3)
+    near(x / Fraction(1, 4), V * 4)
+    near(client.encrypt([Fraction(1, 3), Fraction(-2, 7)]), [1 / 3, -2 / 7])
+    with pytest.raises(ZeroDivisionError):
+        x / Fraction(0)
+
+
+@pytest.mark.parametrize("other", [None, "a", b"a", {1}, {1: 2}, np.str_("a"), object()], ids=repr)
+def test_what_is_no_array_is_no_operand(secret, other):
+    for operation in (operator.add, operator.mul, operator.truediv, operator.matmul):
+        with pytest.raises(TypeError):
+            operation(secret(V), other)
+        with pytest.raises(TypeError):
+            operation(other, secret(V))
+
+
+def test_objects_of_pandas(secret, near):
+    pandas = pytest.importorskip("pandas")
+    frame, line = pandas.DataFrame(M, columns=list("abc")), pandas.Series(V, index=list("xyz"))
+    ed, ev = secret(M), secret(V)
+    near(ev + line, 2 * V)
+    near(line + ev, 2 * V)
+    near(line - ev * 2, -V)
+    near(line * ev, V * V)
+    near(ev / line, np.ones(3))
+    near((ed - frame.mean()) / frame.std(), ((frame - frame.mean()) / frame.std()).to_numpy())
+    near(line - ed, V - M)
+    near(ed * frame, M * M)
+    near(frame - 2 * ed, -M)
+    near(ed @ line, M @ V)
+    near(np.dot(line, ev), V @ V)
+    near(np.dot(frame, ev), M @ V)
+    near(np.add(frame, ed), 2 * M)
+    near(np.concatenate([ed, frame]), np.concatenate([M, M]))
+    for refused in (lambda: line @ ev, lambda: frame @ ev):
+        with pytest.raises(TypeError, match=r"numpy\.dot\(a, x\) where a pandas object"):
+            refused()
+
+
+# Functions and methods
+
+SAME = [
+    lambda x: x.var(),
+    lambda x: np.var(x, axis=0, ddof=1),
+    lambda x: x.var((0, 1), keepdims=True),
+    lambda x: x.cumsum(),
+    lambda x: np.cumsum(x, axis=-1),
+    lambda x: x.cumsum(axis=0),
+    lambda x: x[0].cumsum(axis=0),
+    lambda x: np.diff(x),
+    lambda x: np.diff(x, 2, axis=1),
+    lambda x: np.diff(x, axis=0),
+    lambda x: np.inner(x[0], V[:1] * np.ones(4)),
+    lambda x: np.inner(x[0], x[1, :2]),
+    lambda x: np.inner(2.0, x),
+    lambda x: np.vdot(x, x),
+    lambda x: np.outer(x[0, 0], V),
+    lambda x: np.outer(V, x[0, :2]),
+    lambda x: np.tensordot(x, x, 3),
+    lambda x: np.tensordot(x, M, axes=([2, 1], [0, 1])),
+    lambda x: np.tensordot(M, x, axes=([1], [1])),
+    lambda x: np.trace(x),
+    lambda x: x.trace(1, 1, 2),
+    lambda x: np.polyval([1.0, -2.0, 0.5], x),
+    lambda x: np.poly1d([1.0, -2.0, 0.5])(x),
+    lambda x: np.where(T > 0, x, 1),
+    lambda x: np.where(V[:, None] > 0, x * 2, x),
+    lambda x: np.where([True, False, True, False], T, x),
+    lambda x: np.broadcast_to(x[0], (2, 3, 4)),
+    lambda x: np.broadcast_to(x[0, 0, 0], 3),
+    lambda x: np.atleast_1d(x[0, 0, 0]),
+    lambda x: np.atleast_2d(x[0, 0]),
+    lambda x: np.atleast_3d(x[0]),
+    lambda x: np.delete(x, 1, axis=2),
+    lambda x: np.delete(x, [0, 3]),
+    lambda x: np.pad(x, 1),
+    lambda x: np.pad(x[0], ((0, 1), (2, 0)), constant_values=1.5),
+    lambda x: np.pad(x[0], 1, mode="reflect"),
+    lambda x: np.pad(x[0, 0], (1, 2), "edge"),
+    lambda x: np.tril(x[0]),
+    lambda x: np.triu(x, 1),
+    lambda x: np.triu(x[0, 0]),
+    lambda x: np.cov(x[0]),
+    lambda x: np.cov(x[0], rowvar=False, bias=True),
+    lambda x: np.cov(x[0, 0]),
+    lambda x: np.average(x),
+    lambda x: np.average(x, axis=1, weights=[1, 2, 0.5]),
+    lambda x: np.average(x, weights=T + 1),
+    lambda x: np.average(x, axis=(0, 2), weights=T + 1),
+    lambda x: np.convolve(x[0, 0], V),
+    lambda x: np.convolve(V, x[0, 0], "same"),
+    lambda x: np.correlate(x[0, 0], V),
+    lambda x: np.correlate(V, x[0, 0], "full"),
+    lambda x: np.copy(x),
+    lambda x: x.copy(),
+    lambda x: x.flatten(),
+    lambda x: x.transpose(),
+    lambda x: x.transpose(1, 0, 2),
+    lambda x: x.transpose((2, 0, 1)),
+    lambda x: x[:, :1].squeeze(),
+    lambda x: x[:, :1].squeeze(axis=1),
+    lambda x: x.swapaxes(0, 2),
+    lambda x: x.take([[1, 0]], axis=1),
+    lambda x: x.take([5, -1]),
+    lambda x: x.repeat(2, axis=2),
+    lambda x: x[0, 0].repeat([1, 0, 2, 1]),
+    lambda x: x.diagonal(1, 1, 2),
+    lambda x: np.insert(x[0], 1, 7.0, axis=0),
+    lambda x: np.insert(x[0, 0], [0, 2], [7.0, 8.0]),
+    lambda x: np.append(x, T),
+    lambda x: np.append(x, T, axis=1),
+    lambda x: np.append(x[0, 0], 1),
+    lambda x: np.concatenate([x[0], V[:1, None] * np.ones((1, 4)), x[1]]),
+    lambda x: np.stack([T, x], axis=1),
+    lambda x: np.hstack([np.ones((3, 1)), x[0], x[1], np.zeros((3, 2))]),
+    lambda x: np.vstack([x[0, 0], T[0, 1]]),
+    lambda x: np.column_stack([np.ones(4), x[0, 0], x[1, 2]]),
+    lambda x: np.concatenate([T[0], x[0]], axis=None),
+    lambda x: np.concatenate([x[0, 0], range(3)]),
+]
+
+
+@pytest.mark.parametrize("compute", SAME)
+def test_functions_and_methods_are_numpys(secret, near, compute):
+    near(compute(secret(T)), compute(T))
+
+
+def test_the_last_two_axes_are_exchanged(secret, near):
+    near(secret(T).mT, T.swapaxes(-1, -2))
+    with pytest.raises(ShapeError, match="two axes"):
+        secret(V).mT  # noqa: B018
+
+
+@few
+@given(data=st.data(), array=hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=5), elements=values))
+def test_functions_along_axes(secret, near, data, array):
+    axis = data.draw(st.integers(-array.ndim, array.ndim - 1))
+    x = secret(array)
+    near(x.cumsum(axis), array.cumsum(axis))
+    near(np.prod(x, axis=axis), np.prod(array, axis=axis))
+    near(x.prod(axis, keepdims=True), array.prod(axis, keepdims=True))
+    near(np.var(x, axis=axis), np.var(array, axis=axis))
+    if array.shape[axis] > 1:
+        near(np.diff(x, axis=axis), np.diff(array, axis=axis))
+        near(x.var(axis, ddof=1), array.var(axis, ddof=1))
+
+
+@few
+@given(
+    data=st.data(),
+    count=st.integers(2, 4),
+    join=st.sampled_from([np.concatenate, np.hstack, np.vstack, np.column_stack]),
+)
+def test_encrypted_and_plain_arrays_are_joined(secret, near, data, count, join):
+    shape = data.draw(hnp.array_shapes(max_dims=2 if join is np.column_stack else 3, max_side=4))
+    arrays = [data.draw(hnp.arrays(np.float64, shape, elements=values)) for _ in range(count)]
+    hidden = {data.draw(st.integers(0, count - 1)), data.draw(st.integers(0, count - 1))}
+    joined = join([secret(a) if i in hidden else a for i, a in enumerate(arrays)])
+    near(joined, join(arrays))
+
+
+def test_one_server_is_enough_to_join_arrays(client, secret, near):
+    without = client.encrypt(M)
+    near(np.concatenate([without, secret(M), M]), np.concatenate([M, M, M]))
+    with pytest.raises(hippocrene.MissingServerError, match="moving elements"):
+        np.concatenate([without, M])
+
+
+def test_integers_are_exact():
+    client = hippocrene.Client.generate("n14", scheme="bgv")
+    server = hippocrene.Server(client.evaluation_keys())
+    array = np.arange(12).reshape(3, 4) + 1
+    x = server.load(client.encrypt(array))
+    for compute in (
+        lambda x: x.cumsum(),
+        lambda x: x.cumsum(0),
+        lambda x: np.diff(x, axis=1),
+        lambda x: x[:, :3].prod(axis=1),
+        lambda x: np.outer(x[0], [1, 2]),
+        lambda x: np.tensordot(x, array, ([0, 1], [0, 1])),
+        lambda x: np.where(array > 3, x, 7),
+        lambda x: np.hstack([np.ones((3, 1), dtype=np.int64), x]),
+        lambda x: np.append(x[0], [9]),
+        lambda x: np.pad(x, 1, constant_values=3),
+        lambda x: np.triu(x),
+        lambda x: np.convolve(x[0], [1, 2]),
+        lambda x: np.trace(x),
+        lambda x: np.square(x),
+        lambda x: np.power(x, 0),
+        lambda x: np.add(array, x),
+        lambda x: np.subtract(3, x),
+    ):
+        np.testing.assert_array_equal(client.decrypt(compute(x)), compute(array) % 65537)
+    for compute in (np.var, np.cov, np.std):
+        with pytest.raises(TypeError, match="no variance"):
+            compute(x)
+    with pytest.raises(TypeError, match="takes integers"):
+        np.hstack([np.full((3, 1), 0.5), x])
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("compute", "message"),
+    [
+        (lambda x: np.sin(x), r"numpy\.sin takes no encrypted arrays"),
+        (lambda x: np.add(x, None), r"numpy\.add computes with .* not with EncryptedArray and NoneType"),
+        (lambda x: np.add("a", x), r"not with str and EncryptedArray"),
+        (lambda x: np.log(x), r"x\.log\(domain="),
+        (lambda x: np.divide(1, x), "divisors are plain"),
+        (lambda x: np.ones(3) / x, "divisors are plain"),
+        (lambda x: np.power(x, [1, 2, 3]), "exponents are integers"),
+        (lambda x: np.multiply.outer(x, x), r"numpy\.multiply\.outer takes no encrypted arrays"),
+        (lambda x: np.add(x, 1, where=[True, False, True]), r"numpy\.add takes no where= .* mask"),
+        (lambda x: np.add(x, 1, dtype=float), r"numpy\.add takes no dtype="),
+        (lambda x: np.sum(x, dtype=float), r"numpy\.sum takes no dtype="),
+        (lambda x: np.mean(x, out=np.zeros(())), r"numpy\.mean takes no out="),
+        (lambda x: np.prod(x, initial=2), r"numpy\.prod takes no initial="),
+        (lambda x: np.sum(x, where=V > 0), r"numpy\.sum takes no where="),
+        (lambda x: np.sum(x, 0, float), r"numpy\.sum of encrypted arrays: too many positional"),
+        (lambda x: np.cov(x, fweights=[1, 1, 1]), r"numpy\.cov of encrypted arrays: .*fweights"),
+        (lambda x: np.max(x, axis=1), "one axis as a whole"),
+        (lambda x: np.clip(x, 0, 1), r"numpy\.clip .* x\.maximum\(low\)\.minimum\(high\)"),
+        (lambda x: np.where(x, 1, 2), r"c \* x \+ \(1 - c\) \* y"),
+        (lambda x: np.linalg.norm(x), r"numpy\.linalg\.norm takes no encrypted arrays.*\(x \* x\)\.sum\(\)"),
+        (lambda x: np.fft.fft(x), r"numpy\.fft\.fft takes no encrypted arrays"),
+        (lambda x: np.einsum("i,i", x, x), "tensordot"),
+        (lambda x: np.average(V, weights=x), r"numpy\.average takes no encrypted arrays"),
+        (lambda x: np.polyval(x, 2.0), "no encrypted coefficients"),
+        (lambda x: np.convolve(x, x), "a plain one"),
+        (lambda x: np.insert(V, 0, x), r"numpy\.insert takes no encrypted arrays"),
+        (lambda x: np.pad(x, 1, mode="mean"), "not mean"),
+        (lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), "even"),
+        (lambda x: np.atleast_1d(x, V), r"numpy\.atleast_1d takes no encrypted arrays"),
+        (lambda x: pow(x, 3, 7), "pow takes no modulus"),
+        (lambda x: x @ None, "unsupported operand"),
+    ],
+)
+def test_what_is_refused_says_why(secret, compute, message):
+    with pytest.raises(TypeError, match=message):
+        compute(secret(V))
+
+
+def test_arguments_that_make_no_sense(secret):
+    with pytest.raises(ArgumentError, match=r"mul: a number of this size, 2\*\*1024 or more"):
+        secret(V) * 10**400
+    with pytest.raises(ArgumentError, match=r"diff: .* not -1"):
+        np.diff(secret(V), -1)
+    with pytest.raises(ArgumentError, match="ddof=3"):
+        secret(V).var(ddof=3)
+    with pytest.raises(ArgumentError, match=r"std: .* the variance is had without"):
+        secret(V).std()
+    with pytest.raises(ShapeError, match="broadcast_to"):
+        np.broadcast_to(secret(V), (3, 2))
+    with pytest.raises(ShapeError, match="vdot"):
+        np.vdot(secret(V), secret(M))
+    with pytest.raises(ShapeError, match="tensordot"):
+        np.tensordot(secret(V), M, 1)
+    with pytest.raises(ShapeError, match="average"):
+        np.average(secret(M), axis=0, weights=[1, 2])
+    with pytest.raises(ShapeError, match="cov"):
+        np.cov(secret(T))
+    with pytest.raises(ZeroDivisionError, match="average"):
+        np.average(secret(V), weights=[1, -1, 0])
