@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, EncodeError, ShapeError
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def numbers(values: npt.ArrayLike, operation: str) -> Values:
         try:
             double = float(values)
         except OverflowError:
-            raise ArgumentError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
+            raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
         values = double if isinstance(values, int) or double == values else cast("npt.ArrayLike", values)
     array = to_array(values, operation)
     if is_exact_kind(array):

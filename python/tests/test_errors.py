@@ -219,7 +219,6 @@ def test_numbers_out_of_range_are_argument_errors(client, server, keys):
         (lambda: client.evaluation_keys(bootstrapping=hippocrene.Bootstrapping(slots=-1)), "slots of a bootstrap is"),
         (lambda: x.apply(abs, look_ups=-1), "look_ups is -1: 1 to 4"),
         (lambda: x.top_k(2**64), "top_k: "),
-        (lambda: x**0, "1, 2, 3, .* not 0"),
         (lambda: x**-2, "1, 2, 3, .* not -2"),
         (lambda: EncryptedKMeans(0), "n_clusters is 0"),
         (lambda: EncryptedKMeans(-3), "n_clusters is -3"),
@@ -243,7 +242,7 @@ def test_values_that_are_no_array_are_shape_errors(client, server):
     ):
         with pytest.raises(ShapeError):
             use()
-    with pytest.raises(EncodeError, match="1329 bits"):
+    with pytest.raises(EncodeError, match=r"2\*\*1024"):
         x + 10**400
 
 
