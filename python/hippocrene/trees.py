@@ -17,6 +17,15 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, FileError, FormatError, SecretPickleError, ShapeError, file_errors
+from hippocrene.fitted_trees import (
+    beyond_thresholds,
+    check_columns,
+    deviations,
+    feature_names,
+    knots_of,
+    nodes_of,
+    parts,
+)
 from hippocrene.progress import shown
 from hippocrene.values import raw_bytes, real_numbers, thread_count
 
@@ -25,7 +34,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
 _Doubles = npt.NDArray[np.float64]
-_FORMAT = "hippocrene interface of decision trees, version 1"
+_FORMAT = "hippocrene interface of decision trees, version 2"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +57,21 @@ class TreeInterface:
     classes: tuple[int | float | str | bool, ...] | None
     """The classes, in the order of their numbers."""
 
+    feature_names: tuple[str, ...] | None = None
+    """The names of the features, if the trees know them."""
+
+    scales: tuple[float, ...] | None = None
+    """Of values: what the numbers of a reply are multiplied by, for each output."""
+
+    @property
+    def digest(self) -> str:
+        """What queries and replies name it by: those of another interface are refused."""
+        return self._raw().digest
+
+    def _raw(self) -> _native.TreeInterface:
+        told = {name: getattr(self, name) for name in ("classes", "feature_names", "outputs", "scales")}
+        return _native.TreeInterface(self.tables, self.knots, json.dumps(told, separators=(",", ":")))
+
     @property
     def low(self) -> tuple[float, ...]:
         """The least value of each feature."""
@@ -64,6 +88,7 @@ class TreeInterface:
         return np.column_stack([np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns])
 
     def _rows(self, rows: npt.ArrayLike, operation: str) -> _Doubles:
+        check_columns(rows, self.feature_names, operation)
         values = np.atleast_2d(real_numbers(rows, operation))
         if values.ndim != 2 or values.shape[1] != len(self.knots):
             raise ShapeError(f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}")
@@ -78,17 +103,26 @@ class TreeInterface:
         """Read what `to_json` returned."""
         try:
             fields = json.loads(text)
-            if fields.pop("format") != _FORMAT:
-                raise ValueError("another format")
+            form = fields.pop("format")
+            if form != _FORMAT:
+                raise ValueError(f"its format is {form!r}, {_FORMAT!r} is needed")
             fields["knots"] = tuple(tuple(float(x) for x in knots) for knots in fields["knots"])
             if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
                 raise ValueError("unknown tables or outputs")
             if not all(_rises(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
-            if fields["classes"] is not None:
-                fields["classes"] = tuple(fields["classes"])
-            if (fields["classes"] is None) != (fields["outputs"] == "values") or fields["classes"] == ():
+            for name in ("classes", "feature_names", "scales"):
+                if fields[name] is not None:
+                    fields[name] = tuple(fields[name])
+            names, scales, of_values = fields["feature_names"], fields["scales"], fields["outputs"] == "values"
+            if (fields["classes"] is None) != of_values or fields["classes"] == ():
                 raise ValueError("classes and outputs do not go together")
+            if (scales is not None) != of_values or not all(_is_scale(scale) for scale in scales or ()):
+                raise ValueError("positive scales are needed where outputs are values, and there alone")
+            if names is not None and not (
+                len(names) == len(fields["knots"]) and all(isinstance(n, str) for n in names)
+            ):
+                raise ValueError("a name is needed for each feature, or none at all")
             return cls(**fields)
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"this is no interface of decision trees: {error}") from error
@@ -186,6 +220,11 @@ class TreeQuery(_Stored[_native.TreeQuery]):
         """How many rows there are, and features in a row."""
         return self._raw.shape
 
+    @property
+    def interface(self) -> str:
+        """The digest of the interface that it was made for."""
+        return self._raw.interface
+
     def __repr__(self) -> str:
         return f"TreeQuery(shape={self.shape})"
 
@@ -201,6 +240,11 @@ class TreeReply(_Stored[_native.TreeReply]):
     def shape(self) -> tuple[int, int]:
         """How many rows there are, and numbers for a row."""
         return self._raw.shape
+
+    @property
+    def interface(self) -> str:
+        """The digest of the interface that it was made for, which its query names."""
+        return self._raw.interface
 
     def __repr__(self) -> str:
         return f"TreeReply(shape={self.shape})"
@@ -244,10 +288,13 @@ class TreeClient:
                 f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
             )
         values = interface._rows(rows, "encrypt a query")
-        return TreeQuery(self._raw.encrypt(interface.knots, values.ravel().tolist()))
+        return TreeQuery(self._raw.encrypt(interface._raw(), values.ravel().tolist()))
 
     def decrypt(self, interface: TreeInterface, reply: TreeReply) -> npt.NDArray[Any]:
-        """Return what trees say of each row: its class, or the values of a regression."""
+        """Return what trees say of each row: its class, or the values of a regression.
+
+        `interface` is the one that the query was made with; a reply that was made for another is refused.
+        """
         return _read(interface, self._outputs(interface, reply))
 
     def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
@@ -260,10 +307,12 @@ class TreeClient:
         _check_interface(interface)
         if not isinstance(reply, TreeReply):
             raise TypeError(f"decrypt takes a TreeReply, not {type(reply).__name__}")
-        need = {"class": 1, "shares": len(interface.classes or ()) - 1}.get(interface.outputs, reply.shape[1])
+        outputs = np.array(self._raw.decrypt(interface._raw(), reply._raw)).reshape(reply.shape)
+        counts = {"class": 1, "shares": len(interface.classes or ()) - 1, "values": len(interface.scales or ())}
+        need = counts[interface.outputs]
         if reply.shape[1] != need:
             raise ShapeError(f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}")
-        return np.array(self._raw.decrypt(reply._raw)).reshape(reply.shape)
+        return outputs
 
     def to_bytes(self) -> bytes:
         """Return what `save` writes: the secret key, in the clear."""
@@ -351,7 +400,7 @@ class PrivateDecisionTree:
         *,
         ranges: tuple[npt.ArrayLike, npt.ArrayLike] | None = None,
         tables: str = "lut12",
-        deviation: float | None = None,
+        deviation: float | npt.ArrayLike | None = None,
     ) -> PrivateDecisionTree:
         """Take over a fitted tree or forest of scikit-learn, of one target if it classifies.
 
@@ -369,25 +418,39 @@ class PrivateDecisionTree:
 
         `deviation` is the largest standard deviation wanted of the errors of results, beside those at thresholds: 1/256
         for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said,
-        or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). One that is asked for and not
-        possible is refused. Classes of a single tree are exact.
+        or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). Of several targets each has
+        its own range, and may have its own deviation: ``[0.1, 20.0]``. One that is asked for and not possible is
+        refused. Classes of a single tree are exact.
+
+        Where the trees were fitted to a data frame, the names of its columns become public too, and rows and samples
+        that are data frames need the same ones in the same order.
         """
         if sample is not None and ranges is not None:
             raise TypeError("from_sklearn takes a sample or ranges, not both")
-        estimators, outputs, classes = _parts(model)
+        estimators, outputs, classes = parts(model)
         features = int(estimators[0].n_features_in_)
-        knots = _knots(sample, _beyond_thresholds(estimators, features) if ranges is None else ranges, features)
-        trees = [_nodes(tree, outputs) for tree in estimators]
+        names = feature_names(model)
+        if sample is not None:
+            check_columns(sample, names, "from_sklearn")
+        knots = knots_of(sample, beyond_thresholds(estimators, features) if ranges is None else ranges, features)
+        trees = [nodes_of(tree, outputs) for tree in estimators]
         firm = deviation is not None or outputs == "class"
-        if outputs == "shares":
-            deviation = 1 / 256 if deviation is None else float(deviation)
-        elif outputs == "values" and deviation is None:
-            means = [np.array(values) for *_, values in trees]
-            deviation = max(float(np.max([np.ptp(v, axis=0) for v in means])) / 1000, 1e-12)
+        scales, wanted = None, None
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
-        interface = TreeInterface(tables=tables, knots=knots, outputs=outputs, classes=classes)
-        return cls(_native.TreeModel(tables, knots, trees, deviation, firm), interface)
+        if outputs == "shares":
+            wanted = 1 / 256 if deviation is None else deviations(deviation, 1)[0]
+        elif outputs == "values":
+            spans = np.max([np.ptp(np.array(values), axis=0) for *_, values in trees], axis=0)
+            scales = tuple(np.exp2(np.ceil(np.log2(np.where(spans > 0, spans, 1.0))).clip(-1022, 1023)).tolist())
+            trees = [(*nodes, (np.array(values) / scales).tolist()) for *nodes, values in trees]
+            each = np.where(spans > 0, spans, 1.0) / 1000 if deviation is None else deviations(deviation, len(scales))
+            # One for all outputs, of numbers that are as large: powers of two tell no more of them.
+            wanted = float(np.min(each / np.array(scales)))
+        interface = TreeInterface(
+            tables=tables, knots=knots, outputs=outputs, classes=classes, feature_names=names, scales=scales
+        )
+        return cls(_native.TreeModel(interface._raw(), trees, wanted, firm), interface)
 
     @property
     def interface(self) -> TreeInterface:
@@ -409,9 +472,10 @@ class PrivateDecisionTree:
         return self._raw.look_ups
 
     @property
-    def deviation(self) -> float:
-        """The standard deviation of the errors of results, beside those at thresholds."""
-        return self._raw.deviation
+    def deviation(self) -> float | _Doubles:
+        """The standard deviation of the errors of results, beside those at thresholds: of several targets, of each."""
+        each = self._raw.deviation * np.array(self.interface.scales or (1.0,))
+        return float(each[0]) if len(each) == 1 else each
 
     @property
     def log2_failure_probability(self) -> float:
@@ -438,6 +502,8 @@ class PrivateDecisionTree:
     ) -> TreeReply:
         """Say of each row of the query what the trees say of it.
 
+        A query that was made for another interface than that of this model is refused.
+
         `progress` shows how far it is, in a bar where rich is installed and there is a terminal, else in lines, or is
         called with the number of rows that are done and of all.
         """
@@ -455,6 +521,7 @@ class PrivateDecisionTree:
 def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
     """Return what outputs say of each row."""
     if interface.classes is None:
+        values = values * np.array(interface.scales)
         return values[:, 0] if values.shape[1] == 1 else values
     if interface.outputs == "class":
         numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
@@ -467,6 +534,10 @@ def _rises(knots: tuple[float, ...]) -> bool:
     return len(knots) >= 2 and bool(np.all(np.diff(knots) > 0)) and bool(np.isfinite([knots[0], knots[-1]]).all())
 
 
+def _is_scale(scale: object) -> bool:
+    return isinstance(scale, float) and 0 < scale < float("inf")
+
+
 def _check_interface(interface: TreeInterface) -> None:
     if not isinstance(interface, TreeInterface):
         raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
@@ -474,73 +545,3 @@ def _check_interface(interface: TreeInterface) -> None:
 
 def _shares(values: _Doubles) -> _Doubles:
     return np.column_stack([1.0 - values.sum(axis=1), values])
-
-
-def _parts(
-    model: Any,
-) -> tuple[list[Any], Literal["class", "shares", "values"], tuple[int | float | str | bool, ...] | None]:
-    """Return the trees of a fitted model, what its results are, and its classes."""
-    estimators = getattr(model, "estimators_", None)
-    forest = isinstance(estimators, list) and not hasattr(model, "estimators_features_")
-    weighted = hasattr(model, "estimator_weights_")
-    trees = [model] if estimators is None else (estimators if forest and not weighted else [])
-    if not trees or not hasattr(model, "n_outputs_") or not all(hasattr(tree, "tree_") for tree in trees):
-        fitted = "one that is not fitted: " if hasattr(model, "fit") and not hasattr(model, "n_features_in_") else ""
-        what = f"{fitted}{type(model).__name__}"
-        raise TypeError(f"from_sklearn takes a fitted decision tree or random forest, not {what}")
-    if not hasattr(model, "classes_"):
-        return trees, "values", None
-    if model.n_outputs_ != 1 or len(model.classes_) < 2:
-        raise ArgumentError("from_sklearn: classifiers of one target and at least two classes are possible")
-    return trees, "shares" if forest else "class", tuple(np.asarray(model.classes_).tolist())
-
-
-def _nodes(estimator: Any, outputs: str) -> tuple[list[int], list[float], list[int], list[int], list[list[float]]]:
-    """Return the nodes of a tree: features, thresholds, left and right children, and values."""
-    tree = estimator.tree_
-    # Nodes, targets, and classes.
-    values = np.asarray(tree.value, dtype=np.float64)
-    if outputs == "class":
-        values = np.argmax(values[:, 0, :], axis=1)[:, np.newaxis].astype(np.float64)
-    elif outputs == "shares":
-        values = (values[:, 0, :] / values[:, 0, :].sum(axis=1, keepdims=True))[:, 1:]
-    else:
-        values = values[:, :, 0]
-    return (
-        tree.feature.tolist(),
-        tree.threshold.tolist(),
-        tree.children_left.tolist(),
-        tree.children_right.tolist(),
-        values.tolist(),
-    )
-
-
-def _beyond_thresholds(estimators: list[Any], features: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
-    """Return a range for each feature from its thresholds: to powers of two, a fifth of these away at least."""
-    largest, negative = np.zeros(features), np.zeros(features, dtype=bool)
-    for estimator in estimators:
-        inner = estimator.tree_.feature >= 0
-        feature, threshold = estimator.tree_.feature[inner], estimator.tree_.threshold[inner]
-        np.maximum.at(largest, feature, abs(threshold))
-        np.logical_or.at(negative, feature, threshold <= 0)
-    exponents = np.ceil(np.log2(1.25 * largest, where=largest > 0, out=np.zeros(features)))
-    high = np.exp2(exponents)
-    return np.where(negative, -high, -high / 4), high
-
-
-def _knots(
-    sample: npt.ArrayLike | None, ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int
-) -> tuple[tuple[float, ...], ...]:
-    if sample is not None:
-        rows = real_numbers(sample, "from_sklearn")
-        if rows.ndim != 2 or rows.shape[1] != features:
-            raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
-        return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
-    low, high = (real_numbers(end, "from_sklearn").copy() for end in ranges)
-    if low.shape != (features,) or high.shape != (features,):
-        raise ShapeError(f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}")
-    # A feature that does not vary: any range around it does.
-    same = low == high
-    low[same] -= 1.0
-    high[same] += 1.0
-    return tuple(zip(low.tolist(), high.tolist(), strict=True))

@@ -27,7 +27,8 @@ mod _native {
     #[pymodule_export]
     use super::clustering::{
         assign_block, blocks_of_points, cluster, clustering_keys, decrypt_clusters, describe_clustering,
-        encrypt_points, simulate_clustering, start_clusters, update_clusters,
+        encrypt_points, nearest_deviation, origin_of_points, simulate_clustering, start_clusters,
+        update_clusters,
     };
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
@@ -46,7 +47,9 @@ mod _native {
     #[pymodule_export]
     use super::simulation::{Simulation, SimulationReport};
     #[pymodule_export]
-    use super::trees::{TreeClient, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer, feature_knots};
+    use super::trees::{
+        TreeClient, TreeInterface, TreeKeys, TreeModel, TreeQuery, TreeReply, TreeServer, feature_knots,
+    };
 
     use pyo3::prelude::*;
 

@@ -33,12 +33,30 @@ fn tree((feature, threshold, left, right, values): Nodes) -> Result<DecisionTree
 /// Of a simulation: seconds; operations with how often they are done and their seconds; bytes of the keys in memory, of the keys as stored, of the query and of the reply; and outputs.
 type Told = (f64, Vec<(&'static str, u64, f64)>, (usize, usize, usize, usize), Vec<f64>);
 
+/// What client and server have to agree on.
+#[pyclass(frozen, module = "hippocrene._native")]
+pub(crate) struct TreeInterface(hippocrene::TreeInterface);
+
+#[pymethods]
+impl TreeInterface {
+    #[new]
+    fn new(py: Python<'_>, tables: &str, knots: Vec<Vec<f64>>, meaning: &str) -> PyResult<Self> {
+        detached(py, || {
+            let (tables, ranges) = (TreeTables::by_name(tables)?, FeatureRanges::of_knots(knots)?);
+            Ok(TreeInterface(hippocrene::TreeInterface::new(tables, ranges, meaning)))
+        })
+    }
+
+    #[getter]
+    fn digest(&self) -> String {
+        self.0.digest().to_string()
+    }
+}
+
 /// What a server computes for trees.
 #[pyclass(frozen, module = "hippocrene._native")]
 pub(crate) struct TreeModel {
     plan: TreePlan,
-    tables: TreeTables,
-    ranges: FeatureRanges,
 }
 
 #[pymethods]
@@ -46,31 +64,23 @@ impl TreeModel {
     #[new]
     fn new(
         py: Python<'_>,
-        tables: &str,
-        knots: Vec<Vec<f64>>,
+        interface: &TreeInterface,
         trees: Vec<Nodes>,
         deviation: Option<f64>,
         firm: bool,
     ) -> PyResult<Self> {
         detached(py, || {
-            let tables = TreeTables::by_name(tables)?;
             let trees = trees.into_iter().map(tree).collect::<Result<_, _>>()?;
             let deviation = deviation.unwrap_or(hippocrene::TreeModel::CLASSES);
-            let ranges = FeatureRanges::of_knots(knots)?;
-            let model = hippocrene::TreeModel::new(ranges.clone(), trees, deviation)?;
+            let model = hippocrene::TreeModel::new(interface.0.ranges().clone(), trees, deviation)?;
             let model = if firm { model } else { model.or_as_possible() };
-            Ok(TreeModel { plan: tables.plan(&model)?, tables, ranges })
+            Ok(TreeModel { plan: interface.0.plan(&model)? })
         })
-    }
-
-    #[getter]
-    fn tables(&self) -> &'static str {
-        self.tables.name()
     }
 
     /// What the evaluation of rows takes, and the outputs.
     fn simulate(&self, py: Python<'_>, rows: Vec<f64>) -> PyResult<Told> {
-        let told = detached(py, || self.tables.simulate(&self.plan, &self.ranges, &rows))?;
+        let told = detached(py, || self.plan.simulate(&rows))?;
         let sizes = (told.key_memory, told.key_bytes, told.query_bytes, told.reply_bytes);
         Ok((told.seconds, told.operations, sizes, told.values))
     }
@@ -148,12 +158,12 @@ with_files!(TreeClient, {
         detached(py, || self.0.evaluation_keys().map(TreeKeys))
     }
 
-    fn encrypt(&self, py: Python<'_>, knots: Vec<Vec<f64>>, rows: Vec<f64>) -> PyResult<TreeQuery> {
-        detached(py, || self.0.encrypt(&FeatureRanges::of_knots(knots)?, &rows).map(TreeQuery))
+    fn encrypt(&self, py: Python<'_>, interface: &TreeInterface, rows: Vec<f64>) -> PyResult<TreeQuery> {
+        detached(py, || self.0.encrypt(&interface.0, &rows).map(TreeQuery))
     }
 
-    fn decrypt(&self, py: Python<'_>, reply: &TreeReply) -> PyResult<Vec<f64>> {
-        detached(py, || self.0.decrypt(&reply.0))
+    fn decrypt(&self, py: Python<'_>, interface: &TreeInterface, reply: &TreeReply) -> PyResult<Vec<f64>> {
+        detached(py, || self.0.decrypt(&interface.0, &reply.0))
     }
 });
 
@@ -174,12 +184,22 @@ with_files!(TreeQuery, {
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.features())
     }
+
+    #[getter]
+    fn interface(&self) -> String {
+        self.0.interface().to_string()
+    }
 });
 
 with_files!(TreeReply, {
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.outputs())
+    }
+
+    #[getter]
+    fn interface(&self) -> String {
+        self.0.interface().to_string()
     }
 });
 

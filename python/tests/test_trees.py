@@ -10,7 +10,15 @@ import sys
 import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.ensemble import AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    GradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomTreesEmbedding,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from hippocrene import (
@@ -163,7 +171,7 @@ def test_regression(client, server):
         rows = rows[certain(model, [tree], rows)][:3]
         values = client.decrypt(model.interface, model.evaluate(client.encrypt_query(model.interface, rows), server))
         assert values.shape == tree.predict(rows).shape
-        assert np.max(abs(values - tree.predict(rows))) < 10 * model.deviation
+        assert (abs(values - tree.predict(rows)) < 10 * model.deviation).all()
 
 
 SERVER = """
@@ -221,9 +229,81 @@ def test_things_are_bytes_and_pickle(client):
         with pytest.raises(FormatError):
             TreeInterface.from_json(text)
     fields = json.loads(interface.to_json())
+    with pytest.raises(FormatError, match=r"its format is .* version 1"):
+        TreeInterface.from_json(json.dumps(fields | {"format": "hippocrene interface of decision trees, version 1"}))
+    for wrong in ({"scales": [1.0]}, {"outputs": "values", "classes": None}, {"feature_names": ["a"]}):
+        with pytest.raises(FormatError):
+            TreeInterface.from_json(json.dumps(fields | wrong))
     for knots in ([1.0], [0.0, 0.0], [0.0, 2.0, 1.0], [0.0, float("nan")], [0.0, float("inf")], [], 3, [None, 1]):
         with pytest.raises(FormatError):
             TreeInterface.from_json(json.dumps(fields | {"knots": [*fields["knots"][:3], knots]}))
+
+
+def test_other_interfaces_are_refused(client, server):
+    """A model that was deployed anew: queries for the one before and replies that are read by it are refused."""
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11")
+    query = client.encrypt_query(model.interface, IRIS[:1])
+    reply = model.evaluate(query, server)
+    assert query.interface == reply.interface == model.interface.digest
+    assert TreeInterface.from_json(model.interface.to_json()).digest == model.interface.digest
+    names = np.array(["setosa", "versicolor", "virginica"])
+    others = (
+        (DecisionTreeClassifier(max_depth=2).fit(IRIS[:, ::-1], SPECIES), IRIS[:, ::-1], None),
+        (tree, IRIS[:100], None),
+        (tree, None, RANGES),
+        (DecisionTreeClassifier(max_depth=2).fit(IRIS, names[SPECIES]), IRIS, None),
+        (DecisionTreeClassifier(max_depth=2).fit(IRIS, 2 - SPECIES * 3), IRIS, None),
+    )
+    for fitted, sample, ranges in others:
+        other = PrivateDecisionTree.from_sklearn(fitted, sample, ranges=ranges, tables="lut11")
+        assert other.interface.digest != model.interface.digest
+        with pytest.raises(ArgumentError, match="fetch the server's present interface and encrypt the rows for it"):
+            other.evaluate(query, server)
+        with pytest.raises(ArgumentError, match="the reply was made for the interface"):
+            client.decrypt(other.interface, reply)
+    # Fitted to other rows, but asked and answered in the same way.
+    again = DecisionTreeClassifier(max_depth=3, random_state=1).fit(IRIS[::2], SPECIES[::2])
+    again = PrivateDecisionTree.from_sklearn(again, IRIS, tables="lut11")
+    assert client.decrypt(model.interface, again.evaluate(query, server)).tolist() == [0]
+
+
+def test_columns_of_data_frames_stay_in_order(client):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(IRIS, columns=["a", "b", "c", "d"])
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, frame, tables="lut11")
+    assert model.interface.feature_names == ("a", "b", "c", "d")
+    assert TreeInterface.from_json(model.interface.to_json()) == model.interface
+    assert client.encrypt_query(model.interface, frame[:2]).shape == (2, 4)
+    with pytest.raises(ShapeError, match=r"the columns are \['d', 'c', 'b', 'a'\], where \['a', 'b', 'c', 'd'\]"):
+        client.encrypt_query(model.interface, frame[["d", "c", "b", "a"]])
+    with pytest.raises(ShapeError, match="from_sklearn: the columns are"):
+        PrivateDecisionTree.from_sklearn(tree, frame[["b", "a", "c", "d"]])
+
+
+def test_what_is_no_tree_of_these_is_refused():
+    dates = np.array(["2026-01-01", "2026-01-02", "2026-01-03"], dtype="datetime64[D]")
+    for labels, kind in (
+        (dates, "datetime64"),
+        (dates.astype("datetime64[ns]"), "datetime64"),
+        (dates.astype("S"), r"S\d+"),
+    ):
+        tree = DecisionTreeClassifier(max_depth=2).fit(IRIS, labels[SPECIES])
+        with pytest.raises(ArgumentError, match=f"the classes are of type .*{kind}.*numbers, booleans and text"):
+            PrivateDecisionTree.from_sklearn(tree, IRIS)
+    with pytest.raises(TypeError, match="random forest, not RandomTreesEmbedding"):
+        PrivateDecisionTree.from_sklearn(RandomTreesEmbedding(3, max_depth=2).fit(IRIS), IRIS)
+    missing = np.where(IRIS > 5.5, np.nan, IRIS)
+    for fitted in (DecisionTreeClassifier(random_state=0), RandomForestClassifier(5, random_state=0)):
+        with pytest.raises(ArgumentError, match="fit trees to rows without missing values"):
+            PrivateDecisionTree.from_sklearn(fitted.fit(missing, SPECIES), IRIS)
+    search = GridSearchCV(DecisionTreeClassifier(), {"max_depth": [2, 3]}).fit(IRIS, SPECIES)
+    with pytest.raises(TypeError, match="not GridSearchCV: take its best_estimator_"):
+        PrivateDecisionTree.from_sklearn(search, IRIS)
+    pipeline = make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(IRIS, SPECIES)
+    with pytest.raises(TypeError, match=r"not Pipeline: take its last step, model\[-1\]"):
+        PrivateDecisionTree.from_sklearn(pipeline, IRIS)
 
 
 def test_mistakes_are_named(client, server):
@@ -271,11 +351,22 @@ def test_several_outputs_are_as_precise_as_one(client, server):
     known = np.column_stack([IRIS[:, 3], -100 * IRIS[:, 2]]) + random.normal(scale=0.1, size=(150, 2))
     tree = DecisionTreeRegressor(max_depth=5, random_state=0).fit(IRIS[:, :3], known)
     model = PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11")
-    # Without a deviation asked for there is one, of the range that is largest.
-    assert model.deviation <= np.ptp(tree.tree_.value[:, 1, 0]) / 1000
+    # Without a deviation asked for there is one, of the range of each.
+    spans = np.ptp(tree.tree_.value[:, :, 0], axis=0)
+    assert spans[1] > 50 * spans[0]
+    assert (model.deviation <= spans / 1000).all()
     rows = IRIS[certain(model, [tree], IRIS[:, :3])][:2, :3]
     reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
-    assert np.max(abs(client.decrypt(model.interface, reply) - tree.predict(rows))) < 10 * model.deviation
+    off = abs(client.decrypt(model.interface, reply) - tree.predict(rows))
+    assert (off < 10 * model.deviation).all()
+    told = model.simulate(rows).result
+    assert (abs(told - tree.predict(rows)) < 10 * model.deviation).all()
+    wanted = PrivateDecisionTree.from_sklearn(tree, IRIS[:, :3], tables="lut11", deviation=[0.05, 0.5])
+    assert (wanted.deviation <= [0.05, 0.5]).all()
+    with pytest.raises(ShapeError, match="one for each of 2 outputs"):
+        PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=[1.0, 1.0, 1.0])
+    with pytest.raises(ArgumentError, match="positive numbers"):
+        PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=[1.0, 0.0])
     with pytest.raises(ArgumentError, match="is possible"):
         PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=1e-6)
     with pytest.raises(TypeError, match="one that is not fitted: DecisionTreeRegressor"):

@@ -3,8 +3,8 @@
 use std::time::Instant;
 
 use hippocrene::{
-    DecisionTree, FeatureRanges, TreeClient, TreeModel, TreeNode, TreeQuery, TreeReply, TreeServer,
-    TreeTables,
+    DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeQuery, TreeReply,
+    TreeServer, TreeTables,
 };
 use hippocrene_ring::{Sampler, Seed};
 
@@ -64,19 +64,20 @@ fn tree(
     let tree = fit(&sample, splits)?;
     let linear = TreeModel::new(linear(features)?, vec![tree.clone()], TreeModel::CLASSES)?;
     let ranges = by_ranks(&sample)?;
-    let model = TreeModel::new(ranges.clone(), vec![tree], TreeModel::CLASSES)?;
-    let plan = client.tables().plan(&model)?;
+    let interface = TreeInterface::new(client.tables(), ranges.clone(), name);
+    let model = TreeModel::new(ranges, vec![tree], TreeModel::CLASSES)?;
+    let plan = interface.plan(&model)?;
 
     let (mut of_client, mut of_server, mut bytes, mut equal) = (Vec::new(), Vec::new(), [0, 0], 0);
     for (point, _) in points.draw(count) {
         let start = Instant::now();
-        let query = client.encrypt(&ranges, &point)?.to_bytes();
+        let query = client.encrypt(&interface, &point)?.to_bytes();
         let sent = start.elapsed();
         let start = Instant::now();
         let reply = server.evaluate(&plan, &TreeQuery::from_bytes(&query)?)?.to_bytes();
         of_server.push(start.elapsed().as_secs_f64());
         let start = Instant::now();
-        let class = client.decrypt(&TreeReply::from_bytes(&reply)?)?[0].round();
+        let class = client.decrypt(&interface, &TreeReply::from_bytes(&reply)?)?[0].round();
         of_client.push((sent + start.elapsed()).as_secs_f64());
         bytes = [query.len(), reply.len()];
         equal += usize::from(class == model.evaluate(&point)?[0]);

@@ -10,8 +10,8 @@ mod wire_common;
 
 use entry::seal;
 use hippocrene::{
-    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, TreeClient, TreeModel, TreeNode,
-    TreeServer, TreeTables,
+    Clustering, DecisionTree, EncryptedArray, FeatureRanges, Layout, Shape, TreeClient, TreeInterface,
+    TreeModel, TreeNode, TreeServer, TreeTables,
 };
 use wire_common::things;
 
@@ -60,15 +60,16 @@ fn main() {
     bad("reply", "count", 56, &[0xff; 4]);
     bad("reply", "length", 48, &[0xff; 8]);
     bad("clusters", "flags", 56 + 12, &[0xff; 4]);
-    bad("clusters", "array", 56 + 24, &[0xff; 8]);
+    bad("clusters", "array", 56 + 56, &[0xff; 8]);
 }
 
 /// Files of decision trees, and the keys of their server: of real parameters, under another key whenever this is run.
 fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     let tables = TreeTables::by_name("lut11").unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
+    let interface = TreeInterface::new(tables, ranges.clone(), "of the corpus");
     let client = TreeClient::generate(tables).unwrap();
-    let query = client.encrypt(&ranges, &[2.5, 0.25, 7.5, 0.75]).unwrap();
+    let query = client.encrypt(&interface, &[2.5, 0.25, 7.5, 0.75]).unwrap();
     let nodes = vec![
         TreeNode::Split { feature: 1, threshold: 0.5, left: 1, right: 2 },
         TreeNode::Leaf { values: vec![0.0] },
@@ -77,7 +78,7 @@ fn trees() -> ([(&'static str, Vec<u8>); 3], Vec<u8>) {
     let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes).unwrap()], TreeModel::CLASSES).unwrap();
     let keys = client.evaluation_keys().unwrap();
     let server = TreeServer::new(&keys, 1).unwrap();
-    let reply = server.evaluate(&tables.plan(&model).unwrap(), &query).unwrap();
+    let reply = server.evaluate(&interface.plan(&model).unwrap(), &query).unwrap();
     let files =
         [("owner", client.to_bytes().to_vec()), ("query", query.to_bytes()), ("reply", reply.to_bytes())];
     (files, keys.to_bytes())

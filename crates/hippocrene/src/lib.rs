@@ -37,7 +37,7 @@ pub use array::Array;
 pub use bits::{BitArray, BitKeys, BitServer, Bits};
 pub use bootstrapping::{Bootstrapping, BootstrappingDescription, BootstrappingKeys};
 pub use client::ClientKey;
-pub use clustering::Clustering;
+pub use clustering::{Clustering, Origin};
 pub use encryption::Encryption;
 pub use error::Error;
 pub use form::{CiphertextBody, Computed, Elements, Form};
@@ -48,7 +48,7 @@ pub use hippocrene_ckks::{
     circuits::{Basis, Polynomial},
 };
 pub use hippocrene_pegasus::{
-    DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode, TreePlan,
+    DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
 };
 pub use hippocrene_rlwe::Fingerprint;
 pub use integers::{IntegerArray, Residues};
@@ -64,4 +64,6 @@ pub use server::{Comparison, Server};
 pub use session::Session;
 pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};
-pub use trees::{TreeClient, TreeKeys, TreeQuery, TreeReply, TreeServer, TreeTables};
+pub use trees::{
+    TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
+};

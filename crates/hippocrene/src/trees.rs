@@ -1,11 +1,12 @@
 //! Private decision trees: a client's rows of features, a server's trees, one message each way ([PEGASUS V.B](hippocrene_pegasus)).
 //!
-//! What client and server have to know of each other is the name of the tables and the [`FeatureRanges`]; the trees stay with the server.
+//! What client and server have to know of each other is a [`TreeInterface`]; the trees stay with the server.
+
+use std::ops::Deref;
 
 use hippocrene_fhew::Preset as TableSet;
 use hippocrene_pegasus::{
-    FeatureRanges, PegasusError, PreparedTreeKeys, TreeModel, TreeParameters, TreePlan,
-    TreeSecrets as Secrets,
+    FeatureRanges, PegasusError, PreparedTreeKeys, TreeModel, TreeParameters, TreeSecrets as Secrets,
 };
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::Fingerprint;
@@ -40,14 +41,6 @@ impl TreeTables {
         self.parameters
     }
 
-    /// What is computed for these trees.
-    ///
-    /// # Errors
-    /// As [`TreePlan::new`].
-    pub fn plan(&self, model: &TreeModel) -> Result<TreePlan, Error> {
-        Ok(TreePlan::new(model, self.parameters)?)
-    }
-
     /// What files name the tables by.
     pub(crate) fn digest(&self) -> Fingerprint {
         Fingerprint::of("hippocrene 2026-11 tables of decision trees", self.name.as_bytes())
@@ -60,17 +53,95 @@ impl TreeTables {
     }
 }
 
+/// What a query and a reply mean: which tables they are for, how values of features are mapped, and, in words of the server's choice, what features and outputs are. **Public**: the server gives it to its clients.
+///
+/// Its digest goes along with every query and every reply: one that was made for another interface, such as that of the model before it was fitted to other rows, is refused.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TreeInterface {
+    tables: TreeTables,
+    ranges: FeatureRanges,
+    digest: Fingerprint,
+}
+
+impl TreeInterface {
+    /// The interface of these tables and ranges. `meaning` is what else both sides have to agree on (names of features, classes in their order, units); of it the digest is all that is kept.
+    pub fn new(tables: TreeTables, ranges: FeatureRanges, meaning: &str) -> Self {
+        let mut all = tables.digest().as_bytes().to_vec();
+        all.extend((ranges.count() as u32).to_le_bytes());
+        for knots in ranges.knots() {
+            all.extend((knots.len() as u32).to_le_bytes());
+            knots.iter().for_each(|knot| all.extend(knot.to_le_bytes()));
+        }
+        all.extend(meaning.as_bytes());
+        let digest = Fingerprint::of("hippocrene 2026-11 interface of decision trees", &all);
+        TreeInterface { tables, ranges, digest }
+    }
+
+    /// The tables that trees are evaluated with.
+    pub fn tables(&self) -> TreeTables {
+        self.tables
+    }
+
+    /// How values of features are mapped.
+    pub fn ranges(&self) -> &FeatureRanges {
+        &self.ranges
+    }
+
+    /// What queries and replies name it by.
+    pub fn digest(&self) -> Fingerprint {
+        self.digest
+    }
+
+    /// What is computed for these trees.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when the model has other ranges, and as [`hippocrene_pegasus::TreePlan::new`].
+    pub fn plan(&self, model: &TreeModel) -> Result<TreePlan, Error> {
+        if model.ranges() != &self.ranges {
+            let what = "the model has other ranges of features than the interface";
+            return Err(Error::argument("plan decision trees", what));
+        }
+        let inner = hippocrene_pegasus::TreePlan::new(model, self.tables.parameters)?;
+        Ok(TreePlan { interface: self.clone(), inner })
+    }
+}
+
+/// What a server computes for a model, and the interface that it has.
+#[derive(Debug)]
+pub struct TreePlan {
+    interface: TreeInterface,
+    inner: hippocrene_pegasus::TreePlan,
+}
+
+impl TreePlan {
+    /// What clients have to know.
+    pub fn interface(&self) -> &TreeInterface {
+        &self.interface
+    }
+}
+
+impl Deref for TreePlan {
+    type Target = hippocrene_pegasus::TreePlan;
+
+    fn deref(&self) -> &Self::Target {
+        &self.inner
+    }
+}
+
 /// The secret key of a client of private decision trees: it encrypts queries, decrypts replies and makes the [`TreeKeys`] of the server.
 ///
 /// ```no_run
 /// # fn main() -> Result<(), hippocrene::Error> {
-/// use hippocrene::{DecisionTree, FeatureRanges, TreeClient, TreeModel, TreeNode, TreeServer, TreeTables};
+/// use hippocrene::{
+///     DecisionTree, FeatureRanges, TreeClient, TreeInterface, TreeModel, TreeNode, TreeServer, TreeTables,
+/// };
 ///
 /// let tables = TreeTables::by_name("lut12")?;
 /// let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)])?; // public; or `of_sample`
+/// let interface = TreeInterface::new(tables, ranges.clone(), "pressure, tilt: 0 for shut, 1 for open");
 ///
 /// let client = TreeClient::generate(tables)?;
-/// let query = client.encrypt(&ranges, &[2.5, 0.25])?;
+/// let query = client.encrypt(&interface, &[2.5, 0.25])?;
 ///
 /// let server = TreeServer::new(&client.evaluation_keys()?, 1)?; // holds no secret
 /// let nodes = vec![
@@ -79,9 +150,9 @@ impl TreeTables {
 ///     TreeNode::Leaf { values: vec![1.0] },
 /// ];
 /// let model = TreeModel::new(ranges, vec![DecisionTree::new(nodes)?], TreeModel::CLASSES)?;
-/// let reply = server.evaluate(&tables.plan(&model)?, &query)?;
+/// let reply = server.evaluate(&interface.plan(&model)?, &query)?;
 ///
-/// assert_eq!(client.decrypt(&reply)?[0].round(), 0.0);
+/// assert_eq!(client.decrypt(&interface, &reply)?[0].round(), 0.0);
 /// # Ok(())
 /// # }
 /// ```
@@ -119,19 +190,32 @@ impl TreeClient {
         Ok(TreeKeys { tables: self.tables, inner })
     }
 
-    /// Encrypts rows of features, one after the other.
+    /// Encrypts rows of features, one after the other, for a model of this interface.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the values are no rows, or one is not a number.
-    pub fn encrypt(&self, ranges: &FeatureRanges, rows: &[f64]) -> Result<TreeQuery, Error> {
-        Ok(TreeQuery { tables: self.tables, inner: self.secrets.encrypt(ranges, rows)? })
+    /// [`Error::Argument`] when the interface is for other tables, the values are no rows, or one is not a number.
+    pub fn encrypt(&self, interface: &TreeInterface, rows: &[f64]) -> Result<TreeQuery, Error> {
+        if interface.tables != self.tables {
+            let (have, need) = (interface.tables.name, self.tables.name);
+            let what = format!("the interface is for the tables {have:?}, the key is for {need:?}");
+            return Err(Error::argument("encrypt a query", what));
+        }
+        let inner = self.secrets.encrypt(&interface.ranges, rows)?;
+        Ok(TreeQuery { tables: self.tables, interface: interface.digest, inner })
     }
 
-    /// The outputs of every row, those of a row together.
+    /// The outputs of every row, those of a row together, of a model of this interface.
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the reply belongs to another key.
-    pub fn decrypt(&self, reply: &TreeReply) -> Result<Vec<f64>, Error> {
+    /// [`Error::KeyMismatch`] when the reply belongs to another key, [`Error::Argument`] when it was made for another interface.
+    pub fn decrypt(&self, interface: &TreeInterface, reply: &TreeReply) -> Result<Vec<f64>, Error> {
+        if reply.interface != interface.digest {
+            let what = format!(
+                "the reply was made for the interface {}, not for {}: read it by the interface that its query was made with, or fetch the server's present one and ask again",
+                reply.interface, interface.digest
+            );
+            return Err(Error::argument("decrypt a reply of decision trees", what));
+        }
         Ok(self.secrets.decrypt(&reply.inner)?)
     }
 }
@@ -159,10 +243,16 @@ impl TreeKeys {
 #[derive(Debug, Clone)]
 pub struct TreeQuery {
     pub(crate) tables: TreeTables,
+    pub(crate) interface: Fingerprint,
     pub(crate) inner: hippocrene_pegasus::TreeQuery,
 }
 
 impl TreeQuery {
+    /// The digest of the interface that it was made for.
+    pub fn interface(&self) -> Fingerprint {
+        self.interface
+    }
+
     /// How many features a row has.
     pub fn features(&self) -> usize {
         self.inner.features()
@@ -178,10 +268,16 @@ impl TreeQuery {
 #[derive(Debug, Clone)]
 pub struct TreeReply {
     pub(crate) tables: TreeTables,
+    pub(crate) interface: Fingerprint,
     pub(crate) inner: hippocrene_pegasus::TreeReply,
 }
 
 impl TreeReply {
+    /// The digest of the interface that it was made for.
+    pub fn interface(&self) -> Fingerprint {
+        self.interface
+    }
+
     /// How many outputs a row has.
     pub fn outputs(&self) -> usize {
         self.inner.outputs()
@@ -218,7 +314,7 @@ impl TreeServer {
     /// The outputs of every row of a query.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the query or the plan is for other tables or another number of features, [`Error::KeyMismatch`] when the query belongs to another key.
+    /// [`Error::Argument`] when the query is for another interface than that of the plan, or the plan for other tables; [`Error::KeyMismatch`] when the query belongs to another key.
     pub fn evaluate(&self, plan: &TreePlan, query: &TreeQuery) -> Result<TreeReply, Error> {
         self.evaluate_with_progress(plan, query, &mut |_, _| ())
     }
@@ -233,7 +329,15 @@ impl TreeServer {
         query: &TreeQuery,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<TreeReply, Error> {
+        let need = plan.interface.digest;
+        if query.interface != need {
+            let what = format!(
+                "the query was made for the interface {}, where that of the model is {need}: fetch the server's present interface and encrypt the rows for it",
+                query.interface
+            );
+            return Err(Error::argument("evaluate decision trees", what));
+        }
         let inner = self.keys.evaluate(plan, &query.inner, &self.threads, progress)?;
-        Ok(TreeReply { tables: self.tables, inner })
+        Ok(TreeReply { tables: self.tables, interface: need, inner })
     }
 }

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use entry::{read_everything, seal};
 use hippocrene::{
-    ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeKeys, TreeModel, TreeNode, TreeQuery,
-    TreeReply, TreeServer, TreeTables,
+    ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeInterface, TreeKeys, TreeModel, TreeNode,
+    TreeQuery, TreeReply, TreeServer, TreeTables,
     wire::{FormatError, Kind, inspect},
 };
 
@@ -17,10 +17,11 @@ struct Files {
     keys: Vec<u8>,
     query: Vec<u8>,
     reply: Vec<u8>,
-    ranges: FeatureRanges,
+    interface: TreeInterface,
     model: TreeModel,
 }
 
+const MEANING: &str = "red, green, blue";
 const ROWS: [f64; 6] = [1.0, 0.9, 7.0, -0.9, 7.0, 0.9];
 
 /// What one client and one server write, with the smallest secure tables.
@@ -29,20 +30,21 @@ static FILES: LazyLock<Files> = LazyLock::new(|| {
     let client = TreeClient::generate(tables).unwrap();
     let keys = client.evaluation_keys().unwrap();
     let ranges = FeatureRanges::new(vec![(0.0, 10.0), (-1.0, 1.0)]).unwrap();
+    let interface = TreeInterface::new(tables, ranges.clone(), MEANING);
     let split = |feature, threshold, left| TreeNode::Split { feature, threshold, left, right: left + 1 };
     let leaf = |value| TreeNode::Leaf { values: vec![value] };
     let nodes = vec![split(0, 5.0, 1), leaf(0.0), split(1, 0.0, 3), leaf(1.0), leaf(2.0)];
     let tree = DecisionTree::new(nodes).unwrap();
-    let model = TreeModel::new(ranges.clone(), vec![tree], TreeModel::CLASSES).unwrap();
-    let query = client.encrypt(&ranges, &ROWS).unwrap();
+    let model = TreeModel::new(ranges, vec![tree], TreeModel::CLASSES).unwrap();
+    let query = client.encrypt(&interface, &ROWS).unwrap();
     let server = TreeServer::new(&keys, 2).unwrap();
-    let reply = server.evaluate(&tables.plan(&model).unwrap(), &query).unwrap();
+    let reply = server.evaluate(&interface.plan(&model).unwrap(), &query).unwrap();
     Files {
         secret: client.to_bytes().to_vec(),
         keys: keys.to_bytes(),
         query: query.to_bytes(),
         reply: reply.to_bytes(),
-        ranges,
+        interface,
         model,
     }
 });
@@ -54,10 +56,10 @@ fn client_and_server_share_files_only() {
     let client = TreeClient::from_bytes(&FILES.secret).unwrap();
     client.save(path("secret")).unwrap();
     TreeKeys::from_bytes(&FILES.keys).unwrap().save(path("keys")).unwrap();
-    client.encrypt(&FILES.ranges, &ROWS).unwrap().save(path("query")).unwrap();
+    client.encrypt(&FILES.interface, &ROWS).unwrap().save(path("query")).unwrap();
 
     let server = TreeServer::new(&TreeKeys::load(path("keys")).unwrap(), 1).unwrap();
-    let plan = server.tables().plan(&FILES.model).unwrap();
+    let plan = FILES.interface.plan(&FILES.model).unwrap();
     let query = TreeQuery::load(path("query")).unwrap();
     assert_eq!((query.rows(), query.features()), (3, 2));
     server.evaluate(&plan, &query).unwrap().save(path("reply")).unwrap();
@@ -65,21 +67,24 @@ fn client_and_server_share_files_only() {
     let client = TreeClient::load(path("secret")).unwrap();
     let reply = TreeReply::load(path("reply")).unwrap();
     assert_eq!((reply.rows(), reply.outputs()), (3, 1));
-    let classes: Vec<f64> = client.decrypt(&reply).unwrap().iter().map(|x| x.round()).collect();
+    let classes: Vec<f64> =
+        client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, seed and 12 bits for each feature; header, counts, span, modulus, middle and 1025 numbers of 9 bits for each row.
-    assert_eq!(FILES.query.len(), 56 + 8 + 32 + 9);
-    assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 8 + 3 * 1154);
+    // Header, counts, digest, seed and 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 9 bits for each row.
+    assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 9);
+    assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1154);
 
     // A secret key is not written over, and another client's is of no use.
     assert!(matches!(reply.save(path("secret")), Err(Error::Io { .. })));
     let other = TreeClient::generate(client.tables()).unwrap();
-    assert!(matches!(other.decrypt(&reply), Err(Error::KeyMismatch(_))));
-    let query = other.encrypt(&FILES.ranges, &ROWS).unwrap();
+    assert!(matches!(other.decrypt(&FILES.interface, &reply), Err(Error::KeyMismatch(_))));
+    let query = other.encrypt(&FILES.interface, &ROWS).unwrap();
     assert!(matches!(server.evaluate(&plan, &query), Err(Error::KeyMismatch(_))));
-    let larger = TreeClient::generate(TreeTables::by_name("lut12").unwrap()).unwrap();
-    let plan = larger.tables().plan(&FILES.model).unwrap();
+    let larger = TreeTables::by_name("lut12").unwrap();
+    let larger = TreeInterface::new(larger, FILES.interface.ranges().clone(), MEANING);
+    let plan = larger.plan(&FILES.model).unwrap();
     assert!(matches!(server.evaluate(&plan, &query), Err(Error::Argument { .. })));
+    assert!(matches!(client.encrypt(&larger, &ROWS), Err(Error::Argument { .. })));
     assert!(matches!(TreeTables::by_name("lut14"), Err(Error::Parameters(_))));
     std::fs::remove_dir_all(folder).unwrap();
 }
@@ -112,7 +117,7 @@ fn load(bytes: &[u8]) -> Result<(), Error> {
     match bytes.get(10) {
         Some(9) => TreeClient::from_bytes(bytes).map(drop),
         Some(10) => TreeKeys::from_bytes(bytes).map(drop),
-        Some(11) => TreeQuery::from_bytes(bytes).map(drop),
+        Some(14) => TreeQuery::from_bytes(bytes).map(drop),
         _ => TreeReply::from_bytes(bytes).map(drop),
     }
 }
@@ -164,9 +169,8 @@ fn refused(bytes: &[u8], at: usize, new: &[u8]) -> String {
 /// What a simulation says is what there is: values, sizes of files, and how many look-ups.
 #[test]
 fn simulations_say_what_it_takes() {
-    let tables = TreeTables::by_name("lut11").unwrap();
-    let plan = tables.plan(&FILES.model).unwrap();
-    let told = tables.simulate(&plan, &FILES.ranges, &ROWS).unwrap();
+    let plan = FILES.interface.plan(&FILES.model).unwrap();
+    let told = plan.simulate(&ROWS).unwrap();
     let plain: Vec<f64> = ROWS.chunks(2).map(|row| FILES.model.evaluate(row).unwrap()[0]).collect();
     assert!(told.values.iter().zip(&plain).all(|(x, y)| (x - y).abs() < 0.1), "{told:?}");
     assert_eq!((told.query_bytes, told.reply_bytes), (FILES.query.len(), FILES.reply.len()));
@@ -176,12 +180,7 @@ fn simulations_say_what_it_takes() {
     assert_eq!(count("look up"), 3 * (plan.compared() + plan.look_ups()) as u64);
     assert!(told.seconds > 0.01 && told.seconds < 10.0, "{told:?}");
 
-    assert!(tables.simulate(&plan, &FILES.ranges, &[1.0]).is_err());
-    let other = TreeTables::by_name("lut12").unwrap();
-    assert!(other.simulate(&plan, &FILES.ranges, &ROWS).is_err());
-    let one = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
-    let error = tables.simulate(&plan, &one, &[0.5]).unwrap_err().to_string();
-    assert!(error.contains("ranges of 1 features, where the model has 2"), "{error}");
+    assert!(plan.simulate(&[1.0]).is_err());
 
     let client = TreeClient::from_bytes(&FILES.secret).unwrap();
     let server = TreeServer::new(&TreeKeys::from_bytes(&FILES.keys).unwrap(), 1).unwrap();
@@ -189,7 +188,9 @@ fn simulations_say_what_it_takes() {
     let mut shown = Vec::new();
     let reply = server.evaluate_with_progress(&plan, &query, &mut |done, of| shown.push((done, of))).unwrap();
     assert_eq!((shown.last(), reply.rows()), (Some(&(3, 3)), 3));
-    assert!(client.decrypt(&reply).unwrap().iter().zip(&plain).all(|(x, y)| x.round() == *y));
+    assert!(
+        client.decrypt(&FILES.interface, &reply).unwrap().iter().zip(&plain).all(|(x, y)| x.round() == *y)
+    );
 }
 
 #[test]
@@ -206,13 +207,43 @@ fn errors_name_what_is_wrong() {
     }
     // All of 12 bits are residues; those of one feature leave half of a byte.
     let client = TreeClient::from_bytes(secret).unwrap();
-    let one = client.encrypt(&FeatureRanges::new(vec![(0.0, 1.0)]).unwrap(), &[0.5]).unwrap().to_bytes();
+    let ranges = FeatureRanges::new(vec![(0.0, 1.0)]).unwrap();
+    let one = TreeInterface::new(client.tables(), ranges, MEANING);
+    let one = client.encrypt(&one, &[0.5]).unwrap().to_bytes();
     assert!(refused(&one, one.len() - 1, &[0xf0]).contains("the last byte of residues"));
-    assert!(refused(reply, 64, &f64::NAN.to_le_bytes()).contains("a span of NaN"));
-    assert!(refused(reply, 64, &(-1f64).to_le_bytes()).contains("a span of -1"));
-    assert!(refused(reply, 72, &127u64.to_le_bytes()).contains("the modulus of a reply is 127"));
-    assert!(refused(reply, 72, &u64::MAX.to_le_bytes()).contains("the modulus of a reply"));
-    assert!(refused(reply, 72, &400u64.to_le_bytes()).contains("a residue"));
-    assert!(refused(reply, 80, &f64::INFINITY.to_le_bytes()).contains("inf"));
+    assert!(refused(reply, 80, &f64::NAN.to_le_bytes()).contains("a span of NaN"));
+    assert!(refused(reply, 80, &(-1f64).to_le_bytes()).contains("a span of -1"));
+    assert!(refused(reply, 88, &127u64.to_le_bytes()).contains("the modulus of a reply is 127"));
+    assert!(refused(reply, 88, &u64::MAX.to_le_bytes()).contains("the modulus of a reply"));
+    assert!(refused(reply, 88, &400u64.to_le_bytes()).contains("a residue"));
+    assert!(refused(reply, 96, &f64::INFINITY.to_le_bytes()).contains("inf"));
     assert!(refused(keys, 56 + 16 + 32, &[0xff; 6]).contains("beyond its modulus"));
+}
+
+/// What was made for another interface is refused, on both sides: other ranges, columns in another order, or other names of the outputs.
+#[test]
+fn other_interfaces_are_refused() {
+    let Files { secret, query, reply, keys, interface, model } = &*FILES;
+    let client = TreeClient::from_bytes(secret).unwrap();
+    let server = TreeServer::new(&TreeKeys::from_bytes(keys).unwrap(), 2).unwrap();
+    let (query, reply) = (TreeQuery::from_bytes(query).unwrap(), TreeReply::from_bytes(reply).unwrap());
+    assert_eq!((query.interface(), reply.interface()), (interface.digest(), interface.digest()));
+    let ranges = |ranges: &[(f64, f64)]| FeatureRanges::new(ranges.to_vec()).unwrap();
+    for (ranges, meaning) in [
+        (ranges(&[(0.0, 10.0), (-1.0, 2.0)]), MEANING),
+        (ranges(&[(-1.0, 1.0), (0.0, 10.0)]), MEANING),
+        (ranges(&[(0.0, 10.0), (-1.0, 1.0)]), "red, blue, green"),
+    ] {
+        let other = TreeInterface::new(interface.tables(), ranges.clone(), meaning);
+        assert_ne!(other.digest(), interface.digest());
+        let model = TreeModel::new(ranges, model.trees().to_vec(), TreeModel::CLASSES).unwrap();
+        let plan = other.plan(&model).unwrap();
+        let refused = server.evaluate(&plan, &query).unwrap_err().to_string();
+        let told = format!("the query was made for the interface {}", interface.digest());
+        assert!(refused.contains(&told) && refused.contains("present interface"), "{refused}");
+        let refused = client.decrypt(&other, &reply).unwrap_err().to_string();
+        assert!(refused.contains("the reply was made for the interface"), "{refused}");
+    }
+    let wide = TreeInterface::new(interface.tables(), ranges(&[(0.0, 11.0), (-1.0, 1.0)]), MEANING);
+    assert!(wide.plan(model).unwrap_err().to_string().contains("other ranges of features"));
 }

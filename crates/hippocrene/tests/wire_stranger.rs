@@ -375,8 +375,17 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
         (0..count).map(|i| (0..bits).map(|k| bit(i * bits + k) << k).sum()).collect()
     };
     let (kind, same, of, mut payload) = open(&query);
-    assert_eq!((kind, same, of), (11, digest, key));
+    assert_eq!((kind, same, of), (14, digest, key));
     assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (2, 2));
+    let mut interface = digest.to_vec();
+    interface.extend(2u32.to_le_bytes());
+    for (low, high) in [(0.0f64, 10.0f64), (-1.0, 1.0)] {
+        interface.extend(2u32.to_le_bytes());
+        interface.extend([low, high].map(f64::to_le_bytes).concat());
+    }
+    interface.extend(b"of the corpus");
+    let interface = fingerprint("hippocrene 2026-11 interface of decision trees", &interface);
+    assert_eq!(take(&mut payload, 16), interface);
     let seed = take(&mut payload, 32);
     let c0 = residues(payload, 4, 12);
     let c1 = ring.expand_nonce(seed, 0, two_r);
@@ -390,8 +399,9 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     }
 
     let (kind, same, of, mut payload) = open(&reply);
-    assert_eq!((kind, same, of), (12, digest, key));
+    assert_eq!((kind, same, of), (15, digest, key));
     assert_eq!((number(&mut payload, 4), number(&mut payload, 4)), (1, 2));
+    assert_eq!(take(&mut payload, 16), interface);
     let (span, modulus, middle) = (float(&mut payload), number(&mut payload, 8) as u64, float(&mut payload));
     let bits = bit_length(modulus);
     for expected in [0.0, 1.0] {

@@ -1,9 +1,9 @@
 //! Simulation of private decision trees.
 
-use hippocrene_pegasus::{FeatureRanges, TreeKeys as Keys, TreePlan};
+use hippocrene_pegasus::TreeKeys as Keys;
 
 use super::report::operations;
-use crate::{Error, Preset, Session, TreeClient, TreeReply, TreeTables};
+use crate::{Error, Preset, Session, TreeClient, TreePlan, TreeReply};
 
 /// What the evaluation of trees takes and gives, before there are keys.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,34 +24,31 @@ pub struct TreeSimulation {
     pub values: Vec<f64>,
 }
 
-impl TreeTables {
-    /// Evaluates a plan on rows of features as if they were encrypted, by the code that computes on encrypted ones, and says what it would take.
+impl TreePlan {
+    /// Evaluates the trees on rows of features as if they were encrypted, by the code that computes on encrypted ones, and says what it would take.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the plan is for other tables or another number of features, the values are no rows, or one is not a number; those of [`crate::profile::installed`].
-    pub fn simulate(
-        &self,
-        plan: &TreePlan,
-        ranges: &FeatureRanges,
-        rows: &[f64],
-    ) -> Result<TreeSimulation, Error> {
+    /// [`Error::Argument`] when the values are no rows, or one is not a number; those of [`crate::profile::installed`].
+    pub fn simulate(&self, rows: &[f64]) -> Result<TreeSimulation, Error> {
         // Trees take nothing of these parameters; their context notes what is done.
         let session = Session::hollow(Preset::by_name("n12")?.settings()?)?;
         let context = session.context().rlwe();
-        let client = TreeClient::generate(*self)?;
+        let interface = self.interface();
+        let (tables, digest) = (interface.tables(), interface.digest());
+        let client = TreeClient::generate(tables)?;
         let keys = Keys::hollow(context, &client.secrets)?;
         let prepared = keys.prepare()?;
-        let inner = prepared.simulate(plan, ranges, rows)?;
+        let inner = prepared.simulate(self, interface.ranges(), rows)?;
         let tally = context.tally();
-        let reply = TreeReply { tables: *self, inner };
+        let reply = TreeReply { tables, interface: digest, inner };
         Ok(TreeSimulation {
             seconds: tally.seconds(),
             operations: operations(&tally),
             key_memory: prepared.bytes(),
             key_bytes: keys.bytes(),
-            query_bytes: client.encrypt(ranges, rows)?.to_bytes().len(),
+            query_bytes: client.encrypt(interface, rows)?.to_bytes().len(),
             reply_bytes: reply.to_bytes().len(),
-            values: client.decrypt(&reply)?,
+            values: client.decrypt(interface, &reply)?,
         })
     }
 }

@@ -48,11 +48,11 @@ pub enum Kind {
     /// The keys of a server of decision trees.
     TreeKeys = 10,
     /// A query to decision trees.
-    TreeQuery = 11,
+    TreeQuery = 14,
     /// A reply of decision trees.
-    TreeReply = 12,
+    TreeReply = 15,
     /// Points that are being clustered.
-    Clustering = 13,
+    Clustering = 16,
 }
 
 impl Kind {

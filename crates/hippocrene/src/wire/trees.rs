@@ -20,8 +20,9 @@ use super::{
 use crate::{Error, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeTables};
 
 const WHAT: &str = "a file of decision trees";
-/// Bytes of the counts at the start of queries and replies.
+/// Bytes of the counts at the start of queries and replies, and of the digest of the interface.
 const COUNTS_BYTES: u64 = 8;
+const INTERFACE_BYTES: u64 = 16;
 
 /// What has a file.
 trait TreeFile: Sized {
@@ -169,25 +170,28 @@ impl TreeFile for TreeQuery {
     }
 
     fn payload_bytes(&self) -> u64 {
-        COUNTS_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, self.inner.numbers().c0().len() as u64)
+        let numbers = self.inner.numbers().c0().len() as u64;
+        COUNTS_BYTES + INTERFACE_BYTES + SEED_BYTES as u64 + query_bytes(self.tables, numbers)
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         let numbers = self.inner.numbers();
         out.extend((self.features() as u32).to_le_bytes());
         out.extend((self.rows() as u32).to_le_bytes());
+        out.extend(self.interface.as_bytes());
         out.extend(numbers.seed().as_bytes());
         pack(out, numbers.c0(), width(numbers.parameters().modulus() - 1));
     }
 
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
         let [features, _, count] = read_query(cursor, tables)?;
+        let interface = Fingerprint::from_bytes(cursor.array()?);
         let seed = Seed::from_bytes(cursor.array()?);
         let parameters = tables.parameters().query();
         let c0 = read_residues(cursor, count as usize, parameters.modulus())?;
         let inner = hippocrene_pegasus::TreeQuery::from_parts(parameters, features as usize, seed, c0, key)
             .map_err(wrong)?;
-        Ok(TreeQuery { tables, inner })
+        Ok(TreeQuery { tables, interface, inner })
     }
 }
 
@@ -200,12 +204,13 @@ fn query_bytes(tables: TreeTables, count: u64) -> u64 {
 /// Features, rows and their product, of a query that is as long as they say.
 fn read_query(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<[u64; 3], FormatError> {
     let counts = read_counts(cursor, ["the number of features", "the number of rows"])?;
-    cursor.expect_left(query_bytes(tables, counts[2]).saturating_add(SEED_BYTES as u64))?;
+    cursor.expect_left(query_bytes(tables, counts[2]).saturating_add(INTERFACE_BYTES + SEED_BYTES as u64))?;
     Ok(counts)
 }
 
 /// What stands before the ciphertexts of a reply.
 struct ReplyHead {
+    interface: Fingerprint,
     span: f64,
     modulus: u64,
     outputs: u64,
@@ -217,6 +222,7 @@ impl ReplyHead {
     /// Reads it, and checks that what follows is as long as it says.
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables) -> Result<Self, FormatError> {
         let [outputs, rows, count] = read_counts(cursor, ["the number of outputs", "the number of rows"])?;
+        let interface = Fingerprint::from_bytes(cursor.array()?);
         let (span, modulus) = (cursor.f64()?, cursor.u64()?);
         let input = tables.parameters().rotation().input();
         if !(1 << 7..=input.modulus()).contains(&modulus) {
@@ -226,7 +232,7 @@ impl ReplyHead {
         let ciphertexts = count.saturating_mul(ciphertext_bytes(input.dimension(), modulus));
         cursor.expect_left(ciphertexts.saturating_add(8 * outputs))?;
         let middles = (0..outputs).map(|_| cursor.f64()).collect::<Result<_, _>>()?;
-        Ok(ReplyHead { span, modulus, outputs, rows, middles })
+        Ok(ReplyHead { interface, span, modulus, outputs, rows, middles })
     }
 }
 
@@ -246,13 +252,14 @@ impl TreeFile for TreeReply {
         let values = self.inner.values();
         let parameters = values[0].parameters();
         let each = ciphertext_bytes(parameters.dimension(), parameters.modulus());
-        COUNTS_BYTES + 16 + 8 * self.outputs() as u64 + values.len() as u64 * each
+        COUNTS_BYTES + INTERFACE_BYTES + 16 + 8 * self.outputs() as u64 + values.len() as u64 * each
     }
 
     fn write(&self, out: &mut Vec<u8>) {
         let modulus = self.inner.values()[0].parameters().modulus();
         out.extend((self.outputs() as u32).to_le_bytes());
         out.extend((self.rows() as u32).to_le_bytes());
+        out.extend(self.interface.as_bytes());
         out.extend(self.inner.span().to_le_bytes());
         out.extend(modulus.to_le_bytes());
         self.inner.middles().iter().for_each(|x| out.extend(x.to_le_bytes()));
@@ -266,7 +273,7 @@ impl TreeFile for TreeReply {
     }
 
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
-        let ReplyHead { span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
+        let ReplyHead { interface, span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
         let input = tables.parameters().rotation().input();
         let parameters = input.with_modulus(modulus).map_err(|error| wrong(error.into()))?;
         let mut values = Vec::new();
@@ -277,7 +284,7 @@ impl TreeFile for TreeReply {
         }
         let inner = hippocrene_pegasus::TreeReply::from_parts(parameters, key, span, middles, values)
             .map_err(wrong)?;
-        Ok(TreeReply { tables, inner })
+        Ok(TreeReply { tables, interface, inner })
     }
 }
 
@@ -330,7 +337,7 @@ macro_rules! tree_file {
                 from_bytes(bytes)
             }
 
-            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key.")]
+            #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key, and it is never written over another.")]
             ///
             /// # Errors
             /// [`Error::Io`] when it cannot be written.

@@ -1,0 +1,136 @@
+"""What private decision trees take over from fitted ones of scikit-learn: arrays, and nothing else."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from hippocrene import _native
+from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.values import real_numbers
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    _Doubles = npt.NDArray[np.float64]
+
+
+def parts(
+    model: Any,
+) -> tuple[list[Any], Literal["class", "shares", "values"], tuple[int | float | str | bool, ...] | None]:
+    """Return the trees of a fitted model, what its results are, and its classes."""
+    estimators = getattr(model, "estimators_", None)
+    forest = isinstance(estimators, list) and not hasattr(model, "estimators_features_")
+    weighted = hasattr(model, "estimator_weights_")
+    trees = [model] if estimators is None else (estimators if forest and not weighted else [])
+    is_one = hasattr(model, "n_outputs_") and hasattr(model, "predict")
+    if not trees or not is_one or not all(hasattr(tree, "tree_") for tree in trees):
+        fitted = "one that is not fitted: " if hasattr(model, "fit") and not hasattr(model, "n_features_in_") else ""
+        what = f"{fitted}{type(model).__name__}{_hint(model)}"
+        raise TypeError(f"from_sklearn takes a fitted decision tree or random forest, not {what}")
+    if any(np.isinf(tree.tree_.threshold[tree.tree_.children_left >= 0]).any() for tree in trees):
+        raise ArgumentError(
+            "from_sklearn: these trees split by whether a value is missing, which encrypted rows cannot say: fit trees "
+            "to rows without missing values (impute them)"
+        )
+    if not hasattr(model, "classes_"):
+        return trees, "values", None
+    if model.n_outputs_ != 1 or len(model.classes_) < 2:
+        raise ArgumentError("from_sklearn: classifiers of one target and at least two classes are possible")
+    classes = tuple(np.asarray(model.classes_).tolist())
+    if not all(isinstance(one, (bool, int, float, str)) for one in classes) or model.classes_.dtype.kind in "mM":
+        raise ArgumentError(
+            f"from_sklearn: the classes are of type {model.classes_.dtype} ({classes[0]!r}, ..): the interface can "
+            "hold numbers, booleans and text, so fit the trees to labels that are"
+        )
+    return trees, "shares" if forest else "class", classes
+
+
+def _hint(model: Any) -> str:
+    """Say what of a model may be a tree, where it has a part that is."""
+    if hasattr(model, "best_estimator_"):
+        return ": take its best_estimator_"
+    if hasattr(model, "steps"):
+        return (
+            ": take its last step, model[-1], whose samples and queries are rows that the steps before were applied to"
+        )
+    return ""
+
+
+def nodes_of(estimator: Any, outputs: str) -> tuple[list[int], list[float], list[int], list[int], list[list[float]]]:
+    """Return the nodes of a tree: features, thresholds, left and right children, and values."""
+    tree = estimator.tree_
+    # Nodes, targets, and classes.
+    values = np.asarray(tree.value, dtype=np.float64)
+    if outputs == "class":
+        values = np.argmax(values[:, 0, :], axis=1)[:, np.newaxis].astype(np.float64)
+    elif outputs == "shares":
+        values = (values[:, 0, :] / values[:, 0, :].sum(axis=1, keepdims=True))[:, 1:]
+    else:
+        values = values[:, :, 0]
+    return (
+        tree.feature.tolist(),
+        tree.threshold.tolist(),
+        tree.children_left.tolist(),
+        tree.children_right.tolist(),
+        values.tolist(),
+    )
+
+
+def beyond_thresholds(estimators: list[Any], features: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+    """Return a range for each feature from its thresholds: to powers of two, a fifth of these away at least."""
+    largest, negative = np.zeros(features), np.zeros(features, dtype=bool)
+    for estimator in estimators:
+        inner = estimator.tree_.feature >= 0
+        feature, threshold = estimator.tree_.feature[inner], estimator.tree_.threshold[inner]
+        np.maximum.at(largest, feature, abs(threshold))
+        np.logical_or.at(negative, feature, threshold <= 0)
+    exponents = np.ceil(np.log2(1.25 * largest, where=largest > 0, out=np.zeros(features)))
+    high = np.exp2(exponents)
+    return np.where(negative, -high, -high / 4), high
+
+
+def knots_of(
+    sample: npt.ArrayLike | None, ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int
+) -> tuple[tuple[float, ...], ...]:
+    """Return the knots of each feature, from a sample or else from ranges."""
+    if sample is not None:
+        rows = real_numbers(sample, "from_sklearn")
+        if rows.ndim != 2 or rows.shape[1] != features:
+            raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
+        return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
+    low, high = (real_numbers(end, "from_sklearn").copy() for end in ranges)
+    if low.shape != (features,) or high.shape != (features,):
+        raise ShapeError(f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}")
+    # A feature that does not vary: any range around it does.
+    same = low == high
+    low[same] -= 1.0
+    high[same] += 1.0
+    return tuple(zip(low.tolist(), high.tolist(), strict=True))
+
+
+def feature_names(model: Any) -> tuple[str, ...] | None:
+    """Return the names of the features that a model was fitted to, if it knows them."""
+    names = getattr(model, "feature_names_in_", None)
+    return None if names is None else tuple(str(name) for name in names)
+
+
+def check_columns(rows: Any, names: tuple[str, ...] | None, operation: str) -> None:
+    """Check that a data frame has the columns that the trees were fitted to, in their order."""
+    columns = getattr(rows, "columns", None)
+    if names is None or columns is None:
+        return
+    have = tuple(str(column) for column in columns)
+    if have != names:
+        raise ShapeError(f"{operation}: the columns are {list(have)}, where {list(names)} are needed, in this order")
+
+
+def deviations(deviation: npt.ArrayLike, outputs: int) -> _Doubles:
+    """Return a deviation for each output."""
+    each = real_numbers(deviation, "from_sklearn")
+    if each.shape not in {(), (outputs,)}:
+        raise ShapeError(f"from_sklearn: a deviation, or one for each of {outputs} outputs, not {each.shape}")
+    if not (np.isfinite(each) & (each > 0)).all():
+        raise ArgumentError(f"from_sklearn: a deviation of {each.tolist()}, where positive numbers are needed")
+    return np.broadcast_to(each, (outputs,))
