@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import math
 import operator
 import os
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -36,12 +38,12 @@ class EncryptedClusters:
     It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from `EncryptedKMeans.fit`.
     """
 
-    __slots__ = ("_data", "_iteration", "_points", "_sizes")
+    __slots__ = ("_data", "_iteration", "_origin", "_points", "_sizes")
 
     def __init__(self, data: bytes | bytearray | memoryview) -> None:
         """Read what `to_bytes` returned."""
         self._data = raw_bytes(data)
-        self._sizes, self._iteration, self._points = _native.describe_clustering(self._data)
+        self._sizes, self._iteration, self._points, self._origin = _native.describe_clustering(self._data)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -128,6 +130,9 @@ class EncryptedKMeans:
     themselves, or the numbers of points, ``[0, 17, 42]``: of these the server can make the start too. `tables` are
     those of `LookUps`: ``"lut12"``, or ``"lut13"``, with which fewer points that are about as near to two centroids go
     to the wrong one, in more than twice the time. The preset ``"n15"`` has room for it.
+
+    A centroid that starts far outside the points, or a point far from all others, makes the distances between the
+    others too small to be told apart: `encrypt` warns where that is so.
     """
 
     def __init__(
@@ -139,12 +144,8 @@ class EncryptedKMeans:
         random_state: int | None = None,
         tables: str = "lut12",
     ) -> None:
-        self.n_clusters = operator.index(n_clusters)
-        if self.n_clusters < 1:
-            raise ArgumentError(f"k-means: n_clusters is {n_clusters}, at least one cluster is made")
-        self.max_iter = operator.index(max_iter)
-        if self.max_iter < 1:
-            raise ArgumentError(f"k-means: max_iter is {max_iter}, at least one iteration is made")
+        self.n_clusters = _at_least_one(n_clusters, "n_clusters", "cluster")
+        self.max_iter = _at_least_one(max_iter, "max_iter", "iteration")
         self.init = init
         self.random_state = random_state
         self.tables = tables
@@ -153,6 +154,27 @@ class EncryptedKMeans:
         self.cluster_centers_: npt.NDArray[np.float64]
         self.labels_: npt.NDArray[np.int64] | None
         self.n_iter_: int
+
+    def __getattr__(self, name: str) -> Any:
+        made_by = {"clusters_": "fit", "cluster_centers_": "decrypt", "labels_": "decrypt", "n_iter_": "decrypt"}
+        if name in made_by:
+            raise AttributeError(f"k-means: {name} is there after {made_by[name]}, which was not called yet")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Return what it was made with, by name, as estimators of scikit-learn do: ``sklearn.clone`` copies it so."""
+        del deep
+        return {name: getattr(self, name) for name in _PARAMETERS}
+
+    def set_params(self, **params: Any) -> EncryptedKMeans:
+        """Change what it was made with."""
+        unknown = [name for name in params if name not in _PARAMETERS]
+        if unknown:
+            raise ArgumentError(f"k-means: there is no parameter {unknown[0]!r}; there are {', '.join(_PARAMETERS)}")
+        new = EncryptedKMeans(**{**self.get_params(), **params})
+        for name in params:
+            setattr(self, name, getattr(new, name))
+        return self
 
     # The client
 
@@ -174,13 +196,16 @@ class EncryptedKMeans:
             if start.shape != (self.n_clusters, points.shape[1]):
                 need = (self.n_clusters, points.shape[1])
                 raise ShapeError(f"k-means: init of shape {start.shape}, where {need} is needed")
+            _check_finite(start, "init", "centroid")
             return start
         if self.init not in ("k-means++", "random"):
             raise ArgumentError(
                 f'k-means: init is {self.init!r}: "k-means++", "random", centroids and points are possible'
             )
         if len(points) < self.n_clusters:
-            raise ArgumentError(f"k-means: {len(points)} points in {self.n_clusters} clusters")
+            raise ArgumentError(
+                f"k-means: {len(points)} points in n_clusters={self.n_clusters} clusters: as many points are needed"
+            )
         if self.init == "random":
             return points[random.choice(len(points), self.n_clusters, replace=False)]
         # Each next one with a probability that goes with the square of its distance from the nearest so far.
@@ -193,11 +218,16 @@ class EncryptedKMeans:
         return points[chosen]
 
     def encrypt(self, client: Client, points: npt.ArrayLike) -> EncryptedClusters:
-        """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see."""
+        """Encrypt points, one in each row, with the centroids to start from. How many there are is for all to see.
+
+        A `UserWarning` says so where more than a 20th of the points is expected to go to a wrong centroid at once, for
+        errors of distances go with the square of the largest distance of a point, or of a centroid, from the middle.
+        """
         _check(client, Client, "points are encrypted by")
         rows = self._rows(points)
         sizes = self._sizes(rows.shape)
         start = self.start(rows)
+        _warn_of_errors(rows, start, _native.nearest_deviation(client._raw, self.tables, sizes))
         return EncryptedClusters(
             _native.encrypt_points(client._raw, self.tables, sizes, rows.ravel().tolist(), start.ravel().tolist())
         )
@@ -247,9 +277,12 @@ class EncryptedKMeans:
         """Make `max_iter` iterations from what `encrypt` returned; `clusters_` is the result.
 
         After each, `checkpoint` is written; where it is there, the run goes on from it, and ends with the same bytes as
-        one that was never stopped. `progress` shows how far it is, in a bar where rich is installed and there is a
-        terminal, else in lines, or is called with the number of iterations made and of all. `seconds_` has the times of
-        the parts of every iteration that was made here.
+        one that was never stopped. It has to be one of these points and this start, and of no more iterations than
+        `max_iter`: any other is refused.
+
+        `progress` shows how far it is, in a bar where rich is installed and there is a terminal, else in lines, or is
+        called with the number of iterations made and of all. `seconds_` has the times of the parts of every iteration
+        that was made here.
 
         Where `init` is numbers of points, these are the start, whatever `encrypt` put in.
 
@@ -273,8 +306,7 @@ class EncryptedKMeans:
             raise FileError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
         if path is not None and path.exists():
             state = EncryptedClusters.load(path)
-            if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
-                raise ArgumentError(f"k-means: the checkpoint is of {state!r}, the points are {points!r}")
+            self._check_checkpoint(path, state, points, server)
         else:
             chosen = self._chosen()
             if chosen is not None:
@@ -300,10 +332,35 @@ class EncryptedKMeans:
         self.clusters_ = state
         return self
 
+    def _check_checkpoint(
+        self, path: Path, state: EncryptedClusters, points: EncryptedClusters, server: Server
+    ) -> None:
+        """Check that a run of this kind on these points left the checkpoint."""
+        remedy = "remove it, or give the path of another"
+        if (state.shape, state.n_clusters) != (points.shape, points.n_clusters):
+            raise ArgumentError(f"k-means: the checkpoint {path} is of {state!r}, the points are {points!r}: {remedy}")
+        if state._origin is None:
+            raise ArgumentError(f"k-means: {path} is no checkpoint of fit, but what a client sent: {remedy}")
+        of_points, start = _native.origin_of_points(server._raw, points.to_bytes(), self._chosen())
+        if state._origin[0] != of_points:
+            raise ArgumentError(
+                f"k-means: the checkpoint {path} is of other points, or of these encrypted another time: {remedy}"
+            )
+        if state._origin[1] != start:
+            raise ArgumentError(
+                f"k-means: the checkpoint {path} is of a run from another start than init={self.init!r}: {remedy}"
+            )
+        if state.iteration > self.max_iter:
+            raise ArgumentError(
+                f"k-means: the checkpoint {path} has made {state.iteration} iterations, max_iter={self.max_iter}: "
+                f"{remedy}"
+            )
+
     def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
         rows = real_numbers(points, "k-means")
         if rows.ndim != 2:
             raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
+        _check_finite(rows, "points", "row")
         return rows
 
     def _chosen(self) -> list[int] | None:
@@ -325,10 +382,65 @@ class EncryptedKMeans:
             raise ShapeError(
                 f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"
             )
+        if self.n_clusters < 2:
+            raise ArgumentError(f"k-means: n_clusters is {self.n_clusters}: at least two clusters are told apart")
+        if lengths[0] < self.n_clusters or lengths[1] < 1:
+            raise ArgumentError(
+                f"k-means: {lengths[0]} points of {lengths[1]} features, where n_clusters={self.n_clusters}: at least "
+                "as many points as clusters are needed, of one feature or more"
+            )
         return *lengths, self.n_clusters
 
     def __repr__(self) -> str:
         return f"EncryptedKMeans(n_clusters={self.n_clusters}, max_iter={self.max_iter}, tables={self.tables!r})"
+
+
+_PARAMETERS = ("n_clusters", "max_iter", "init", "random_state", "tables")
+
+_MOST_WRONG = 0.05
+"""The share of points expected at a wrong centroid from which on `EncryptedKMeans.encrypt` warns."""
+
+
+def _at_least_one(value: object, name: str, what: str) -> int:
+    number = operator.index(value)  # type: ignore[arg-type]
+    if number < 1:
+        raise ArgumentError(f"k-means: {name} is {value}, at least one {what} is made")
+    return number
+
+
+def _check_finite(rows: npt.NDArray[np.float64], name: str, what: str) -> None:
+    wrong = np.argwhere(~np.isfinite(rows))
+    if len(wrong):
+        row, column = wrong[0]
+        raise ArgumentError(
+            f"k-means: {name} hold {rows[row, column]} in {what} {row}, column {column}: finite numbers are needed"
+        )
+
+
+def _warn_of_errors(points: npt.NDArray[np.float64], start: npt.NDArray[np.float64], deviation: float) -> None:
+    """Warn where points go to other centroids than the nearest, as squared distances are off by `deviation` radii^2."""
+    middle = points.mean(axis=0)
+    away, starts_away = (np.sqrt(((rows - middle) ** 2).sum(axis=1)) for rows in (points, start))
+    radius = max(float(away.max()), float(starts_away.max()))
+    # Squared distances but for what they have in common, from the middle: as exact as their differences.
+    others, centroids = points - middle, start - middle
+    distances = np.sort((centroids**2).sum(axis=1) - 2.0 * others @ centroids.T, axis=1)
+    gaps = distances[:, 1] - distances[:, 0]
+    off = deviation * radius**2
+    if off == 0:
+        return
+    wrong = float(np.mean([0.5 * math.erfc(gap / off / math.sqrt(2)) for gap in gaps.tolist()]))
+    if wrong > _MOST_WRONG:
+        farthest = "centroid of init" if starts_away.max() > away.max() else "point"
+        warnings.warn(
+            f"k-means: about {wrong:.0%} of the points are expected to go to a wrong centroid at first: squared "
+            f"distances are off by {off:.3g} (standard deviation), and those from the two nearest centroids differ by "
+            f"{np.median(gaps):.3g} (median). Errors go with the square of the largest distance from the middle, which "
+            f"is {radius:.3g}, of a {farthest}, where that of the points is {np.median(away):.3g} (median): choose "
+            "centroids nearer to the points and farther from each other, take outliers away, or use larger tables",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list[float]]:

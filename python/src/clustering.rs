@@ -179,11 +179,46 @@ pub(crate) fn simulate_clustering(
     })
 }
 
-/// Points, dimension and clusters, how many iterations there were, and whether the points are there.
+/// The digests of the points and of the start, where it is not the one that was sent with them.
+type OriginDigests = (String, Option<String>);
+
+fn digests(origin: hippocrene::Origin) -> OriginDigests {
+    (origin.points.to_string(), origin.start.map(|start| start.to_string()))
+}
+
+/// The origin of a run on these points, from their start or from the points of these numbers.
 #[pyfunction]
-pub(crate) fn describe_clustering(py: Python<'_>, data: Vec<u8>) -> PyResult<(Sizes, u64, bool)> {
+pub(crate) fn origin_of_points(
+    py: Python<'_>,
+    server: &Server,
+    points: Vec<u8>,
+    chosen: Option<Vec<usize>>,
+) -> PyResult<OriginDigests> {
     detached(py, || {
-        let (shape, iteration, points) = Clustering::describe(&data)?;
-        Ok(((shape.points(), shape.dimension(), shape.clusters()), iteration, points))
+        let points = Clustering::from_bytes(&points, server.0.session())?;
+        Ok(digests(points.as_origin(chosen.as_deref())))
+    })
+}
+
+/// The standard deviation of the error by which squared distances are compared, over the square of the radius.
+#[pyfunction]
+pub(crate) fn nearest_deviation(
+    py: Python<'_>,
+    client: &ClientKey,
+    tables: &str,
+    sizes: Sizes,
+) -> PyResult<f64> {
+    detached(py, || client.0.nearest_deviation(&look_ups(tables, sizes)?))
+}
+
+/// Points, dimension and clusters, how many iterations there were, whether the points are there, and the origin.
+#[pyfunction]
+pub(crate) fn describe_clustering(
+    py: Python<'_>,
+    data: Vec<u8>,
+) -> PyResult<(Sizes, u64, bool, Option<OriginDigests>)> {
+    detached(py, || {
+        let (shape, iteration, points, origin) = Clustering::describe(&data)?;
+        Ok(((shape.points(), shape.dimension(), shape.clusters()), iteration, points, origin.map(digests)))
     })
 }

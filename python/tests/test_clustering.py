@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
 from distributed import Client as DaskClient
 from distributed import LocalCluster
+from sklearn.base import clone
 
 from hippocrene import ArgumentError, Client, FormatError, Server, ShapeError
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
@@ -133,8 +135,20 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
         model.fit(sent, server, checkpoint=tmp_path / "nowhere" / "checkpoint")
     with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
         model.fit(sent, server, cluster="tcp://127.0.0.1:8786")
-    with pytest.raises(ArgumentError, match="the checkpoint is of"):
+    with pytest.raises(ArgumentError, match=r"the checkpoint .*checkpoint is of EncryptedClusters\(shape="):
         model.fit(model.encrypt(client, points[:20]), server, checkpoint=tmp_path / "checkpoint")
+    # A checkpoint of another run is none of this one, though it is of as many points and clusters.
+    for other in (model.encrypt(client, points + 1.0), model.encrypt(client, points)):
+        with pytest.raises(ArgumentError, match="checkpoint is of other points, or of these encrypted another time"):
+            model.fit(other, server, checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(ArgumentError, match=r"from another start than init=\[1, 0\]"):
+        EncryptedKMeans(2, max_iter=2, init=[1, 0]).fit(sent, server, checkpoint=tmp_path / "checkpoint")
+    with pytest.raises(ArgumentError, match="has made 2 iterations, max_iter=1"):
+        EncryptedKMeans(2, max_iter=1).fit(sent, server, checkpoint=tmp_path / "checkpoint")
+    sent.save(tmp_path / "sent")
+    with pytest.raises(ArgumentError, match="is no checkpoint of fit"):
+        model.fit(sent, server, checkpoint=tmp_path / "sent")
+    assert EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint").seconds_ == []
     assert pickle.loads(pickle.dumps(resumed)).to_bytes() == resumed.to_bytes()
 
 
@@ -160,8 +174,24 @@ def test_what_is_not_possible_is_refused(client, server):
     for wrong, error, match in (
         (lambda: EncryptedKMeans(2, max_iter=0), ArgumentError, "at least one iteration"),
         (lambda: model.encrypt(client, points[0]), ShapeError, "two axes"),
-        (lambda: EncryptedKMeans(1).encrypt(client, points), ArgumentError, "two clusters and as many points"),
-        (lambda: EncryptedKMeans(30).encrypt(client, points), ArgumentError, "24 points in 30 clusters"),
+        (lambda: EncryptedKMeans(1).encrypt(client, points), ArgumentError, "n_clusters is 1: at least two"),
+        (lambda: model.encrypt(client, points[:1]), ArgumentError, "1 points of 2 features, where n_clusters=2"),
+        (lambda: model.evaluation_keys(client, (1, 2)), ArgumentError, "1 points of 2 features, where n_clusters=2"),
+        (lambda: model.encrypt(client, [[1.0, 2.0], [3.0, np.nan]]), ArgumentError, "nan in row 1, column 1"),
+        (
+            lambda: EncryptedKMeans(2, init=[[0.0, np.inf], [0, 1]]).encrypt(client, points),
+            ArgumentError,
+            "init hold inf",
+        ),
+        (lambda: EncryptedKMeans(2).clusters_, AttributeError, "clusters_ is there after fit"),
+        (lambda: EncryptedKMeans(2).labels_, AttributeError, "labels_ is there after decrypt"),
+        (lambda: EncryptedKMeans(2).set_params(k=3), ArgumentError, "no parameter 'k'; there are n_clusters"),
+        (lambda: EncryptedKMeans(2).set_params(max_iter=0), ArgumentError, "at least one iteration"),
+        (
+            lambda: EncryptedKMeans(30).encrypt(client, points),
+            ArgumentError,
+            "24 points of 2 features, where n_clusters=30",
+        ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
         (lambda: EncryptedKMeans(2, init=points[:3]).encrypt(client, points), ShapeError, "where \\(2, 2\\) is needed"),
         (lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points), ArgumentError, "of 24 points"),
@@ -177,3 +207,39 @@ def test_what_is_not_possible_is_refused(client, server):
     ):
         with pytest.raises(error, match=match):
             wrong()
+
+
+def test_it_is_cloned_as_estimators_are():
+    model = EncryptedKMeans(3, max_iter=7, init=[0, 1, 2], random_state=4, tables="lut13")
+    copy = clone(model)
+    assert copy is not model
+    assert (
+        copy.get_params()
+        == model.get_params()
+        == {
+            "n_clusters": 3,
+            "max_iter": 7,
+            "init": [0, 1, 2],
+            "random_state": 4,
+            "tables": "lut13",
+        }
+    )
+    assert model.set_params(max_iter=2, init="random") is model
+    assert (model.max_iter, model.init, model.n_clusters) == (2, "random", 3)
+    assert not hasattr(model, "labels_")
+
+
+def test_a_scale_that_leaves_nothing_of_the_points_is_told():
+    client = Client.generate("n15")
+    points, _ = points_of_two_clusters()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        EncryptedKMeans(2, init=points[:2]).encrypt(client, points)
+        EncryptedKMeans(2, random_state=1).encrypt(client, points)
+    far = [[5.0, 0.0], [500.0, 500.0]]
+    with pytest.warns(UserWarning, match="of a centroid of init, where that of the points is"):
+        EncryptedKMeans(3, init=[*points[:2], far[1]]).encrypt(client, points)
+    with pytest.warns(UserWarning, match=r"about \d\d% of the points .* which is .*, of a point"):
+        EncryptedKMeans(3, init=[0, 1, 23]).encrypt(client, np.vstack([points[:-1], far[1:]]))
+    with pytest.warns(UserWarning, match="choose centroids nearer to the points and farther from each other"):
+        EncryptedKMeans(2, init=[points[0], points[0] + 1e-3]).encrypt(client, points)

@@ -1,6 +1,9 @@
 //! K-means on encrypted points between a client and a server that share only files, at small insecure parameters.
 
 mod common;
+#[allow(dead_code)] // the tests of files use the rest of it
+#[path = "../../../fuzz/entry.rs"]
+mod entry;
 
 use common::{insecure_grafted, numbers};
 use hippocrene::{
@@ -44,7 +47,7 @@ fn clusters_of_points_in_files() {
     let inspection = wire::inspect(&sent).unwrap();
     assert_eq!(inspection.kind, wire::Kind::Clustering);
     assert!(inspection.array.is_none() && inspection.ring_degree == 2048);
-    assert_eq!(Clustering::describe(&sent).unwrap(), (shape, 0, true));
+    assert_eq!(Clustering::describe(&sent).unwrap(), (shape, 0, true, None));
     let sent = Clustering::from_bytes(&sent, session).unwrap();
     assert!(sent.has_points() && sent.iteration() == 0);
     let (centroids, none) = client.decrypt_clusters(&sent).unwrap();
@@ -111,6 +114,18 @@ fn clusters_of_points_in_files() {
     let refused = simulation.server().cluster(&simulated, &simulated).unwrap_err().to_string();
     assert!(refused.contains("the first operand has no points"), "{refused}");
 
+    // Clusters of other points are refused, and what was made says what of.
+    let origin = first.origin().unwrap();
+    assert_eq!((origin, second.origin()), (sent.as_origin(None), Some(origin)));
+    assert_eq!(begun.origin(), Some(sent.as_origin(Some(&[1, 3]))));
+    assert_ne!(begun.origin(), Some(sent.as_origin(Some(&[3, 1]))));
+    assert_eq!(resumed.origin(), Some(origin));
+    let again = client.encrypt_points(&asked, &values, &start).unwrap();
+    let refused = server.cluster(&again, &first).unwrap_err().to_string();
+    assert!(refused.contains("the clusters were made of other points"), "{refused}");
+    let refused = server.update_clusters(&again, std::slice::from_ref(&assigned), &first).unwrap_err();
+    assert!(refused.to_string().contains("the clusters were made of other points"), "{refused}");
+
     // What is wrong is refused.
     let other = Shape::new(11, 2, 2).unwrap();
     let asked_other = LookUps { clusters: Some(other), ..asked };
@@ -148,7 +163,7 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
         read(&bytes[..length]);
         assert!(wire::inspect(&bytes[..length]).is_err());
     }
-    // Payload: points, dimension, clusters, flags, iteration, length of the first array.
+    // Payload: points, dimension, clusters, flags, iteration, digests of points and start, length of the first array.
     for (offset, field, what) in [
         (0, 1u32, "1 points of dimension 2 in 2 clusters"),
         (4, 3, "the arrays of clusters"),
@@ -156,19 +171,21 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
         (12, 8, "the flags of clusters"),
         (12, 3, "an array of clusters"),
         (12, 0, "clusters"),
-        (24, u32::MAX, "an array of clusters"),
-        (28, u32::MAX, "an array of clusters"),
+        (56, u32::MAX, "an array of clusters"),
+        (60, u32::MAX, "an array of clusters"),
     ] {
         let mut wrong = bytes.to_vec();
         wrong[56 + offset..60 + offset].copy_from_slice(&field.to_le_bytes());
-        // The checksum of the header covers all but itself.
-        let mut hasher = crc32fast::Hasher::new();
-        hasher.update(&wrong[..12]);
-        hasher.update(&wrong[16..]);
-        wrong[12..16].copy_from_slice(&hasher.finalize().to_le_bytes());
+        entry::seal(&mut wrong);
         let refused = read(&wrong);
         assert!(refused.contains(what), "at {offset}: {refused}");
     }
+    let mut wrong = bytes.to_vec();
+    // A digest of the start without one of the points.
+    wrong[56 + 24..56 + 56].fill(0);
+    wrong[56 + 40] = 1;
+    entry::seal(&mut wrong);
+    assert!(read(&wrong).contains("the digest of the start"));
     let mut wrong = bytes.to_vec();
     wrong[70] ^= 1;
     assert!(read(&wrong).contains("checksum"));

@@ -21,9 +21,7 @@ impl ClientKey {
         points: &[f64],
         start: &[f64],
     ) -> Result<Clustering, Error> {
-        let Some(shape) = look_ups.clusters else {
-            return Err(Error::argument(OPERATION, "the look-ups are for functions, not for clusters"));
-        };
+        let shape = shape_of(look_ups)?;
         let counts = [(points, shape.points()), (start, shape.clusters())];
         for (numbers, rows) in counts {
             if numbers.len() != rows * shape.dimension() || !numbers.iter().all(|x| x.is_finite()) {
@@ -47,6 +45,16 @@ impl ClientKey {
         let centroids = self.repeated(&start, centroid_layout(shape, slots)?, &plan, plan.centroid_bits())?;
         let frame = self.encrypt(&frame, &[frame.len()])?;
         Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
+    }
+
+    /// The standard deviation of the error by which squared distances are compared where centroids are found, over the square of the largest distance of a point, or of a centroid to start from, from the middle of the points:
+    /// [`KMeansPlan::nearest_deviation`].
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_points`].
+    pub fn nearest_deviation(&self, look_ups: &LookUps) -> Result<f64, Error> {
+        let plan = look_ups.clustering(self.session(), shape_of(look_ups)?)?;
+        Ok(plan.nearest_deviation()?)
     }
 
     /// The centroids, row by row, and the cluster of every point: the one with the centroid that it was nearest to in the last iteration, before this moved. No labels before the first iteration.
@@ -96,6 +104,11 @@ impl Clustering {
         let label = |bits: &[f64]| (1..k).fold(0, |best, j| if bits[j] > bits[best] { j } else { best });
         Ok((centroids, Some(bits.chunks_exact(k).map(label).collect())))
     }
+}
+
+fn shape_of(look_ups: &LookUps) -> Result<Shape, Error> {
+    let refused = || Error::argument(OPERATION, "the look-ups are for functions, not for clusters");
+    look_ups.clusters.ok_or_else(refused)
 }
 
 /// The middle of the points, and how far the farthest point or centroid is from there.

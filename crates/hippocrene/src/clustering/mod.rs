@@ -7,6 +7,15 @@ use hippocrene_rlwe::Fingerprint;
 
 use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers};
 
+/// What a run began with. It stays with what is made of it, so that a run goes on from its own checkpoints only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The digest of the points, as they were sent.
+    pub points: Fingerprint,
+    /// That of the start, where it is another than the one that was sent with them.
+    pub start: Option<Fingerprint>,
+}
+
 /// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on from after every iteration, and its result.
 ///
 /// Coordinates are counted from a centre and in units of a radius that the client has chosen such that all points lie in the unit ball. Both go along encrypted, for who reads the result.
@@ -22,6 +31,8 @@ pub struct Clustering {
     pub(crate) assigned: Option<EncryptedArray>,
     /// The points, `N` by `d`, once for every cluster. A result goes without.
     pub(crate) points: Option<EncryptedArray>,
+    /// None of what a client sent.
+    pub(crate) origin: Option<Origin>,
 }
 
 impl Clustering {
@@ -69,7 +80,7 @@ impl Clustering {
                 );
             }
         }
-        Ok(Clustering { shape, iteration, frame, centroids, assigned, points })
+        Ok(Clustering { shape, iteration, frame, centroids, assigned, points, origin: None })
     }
 
     /// How many points of which dimension make how many clusters.
@@ -80,6 +91,26 @@ impl Clustering {
     /// How many iterations there were.
     pub fn iteration(&self) -> u64 {
         self.iteration
+    }
+
+    /// What it was made of, if a server made it.
+    pub fn origin(&self) -> Option<Origin> {
+        self.origin
+    }
+
+    /// The origin of a run on these points from the start that was sent with them, or from `chosen` ones of them ([`Server::start_clusters`](crate::Server::start_clusters)).
+    pub fn as_origin(&self, chosen: Option<&[usize]>) -> Origin {
+        let start = chosen.map(|chosen| {
+            let numbers: Vec<u8> = chosen.iter().flat_map(|i| (*i as u64).to_le_bytes()).collect();
+            Fingerprint::of("hippocrene 2026-11 points chosen to start from", &numbers)
+        });
+        Origin { points: self.digest(), start }
+    }
+
+    /// The digest of its file. In a simulation there is none, and all have the same.
+    pub(crate) fn digest(&self) -> Fingerprint {
+        let bytes = if self.centroids.is_simulated() { Vec::new() } else { self.to_bytes() };
+        Fingerprint::of("hippocrene 2026-11 points being clustered", &bytes)
     }
 
     /// The fingerprint of the key that decrypts it.

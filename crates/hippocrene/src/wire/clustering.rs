@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use hippocrene_rlwe::Fingerprint;
+
 use super::{
     FormatError, Kind,
     cursor::Cursor,
@@ -9,10 +11,10 @@ use super::{
     header::{self, Header},
     look_ups::{read_shape, write_shape},
 };
-use crate::{Clustering, EncryptedArray, Error, Session, Shape};
+use crate::{Clustering, EncryptedArray, Error, Origin, Session, Shape};
 
-/// Bytes before the arrays: shape, flags, and the number of iterations.
-const HEAD_BYTES: usize = 24;
+/// Bytes before the arrays: shape, flags, the number of iterations, and the origin.
+const HEAD_BYTES: usize = 56;
 /// The flags of a file with an assignment, and with points.
 const ASSIGNED: u32 = 1;
 const POINTS: u32 = 2;
@@ -23,6 +25,13 @@ pub(super) struct ClusteringHead {
     shape: Shape,
     flags: u32,
     iteration: u64,
+    origin: Option<Origin>,
+}
+
+/// A digest; none where all is zero.
+fn read_digest(cursor: &mut Cursor<'_>) -> Result<Option<Fingerprint>, FormatError> {
+    let bytes: [u8; 16] = cursor.array()?;
+    Ok((bytes != [0; 16]).then(|| Fingerprint::from_bytes(bytes)))
 }
 
 impl ClusteringHead {
@@ -33,7 +42,19 @@ impl ClusteringHead {
         if flags & !(ASSIGNED | POINTS) != 0 {
             return Err(FormatError::field("the flags of clusters", flags, "0 to 3"));
         }
-        Ok(ClusteringHead { shape, flags, iteration: cursor.u64()? })
+        let iteration = cursor.u64()?;
+        let origin = match (read_digest(cursor)?, read_digest(cursor)?) {
+            (Some(points), start) => Some(Origin { points, start }),
+            (None, None) => None,
+            (None, Some(start)) => {
+                return Err(FormatError::field(
+                    "the digest of the start",
+                    start,
+                    "zeros without one of points",
+                ));
+            }
+        };
+        Ok(ClusteringHead { shape, flags, iteration, origin })
     }
 }
 
@@ -66,6 +87,10 @@ impl Clustering {
         let flags = flag(self.assigned.is_some(), ASSIGNED) | flag(self.points.is_some(), POINTS);
         out.extend(flags.to_le_bytes());
         out.extend(self.iteration.to_le_bytes());
+        let digests = [self.origin.map(|origin| origin.points), self.origin.and_then(|origin| origin.start)];
+        for digest in digests {
+            out.extend(digest.map_or([0; 16], |digest| *digest.as_bytes()));
+        }
         for array in arrays {
             out.extend((array.len() as u64).to_le_bytes());
             out.extend(array);
@@ -74,14 +99,14 @@ impl Clustering {
         out
     }
 
-    /// What bytes that `to_bytes` made say of themselves: the shape, how many iterations there were, and whether the points are in them.
+    /// What bytes that `to_bytes` made say of themselves: the shape, how many iterations there were, whether the points are in them, and what they were made of.
     ///
     /// # Errors
     /// [`Error::Format`] when the bytes are not that.
-    pub fn describe(bytes: &[u8]) -> Result<(Shape, u64, bool), Error> {
+    pub fn describe(bytes: &[u8]) -> Result<(Shape, u64, bool, Option<Origin>), Error> {
         let (_, payload) = Header::open_as(bytes, Kind::Clustering)?;
         let head = ClusteringHead::read(&mut Cursor::new(payload, "clusters"))?;
-        Ok((head.shape, head.iteration, head.flags & POINTS != 0))
+        Ok((head.shape, head.iteration, head.flags & POINTS != 0, head.origin))
     }
 
     /// From bytes that `to_bytes` made.
@@ -106,8 +131,10 @@ impl Clustering {
             let need = format!("{}, that of the file", header.key);
             return Err(FormatError::field("the key of centroids", centroids.key(), need).into());
         }
-        Clustering::from_parts(head.shape, head.iteration, [frame, centroids], assigned, points)
-            .map_err(|error| FormatError::field("the arrays of clusters", error, "those of the shape").into())
+        let read =
+            Clustering::from_parts(head.shape, head.iteration, [frame, centroids], assigned, points)
+                .map_err(|error| FormatError::field("the arrays of clusters", error, "those of the shape"))?;
+        Ok(Clustering { origin: head.origin, ..read })
     }
 
     /// Writes a file, all or nothing.

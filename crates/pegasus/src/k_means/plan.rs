@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hippocrene_ckks::{Context, approximation::ModularReduction};
-use hippocrene_fhew::Preset;
+use hippocrene_fhew::{LweParameters, LweSwitchingKey, Preset};
+use hippocrene_ring::digits::Digits;
 use hippocrene_rlwe::{EvaluationKeys, Modulus, SecretKey};
 
 use super::Shape;
@@ -110,6 +111,30 @@ impl KMeansPlan {
     /// The bits of the scale of points and centroids.
     pub fn slot_scale_bits(&self) -> f64 {
         self.pegasus.literal().output_scale_bits
+    }
+
+    /// The standard deviation of the error by which differences of squared distances are compared in the unit ball: where those of a point from its two nearest centroids differ by `k` of these, it goes to the wrong one
+    /// with the probability that a normal number exceeds `k`.
+    ///
+    /// # Errors
+    /// None for what was planned.
+    pub fn nearest_deviation(&self) -> Result<f64, PegasusError> {
+        let (literal, parameters) = (self.pegasus.literal(), self.pegasus.context().parameters());
+        let modulus = literal.tables.input().modulus();
+        let from = LweParameters::insecure(parameters.degree(), modulus, parameters.secret())?;
+        let (bits, count) = (literal.extraction.base_log2, literal.extraction.count);
+        let Some(digits) = Digits::new(modulus, bits, count) else {
+            return argument(
+                "plan k-means",
+                format!("{count} digits of {bits} bits are no gadget of {modulus}"),
+            );
+        };
+        let number = LweSwitchingKey::noise_of(from, &digits);
+        // Differences are had 2^(R-1) times in the first of R rounds, so that 4, the largest, is half of the circle; in later rounds numbers are as much larger.
+        let widened = f64::from(rounds(self.shape.clusters()) - 1);
+        let difference = number.plus(number).scaled(widened);
+        let index = literal.tables.index_noise(difference, modulus).log2_std().exp2();
+        Ok(4.0 * (1.0 + literal.margin) * index / literal.tables.ring().dimension() as f64)
     }
 
     /// The largest reciprocal, of a count over the number of points.
