@@ -22,7 +22,7 @@ pub enum CkksError {
     BigFloat(#[from] BigFloatError),
     /// The modulus is used up.
     #[error(
-        "{operation} needs {need:.1} bits of capacity, {have:.1} are left: bootstrap first or start with a larger modulus"
+        "{operation} needs {need:.1} bits of capacity, {have:.1} are left: bootstrap first, while there is enough for that, or start with a larger modulus"
     )]
     Capacity {
         /// The operation.
