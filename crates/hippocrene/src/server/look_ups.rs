@@ -300,7 +300,7 @@ impl Server {
 
     pub(super) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups)";
+            let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups; in Python, evaluation_keys(tables=True))";
             Error::argument(operation, what)
         })
     }

@@ -167,7 +167,7 @@ impl Server {
     /// [`Error::Argument`] when there are no keys for them.
     pub fn bits(&self) -> Result<&BitServer, Error> {
         self.bits.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of bits: make evaluation keys with them (KeyRequest::bits)";
+            let what = "this server has no keys of bits: make evaluation keys with them (KeyRequest::bits; in Python, those of a client of a preset of bits)";
             Error::argument("compute on bits", what)
         })
     }
