@@ -114,7 +114,8 @@ fn what_is_straight_or_even_costs_little() {
 #[test]
 fn what_is_nearly_straight_or_nearly_nothing_is_right() {
     let s = setup(context(9, 17, 1), literal(&[16], 64));
-    let functions: [(&str, fn(f64) -> f64); 7] = [
+    type Named = (&'static str, fn(f64) -> f64);
+    let functions: [Named; 7] = [
         ("a line", |x| 0.1 * x + 0.3),
         ("x", |x| x),
         ("degrees", |x| 1.8 * x + 32.0),
