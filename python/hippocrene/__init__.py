@@ -27,6 +27,7 @@ from hippocrene.errors import (
     SecretPickleError,
     SecurityError,
     ShapeError,
+    StoppedError,
 )
 from hippocrene.inspection import inspect
 from hippocrene.look_ups import LookUps
@@ -63,6 +64,7 @@ __all__ = [
     "Server",
     "ShapeError",
     "Simulation",
+    "StoppedError",
     "TransferKey",
     "__version__",
     "inspect",

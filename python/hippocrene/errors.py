@@ -106,6 +106,10 @@ class MachineError(HippocreneError, RuntimeError):
     """Something this machine cannot do: a kernel, threads, randomness."""
 
 
+class StoppedError(HippocreneError, RuntimeError):
+    """A computation that was told to stop; in Python, what a signal's handler raises comes in its place."""
+
+
 class InternalError(HippocreneError, RuntimeError):
     """A failure that no argument should be able to cause: please report it."""
 

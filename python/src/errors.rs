@@ -2,7 +2,13 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyType;
-use std::io::{self, ErrorKind};
+use std::{
+    cell::RefCell,
+    io::{self, ErrorKind},
+    rc::Rc,
+    sync::OnceLock,
+    thread::{self, ThreadId},
+};
 
 /// Turns an error of the library into the exception of its kind.
 pub(crate) fn to_py(py: Python<'_>, error: &hippocrene::Error) -> PyErr {
@@ -39,12 +45,42 @@ fn words(error: &io::Error) -> String {
     words.strip_suffix(&number).unwrap_or(&words).to_owned()
 }
 
-/// Does `work` with the interpreter lock released.
+/// Does `work` with the interpreter lock released. In the main thread it ends with what the handler of a signal raises, as `KeyboardInterrupt`.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     work: impl FnOnce() -> Result<T, hippocrene::Error> + Send,
 ) -> PyResult<T> {
-    py.detach(work).map_err(|error| to_py(py, &error))
+    if MAIN.get() != Some(&thread::current().id()) {
+        return py.detach(work).map_err(|error| to_py(py, &error));
+    }
+    let (result, raised) = py.detach(|| {
+        let raised = Rc::new(RefCell::new(None));
+        let slot = Rc::clone(&raised);
+        let signalled = move || {
+            let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+            let stop = raised.is_some();
+            slot.replace(raised);
+            stop
+        };
+        let result = hippocrene::stoppable(signalled, work);
+        (result, raised.take())
+    });
+    match raised {
+        Some(raised) => Err(raised),
+        None => result.map_err(|error| to_py(py, &error)),
+    }
+}
+
+/// The thread that Python calls handlers of signals in, if that is the one that imports this module.
+static MAIN: OnceLock<ThreadId> = OnceLock::new();
+
+/// Notes the thread that imports the module.
+pub(crate) fn note_main_thread(py: Python<'_>) -> PyResult<()> {
+    let threading = py.import("threading")?;
+    if threading.call_method0("current_thread")?.is(&threading.call_method0("main_thread")?) {
+        MAIN.get_or_init(|| thread::current().id());
+    }
+    Ok(())
 }
 
 /// The name of every kind of error of the library.

@@ -55,6 +55,7 @@ mod _native {
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::errors::note_main_thread(module.py())?;
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 }

@@ -1,9 +1,13 @@
-"""Processes that are copied off one another, as multiprocessing and servers that fork do."""
+"""Processes that are copied off one another, as multiprocessing and servers that fork do, and signals to them."""
 
 from __future__ import annotations
 
 import multiprocessing
+import os
+import signal
 import sys
+import threading
+import time
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
@@ -29,3 +33,25 @@ def test_servers_of_many_threads_go_on_in_copies_of_their_process():
         results = list(pool.map(squares, [[0.5, 1.0], [-0.5, 3.0]], timeout=60))
     assert np.allclose(results, [[0.25, 1], [0.25, 9]], atol=1e-4)
     assert np.allclose(squares([1.5, -2]), [2.25, 4], atol=1e-4)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in other ways")
+@pytest.mark.parametrize("threads", [1, 2])
+def test_long_computations_end_at_a_signal(threads):
+    client = hippocrene.Client.generate("n14", threads=threads)
+    server = hippocrene.Server(client.evaluation_keys(rotations=[1, 2, 4]), threads=threads)
+    x = server.load(client.encrypt(np.linspace(-1, 1, client.slots)))
+
+    def work():
+        for _ in range(10):
+            server.sum_of_products([(x, x)] * 400)
+
+    for program in (work, lambda: client.evaluation_keys(rotations=range(1, 4000))):
+        timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+        start = time.monotonic()
+        timer.start()
+        with pytest.raises(KeyboardInterrupt):
+            program()
+        # It would take a minute.
+        assert time.monotonic() - start < 20
+    assert abs(client.decrypt((x * x).roll(-1))[0] - (1 - 2 / (client.slots - 1)) ** 2) < 1e-4

@@ -226,6 +226,7 @@ impl Context {
         modulus: Modulus,
         extended: Modulus,
     ) -> Result<Plaintext, CkksError> {
+        rlwe::stop::check("encode")?;
         let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
         let widened = Widened::new(values, scale);
         let values = widened.as_ref().map_or(values, Widened::values);

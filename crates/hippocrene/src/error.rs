@@ -46,6 +46,9 @@ pub enum Error {
     /// Things that belong to different keys.
     #[error(transparent)]
     KeyMismatch(RlweError),
+    /// A computation that was told to stop ([`crate::stoppable`]).
+    #[error(transparent)]
+    Stopped(RlweError),
     /// Things that were made with different parameters.
     #[error(transparent)]
     ParameterMismatch(RlweError),
@@ -166,6 +169,7 @@ impl From<RlweError> for Error {
             RlweError::Insecure { .. } | RlweError::NoSecurityLimit { .. } => Error::Security(error),
             RlweError::Parameters { .. } => Error::Parameters(error.to_string()),
             RlweError::KeyMismatch { .. } => Error::KeyMismatch(error),
+            RlweError::Stopped { .. } => Error::Stopped(error),
             RlweError::ParameterMismatch { .. } => Error::ParameterMismatch(error),
             RlweError::MissingGaloisKey { .. }
             | RlweError::MissingRelinearisationKey { .. }

@@ -4,7 +4,7 @@ use crate::Error;
 
 impl Error {
     /// The name of every kind of error, as the exceptions of the Python package and the command's JSON call them.
-    pub const KINDS: [&str; 15] = [
+    pub const KINDS: [&str; 16] = [
         "ParameterError",
         "SecurityError",
         "EncodeError",
@@ -19,6 +19,7 @@ impl Error {
         "FileError",
         "ArgumentError",
         "MachineError",
+        "StoppedError",
         "InternalError",
     ];
 
@@ -39,7 +40,8 @@ impl Error {
             Error::Io { .. } => 11,
             Error::Argument { .. } => 12,
             Error::System(_) => 13,
-            Error::Internal(_) => 14,
+            Error::Stopped(_) => 14,
+            Error::Internal(_) => 15,
         };
         Self::KINDS[index]
     }

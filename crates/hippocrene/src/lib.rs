@@ -50,7 +50,7 @@ pub use hippocrene_ckks::{
 pub use hippocrene_pegasus::{
     DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
 };
-pub use hippocrene_rlwe::Fingerprint;
+pub use hippocrene_rlwe::{Fingerprint, stop::stoppable};
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;

@@ -4,7 +4,8 @@ mod common;
 
 use common::{assert_close, insecure, left, numbers};
 use hippocrene::{
-    Basis, ClientKey, EncryptedArray, Error, KeyRequest, Polynomial, Preset, Server, wire::ElementsInspection,
+    Basis, ClientKey, EncryptedArray, Error, KeyRequest, Polynomial, Preset, Server, stoppable,
+    wire::ElementsInspection,
 };
 use num_complex::Complex64;
 use proptest::prelude::*;
@@ -441,4 +442,21 @@ fn second_sets_of_presets_are_secure() {
         let (small, large) = (narrow.switching_key_size().seeded, wide.switching_key_size().seeded);
         assert!(small * 10 < large * 6, "{name}: {small} of {large}");
     }
+}
+
+/// What is told to stop says so, and computes again afterwards.
+#[test]
+fn computations_stop_when_they_are_told_to() {
+    let (client, server) = insecure(10, 4);
+    let x = client.encrypt(&numbers(100, 1), &[100]).unwrap();
+    let until_stopped = || {
+        loop {
+            if let Err(error) = server.square(&x) {
+                return error;
+            }
+        }
+    };
+    let error = stoppable(|| true, until_stopped);
+    assert_eq!((error.kind(), error.to_string().as_str()), ("StoppedError", "switch keys: stopped"));
+    assert!(server.square(&x).is_ok());
 }

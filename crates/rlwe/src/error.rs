@@ -111,6 +111,12 @@ pub enum RlweError {
         /// Fingerprint needed.
         need: Fingerprint,
     },
+    /// A computation was told to stop ([`crate::stop`]).
+    #[error("{operation}: stopped")]
+    Stopped {
+        /// The operation.
+        operation: &'static str,
+    },
     /// A ciphertext has the wrong number of parts.
     #[error("{operation}: the ciphertext has {have} parts, {need} are needed{}", if *have == 3 { " (relinearise it first)" } else { "" })]
     Parts {

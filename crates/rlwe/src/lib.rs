@@ -26,6 +26,7 @@ mod scaled_product;
 mod second;
 pub mod security;
 mod sprout;
+pub mod stop;
 mod switch;
 mod tensor_sum;
 mod transforms;

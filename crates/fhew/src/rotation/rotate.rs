@@ -13,7 +13,7 @@ use hippocrene_ring::{
     monomial::{Monomials, add_rotated_difference},
     scratch::ScratchPool,
 };
-use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError};
+use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError, stop};
 
 use super::{BlindRotationKey, LookupTable, RotationGadget, RotationParameters};
 use crate::{
@@ -50,6 +50,8 @@ enum Gadget {
 
 /// How many accumulators go through a key together: the key of a coefficient is read from memory once for all of them.
 const TOGETHER: usize = 4;
+/// So many groups of these each thread looks up before it is asked whether to stop.
+const BETWEEN_STOPS: usize = 4;
 
 const OPERATION: &str = "look up";
 
@@ -200,10 +202,13 @@ impl PreparedBlindRotationKey {
             inputs.iter().map(|(ct, test)| self.start(ct, test)).collect::<Result<Vec<_>, _>>()?;
         let together = accumulators.len().div_ceil(threads.count()).clamp(1, TOGETHER);
         let mut groups: Vec<&mut [Accumulator]> = accumulators.chunks_mut(together).collect();
-        threads.for_each_mut(&mut groups, |_, group| {
-            self.rotate_group(group);
-            self.rotations.fetch_add(group.len() as u64, Ordering::Relaxed);
-        });
+        for groups in groups.chunks_mut(BETWEEN_STOPS * threads.count()) {
+            stop::check(OPERATION)?;
+            threads.for_each_mut(groups, |_, group| {
+                self.rotate_group(group);
+                self.rotations.fetch_add(group.len() as u64, Ordering::Relaxed);
+            });
+        }
         let finish = |accumulator: Accumulator| {
             let mut c0 = accumulator.parts;
             let c1 = c0.split_off(self.parameters.ring().dimension());

@@ -38,6 +38,7 @@ impl SwitchingKey {
         to: &Poly,
         modulus: Modulus,
     ) -> Result<Self, RlweError> {
+        crate::stop::check("generate a switching key")?;
         let parameters = context.parameters();
         let full = parameters.full();
         let seed = Seed::random()?;

@@ -69,6 +69,7 @@ impl Context {
         modulus: Modulus,
         gadget: Gadget,
     ) -> Result<Decomposed<'a>, RlweError> {
+        crate::stop::check("switch keys")?;
         let plan = self.decomposition(modulus, gadget)?;
         let mut coefficients = self.scratch(modulus, Domain::Coefficient);
         coefficients.for_each_limb(self.threads(), |k, limb| {
