@@ -20,6 +20,16 @@ def server(keys: hippocrene.EvaluationKeys) -> hippocrene.Server:
     return hippocrene.Server(keys)
 
 
+@pytest.fixture
+def secret(client, server):
+    """Arrays as the server of a test has them; its module may have a client and a server of its own."""
+
+    def encrypt(array, **how) -> hippocrene.EncryptedArray:
+        return server.load(client.encrypt(array, **how))
+
+    return encrypt
+
+
 @pytest.fixture(scope="session")
 def stranger() -> hippocrene.Client:
     """Another client, with a key of its own."""

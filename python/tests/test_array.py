@@ -41,14 +41,6 @@ def near(client):
     return check
 
 
-@pytest.fixture
-def secret(client, server):
-    def encrypt(array) -> EncryptedArray:
-        return server.load(client.encrypt(array))
-
-    return encrypt
-
-
 @few
 @given(arrays())
 def test_encrypted_arrays_have_the_shape_and_values_of_what_was_encrypted(client, near, array):

@@ -30,11 +30,6 @@ def server(keys) -> hippocrene.Server:
 
 
 @pytest.fixture
-def secret(client, server):
-    return lambda bits: server.load(client.encrypt(bits))
-
-
-@pytest.fixture
 def equal(client):
     def check(encrypted: EncryptedArray, want) -> None:
         got = client.decrypt(encrypted)

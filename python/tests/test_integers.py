@@ -51,11 +51,6 @@ def server(client) -> hippocrene.Server:
 
 
 @pytest.fixture
-def secret(client, server):
-    return lambda array: server.load(client.encrypt(array))
-
-
-@pytest.fixture
 def equal(client):
     def check(encrypted: EncryptedArray, want) -> None:
         assert isinstance(encrypted, EncryptedArray)

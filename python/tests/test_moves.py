@@ -23,11 +23,6 @@ def plain(shape) -> np.ndarray:
 
 
 @pytest.fixture
-def secret(client, server):
-    return lambda array: server.load(client.encrypt(array))
-
-
-@pytest.fixture
 def near(client):
     def check(encrypted, want) -> None:
         assert encrypted.shape == np.shape(want)

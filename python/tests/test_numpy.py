@@ -7,6 +7,7 @@ import operator
 from fractions import Fraction
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,11 +26,6 @@ values = st.floats(-2, 2, width=32)
 V = np.array([0.5, -1.25, 2.0])
 M = np.array([[0.5, -1.0, 2.0], [1.5, 0.25, -0.75], [1.0, 1.25, 0.5], [-0.5, 0.75, 1.0]])
 T = np.arange(24.0).reshape(2, 3, 4) / 16 - 0.5
-
-
-@pytest.fixture
-def secret(client, server):
-    return lambda array: server.load(client.encrypt(array))
 
 
 @pytest.fixture
@@ -202,7 +198,6 @@ def test_what_is_no_array_is_no_operand(secret, other):
 
 
 def test_objects_of_pandas(secret, near):
-    pandas = pytest.importorskip("pandas")
     frame, line = pandas.DataFrame(M, columns=list("abc")), pandas.Series(V, index=list("xyz"))
     ed, ev = secret(M), secret(V)
     near(ev + line, 2 * V)

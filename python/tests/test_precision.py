@@ -13,14 +13,6 @@ from hippocrene import EncryptedArray, ParameterError
 X = np.linspace(-1, 1, 33)
 
 
-@pytest.fixture
-def secret(client, server):
-    def encrypt(array, **how) -> EncryptedArray:
-        return server.load(client.encrypt(array, **how))
-
-    return encrypt
-
-
 def test_the_precision_of_a_client_is_that_of_its_arrays():
     client = hippocrene.Client.generate("n13", precision=24)
     assert client.precision == 24

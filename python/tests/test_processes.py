@@ -5,7 +5,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import signal
-import sys
 import threading
 import time
 from concurrent.futures import ProcessPoolExecutor
@@ -23,7 +22,6 @@ def squares(values):
     return client.decrypt(array * array).tolist()
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
 def test_servers_of_many_threads_go_on_in_copies_of_their_process():
     global client, server
     client = hippocrene.Client.generate("n13", threads=2)
@@ -35,7 +33,6 @@ def test_servers_of_many_threads_go_on_in_copies_of_their_process():
     assert np.allclose(squares([1.5, -2]), [2.25, 4], atol=1e-4)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals are sent in other ways")
 @pytest.mark.parametrize("threads", [1, 2])
 def test_long_computations_end_at_a_signal(threads):
     client = hippocrene.Client.generate("n14", threads=threads)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pandas
 import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
@@ -269,7 +270,6 @@ def test_other_interfaces_are_refused(client, server):
 
 
 def test_columns_of_data_frames_stay_in_order(client):
-    pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame(IRIS, columns=["a", "b", "c", "d"])
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(frame, SPECIES)
     model = PrivateDecisionTree.from_sklearn(tree, frame, tables="lut11")
