@@ -14,7 +14,7 @@ from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.reductions import part_of
-from hippocrene.ufuncs import check_options, compute, given, refusal, whole
+from hippocrene.ufuncs import check_options, compute, given, refusal
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -44,17 +44,12 @@ MOVES = (
 )
 SPLITS = (np.array_split, np.dsplit, np.hsplit, np.split, np.vsplit)
 JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack)
-# Methods, of the same names, and those that are for one axis as a whole.
-METHODS = (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)
-WHOLE: dict[Any, str] = {
-    np.amax: "max",
-    np.amin: "min",
-    np.argmax: "argmax",
-    np.argmin: "argmin",
-    np.max: "max",
-    np.median: "median",
-    np.min: "min",
-    np.sort: "sort",
+# Methods, and what they are called.
+METHODS: dict[Any, str] = {
+    **{f: f.__name__ for f in (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)},
+    **{f: f.__name__ for f in (np.argmax, np.argmin, np.median)},
+    **dict.fromkeys((np.amax, np.max), "max"),
+    **dict.fromkeys((np.amin, np.min), "min"),
 }
 # What arrays are asked for.
 PROPERTIES = (np.ndim, np.shape, np.size)
@@ -102,9 +97,10 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     if not alone:
         raise refusal(name)
     if function in METHODS:
-        return _called(name, getattr(first, function.__name__), *rest, **given(kwargs))
-    if function in WHOLE:
-        return _called(name, whole, first, WHOLE[function], *rest, **given(kwargs))
+        return _called(name, getattr(first, METHODS[function]), *rest, **given(kwargs))
+    if function is np.sort:
+        # An axis of None says something.
+        return _called(name, first.sort, *rest, **{k: v for k, v in kwargs.items() if k == "axis" or v is not None})
     if function in MOVES:
         return first._gather(np.asarray(function(places_of(first), *rest, **kwargs)))
     if function in SPLITS:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from operator import index
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
@@ -108,15 +108,6 @@ class TableFunctions:
         server = array._bound_server(name)
         return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3, bool(precise)))
 
-    def _of_all(self, operation: str, *arguments: int) -> EncryptedArray:
-        array = cast("EncryptedArray", self)
-        array._refuse_integers(operation)
-        server = array._bound_server(operation)
-        for count in arguments:
-            if not 1 <= count < 2**63:
-                raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
-        return server._wrap(getattr(server._raw, operation)(array._raw, *arguments))
-
     def sigmoid(self, *, domain: tuple[float, float] | None = None, precise: bool = False) -> EncryptedArray:
         """Return ``1 / (1 + exp(-x))`` of every value, by `apply`."""
         return self._named("sigmoid", domain, precise)
@@ -153,48 +144,65 @@ class TableFunctions:
         server = difference._bound_server("is_close")
         return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))
 
-    def sort(self) -> EncryptedArray:
-        """Return the values of an array of one axis in rising order.
+    def sort(self, axis: SupportsIndex | None = -1) -> EncryptedArray:
+        """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
 
         It takes 63 look-ups for 16 values, and about ``n * log2(n)**2 / 4`` for ``n``. Every value is off by a
         40th of the bound at most, as a standard deviation.
         """
-        return self._of_all("sort")
+        return self._in_order("sort", axis)
 
-    def max(self) -> EncryptedArray:
-        """Return the largest value of an array of one axis, by ``n - 1`` look-ups."""
-        return self._of_all("max")
+    def max(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+        """Return the largest values along an axis, or of all: ``n - 1`` look-ups for ``n``."""
+        return self._in_order("max", axis, keepdims=keepdims)
 
-    def min(self) -> EncryptedArray:
-        """Return the smallest value of an array of one axis, by ``n - 1`` look-ups."""
-        return self._of_all("min")
+    def min(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+        """Return the smallest values along an axis, or of all: ``n - 1`` look-ups for ``n``."""
+        return self._in_order("min", axis, keepdims=keepdims)
 
-    def median(self) -> EncryptedArray:
-        """Return the median of an array of one axis: it is sorted for that."""
-        return self._of_all("median")
+    def median(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+        """Return the medians along an axis, or of all values: they are sorted for that."""
+        return self._in_order("median", axis, keepdims=keepdims)
 
-    def top_k(self, k: int) -> EncryptedArray:
-        """Return the `k` largest values of an array of one axis, in rising order: it is sorted for that."""
-        return self._of_all("top_k", index(k))
+    def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
+        """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
+        return self._counted("top_k", index(k), None if axis is None else cast("EncryptedArray", self)._axis(axis))
 
     def max_pool(self, size: int) -> EncryptedArray:
         """Return the largest value of every window of `size` values, or of `size` by `size` in an array of two axes.
 
         Windows lie side by side and fill the array. It takes a look-up less for each than there are values in a window.
         """
-        return self._of_all("max_pool", index(size))
+        return self._counted("max_pool", index(size))
 
-    def argmin(self) -> EncryptedArray:
-        """Return the place of the smallest value of an array of one axis.
+    def argmin(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+        """Return the places of the smallest values along an axis, or of the smallest among all in row-major order.
 
-        It takes ``n * (n + 1) / 2`` look-ups. Values that are no more than a 20th of the bound apart may not be told
-        apart.
+        It takes ``n * (n + 1) / 2`` look-ups for ``n`` values. Values that are no more than a 20th of the bound apart
+        may not be told apart.
         """
-        return self._of_all("argmin")
+        return self._in_order("argmin", axis, keepdims=keepdims)
 
-    def argmax(self) -> EncryptedArray:
-        """Return the place of the largest value: see `argmin`."""
-        return self._of_all("argmax")
+    def argmax(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+        """Return the places of the largest values: see `argmin`."""
+        return self._in_order("argmax", axis, keepdims=keepdims)
+
+    def _in_order(self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False) -> EncryptedArray:
+        array = cast("EncryptedArray", self)
+        array._refuse_integers(operation)
+        server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
+        result = server._wrap(server._raw.in_order(operation, array._raw, along))
+        if not keepdims:
+            return result
+        return result.reshape(tuple(1 if along in (None, i) else n for i, n in enumerate(array.shape)))
+
+    def _counted(self, operation: str, count: int, *arguments: int | None) -> EncryptedArray:
+        array = cast("EncryptedArray", self)
+        array._refuse_integers(operation)
+        server = array._bound_server(operation)
+        if not 1 <= count < 2**63:
+            raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
+        return server._wrap(getattr(server._raw, operation)(array._raw, count, *arguments))
 
 
 def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -89,13 +89,6 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None and value is not np._NoValue}
 
 
-def whole(array: Any, method: str, axis: object = None) -> Any:
-    """Call a method that is for arrays of one axis, as a whole."""
-    if axis not in (None, 0, -1) or (axis is not None and array.ndim != 1):
-        raise TypeError(f"{method} of an encrypted array is of one axis as a whole: there is none to choose")
-    return getattr(array, method)()
-
-
 def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> object:
     """Compute a universal function of operands some of which are encrypted arrays."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -120,8 +113,8 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
                 result = getattr(inputs[1], reflected)(first)
     elif method == "reduce" and ufunc in (np.add, np.multiply):
         result = (first.sum if ufunc is np.add else first.prod)(axis, **options)
-    elif method == "reduce" and ufunc in (np.maximum, np.minimum) and not options:
-        result = whole(first, "max" if ufunc is np.maximum else "min", axis)
+    elif method == "reduce" and ufunc in (np.maximum, np.minimum):
+        result = (first.max if ufunc is np.maximum else first.min)(axis, **options)
     elif method == "accumulate" and ufunc is np.add and not options:
         result = first.cumsum(axis)
     if result is NotImplemented and method == "__call__" and ufunc in BINARY and name not in HINTS:

@@ -5,7 +5,7 @@ use hippocrene::{
     Tables, Tangents,
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
-use pyo3::prelude::*;
+use pyo3::{exceptions::PyValueError, prelude::*};
 use std::cell::RefCell;
 
 use crate::array::{EncryptedArray, Held};
@@ -549,35 +549,37 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.is_near_zero(array, within))
     }
 
-    fn sort(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.sort(array))
+    /// `sort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all elements.
+    fn in_order(
+        &self,
+        py: Python<'_>,
+        operation: &str,
+        array: &EncryptedArray,
+        axis: Option<usize>,
+    ) -> PyResult<EncryptedArray> {
+        let compute = match operation {
+            "sort" => hippocrene::Server::sort,
+            "max" => hippocrene::Server::largest,
+            "min" => hippocrene::Server::smallest,
+            "median" => hippocrene::Server::median,
+            "argmin" => hippocrene::Server::argmin,
+            "argmax" => hippocrene::Server::argmax,
+            other => return Err(PyValueError::new_err(format!("there is no order {other:?}"))),
+        };
+        self.compute::<Numbers>(py, array, |server, array| compute(server, array, axis))
     }
 
-    fn max(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.largest(array))
-    }
-
-    fn min(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.smallest(array))
-    }
-
-    fn median(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.median(array))
-    }
-
-    fn top_k(&self, py: Python<'_>, array: &EncryptedArray, k: usize) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.top_k(array, k))
+    fn top_k(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        k: usize,
+        axis: Option<usize>,
+    ) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.top_k(array, k, axis))
     }
 
     fn max_pool(&self, py: Python<'_>, array: &EncryptedArray, size: usize) -> PyResult<EncryptedArray> {
         self.compute::<Numbers>(py, array, |server, array| server.max_pool(array, size))
-    }
-
-    fn argmin(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.argmin(array))
-    }
-
-    fn argmax(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.argmax(array))
     }
 }

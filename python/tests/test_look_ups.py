@@ -33,6 +33,23 @@ def test_functions_of_values(capsys):
         assert y.shape == (2, 3)
         assert np.max(abs(client.decrypt(y) - expected)) < error
 
+    for f, error in (
+        (lambda x: np.sort(x), 1.9),
+        (lambda x: np.sort(x, axis=0), 1.9),
+        (lambda x: np.sort(x, axis=None), 1.9),
+        (lambda x: np.max(x, axis=1), 1.9),
+        (lambda x: np.minimum.reduce(x), 1.9),
+        (lambda x: np.median(x, axis=-1, keepdims=True), 1.9),
+        (lambda x: np.argmax(x, axis=0), 0.1),
+        (lambda x: np.argmin(x, keepdims=True), 0.1),
+    ):
+        expected, y = f(values), f(x)
+        assert y.shape == np.shape(expected)
+        np.testing.assert_allclose(client.decrypt(y), expected, atol=error)
+    np.testing.assert_allclose(client.decrypt(x.top_k(1, axis=0)), [values.max(axis=0)], atol=1.9)
+    with pytest.raises(ShapeError, match="axis 2 is out of range"):
+        x.sort(axis=2)
+
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
     # Half of the index on the circle of differences: deviations of 0.03 and 0.02; of the median, 0.2.
     for y, expected in (

@@ -96,7 +96,7 @@ fn sort(session: &Session, setup: &Setup, tables: &str, values: &[f64]) -> Resul
     a.set_bound(pegasus.order_bound(Pegasus::sort_rounds(SORTED)) * BOUND);
     let start = Instant::now();
     let x = pegasus.extract(&pegasus.to_coefficients(&a)?, &(0..SORTED).collect::<Vec<_>>())?;
-    let sorted = pegasus.sort(&x.with_bound(BOUND)?)?;
+    let sorted = pegasus.sort(&x.with_bound(BOUND)?, SORTED)?;
     let y = pegasus.repack(&sorted, &Layout::in_order(SORTED))?;
     let seconds = start.elapsed().as_secs_f64();
     let mut expected = values.to_vec();

@@ -143,7 +143,10 @@ fn clusters_of_points_in_files() {
             "23 numbers for 12 points of dimension 2",
         ),
         (client.encrypt_points(&asked, &[f64::NAN; 24], &start).map(|_| ()), "finite"),
-        (server.sort(&client.encrypt(&[1.0, 2.0], &[2]).unwrap()).map(|_| ()), "no keys of look-up tables"),
+        (
+            server.sort(&client.encrypt(&[1.0, 2.0], &[2]).unwrap(), None).map(|_| ()),
+            "no keys of look-up tables",
+        ),
     ] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");

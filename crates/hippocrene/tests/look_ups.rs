@@ -78,16 +78,16 @@ fn functions_of_arrays_with_keys_that_were_stored() {
 
     let values = [3.0, -1.5, 0.25, 1.5, -3.0];
     let x = encrypt(&client, &values, &[5], 4.0);
-    let (sorted, largest) = (server.sort(&x).unwrap(), server.largest(&x).unwrap());
+    let (sorted, largest) = (server.sort(&x, None).unwrap(), server.largest(&x, None).unwrap());
     let in_order = client.decrypt(&sorted).unwrap();
     near(&in_order, &[-3.0, -1.5, 0.25, 1.5, 3.0], 3.0 * error(16.0), "sorted");
     near(&client.decrypt(&largest).unwrap(), &[3.0], 3.0 * error(16.0), "largest");
     let even = encrypt(&client, &values[1..], &[4], 4.0);
     for (y, expected, rounds, what) in [
-        (server.smallest(&x), &[-3.0][..], 3.0, "smallest"),
-        (server.median(&x), &[0.25], 3.0, "median"),
-        (server.median(&even), &[-0.625], 3.0, "median of an even number"),
-        (server.top_k(&x, 2), &[1.5, 3.0], 3.0, "the two largest"),
+        (server.smallest(&x, None), &[-3.0][..], 3.0, "smallest"),
+        (server.median(&x, Some(0)), &[0.25], 3.0, "median"),
+        (server.median(&even, None), &[-0.625], 3.0, "median of an even number"),
+        (server.top_k(&x, 2, None), &[1.5, 3.0], 3.0, "the two largest"),
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
     }
@@ -112,17 +112,44 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     for (refused, what) in [
         (server.max_pool(&x_2, 4), "windows of 4 do not fill the shape [4, 6]"),
         (server.max_pool(&x, 0), "windows of 0"),
-        (server.largest(&x_2), "an array of one axis is needed"),
-        (server.top_k(&x, 6), "6 of 5 numbers"),
-        (server.median(&x_2), "an array of one axis is needed"),
+        (server.largest(&x_2, Some(2)), "max: there is no axis 2 in shape [4, 6]"),
+        (server.top_k(&x, 6, None), "6 of 5 numbers"),
+        (server.top_k(&x_2, 5, Some(0)), "5 of 4 numbers"),
         // Before any of two million look-ups.
-        (server.argmax(&encrypt(&client, &[1.0; 1024], &[1024], 4.0)), "among 1024 numbers"),
+        (server.argmax(&encrypt(&client, &[1.0; 1024], &[1024], 4.0), None), "among 1024 numbers"),
     ] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains(what), "{refused}");
     }
-    near(&client.decrypt(&server.argmin(&x).unwrap()).unwrap(), &[4.0], 0.1, "argmin");
-    near(&client.decrypt(&server.argmax(&x).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
+    // Along an axis of several, and of elements that are in two ciphertexts.
+    let table = [[3.0, -1.5, 0.25], [-3.0, 1.5, 2.0]];
+    let x_2 = encrypt(&client, &table.concat(), &[2, 3], 4.0);
+    let wide: Vec<f64> =
+        (0..2048).map(|i| if i % 1024 < 3 { table[i / 1024][i % 1024] } else { 0.0 }).collect();
+    let wide = encrypt(&client, &wide, &[2, 1024], 4.0);
+    let apart = server.gather(&[&wide], &[2, 3], &[0, 1, 2, 1024, 1025, 1026]).unwrap();
+    assert_eq!(apart.layout().ciphertexts(), 2);
+    for (y, shape, expected, what) in [
+        (server.sort(&x_2, Some(1)), &[2, 3][..], &[-1.5, 0.25, 3.0, -3.0, 1.5, 2.0][..], "rows sorted"),
+        (server.sort(&apart, Some(0)), &[2, 3], &[-3.0, -1.5, 0.25, 3.0, 1.5, 2.0], "columns sorted"),
+        (server.top_k(&x_2, 2, Some(1)), &[2, 2], &[0.25, 3.0, 1.5, 2.0], "the two largest of rows"),
+        (server.top_k(&x_2, 1, Some(0)), &[1, 3], &[3.0, 1.5, 2.0], "the largest of columns"),
+        (server.largest(&apart, Some(1)), &[2], &[3.0, 2.0], "largest of rows"),
+        (server.smallest(&x_2, None), &[], &[-3.0], "smallest of all"),
+        (server.median(&x_2, Some(0)), &[3], &[0.0, 0.0, 1.125], "medians of columns"),
+    ] {
+        let y = y.unwrap();
+        assert_eq!(y.shape(), shape, "{what}");
+        near(&client.decrypt(&y).unwrap(), expected, 3.0 * error(16.0), what);
+    }
+    for (y, expected, what) in [
+        (server.argmax(&apart, Some(1)), &[0.0, 2.0][..], "argmax of rows"),
+        (server.argmin(&x_2, Some(0)), &[1.0, 0.0, 0.0], "argmin of columns"),
+    ] {
+        near(&client.decrypt(&y.unwrap()).unwrap(), expected, 0.1, what);
+    }
+    near(&client.decrypt(&server.argmin(&x, None).unwrap()).unwrap(), &[4.0], 0.1, "argmin");
+    near(&client.decrypt(&server.argmax(&x, None).unwrap()).unwrap(), &[0.0], 0.1, "argmax");
 
     // Without the key of the conjugation signs are had by tables.
     let (left, right) = (encrypt(&client, &values, &[5], 4.0), encrypt(&client, &values[1..2], &[1], 4.0));
@@ -176,9 +203,9 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.apply(&x, |x| 1.0 / x, Some((0.0, 1.0)), None), "the function is inf at 0, not finite"),
         (server.apply(&x, |x| x, Some((1.0, 0.0)), None), "a domain from 1 to 0"),
         (server.apply(&x, |x| x, None, Some(9)), "9 look-ups for a number: 1 to 4 are possible"),
-        (server.sort(&encrypt(&client, &values[..4], &[2, 2], 4.0)), "not one of shape [2, 2]"),
+        (server.sort(&encrypt(&client, &values[..4], &[2, 2], 4.0), Some(2)), "no axis 2 in shape [2, 2]"),
         (
-            server.sort(&client.encrypt_complex(&[num_complex::Complex64::I; 2], &[2]).unwrap()),
+            server.sort(&client.encrypt_complex(&[num_complex::Complex64::I; 2], &[2]).unwrap(), None),
             "the array is complex",
         ),
     ] {
@@ -192,7 +219,7 @@ fn what_has_no_tables_says_so() {
     let client = ClientKey::generate_with(insecure_grafted(8, 4, SecretDistribution::Ternary), 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let x = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
-    for refused in [server.apply(&x, f64::exp, None, None), server.sort(&x), server.argmin(&x)] {
+    for refused in [server.apply(&x, f64::exp, None, None), server.sort(&x, None), server.argmin(&x, None)] {
         let refused = refused.unwrap_err().to_string();
         assert!(refused.contains("no keys of look-up tables"), "{refused}");
     }

@@ -60,8 +60,8 @@ fn look_ups_are_simulated() {
             5,
             2.0,
         ),
-        ("sorted", |s, x| s.sort(x), sorted, 9, 4.0),
-        ("largest", |s, x| s.largest(x), |x| vec![sorted(x)[4]], 4, 3.0),
+        ("sorted", |s, x| s.sort(x, None), sorted, 9, 4.0),
+        ("largest", |s, x| s.largest(x, None), |x| vec![sorted(x)[4]], 4, 3.0),
         (
             "signs, the magnitude and the larger ones",
             |s, x| {
@@ -79,7 +79,7 @@ fn look_ups_are_simulated() {
             2.0,
         ),
         ("pooled", |s, x| s.max_pool(x, 5), |x| vec![sorted(x)[4]], 4, 3.0),
-        ("argmax", |s, x| s.argmax(x), |x| place(x, sorted(x)[4]), 15, 0.2),
+        ("argmax", |s, x| s.argmax(x, None), |x| place(x, sorted(x)[4]), 15, 0.2),
     ];
     let values = [3.0, -1.5, 0.25, 1.5, -3.0];
     let how = Encryption { bound: Some(4.0), precision: None };
@@ -122,9 +122,11 @@ fn look_ups_are_simulated() {
     let image = numbers(6, 5);
     let b = simulation.encrypt((&image[..]).into(), &[2, 3], &how).unwrap();
     let y = client.encrypt_with((&image[..]).into(), &[2, 3], &how).unwrap();
-    for program in
-        [(|s, x| s.sort(x)) as Program, |s, x| s.max_pool(x, 2), |s, x| s.apply(x, |x| 1.0 / x, None, None)]
-    {
+    for program in [
+        (|s, x| s.sort(x, Some(2))) as Program,
+        |s, x| s.max_pool(x, 2),
+        |s, x| s.apply(x, |x| 1.0 / x, None, None),
+    ] {
         let [simulated, real] = [program(simulation.server(), &b), program(&server, &y)];
         assert_eq!(simulated.unwrap_err().to_string(), real.unwrap_err().to_string());
     }
@@ -134,6 +136,6 @@ fn look_ups_are_simulated() {
     assert_eq!(simulation.report().look_ups, None);
     let none = Simulation::new(simulation.server().session().settings().clone()).unwrap();
     let a = none.encrypt((&values[..]).into(), &[5], &how).unwrap();
-    let refused = none.server().sort(&a).unwrap_err().to_string();
+    let refused = none.server().sort(&a, None).unwrap_err().to_string();
     assert!(refused.contains("no keys of look-up tables"), "{refused}");
 }

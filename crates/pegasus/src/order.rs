@@ -89,13 +89,7 @@ impl Pegasus {
         size: usize,
         keep: impl Fn((Numbers, Numbers)) -> Numbers,
     ) -> Result<Numbers, PegasusError> {
-        if size == 0 || !x.len().is_multiple_of(size) {
-            return argument(
-                "the largest or smallest of groups",
-                format!("{} numbers in groups of {size}", x.len()),
-            );
-        }
-        let groups = x.len() / size;
+        let groups = groups_of(x, size, "the largest or smallest of groups")?;
         // Those of all groups at one place stand together: `size` times `groups`.
         let mut left = size;
         let mut all = x.select(&(0..x.len()).map(|i| i % groups * size + i / groups).collect::<Vec<_>>())?;
@@ -109,13 +103,18 @@ impl Pegasus {
         Ok(all)
     }
 
-    /// The numbers in rising order, by Batcher's odd-even merge sort: for 16 of them 63 look-ups in 10 rounds. **Error:** that of [`Pegasus::min_max`], once for every round at most.
+    /// Every `size` numbers that follow one another in rising order, by Batcher's odd-even merge sort: for 16 of them 63 look-ups in 10 rounds. **Error:** that of [`Pegasus::min_max`], once for every round at
+    /// most.
     ///
     /// # Errors
-    /// As [`Pegasus::min_max`].
-    pub fn sort(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
+    /// As [`Pegasus::largest`].
+    pub fn sort(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
+        let groups = groups_of(x, size, "sort numbers")?;
         let mut sorted = x.clone();
-        for pairs in rounds(x.len()) {
+        for round in rounds(size) {
+            let of_group =
+                |group: usize| round.iter().map(move |(i, j)| (group * size + i, group * size + j));
+            let pairs: Vec<(usize, usize)> = (0..groups).flat_map(of_group).collect();
             let (low, high): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
             let (least, largest) = self.min_max(&sorted.select(&low)?, &sorted.select(&high)?)?;
             // All of them, and where in this list each is now.
@@ -129,86 +128,93 @@ impl Pegasus {
         Ok(sorted)
     }
 
-    /// The `k` largest numbers, in rising order: [`Pegasus::sort`] and a selection.
+    /// The `k` largest of every `size` numbers, in rising order: [`Pegasus::sort`] and a selection.
     ///
     /// # Errors
     /// [`PegasusError::Argument`] when there are not as many or none is wanted, and as [`Pegasus::sort`].
-    pub fn top_k(&self, x: &Numbers, k: usize) -> Result<Numbers, PegasusError> {
-        if !(1..=x.len()).contains(&k) {
-            return argument("the largest numbers", format!("{k} of {} numbers", x.len()));
+    pub fn top_k(&self, x: &Numbers, size: usize, k: usize) -> Result<Numbers, PegasusError> {
+        if !(1..=size).contains(&k) {
+            return argument("the largest numbers", format!("{k} of {size} numbers"));
         }
-        self.sort(x)?.select(&(x.len() - k..x.len()).collect::<Vec<_>>())
+        let sorted = self.sort(x, size)?;
+        sorted.select(&(0..x.len()).filter(|i| i % size >= size - k).collect::<Vec<_>>())
     }
 
-    /// The median: the number in the middle of [`Pegasus::sort`], or the mean of both there.
+    /// The medians of every `size` numbers: the number in the middle of [`Pegasus::sort`], or the mean of both there.
     ///
     /// # Errors
     /// As [`Pegasus::sort`].
-    pub fn median(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
-        let (sorted, n) = (self.sort(x)?, x.len());
-        let upper = sorted.select(&[n / 2])?;
-        if n % 2 == 1 {
+    pub fn median(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
+        let sorted = self.sort(x, size)?;
+        let at = |place: usize| sorted.select(&(place..x.len()).step_by(size).collect::<Vec<_>>());
+        let upper = at(size / 2)?;
+        if size % 2 == 1 {
             return Ok(upper);
         }
-        upper.add(&sorted.select(&[n / 2 - 1])?)?.over(2.0)
+        upper.add(&at(size / 2 - 1)?)?.over(2.0)
     }
 
-    /// For every number how many of the others are smaller: where all are farther apart than the index of a table is off by, a permutation of `0..n`, up to the error of rotations and switches. It
-    /// takes `n (n - 1)/2` look-ups. Of numbers that are nearer any is before the other, or both are half before.
+    /// For every number how many of the others among the `size` of its group are smaller: where all are farther apart than the index of a table is off by, a permutation of `0..size`, up to the error of
+    /// rotations and switches. It takes `size (size - 1)/2` look-ups for each group. Of numbers that are nearer any is before the other, or both are half before.
     ///
-    /// The result is at [`crate::PegasusPlan::table_scale`] of `n`.
+    /// The result is at [`crate::PegasusPlan::table_scale`] of `size`.
     ///
     /// # Errors
-    /// As [`Pegasus::greater`].
-    pub fn ranks(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
-        let n = x.len();
-        let scale = self.plan().table_scale(n as f64)?;
-        let pairs: Vec<(usize, usize)> = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
-        let (left, right): (Vec<usize>, Vec<usize>) = pairs.iter().copied().unzip();
-        if pairs.is_empty() {
-            return argument("rank numbers", "there is one only".into());
+    /// [`PegasusError::Argument`] when groups are of one number, and as [`Pegasus::largest`] and [`Pegasus::greater`].
+    pub fn ranks(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
+        const OPERATION: &str = "rank numbers";
+        let groups = groups_of(x, size, OPERATION)?;
+        if size == 1 {
+            return argument(OPERATION, "there is one only".into());
         }
+        let scale = self.plan().table_scale(size as f64)?;
+        let of_group: Vec<(usize, usize)> = (0..size).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
+        let all = (0..groups)
+            .flat_map(|group| of_group.iter().map(move |(i, j)| (group * size + i, group * size + j)));
+        let (left, right): (Vec<usize>, Vec<usize>) = all.unzip();
         let greater = self.greater(&x.select(&left)?, &x.select(&right)?, scale)?;
         let less = greater.clone().times_integer(-1)?.plus(1.0)?;
-        let all = greater.concat(&less)?.with_bound(1.0)?;
-        // What of all these says that number `i` is the larger one.
+        let both = greater.concat(&less)?.with_bound(1.0)?;
+        // What of all these says that number `i` of a group is the larger one.
+        let (count, pairs) = (of_group.len(), &of_group);
         let wins = |i: usize| {
+            let (group, i) = (i / size, i % size);
             let places = pairs.iter().enumerate().filter_map(|(k, (left, right))| match i {
-                _ if i == *left => Some(k),
-                _ if i == *right => Some(k + pairs.len()),
+                _ if i == *left => Some(group * count + k),
+                _ if i == *right => Some((groups + group) * count + k),
                 _ => None,
             });
             places.collect::<Vec<_>>()
         };
-        let wins: Vec<Vec<usize>> = (0..n).map(wins).collect();
-        let term = |k: usize| all.select(&wins.iter().map(|places| places[k]).collect::<Vec<_>>());
-        (1..n - 1).try_fold(term(0)?, |sum, k| sum.add(&term(k)?))
+        let wins: Vec<Vec<usize>> = (0..x.len()).map(wins).collect();
+        let term = |k: usize| both.select(&wins.iter().map(|places| places[k]).collect::<Vec<_>>());
+        (1..size - 1).try_fold(term(0)?, |sum, k| sum.add(&term(k)?))
     }
 
-    /// 1 for the largest number and 0 for all others, at `scale`, by `n (n + 1)/2` look-ups.
+    /// 1 for the largest number of every `size` and 0 for all others, at `scale`, by `size (size + 1)/2` look-ups for each group.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are so many that a table does not tell `n - 1` from `n - 2`, and as [`Pegasus::ranks`].
-    pub fn is_largest(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
-        self.of_rank(x, x.len() - 1, scale)
+    /// [`PegasusError::Argument`] when groups are so large that a table does not tell `size - 1` from `size - 2`, and as [`Pegasus::ranks`].
+    pub fn is_largest(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.of_rank(x, size, size.saturating_sub(1), scale)
     }
 
-    /// 1 for the smallest number and 0 for all others: as [`Pegasus::is_largest`].
+    /// 1 for the smallest number of every `size` and 0 for all others: as [`Pegasus::is_largest`].
     ///
     /// # Errors
     /// As [`Pegasus::is_largest`].
-    pub fn is_smallest(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
-        self.of_rank(x, 0, scale)
+    pub fn is_smallest(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        self.of_rank(x, size, 0, scale)
     }
 
-    fn of_rank(&self, x: &Numbers, rank: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        let n = x.len() as f64;
+    fn of_rank(&self, x: &Numbers, size: usize, rank: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        let n = size as f64;
         // Before all of these look-ups, those that are too many whatever they are off by.
-        self.check_ranks(x.len(), Noise::NONE)?;
-        let ranks = self.ranks(x)?;
+        self.check_ranks(size, Noise::NONE)?;
+        let ranks = self.ranks(x, size)?;
         // In [-(n - 1)/2, (n - 1)/2], and half a place is allowed for.
         let centred = ranks.plus(-(n - 1.0) / 2.0)?.with_bound(n / 2.0)?;
-        self.check_ranks(x.len(), centred.noise())?;
+        self.check_ranks(size, centred.noise())?;
         let rank = rank as f64 - (n - 1.0) / 2.0;
         self.look_up_steps(&centred, scale, |x| f64::from((x - rank).abs() < 0.5))
     }
@@ -226,32 +232,40 @@ impl Pegasus {
         Ok(())
     }
 
-    /// The place of the largest number, from 0, at `scale`.
+    /// The place of the largest number of every `size`, from 0, at `scale`.
     ///
     /// # Errors
     /// As [`Pegasus::is_largest`], and when the scale does not hold so many places.
-    pub fn argmax(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
-        self.place(&self.is_largest(x, scale)?)
+    pub fn argmax(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        place(&self.is_largest(x, size, scale)?, size)
     }
 
     /// The place of the smallest number: as [`Pegasus::argmax`].
     ///
     /// # Errors
     /// As [`Pegasus::argmax`].
-    pub fn argmin(&self, x: &Numbers, scale: Scale) -> Result<Numbers, PegasusError> {
-        self.place(&self.is_smallest(x, scale)?)
+    pub fn argmin(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        place(&self.is_smallest(x, size, scale)?, size)
     }
+}
 
-    /// `sum_i i x_i` of numbers of which one is 1 and the others are 0.
-    fn place(&self, x: &Numbers) -> Result<Numbers, PegasusError> {
-        let most = (x.len() - 1) as f64;
-        let mut sum = x.select(&[0])?.times_integer(0)?;
-        for i in 1..x.len() {
-            let term = x.select(&[i])?.with_bound(1.0)?.times_integer(i as i64)?;
-            sum = sum.with_bound(0.0)?.add(&term)?;
-        }
-        sum.with_bound(most)
+/// `sum_i i x_i` of every `size` numbers, of which one is 1 and the others are 0.
+fn place(x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
+    let at = |place: usize| x.select(&(place..x.len()).step_by(size).collect::<Vec<_>>());
+    let mut sum = at(0)?.times_integer(0)?;
+    for i in 1..size {
+        let term = at(i)?.with_bound(1.0)?.times_integer(i as i64)?;
+        sum = sum.with_bound(0.0)?.add(&term)?;
     }
+    sum.with_bound((size - 1) as f64)
+}
+
+/// How many groups of `size` numbers there are.
+fn groups_of(x: &Numbers, size: usize, operation: &'static str) -> Result<usize, PegasusError> {
+    if size == 0 || !x.len().is_multiple_of(size) {
+        return argument(operation, format!("{} numbers in groups of {size}", x.len()));
+    }
+    Ok(x.len() / size)
 }
 
 /// How many deviations half a rank has to be.

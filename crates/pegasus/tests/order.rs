@@ -34,7 +34,7 @@ fn numbers_are_put_in_order() {
     for count in [1, 2, 5, 8] {
         let mut values = apart(count);
         let x = s.numbers(&values, BOUND);
-        let sorted = s.pegasus.sort(&x).unwrap();
+        let sorted = s.pegasus.sort(&x, count).unwrap();
         values.sort_by(f64::total_cmp);
         let rounds = (count as f64).log2().ceil();
         let within = error * (1.0 + rounds * (rounds + 1.0) / 2.0).sqrt();
@@ -46,10 +46,10 @@ fn numbers_are_put_in_order() {
             assert!((x - y).abs() < within + 0.01, "repacked");
         }
         let median = (values[count / 2] + values[(count - 1) / 2]) / 2.0;
-        close(&s, &s.pegasus.median(&x).unwrap(), &[median], within, "median");
+        close(&s, &s.pegasus.median(&x, count).unwrap(), &[median], within, "median");
         let k = count.div_ceil(2);
-        close(&s, &s.pegasus.top_k(&x, k).unwrap(), &values[count - k..], within, "the largest");
-        assert!(s.pegasus.top_k(&x, 0).is_err() && s.pegasus.top_k(&x, count + 1).is_err());
+        close(&s, &s.pegasus.top_k(&x, count, k).unwrap(), &values[count - k..], within, "the largest");
+        assert!(s.pegasus.top_k(&x, count, 0).is_err() && s.pegasus.top_k(&x, count, count + 1).is_err());
     }
 }
 
@@ -98,19 +98,61 @@ fn places_are_found() {
         let x = s.numbers(&values, BOUND);
         let ranks: Vec<f64> =
             values.iter().map(|v| values.iter().filter(|w| *w < v).count() as f64).collect();
-        close(&s, &s.pegasus.ranks(&x).unwrap(), &ranks, 0.05, "ranks");
+        close(&s, &s.pegasus.ranks(&x, count).unwrap(), &ranks, 0.05, "ranks");
         let of_rank = |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
-        close(&s, &s.pegasus.is_largest(&x, scale).unwrap(), &of_rank(count - 1), 0.05, "the largest");
-        close(&s, &s.pegasus.is_smallest(&x, scale).unwrap(), &of_rank(0), 0.05, "the smallest");
+        close(&s, &s.pegasus.is_largest(&x, count, scale).unwrap(), &of_rank(count - 1), 0.05, "the largest");
+        close(&s, &s.pegasus.is_smallest(&x, count, scale).unwrap(), &of_rank(0), 0.05, "the smallest");
         let place = |rank: f64| ranks.iter().position(|r| *r == rank).unwrap() as f64;
-        close(&s, &s.pegasus.argmin(&x, scale).unwrap(), &[place(0.0)], 0.2, "argmin");
-        close(&s, &s.pegasus.argmax(&x, scale).unwrap(), &[place(count as f64 - 1.0)], 0.2, "argmax");
+        close(&s, &s.pegasus.argmin(&x, count, scale).unwrap(), &[place(0.0)], 0.2, "argmin");
+        close(&s, &s.pegasus.argmax(&x, count, scale).unwrap(), &[place(count as f64 - 1.0)], 0.2, "argmax");
     }
     let one = s.numbers(&[1.0], BOUND);
-    assert!(s.pegasus.ranks(&one).unwrap_err().to_string().contains("there is one only"));
+    assert!(s.pegasus.ranks(&one, 1).unwrap_err().to_string().contains("there is one only"));
     let x = s.numbers(&[2.0, -3.0, 5.0], BOUND);
     let y = s.numbers(&[-2.0, 4.0, 4.0], BOUND);
     close(&s, &s.pegasus.greater(&x, &y, scale).unwrap(), &[1.0, 0.0, 1.0], 0.05, "greater");
+}
+
+/// What is done with several groups is what is done with each.
+#[test]
+fn groups_are_apart() {
+    let s = with_tables(1024);
+    let scale = s.pegasus.plan().table_scale(16.0).unwrap();
+    let (size, error) = (4, 7.0 * 1.9 * 32.0 / 1024.0 * 6f64.sqrt());
+    let values = apart(12);
+    let x = s.numbers(&values, BOUND);
+    let of_groups = |f: &dyn Fn(&[f64], &[f64]) -> Vec<f64>| -> Vec<f64> {
+        let group = |group: &[f64]| {
+            let mut sorted = group.to_vec();
+            sorted.sort_by(f64::total_cmp);
+            f(group, &sorted)
+        };
+        values.chunks(size).flat_map(group).collect()
+    };
+    let place = |group: &[f64], of: f64| vec![group.iter().position(|v| *v == of).unwrap() as f64];
+    let rank = |v: &f64, sorted: &[f64]| sorted.iter().position(|w| w == v).unwrap() as f64;
+    let p = &s.pegasus;
+    close(&s, &p.sort(&x, size).unwrap(), &of_groups(&|_, sorted| sorted.to_vec()), error, "sorted");
+    close(
+        &s,
+        &p.top_k(&x, size, 3).unwrap(),
+        &of_groups(&|_, sorted| sorted[1..].to_vec()),
+        error,
+        "the largest",
+    );
+    close(&s, &p.median(&x, size).unwrap(), &of_groups(&|_, v| vec![(v[1] + v[2]) / 2.0]), error, "median");
+    let ranks = of_groups(&|group, sorted| group.iter().map(|v| rank(v, sorted)).collect());
+    close(&s, &p.ranks(&x, size).unwrap(), &ranks, 0.05, "ranks");
+    let (last, first) =
+        (of_groups(&|group, v| place(group, v[3])), of_groups(&|group, v| place(group, v[0])));
+    close(&s, &p.argmax(&x, size, scale).unwrap(), &last, 0.2, "argmax");
+    close(&s, &p.argmin(&x, size, scale).unwrap(), &first, 0.2, "argmin");
+    for refused in
+        [p.sort(&x, 5), p.median(&x, 24), p.ranks(&x, 0), p.argmax(&x, 5, scale), p.top_k(&x, 5, 1)]
+    {
+        let refused = refused.unwrap_err().to_string();
+        assert!(refused.contains("12 numbers in groups of"), "{refused}");
+    }
 }
 
 #[test]
@@ -118,7 +160,7 @@ fn as_many_are_ranked_as_tables_tell_apart() {
     let s = with_tables(64);
     let x = s.numbers(&apart(8), BOUND);
     let scale = s.pegasus.plan().table_scale(16.0).unwrap();
-    let refused = s.pegasus.argmax(&x, scale).unwrap_err().to_string();
+    let refused = s.pegasus.argmax(&x, 8, scale).unwrap_err().to_string();
     assert!(refused.contains("among 8 numbers; with these tables about"), "{refused}");
 }
 
@@ -153,7 +195,7 @@ fn errors_are_as_estimated() {
         let mut values: Vec<f64> =
             spread(8, 0.4).iter().enumerate().map(|(j, e)| 7.0 - 2.0 * j as f64 + e).collect();
         values.rotate_left(i % 8);
-        let sorted = s.pegasus.sort(&s.numbers(&values, BOUND)).unwrap();
+        let sorted = s.pegasus.sort(&s.numbers(&values, BOUND), 8).unwrap();
         values.sort_by(f64::total_cmp);
         let off = s.decrypt_numbers(&sorted).iter().zip(&values).map(|(x, y)| x - y).collect::<Vec<_>>();
         bits = sorted.precision_bits();
@@ -179,7 +221,7 @@ fn rounds_have_room() {
             s.lwe.encrypt(message.rem_euclid(lwe.modulus() as i64) as u64).unwrap()
         };
         let x = Numbers::new(apart(count).iter().map(encrypt).collect(), scale, BOUND).unwrap();
-        let sorted = s.pegasus.sort(&x).unwrap();
+        let sorted = s.pegasus.sort(&x, count).unwrap();
         let domain = wide * BOUND * (1.0 + plan.literal().margin) / 2.0;
         let index = plan.literal().tables.index_noise(Noise::NONE, lwe.modulus()).log2_std().exp2();
         let round = index * 2.0 * domain / 1024.0;

@@ -17,6 +17,7 @@ mod look_ups;
 mod matrix;
 mod moves;
 mod numbers;
+mod order;
 mod polynomial;
 mod products;
 mod reduce;

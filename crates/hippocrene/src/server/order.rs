@@ -1,0 +1,251 @@
+//! Numbers in order, by look-ups of their differences ([PEGASUS](hippocrene_pegasus)): sorted, the largest, and where it is, along an axis or of all.
+
+use hippocrene_ckks::Ciphertext;
+use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
+
+use super::Server;
+use crate::{Array, EncryptedArray, Error, Layout};
+
+impl Server {
+    /// The elements in rising order along an axis, or all of them as an array of one axis (`axis` `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when there is no such axis; [`Error::Argument`] when the server has no keys of tables, or the array is complex or has no bound.
+    pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "sort")?;
+        self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))
+    }
+
+    /// The `k` largest elements along an axis, or of all as an array of one axis, in rising order ([`Pegasus::top_k`]).
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are not as many or none is wanted, and as [`Server::sort`].
+    pub fn top_k(&self, a: &EncryptedArray, k: usize, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "top_k")?;
+        if !(1..=lines.length).contains(&k) {
+            return Err(Error::argument("top_k", format!("{k} of {} numbers", lines.length)));
+        }
+        self.in_order(a, &lines, k, |pegasus, x| pegasus.top_k(x, lines.length, k))
+    }
+
+    /// The largest elements along an axis, or the largest of all ([`Pegasus::largest`]): by `n - 1` look-ups for `n` elements.
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn largest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "max")?;
+        self.of_lines(a, &lines, (rounds(lines.length), 1.0), |pegasus, x| pegasus.largest(x, lines.length))
+    }
+
+    /// The smallest elements: as [`Server::largest`].
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn smallest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "min")?;
+        self.of_lines(a, &lines, (rounds(lines.length), 1.0), |pegasus, x| pegasus.smallest(x, lines.length))
+    }
+
+    /// The medians along an axis, or that of all elements ([`Pegasus::median`]).
+    ///
+    /// # Errors
+    /// As [`Server::sort`].
+    pub fn median(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "median")?;
+        // The sum of both in the middle is twice as large as either.
+        let room = if lines.length.is_multiple_of(2) { 2.0 } else { 1.0 };
+        let rounds = Pegasus::sort_rounds(lines.length);
+        self.of_lines(a, &lines, (rounds, room), |pegasus, x| pegasus.median(x, lines.length))
+    }
+
+    /// The places of the smallest elements along an axis, or of the smallest among all in row-major order, from 0 ([`Pegasus::argmin`]): by `n (n + 1)/2` look-ups for `n` elements. Elements that are nearer to each
+    /// other than the index of a table is off by are not told apart.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].
+    pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "argmin")?;
+        self.of_lines(a, &lines, (1, 1.0), |pegasus, x| {
+            pegasus.argmin(x, lines.length, pegasus.plan().repacking_scale(lines.last())?)
+        })
+    }
+
+    /// The places of the largest elements: as [`Server::argmin`].
+    ///
+    /// # Errors
+    /// As [`Server::argmin`].
+    pub fn argmax(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "argmax")?;
+        self.of_lines(a, &lines, (1, 1.0), |pegasus, x| {
+            pegasus.argmax(x, lines.length, pegasus.plan().repacking_scale(lines.last())?)
+        })
+    }
+
+    /// The largest element of every window of `size`, or of `size` by `size` in an array of two axes ([`Pegasus::largest`]): windows lie side by side.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when an axis is not so many windows long or there are more than two; and as [`Server::sort`].
+    pub fn max_pool(&self, a: &EncryptedArray, size: usize) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "max_pool";
+        let shape = a.shape();
+        let (rows, columns, down) = match *shape {
+            [n] => (1, n, 1),
+            [rows, columns] => (rows, columns, size),
+            _ => return Err(Error::shape(OPERATION, format!("one axis or two are pooled, not {shape:?}"))),
+        };
+        if size == 0 || !rows.is_multiple_of(down) || !columns.is_multiple_of(size) {
+            return Err(Error::shape(
+                OPERATION,
+                format!("windows of {size} do not fill the shape {shape:?}"),
+            ));
+        }
+        // Element by element of a window, window by window.
+        let windows = (0..rows / down).flat_map(|i| (0..columns / size).map(move |j| (i * down, j * size)));
+        let order = windows
+            .flat_map(|(i, j)| (i..i + down).flat_map(move |i| (j..j + size).map(move |j| i * columns + j)))
+            .collect();
+        let kept = shape.iter().map(|extent| extent / size).collect();
+        let lines = Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
+        self.of_lines(a, &lines, (rounds(lines.length), 1.0), |pegasus, x| pegasus.largest(x, lines.length))
+    }
+
+    /// `f` of the elements, line by line, which sorts lines and leaves `k` numbers of each: the axis has as many then.
+    fn in_order(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        k: usize,
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        let rounds = Pegasus::sort_rounds(lines.length);
+        let (mut shape, inner) = (lines.kept.clone(), lines.inner);
+        shape.insert(lines.axis.unwrap_or(0), k);
+        // Of the results, line by line, the one that comes next in row-major order.
+        let count = lines.order.len() / lines.length * k;
+        let next: Vec<usize> =
+            (0..count).map(|i| (i / (k * inner) * inner + i % inner) * k + i / inner % k).collect();
+        self.of_elements(a, lines, &shape, (rounds, 1.0), |pegasus, x| f(pegasus, x)?.select(&next))
+    }
+
+    /// `f` of the elements, line by line, which makes one number of each line.
+    fn of_lines(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        (rounds, room): (usize, f64),
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        self.of_elements(a, lines, &lines.kept, (rounds, room), f)
+    }
+
+    /// `f` of the elements as single numbers, line by line, at a scale at which differences can be looked up in so many rounds and results be repacked, with room for results that are so many times as large.
+    fn of_elements(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        shape: &[usize],
+        (rounds, room): (usize, f64),
+        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        let pegasus = self.pegasus(lines.operation)?;
+        self.check_real(a, lines.operation)?;
+        let form = self.form_of(&[a]);
+        self.with_capacity([a], 0.0, |[a]| {
+            let x = self.single(pegasus, a, room * pegasus.order_bound(rounds) * a.bound())?;
+            let y = f(pegasus, &x.select(&lines.order)?)?;
+            let layout = Layout::packed(shape, self.session.slots())?;
+            let positions: Vec<usize> = layout.positions().collect();
+            let of_ciphertext = |k: usize| {
+                let here = |position: &usize| position / layout.slots() == k;
+                let chosen: Vec<usize> = (0..positions.len()).filter(|i| here(&positions[*i])).collect();
+                let places: Vec<usize> = chosen.iter().map(|i| positions[*i] % layout.slots()).collect();
+                let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+                Ok(pegasus.repack_repeated(
+                    &y.select(&chosen)?,
+                    &Places::new(slots, places)?,
+                    self.session.slots(),
+                )?)
+            };
+            let ciphertexts = (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
+            Ok(Array::from_ciphertexts(layout, form, false, ciphertexts))
+        })
+    }
+
+    /// The elements as single numbers in row-major order, extracted as if they were up to `bound`.
+    fn single(&self, pegasus: &Pegasus, a: &EncryptedArray, bound: f64) -> Result<Single, Error> {
+        let (slots, ciphertexts) = (a.layout().slots(), a.expanded(&self.session));
+        let mut elements = vec![(Vec::new(), Vec::new()); ciphertexts.len()];
+        for (element, position) in a.layout().positions().enumerate() {
+            elements[position / slots].0.push(position % slots);
+            elements[position / slots].1.push(element);
+        }
+        let (mut all, mut order): (Option<Single>, _) = (None, vec![0; a.size()]);
+        for (c, (places, numbers)) in
+            ciphertexts.iter().zip(&elements).filter(|(_, (places, _))| !places.is_empty())
+        {
+            let mut c = Ciphertext::clone(c);
+            c.set_bound(bound);
+            let x = pegasus.extract(&pegasus.to_coefficients(&c)?, places)?.with_bound(a.bound())?;
+            let before = all.as_ref().map_or(0, Single::len);
+            numbers.iter().enumerate().for_each(|(i, element)| order[*element] = before + i);
+            all = Some(match all {
+                Some(all) => all.concat(&x)?,
+                None => x,
+            });
+        }
+        match all {
+            Some(all) => Ok(all.select(&order)?),
+            None => Err(Error::Internal("an array without elements".into())),
+        }
+    }
+}
+
+/// The lines of elements of an array along an axis, or the one line of all.
+struct Lines {
+    operation: &'static str,
+    /// How many elements a line has.
+    length: usize,
+    /// The elements, line by line.
+    order: Vec<usize>,
+    /// The shape without the axis.
+    kept: Vec<usize>,
+    /// How many lines there are for one index in the axes before.
+    inner: usize,
+    axis: Option<usize>,
+}
+
+impl Lines {
+    fn of(shape: &[usize], axis: Option<usize>, operation: &'static str) -> Result<Self, Error> {
+        let size = shape.iter().product();
+        let Some(along) = axis else {
+            return Ok(Lines {
+                operation,
+                length: size,
+                order: (0..size).collect(),
+                kept: vec![],
+                inner: 1,
+                axis,
+            });
+        };
+        let Some(&length) = shape.get(along) else {
+            return Err(Error::shape(operation, format!("there is no axis {along} in shape {shape:?}")));
+        };
+        let (mut kept, inner) = (shape.to_vec(), shape[along + 1..].iter().product());
+        kept.remove(along);
+        let element = |i: usize| {
+            let (line, place) = (i / length, i % length);
+            (line / inner * length + place) * inner + line % inner
+        };
+        Ok(Lines { operation, length, order: (0..size).map(element).collect(), kept, inner, axis })
+    }
+
+    /// The last place in a line, of one element at least.
+    fn last(&self) -> f64 {
+        (self.length as f64 - 1.0).max(1.0)
+    }
+}
+
+/// How many rounds a tournament of so many numbers has.
+fn rounds(count: usize) -> usize {
+    count.max(1).next_power_of_two().ilog2() as usize
+}
