@@ -144,6 +144,11 @@ impl BigFloat {
     /// # Errors
     /// [`BigFloatError::TooLarge`] when it is not below `2^`[`BigFloat::MAX_BITS`].
     pub fn scaled(&self, scale: Scale) -> Result<BigInt, BigFloatError> {
+        Ok(self.scaled_and_rest(scale)?.0)
+    }
+
+    /// [`BigFloat::scaled`], and how far `self scale` is from it: at most 1/2.
+    pub(crate) fn scaled_and_rest(&self, scale: Scale) -> Result<(BigInt, f64), BigFloatError> {
         let (mantissa, exponent) = self.to_parts();
         let (scale, scale_exponent) = scale.to_parts();
         let product = mantissa * scale;
@@ -152,15 +157,22 @@ impl BigFloat {
         if bits > Self::MAX_BITS {
             return Err(BigFloatError::TooLarge { bits });
         }
-        if bits < 0 || product.sign() == Sign::NoSign {
-            return Ok(BigInt::ZERO);
+        if product.sign() == Sign::NoSign {
+            return Ok((BigInt::ZERO, 0.0));
+        }
+        if bits < 0 {
+            return Ok((BigInt::ZERO, (bits as f64).exp2()));
         }
         // From here on no shift is longer than MAX_BITS, or than the product.
         if shift >= 0 {
-            return Ok(product << shift);
+            return Ok((product << shift, 0.0));
         }
         let (sign, magnitude) = product.into_parts();
-        Ok(BigInt::from_biguint(sign, ((magnitude >> (-shift - 1)) + 1u8) >> 1))
+        // The first 64 places behind the point.
+        let places = ((&magnitude << 64u8) >> -shift).iter_u64_digits().next().unwrap_or(0);
+        let fraction = places as f64 * (-64f64).exp2();
+        let integer = BigInt::from_biguint(sign, ((magnitude >> (-shift - 1)) + 1u8) >> 1);
+        Ok((integer, fraction.min(1.0 - fraction)))
     }
 
     /// In decimal, rounded to nearest to `digits` significant digits (at least 1), ties to even: `-1.25e-3`, without zeros at the end.
@@ -417,12 +429,15 @@ mod tests {
         #[test]
         fn scaled_is_the_nearest_integer(x in float(), mantissa in any::<u128>(), exponent in -900i32..200) {
             let scale = Scale::from_parts(mantissa | 1 << 127, exponent).unwrap();
-            let have = x.scaled(scale).unwrap();
+            let (have, rest) = x.scaled_and_rest(scale).unwrap();
             let (m, e) = x.to_parts();
             let (product, shift) = (m * (mantissa | 1 << 127), e + i64::from(exponent));
             let difference = if shift >= 0 { (product << shift) - have } else { product - (have << -shift) };
             let half = if shift >= 0 { BigUint::ZERO } else { BigUint::from(1u8) << (-shift - 1) };
             prop_assert!(*difference.magnitude() <= half);
+            // How far it is, to 64 places behind the point.
+            let difference = BigFloat::from_parts(&difference, shift.min(0)).unwrap().to_f64().abs();
+            prop_assert!((rest - difference).abs() <= 2f64.powi(-53) || difference < 0.5 && rest <= 2.0 * difference && rest <= 0.5);
         }
     }
 

@@ -125,6 +125,31 @@ fn precision_grows_with_the_scale_on_one_insecure_set() {
     }
 }
 
+/// Where a number is rounded to a large scale, and the message is so large that it counts; a constant alone is off by its own rounding.
+#[test]
+fn roundings_of_numbers_are_counted_on_the_insecure_set() {
+    let s = insecure();
+    let (e, n) = (&s.evaluator, s.context.max_slots());
+    let large = Complex { re: BigFloat::from(1 << 30), im: BigFloat::zero() };
+    let x: Vec<_> = numbers(n, 3).iter().map(|x| product(x, &large)).collect();
+    let times = |c: f64| -> Vec<_> {
+        let c = Complex { re: BigFloat::try_from(c).unwrap(), im: BigFloat::zero() };
+        x.iter().map(|x| product(x, &c)).collect()
+    };
+    let scale = Scale::from_f64(1.1 * 60f64.exp2()).unwrap();
+    let a = s.encrypt_big(&x, Scale::power_of_two(60));
+    for c in [0.3, -0.123456, 0.77] {
+        s.check_big(&e.mul_number(&a, c, scale).unwrap(), &times(c), "product with a number");
+        let combined = e.linear_combination(&[(&a, c)], a.modulus(), a.scale().times(scale)).unwrap();
+        s.check_big(&combined, &times(c), "combination");
+    }
+    let nothing = e.mul_integer(&s.encrypt_big(&x, Scale::power_of_two(40)), 0).unwrap();
+    let third = e.add_number(&nothing, 1.0 / 3.0).unwrap();
+    let got = s.context.decode_complex(&s.context.decrypt(&s.secret, &third).unwrap()).unwrap();
+    let bits = third.precision_bits();
+    assert!((41.0..43.0).contains(&bits) && got.iter().all(|z| (z.re - 1.0 / 3.0).abs() < 1e-12), "{bits}");
+}
+
 #[test]
 fn doubles_keep_their_bits_at_every_scale_on_the_insecure_set() {
     let s = insecure();

@@ -10,20 +10,30 @@ use crate::{BigFloat, Ciphertext, CkksError, Plaintext, Scale, context::encoding
 const ADD_NUMBER: &str = "add a number";
 const MULTIPLY_NUMBER: &str = "multiply by a number";
 
-/// An integer, to be reduced modulo many limbs' moduli.
+/// An integer, to be reduced modulo many limbs' moduli, and how far it is from what it stands for.
 #[derive(Debug, Clone, PartialEq)]
-struct Integer(BigInt);
+struct Integer {
+    value: BigInt,
+    rest: f64,
+}
 
 impl Integer {
     /// The integer nearest to `value scale`.
     fn scaled(value: &BigFloat, scale: Scale, operation: &'static str) -> Result<Self, CkksError> {
-        let integer = value.scaled(scale);
-        Ok(Integer(integer.map_err(|error| CkksError::Argument { operation, what: error.to_string() })?))
+        let scaled = value.scaled_and_rest(scale);
+        let (value, rest) =
+            scaled.map_err(|error| CkksError::Argument { operation, what: error.to_string() })?;
+        Ok(Integer { value, rest })
     }
 
     fn residue(&self, q: u64) -> u64 {
-        let r = (self.0.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
-        if self.0.sign() == Sign::Minus { neg_mod(r, q) } else { r }
+        let r = (self.value.magnitude() % q).iter_u64_digits().next().unwrap_or(0);
+        if self.value.sign() == Sign::Minus { neg_mod(r, q) } else { r }
+    }
+
+    /// What its rounding adds to a product with `a`: the message times what the rounding took away.
+    fn noise(&self, a: &Ciphertext) -> Noise {
+        Evaluator::message(a).scaled(self.rest.log2())
     }
 }
 
@@ -202,6 +212,8 @@ impl Evaluator {
         let bound = a.bound() + c.to_f64().abs();
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, ADD_NUMBER)?;
         self.context().rlwe().add_constant_assign(a.inner_mut(), |q| integer.residue(q))?;
+        let noise = a.inner().noise().plus(Noise::from_std(integer.rest / (2.0 * a.slots() as f64).sqrt()));
+        a.inner_mut().set_noise(noise);
         a.set_bound(bound);
         a.set_known(a.known().map(|x| x + c.to_f64()));
         Ok(())
@@ -236,10 +248,11 @@ impl Evaluator {
         for (a, c) in terms {
             self.check_slots(first, a, OPERATION)?;
             let factor = scale.over(a.scale());
-            integers.push(Integer::scaled(&finite(*c, OPERATION)?, factor, OPERATION)?);
+            let integer = Integer::scaled(&finite(*c, OPERATION)?, factor, OPERATION)?;
             noise = noise
                 .plus(Self::message_times(factor.log2(), c.abs(), a.inner().noise()))
-                .plus(Self::constant_noise(a, c.abs() * factor.to_f64()));
+                .plus(integer.noise(a));
+            integers.push(integer);
             bound += a.bound() * c.abs();
         }
         self.check_capacity(first, to, scale.log2(), bound, OPERATION)?;
@@ -272,8 +285,7 @@ impl Evaluator {
         self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, MULTIPLY_NUMBER)?;
         let mut out = a.clone();
         self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
-        let noise = Self::message_times(scale.log2(), size, a.inner().noise())
-            .plus(Self::constant_noise(a, size * scale.to_f64()));
+        let noise = Self::message_times(scale.log2(), size, a.inner().noise()).plus(integer.noise(a));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
         out.set_known(a.known().map(|x| x * c.to_f64()));
@@ -303,11 +315,6 @@ impl Evaluator {
     pub(super) fn message(a: &Ciphertext) -> Noise {
         let coefficients = 2.0 * a.slots() as f64;
         Self::message_times(a.scale().log2() - 0.5 * coefficients.log2(), a.bound(), Noise::from_std(1.0))
-    }
-
-    /// What the rounding of `constant` to an integer adds: the message times what the rounding took away.
-    pub(super) fn constant_noise(a: &Ciphertext, constant: f64) -> Noise {
-        Self::message(a).scaled((constant - constant.round()).abs().log2())
     }
 }
 
