@@ -62,6 +62,32 @@ fn dependence(a: Noise, b: Noise, floor: Noise, degree: usize, t: u64) -> f64 {
     1.0 + 1.5 * ((j + k) * entropy - 2.0)
 }
 
+/// An error times a plain polynomial with these coefficients, with the message that outgrows `t/2`.
+///
+/// That of a fresh ciphertext, or of rounding, is independent of the polynomial, and grows by its Euclidean norm. A larger one may have it as a factor already, `k` times at most where it is `k` such norms above
+/// the `floor`: the `k`-th power of a polynomial whose values at the roots of unity are as those of normal coefficients is `sqrt(k!)` times as large as the `k`-th power of its norm, so that this product is
+/// `sqrt(k + 1)` times as large. No product is larger than by the sum of the absolute values of the coefficients.
+pub(crate) fn times_plain(error: Noise, coefficients: &[i64], floor: Noise) -> Noise {
+    let (mut squares, mut sum) = (0.0, 0.0);
+    for c in coefficients {
+        let c = *c as f64;
+        squares += c * c;
+        sum += c.abs();
+    }
+    let norm = squares.sqrt();
+    let before = (error.log2_std() - floor.log2_std()).max(0.0) / norm.log2().max(1.0);
+    grown(error, sum.min(norm * (before + 1.0).sqrt()))
+}
+
+/// An error multiplied by a number, or by a polynomial of Euclidean norm `norm` that it has nothing to do with, with the message that outgrows `t/2`.
+pub(crate) fn grown(error: Noise, norm: f64) -> Noise {
+    match norm {
+        0.0 => Noise::NONE,
+        1.0 => error,
+        _ => sum(error, Noise::from_std(FRACTION)).scaled(norm.log2()),
+    }
+}
+
 /// What the error of a product in the manner of BFV comes from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ScaledProduct {

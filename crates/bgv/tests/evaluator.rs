@@ -192,3 +192,50 @@ fn what_does_not_fit_is_refused() {
 fn insecure_parameters() -> Parameters {
     insecure(LOG_DEGREE, 47, 3, "none", 65537, &[]).context.rlwe().parameters().clone()
 }
+
+/// Products with one and the same vector, with two in turn, with sums between, until the budget is used up: the largest values of a polynomial at the roots of unity dominate its powers.
+#[test]
+fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
+    for s in chains() {
+        let e = &s.evaluator;
+        let t = u128::from(s.t());
+        let mut mask = vec![0; s.degree()];
+        mask[..8].copy_from_slice(&[0, 1, 0, 1, 1, 1, 0, 1]);
+        let nines = vec![9; s.degree()];
+        let vectors = [s.values(5), s.values(6), mask, nines];
+        for (turns, plus) in
+            [(&[0][..], false), (&[2], false), (&[3], false), (&[0, 1], false), (&[0, 2], true), (&[2], true)]
+        {
+            let x = s.values(7);
+            let (mut a, mut y) = (s.encrypt(&x), x.clone());
+            let (first, mut count) = (a.clone(), 0);
+            loop {
+                let w = &vectors[turns[count % turns.len()]];
+                let next = e
+                    .mul_plain(&a, &s.plaintext(w))
+                    .and_then(|p| if plus { e.add(&p, &first) } else { Ok(p) });
+                a = match next {
+                    Ok(next) => next,
+                    Err(error) => {
+                        assert!(matches!(error, BgvError::Budget { .. }), "{error}");
+                        break;
+                    }
+                };
+                y = s.zip(&s.zip(&y, w, |y, w| y * w), &x, |y, x| if plus { y + x } else { y });
+                count += 1;
+                let (estimated, measured) = (a.budget_bits(&s.context), s.budget(&a));
+                assert!(
+                    measured >= estimated,
+                    "{turns:?} {plus}: after {count} {measured:.1} bits, not {estimated:.1}"
+                );
+                // Half a bit or one more for each product, where it is the first with a vector.
+                assert!(
+                    measured < estimated + 4.0 + 2.0 * count as f64,
+                    "{turns:?} {plus}: {measured:.1}, {estimated:.1}"
+                );
+                assert_eq!(s.decrypt(&a), y, "{turns:?} {plus}: after {count}");
+            }
+            assert!(count >= if t < 1 << 17 { 8 } else { 6 }, "{turns:?} {plus}: {count}");
+        }
+    }
+}

@@ -22,7 +22,7 @@ use super::{
     powers::{depth_of, split_power},
     products::ProductSum,
 };
-use crate::{BgvError, Ciphertext, Evaluator, Scheme, budget_bits, evaluator::grown, noise};
+use crate::{BgvError, Ciphertext, Evaluator, Scheme, budget_bits, noise};
 
 const OPERATION: &str = "evaluate a polynomial";
 
@@ -285,7 +285,7 @@ impl<'a> Evaluation<'a> {
             } else {
                 rlwe.add_multiple_assign(sum.inner_mut(), power.inner(), |q| signed_mod(multiplier, q))?;
             }
-            error = error.plus(grown(power.inner().noise(), multiplier.unsigned_abs() as f64));
+            error = error.plus(noise::grown(power.inner().noise(), multiplier.unsigned_abs() as f64));
         }
         sum.inner_mut().set_noise(error);
         sum.set_factor(factor);

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 
 use hippocrene_ring::arith::{inv_mod, mul_mod, signed_mod};
-use hippocrene_rlwe::Noise;
 
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
@@ -79,7 +78,8 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a p` for an encoded vector. The noise grows by the Euclidean norm of the coefficients of `p`, at most `t sqrt(N)/2`.
+    /// `a p` for an encoded vector. The noise grows by the Euclidean norm of the coefficients of `p`, at most `t sqrt(N)/2`, and by more where it may have `p` as a factor already: the `k`-th product with one
+    /// and the same vector by `sqrt(k)` times that.
     ///
     /// # Errors
     /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be too large.
@@ -91,8 +91,7 @@ impl Evaluator {
         let factor = rlwe.from_signed(p.coefficients(), a.modulus());
         let mut out = a.clone();
         rlwe.mul_plain_assign(out.inner_mut(), &factor)?;
-        let norm = p.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt();
-        out.inner_mut().set_noise(grown(a.inner().noise(), norm));
+        out.inner_mut().set_noise(noise::times_plain(a.inner().noise(), p.coefficients(), self.floor()));
         self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)
     }
@@ -127,7 +126,7 @@ impl Evaluator {
     fn multiply_residues(&self, a: &mut Ciphertext, c: i64) -> Result<(), BgvError> {
         if c != 1 {
             self.context().rlwe().mul_constant_assign(a.inner_mut(), |q| signed_mod(c, q))?;
-            let noise = grown(a.inner().noise(), c.unsigned_abs() as f64);
+            let noise = noise::grown(a.inner().noise(), c.unsigned_abs() as f64);
             a.inner_mut().set_noise(noise);
         }
         Ok(())
@@ -155,7 +154,7 @@ impl Evaluator {
             }
         };
         let noise = |c: &Ciphertext, x: i64| {
-            grown(c.inner().noise(), x.unsigned_abs() as f64)
+            noise::grown(c.inner().noise(), x.unsigned_abs() as f64)
                 .scaled(context.log2(to) - context.log2(c.modulus()))
         };
         let cost = |(x, y): &(i64, i64)| noise::sum(noise(a, *x), noise(b, *y)).log2_std();
@@ -182,15 +181,6 @@ impl Evaluator {
             out = self.switch_modulus(&out, to)?;
         }
         Ok(Cow::Owned(out))
-    }
-}
-
-/// An error multiplied by a polynomial of Euclidean norm `norm`, with the message that outgrows `t/2`.
-pub(crate) fn grown(error: Noise, norm: f64) -> Noise {
-    match norm {
-        0.0 => Noise::NONE,
-        1.0 => error,
-        _ => noise::sum(error, Noise::from_std(noise::FRACTION)).scaled(norm.log2()),
     }
 }
 

@@ -9,7 +9,7 @@ mod rotate;
 mod scaled;
 mod switch;
 
-pub(crate) use linear::{CARRY, grown};
+pub(crate) use linear::CARRY;
 
 use std::sync::Arc;
 
