@@ -419,6 +419,11 @@ fn the_first_of_all_slots() {
         let y = s.check(&repeated, &a, within, &format!("{slots} {real}"));
         assert!(y.precision_bits() > 26.5, "{slots} {real}: {}", y.precision_bits());
         assert_eq!(y.slots(), most);
+        // Errors are carried through as they are, again and again.
+        let first = y.precision_bits();
+        let last = (1..4)
+            .fold(y, |y, k| s.check(&repeated, &y, 2.0 * within, &format!("{slots} {real}, after {k}")));
+        assert!(first - last.precision_bits() < 1.5, "{slots} {real}: {first}, {}", last.precision_bits());
     }
 }
 

@@ -165,17 +165,19 @@ impl Bootstrapper {
         };
         parts.iter_mut().for_each(|part| part.set_bound(1.0));
         if plan.literal().first_slots {
-            parts.iter_mut().for_each(|part| self.of_all_slots(a, part));
+            let count = parts.len();
+            parts.iter_mut().for_each(|part| self.of_all_slots(a, part, count));
         }
         Ok(parts)
     }
 
-    /// `part`, into which the coefficients of `a` have gone, as a ciphertext of all slots, which repeat: the error that was in the coefficients with them. So far it has the error that the
-    /// transform has added, which differs from slot to slot.
-    fn of_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext) {
+    /// `part`, one of so many into which the coefficients of `a` have gone, as a ciphertext of all slots, which repeat: the error that was in the coefficients with them, all of it in real parts. So far it has the
+    /// error that the transform has added, which differs from slot to slot.
+    fn of_all_slots(&self, a: &Ciphertext, part: &mut Ciphertext, count: usize) {
         let (slots, reach) = (self.evaluator.context().max_slots(), self.plan.literal().reduction.reach());
         let own = a.inner().noise().log2_std() - a.scale().log2() - reach.log2() + part.scale().log2();
-        let noise = Noise::from_log2_std(own - 0.5 * (slots as f64).log2()).plus(part.inner().noise());
+        let noise =
+            Noise::from_log2_std(own - 0.5 * ((count * slots) as f64).log2()).plus(part.inner().noise());
         part.inner_mut().set_noise(noise);
         part.set_meta(part.scale(), slots, part.bound());
     }

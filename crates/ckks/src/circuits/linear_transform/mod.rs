@@ -110,7 +110,8 @@ impl LinearTransform {
         mirrored: bool,
     ) -> Result<Self, CkksError> {
         let map = Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())?;
-        Ok(LinearTransform { mirrored, ..map })
+        // Between slots and coefficients, whose noise is the average of all slots', whichever are zero.
+        Ok(LinearTransform { mirrored, occupied: 1.0, ..map })
     }
 
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
