@@ -383,6 +383,17 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         server = self._bound_server("with_bound")
         return server._wrap(server._raw.with_bound(self._raw, bound))
 
+    def with_precision_bits(self, bits: float) -> EncryptedArray:
+        """Return the array with a declaration of its error, for who knows better than `precision_bits`.
+
+        That estimate follows errors as if nothing ever made them smaller. Iterations that correct themselves (Newton's,
+        gradient descent, normalised powers of a matrix) do in every step: say so after each, as `with_bound` says how
+        large values are, or there is no room for the estimate in a bootstrap some day. Where that is wrong, so is what
+        later operations say of their errors, and results may be; `Client.decrypt_for_sharing` hides less then.
+        """
+        server = self._bound_server("with_precision_bits")
+        return server._wrap(server._raw.with_precision_bits(self._raw, bits))
+
     # Files
 
     @classmethod

@@ -201,6 +201,17 @@ impl Server {
         self.compute::<Numbers>(py, array, |_, array| array.clone().with_bound(bound))
     }
 
+    fn with_precision_bits(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        bits: f64,
+    ) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| {
+            array.clone().with_precision_bits(bits, server.session())
+        })
+    }
+
     fn add(&self, py: Python<'_>, left: &EncryptedArray, right: &EncryptedArray) -> PyResult<EncryptedArray> {
         compute!(self, py, left, right, |server, left, right| server.add(left, right))
     }

@@ -67,6 +67,29 @@ impl EncryptedArray {
         self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
+    /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
+    ///
+    /// That estimate follows errors through every operation as if nothing ever made them smaller. Iterations that correct themselves, such as Newton's, gradient descent or normalised powers of a matrix, make
+    /// them smaller in every step; the estimate grows all the same, until there is no room for it in a bootstrap. Where the declaration is wrong, so is what later operations say of their errors,
+    /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `bits` is not finite.
+    pub fn with_precision_bits(mut self, bits: f64, session: &Session) -> Result<Self, Error> {
+        if !bits.is_finite() {
+            return Err(Error::argument("declare a precision", format!("{bits} bits")));
+        }
+        for body in self.bodies_mut() {
+            let mut c = match body {
+                CiphertextBody::Full(c) => c.clone(),
+                CiphertextBody::Seeded(c) => c.expand(session.context()),
+            };
+            c.set_precision_bits(bits);
+            *body = CiphertextBody::Full(c);
+        }
+        Ok(self)
+    }
+
     /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings.
     pub fn capacity_bits(&self, session: &Session) -> f64 {
         let parameters = session.settings().parameters();

@@ -43,9 +43,20 @@ impl Bootstrapper {
         };
         // The error counts as values do.
         let error = DEVIATIONS * (a.inner().noise().log2_std() - a.scale().log2()).exp2();
-        let log2_ratio = ((literal.bound + error) / literal.reduction.epsilon()).log2();
-        let need = a.scale().log2() + log2_ratio;
+        let need = |size: f64| a.scale().log2() + (size / literal.reduction.epsilon()).log2();
+        let (least, need) = (need(literal.bound), need(literal.bound + error));
         let have = e.log2(a.modulus());
+        if (least..need).contains(&have) {
+            return Err(CkksError::Argument {
+                operation: OPERATION,
+                what: format!(
+                    "errors of values are estimated at 2^{:.1}, which leaves no room for them beside values up to {}: where it is known that they are smaller, \
+                     as they are in iterations that correct themselves, declare it (with_precision_bits)",
+                    -a.precision_bits(),
+                    literal.bound
+                ),
+            });
+        }
         if need > have {
             let capacity = a.capacity_bits(e.context());
             let need = capacity + need - have;
