@@ -21,9 +21,7 @@ pub enum CkksError {
     #[error(transparent)]
     BigFloat(#[from] BigFloatError),
     /// The modulus is used up.
-    #[error(
-        "{operation} needs {need:.1} bits of capacity, {have:.1} are left: bootstrap first, while there is enough for that, or start with a larger modulus"
-    )]
+    #[error("{operation} needs {need:.1} bits of capacity, {have:.1} are left")]
     Capacity {
         /// The operation.
         operation: &'static str,

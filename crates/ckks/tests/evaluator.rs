@@ -94,7 +94,7 @@ fn what_does_not_fit_is_named() {
     let low = e.mul_rescale(&a, &a, s.scale).unwrap();
     let error = e.mul_rescale(&low, &low, s.scale).unwrap_err();
     assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
-    assert!(error.to_string().contains("bootstrap first"));
+    assert!(error.to_string().contains("bits of capacity"));
     assert!(e.add(&a, &low).unwrap_err().to_string().contains("bits; bring them to one modulus first"));
     let other_scale = s.encrypt_at(&circle(n, 1.0, 0.0), n, Scale::power_of_two(39), s.top());
     assert!(matches!(e.add(&a, &other_scale), Err(CkksError::ScaleMismatch { .. })));

@@ -32,8 +32,13 @@ pub enum Error {
         what: String,
     },
     /// The capacity of a ciphertext is used up.
-    #[error(transparent)]
-    Capacity(CkksError),
+    #[error("{source}: {advice}")]
+    Capacity {
+        /// What lacks.
+        source: CkksError,
+        /// What can be done.
+        advice: String,
+    },
     /// The noise budget of encrypted integers is used up.
     #[error(transparent)]
     Budget(BgvError),
@@ -121,7 +126,11 @@ impl From<CkksError> for Error {
             CkksError::Rlwe(e) => e.into(),
             CkksError::Encode(e) => Error::Encode(e),
             CkksError::BigFloat(e) => e.into(),
-            CkksError::Capacity { .. } => Error::Capacity(error),
+            CkksError::Capacity { .. } => Error::Capacity {
+                source: error,
+                advice: "bootstrap first, while there is enough for that, or start with a larger modulus"
+                    .into(),
+            },
             CkksError::ScaleMismatch { .. } => Error::Scale(error),
             CkksError::Argument { operation, what } => Error::Argument { operation, what },
             other => Error::Internal(other.to_string()),

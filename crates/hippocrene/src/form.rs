@@ -194,6 +194,9 @@ pub trait Form: Elements {
     /// The capacity of an array, in bits; infinite where that is not counted.
     fn capacity_bits(session: &Session, a: &Array<Self>) -> f64;
 
+    /// log2 of the bound of the elements, which takes as many bits of their capacity; 0 where there is none.
+    fn log2_bound(a: &Array<Self>) -> f64;
+
     /// Whether the array can be multiplied by plain numbers so many times, one after the other, by estimate.
     fn has_products(&self, server: &Server, a: &Array<Self>, count: usize) -> bool;
 

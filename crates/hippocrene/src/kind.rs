@@ -30,7 +30,7 @@ impl Error {
             Error::Security(_) => 1,
             Error::Encode(_) => 2,
             Error::Shape { .. } => 3,
-            Error::Capacity(_) => 4,
+            Error::Capacity { .. } => 4,
             Error::Budget(_) => 5,
             Error::Scale(_) => 6,
             Error::MissingKey(_) => 7,

@@ -540,7 +540,11 @@ fn errors_say_what_lacks() {
     a = bare.mul_number(&a, 1.0 / 4096.0).unwrap();
     assert!(a.capacity_bits(session) < server.bootstrap_reserve().unwrap());
     let error = server.bootstrap(&a).unwrap_err();
-    assert!(matches!(error, Error::Capacity(_)) && error.to_string().contains("bootstrap needs"), "{error}");
+    assert!(
+        matches!(error, Error::Capacity { .. }) && error.to_string().contains("bootstrap needs"),
+        "{error}"
+    );
+    assert!(error.to_string().contains("so it has to come earlier"), "{error}");
     // What takes no capacity is still done.
     let y = server.negate(&a).unwrap();
     assert!((client.decrypt(&y).unwrap()[0] + 0.5 / 4096.0).abs() < 1e-5);
@@ -548,5 +552,11 @@ fn errors_say_what_lacks() {
     // A circuit that is deeper than one bootstrap's capacity.
     let deep = Polynomial::new(Basis::Monomial, vec![1e-6; 1 << 17]).unwrap();
     let error = server.polynomial(&spent(&client, &server, &x, &[2]), &deep).unwrap_err();
-    assert!(matches!(error, Error::Capacity(_)), "{error}");
+    assert!(matches!(error, Error::Capacity { .. }), "{error}");
+    assert!(error.to_string().contains("bootstraps with these keys give back"), "{error}");
+    // A bound that nothing is as large as.
+    let wide = (0..40)
+        .try_fold(client.encrypt(&x, &[2]).unwrap(), |a, _| bare.square(&a.with_bound(1e30)?))
+        .unwrap_err();
+    assert!(wide.to_string().contains("declare a tighter one if it is known (with_bound)"), "{wide}");
 }

@@ -174,7 +174,7 @@ fn integers_are_simulated_too() {
     assert!(report.seconds > 0.0);
 }
 
-/// Where no precision is left, a bootstrap can come to want more capacity than an array has that it began with: an error, as any other.
+/// Where no precision is left, a bootstrap has no room for errors beside values: an error, as any other.
 #[test]
 fn programs_without_precision_end_in_an_error() {
     let settings = Preset::by_name("n15").unwrap().settings().unwrap();
@@ -194,6 +194,7 @@ fn programs_without_precision_end_in_an_error() {
         }
         assert!(server.bootstraps() < 50);
     };
-    assert!(matches!(error, Error::Capacity(_)), "{error}");
+    assert!(matches!(error, Error::Argument { .. }), "{error}");
+    assert!(error.to_string().contains("errors of values are estimated"), "{error}");
     assert!(a.precision_bits(server.session()) < 0.0);
 }

@@ -184,9 +184,15 @@ impl PegasusPlan {
             Some(modulus) => Ok(modulus),
             None => {
                 let have = parameters.log2(highest);
+                let fits = l.output_bits - (wanted - have).ceil();
+                let fits =
+                    if fits >= 1.0 { format!(", which is enough for {fits:.0}") } else { String::new() };
                 argument(
                     OPERATION,
-                    format!("repacking needs a modulus of {wanted:.1} bits, there are {have:.1}"),
+                    format!(
+                        "repacking needs a modulus of {wanted:.1} bits for results of {:.0} bits of capacity; there are {have:.1}{fits}",
+                        l.output_bits
+                    ),
                 )
             }
         }

@@ -141,7 +141,8 @@ impl Server {
             return Err(Error::argument(OPERATION, what));
         };
         let form = a.form().computed_by(self);
-        bootstraps.check(&form, a.layout(), a.capacity_bits(&self.session), a.bound())?;
+        let able = bootstraps.check(&form, a.layout(), a.capacity_bits(&self.session), a.bound());
+        able.map_err(|error| self.advised(error.into(), &[a]))?;
         let out =
             self.map_as_it_is(a, OPERATION, a.is_clean(), |form, x| Ok(bootstraps.bootstrap(x, form)?))?;
         match bootstraps.first_slots() {
@@ -160,6 +161,11 @@ impl Server {
     /// How many bootstraps of ciphertexts this server and its clones have done, asked for or not; one that is iterated is as many as it takes.
     pub fn bootstraps(&self) -> u64 {
         self.bootstraps.as_ref().map_or(0, |bootstraps| bootstraps.count())
+    }
+
+    /// The bits of capacity that an array has after a bootstrap, at most.
+    pub(super) fn most_after_bootstrap(&self) -> Option<f64> {
+        self.bootstraps.as_ref().map(|bootstraps| bootstraps.most)
     }
 
     /// The bits of capacity that an array must have to be bootstrapped, where there are keys for that. Operations whose result would have less bootstrap their operands.
@@ -202,6 +208,15 @@ impl Server {
         bits: f64,
         f: impl Fn([&Array<F>; COUNT]) -> Result<Array<F>, Error>,
     ) -> Result<Array<F>, Error> {
+        self.with_bootstraps(operands, bits, f).map_err(|error| self.advised(error, &operands))
+    }
+
+    fn with_bootstraps<F: Form, const COUNT: usize>(
+        &self,
+        operands: [&Array<F>; COUNT],
+        bits: f64,
+        f: impl Fn([&Array<F>; COUNT]) -> Result<Array<F>, Error>,
+    ) -> Result<Array<F>, Error> {
         let Some(bootstraps) = &self.bootstraps else { return f(operands) };
         let (reserve, most) = (bootstraps.reserve, bootstraps.most);
         let capacity = |a: &Array<F>| F::capacity_bits(&self.session, a);
@@ -218,7 +233,7 @@ impl Server {
         let lacks = match &first {
             // Worth a bootstrap if the result has the reserve then.
             Ok(out) => capacity(out) < reserve && most - least + capacity(out) >= reserve,
-            Err(error) => matches!(error, Error::Capacity(_)),
+            Err(error) => matches!(error, Error::Capacity { .. }),
         };
         if !lacks {
             return first;
@@ -237,7 +252,7 @@ impl Server {
         // Why not, where that says more than that capacity lacks.
         let refused =
             operands.iter().filter(|a| capacity(a) < most).find_map(|a| match F::check_bootstrap(self, a) {
-                Err(Error::Capacity(_)) | Ok(()) => None,
+                Err(Error::Capacity { .. }) | Ok(()) => None,
                 Err(error) => Some(error),
             });
         match (first, refused) {

@@ -188,6 +188,10 @@ impl Form for Residues {
         f64::INFINITY
     }
 
+    fn log2_bound(_: &IntegerArray) -> f64 {
+        0.0
+    }
+
     fn has_products(&self, server: &Server, a: &IntegerArray, count: usize) -> bool {
         // Noise times a plaintext modulo t, and a few bits for the sum of what has moved.
         let bits = (a.plain_modulus() as f64).log2()

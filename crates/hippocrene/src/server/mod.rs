@@ -5,6 +5,7 @@
 //!
 //! Operations are written once for both [forms](Form) of arrays; `numbers.rs` and `integers.rs` have what they do to single ciphertexts.
 
+mod advice;
 mod arithmetic;
 mod bootstrap;
 mod broadcast;

@@ -220,6 +220,10 @@ impl Form for Numbers {
         a.capacity_bits(session)
     }
 
+    fn log2_bound(a: &EncryptedArray) -> f64 {
+        a.bound().log2()
+    }
+
     fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
         Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server)
     }

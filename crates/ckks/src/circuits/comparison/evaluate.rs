@@ -56,10 +56,12 @@ impl Evaluator {
         }
         let need = plan.argument_precision() - (super::DEVIATIONS / LEAST_DEVIATIONS).log2();
         if a.precision_bits() < need {
+            let have = a.precision_bits();
             return fail(format!(
-                "a gap of {:e} needs values with {need:.1} bits of precision, these have {:.1}",
+                "a gap of {:e} needs values with {need:.1} bits of precision, these have {have:.1}, enough for a gap of {:.1e}",
                 literal.gap,
-                a.precision_bits()
+                // A little more, for what is lost on the way.
+                literal.gap * (need - have + 0.5).exp2()
             ));
         }
         let mut x = a.clone().read_at(a.scale().times(scale_of(plan.reach, operation)?));

@@ -1,0 +1,47 @@
+//! What can be done where capacity lacks.
+
+use hippocrene_ckks::CkksError;
+
+use super::Server;
+use crate::{Array, Error, Form};
+
+/// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
+const ABOUT: f64 = 30.0;
+
+impl Server {
+    /// The error of an operation on these arrays; where it is that capacity lacks, with what can be done about it here.
+    pub(super) fn advised<F: Form>(&self, error: Error, operands: &[&Array<F>]) -> Error {
+        let Error::Capacity { source: CkksError::Capacity { operation, need, have }, .. } = error else {
+            return error;
+        };
+        let mut ways = Vec::new();
+        if let Some((most, reserve)) = self.most_after_bootstrap().zip(self.bootstrap_reserve()) {
+            if need > most || have > most - ABOUT {
+                ways.push(format!(
+                    "bootstraps with these keys give back {most:.0} bits at most, so ask for less precision or take a preset with a larger modulus"
+                ));
+            } else if have < reserve {
+                ways.push(format!("a bootstrap takes {reserve:.0} bits, so it has to come earlier"));
+            }
+        }
+        let log2_bound = operands.iter().map(|a| F::log2_bound(a)).fold(0.0, f64::max);
+        if log2_bound >= need - have {
+            ways.push(format!(
+                "the bound of the values takes {log2_bound:.0} bits, so declare a tighter one if it is known (with_bound)"
+            ));
+        }
+        if let Some(pegasus) = &self.pegasus {
+            let bits = pegasus.plan().literal().output_bits;
+            if have < bits + ABOUT {
+                ways.push(format!(
+                    "look-ups with these keys return {bits:.0} bits for values up to 1, so make keys of look-ups with more capacity (LookUps)"
+                ));
+            }
+        }
+        let source = CkksError::Capacity { operation, need, have };
+        match ways.is_empty() {
+            true => source.into(),
+            false => Error::Capacity { source, advice: ways.join("; ") },
+        }
+    }
+}
