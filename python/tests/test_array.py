@@ -11,7 +11,7 @@ from hypothesis.extra import numpy as hnp
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 import hippocrene
-from hippocrene import EncryptedArray, ShapeError
+from hippocrene import ArgumentError, EncryptedArray, ShapeError
 
 TOLERANCE = 1e-4
 few = settings(
@@ -276,6 +276,14 @@ def test_series_are_refused_beyond_their_domain_unless_told_better(secret, near)
     near((large * 0.01).with_bound(0.5).polynomial(series), series(array))
     with pytest.raises(hippocrene.ArgumentError):
         large.with_bound(-1.0)
+
+
+def test_a_precision_is_declared(secret):
+    x = secret([0.5, 0.25])
+    assert abs(x.with_precision_bits(12).precision_bits - 12) < 1e-6
+    assert (x.with_precision_bits(12) * x).precision_bits < 13
+    with pytest.raises(ArgumentError, match="declare a precision: NaN bits"):
+        x.with_precision_bits(float("nan"))
 
 
 def test_arrays_larger_than_the_slots_span_ciphertexts(client, secret, near):

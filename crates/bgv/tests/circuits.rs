@@ -546,3 +546,21 @@ fn random_circuits_are_exact() {
             .unwrap();
     }
 }
+
+/// Of many diagonals that no memory is given to, a few are encoded at a time: the result is the same to the bit.
+#[test]
+fn many_diagonals_are_encoded_in_parts() {
+    let s = insecure(9, 48, 3, SPROUT, 12289, &powers_of_two(9));
+    let all: Vec<(usize, bool)> = (0..130).flat_map(|r| [(r, false), (r, true)]).collect();
+    let diagonals = diagonals(&s, &all);
+    let x = s.values(10);
+    let a = s.encrypt(&x);
+    let transform = LinearTransform::new(&s.context, &diagonals).unwrap();
+    let whole = s.evaluator.linear_transform(&a, &transform).unwrap();
+    assert!(transform.memory().0 > 0);
+    transform.set_memory(0);
+    let parts = s.evaluator.linear_transform(&a, &transform).unwrap();
+    assert_eq!(transform.memory(), (0, 0));
+    assert_eq!((whole.inner(), whole.factor()), (parts.inner(), parts.factor()));
+    assert_eq!(s.decrypt(&parts), mapped(&s, &diagonals, &x));
+}

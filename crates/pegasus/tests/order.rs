@@ -113,6 +113,16 @@ fn places_are_found() {
     close(&s, &s.pegasus.greater(&x, &y, scale).unwrap(), &[1.0, 0.0, 1.0], 0.05, "greater");
 }
 
+/// `f` of every `size` numbers, and of these in order.
+fn of_groups(values: &[f64], size: usize, f: impl Fn(&[f64], &[f64]) -> Vec<f64>) -> Vec<f64> {
+    let group = |group: &[f64]| {
+        let mut sorted = group.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        f(group, &sorted)
+    };
+    values.chunks(size).flat_map(group).collect()
+}
+
 /// What is done with several groups is what is done with each.
 #[test]
 fn groups_are_apart() {
@@ -121,30 +131,36 @@ fn groups_are_apart() {
     let (size, error) = (4, 7.0 * 1.9 * 32.0 / 1024.0 * 6f64.sqrt());
     let values = apart(12);
     let x = s.numbers(&values, BOUND);
-    let of_groups = |f: &dyn Fn(&[f64], &[f64]) -> Vec<f64>| -> Vec<f64> {
-        let group = |group: &[f64]| {
-            let mut sorted = group.to_vec();
-            sorted.sort_by(f64::total_cmp);
-            f(group, &sorted)
-        };
-        values.chunks(size).flat_map(group).collect()
-    };
     let place = |group: &[f64], of: f64| vec![group.iter().position(|v| *v == of).unwrap() as f64];
     let rank = |v: &f64, sorted: &[f64]| sorted.iter().position(|w| w == v).unwrap() as f64;
     let p = &s.pegasus;
-    close(&s, &p.sort(&x, size).unwrap(), &of_groups(&|_, sorted| sorted.to_vec()), error, "sorted");
+    close(
+        &s,
+        &p.sort(&x, size).unwrap(),
+        &of_groups(&values, size, |_, sorted| sorted.to_vec()),
+        error,
+        "sorted",
+    );
     close(
         &s,
         &p.top_k(&x, size, 3).unwrap(),
-        &of_groups(&|_, sorted| sorted[1..].to_vec()),
+        &of_groups(&values, size, |_, sorted| sorted[1..].to_vec()),
         error,
         "the largest",
     );
-    close(&s, &p.median(&x, size).unwrap(), &of_groups(&|_, v| vec![(v[1] + v[2]) / 2.0]), error, "median");
-    let ranks = of_groups(&|group, sorted| group.iter().map(|v| rank(v, sorted)).collect());
+    close(
+        &s,
+        &p.median(&x, size).unwrap(),
+        &of_groups(&values, size, |_, v| vec![(v[1] + v[2]) / 2.0]),
+        error,
+        "median",
+    );
+    let ranks = of_groups(&values, size, |group, sorted| group.iter().map(|v| rank(v, sorted)).collect());
     close(&s, &p.ranks(&x, size).unwrap(), &ranks, 0.05, "ranks");
-    let (last, first) =
-        (of_groups(&|group, v| place(group, v[3])), of_groups(&|group, v| place(group, v[0])));
+    let (last, first) = (
+        of_groups(&values, size, |group, v| place(group, v[3])),
+        of_groups(&values, size, |group, v| place(group, v[0])),
+    );
     close(&s, &p.argmax(&x, size, scale).unwrap(), &last, 0.2, "argmax");
     close(&s, &p.argmin(&x, size, scale).unwrap(), &first, 0.2, "argmin");
     for refused in

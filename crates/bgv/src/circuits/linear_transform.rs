@@ -1,6 +1,9 @@
 //! Plain matrices times encrypted slots, by diagonals.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use hippocrene_ring::{
     Poly,
@@ -56,8 +59,18 @@ pub struct LinearTransform {
     /// log2 of the factor by which the noise is larger than that of independent diagonals.
     log2_dependence: f64,
     /// For each modulus `P'Q` the diagonals of each giant step.
-    kept: Kept<Modulus, Vec<Vec<Poly>>>,
+    kept: Kept<Modulus, Encoded>,
 }
+
+/// The diagonals of some giant steps, encoded.
+type Encoded = Vec<Vec<Poly>>;
+
+fn bytes(encoded: &Encoded) -> usize {
+    encoded.iter().flatten().map(|poly| size_of_val(poly.as_slice())).sum()
+}
+
+/// Maps of more diagonals than these are encoded in parts, if all of them would not be kept.
+const MANY: usize = 256;
 
 #[derive(Debug)]
 struct GiantStep {
@@ -143,6 +156,14 @@ impl LinearTransform {
     pub fn memory(&self) -> (usize, usize) {
         self.kept.memory()
     }
+
+    /// How many giant steps are encoded at a time and dropped again, of a map of so many diagonals that all of them would take more memory than the rest of a program; none, and all are kept.
+    fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
+        let bytes = context.rlwe().degree() * extended.limb_count() * size_of::<u64>();
+        let diagonals: usize = self.giant.iter().map(|giant| giant.diagonals.len()).sum();
+        let (all, limit) = (diagonals * bytes, self.memory().1);
+        (diagonals > MANY && all > limit).then(|| (limit * self.giant.len() / all).max(1))
+    }
 }
 
 /// The baby steps and the giant steps that `diagonals` need, with `size` baby steps.
@@ -226,14 +247,10 @@ impl Evaluator {
         let element = |step: usize| galois_element_of_rotation(degree, step as i64);
         let common = keys.common_modulus(rlwe, a.modulus(), transform.baby.iter().map(|step| element(*step)));
         let extended = rlwe.rotation_modulus(a.modulus(), common)?;
-        let bytes = |encoded: &Vec<Vec<Poly>>| {
-            encoded.iter().flatten().map(|poly| size_of_val(poly.as_slice())).sum()
-        };
-        let encoded = transform.kept.get_or_try_insert(extended, bytes, || {
+        let encode = |giants: &[GiantStep]| -> Encoded {
             let encode = |d: &Diagonal| rlwe.from_signed(d.plaintext.coefficients(), extended);
-            let of_giant = |giant: &GiantStep| giant.diagonals.iter().map(encode).collect();
-            Ok::<_, BgvError>(transform.giant.iter().map(of_giant).collect::<Vec<Vec<Poly>>>())
-        })?;
+            giants.iter().map(|giant| giant.diagonals.iter().map(encode).collect()).collect()
+        };
         let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
         // Rotations without a key of their own are composed, each of them as a ciphertext.
         let composed: Vec<Option<Ciphertext>> = transform
@@ -253,34 +270,42 @@ impl Evaluator {
                 None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
             })
             .collect();
-        let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
-        for (giant, polys) in transform.giant.iter().zip(encoded.iter()) {
-            let terms = giant.diagonals.iter().zip(polys).map(|(diagonal, factor)| Term {
-                summand: diagonal.baby,
-                factor,
-                log2_norm: diagonal.log2_norm,
-            });
-            rows.push(terms.collect());
-        }
-        let sums = rlwe.rotation_sums(&summands, &rows, keys, common)?;
-
         // Without and with an exchange of rows.
         let mut totals: [Option<RotationSum>; 2] = [None, None];
-        for ((giant, row), mut sum) in transform.giant.iter().zip(&rows).zip(sums) {
-            // What the message outgrows t/2 by, over t.
-            let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
-            let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
-            sum.set_noise(error.scaled(transform.log2_dependence));
-            if giant.step.rotation > 0 {
-                let steps = giant.step.rotation as i64;
-                for element in keys.rotation_elements(degree, degree / 2, steps, a.modulus()) {
-                    sum = sum.rotated(element, keys)?;
+        let at_once = transform.at_once(self.context(), extended);
+        for giants in transform.giant.chunks(at_once.unwrap_or(transform.giant.len())) {
+            let encoded = match at_once {
+                Some(_) => Arc::new(encode(giants)),
+                None => {
+                    transform.kept.get_or_try_insert(extended, bytes, || Ok::<_, BgvError>(encode(giants)))?
                 }
+            };
+            let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
+            for (giant, polys) in giants.iter().zip(encoded.iter()) {
+                let terms = giant.diagonals.iter().zip(polys).map(|(diagonal, factor)| Term {
+                    summand: diagonal.baby,
+                    factor,
+                    log2_norm: diagonal.log2_norm,
+                });
+                rows.push(terms.collect());
             }
-            let total = &mut totals[usize::from(giant.step.exchanged)];
-            match total {
-                None => *total = Some(sum),
-                Some(total) => total.add(&sum)?,
+            let sums = rlwe.rotation_sums(&summands, &rows, keys, common)?;
+            for ((giant, row), mut sum) in giants.iter().zip(&rows).zip(sums) {
+                // What the message outgrows t/2 by, over t.
+                let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
+                let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
+                sum.set_noise(error.scaled(transform.log2_dependence));
+                if giant.step.rotation > 0 {
+                    let steps = giant.step.rotation as i64;
+                    for element in keys.rotation_elements(degree, degree / 2, steps, a.modulus()) {
+                        sum = sum.rotated(element, keys)?;
+                    }
+                }
+                let total = &mut totals[usize::from(giant.step.exchanged)];
+                match total {
+                    None => *total = Some(sum),
+                    Some(total) => total.add(&sum)?,
+                }
             }
         }
         let [rotated, exchanged] = totals;
