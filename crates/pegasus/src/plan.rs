@@ -172,7 +172,7 @@ impl PegasusPlan {
     /// The smallest modulus without a power of two from which the output has the bits that are asked for.
     fn choose_repacking(&self) -> Result<Modulus, PegasusError> {
         let (parameters, l) = (self.context.parameters(), &self.literal);
-        let target = self.reduced_bits((l.bound / l.reduction.epsilon()).log2());
+        let target = self.reduced_bits(f64::INFINITY);
         let left = (target + 1.0).max(l.output_scale_bits + l.bound.max(1.0).log2() + 1.0 + l.output_bits);
         let transform = l.key_bits + l.matrix_bits - l.scale_bits;
         let wanted = transform + l.reduction.bits(l.scale_bits, target) + left + 1.0;
@@ -198,9 +198,11 @@ impl PegasusPlan {
         }
     }
 
-    /// The bits of the scale of `m/q`, as the reduction gives it, where the modulus is `2^unit` times the scale of the numbers.
+    /// The bits of the scale of `m/q`, as the reduction gives it, where the modulus is `2^unit` times the scale of the numbers. Numbers that may be larger than what is planned for have no larger one: their scale is
+    /// as much smaller, and they take no more of the modulus.
     pub(crate) fn reduced_bits(&self, unit: f64) -> f64 {
-        self.literal.output_scale_bits + unit
+        let planned = (self.literal.bound / self.literal.reduction.epsilon()).log2();
+        self.literal.output_scale_bits + unit.min(planned)
     }
 
     /// What was asked for.
