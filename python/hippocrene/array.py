@@ -64,23 +64,24 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
         That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted numbers are never
         equal, since they have an error. Encrypted bits are, or are not: a gate, `xnor`.
+        What is neither an array nor a number, such as None or text, equals no encrypted array, as Python has it.
         """
         if self.bit_error is not None:
-            return self._gate("xnor", other)
+            return self._gate("xnor", other, "==")
+        if not isinstance(other, EncryptedArray) and not is_plain(other):
+            return cast("EncryptedArray", NotImplemented)
         if self.plain_modulus is None:
             raise TypeError(
                 "encrypted numbers are never equal, for they have an error: == is not for them, is_close is"
             )
         difference = self._with(other, "sub")
-        if difference is NotImplemented:
-            return cast("EncryptedArray", NotImplemented)
         server = self._bound_server("==")
         return server._wrap(server._raw.is_zero(difference._raw))
 
     def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
         """Return 1 where encrypted integers or bits differ from others, and 0 elsewhere, encrypted."""
         if self.bit_error is not None:
-            return self._gate("xor", other)
+            return self._gate("xor", other, "!=")
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else 1 - equal
 

@@ -115,6 +115,14 @@ class Encrypted:
         return self._server
 
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
+        """Return the server that computes with this array and another: of numbers, or of integers."""
+        if self.bit_error is not None or (other is not None and other.bit_error is not None):
+            raise TypeError(
+                f"{operation} is not for encrypted bits, which compute with & | ^ ~, == and !=, nand, nor, xnor, select"
+            )
+        return self._any_server(operation, other)
+
+    def _any_server(self, operation: str, other: Encrypted | None = None) -> Server:
         server = self._server or (other._server if other is not None else None)
         if server is None:
             raise MissingServerError(

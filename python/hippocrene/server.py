@@ -211,7 +211,8 @@ class Server(Described):
                 raise TypeError(f"gates take EncryptedArrays, not {type(array).__name__}")
         if isinstance(names, str):
             raise TypeError(f"gates takes several names: say [{names!r}] for one")
-        out = self._raw.gates(list(names), [array._raw for array in arrays])
+        wanted = list(names)
+        out = self._raw.gates(wanted, [array._raw for array in arrays]) if wanted else []
         return [self._wrap(raw) for raw in out]
 
     @property

@@ -31,11 +31,15 @@ BINARY: dict[Any, tuple[str, str]] = {
     np.bitwise_and: ("__and__", "__rand__"),
     np.bitwise_or: ("__or__", "__ror__"),
     np.bitwise_xor: ("__xor__", "__rxor__"),
+    np.logical_and: ("__and__", "__rand__"),
+    np.logical_or: ("__or__", "__ror__"),
+    np.logical_xor: ("__xor__", "__rxor__"),
 }
 UNARY: dict[Any, Callable[[Any], Any]] = {
     np.negative: operator.neg,
     np.positive: operator.pos,
     np.invert: operator.invert,
+    np.logical_not: operator.invert,
     np.absolute: operator.abs,
     np.fabs: operator.abs,
     np.square: lambda x: x * x,

@@ -300,6 +300,7 @@ def test_what_an_encrypted_array_cannot_be(secret):
         bool(encrypted)
     with pytest.raises(TypeError, match="=="):
         encrypted == 1.0  # noqa: B015
+    assert (encrypted == None, encrypted != None, encrypted == "a") == (False, True, False)  # noqa: E711
     with pytest.raises(TypeError, match="unhashable"):
         hash(encrypted)
     with pytest.raises(TypeError, match="decrypt"):
