@@ -8,10 +8,9 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.errors import MissingServerError
+from hippocrene.values import FilePath, file_path
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from hippocrene.server import Server
 
 
@@ -175,6 +174,6 @@ class Encrypted:
         """Return what `save` writes."""
         return self._raw.to_bytes()
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the array to a file."""
-        self._raw.save(path)
+        self._raw.save(file_path(path))

@@ -285,6 +285,12 @@ def test_universal_functions_and_joins_of_bits(secret, equal):
     equal(np.logical_or(bits, other), plain | other)
     equal(np.logical_xor(bits, other), plain ^ other)
     equal(np.logical_not(bits), ~plain)
+    third = np.array([False, False, True])
+    equal(np.where(bits, secret(other), secret(third)), np.where(plain, other, third))
+    equal(np.where(bits, True, third.tolist()), np.where(plain, True, third))
+    equal(np.where(other, bits, secret(third)), np.where(other, plain, third))
+    with pytest.raises(TypeError, match="where of encrypted bits takes booleans, not int"):
+        np.where(bits, 1, 0)
     equal(other == bits, plain == other)
     for join in (lambda: np.concatenate([bits, other]), lambda: np.pad(bits, 1), lambda: bits.ravel()):
         with pytest.raises(TypeError, match="bits are not moved"):
