@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, SupportsFloat, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +16,15 @@ from hippocrene.exact import is_exact_kind
 from hippocrene.functions import Functions
 from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
-from hippocrene.moves import Moves
+from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.reductions import Reductions
-from hippocrene.values import Values, is_plain, numbers, raw_bytes, real_numbers, to_native
+from hippocrene.values import FilePath, Values, file_path, is_plain, numbers, raw_bytes, real_numbers, to_native
 
 if TYPE_CHECKING:
-    from os import PathLike
+    from collections.abc import Callable, Sequence
+
+_Matrix: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64]
 
 
 class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
@@ -64,23 +66,24 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
         That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted numbers are never
         equal, since they have an error. Encrypted bits are, or are not: a gate, `xnor`.
+        What is neither an array nor a number, such as None or text, equals no encrypted array, as Python has it.
         """
         if self.bit_error is not None:
-            return self._gate("xnor", other)
+            return self._gate("xnor", other, "==")
+        if not isinstance(other, EncryptedArray) and not is_plain(other):
+            return cast("EncryptedArray", NotImplemented)
         if self.plain_modulus is None:
             raise TypeError(
                 "encrypted numbers are never equal, for they have an error: == is not for them, is_close is"
             )
         difference = self._with(other, "sub")
-        if difference is NotImplemented:
-            return cast("EncryptedArray", NotImplemented)
         server = self._bound_server("==")
         return server._wrap(server._raw.is_zero(difference._raw))
 
     def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
         """Return 1 where encrypted integers or bits differ from others, and 0 elsewhere, encrypted."""
         if self.bit_error is not None:
-            return self._gate("xor", other)
+            return self._gate("xor", other, "!=")
         equal = self.__eq__(other)
         return equal if equal is NotImplemented else 1 - equal
 
@@ -97,10 +100,18 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         modulus = self.plain_modulus
         return numbers(values, operation) if modulus is None else integers(values, operation, modulus)
 
-    def _matrix(self, values: npt.ArrayLike) -> npt.NDArray[np.float64] | npt.NDArray[np.int64]:
-        """Return a plain vector or matrix as this array is multiplied by it."""
-        modulus = self.plain_modulus
-        return real_numbers(values, "matmul") if modulus is None else integers(values, "matmul", modulus)
+    def _times_matrix(
+        self, values: npt.ArrayLike, multiply: Callable[[_native.Server, _Matrix], _native.EncryptedArray]
+    ) -> EncryptedArray:
+        """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part."""
+        plain = self._plain(values, "matmul")
+        server = self._bound_server("matmul")
+        if plain.dtype.kind != "c":
+            if self.plain_modulus is None:
+                plain = real_numbers(plain, "matmul")
+            return server._wrap(multiply(server._raw, cast("_Matrix", plain)))
+        real, imaginary = (server._wrap(multiply(server._raw, part.copy())) for part in (plain.real, plain.imag))
+        return real + imaginary._times_i()
 
     def _with(self, other: object, operation: Literal["add", "sub", "mul"]) -> EncryptedArray:
         """Compute with another encrypted array, with plain numbers or with one number."""
@@ -117,6 +128,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return -((-self)._with(values, "add"))
         if operation == "sub":
             values, operation = -values, "add"
+        if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
+            return self._with(values.imag, "mul")._times_i()
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
             with_number = server._raw.add_number if operation == "add" else server._raw.mul_number
             return server._wrap(with_number(raw, cast("float", values.item())))
@@ -143,7 +156,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         return self._with(other, "mul")
 
     def __truediv__(self, other: npt.ArrayLike) -> EncryptedArray:
-        if isinstance(other, EncryptedArray) or not is_plain(other):
+        if isinstance(other, EncryptedArray):
+            other._refuse_division()
+        if not is_plain(other):
             return NotImplemented
         if self.plain_modulus is not None:
             raise TypeError(
@@ -157,6 +172,22 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if not np.all(divisor):
             raise ZeroDivisionError("division of an encrypted array by zero")
         return self._with(1.0 / divisor, "mul")
+
+    def _refuse_division(self) -> NoReturn:
+        if self.plain_modulus is not None:
+            raise TypeError("encrypted integers are no divisors: x.apply takes a function that has their inverses")
+        raise TypeError(
+            "divisors are plain: multiply by x.reciprocal(domain=(low, high)) of an encrypted x, which is looked up "
+            "where the keys have tables"
+        )
+
+    # Hidden from type checkers, which know that there is none.
+    if not TYPE_CHECKING:
+
+        def __rtruediv__(self, other: object) -> NoReturn:
+            if is_plain(other):
+                self._refuse_division()
+            return NotImplemented
 
     def __neg__(self) -> EncryptedArray:
         server = self._bound_server("neg")
@@ -178,13 +209,26 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         try:
             n = operator.index(cast("SupportsIndex", exponent))
         except TypeError:
-            return NotImplemented
+            if not is_plain(exponent):
+                return NotImplemented
+            raise TypeError(f"pow: exponents are integers from 0 on, one for all values{self._looked_up()}") from None
         if n == 0:
             return self * 0 + 1
         if not 1 <= n < 2**32:
-            raise ArgumentError(f"encrypted arrays can be raised to 0 and the powers 1, 2, 3, ... below 2**32, not {n}")
+            instead = self._looked_up() if n < 0 else ""
+            raise ArgumentError(
+                f"encrypted arrays can be raised to 0 and the powers 1, 2, 3, ... below 2**32, not {n}{instead}"
+            )
         server = self._bound_server("pow")
         return server._wrap(server._raw.pow(self._raw, n))
+
+    def _looked_up(self) -> str:
+        """Say what stands for roots and negative powers."""
+        if self.plain_modulus is not None:
+            return ""
+        return (
+            "; x.sqrt(domain=(0, high)) and x.reciprocal(domain=(low, high)) are looked up where the keys have tables"
+        )
 
     def conj(self) -> EncryptedArray:
         """Conjugate complex values; the evaluation keys must have been made with ``conjugation=True``."""
@@ -195,6 +239,23 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """Conjugate complex values; see `conj`."""
         return self.conj()
 
+    @property
+    def real(self) -> EncryptedArray:
+        """The real parts of complex values, by `conj` and one bit of capacity; real values are all of theirs."""
+        return self._part(_native.real) if self._raw.is_complex else self
+
+    @property
+    def imag(self) -> EncryptedArray:
+        """The imaginary parts of complex values, by `conj` and one bit of capacity; those of real values are 0."""
+        return self._part(_native.imag) if self._raw.is_complex else self * 0
+
+    def _part(self, part: Callable[[_native.Server, _native.EncryptedArray], _native.EncryptedArray]) -> EncryptedArray:
+        server = self._bound_server(part.__name__)
+        return server._wrap(part(server._raw, self._raw))
+
+    def _times_i(self) -> EncryptedArray:
+        return self._part(_native.times_i)
+
     # Matrices
 
     def __matmul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
@@ -203,24 +264,28 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return server._wrap(server._raw.dot(self._raw, other._raw))
         if not is_plain(other):
             return NotImplemented
-        matrix = self._matrix(other)
-        server = self._bound_server("matmul")
-        if matrix.ndim == 1:
-            return server._wrap(server._raw.dot_plain(self._raw, matrix))
-        if matrix.ndim == 2:
-            return server._wrap(server._raw.matmul_plain(self._raw, matrix))
-        raise ShapeError(f"matmul takes plain vectors and matrices, not shape {matrix.shape}")
+
+        def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
+            if matrix.ndim == 1:
+                return server.dot_plain(self._raw, matrix)
+            if matrix.ndim == 2:
+                return server.matmul_plain(self._raw, matrix)
+            raise ShapeError(f"matmul takes plain vectors and matrices, not shape {matrix.shape}")
+
+        return self._times_matrix(other, multiply)
 
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
         if not is_plain(other):
             return NotImplemented
-        matrix = self._matrix(other)
-        server = self._bound_server("matmul")
-        if matrix.ndim not in (1, 2) or self.ndim not in (1, 2):
-            raise ShapeError(f"matmul takes vectors and matrices, not shapes {matrix.shape} and {self.shape}")
-        if matrix.ndim == 1:
-            return server._wrap(server._raw.dot_plain(server._raw.transpose(self._raw), matrix))
-        return server._wrap(server._raw.rmatmul_plain(matrix, self._raw))
+
+        def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
+            if matrix.ndim not in (1, 2) or self.ndim not in (1, 2):
+                raise ShapeError(f"matmul takes vectors and matrices, not shapes {matrix.shape} and {self.shape}")
+            if matrix.ndim == 1:
+                return server.dot_plain(server.transpose(self._raw), matrix)
+            return server.rmatmul_plain(matrix, self._raw)
+
+        return self._times_matrix(other, multiply)
 
     def dot(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         """Compute what `numpy.dot` does.
@@ -238,12 +303,28 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         server = self._bound_server("transpose")
         return server._wrap(server._raw.transpose(self._raw))
 
-    def roll(self, shift: SupportsIndex, axis: SupportsIndex | None = None) -> EncryptedArray:
-        """Move every value `shift` places on, in row-major order or along one axis, as `numpy.roll` does."""
+    def roll(
+        self,
+        shift: SupportsIndex | Sequence[SupportsIndex],
+        axis: SupportsIndex | Sequence[SupportsIndex] | None = None,
+    ) -> EncryptedArray:
+        """Move every value `shift` places on, in row-major order or along axes, as `numpy.roll` does."""
         server = self._bound_server("roll")
-        index = None if axis is None else self._axis(axis)
-        places = operator.index(shift) % (self.size if index is None else self.shape[index])
-        return server._wrap(server._raw.roll(self._raw, places, index))
+        with shape_errors("roll"):
+            pairs = np.broadcast(cast("Any", shift), 0 if axis is None else cast("Any", axis))
+        if pairs.ndim > 1:
+            raise ShapeError(f"roll: shifts and axes are numbers or sequences of them, not of shape {pairs.shape}")
+        places: dict[int, int] = {}
+        for by, along in pairs:
+            index, length = (0, self.size) if axis is None else (self._axis(along), self.shape[self._axis(along)])
+            places[index] = (places.get(index, 0) + operator.index(by)) % length
+        moved = {index: by for index, by in places.items() if by}
+        if not moved:
+            return self.copy()
+        if len(moved) > 1:
+            return self._gather(np.roll(places_of(self), tuple(moved.values()), tuple(moved)))
+        ((index, by),) = moved.items()
+        return server._wrap(server._raw.roll(self._raw, by, None if axis is None else index))
 
     # Comparisons
 
@@ -402,9 +483,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         return cls(_native.EncryptedArray.from_bytes(raw_bytes(data)))
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> EncryptedArray:
+    def load(cls, path: FilePath) -> EncryptedArray:
         """Read a file that `save` wrote; the array has no server."""
-        return cls(_native.EncryptedArray.load(path))
+        return cls(_native.EncryptedArray.load(file_path(path)))
 
     def copy(self) -> EncryptedArray:
         """Return the array itself: nothing alters it."""

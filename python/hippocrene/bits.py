@@ -8,7 +8,7 @@ import numpy as np
 
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ShapeError
-from hippocrene.values import to_array
+from hippocrene.values import is_plain, to_array
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -18,10 +18,16 @@ if TYPE_CHECKING:
 
 def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
     """Return `values` as a C-ordered array of booleans; None for what is not booleans."""
-    if not isinstance(values, (bool, np.bool_, np.ndarray, list, tuple)):
+    if not is_plain(values):
         return None
-    array = to_array(values, operation)
-    return np.asarray(array, dtype=np.bool_, order="C") if array.dtype.kind == "b" else None
+    array = to_array(cast("npt.ArrayLike", values), operation)
+    # pandas has booleans in arrays of objects too.
+    objects = array.dtype.kind == "O" and array.size and all(isinstance(one, (bool, np.bool_)) for one in array.flat)
+    return np.asarray(array, dtype=np.bool_, order="C") if objects or array.dtype.kind == "b" else None
+
+
+# What gates are of conditions that are numbers.
+_OF_NUMBERS = {"and": "a * b", "or": "a + b - a * b", "xor": "a + b - 2 * a * b", "~": "1 - a"}
 
 
 class Gates:
@@ -32,22 +38,31 @@ class Gates:
     def _bits(self, operation: str) -> EncryptedArray:
         array = cast("EncryptedArray", self)
         if array.bit_error is None:
-            raise TypeError(f"{operation} is for encrypted bits: booleans, encrypted with a preset for bits")
+            of_numbers = _OF_NUMBERS.get(operation)
+            instead = f"; of conditions that are numbers, 0 and 1, it is {of_numbers}" if of_numbers else ""
+            raise TypeError(f"{operation} is for encrypted bits: booleans, encrypted with a preset for bits{instead}")
         return array
 
-    def _gate(self, gate: str, other: object) -> EncryptedArray:
-        array = self._bits(gate)
+    def _gate(self, gate: str, other: object, operation: str = "") -> EncryptedArray:
+        """Compute a gate, which errors call `operation`; `NotImplemented` of what is no array and no number."""
+        array, operation = self._bits(gate), operation or gate
         if isinstance(other, Encrypted):
-            server = array._bound_server(gate, other)
+            server = array._any_server(operation, other)
             return server._wrap(server._raw.gates([gate], [array._raw, other._raw])[0])
-        plain = booleans(other, gate)
+        plain = booleans(other, operation)
+        if plain is None and is_plain(other):
+            have = to_array(cast("npt.ArrayLike", other), operation).dtype
+            raise TypeError(
+                f"{operation} takes encrypted bits or booleans, not values of type {have}: `a != 0` makes booleans of "
+                "numbers"
+            )
         if plain is None:
             return cast("EncryptedArray", NotImplemented)
-        server = array._bound_server(gate)
+        server = array._any_server(operation)
         try:
             plain = np.array(np.broadcast_to(plain, array.shape), order="C")
         except ValueError:
-            raise ShapeError(f"{gate}: booleans of shape {plain.shape} for bits of shape {array.shape}") from None
+            raise ShapeError(f"{operation}: booleans of shape {plain.shape} for bits of shape {array.shape}") from None
         return server._wrap(server._raw.gate_plain(gate, array._raw, plain))
 
     def _method(self, gate: str, other: object) -> EncryptedArray:
@@ -77,7 +92,7 @@ class Gates:
     def __invert__(self) -> EncryptedArray:
         """Return the complements, for nothing."""
         array = self._bits("~")
-        server = array._bound_server("~")
+        server = array._any_server("~")
         return server._wrap(server._raw.complement(array._raw))
 
     def nand(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:

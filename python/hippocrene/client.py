@@ -20,11 +20,10 @@ from hippocrene.exact import Kind, decrypted
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import numbers, raw_bytes, thread_count, to_native, whole
+from hippocrene.values import FilePath, file_path, numbers, raw_bytes, thread_count, to_native, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-    from os import PathLike
 
     import numpy.typing as npt
 
@@ -114,14 +113,14 @@ class PublicKey:
         """Read what `to_bytes` returned, to encrypt on so many threads."""
         return cls(_native.PublicKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the key to a file."""
-        self._raw.save(path)
+        self._raw.save(file_path(path))
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, threads: int = 1) -> PublicKey:
+    def load(cls, path: FilePath, *, threads: int = 1) -> PublicKey:
         """Read a file that `save` wrote, to encrypt on so many threads."""
-        return cls(_native.PublicKey.load(path, thread_count(threads)))
+        return cls(_native.PublicKey.load(file_path(path), thread_count(threads)))
 
     def __reduce__(self) -> tuple[object, ...]:
         return PublicKey.from_bytes, (self.to_bytes(),)
@@ -390,16 +389,17 @@ class Client:
         """Read what `to_bytes` returned, to work on so many threads."""
         return cls(_native.ClientKey.from_bytes(raw_bytes(data), thread_count(threads)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
-        if Path(path).exists():
-            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
-        self._raw.save(path)
+        name = file_path(path)
+        if Path(name).exists():
+            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", name)
+        self._raw.save(name)
 
     @classmethod
-    def load(cls, path: str | PathLike[str], *, threads: int = 1) -> Client:
+    def load(cls, path: FilePath, *, threads: int = 1) -> Client:
         """Read a file that `save` wrote, to work on so many threads."""
-        return cls(_native.ClientKey.load(path, thread_count(threads)))
+        return cls(_native.ClientKey.load(file_path(path), thread_count(threads)))
 
     @contextmanager
     def allow_pickle(self) -> Iterator[Client]:

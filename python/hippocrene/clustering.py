@@ -18,11 +18,10 @@ from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
 from hippocrene.progress import shown
 from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import raw_bytes, real_numbers
+from hippocrene.values import FilePath, file_path, raw_bytes, real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from os import PathLike
 
     import numpy.typing as npt
 
@@ -69,10 +68,11 @@ class EncryptedClusters:
         """Return what `save` writes."""
         return self._data
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write a file, all or nothing."""
-        path = Path(path)
-        part = path.with_name(f".{path.name}.{os.getpid()}.part")
+        # A symbolic link stays one; no name is longer than names may be.
+        path = Path(os.path.realpath(file_path(path)))
+        part = path.with_name(f".{path.name[:50]}.{os.urandom(8).hex()}.part")
         with file_errors():
             try:
                 with part.open("wb") as file:
@@ -84,10 +84,10 @@ class EncryptedClusters:
                 part.unlink(missing_ok=True)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> EncryptedClusters:
+    def load(cls, path: FilePath) -> EncryptedClusters:
         """Read a file that `save` wrote."""
         with file_errors():
-            data = Path(path).read_bytes()
+            data = Path(file_path(path)).read_bytes()
         return cls(data)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -271,7 +271,7 @@ class EncryptedKMeans:
         keys: Server | EvaluationKeys,
         *,
         cluster: Cluster[Server] | None = None,
-        checkpoint: str | PathLike[str] | None = None,
+        checkpoint: FilePath | None = None,
         progress: bool | Callable[[int, int], object] = False,
     ) -> EncryptedKMeans:
         """Make `max_iter` iterations from what `encrypt` returned; `clusters_` is the result.
@@ -300,7 +300,7 @@ class EncryptedKMeans:
         if cluster is not None and not hasattr(cluster, "map"):
             raise TypeError(f"points are spread over a hippocrene.distributed.Cluster, not {type(cluster).__name__}")
         state = points
-        path = None if checkpoint is None else Path(checkpoint)
+        path = None if checkpoint is None else Path(file_path(checkpoint))
         if path is not None and not path.parent.is_dir():
             # Not after the first iteration, which may take long.
             raise FileError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))

@@ -8,10 +8,9 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.errors import MissingServerError
+from hippocrene.values import FilePath, file_path
 
 if TYPE_CHECKING:
-    from os import PathLike
-
     from hippocrene.server import Server
 
 
@@ -116,6 +115,14 @@ class Encrypted:
         return self._server
 
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
+        """Return the server that computes with this array and another: of numbers, or of integers."""
+        if self.bit_error is not None or (other is not None and other.bit_error is not None):
+            raise TypeError(
+                f"{operation} is not for encrypted bits, which compute with & | ^ ~, == and !=, nand, nor, xnor, select"
+            )
+        return self._any_server(operation, other)
+
+    def _any_server(self, operation: str, other: Encrypted | None = None) -> Server:
         server = self._server or (other._server if other is not None else None)
         if server is None:
             raise MissingServerError(
@@ -168,6 +175,6 @@ class Encrypted:
         """Return what `save` writes."""
         return self._raw.to_bytes()
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the array to a file."""
-        self._raw.save(path)
+        self._raw.save(file_path(path))

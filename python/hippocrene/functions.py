@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene import polynomials
+from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
@@ -52,7 +53,7 @@ METHODS: dict[Any, str] = {
     **dict.fromkeys((np.amin, np.min), "min"),
 }
 # What arrays are asked for.
-PROPERTIES = (np.ndim, np.shape, np.size)
+PROPERTIES = (np.imag, np.ndim, np.real, np.shape, np.size)
 
 
 class Functions(Encrypted):
@@ -176,15 +177,32 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) ->
 
 
 def _where(condition: Any, *both: Any) -> Any:
-    """Pick from one or the other: times a mask of zeros and ones, and plus the other times what it lacks."""
-    if _secret(condition) or len(both) != 2:
+    """Pick from one or the other: times a mask of zeros and ones, and plus the other times what it lacks.
+
+    By an encrypted condition, zeros and ones, it is one product.
+    """
+    if len(both) != 2:
         raise refusal("where")
+    arrays = [x for x in (condition, *both) if _secret(x)]
+    if any(array.bit_error is not None for array in arrays):
+        mask, x, y = (one if _secret(one) else _plain_bits(one) for one in (condition, *both))
+        return y ^ (mask & (x ^ y))
+    x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
+    if _secret(condition):
+        return y + condition * (x - y)
     mask = np.asarray(condition, dtype=bool)
     parts = [
-        x * part.astype(np.int64) if _secret(x) else np.where(part, x, 0)
-        for x, part in zip(both, (mask, ~mask), strict=True)
+        x * part.astype(np.int64) if _secret(x) else np.where(part, x.astype(object) if x.dtype.kind in "SU" else x, 0)
+        for x, part in ((x, mask), (y, ~mask))
     ]
     return parts[0] + parts[1]
+
+
+def _plain_bits(values: Any) -> Any:
+    plain = booleans(values, "where")
+    if plain is None:
+        raise TypeError(f"numpy.where of encrypted bits takes booleans, not {type(values).__name__}")
+    return plain
 
 
 # Products
@@ -250,9 +268,11 @@ def _linear(function: Callable[..., Any], a: Any, v: Any, mode: str) -> Any:
     lengths = [np.shape(x) for x in (a, v)]
     if (_secret(a) and _secret(v)) or not all(len(shape) == 1 for shape in lengths):
         raise TypeError(f"numpy.{function.__name__} is for an encrypted array of one axis and a plain one")
-    if _secret(a):
-        return _matmul(a, np.array([function(unit, v, mode) for unit in np.eye(lengths[0][0], dtype=np.int64)]))
-    return _matmul(v, np.array([function(a, unit, mode) for unit in np.eye(lengths[1][0], dtype=np.int64)]))
+    encrypted, other = (a, v) if _secret(a) else (v, a)
+    plain = encrypted._plain(other, function.__name__)
+    units = np.eye(encrypted.size, dtype=np.int64)
+    rows = [function(unit, plain, mode) if _secret(a) else function(plain, unit, mode) for unit in units]
+    return _matmul(encrypted, np.array(rows))
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
@@ -269,6 +289,10 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
     for _ in range(times):
         a = part_of(a, index, slice(1, None)) - part_of(a, index, slice(-1))
     return a
+
+
+def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
+    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
 
 
 def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
@@ -321,6 +345,7 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.cov: _cov,
     np.diff: _diff,
     np.pad: _pad,
+    np.ptp: _ptp,
     np.tril: lambda m, k=0: _triangle(np.tril, m, k),
     np.triu: lambda m, k=0: _triangle(np.triu, m, k),
 }

@@ -14,18 +14,27 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     What is not integers is a `TypeError`, what is no array of them a `ShapeError`.
     """
     array = to_array(values, operation)
+    if array.dtype.kind == "f" and array.size and isinstance(values, (list, tuple)):
+        # numpy takes integers of 2**63 and more beside others for floats.
+        objects = np.asarray(values, dtype=object)
+        array = objects if _all_whole(objects) else array
     if array.size == 0 and not isinstance(values, np.ndarray):
         # An empty list is of no type; numpy takes it for one of floats.
         array = array.astype(np.int64)
-    whole = array.dtype.kind in "biu" or (array.dtype.kind == "O" and all(isinstance(v, int) for v in array.flat))
-    if not whole:
+    if not (array.dtype.kind in "biu" or _all_whole(array)):
         raise TypeError(
             f"{operation} takes integers here, not values of type {array.dtype}: "
             f"these keys compute exactly on integers modulo {modulus}"
         )
-    if array.dtype.kind == "b":
-        array = array.astype(np.int64)
-    # A modulus of the array's own type would not fit the smaller types; Python's integers are of any size.
-    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64) if array.dtype.kind != "O" else array
-    residues = np.remainder(wide, wide.dtype.type(modulus) if wide.dtype.kind != "O" else modulus)
-    return np.asarray(residues, dtype=np.int64, order="C")
+    if array.dtype.kind == "O":
+        # Python's integers are of any size.
+        whole = [int(one) % modulus for one in array.flat]
+        return np.array(whole, dtype=np.int64).reshape(array.shape)
+    # A modulus of the array's own type would not fit the smaller types.
+    wide = array.astype(np.uint64 if array.dtype.kind == "u" else np.int64)
+    return np.asarray(np.remainder(wide, wide.dtype.type(modulus)), dtype=np.int64, order="C")
+
+
+def _all_whole(array: npt.NDArray[np.generic]) -> bool:
+    """Tell whether an array of objects holds nothing but integers."""
+    return array.dtype.kind == "O" and all(isinstance(one, (int, np.integer, np.bool_)) for one in array.flat)

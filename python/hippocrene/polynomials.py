@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
-from hippocrene.errors import ShapeError
+from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
 from hippocrene.values import real_numbers
 
@@ -44,13 +44,17 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
 
 def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None]:
     """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval."""
+    if isinstance(polynomial, SERIES):
+        for what, (low, high) in (("domain", polynomial.domain), ("window", polynomial.window)):
+            if not (np.isfinite([low, high]).all() and low != high):
+                raise ArgumentError(f"polynomial: the {what} from {low} to {high} is no interval")
     if isinstance(polynomial, Legendre):
         # Right on its domain only, as Chebyshev's are, and so of the same bounded numbers there.
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
     if isinstance(polynomial, Chebyshev):
         offset, slope = polynomial.mapparms()
         ends = sorted(((-1.0 - offset) / slope, (1.0 - offset) / slope))
-        series = _line(real_numbers(polynomial.coef, "polynomial"))
+        series = _line(_real(polynomial.coef))
         if slope < 0:
             series = series * (-1.0) ** np.arange(series.size)
         return series, (ends[0], ends[1])
@@ -58,7 +62,16 @@ def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[flo
         polynomial = polynomial.convert(domain=[-1, 1], kind=Polynomial, window=[-1, 1]).coef
     elif isinstance(polynomial, np.poly1d):
         polynomial = polynomial.coeffs[::-1]
-    return _line(real_numbers(cast("npt.ArrayLike", polynomial), "polynomial")), None
+    return _line(_real(cast("npt.ArrayLike", polynomial))), None
+
+
+def _real(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    if np.iscomplexobj(values):
+        raise TypeError(
+            "polynomial takes real coefficients: with c the complex ones, that of the constant first, "
+            "x.polynomial(c.real) + 1j * x.polynomial(c.imag)"
+        )
+    return real_numbers(values, "polynomial")
 
 
 def _line(values: _Array) -> _Array:

@@ -13,7 +13,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.described import Described
 from hippocrene.errors import KeyMismatchError
 from hippocrene.progress import counted
-from hippocrene.values import raw_bytes, thread_count, whole
+from hippocrene.values import FilePath, file_path, raw_bytes, thread_count, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -48,14 +48,14 @@ class EvaluationKeys(Described):
         """Read what `to_bytes` returned."""
         return cls(_native.EvaluationKeys.from_bytes(raw_bytes(data), 1))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the keys to a file."""
-        self._raw.save(path)
+        self._raw.save(file_path(path))
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> EvaluationKeys:
+    def load(cls, path: FilePath) -> EvaluationKeys:
         """Read a file that `save` wrote."""
-        return cls(_native.EvaluationKeys.load(path, 1))
+        return cls(_native.EvaluationKeys.load(file_path(path), 1))
 
     def __reduce__(self) -> tuple[object, ...]:
         return EvaluationKeys.from_bytes, (self.to_bytes(),)
@@ -94,14 +94,14 @@ class TransferKey:
         """Read what `to_bytes` returned."""
         return cls(_native.TransferKey.from_bytes(raw_bytes(data), 1))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the key to a file."""
-        self._raw.save(path)
+        self._raw.save(file_path(path))
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> TransferKey:
+    def load(cls, path: FilePath) -> TransferKey:
         """Read a file that `save` wrote."""
-        return cls(_native.TransferKey.load(path, 1))
+        return cls(_native.TransferKey.load(file_path(path), 1))
 
     def __reduce__(self) -> tuple[object, ...]:
         return TransferKey.from_bytes, (self.to_bytes(),)
@@ -211,7 +211,8 @@ class Server(Described):
                 raise TypeError(f"gates take EncryptedArrays, not {type(array).__name__}")
         if isinstance(names, str):
             raise TypeError(f"gates takes several names: say [{names!r}] for one")
-        out = self._raw.gates(list(names), [array._raw for array in arrays])
+        wanted = list(names)
+        out = self._raw.gates(wanted, [array._raw for array in arrays]) if wanted else []
         return [self._wrap(raw) for raw in out]
 
     @property

@@ -27,11 +27,10 @@ from hippocrene.fitted_trees import (
     parts,
 )
 from hippocrene.progress import shown
-from hippocrene.values import raw_bytes, real_numbers, thread_count
+from hippocrene.values import FilePath, file_path, raw_bytes, real_numbers, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from os import PathLike
 
 _Doubles = npt.NDArray[np.float64]
 _FORMAT = "hippocrene interface of decision trees, version 2"
@@ -127,20 +126,20 @@ class TreeInterface:
         except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise FormatError(f"this is no interface of decision trees: {error}") from error
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write it to a file, as JSON."""
         with file_errors():
-            Path(path).write_text(self.to_json(), encoding="utf-8")
+            Path(file_path(path)).write_text(self.to_json(), encoding="utf-8")
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> TreeInterface:
+    def load(cls, path: FilePath) -> TreeInterface:
         """Read a file that `save` wrote."""
         with file_errors():
-            data = Path(path).read_bytes()
+            data = Path(file_path(path)).read_bytes()
         try:
             text = data.decode()
         except UnicodeDecodeError as error:
-            raise FormatError(f"{path} is no interface of decision trees: {error}") from None
+            raise FormatError(f"{file_path(path)} is no interface of decision trees: {error}") from None
         return cls.from_json(text)
 
 
@@ -171,14 +170,14 @@ class _Stored(Generic[_Raw]):
         """Read what `to_bytes` returned."""
         return cls(cls._kind.from_bytes(raw_bytes(data)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write it to a file."""
-        self._raw.save(path)
+        self._raw.save(file_path(path))
 
     @classmethod
-    def load(cls: type[_S], path: str | PathLike[str]) -> _S:
+    def load(cls: type[_S], path: FilePath) -> _S:
         """Read a file that `save` wrote."""
-        return cls(cls._kind.load(path))
+        return cls(cls._kind.load(file_path(path)))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_bytes, (self.to_bytes(),)
@@ -323,16 +322,17 @@ class TreeClient:
         """Read what `to_bytes` returned."""
         return cls(_native.TreeClient.from_bytes(raw_bytes(data)))
 
-    def save(self, path: str | PathLike[str]) -> None:
+    def save(self, path: FilePath) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
-        if Path(path).exists():
-            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", str(path))
-        self._raw.save(path)
+        name = file_path(path)
+        if Path(name).exists():
+            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", name)
+        self._raw.save(name)
 
     @classmethod
-    def load(cls, path: str | PathLike[str]) -> TreeClient:
+    def load(cls, path: FilePath) -> TreeClient:
         """Read a file that `save` wrote."""
-        return cls(_native.TreeClient.load(path))
+        return cls(_native.TreeClient.load(file_path(path)))
 
     def __reduce__(self) -> tuple[object, ...]:
         raise SecretPickleError("a client of trees holds the secret key and does not pickle: use save and load")

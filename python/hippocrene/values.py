@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import os
 from array import array as buffer
 from fractions import Fraction
 from numbers import Number
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from hippocrene import _native
 
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
+
+# What Python's own functions take for the name of a file.
+FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
+
+
+def file_path(path: FilePath) -> str:
+    """Return the name of a file as text; what is none is a `TypeError`."""
+    return os.fsdecode(path)
 
 
 def is_plain(values: object) -> bool:

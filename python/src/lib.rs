@@ -5,6 +5,7 @@ mod array;
 mod bits;
 mod client;
 mod clustering;
+mod complex;
 mod description;
 mod errors;
 mod numbers;
@@ -30,6 +31,8 @@ mod _native {
         encrypt_points, nearest_deviation, origin_of_points, simulate_clustering, start_clusters,
         update_clusters,
     };
+    #[pymodule_export]
+    use super::complex::{imag, real, times_i};
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]

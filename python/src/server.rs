@@ -26,7 +26,7 @@ enum Made {
 
 impl Server {
     /// Computes from an array of one form, with the interpreter lock released.
-    fn compute<F: Held>(
+    pub(crate) fn compute<F: Held>(
         &self,
         py: Python<'_>,
         array: &EncryptedArray,

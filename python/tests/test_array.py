@@ -133,8 +133,9 @@ def test_integer_powers(secret, near, exponent):
 
 @pytest.mark.parametrize("exponent", [-1, -2.0, 2**32])
 def test_other_powers_are_refused(secret, exponent):
-    with pytest.raises(ValueError, match="powers 1, 2, 3"):
+    with pytest.raises(ValueError, match="powers 1, 2, 3") as caught:
         secret([1.0]) ** exponent
+    assert ("reciprocal(domain=" in str(caught.value)) == (exponent < 0)
 
 
 @few
@@ -159,6 +160,13 @@ def test_complex_values(client):
     near(encrypted + other, array + other)
     near(encrypted * other, array * other)
     near(1j * encrypted, 1j * array)
+    near(encrypted * -0.3j, array * -0.3j)
+    assert (1j * encrypted).capacity_bits == encrypted.capacity_bits
+    near(np.array([[1, 1j], [0.5 - 1j, 2]]) @ encrypted, np.array([[1, 1j], [0.5 - 1j, 2]]) @ array)
+    for part, want in ((encrypted.real, array.real), (encrypted.imag, array.imag), ((1j * encrypted).imag, array.real)):
+        near(part, want)
+        assert client.decrypt(part).dtype == np.float64
+        assert encrypted.capacity_bits - 2 < part.capacity_bits < encrypted.capacity_bits
     near(encrypted * encrypted, array * array)
     near(encrypted.conj(), array.conj())
     near(server.load(client.public_key().encrypt(array)) - server.load(client.encrypt([1.0, 2.0])), array - [1.0, 2.0])
@@ -267,6 +275,13 @@ def test_polynomials_honour_the_domain(secret, near):
     near(secret(array).polynomial(shifted), shifted(array))
 
 
+@pytest.mark.parametrize("kind", [Chebyshev, Legendre, Polynomial])
+@pytest.mark.parametrize("ends", [[1, 1], [0, np.inf], [np.nan, 1]])
+def test_domains_that_are_no_interval(secret, kind, ends):
+    with pytest.raises(hippocrene.ArgumentError, match=r"the domain from .* is no interval"):
+        secret([1.0]).polynomial(kind([1.0, 2.0], domain=ends))
+
+
 def test_series_are_refused_beyond_their_domain_unless_told_better(secret, near):
     array = np.array([0.5, -0.5])
     series = Chebyshev([0.0, 1.0, 2.0])
@@ -308,6 +323,7 @@ def test_what_an_encrypted_array_cannot_be(secret):
         bool(encrypted)
     with pytest.raises(TypeError, match="=="):
         encrypted == 1.0  # noqa: B015
+    assert (encrypted == None, encrypted != None, encrypted == "a") == (False, True, False)  # noqa: E711
     with pytest.raises(TypeError, match="unhashable"):
         hash(encrypted)
     with pytest.raises(TypeError, match="decrypt"):

@@ -3,6 +3,7 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import hippocrene
@@ -85,6 +86,32 @@ def test_gates_take_plain_booleans(secret, equal, server):
     assert server.bootstraps == before, "one plain bit for all takes no bootstrap"
 
 
+@pytest.mark.parametrize(
+    "array",
+    [
+        pd.Series,
+        lambda a: pd.Series(a, dtype="boolean"),
+        lambda a: np.array(a, dtype=object),
+        lambda a: memoryview(np.array(a)),
+    ],
+)
+def test_whatever_holds_booleans_is_bits(client, secret, equal, array):
+    plain, other = [True, False, True], np.array([True, True, False])
+    equal(client.encrypt(array(plain)), plain)
+    equal(client.public_key().encrypt(array(plain)), plain)
+    x = secret(other)
+    equal(x & array(plain), plain & other)
+    equal(array(plain) | x, plain | other)
+    equal(x == array(plain), plain == other)
+    equal(array(plain) != x, plain != other)
+
+
+def test_tables_of_booleans_are_bits(client, equal):
+    table = pd.DataFrame({"a": [True, False], "b": [True, True]})
+    equal(client.encrypt(table), table)
+    assert client.encrypt(np.array([True, 2], dtype=object)).bit_error is None
+
+
 def test_several_gates_take_one_bootstrap(secret, equal, server):
     a, b = truth()
     c = a ^ np.array([True, False, True])
@@ -93,6 +120,8 @@ def test_several_gates_take_one_bootstrap(secret, equal, server):
     assert server.bootstraps == before + 1
     equal(total, a ^ b ^ c)
     equal(carry, a.astype(int) + b + c >= 2)
+    assert server.gates([], secret(a), secret(b)) == []
+    assert server.bootstraps == before + 1
 
 
 def test_there_is_no_limit_of_depth(secret, equal):
@@ -178,12 +207,24 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         x & secret(np.array([True]))
     with pytest.raises(hippocrene.ShapeError, match="shape"):
         x & np.array([True, False, True])
-    with pytest.raises(TypeError):
-        x & 1
-    with pytest.raises(TypeError, match="encrypted bits or booleans"):
-        x.nand(1.5)
-    with pytest.raises(hippocrene.ArgumentError, match="where one of numbers is needed"):
-        x + x
+    for compute in (lambda: x & 1, lambda: 1 & x, lambda: x == 1, lambda: x != [1, 0], lambda: np.array([1, 0]) == x):
+        with pytest.raises(TypeError, match="takes encrypted bits or booleans, not values of type int64"):
+            compute()
+    for wrong in (1.5, None):
+        with pytest.raises(TypeError, match="encrypted bits or booleans"):
+            x.nand(wrong)
+    assert (x == None, x != None, x == "a", x != "a") == (False, True, False, True)  # noqa: E711
+    for name, compute in {
+        "add": lambda: x + x,
+        "mul": lambda: x * True,
+        "transpose": lambda: x.T,
+        "sum": lambda: x.sum(),
+        "roll": lambda: x.roll(1),
+        "with_bound": lambda: x.with_bound(1),
+        "polynomial": lambda: x.polynomial([1, 2]),
+    }.items():
+        with pytest.raises(TypeError, match=f"{name} is not for encrypted bits, which compute with &"):
+            compute()
     with pytest.raises(hippocrene.ArgumentError, match="there is no gate"):
         server.gates(["imply"], x, x)
     with pytest.raises(hippocrene.ArgumentError):
@@ -202,10 +243,18 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         client.encrypt(np.ma.masked_array([True, False], [True, False]))
     number = server.load(client.encrypt(1.5))
     assert number.bit_error is None
-    with pytest.raises(TypeError, match="for encrypted bits"):
-        number & True
-    with pytest.raises(TypeError, match="for encrypted bits"):
-        _ = ~number
+    for compute, instead in {
+        lambda: number & True: r"it is a \* b",
+        lambda: True | number: r"it is a \+ b - a \* b",
+        lambda: number ^ number: r"it is a \+ b - 2 \* a \* b",
+        lambda: np.logical_and(number, number): r"it is a \* b",
+        lambda: ~number: "it is 1 - a",
+        lambda: np.logical_not(number): "it is 1 - a",
+    }.items():
+        with pytest.raises(TypeError, match=f"for encrypted bits.* conditions that are numbers, 0 and 1, {instead}"):
+            compute()
+    with pytest.raises(TypeError, match="add is not for encrypted bits"):
+        number + x
 
 
 def test_keys_without_bits_say_so(client):
@@ -232,6 +281,16 @@ def test_universal_functions_and_joins_of_bits(secret, equal):
     equal(np.bitwise_and(other, bits), plain & other)
     equal(other ^ bits, plain ^ other)
     equal(np.invert(bits), ~plain)
+    equal(np.logical_and(other, bits), plain & other)
+    equal(np.logical_or(bits, other), plain | other)
+    equal(np.logical_xor(bits, other), plain ^ other)
+    equal(np.logical_not(bits), ~plain)
+    third = np.array([False, False, True])
+    equal(np.where(bits, secret(other), secret(third)), np.where(plain, other, third))
+    equal(np.where(bits, True, third.tolist()), np.where(plain, True, third))
+    equal(np.where(other, bits, secret(third)), np.where(other, plain, third))
+    with pytest.raises(TypeError, match="where of encrypted bits takes booleans, not int"):
+        np.where(bits, 1, 0)
     equal(other == bits, plain == other)
     for join in (lambda: np.concatenate([bits, other]), lambda: np.pad(bits, 1), lambda: bits.ravel()):
         with pytest.raises(TypeError, match="bits are not moved"):

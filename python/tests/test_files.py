@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import pickle
 import stat
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from hippocrene import (
     Server,
     TransferKey,
 )
+from hippocrene.clustering import EncryptedClusters
 
 ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
 
@@ -50,6 +52,7 @@ def test_arrays_travel_as_bytes_files_and_pickles(client, server, tmp_path):
         EncryptedArray.from_bytes(encrypted.to_bytes()),
         EncryptedArray.load(tmp_path / "array.enc"),
         EncryptedArray.load(str(tmp_path / "array.enc")),
+        EncryptedArray.load(os.fsencode(tmp_path / "array.enc")),
         pickle.loads(pickle.dumps(encrypted)),
         server.load(tmp_path / "array.enc"),
         server.load(str(tmp_path / "array.enc")),
@@ -147,6 +150,30 @@ def test_altered_files_are_refused(files, kind, data):
     altered[place] ^= 1 << data.draw(st.integers(0, 7))
     with pytest.raises(FormatError):
         kind.from_bytes(bytes(altered))
+
+
+def test_names_of_files_are_whatever_python_takes(client, keys, tmp_path):
+    encrypted = client.encrypt(ARRAY)
+    for number, save in enumerate((encrypted.save, keys.save, client.public_key().save, client.save)):
+        save(os.fsencode(tmp_path / f"{number}"))
+        assert (tmp_path / f"{number}").exists()
+    assert Client.load(os.fsencode(tmp_path / "3")).fingerprint == client.fingerprint
+    with pytest.raises(TypeError, match="PathLike"):
+        encrypted.save(1)
+    encrypted.save(tmp_path / ("n" * 255))
+    close(client.decrypt(EncryptedArray.load(tmp_path / ("n" * 255))))
+
+
+def test_links_that_lead_nowhere_yet_are_followed(client, tmp_path):
+    clusters = EncryptedClusters.__new__(EncryptedClusters)
+    clusters._data = b"data"
+    for file in (client.encrypt(ARRAY), clusters):
+        target, link = tmp_path / f"{type(file).__name__}.new", tmp_path / f"{type(file).__name__}.link"
+        link.symlink_to(target)
+        file.save(link)
+        assert link.is_symlink()
+        assert target.read_bytes() == file.to_bytes()
+    assert len(list(tmp_path.iterdir())) == 4, "no temporary file is left"
 
 
 def test_nothing_is_saved_over_a_secret_key(client, tmp_path):

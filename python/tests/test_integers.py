@@ -28,7 +28,8 @@ def arrays(shape=shapes):
 
 def modulo(array) -> np.ndarray:
     """The array modulo T: of Python's integers, which do not overflow."""
-    return np.asarray(np.asarray(array, dtype=object) % T, dtype=np.int64)
+    array = np.asarray(array, dtype=object)
+    return np.array([int(one) % T for one in array.flat], dtype=np.int64).reshape(array.shape)
 
 
 def whole(array) -> np.ndarray:
@@ -137,6 +138,33 @@ def test_every_type_of_integers_is_taken(client, secret, equal, dtype):
     equal(secret(np.arange(12).reshape(3, 4).T[::2]), np.arange(12).reshape(3, 4).T[::2])
 
 
+def test_integers_of_any_size_and_kind_mix(client, equal, secret):
+    for mixed in (
+        [2**63, -1],
+        [[2**64 - 1], [-(2**63)]],
+        (2**63, True),
+        [np.int64(5), 2**70],
+        [np.uint8(5), -(2**70)],
+        np.array([np.int64(5), np.True_], dtype=object),
+    ):
+        equal(client.encrypt(mixed), np.array(mixed, dtype=object))
+    plain, wide = np.array([1, 2, 3]), np.array([1, 2**64 - 2], dtype=np.uint64)
+    x = secret(plain)
+    for function in (np.convolve, np.correlate):
+        equal(function(x, wide, "full"), function(whole(plain), whole(wide), "full"))
+        equal(function(wide, x, "full"), function(whole(wide), whole(plain), "full"))
+    mask = [True, False, True]
+    equal(np.where(mask, x, 2**80), [1, 2**80, 3])
+    equal(np.where(mask, [2**63, -1, 0], x), [2**63, 2, 0])
+
+
+def test_conditions_pick(equal, secret):
+    c, plain = secret([1, 0, 1]), np.array([1, 2, 3])
+    equal(np.where(c, secret(plain), secret(-plain)), [1, -2, 3])
+    equal(np.where(c, 2**80, secret(plain)), [2**80, 2, 2**80])
+    equal(np.where(c, [1, 2, 3], 7), [1, 7, 3])
+
+
 def test_what_is_not_integers_is_refused_in_words(client, secret):
     encrypted = secret([1, 2, 3])
     for wrong in (0.5, np.array([1.0, 2.0, 3.0]), [1j, 0, 0], "1", [0.5, 2**70]):
@@ -152,6 +180,12 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         encrypted @ np.ones(3)
     with pytest.raises(TypeError, match=r"inverse, pow\(x, -1, 65537\)"):
         encrypted / 2
+    for divide in (lambda: encrypted / encrypted, lambda: 1 / encrypted):
+        with pytest.raises(TypeError, match=r"encrypted integers are no divisors: x\.apply"):
+            divide()
+    with pytest.raises(TypeError, match=r"exponents are integers from 0 on, one for all values$"):
+        encrypted**0.5
+    assert (encrypted == None, encrypted == "a", encrypted != "a") == (False, False, True)  # noqa: E711
     with pytest.raises(TypeError, match="mean"):
         encrypted.mean()
     for name in ("precision", "precision_bits", "capacity_bits", "bound"):

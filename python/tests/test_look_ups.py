@@ -42,6 +42,7 @@ def test_functions_of_values(capsys):
         (lambda x: np.median(x, axis=-1, keepdims=True), 1.9),
         (lambda x: np.argmax(x, axis=0), 0.1),
         (lambda x: np.argmin(x, keepdims=True), 0.1),
+        (lambda x: np.ptp(x[:1, :2], axis=1), 1.9),
     ):
         expected, y = f(values), f(x)
         assert y.shape == np.shape(expected)

@@ -96,10 +96,40 @@ def test_conjugates(client):
         (np.var(x), np.var(plain)),
         (np.cov(np.stack([x, x * 1j])), np.cov(np.stack([plain, plain * 1j]))),
         (np.correlate(V, x), np.correlate(V, plain)),
+        (np.real(x), plain.real),
+        (x.imag, plain.imag),
         (np.convolve(x, V), np.convolve(plain, V)),
         (np.concatenate([x, V]), np.concatenate([plain, V])),
     ):
         np.testing.assert_allclose(client.decrypt(got), want, atol=1e-4)
+
+
+C = np.array([[1, 2j, -0.5], [0.5j, 1 - 1j, 2]])
+
+
+@pytest.mark.parametrize(
+    "compute",
+    [
+        lambda x: C @ x,
+        lambda x: x @ C.T,
+        lambda x: np.dot(x, C[0]),
+        lambda x: np.dot(C[1], x),
+        lambda x: np.matmul(C, x[:, None]),
+        lambda x: x[:, None] @ C[:1],
+        lambda x: np.convolve(x, [1, 1j]),
+        lambda x: np.convolve(C[1], x, "same"),
+        lambda x: np.correlate(x, C[0], "full"),
+        lambda x: np.correlate(C[0], x),
+        lambda x: np.inner(C, x),
+        lambda x: np.tensordot(x, C, ([0], [1])),
+    ],
+)
+def test_complex_matrices(client, secret, compute):
+    x = secret(V)
+    got = compute(x)
+    np.testing.assert_allclose(client.decrypt(got), compute(V), atol=2e-4)
+    # As deep as by a real one.
+    assert got.capacity_bits > x.capacity_bits - 1.5 * (x.capacity_bits - (x * V).capacity_bits)
 
 
 def test_comparisons_are_the_methods(monkeypatch, secret):
@@ -273,6 +303,16 @@ SAME = [
     lambda x: np.convolve(V, x[0, 0], "same"),
     lambda x: np.correlate(x[0, 0], V),
     lambda x: np.correlate(V, x[0, 0], "full"),
+    lambda x: np.roll(x, (1, 2), axis=(0, 2)),
+    lambda x: np.roll(x, 1, axis=(0, 1)),
+    lambda x: np.roll(x, (1, -3), (1, 1)),
+    lambda x: np.roll(x, (3, 7)),
+    lambda x: np.roll(x, [2, 0], (1, 0)),
+    lambda x: np.roll(x, (3, -3), -1),
+    lambda x: np.real(x),
+    lambda x: np.imag(x),
+    lambda x: x.real,
+    lambda x: x.imag,
     lambda x: np.copy(x),
     lambda x: x.copy(),
     lambda x: x.flatten(),
@@ -361,6 +401,8 @@ def test_integers_are_exact():
         lambda x: np.outer(x[0], [1, 2]),
         lambda x: np.tensordot(x, array, ([0, 1], [0, 1])),
         lambda x: np.where(array > 3, x, 7),
+        lambda x: np.roll(x, (1, 1), (0, 1)),
+        lambda x: x.real + x.imag,
         lambda x: np.hstack([np.ones((3, 1), dtype=np.int64), x]),
         lambda x: np.append(x[0], [9]),
         lambda x: np.pad(x, 1, constant_values=3),
@@ -391,8 +433,19 @@ def test_integers_are_exact():
         (lambda x: np.add("a", x), r"not with str and EncryptedArray"),
         (lambda x: np.log(x), r"x\.log\(domain="),
         (lambda x: np.divide(1, x), "divisors are plain"),
-        (lambda x: np.ones(3) / x, "divisors are plain"),
+        (lambda x: np.ones(3) / x, r"divisors are plain: multiply by x\.reciprocal\(domain="),
+        (lambda x: 1 / x, r"divisors are plain: multiply by x\.reciprocal\(domain="),
+        (lambda x: x / x, r"divisors are plain: multiply by x\.reciprocal\(domain="),
+        (lambda x: x**0.5, r"exponents are integers from 0 on, .*x\.sqrt\(domain="),
         (lambda x: np.power(x, [1, 2, 3]), "exponents are integers"),
+        (lambda x: np.quantile(x, 0.5), r"numpy\.quantile .*x\.sort\(\)\[k\]"),
+        (lambda x: np.percentile(x, 50), r"numpy\.percentile .*x\.sort\(\)\[k\]"),
+        (lambda x: np.corrcoef(x), r"numpy\.corrcoef .*numpy\.cov"),
+        (lambda x: np.histogram(x), r"numpy\.histogram .*\(x > edge\)\.sum\(\)"),
+        (lambda x: np.digitize(x, [0, 1]), r"numpy\.digitize .*\(x > edge\)"),
+        (lambda x: x.polynomial([1, 2j]), r"real coefficients.*1j \* x\.polynomial\(c\.imag\)"),
+        (lambda x: x.polynomial(np.poly1d([1j, 2])), "real coefficients"),
+        (lambda x: x.polynomial(np.polynomial.Chebyshev([1j, 2])), "real coefficients"),
         (lambda x: np.multiply.outer(x, x), r"numpy\.multiply\.outer takes no encrypted arrays"),
         (lambda x: np.add(x, 1, where=[True, False, True]), r"numpy\.add takes no where= .* mask"),
         (lambda x: np.add(x, 1, dtype=float), r"numpy\.add takes no dtype="),
@@ -404,7 +457,7 @@ def test_integers_are_exact():
         (lambda x: np.cov(x, fweights=[1, 1, 1]), r"numpy\.cov of encrypted arrays: .*fweights"),
         (lambda x: np.max(x, axis=(0, 1)), "'tuple' object cannot be interpreted as an integer"),
         (lambda x: np.clip(x, 0, 1), r"numpy\.clip .* x\.maximum\(low\)\.minimum\(high\)"),
-        (lambda x: np.where(x, 1, 2), r"c \* x \+ \(1 - c\) \* y"),
+        (lambda x: np.where(x), r"numpy\.where .*where\(c, x, y\)"),
         (lambda x: np.linalg.norm(x), r"numpy\.linalg\.norm takes no encrypted arrays.*\(x \* x\)\.sum\(\)"),
         (lambda x: np.fft.fft(x), r"numpy\.fft\.fft takes no encrypted arrays"),
         (lambda x: np.einsum("i,i", x, x), "tensordot"),
@@ -422,6 +475,17 @@ def test_integers_are_exact():
 def test_what_is_refused_says_why(secret, compute, message):
     with pytest.raises(TypeError, match=message):
         compute(secret(V))
+
+
+def test_a_condition_of_zeros_and_ones_picks(secret, near):
+    condition = np.array([1.0, 0.0, 1.0])
+    c, x, y = secret(condition), secret(V), secret(V + 0.5)
+    near(np.where(c, x, y), np.where(condition, V, V + 0.5))
+    near(np.where(c, x, 2), np.where(condition, V, 2))
+    near(np.where(c, [1, 2, 3], y), np.where(condition, [1, 2, 3], V + 0.5))
+    near(np.where(c, np.uint8(1), np.array([[2], [3]], dtype=np.uint8)), np.where(condition, 1, [[2], [3]]))
+    # One product, however many arrays.
+    assert np.where(c, x, y).capacity_bits > c.capacity_bits - 1.5 * (c.capacity_bits - (c * x).capacity_bits)
 
 
 def test_arguments_that_make_no_sense(secret):

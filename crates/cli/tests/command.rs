@@ -55,13 +55,14 @@ fn integers_go_in_and_come_out() {
     for words in ["integers modulo 65537", "budget  ", "integers    modulo 65537, bgv"] {
         assert!(inspected.contains(words), "{inspected}");
     }
+    assert!(!inspected.contains("precision"), "integers are exact: {inspected}");
 
     fs::write(&csv, "1,2.5\n").expect("a file");
     for (arguments, status, words) in [
         (
             &["encrypt", "-k", &client, &csv, "-o", &enc][..],
             4,
-            "number 1 in row-major order, 2.5, is not an integer",
+            "line 1, column 2: \"2.5\" is not an integer of 64 bits",
         ),
         (&["encrypt", "-k", &client, &npy, "-o", &enc, "--bound", "3"], 2, "which are exact"),
         (&["decrypt", "-k", &client, &enc, "--for-sharing"], 2, "integers are exact"),
@@ -93,9 +94,93 @@ fn bits_go_in_and_come_out() {
     fs::write(folder.path("two.csv"), "1,2\n").unwrap();
     let (status, _, message) = run(&["encrypt", "-k", &public, &folder.path("two.csv"), "-o", &array]);
     assert!(
-        status != 0 && message.contains("number 1 in row-major order, 2, is neither 0 nor 1"),
+        status != 0 && message.contains("line 1, column 2: \"2\" is not 0, 1, True or False"),
         "{message}"
     );
+}
+
+/// A file of this header and these bytes.
+fn npy(descr: &str, shape: &str, data: &[u8]) -> Vec<u8> {
+    let header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}");
+    [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes(), data].concat()
+}
+
+#[test]
+fn booleans_are_bits() {
+    let folder = Folder::new("booleans");
+    succeed(&["keygen", "-p", "bits14", "-o", &folder.path("keys")]);
+    let (client, enc) = (folder.path("keys/client.key"), folder.path("bits.hpc"));
+    let (csv, out) = (folder.path("in.csv"), folder.path("out.npy"));
+    fs::write(&csv, "True,False\n0,1\n1.0,true\n").unwrap();
+    succeed(&["encrypt", "-k", &client, &csv, "-o", &enc]);
+    assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,0\n0,1\n1,1\n");
+    succeed(&["decrypt", "-k", &client, &enc, "-o", &out]);
+    let bytes = fs::read(&out).unwrap();
+    assert!(String::from_utf8_lossy(&bytes).contains("'|b1'") && bytes.ends_with(&[1, 0, 0, 1, 1, 1]));
+    succeed(&["encrypt", "-k", &client, &out, "-o", &enc]);
+    assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), "1,0\n0,1\n1,1\n");
+    let (_, told, _) = run(&["decrypt", "-k", &client, &enc, "--json", "--format", "npy"]);
+    let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+    assert_eq!(told["values"][0], 1, "numbers are printed");
+
+    let two = folder.path("two.npy");
+    fs::write(&two, npy("|u1", "(2,)", &[1, 2])).unwrap();
+    let (status, _, message) = run(&["encrypt", "-k", &client, &two, "-o", &enc]);
+    assert!(status == 4 && message.contains("number 1 in row-major order, 2, is not 0 or 1"), "{message}");
+}
+
+#[test]
+fn integers_of_64_bits_are_exact() {
+    let folder = Folder::new("wide-integers");
+    let arguments = ["keygen", "-p", "n13", "--scheme", "bfv", "--plain-modulus", "1152921504606830593"];
+    succeed(&[&arguments[..], &["--rotations=1", "-o", &folder.path("keys")]].concat());
+    let (client, enc) = (folder.path("keys/client.key"), folder.path("x.enc"));
+    let (csv, out) = (folder.path("in.csv"), folder.path("out.npy"));
+    let decrypted = || succeed(&["decrypt", "-k", &client, &enc, "--signed"]);
+
+    fs::write(&csv, "9007199254740993\n576460752303415295.0\n-576460752303415296\n12e3\n").unwrap();
+    succeed(&["encrypt", "-k", &client, &csv, "-o", &enc]);
+    let want = "9007199254740993\n576460752303415295\n-576460752303415296\n12000\n";
+    assert_eq!(decrypted(), want);
+    succeed(&["decrypt", "-k", &client, &enc, "-o", &out, "--signed"]);
+    succeed(&["encrypt", "-k", &client, &out, "-o", &enc]);
+    assert_eq!(decrypted(), want, "what was written is read");
+
+    // The least of 64 bits with a sign, and the largest without one.
+    for (descr, data, value) in [
+        ("<i8", i64::MIN.to_le_bytes(), i128::from(i64::MIN)),
+        (">i8", i64::MIN.to_be_bytes(), i128::from(i64::MIN)),
+        ("<u8", u64::MAX.to_le_bytes(), i128::from(u64::MAX)),
+    ] {
+        let (array, text) = (folder.path("one.npy"), folder.path("one.csv"));
+        fs::write(&array, npy(descr, "(1,)", &data)).unwrap();
+        fs::write(&text, format!("{value}\n")).unwrap();
+        for file in [array, text] {
+            succeed(&["encrypt", "-k", &client, &file, "-o", &enc]);
+            let residue = value.rem_euclid(1_152_921_504_606_830_593);
+            assert_eq!(succeed(&["decrypt", "-k", &client, &enc]), format!("{residue}\n"), "{file}");
+        }
+    }
+
+    for cell in
+        ["0.99999999999999999999", "1e-3", "18446744073709551616", "-9223372036854775809", "1e30", "x"]
+    {
+        fs::write(&csv, format!("1\n{cell}\n")).unwrap();
+        let (status, _, message) = run(&["encrypt", "-k", &client, &csv, "-o", &enc]);
+        let words = format!("line 2, column 1: {cell:?} is not an integer of 64 bits");
+        assert!(status == 4 && message.contains(&words), "{message}");
+    }
+    for (value, shown) in [(0.5f64, "0.5"), (9_007_199_254_740_992.0, "9007199254740992.0")] {
+        let array = folder.path("double.npy");
+        fs::write(&array, npy("<f8", "(1,)", &value.to_le_bytes())).unwrap();
+        let (status, _, message) = run(&["encrypt", "-k", &client, &array, "-o", &enc]);
+        let words = format!("number 0 in row-major order, {shown}, is not an integer below 2^53");
+        assert!(status == 4 && message.contains(&words), "{message}");
+    }
+    let array = folder.path("complex.npy");
+    fs::write(&array, npy("<c16", "(1,)", &[0; 16])).unwrap();
+    let (status, _, message) = run(&["encrypt", "-k", &client, &array, "-o", &enc]);
+    assert!(status == 4 && message.contains("complex numbers, which these keys do not encrypt"), "{message}");
 }
 
 #[test]
@@ -151,11 +236,7 @@ fn nothing_that_is_needed_is_written_over() {
     assert_eq!(fs::read_to_string(&csv).expect("numbers"), "1,2\n");
 
     // A result that does not fit the format leaves alone what was there.
-    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1, 1), }";
-    let mut cube =
-        [b"\x93NUMPY\x01\x00", &(header.len() as u16).to_le_bytes()[..], header.as_bytes()].concat();
-    cube.extend(1f64.to_le_bytes());
-    fs::write(folder.path("cube.npy"), cube).expect("a file");
+    fs::write(folder.path("cube.npy"), npy("<f8", "(1, 1, 1)", &1f64.to_le_bytes())).expect("a file");
     succeed(&["encrypt", "-k", &key, &folder.path("cube.npy"), "-o", &enc]);
     let (status, _, err) = run(&["decrypt", "-k", &key, &enc, "-o", &csv]);
     assert!(status == 2 && err.contains("3 axes"), "{err}");

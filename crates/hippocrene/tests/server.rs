@@ -81,6 +81,22 @@ fn complex_numbers() {
         assert!((square[i] - x[i] * x[i]).norm() < 1e-6 && (norm[i] - 1.0).norm() < 1e-6);
         assert!((turned[i] - x[i] * x[i]).norm() < 1e-6);
     }
+    let (real, imaginary) = (server.real(&a).unwrap(), server.imaginary(&a).unwrap());
+    assert!(!real.is_complex() && !imaginary.is_complex());
+    let parts = [real, imaginary].map(|array| client.decrypt(&array).unwrap());
+    assert_close(&parts[0], &x.iter().map(|x| x.re).collect::<Vec<_>>(), "real parts");
+    assert_close(&parts[1], &x.iter().map(|x| x.im).collect::<Vec<_>>(), "imaginary parts");
+
+    let b = client.encrypt(&parts[0], &[10]).unwrap();
+    let turned = server.times_i(&b).unwrap();
+    assert_eq!(turned.capacity_bits(client.session()), b.capacity_bits(client.session()));
+    assert_close(&client.decrypt(&server.imaginary(&turned).unwrap()).unwrap(), &parts[0], "times i");
+    assert_close(
+        &client.decrypt(&server.real(&b).unwrap()).unwrap(),
+        &parts[0],
+        "real parts of real numbers",
+    );
+    assert_close(&client.decrypt(&server.imaginary(&b).unwrap()).unwrap(), &[0.0; 10], "they have no others");
 }
 
 proptest! {

@@ -244,6 +244,25 @@ fn no_file_is_written_over_a_secret_key() {
         array.save(folder.join("link")).unwrap();
         assert!(std::fs::symlink_metadata(folder.join("link")).unwrap().is_symlink());
         assert_eq!(std::fs::read(folder.join("array")).unwrap(), array.to_bytes());
+        // So it does where nothing is there yet, and links in a circle lead nowhere.
+        std::fs::create_dir(folder.join("inner")).unwrap();
+        std::os::unix::fs::symlink("new", folder.join("inner/first")).unwrap();
+        std::os::unix::fs::symlink("inner/first", folder.join("dangling")).unwrap();
+        array.save(folder.join("dangling")).unwrap();
+        assert_eq!(std::fs::read(folder.join("inner/new")).unwrap(), array.to_bytes());
+        assert!(std::fs::symlink_metadata(folder.join("inner/first")).unwrap().is_symlink());
+        std::os::unix::fs::symlink("circle", folder.join("circle")).unwrap();
+        assert!(matches!(array.save(folder.join("circle")), Err(Error::Io { .. })));
+        assert!(std::fs::symlink_metadata(folder.join("circle")).unwrap().is_symlink());
+        // But for a secret.
+        std::os::unix::fs::symlink("elsewhere", folder.join("trap")).unwrap();
+        assert!(client.save(folder.join("trap")).unwrap_err().to_string().contains("exists already"));
+        assert!(!folder.join("elsewhere").exists());
+        // Names may have 255 bytes.
+        let long = folder.join("n".repeat(255));
+        array.save(&long).unwrap();
+        assert_eq!(std::fs::read(&long).unwrap(), array.to_bytes());
+        array.save(folder.join("é".repeat(125))).unwrap();
         // What is no file stays what it is: here a pipe.
         use std::io::Read;
         use std::os::fd::AsRawFd;

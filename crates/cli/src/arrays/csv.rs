@@ -1,13 +1,13 @@
 //! Comma-separated values.
 
-use super::{Array, Column, Header, Number, Table};
+use super::{Array, Column, Element, Header, Number, Table};
 use std::io::{self, Write};
 
 /// Reads rows of numbers. Spaces around a number are skipped, and blank lines too, but those between rows of one column, where a value may be missing.
 ///
 /// A first line where some cells are numbers and others are not is an error unless `header` says what it is: taken for names, a row with
 /// a value missing would be lost without a word.
-pub(super) fn parse(bytes: &[u8], table: &Table) -> Result<Array, String> {
+pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Array<T>, String> {
     let text = text(bytes)?;
     parse_text(text, table).map_err(|reason| match (table.delimiter, other_delimiter(text)) {
         (None, Some((name, say))) => {
@@ -44,7 +44,7 @@ fn line_at(text: &[u8], offset: usize) -> usize {
     1 + text[..offset].iter().enumerate().filter(|end| ends(*end)).count()
 }
 
-fn parse_text(text: &str, table: &Table) -> Result<Array, String> {
+fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Array<T>, String> {
     let bytes = text.as_bytes();
     let mut reader = csv::ReaderBuilder::new()
         .has_headers(false)
@@ -78,14 +78,13 @@ fn parse_text(text: &str, table: &Table) -> Result<Array, String> {
             return Err(format!("line {} is blank, where a number is needed", line_at(bytes, end)));
         }
         let cells = || places.iter().map(|place| (*place, &record[*place]));
-        if is_first && table.is_header(cells().map(|(_, cell)| cell), line)? {
+        if is_first && table.is_header::<T>(cells().map(|(_, cell)| cell), line)? {
             continue;
         }
         for (place, cell) in cells() {
-            let value = cell.parse::<f64>().ok().filter(|value| value.is_finite());
-            values.push(value.ok_or_else(|| {
-                format!("line {line}, column {}: {cell:?} is not a finite number", place + 1)
-            })?);
+            let value = T::of_text(cell)
+                .ok_or_else(|| format!("line {line}, column {}: {cell:?} is not {}", place + 1, T::WHAT));
+            values.push(value?);
         }
         rows += 1;
     }
@@ -124,7 +123,11 @@ impl Table {
     }
 
     /// Whether the first line, with these cells in the columns that are read, holds names.
-    fn is_header<'a>(&self, cells: impl Iterator<Item = &'a str>, line: usize) -> Result<bool, String> {
+    fn is_header<'a, T: Element>(
+        &self,
+        cells: impl Iterator<Item = &'a str>,
+        line: usize,
+    ) -> Result<bool, String> {
         match self.header {
             Header::Yes => return Ok(true),
             Header::No => return Ok(false),
@@ -133,7 +136,8 @@ impl Table {
         if self.columns.iter().flatten().any(|column| matches!(column, Column::Name(_))) {
             return Ok(true);
         }
-        let (numbers, others): (Vec<_>, Vec<_>) = cells.partition(|cell| cell.parse::<f64>().is_ok());
+        let is_number = |cell: &&str| cell.parse::<f64>().is_ok() || T::of_text(cell).is_some();
+        let (numbers, others): (Vec<_>, Vec<_>) = cells.partition(is_number);
         if !numbers.is_empty() && !others.is_empty() {
             return Err(format!(
                 "line {line} has {} numbers and {} other cells: say whether it holds names (--header yes or no)",
@@ -160,6 +164,10 @@ pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    fn parse(bytes: &[u8], table: &Table) -> Result<Array, String> {
+        super::parse(bytes, table)
+    }
 
     fn with(header: Header) -> Table {
         Table { header, ..Table::default() }

@@ -6,6 +6,7 @@ mod npy;
 use crate::error::CliError;
 use crate::streams;
 use std::convert::Infallible;
+use std::fmt::{self, Debug};
 use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
@@ -29,6 +30,112 @@ pub enum Numbers {
     Real(Array),
     /// Complex ones.
     Complex(Array<Complex>),
+}
+
+/// A number as it stands in a file of `.npy`.
+#[derive(Clone, Copy)]
+pub enum Stored {
+    /// A double, or a smaller float.
+    Real(f64),
+    /// An integer, or a boolean.
+    Integer(i128),
+}
+
+impl Debug for Stored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Real(number) => write!(f, "{number:?}"),
+            Self::Integer(integer) => write!(f, "{integer}"),
+        }
+    }
+}
+
+/// What the numbers of a file are read as: doubles, integers of 64 bits with or without a sign (`i128`), or bits (`bool`).
+pub trait Element: Sized {
+    /// What a cell of text has to be.
+    const WHAT: &'static str;
+
+    /// What a cell of text says, exactly.
+    fn of_text(cell: &str) -> Option<Self>;
+
+    /// What a number is.
+    ///
+    /// # Errors
+    /// What it has to be.
+    fn of_number(number: Stored) -> Result<Self, &'static str>;
+}
+
+impl Element for f64 {
+    const WHAT: &'static str = "a finite number";
+
+    fn of_text(cell: &str) -> Option<Self> {
+        cell.parse::<f64>().ok().filter(|value| value.is_finite())
+    }
+
+    fn of_number(number: Stored) -> Result<Self, &'static str> {
+        match number {
+            Stored::Real(value) if !value.is_finite() => Err(Self::WHAT),
+            Stored::Real(value) => Ok(value),
+            Stored::Integer(integer) => Ok(integer as f64),
+        }
+    }
+}
+
+impl Element for i128 {
+    const WHAT: &'static str = "an integer of 64 bits, which these keys encrypt";
+
+    fn of_text(cell: &str) -> Option<Self> {
+        whole(cell)
+    }
+
+    fn of_number(number: Stored) -> Result<Self, &'static str> {
+        match number {
+            Stored::Integer(integer) => Ok(integer),
+            Stored::Real(value) if value.fract() == 0.0 && value.abs() < FIRST_INEXACT => Ok(value as i128),
+            Stored::Real(_) => Err("an integer below 2^53, which these keys encrypt of doubles"),
+        }
+    }
+}
+
+impl Element for bool {
+    const WHAT: &'static str = "0, 1, True or False, which these keys encrypt";
+
+    fn of_text(cell: &str) -> Option<Self> {
+        match whole(cell) {
+            Some(0) => Some(false),
+            Some(1) => Some(true),
+            _ if cell.eq_ignore_ascii_case("false") => Some(false),
+            _ if cell.eq_ignore_ascii_case("true") => Some(true),
+            _ => None,
+        }
+    }
+
+    fn of_number(number: Stored) -> Result<Self, &'static str> {
+        match i128::of_number(number) {
+            Ok(bit @ (0 | 1)) => Ok(bit == 1),
+            _ => Err("0 or 1, which these keys encrypt"),
+        }
+    }
+}
+
+/// The integer that decimal text is exactly, such as `-12`, `12.0` or `1.2e1`, if it is one of 64 bits.
+fn whole(text: &str) -> Option<i128> {
+    // What is a number at all.
+    f64::of_text(text)?;
+    let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+    let (integer, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+    let digits = format!("{}{fraction}", integer.trim_start_matches(['+', '-']));
+    let significant = digits.trim_end_matches('0');
+    if significant.is_empty() {
+        return Some(0);
+    }
+    // How many zeros stand between the last of these digits and the point.
+    let zeros =
+        exponent.parse::<i64>().ok()? - fraction.len() as i64 + (digits.len() - significant.len()) as i64;
+    let scale = 10i128.checked_pow(u32::try_from(zeros).ok()?)?;
+    let size = significant.parse::<i128>().ok()?.checked_mul(scale)?;
+    let value = if integer.starts_with('-') { -size } else { size };
+    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
 }
 
 /// A number that files hold.
@@ -56,6 +163,14 @@ impl Number for i64 {
 
     fn write(self, stream: &mut dyn Write) -> io::Result<()> {
         stream.write_all(&self.to_le_bytes())
+    }
+}
+
+impl Number for bool {
+    const DESCR: &'static str = "|b1";
+
+    fn write(self, stream: &mut dyn Write) -> io::Result<()> {
+        stream.write_all(&[u8::from(self)])
     }
 }
 
@@ -152,7 +267,7 @@ impl Numbers {
         let bytes = streams::read(path)?;
         let numbers = match format {
             Format::Csv => csv::parse(&bytes, table).map(Self::Real),
-            Format::Npy => npy::parse(&bytes),
+            Format::Npy => npy::parse_numbers(&bytes),
         };
         numbers.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
@@ -164,56 +279,20 @@ impl Numbers {
             Self::Complex(array) => &array.shape,
         }
     }
-
-    /// The numbers where they are real.
-    ///
-    /// # Errors
-    /// [`CliError::Data`] when they are complex.
-    pub fn real(&self, path: &Path) -> Result<&Array, CliError> {
-        match self {
-            Self::Real(array) => Ok(array),
-            Self::Complex(_) => {
-                let reason = "it holds complex numbers, which these keys do not encrypt".to_owned();
-                Err(CliError::Data { path: path.to_owned(), reason })
-            }
-        }
-    }
 }
 
-impl Array {
-    /// The same array of integers.
+impl<T: Element> Array<T> {
+    /// Reads a file as [`Numbers::read`] does.
     ///
     /// # Errors
-    /// [`CliError::Data`] when a number is none, or too large to be told from its neighbours; the message names its index.
-    pub fn integers(&self, path: &Path) -> Result<Array<i64>, CliError> {
-        let integer = |(index, value): (usize, &f64)| {
-            if value.fract() == 0.0 && value.abs() < FIRST_INEXACT {
-                return Ok(*value as i64);
-            }
-            let reason = format!(
-                "number {index} in row-major order, {value}, is not an integer below 2^53, as these keys encrypt"
-            );
-            Err(CliError::Data { path: path.to_owned(), reason })
+    /// As [`Numbers::read`], of what is not such a number; complex ones never are.
+    pub fn read(path: &Path, format: Format, table: &Table) -> Result<Self, CliError> {
+        let bytes = streams::read(path)?;
+        let array = match format {
+            Format::Csv => csv::parse(&bytes, table),
+            Format::Npy => npy::parse(&bytes),
         };
-        let values = self.values.iter().enumerate().map(integer).collect::<Result<_, _>>()?;
-        Ok(Array { shape: self.shape.clone(), values })
-    }
-
-    /// The same array of bits.
-    ///
-    /// # Errors
-    /// [`CliError::Data`] when a number is neither 0 nor 1; the message names its index.
-    pub fn bits(&self, path: &Path) -> Result<Array<i64>, CliError> {
-        match self.values.iter().position(|value| *value != 0.0 && *value != 1.0) {
-            None => self.integers(path),
-            Some(index) => {
-                let value = self.values[index];
-                let reason = format!(
-                    "number {index} in row-major order, {value}, is neither 0 nor 1, which these keys encrypt"
-                );
-                Err(CliError::Data { path: path.to_owned(), reason })
-            }
-        }
+        array.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 }
 

@@ -1,7 +1,7 @@
 //! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of three known keys,
 //! and the numbers. Read without trusting a length in it: nothing is allocated beyond the size of the file.
 
-use super::{Array, Number, Numbers};
+use super::{Array, Element, Number, Numbers, Stored};
 use std::fmt::Debug;
 use std::io::{self, Write};
 
@@ -16,64 +16,103 @@ struct Header<'a> {
 }
 
 /// Reads numbers of any integer, float, complex or boolean type, of either byte order, in C or Fortran order.
-pub(super) fn parse(bytes: &[u8]) -> Result<Numbers, String> {
-    let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
-    let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
-    let (length, rest) = match major {
-        1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
-        2 | 3 => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
-        _ => return Err(format!("version {major} of .npy is not known: 1, 2 and 3 are")),
+pub(super) fn parse_numbers(bytes: &[u8]) -> Result<Numbers, String> {
+    let contents = Contents::of(bytes)?;
+    if contents.parts == 1 {
+        return contents.array().map(Numbers::Real);
     }
-    .ok_or("it ends before the length of the header")?;
-    let (text, data) = rest
-        .split_at_checked(length)
-        .ok_or_else(|| format!("the header has {length} bytes, {} are left", rest.len()))?;
-    let text = std::str::from_utf8(text).map_err(|_| "the header is not text".to_owned())?;
-    let header =
-        parse_header(text).ok_or_else(|| format!("the header {:?} cannot be read", text.trim_end()))?;
-    // A complex number is two real ones.
-    let (real, parts) = match header.descr.get(1..) {
-        Some("c16") => (format!("{}f8", &header.descr[..1]), 2),
-        Some("c8") => (format!("{}f4", &header.descr[..1]), 2),
-        _ => (header.descr.to_owned(), 1),
-    };
-    let (size, decode) = decoder(&real).ok_or_else(|| {
-        let descr = header.descr;
-        format!(
-            "numbers of numpy type {descr:?} cannot be read: float64 (\"<f8\") can, and complex128 (\"<c16\")"
-        )
-    })?;
-
-    let count = header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-    if count.and_then(|n| n.checked_mul(parts * size)) != Some(data.len()) {
-        return Err(format!(
-            "shape {:?} of {}-byte numbers does not fit the {} bytes that follow the header",
-            header.shape,
-            parts * size,
-            data.len()
-        ));
-    }
-    let values: Vec<f64> = data.chunks_exact(size).map(decode).collect();
-    if parts == 1 {
-        return Ok(Numbers::Real(array(values, header, |value| value.is_finite())?));
-    }
-    let values = values.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
-    Ok(Numbers::Complex(array(values, header, |value| value.iter().all(|part| part.is_finite()))?))
+    let parts = contents.numbers().map(f64::of_number);
+    let parts = parts.map(|part| part.unwrap_or(f64::NAN)).collect::<Vec<_>>();
+    let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
+    let read = |pair: [f64; 2]| pair.iter().all(|part| part.is_finite()).then_some(pair).ok_or(f64::WHAT);
+    ordered(contents.header, pairs, read).map(Numbers::Complex)
 }
 
-/// The array of these numbers, in the order that the header says.
-fn array<T: Copy + Debug>(
-    mut values: Vec<T>,
+/// Reads real numbers as what is asked for.
+pub(super) fn parse<T: Element>(bytes: &[u8]) -> Result<Array<T>, String> {
+    let contents = Contents::of(bytes)?;
+    if contents.parts == 1 {
+        contents.array()
+    } else {
+        Err("it holds complex numbers, which these keys do not encrypt".to_owned())
+    }
+}
+
+/// What a file holds: each number is of one or two parts.
+struct Contents<'a> {
+    header: Header<'a>,
+    parts: usize,
+    size: usize,
+    decode: Decoder,
+    data: &'a [u8],
+}
+
+impl<'a> Contents<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Self, String> {
+        let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
+        let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
+        let (length, rest) = match major {
+            1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
+            2 | 3 => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
+            _ => return Err(format!("version {major} of .npy is not known: 1, 2 and 3 are")),
+        }
+        .ok_or("it ends before the length of the header")?;
+        let (text, data) = rest
+            .split_at_checked(length)
+            .ok_or_else(|| format!("the header has {length} bytes, {} are left", rest.len()))?;
+        let text = std::str::from_utf8(text).map_err(|_| "the header is not text".to_owned())?;
+        let header =
+            parse_header(text).ok_or_else(|| format!("the header {:?} cannot be read", text.trim_end()))?;
+        // A complex number is two real ones.
+        let (real, parts) = match header.descr.get(1..) {
+            Some("c16") => (format!("{}f8", &header.descr[..1]), 2),
+            Some("c8") => (format!("{}f4", &header.descr[..1]), 2),
+            _ => (header.descr.to_owned(), 1),
+        };
+        let (size, decode) = decoder(&real).ok_or_else(|| {
+            let descr = header.descr;
+            format!(
+                "numbers of numpy type {descr:?} cannot be read: float64 (\"<f8\") can, and complex128 (\"<c16\")"
+            )
+        })?;
+
+        let count = header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+        if count.and_then(|n| n.checked_mul(parts * size)) != Some(data.len()) {
+            return Err(format!(
+                "shape {:?} of {}-byte numbers does not fit the {} bytes that follow the header",
+                header.shape,
+                parts * size,
+                data.len()
+            ));
+        }
+        Ok(Self { header, parts, size, decode, data })
+    }
+
+    /// The numbers in the order of the file, complex ones as two.
+    fn numbers(&self) -> impl Iterator<Item = Stored> {
+        self.data.chunks_exact(self.size).map(self.decode)
+    }
+
+    /// The array of real numbers.
+    fn array<T: Element>(self) -> Result<Array<T>, String> {
+        let numbers = self.numbers().collect();
+        ordered(self.header, numbers, T::of_number)
+    }
+}
+
+/// The array of what is made of these numbers, in the order that the header says.
+fn ordered<N: Copy + Debug, T>(
     header: Header<'_>,
-    is_finite: impl Fn(&T) -> bool,
+    mut numbers: Vec<N>,
+    read: impl Fn(N) -> Result<T, &'static str>,
 ) -> Result<Array<T>, String> {
     if header.fortran_order {
-        values = from_fortran_order(&values, &header.shape);
+        numbers = from_fortran_order(&numbers, &header.shape);
     }
-    if let Some(index) = values.iter().position(|value| !is_finite(value)) {
-        return Err(format!("number {index} in row-major order, {:?}, is not finite", values[index]));
-    }
-    Ok(Array { shape: header.shape, values })
+    let values = numbers.into_iter().enumerate().map(|(index, number)| {
+        read(number).map_err(|what| format!("number {index} in row-major order, {number:?}, is not {what}"))
+    });
+    Ok(Array { values: values.collect::<Result<_, _>>()?, shape: header.shape })
 }
 
 /// Reads `{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }`, keys in any order.
@@ -124,13 +163,15 @@ fn quoted(text: &str) -> Option<(&str, &str)> {
 }
 
 /// Reads one number from as many bytes as it has.
-type Decoder = fn(&[u8]) -> f64;
+type Decoder = fn(&[u8]) -> Stored;
 
-/// Bytes of one number of a numpy type, and how to read it. Integers beyond `2^53` are rounded to the nearest double.
+/// Bytes of one number of a numpy type, and how to read it.
 fn decoder(descr: &str) -> Option<(usize, Decoder)> {
     macro_rules! decode {
-        ($t:ty, $from:ident) => {
-            Some((size_of::<$t>(), |bytes| <$t>::$from(bytes.try_into().unwrap_or_default()) as f64))
+        ($t:ty, $from:ident, $number:ident) => {
+            Some((size_of::<$t>(), |bytes| {
+                Stored::$number(<$t>::$from(bytes.try_into().unwrap_or_default()).into())
+            }))
         };
     }
     let little = match descr.chars().next()? {
@@ -140,26 +181,30 @@ fn decoder(descr: &str) -> Option<(usize, Decoder)> {
         _ => return None,
     };
     match (&descr[1..], little) {
-        ("f8", true) => decode!(f64, from_le_bytes),
-        ("f8", false) => decode!(f64, from_be_bytes),
-        ("f4", true) => decode!(f32, from_le_bytes),
-        ("f4", false) => decode!(f32, from_be_bytes),
-        ("f2", true) => Some((2, |bytes| half(u16::from_le_bytes(bytes.try_into().unwrap_or_default())))),
-        ("f2", false) => Some((2, |bytes| half(u16::from_be_bytes(bytes.try_into().unwrap_or_default())))),
-        ("i1", _) => decode!(i8, from_le_bytes),
-        ("u1" | "b1", _) => decode!(u8, from_le_bytes),
-        ("i2", true) => decode!(i16, from_le_bytes),
-        ("i2", false) => decode!(i16, from_be_bytes),
-        ("u2", true) => decode!(u16, from_le_bytes),
-        ("u2", false) => decode!(u16, from_be_bytes),
-        ("i4", true) => decode!(i32, from_le_bytes),
-        ("i4", false) => decode!(i32, from_be_bytes),
-        ("u4", true) => decode!(u32, from_le_bytes),
-        ("u4", false) => decode!(u32, from_be_bytes),
-        ("i8", true) => decode!(i64, from_le_bytes),
-        ("i8", false) => decode!(i64, from_be_bytes),
-        ("u8", true) => decode!(u64, from_le_bytes),
-        ("u8", false) => decode!(u64, from_be_bytes),
+        ("f8", true) => decode!(f64, from_le_bytes, Real),
+        ("f8", false) => decode!(f64, from_be_bytes, Real),
+        ("f4", true) => decode!(f32, from_le_bytes, Real),
+        ("f4", false) => decode!(f32, from_be_bytes, Real),
+        ("f2", true) => {
+            Some((2, |bytes| Stored::Real(half(u16::from_le_bytes(bytes.try_into().unwrap_or_default())))))
+        }
+        ("f2", false) => {
+            Some((2, |bytes| Stored::Real(half(u16::from_be_bytes(bytes.try_into().unwrap_or_default())))))
+        }
+        ("i1", _) => decode!(i8, from_le_bytes, Integer),
+        ("u1" | "b1", _) => decode!(u8, from_le_bytes, Integer),
+        ("i2", true) => decode!(i16, from_le_bytes, Integer),
+        ("i2", false) => decode!(i16, from_be_bytes, Integer),
+        ("u2", true) => decode!(u16, from_le_bytes, Integer),
+        ("u2", false) => decode!(u16, from_be_bytes, Integer),
+        ("i4", true) => decode!(i32, from_le_bytes, Integer),
+        ("i4", false) => decode!(i32, from_be_bytes, Integer),
+        ("u4", true) => decode!(u32, from_le_bytes, Integer),
+        ("u4", false) => decode!(u32, from_be_bytes, Integer),
+        ("i8", true) => decode!(i64, from_le_bytes, Integer),
+        ("i8", false) => decode!(i64, from_be_bytes, Integer),
+        ("u8", true) => decode!(u64, from_le_bytes, Integer),
+        ("u8", false) => decode!(u64, from_be_bytes, Integer),
         _ => None,
     }
 }
@@ -241,7 +286,7 @@ mod tests {
         assert_eq!(bytes[127], b'\n');
         let complex = Array { shape: vec![], values: vec![[1.0, -2.0]] };
         assert!(saved(&complex)[10..].starts_with(b"{'descr': '<c16', "));
-        assert_eq!(parse(&saved(&complex)), Ok(Numbers::Complex(complex)));
+        assert_eq!(parse_numbers(&saved(&complex)), Ok(Numbers::Complex(complex)));
         assert!(
             saved(&Array { shape: vec![2], values: vec![0.0; 2] })[10..]
                 .starts_with(b"{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }")
@@ -274,12 +319,12 @@ mod tests {
             (">u8", 3u64.to_be_bytes().to_vec()),
         ] {
             for version in 1..=3 {
-                assert_eq!(parse(&file(version, &header(descr), &data)), three, "{descr}");
+                assert_eq!(parse_numbers(&file(version, &header(descr), &data)), three, "{descr}");
             }
         }
         let fortran = "{\"shape\": (2, 3), 'fortran_order': True, 'descr': '|u1'}";
         let array = Array { shape: vec![2, 3], values: vec![0.0, 1.0, 2.0, 3.0, 4.0, 5.0] };
-        assert_eq!(parse(&file(1, fortran, &[0, 3, 1, 4, 2, 5])), Ok(Numbers::Real(array)));
+        assert_eq!(parse_numbers(&file(1, fortran, &[0, 3, 1, 4, 2, 5])), Ok(Numbers::Real(array)));
         let want = Ok(Numbers::Complex(Array { shape: vec![1], values: vec![[3.0, -0.5]] }));
         for (descr, data) in [
             ("<c16", [3f64.to_le_bytes(), (-0.5f64).to_le_bytes()].concat()),
@@ -287,13 +332,13 @@ mod tests {
             ("<c8", [3f32.to_le_bytes(), (-0.5f32).to_le_bytes()].concat()),
             (">c8", [3f32.to_be_bytes(), (-0.5f32).to_be_bytes()].concat()),
         ] {
-            assert_eq!(parse(&file(1, &header(descr), &data)), want, "{descr}");
+            assert_eq!(parse_numbers(&file(1, &header(descr), &data)), want, "{descr}");
         }
         let fortran = "{'shape': (2, 2), 'fortran_order': True, 'descr': '<c8'}";
         let data: Vec<u8> = (0..8u8).flat_map(|part| f32::from(part).to_le_bytes()).collect();
         let values = vec![[0.0, 1.0], [4.0, 5.0], [2.0, 3.0], [6.0, 7.0]];
         let want = Ok(Numbers::Complex(Array { shape: vec![2, 2], values }));
-        assert_eq!(parse(&file(1, fortran, &data)), want);
+        assert_eq!(parse_numbers(&file(1, fortran, &data)), want);
     }
 
     #[test]
@@ -316,7 +361,7 @@ mod tests {
 
     #[test]
     fn refuses_what_is_not_numbers() {
-        let error = |bytes: &[u8]| parse(bytes).unwrap_err();
+        let error = |bytes: &[u8]| parse_numbers(bytes).unwrap_err();
         assert!(error(b"PK\x03\x04").contains("magic"));
         assert!(error(&file(9, "", b"")).contains("version 9"));
         let objects = "{'descr': '|O', 'fortran_order': False, 'shape': (1,), }";
@@ -327,9 +372,12 @@ mod tests {
         assert!(error(&file(1, absurd, &[0; 8])).contains("does not fit the 8 bytes"));
         let nan = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
         let data = [1f64.to_le_bytes(), f64::NAN.to_le_bytes()].concat();
-        assert_eq!(error(&file(1, nan, &data)), "number 1 in row-major order, NaN, is not finite");
+        assert_eq!(error(&file(1, nan, &data)), "number 1 in row-major order, NaN, is not a finite number");
         let complex = "{'descr': '<c16', 'fortran_order': False, 'shape': (1,), }";
-        assert_eq!(error(&file(1, complex, &data)), "number 0 in row-major order, [1.0, NaN], is not finite");
+        assert_eq!(
+            error(&file(1, complex, &data)),
+            "number 0 in row-major order, [1.0, NaN], is not a finite number"
+        );
         assert!(error(&file(1, complex, &data[..8])).contains("16-byte numbers does not fit the 8 bytes"));
         let long = "{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, long, &[0; 16])).contains("numpy type \"<f16\" cannot be read"));
@@ -343,7 +391,7 @@ mod tests {
     fn every_truncation_is_an_error() {
         let bytes = saved(&Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] });
         for length in 0..bytes.len() {
-            assert!(parse(&bytes[..length]).is_err(), "{length} bytes");
+            assert!(parse_numbers(&bytes[..length]).is_err(), "{length} bytes");
         }
     }
 
@@ -354,12 +402,12 @@ mod tests {
             seed in proptest::collection::vec(-1e300f64..1e300, 256),
         ) {
             let array = Array { values: seed[..shape.iter().product()].to_vec(), shape };
-            prop_assert_eq!(parse(&saved(&array)), Ok(Numbers::Real(array)));
+            prop_assert_eq!(parse_numbers(&saved(&array)), Ok(Numbers::Real(array)));
         }
 
         #[test]
         fn no_header_makes_it_panic(header in "\\{?('descr'|'shape'|'fortran_order'|:|,| |\\(|\\)|'<f8'|True|[0-9]{1,25}|\\PC){0,12}\\}?") {
-            prop_assert!(parse(&file(1, &header, &[0; 8])).is_err() || header.contains("shape"));
+            prop_assert!(parse_numbers(&file(1, &header, &[0; 8])).is_err() || header.contains("shape"));
         }
     }
 }

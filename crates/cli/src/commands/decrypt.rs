@@ -158,7 +158,7 @@ impl Job<'_> {
         self.give(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
     }
 
-    /// Decrypts bits, to 0 and 1.
+    /// Decrypts bits: to booleans in `.npy`, and to 0 and 1 where there is text.
     fn bits(&self, console: &mut Console<'_>) -> Result<(), CliError> {
         let client = self.client;
         let encrypted = BitArray::from_bytes(self.bytes, client.session()).map_err(self.fail())?;
@@ -168,9 +168,12 @@ impl Job<'_> {
         }
         self.check_shape(encrypted.shape(), console)?;
         let values = console.step("decrypt", || Ok(client.decrypt_bits(&encrypted)?))?;
+        let (shape, quality) = (encrypted.shape().to_vec(), Quality::Bits { bit_error: encrypted.error() });
+        if self.format == Format::Npy && !self.prints_json(console) {
+            return self.give(&Array { shape, values }, quality, console);
+        }
         let values: Vec<i64> = values.into_iter().map(i64::from).collect();
-        let quality = Quality::Bits { bit_error: encrypted.error() };
-        self.give(&Array { shape: encrypted.shape().to_vec(), values }, quality, console)
+        self.give(&Array { shape, values }, quality, console)
     }
 
     /// Whether the numbers are printed in a JSON object.

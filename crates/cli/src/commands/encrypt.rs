@@ -61,18 +61,20 @@ impl Key {
         }
     }
 
-    fn encrypt_integers(&self, array: &Array<i64>) -> Result<IntegerArray, Error> {
+    fn encrypt_integers(&self, array: &Array<i128>, plain_modulus: u64) -> Result<IntegerArray, Error> {
+        let modulus = i128::from(plain_modulus);
+        let residues: Vec<i64> = array.values.iter().map(|value| value.rem_euclid(modulus) as i64).collect();
         match self {
-            Self::Client(key) => key.encrypt_integers(&array.values, &array.shape),
-            Self::Public(key) => key.encrypt_integers(&array.values, &array.shape),
+            Self::Client(key) => key.encrypt_integers(&residues, &array.shape),
+            Self::Public(key) => key.encrypt_integers(&residues, &array.shape),
         }
     }
 
-    fn encrypt_bits(&self, preset: Preset, array: &Array<i64>) -> Result<BitArray, Error> {
-        let (literal, bits) = (preset.bits()?, array.values.iter().map(|bit| *bit == 1).collect::<Vec<_>>());
+    fn encrypt_bits(&self, preset: Preset, array: &Array<bool>) -> Result<BitArray, Error> {
+        let literal = preset.bits()?;
         match self {
-            Self::Client(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &bits, &array.shape),
-            Self::Public(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &bits, &array.shape),
+            Self::Client(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape),
+            Self::Public(key) => key.encrypt_bits(&*key.bit_plan(literal)?, &array.values, &array.shape),
         }
     }
 }
@@ -86,28 +88,29 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;
     let key = console.step("load the key", || Key::load(&encrypt.key, threads))?;
     let (header, delimiter, columns) = (encrypt.header, encrypt.delimiter, encrypt.columns.clone());
-    let numbers = Numbers::read(&encrypt.input, format, &Table { header, delimiter, columns })?;
-    let fail = CliError::of(&encrypt.input);
-    let (bytes, kind, owner) = if let Some(preset) = key.session().bit_preset() {
+    let (input, table) = (&encrypt.input, Table { header, delimiter, columns });
+    let fail = CliError::of(input);
+    let (bytes, shape, kind, owner) = if let Some(preset) = key.session().bit_preset() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt bits";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let bits = numbers.real(&encrypt.input)?.bits(&encrypt.input)?;
+        let bits = Array::<bool>::read(input, format, &table)?;
         let array = console.step("encrypt", || key.encrypt_bits(preset, &bits).map_err(fail))?;
-        (array.to_bytes(), Kind::BitArray, array.key())
-    } else if key.session().integers().is_some() {
+        (array.to_bytes(), bits.shape, Kind::BitArray, array.key())
+    } else if let Some(integers) = key.session().integers() {
         if encrypt.bound.is_some() || encrypt.precision.is_some() {
             let what = "bound and precision are for numbers: these keys encrypt integers, which are exact";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let integers = numbers.real(&encrypt.input)?.integers(&encrypt.input)?;
-        let array = console.step("encrypt", || key.encrypt_integers(&integers).map_err(fail))?;
-        (array.to_bytes(), Kind::IntegerArray, array.key())
+        let (modulus, integers) = (integers.plain_modulus(), Array::<i128>::read(input, format, &table)?);
+        let array = console.step("encrypt", || key.encrypt_integers(&integers, modulus).map_err(fail))?;
+        (array.to_bytes(), integers.shape, Kind::IntegerArray, array.key())
     } else {
+        let numbers = Numbers::read(input, format, &table)?;
         let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
-        (array.to_bytes(), Kind::Array, array.key())
+        (array.to_bytes(), numbers.shape().to_vec(), Kind::Array, array.key())
     };
 
     let path = encrypt.output.as_path();
@@ -116,7 +119,7 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         false => wire::save(path, &bytes, kind)?,
     }
     let bytes = bytes.len() as u64;
-    let encrypted = Encrypted { path, shape: numbers.shape(), key: owner.to_string(), bytes };
+    let encrypted = Encrypted { path, shape: &shape, key: owner.to_string(), bytes };
     let words =
         format!("{}: an encrypted array of shape {:?}, {}", path.display(), encrypted.shape, size(bytes));
     console.result(&encrypted, words)

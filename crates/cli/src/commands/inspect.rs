@@ -71,7 +71,7 @@ impl Display for One<'_> {
             let limit = security_limit
                 .map_or_else(|| "INSECURE".to_owned(), |limit| format!("128-bit security to {limit}"));
             write!(f, "\n  modulus     log2 PQ = {log2_pq:.0} ({limit})")?;
-            if self.is.array.is_none() {
+            if self.is.array.is_none() && integers.is_none() {
                 write!(f, "\n  precision   {precision:.1} bits after the binary point")?;
             }
             if let Some(integers) = integers {

@@ -1,7 +1,7 @@
 //! Element by element.
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Form};
+use crate::{Array, Error, Form};
 
 impl Server {
     /// `a + b`, element by element; shapes broadcast as numpy's do.
@@ -147,14 +147,6 @@ impl Server {
             return self.mul_plain(a, F::plain(&vec![c; a.size()])).map_err(|e| e.during(OPERATION));
         }
         self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))
-    }
-
-    /// The complex conjugate of every element.
-    ///
-    /// # Errors
-    /// [`Error::MissingKey`] when the conjugation key is missing.
-    pub fn conjugate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
-        self.map(a, "conjugate", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
     }
 
     /// Sets every slot that holds no element to zero; one multiplication deep unless they are.

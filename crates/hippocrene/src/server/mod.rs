@@ -11,6 +11,7 @@ mod bootstrap;
 mod broadcast;
 mod clustering;
 mod comparison;
+mod complex;
 mod equality;
 mod integers;
 mod linear_map;

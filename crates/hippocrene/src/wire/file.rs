@@ -15,6 +15,12 @@ use super::{
 };
 use crate::Error;
 
+/// So many symbolic links are followed, one after the other: as many as Linux follows.
+const MOST_LINKS: usize = 40;
+
+/// So many bytes of a name are in that of the temporary file beside it.
+const MOST_OF_NAME: usize = 200;
+
 /// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever sees half of it. Secret files can be
 /// read by their owner only, and take no other file's place. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
 ///
@@ -73,7 +79,12 @@ impl Staged {
     }
 
     fn write(path: &Path, bytes: &[u8], secret: bool) -> Result<Self, Error> {
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        // A new secret takes no link's place, and is put nowhere else.
+        let target = if secret {
+            fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
+        } else {
+            destination(path).map_err(|source| failed(path, source))?
+        };
         let temporary = temporary_beside(&target).map_err(|source| failed(path, source))?;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true);
@@ -166,16 +177,29 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// A name in the same folder that no one else uses.
+/// Where symbolic links lead, whether there is a file or not.
+fn destination(path: &Path) -> io::Result<PathBuf> {
+    fs::canonicalize(path).or_else(|error| {
+        let mut end = path.to_owned();
+        for _ in 0..MOST_LINKS {
+            let Ok(next) = fs::read_link(&end) else { return Ok(end) };
+            end.pop();
+            end.push(next);
+        }
+        Err(error)
+    })
+}
+
+/// A name in the same folder that no one else uses, no longer than names may be.
 fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     static COUNTER: AtomicU64 = AtomicU64::new(0);
     let name = path
         .file_name()
         .ok_or_else(|| io::Error::new(io::ErrorKind::InvalidInput, "this is not the name of a file"))?;
-    let mut temporary = std::ffi::OsString::from(".");
-    temporary.push(name);
-    temporary.push(format!(".{}.{}.part", std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed)));
-    Ok(path.with_file_name(temporary))
+    let name = name.to_string_lossy();
+    let end = (0..=MOST_OF_NAME).rev().find(|end| name.is_char_boundary(*end)).unwrap_or(0);
+    let (process, count) = (std::process::id(), COUNTER.fetch_add(1, Ordering::Relaxed));
+    Ok(path.with_file_name(format!(".{}.{process}.{count}.part", &name[..end])))
 }
 
 /// Reads a file of the kind expected, as [`read`] does.

@@ -1,0 +1,54 @@
+//! Parts of complex numbers.
+
+use super::Server;
+use crate::{EncryptedArray, Error};
+
+impl Server {
+    /// The complex conjugate of every element.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] when the conjugation key is missing.
+    pub fn conjugate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        self.map(a, "conjugate", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
+    }
+
+    /// Every element times the imaginary unit, exactly and for no capacity.
+    ///
+    /// # Errors
+    /// When the array is of another key.
+    pub fn times_i(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        let product =
+            self.map(a, "multiply by i", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.mul_by_i(x)?))?;
+        Ok(with_complex(product, true))
+    }
+
+    /// The real part of every element, `(a + conjugate(a))/2`, for one bit of capacity; of real elements they themselves.
+    ///
+    /// # Errors
+    /// [`Error::MissingKey`] when the conjugation key is missing, [`Error::Capacity`] when the bit is.
+    pub fn real(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if !a.is_complex() {
+            return Ok(a.clone());
+        }
+        let twice = self.add(a, &self.conjugate(a)?)?;
+        Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
+    }
+
+    /// The imaginary part of every element, `(conjugate(a) - a) i/2`, for one bit of capacity; of real elements zeros.
+    ///
+    /// # Errors
+    /// As [`Server::real`].
+    pub fn imaginary(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if !a.is_complex() {
+            return self.mul_number(a, 0.0);
+        }
+        let twice = self.times_i(&self.sub(&self.conjugate(a)?, a)?)?;
+        Ok(with_complex(self.mul_number(&twice, 0.5)?, false))
+    }
+}
+
+/// The array, said to be of complex elements or of real ones.
+fn with_complex(mut array: EncryptedArray, complex: bool) -> EncryptedArray {
+    array.form_mut().complex = complex;
+    array
+}
