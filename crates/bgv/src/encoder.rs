@@ -1,6 +1,8 @@
 //! From integers modulo `t` to polynomials and back.
 
-use hippocrene_ring::{Kernel, ResidueRing, arith::mul_mod, elementwise::Elementwise, ntt::exponent, primes};
+use hippocrene_ring::{
+    Kernel, ResidueRing, RingError, arith::mul_mod, elementwise::Elementwise, ntt::exponent, primes,
+};
 use zeroize::Zeroize;
 
 use crate::{BgvError, Plaintext};
@@ -36,9 +38,12 @@ impl Encoder {
     /// The encoder for `t` in `[2, 2^61)`.
     ///
     /// # Errors
-    /// [`BgvError::PlainModulus`] when `t` is out of range.
+    /// [`BgvError::PlainModulus`] when `t` is out of range, [`RingError::RingDegree`] when the degree is not supported.
     pub fn new(t: u64, degree: usize, kernel: Kernel) -> Result<Self, BgvError> {
         Self::check_plain_modulus(t)?;
+        if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
+            return Err(RingError::RingDegree { degree }.into());
+        }
         let has_slots = t % (2 * degree as u64) == 1 && primes::is_prime(t);
         let slots = if has_slots { Some(Slots::new(t, degree, kernel)?) } else { None };
         let elementwise = (t % 2 == 1).then(|| Elementwise::new(t, kernel));
@@ -277,6 +282,12 @@ mod tests {
             Encoder::new(1, DEGREE, Kernel::Portable).is_err()
                 && Encoder::new(LARGEST, DEGREE, Kernel::Portable).is_err()
         );
+        for degree in [0, 1, 8, 100, 1 << 18, 1 << 63, usize::MAX] {
+            for t in [256, 257] {
+                let refused = Encoder::new(t, degree, Kernel::Portable).unwrap_err();
+                assert_eq!(refused, RingError::RingDegree { degree }.into());
+            }
+        }
         let without = encoder(256);
         assert!(without.encode(&[1]).unwrap_err().to_string().contains("modulo 128"));
         let plaintext = without.encode_coefficients(&[-1, 255, 128, 300]).unwrap();

@@ -1,7 +1,7 @@
 //! The errors of this crate.
 
 use hippocrene_ring::RingError;
-use hippocrene_rlwe::RlweError;
+use hippocrene_rlwe::{RlweError, need_and_have};
 use thiserror::Error;
 
 /// Everything that can go wrong with encrypted integers. Each message names the operation, what it had and what it needed.
@@ -13,7 +13,8 @@ pub enum BgvError {
     Rlwe(#[from] RlweError),
     /// The noise budget is used up.
     #[error(
-        "{operation} needs {need:.1} bits of noise budget, {have:.1} are left: start with a larger modulus or a smaller plaintext modulus"
+        "{operation} needs {} bits of noise budget, {} are left: start with a larger modulus or a smaller plaintext modulus",
+        need_and_have(*need, *have)[0], need_and_have(*need, *have)[1]
     )]
     Budget {
         /// The operation.

@@ -1,7 +1,7 @@
 //! The errors of this crate.
 
 use hippocrene_ring::RingError;
-use hippocrene_rlwe::RlweError;
+use hippocrene_rlwe::{RlweError, need_and_have};
 use thiserror::Error;
 
 use crate::{BigFloatError, encoder::EncodeError};
@@ -21,7 +21,10 @@ pub enum CkksError {
     #[error(transparent)]
     BigFloat(#[from] BigFloatError),
     /// The modulus is used up.
-    #[error("{operation} needs {need:.1} bits of capacity, {have:.1} are left")]
+    #[error(
+        "{operation} needs {} bits of capacity, {} are left",
+        need_and_have(*need, *have)[0], need_and_have(*need, *have)[1]
+    )]
     Capacity {
         /// The operation.
         operation: &'static str,
@@ -65,5 +68,17 @@ pub enum CkksError {
 impl From<RingError> for CkksError {
     fn from(error: RingError) -> Self {
         CkksError::Rlwe(error.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_of_capacity_differ() {
+        let says = |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
+        assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
+        assert_eq!(says(f64::INFINITY, 2.0), "multiply needs inf bits of capacity, 2.0 are left");
     }
 }

@@ -358,6 +358,10 @@ fn what_could_go_wrong_is_refused() {
         assert!(error.contains(words), "{error}");
     };
     refused(BitLiteral { scale_bits: f64::NAN, ..good() }, "NaN bits");
+    for bits in [f64::NAN, f64::NEG_INFINITY, f64::MIN, f64::INFINITY, -1.0] {
+        refused(BitLiteral { falling_bits: bits, ..good() }, &format!("scales that fall by {bits} bits"));
+        refused(BitLiteral { output_bits: Some(bits), ..good() }, &format!("results of {bits} bits"));
+    }
     refused(BitLiteral { bit_scale: 2, ..good() }, "2 bits");
     refused(BitLiteral { scale_bits: 70.0, ..good() }, "are used up");
     refused(BitLiteral { output_bits: Some(400.0), ..good() }, "no 400.0 are left");

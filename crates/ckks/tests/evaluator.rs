@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{circle, insecure};
-use hippocrene_ckks::{Ciphertext, CkksError, Scale, Values};
-use hippocrene_rlwe::Modulus;
+use hippocrene_ckks::{Ciphertext, CkksError, Scale, Values, circuits::LinearTransform};
+use hippocrene_rlwe::{Modulus, RlweError};
 use num_complex::Complex64;
 
 fn zip(a: &[Complex64], b: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
@@ -105,6 +107,35 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(e.mul_number(&a, 1e30, s.scale), Err(CkksError::Capacity { .. })));
     assert!(matches!(e.adjust(&low, s.top(), s.scale), Err(CkksError::Capacity { .. })));
     assert!(e.adjust(&a, s.context.parameters().full(), s.scale).is_err());
+    let infinite = BTreeMap::from([(3, vec![Complex64::new(0.0, f64::INFINITY); n])]);
+    let error = LinearTransform::new(n, infinite).unwrap_err().to_string();
+    assert_eq!(error, "encode: value 0 is inf, only finite numbers can be encoded");
+}
+
+/// Moduli that the parameters have not, or that ciphertexts never have, are refused before anything is computed from them; so are ciphertexts of others.
+#[test]
+fn foreign_moduli_are_refused() {
+    let (s, larger) = (insecure(8, 2, &[]), insecure(8, 4, &[]));
+    let (e, parameters) = (&s.evaluator, s.context.parameters());
+    let is_modulus = |result: Result<Ciphertext, CkksError>| {
+        assert!(matches!(result, Err(CkksError::Rlwe(RlweError::Modulus { .. }))), "{result:?}");
+    };
+    let a = s.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
+    let foreign = larger.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
+    for to in [Modulus::of_factor(60), Modulus::ONE, parameters.specials(), parameters.full(), larger.top()] {
+        is_modulus(e.reduce_modulus(&a, to));
+        is_modulus(e.bring_to(&a, to));
+        is_modulus(e.adjust(&a, to, s.scale));
+        let error = e.dcp(&a, 97, 2, to).unwrap_err();
+        assert!(matches!(error, CkksError::Rlwe(RlweError::Modulus { .. })), "{error}");
+    }
+    for to in [s.top(), larger.top(), Modulus::of_factor(0)] {
+        for moved in
+            [e.reduce_modulus(&foreign, to), e.bring_to(&foreign, to), e.adjust(&foreign, to, s.scale)]
+        {
+            assert!(matches!(moved, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))), "{moved:?}");
+        }
+    }
 }
 
 #[test]

@@ -249,3 +249,21 @@ fn noise_of_several_tables_is_as_estimated() {
     let estimate = parameters.noise().scaled(square.sqrt().log2() - (together.quantum() as f64).log2());
     assert_noise(&errors, estimate, "zigzag");
 }
+
+/// What no rotation can be computed with is refused before there are keys.
+#[test]
+fn moduli_that_do_not_rotate_are_refused() {
+    let of = |n, q| LweParameters::insecure(n, q, SecretDistribution::Ternary).unwrap();
+    let q = ntt_primes(45, 64, 1, &[]).unwrap()[0];
+    let digits = RotationGadget::Digits { base_log2: 12, count: 3 };
+    for (modulus, gadget, what) in [
+        (1 << 45, digits, "35184372088832 is a power of two"),
+        (q, RotationGadget::SpecialPrime { p: 4 }, "4 is a power of two"),
+        (q, RotationGadget::SpecialPrime { p: 1 }, "1 is a power of two"),
+        (1 << 45, RotationGadget::SpecialPrime { p: q }, "35184372088832 is a power of two"),
+        (q, RotationGadget::SpecialPrime { p: q }, "the special prime and the modulus are both"),
+    ] {
+        let refused = RotationParameters::insecure(of(65, 1 << 20), of(64, modulus), gadget).unwrap_err();
+        assert!(matches!(&refused, FhewError::Parameters { what: is } if is.contains(what)), "{refused}");
+    }
+}

@@ -56,7 +56,8 @@ impl<F: Elements> CiphertextBody<F> {
 }
 
 impl<F: Elements> Array<F> {
-    /// Puts an array together: as many ciphertexts as the layout has, of one key, one parameter set and this form. `None` when they are not.
+    /// Puts an array together: as many ciphertexts as the layout has, of one key, one parameter set and this form. `None` when they are not. A layout of another number of slots than they
+    /// have is refused where the array is used.
     pub fn from_parts(layout: Layout, form: F, clean: bool, bodies: Vec<CiphertextBody<F>>) -> Option<Self> {
         let first = bodies.first()?;
         let fits = |b: &CiphertextBody<F>| {

@@ -429,6 +429,12 @@ impl ClientKey {
         self.check(array, "decrypt")?;
         let mut slots =
             array.expanded(&self.session).iter().map(|c| decrypt(c)).collect::<Result<Vec<_>, _>>()?;
+        let (have, need) = (array.layout().slots(), slots.first().map_or(0, Vec::len));
+        if have != need {
+            wipe(&mut slots);
+            let what = format!("the layout is of {have} slots, ciphertexts have {need}");
+            return Err(Error::shape("decrypt", what));
+        }
         let values = array.layout().gather(&slots);
         wipe(&mut slots);
         Ok(values)

@@ -151,6 +151,9 @@ impl Layout {
     }
 
     /// The elements in row-major order, from the slots of each ciphertext.
+    ///
+    /// # Panics
+    /// When there are fewer ciphertexts than [`Layout::ciphertexts`], or one has fewer slots than an element in it takes.
     pub fn gather<T: Clone>(&self, slots: &[Vec<T>]) -> Vec<T> {
         self.positions().map(|p| slots[p / self.slots][p % self.slots].clone()).collect()
     }

@@ -135,8 +135,15 @@ impl Settings {
     /// bits, when they come to it.
     ///
     /// # Errors
-    /// [`Error::Argument`] when this takes all units, so that nothing is freed, and [`Error::Parameters`] where no second set does.
+    /// [`Error::Argument`] when the capacity is not positive, or takes all units, so that nothing is freed, and [`Error::Parameters`] where no second set does.
     pub fn second(&self, capacity: f64) -> Result<Self, Error> {
+        const OPERATION: &str = "choose a second parameter set";
+        if capacity.is_nan() || capacity <= 0.0 {
+            return Err(Error::argument(
+                OPERATION,
+                format!("{capacity} bits of capacity: a positive number is needed"),
+            ));
+        }
         let parameters = &self.parameters;
         let top = |units: usize| {
             self.parameters.top().gcd(Modulus::of_range(0..units).lcm(parameters.top().sprout()))
@@ -148,7 +155,7 @@ impl Settings {
         let Some(units) = (1..parameters.unit_count()).find(holds) else {
             let have = capacity_at(parameters.top());
             return Err(Error::argument(
-                "choose a second parameter set",
+                OPERATION,
                 format!("{capacity} bits of capacity, of {have:.1} in all, leave no unit free"),
             ));
         };

@@ -203,6 +203,21 @@ fn what_has_no_keys_of_clusters_says_so() {
     let points = client.encrypt_points(&asked, &[0.0, 1.0, 5.0, 6.0], &[0.0, 5.0]).unwrap();
     let refused = server.cluster(&points, &points).unwrap_err().to_string();
     assert!(refused.contains("no keys for k-means"), "{refused}");
+    let (all, one) = ([0.0, 1.0, 5.0, 6.0], [0.0, 5.0]);
+    let wrong: [(&[f64], &[f64], &str); 5] = [
+        (&all[..3], &one[..], "3 numbers for 4 points of dimension 1: 4 are needed"),
+        (&all, &all, "4 numbers for 2 centroids of dimension 1: 2 are needed"),
+        (&[0.0, f64::NAN, 5.0, 6.0], &one, "number 1 of the points is NaN"),
+        (&all, &[0.0, f64::INFINITY], "number 1 of the centroids is inf"),
+        (&[1e300, 0.0, 0.0, -1e300], &[0.0, 1e300], "coordinates up to 1e300: squares of distances"),
+    ];
+    for (points, start, what) in wrong {
+        let refused = client.encrypt_points(&asked, points, start).unwrap_err();
+        assert!(matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)), "{refused}");
+    }
+    for dimension in [usize::MAX, 1 << 63, (1 << 62) + 1] {
+        assert!(Shape::new(4, dimension, 3).unwrap_err().to_string().contains("more than 65536 slots"));
+    }
     let wide = LookUps { clusters: Some(Shape::new(4, 600, 2).unwrap()), ..asked };
     let refused = wide.plan(client.session()).unwrap_err().to_string();
     assert!(refused.contains("takes 2048 slots, there are 1024"), "{refused}");

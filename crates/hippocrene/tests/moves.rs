@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_close, insecure, insecure_settings, left, numbers};
-use hippocrene::{ClientKey, EncryptedArray, Integers, KeyRequest, Scheme, Server};
+use hippocrene::{ClientKey, EncryptedArray, Error, Integers, KeyRequest, Layout, Scheme, Server};
 use proptest::prelude::*;
 
 /// How many of two products an array has taken.
@@ -196,6 +196,30 @@ fn what_is_not_there_is_not_picked() {
     assert!(message(&[&array], &[0], &[]).contains("no elements"));
     let other = insecure(7, 2).0.encrypt(&[1.0], &[1]).unwrap();
     assert!(message(&[&array, &other], &[1], &[0]).contains("key"));
+}
+
+/// Layouts are of the slots that ciphertexts have, of which nothing tells a layout when it is made.
+#[test]
+fn layouts_of_other_slots_are_refused() {
+    let (client, server) = insecure(7, 2);
+    let (array, slots) = (client.encrypt(&[1.0, 2.0, 3.0], &[3]).unwrap(), server.session().slots());
+    for other in [1, 2, slots / 2, 2 * slots, 1 << 20, 1 << 63] {
+        for stride in [1, 2] {
+            let layout = Layout::new(vec![3], vec![stride], other).unwrap();
+            let what = format!("the layout is of {other} slots, ciphertexts have {slots}");
+            let is_refused = |error: Error| {
+                assert!(matches!(&error, Error::Shape { what: is, .. } if *is == what), "{error}");
+            };
+            is_refused(server.relayout(&array, layout.clone()).unwrap_err());
+            let bodies = vec![array.bodies()[0].clone(); layout.ciphertexts()];
+            let array = EncryptedArray::from_parts(layout, *array.form(), true, bodies).unwrap();
+            is_refused(server.mul_plain(&array, &[1.0, 2.0, 3.0][..]).unwrap_err());
+            is_refused(server.broadcast_to(&array, &[2, 3]).unwrap_err());
+            is_refused(client.decrypt(&array).unwrap_err());
+        }
+    }
+    let spread = server.relayout(&array, Layout::new(vec![3], vec![2], slots).unwrap()).unwrap();
+    assert_close(&client.decrypt(&spread).unwrap(), &[1.0, 2.0, 3.0], "moved");
 }
 
 #[test]

@@ -345,6 +345,7 @@ fn what_does_not_fit_is_named() {
     says(server.matmul_plain(&a, &[1.0; 8], 2), &["[2, 3]", "8 numbers"]);
     says(server.add_plain(&a, &[1.0; 5][..]), &["5 numbers", "[2, 3]"]);
     says(server.sum(&a, Some(2)), &["no axis 2"]);
+    says(server.roll(&a, 1, Some(5)), &["roll: there is no axis 5 in shape [2, 3]"]);
     says(server.pow(&a, 0), &["exponent is 0"]);
     says(server.dot(&a, &a), &["[2, 3]", "vectors"]);
     let complex = client.encrypt_complex(&[Complex64::new(1.0, 2.0)], &[1]).unwrap();
@@ -367,6 +368,34 @@ fn what_does_not_fit_is_named() {
     let same: ClientKey =
         ClientKey::from_seed(client.session().settings().clone(), client.seed().clone(), 2).unwrap();
     assert_close(&same.decrypt(&a).unwrap(), &x, "the key of the same seed");
+}
+
+/// Numbers that are not finite are refused by the name of the operation, or as what cannot be encoded, whether they fill the slots or not.
+#[test]
+fn numbers_that_are_not_finite_are_refused() {
+    let (client, server) = insecure(7, 2);
+    for size in [3, server.session().slots()] {
+        let a = client.encrypt(&numbers(size, 1), &[size]).unwrap();
+        for c in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            let refused = server.add_number(&a, c).unwrap_err();
+            assert!(
+                matches!(&refused, Error::Argument { what, .. } if what.contains(&c.to_string())),
+                "{refused}"
+            );
+            let mut w = vec![1.0; 2 * size];
+            w[2] = c;
+            for refused in [
+                server.matmul_plain(&a, &w, 2),
+                server.rmatmul_plain(&w, 2, &a),
+                server.dot_plain(&a, &w[..size]),
+            ] {
+                assert!(
+                    matches!(&refused, Err(Error::Encode(e)) if e.to_string().contains(&c.to_string())),
+                    "{refused:?}"
+                );
+            }
+        }
+    }
 }
 
 /// The real parameters of a preset: measured errors within a factor 1.5 of the estimates, for values that are as large as their bound says.
@@ -437,9 +466,15 @@ fn arrays_are_transferred_to_a_second_key() {
     assert!(matches!(narrow.transfer(&other), Err(Error::KeyMismatch(_))));
     assert!(matches!(client.transfer_key(&client), Err(Error::Parameters(_))));
     assert!(matches!(second.transfer_key(&client), Err(Error::Parameters(_))));
-    for capacity in [1e4, f64::NAN] {
-        let error = client.second(capacity).unwrap_err().to_string();
-        assert!(error.contains("leave no unit free"), "{error}");
+    for (capacity, what) in [
+        (1e4, "leave no unit free"),
+        (f64::INFINITY, "leave no unit free"),
+        (f64::NAN, "NaN bits of capacity: a positive number"),
+        (0.0, "0 bits of capacity: a positive number"),
+        (-1.0, "-1 bits of capacity: a positive number"),
+    ] {
+        let refused = client.second(capacity).unwrap_err();
+        assert!(matches!(&refused, Error::Argument { what: is, .. } if is.contains(what)), "{refused}");
     }
 }
 

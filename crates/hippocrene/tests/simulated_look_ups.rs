@@ -130,6 +130,20 @@ fn look_ups_are_simulated() {
         let [simulated, real] = [program(simulation.server(), &b), program(&server, &y)];
         assert_eq!(simulated.unwrap_err().to_string(), real.unwrap_err().to_string());
     }
+    // Functions and domains whose slopes no number holds, tolerances and bounds that are none.
+    let (s, x) = (simulation.server(), &a);
+    for refused in [
+        s.apply_precisely(x, |_| f64::MAX, None).map(drop),
+        s.apply_precisely(x, |x| x, Some((-f64::MAX, f64::MAX))).map(drop),
+        s.is_near_zero(x, -1.0).map(drop),
+        s.is_near_zero(x, -f64::MAX).map(drop),
+        s.is_close(x, x, -f64::MAX).map(drop),
+        s.table_gap(f64::NAN).map(drop),
+        s.table_gap(f64::NEG_INFINITY).map(drop),
+        s.table_gap(-1.0).map(drop),
+    ] {
+        assert!(matches!(refused, Err(Error::Argument { .. })), "{refused:?}");
+    }
     // A program that looks nothing up asks for no tables.
     simulation.restart();
     simulation.server().mul(&a, &a).unwrap();

@@ -153,6 +153,10 @@ impl PegasusPlan {
         if !(margin.is_finite() && margin >= 0.0 && bound.is_finite() && bound > 0.0) {
             return argument(OPERATION, format!("numbers up to {bound} with a margin of {margin}"));
         }
+        let left = literal.output_bits;
+        if !(left.is_finite() && left >= 0.0) {
+            return argument(OPERATION, format!("results with a capacity of {left} bits"));
+        }
         let bits = [literal.key_bits, literal.matrix_bits, literal.scale_bits, literal.output_scale_bits];
         if let Some(bits) = bits.iter().find(|bits| !(1.0..=120.0).contains(*bits)) {
             return argument(OPERATION, format!("a scale of 2^{bits}"));

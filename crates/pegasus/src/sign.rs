@@ -47,13 +47,17 @@ impl Pegasus {
     /// `-tolerance` than [`Pegasus::step_gap`] of the bound of `a` and the tolerance together; nearer, the result may be either, give or take that.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the tolerance is no more than that gap, or more than the bound, and as [`Pegasus::apply_step`].
+    /// [`PegasusError::Argument`] when the tolerance is not positive, no more than that gap, or more than the bound, and as [`Pegasus::apply_step`].
     pub fn apply_near(
         &self,
         a: &Ciphertext,
         tolerance: f64,
         slots: &[usize],
     ) -> Result<Ciphertext, PegasusError> {
+        const OPERATION: &str = "compare with 0";
+        if tolerance.is_nan() || tolerance <= 0.0 {
+            return argument(OPERATION, format!("a tolerance of {tolerance:?}: a positive one is needed"));
+        }
         let all = a.bound() + tolerance;
         let gap = self.step_gap(all);
         if !(tolerance > gap && tolerance <= a.bound()) {
@@ -61,7 +65,7 @@ impl Pegasus {
             let what = format!(
                 "a tolerance of {tolerance}: these tables tell {gap:.3} from 0, and numbers are up to {bound}"
             );
-            return argument("compare with 0", what);
+            return argument(OPERATION, what);
         }
         // The table goes on beyond half of the circle with the other sign: that is 0, and -1 only where no number comes, whose bound is less than half of the circle by the tolerance.
         let x = self.on_the_circle(a, all, slots)?;

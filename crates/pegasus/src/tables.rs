@@ -32,6 +32,8 @@ const WORTH: f64 = 0.8;
 const LEAST_RANGE: f64 = 1.0 / 4096.0;
 /// The most tables there can be.
 const MOST: usize = 4;
+/// The largest values there can be: sums of many of their squares are finite.
+const LARGEST: f64 = 1e100;
 
 /// A function on a domain, as tables: [`crate::Pegasus::make_tables`].
 #[derive(Debug, Clone)]
@@ -137,7 +139,7 @@ impl Tables {
     /// The tables of `f` on a domain, at most `most` of them; `deviation` is that of the index, in entries of a table of `parameters`, and `margin` the share of the domain by which numbers may leave it.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when the domain is no interval, `f` is not finite on it, or there is to be no table.
+    /// [`PegasusError::Argument`] when the domain is no interval of finite length, `f` is not finite on it or beyond `10^100`, it is too steep, or there is to be no table.
     pub(crate) fn new(
         parameters: &RotationParameters,
         deviation: f64,
@@ -168,9 +170,11 @@ impl Tables {
         // Half of the circle holds all of the domain.
         let rest = choice.rest.then(|| entries(&|v: f64| circle.periodic(choice.whole, 2.0 * v) - middle));
         let bound = samples.iter().fold(0.0f64, |b, y| b.max(y.abs()));
+        let slope = choice.slope / ((high - low) / 2.0);
+        check_slopes(domain, slope)?;
         Ok(Tables {
             domain,
-            slope: choice.slope / ((high - low) / 2.0),
+            slope,
             middle,
             range,
             bound,
@@ -240,11 +244,30 @@ pub(crate) fn sampled((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Result
     if !(low.is_finite() && high.is_finite() && low < high) {
         return argument(OPERATION, format!("a domain from {low} to {high}"));
     }
-    let point = |i: usize| low + (high - low) * i as f64 / SAMPLES as f64;
+    if !(high - low).is_finite() {
+        return argument(OPERATION, format!("a domain from {low:e} to {high:e}, whose length is no number"));
+    }
+    let point = |i: usize| low + (high - low) * (i as f64 / SAMPLES as f64);
     let samples: Vec<f64> = (0..=SAMPLES).map(|i| f(point(i).min(high))).collect();
-    match samples.iter().position(|y| !y.is_finite()) {
-        None => Ok(samples),
-        Some(i) => argument(OPERATION, format!("the function is {} at {}, not finite", samples[i], point(i))),
+    let Some(i) = samples.iter().position(|y| y.is_nan() || y.abs() > LARGEST) else { return Ok(samples) };
+    let (x, y) = (point(i), samples[i]);
+    match y.is_finite() {
+        false => argument(OPERATION, format!("the function is {y} at {x}, not finite")),
+        true => argument(
+            OPERATION,
+            format!("the function is {y:e} at {x:e}: values up to {LARGEST:e} are possible"),
+        ),
+    }
+}
+
+/// Checks that the slopes of a function on a domain, up to this, are numbers.
+pub(crate) fn check_slopes((low, high): (f64, f64), largest: f64) -> Result<(), PegasusError> {
+    match largest.is_finite() {
+        true => Ok(()),
+        false => argument(
+            OPERATION,
+            format!("the slope of the function on {low:e} to {high:e} is too large for a number"),
+        ),
     }
 }
 

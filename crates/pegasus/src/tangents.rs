@@ -13,7 +13,7 @@ use hippocrene_rlwe::Noise;
 use crate::{
     Numbers, Pegasus, PegasusError,
     plan::power,
-    tables::{SAMPLES, sampled},
+    tables::{SAMPLES, check_slopes, sampled},
 };
 
 /// How many deviations of the index lines are fitted to on either side, and at how many numbers.
@@ -88,6 +88,7 @@ impl Tangents {
         let steepest = STEEPEST * (highest - lowest) / 2.0;
         let (least, largest) = (least.max(-steepest), largest.min(steepest));
         let (middle, widest) = (least.midpoint(largest), (largest - least) / 2.0);
+        check_slopes(domain, least.abs().max(largest.abs()) / half)?;
         let repacked = |range: f64| (off * range).powi(2);
         let tried = CUTS.map(|k| {
             let widest = widest * 2f64.powf(-0.5 * f64::from(k));

@@ -2,9 +2,11 @@
 
 mod common;
 
+use std::sync::Arc;
+
 use common::{Setup, context, literal, setup, spread};
 use hippocrene_ckks::Ciphertext;
-use hippocrene_pegasus::{Function, PegasusLiteral, Tables};
+use hippocrene_pegasus::{Function, PegasusLiteral, PegasusPlan, Tables};
 
 const DOMAINS: [(Function, (f64, f64)); 9] = [
     (Function::Sigmoid, (-8.0, 8.0)),
@@ -145,6 +147,53 @@ fn what_makes_no_table_is_refused() {
     assert!(refused((0.0, f64::INFINITY), 1, f64::exp).contains("a domain"));
     for most in [0, 5] {
         assert!(refused((0.0, 1.0), most, f64::exp).contains("1 to 4 are possible"));
+    }
+    // What is finite, but whose squares are not: of values, of the domain, and of slopes.
+    let tangents = |domain, f: fn(f64) -> f64| {
+        s.pegasus.make_tangents(domain, f).map(|t| t.deviation()).map_err(|e| e.to_string())
+    };
+    let tables = |domain, f: fn(f64) -> f64| {
+        s.pegasus.make_tables(domain, 2, f).map(|t| t.deviation()).map_err(|e| e.to_string())
+    };
+    let (tiny, all) = ((0.0, 1e-250), (-f64::MAX, f64::MAX));
+    for (domain, f, what) in [
+        (
+            (-1.0, 1.0),
+            (|_| f64::MAX) as fn(f64) -> f64,
+            "is 1.7976931348623157e308 at -1e0: values up to 1e100",
+        ),
+        ((-1.0, f64::MAX), |x| x, "values up to 1e100"),
+        (all, |x| x, "a domain from -1.7976931348623157e308 to 1.7976931348623157e308, whose length"),
+        (all, |_| 1.0, "a domain from -1.7976931348623157e308 to 1.7976931348623157e308, whose length"),
+        (tiny, |x| x * 1e300 * 1e49, "is too large for a number"),
+    ] {
+        for made in [tangents(domain, f), tables(domain, f)] {
+            assert!(made.as_ref().is_err_and(|error| error.contains(what)), "{made:?}: {what}");
+        }
+    }
+    for (domain, f) in
+        [((-1.0, 1.0), (|x| 1e100 * x) as fn(f64) -> f64), ((-1e150, 1e150), f64::cos), (tiny, f64::exp)]
+    {
+        for made in [tangents(domain, f), tables(domain, f)] {
+            assert!(made.as_ref().is_ok_and(|deviation| deviation.is_finite()), "{made:?}");
+        }
+    }
+}
+
+/// Numbers that are no tolerance, and plans for results that no operation could take.
+#[test]
+fn numbers_that_make_no_sense_are_refused() {
+    let context = context(9, 17, 1);
+    for bits in [f64::NAN, f64::NEG_INFINITY, f64::INFINITY, -1.0, -1e308] {
+        let literal = PegasusLiteral { output_bits: bits, ..literal(&[16], 32) };
+        let refused = PegasusPlan::new(Arc::clone(&context), literal).unwrap_err().to_string();
+        assert!(refused.contains(&format!("a capacity of {bits} bits")), "{refused}");
+    }
+    let s = setup(context, literal(&[16], 32));
+    let a = s.encrypt(&spread(16, 1.0), 40, 100.0);
+    for tolerance in [f64::NAN, 0.0, -1.0, -f64::MAX, f64::NEG_INFINITY] {
+        let refused = s.pegasus.apply_near(&a, tolerance, &[0]).unwrap_err().to_string();
+        assert!(refused.contains("a positive one is needed"), "{refused}");
     }
 }
 

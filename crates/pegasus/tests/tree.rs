@@ -301,7 +301,8 @@ fn secure_parameters() {
 #[test]
 fn mistakes_are_named() {
     let tree = |nodes: Vec<TreeNode>| DecisionTree::new(nodes).unwrap_err().to_string();
-    assert!(tree(vec![]).contains("at least one value"));
+    assert!(tree(vec![]).contains("there are no nodes"));
+    assert!(tree(vec![leaf(&[])]).contains("at least one value"));
     assert!(tree(vec![split(0, 1.0, 0, 1), leaf(&[1.0])]).contains("node 0 of 2 leads to 0"));
     assert!(tree(vec![split(0, 1.0, 1, 1), leaf(&[1.0])]).contains("two nodes lead to node 1"));
     assert!(tree(vec![split(0, 1.0, 1, 5), leaf(&[1.0])]).contains("leads to 5"));
@@ -336,6 +337,10 @@ fn mistakes_are_named() {
     let stump =
         |f| DecisionTree::new(vec![split(f, 0.5, 1, 2), leaf(&[0.0, 0.0]), leaf(&[1.0, 2.0])]).unwrap();
     let one = ranges(&[(0.0, 1.0)]).unwrap();
+    let model = TreeModel::new(one.clone(), vec![stump(0)], 1.0).unwrap();
+    assert_eq!(model.evaluate(&[f64::INFINITY]).unwrap(), [1.0, 2.0]);
+    assert!(model.evaluate(&[f64::NAN]).unwrap_err().to_string().contains("feature 0 is not a number"));
+    assert!(model.evaluate(&[]).unwrap_err().to_string().contains("0 features"));
     let new = |trees: Vec<DecisionTree>, deviation| {
         TreeModel::new(one.clone(), trees, deviation).unwrap_err().to_string()
     };

@@ -31,7 +31,7 @@ pub enum RingError {
         modulus: u64,
     },
     /// A prime has no primitive `2N`-th root of unity.
-    #[error("prime {modulus} has no NTT of ring degree {degree}: it needs to be 1 modulo {}", 2 * degree)]
+    #[error("prime {modulus} has no NTT of ring degree {degree}: it needs to be 1 modulo {}", 2 * *degree as u128)]
     NoRootOfUnity {
         /// The prime.
         modulus: u64,
@@ -47,7 +47,7 @@ pub enum RingError {
         second: u64,
     },
     /// The search for primes ran out of candidates.
-    #[error("only {found} of {wanted} primes of {bits} bits that are 1 modulo {} exist", 2 * degree)]
+    #[error("only {found} of {wanted} primes of {bits} bits that are 1 modulo {} exist", 2 * *degree as u128)]
     TooFewPrimes {
         /// Bits of the primes.
         bits: u32,
@@ -81,7 +81,7 @@ pub enum RingError {
         weight: usize,
     },
     /// A Galois element is even, and so no automorphism.
-    #[error("X -> X^{element} is not an automorphism: the Galois element needs to be odd and below {}", 2 * degree)]
+    #[error("X -> X^{element} is not an automorphism: the Galois element needs to be odd and below {}", 2 * *degree as u128)]
     GaloisElement {
         /// The element.
         element: usize,

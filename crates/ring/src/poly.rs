@@ -46,6 +46,9 @@ impl Eq for Poly {}
 
 impl Poly {
     /// The zero polynomial with `limbs` limbs of ring degree `degree`.
+    ///
+    /// # Panics
+    /// When these are more than any memory holds.
     pub fn zero(degree: usize, limbs: usize, domain: Domain) -> Self {
         let data = Residues::new(None);
         let mut poly = Poly { degree, domain, limbs: 0, words: degree, data, room: None };
@@ -119,11 +122,17 @@ impl Poly {
     }
 
     /// The limbs in order; none where it is hollow.
+    ///
+    /// # Panics
+    /// When the ring degree is 0.
     pub fn limbs(&self) -> std::slice::ChunksExact<'_, u64> {
         self.as_slice().chunks_exact(self.degree)
     }
 
     /// The limbs in order, to be changed; none where it is hollow.
+    ///
+    /// # Panics
+    /// When the ring degree is 0.
     pub fn limbs_mut(&mut self) -> std::slice::ChunksExactMut<'_, u64> {
         self.data[..self.limbs * self.words].chunks_exact_mut(self.degree)
     }
@@ -145,9 +154,13 @@ impl Poly {
 
     /// Changes the number of limbs; the residues of new limbs are unspecified. Memory is kept, so that growing back within what was
     /// once held allocates nothing.
+    ///
+    /// # Panics
+    /// When so many residues are more than any memory holds.
     pub fn resize_limbs(&mut self, limbs: usize) {
+        let words =
+            limbs.checked_mul(self.words).expect("the residues of a polynomial fit the address space");
         self.limbs = limbs;
-        let words = limbs * self.words;
         if let Some(room) = &mut self.room {
             room.reserve(limbs * self.degree * size_of::<u64>());
         }
@@ -155,6 +168,9 @@ impl Poly {
     }
 
     /// How many limbs the memory already held has room for.
+    ///
+    /// # Panics
+    /// When the ring degree is 0.
     pub fn capacity_limbs(&self) -> usize {
         let words = self.room.as_ref().map_or(self.data.len(), |room| room.bytes() / size_of::<u64>());
         words / self.degree
@@ -195,5 +211,16 @@ impl std::fmt::Debug for Poly {
             self.limb_count(),
             self.domain
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "fit the address space")]
+    fn residues_that_no_memory_holds_are_refused() {
+        Poly::zero(1 << 63, 2, Domain::Coefficient);
     }
 }

@@ -32,27 +32,32 @@ pub fn is_prime(n: u64) -> bool {
     })
 }
 
-/// The primes `q = 1 mod 2N` below `2^bits`, downwards from it (each has `bits` bits).
+/// `2^bits` and `2N`, where both are words and `N` is not 0.
+fn top_and_step(bits: u32, degree: usize) -> Option<(u64, u64)> {
+    let step = (degree as u64).checked_mul(2).filter(|step| *step > 0)?;
+    Some((1u64.checked_shl(bits)?, step))
+}
+
+/// The primes `q = 1 mod 2N` below `2^bits`, downwards from it (each has `bits` bits); none where `2N` or `2^bits` is no word, or `N` is 0.
 pub fn ntt_primes_below(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
-    let step = 2 * degree as u64;
-    let top = 1u64 << bits;
-    (1..)
-        .map(move |k| top.saturating_sub(k * step) + 1)
-        .take_while(move |&q| q > top / 2)
-        .filter(|&q| is_prime(q))
+    top_and_step(bits, degree).into_iter().flat_map(|(top, step)| {
+        let candidates = (1..=(top - 1) / step).rev().map(move |k| k * step + 1);
+        candidates.take_while(move |&q| q > top / 2).filter(|&q| is_prime(q))
+    })
 }
 
-/// The primes `q = 1 mod 2N` above `2^bits`, upwards from it (each has `bits + 1` bits).
+/// The primes `q = 1 mod 2N` above `2^bits + 1`, upwards from it (each has `bits + 1` bits); none where `2N` or `2^bits` is no word, or `N` is 0.
 pub fn ntt_primes_above(bits: u32, degree: usize) -> impl Iterator<Item = u64> {
-    let step = 2 * degree as u64;
-    let top = 1u64 << bits;
-    (1..).map(move |k| top + k * step + 1).take_while(move |&q| q < 2 * top).filter(|&q| is_prime(q))
+    top_and_step(bits, degree).into_iter().flat_map(|(top, step)| {
+        let candidates = top / step + 1..=2 * (top - 1) / step;
+        candidates.map(move |k| k * step + 1).filter(|&q| is_prime(q))
+    })
 }
 
-/// The `count` largest primes of exactly `bits` bits (`bits <= 61`) that are `1` modulo `2 degree`, none of them in `avoid`.
+/// The `count` largest primes of exactly `bits` bits (rings take up to 61) that are `1` modulo `2 degree`, none of them in `avoid`.
 ///
 /// # Errors
-/// [`RingError::TooFewPrimes`] when there are not so many.
+/// [`RingError::TooFewPrimes`] when there are not so many, as for `bits` of 0 or above 63 and for degree 0.
 pub fn ntt_primes(bits: u32, degree: usize, count: usize, avoid: &[u64]) -> Result<Vec<u64>, RingError> {
     let found: Vec<u64> = ntt_primes_below(bits, degree).filter(|q| !avoid.contains(q)).take(count).collect();
     if found.len() == count {
@@ -68,9 +73,10 @@ pub fn ntt_primes(bits: u32, degree: usize, count: usize, avoid: &[u64]) -> Resu
 /// # Errors
 /// [`RingError::NoRootOfUnity`] when `2N` does not divide `q - 1`.
 pub fn primitive_root_2n(q: u64, degree: usize) -> Result<u64, RingError> {
-    let order = 2 * degree as u64;
+    let none = RingError::NoRootOfUnity { modulus: q, degree };
+    let order = (degree as u64).checked_mul(2).ok_or(none.clone())?;
     if q < 3 || !(q - 1).is_multiple_of(order) {
-        return Err(RingError::NoRootOfUnity { modulus: q, degree });
+        return Err(none);
     }
     (2..q)
         .map(|g| pow_mod(g, (q - 1) / order, q))
@@ -106,5 +112,29 @@ mod tests {
         }
         assert!(ntt_primes_above(40, 1 << 14).take(3).all(|q| q > 1 << 40 && q < (1 << 40) + (1 << 30)));
         assert!(matches!(ntt_primes(18, 1 << 16, 9, &[]), Err(RingError::TooFewPrimes { .. })));
+    }
+
+    #[test]
+    fn the_search_ends_for_every_size() {
+        for (bits, degree) in
+            [(0, 64), (64, 64), (u32::MAX, 64), (20, 0), (30, 1 << 63), (1, 1), (16, 1 << 20)]
+        {
+            let refused = ntt_primes(bits, degree, 2, &[]).unwrap_err();
+            assert_eq!(
+                refused,
+                RingError::TooFewPrimes { bits, degree, wanted: 2, found: 0 },
+                "{bits} {degree}"
+            );
+            assert!(refused.to_string().contains(&format!("1 modulo {}", 2 * degree as u128)), "{refused}");
+            assert_eq!(ntt_primes_above(bits, degree).next(), None, "{bits} {degree}");
+        }
+        assert_eq!(ntt_primes_below(4, 1).collect::<Vec<_>>(), [13, 11]);
+        assert_eq!(ntt_primes_above(4, 1).collect::<Vec<_>>(), [19, 23, 29, 31]);
+        assert_eq!(ntt_primes_below(10, 24).collect::<Vec<_>>(), [1009, 769, 673, 577]);
+        assert_eq!(ntt_primes_above(9, 24).collect::<Vec<_>>(), [577, 673, 769, 1009]);
+        assert!(ntt_primes_above(63, 1 << 16).next().is_some_and(|q| q > 1 << 63 && q % (1 << 17) == 1));
+        let error = RingError::NoRootOfUnity { modulus: 97, degree: 1 << 63 };
+        assert_eq!(primitive_root_2n(97, 1 << 63), Err(error.clone()));
+        assert!(error.to_string().contains("1 modulo 18446744073709551616"), "{error}");
     }
 }

@@ -1,9 +1,9 @@
 //! Every elementwise operation of every kernel against one-line definitions by division.
 
 use hippocrene_ring::{
-    Kernel, Threads,
+    Kernel, ResidueRing, Threads,
     arith::{centred, mul_mod, signed_mod},
-    elementwise::{Elementwise, KeyLimb, PairTerm},
+    elementwise::{Elementwise, KeyLimb, PairTerm, PutDigit},
     primes::{ntt_primes_above, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -431,4 +431,80 @@ fn a_digit_that_the_key_lacks_is_not_coalesced() {
     let e = Elementwise::new(65537, Kernel::supported().max().unwrap());
     let key = e.prepare_key(&[(&[3; 16], &[4; 16])]);
     e.coalesce_key(&key, &[&[0], &[0, 1]]);
+}
+
+/// What the panic of `f` says.
+fn panics(f: impl FnOnce() + std::panic::UnwindSafe) -> String {
+    let payload = std::panic::catch_unwind(f).expect_err("it panics");
+    let text = payload.downcast_ref::<String>().cloned();
+    text.unwrap_or_else(|| (*payload.downcast_ref::<&str>().expect("panics say why")).to_string())
+}
+
+/// Every digit is written once, by polynomials of the length that the key has: otherwise inner products would read memory that nobody wrote, or that is not the key's.
+#[test]
+fn keys_are_put_as_they_are_declared() {
+    let one = [1; 64];
+    for kernel in Kernel::supported() {
+        let rings = [
+            Elementwise::new(ntt_primes_below(50, 64).next().unwrap(), kernel),
+            ResidueRing::power_of_two(16, 64, kernel).unwrap().elementwise().clone(),
+        ];
+        for e in &rings {
+            let put = |length: usize, digits: &[(usize, &[u64], &[u64])]| {
+                let puts =
+                    |_: usize, put: &mut PutDigit<'_>| digits.iter().for_each(|(d, b, a)| put(*d, b, a));
+                let key = || drop(KeyLimb::prepare(&[e], 2, length, &Threads::single(), puts));
+                panics(std::panic::AssertUnwindSafe(key))
+            };
+            let [first, second] = [(0, &one[..], &one[..]), (1, &one[..], &one[..])];
+            assert_eq!(put(64, &[first, first]), "digit 0 of a key is put once");
+            assert_eq!(put(64, &[first, second, first]), "digit 0 of a key is put once");
+            assert_eq!(put(64, &[second]), "every digit of a key is put: digit Some(0) of 2 is not");
+            assert_eq!(put(64, &[(2, &one, &one)]), "digit 2 of 2");
+            for (b, a) in [(8, 64), (64, 8), (8, 8)] {
+                let text = put(64, &[first, (1, &one[..b], &one[..a])]);
+                assert!(text.contains("one length, 64"), "{text}");
+            }
+            for length in [1 << 60, 1 << 59, 1 << 63, usize::MAX] {
+                let text = put(length, &[(0, &[], &[]), (1, &[], &[])]);
+                assert!(text.contains("fits the address space"), "{length}: {text}");
+            }
+        }
+    }
+}
+
+/// Ranges of a key, wherever they begin, are gathered as whole keys are.
+#[test]
+fn ranges_are_gathered() {
+    for kernel in Kernel::supported() {
+        for q in [ntt_primes_below(48, 16).next().unwrap(), (1 << 61) - 1] {
+            let e = Elementwise::new(q, kernel);
+            let mut words = Words(q);
+            let [b, a, x] = [(); 3].map(|()| words.vector(64, q));
+            let key = e.prepare_key(&[(&b, &a), (&a, &b)]);
+            let mut ranges =
+                [key.range(8, 16), key.range(56, 8), key.clone(), e.prepare_key(&[]).range(0, 0)];
+            let products = |ranges: &[KeyLimb]| -> Vec<_> {
+                ranges
+                    .iter()
+                    .map(|key| {
+                        let mut acc = (vec![0; key.length()], vec![0; key.length()]);
+                        let digits = (0..key.digits()).map(|d| (d, &x[..key.length()])).collect::<Vec<_>>();
+                        e.inner_product(&mut acc.0, &mut acc.1, &digits, key);
+                        acc
+                    })
+                    .collect()
+            };
+            let apart = products(&ranges);
+            KeyLimb::gather(&mut ranges);
+            assert_eq!(products(&ranges), apart);
+        }
+    }
+}
+
+#[test]
+fn moduli_without_arithmetic_are_refused() {
+    for q in [0, 1, 2, 1 << 20, (1 << 61) + 1] {
+        assert!(panics(|| drop(Elementwise::new(q, Kernel::Portable))).contains("no odd modulus"));
+    }
 }

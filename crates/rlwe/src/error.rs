@@ -5,6 +5,15 @@ use thiserror::Error;
 
 use crate::{Fingerprint, Modulus};
 
+/// What an operation needs and what there is, which is less, in tenths: where both would read the same, the first rounded up and the other down.
+pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
+    let texts = [need, have].map(|bits| format!("{bits:.1}"));
+    match texts[0] == texts[1] {
+        true => [(need * 10.0).ceil(), (have * 10.0).floor()].map(|tenths| format!("{:.1}", tenths / 10.0)),
+        false => texts,
+    }
+}
+
 /// Everything that can go wrong with keys, moduli and ciphertexts. Each message names the operation, what it had and what it
 /// needed.
 #[derive(Debug, Clone, PartialEq, Error)]
@@ -147,4 +156,23 @@ pub enum RlweError {
         /// What is there, in words.
         held: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_differ() {
+        for (need, have, texts) in [
+            (64.001, 64.0, ["64.1", "64.0"]),
+            (64.0, 63.999, ["64.0", "63.9"]),
+            (64.02, 63.98, ["64.1", "63.9"]),
+            (40.25, 31.04, ["40.2", "31.0"]),
+            (-0.01, -0.02, ["-0.0", "-0.1"]),
+            (f64::INFINITY, 3.0, ["inf", "3.0"]),
+        ] {
+            assert_eq!(need_and_have(need, have), texts);
+        }
+    }
 }

@@ -33,7 +33,7 @@ mod transforms;
 
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
-pub use error::RlweError;
+pub use error::{RlweError, need_and_have};
 pub use fingerprint::Fingerprint;
 pub use hollow::{KeyUse, Noted, Tally};
 pub use kept::Kept;

@@ -42,11 +42,17 @@ impl Modulus {
     }
 
     /// The product of the units and specials at the positions `range`, which end at [`MAX_FACTORS`] or below.
+    ///
+    /// # Panics
+    /// When they end above.
     pub fn of_range(range: std::ops::Range<usize>) -> Self {
         range.map(Modulus::of_factor).fold(Modulus::ONE, Modulus::lcm)
     }
 
     /// The single unit or special at position `i < MAX_FACTORS`.
+    ///
+    /// # Panics
+    /// When `i` is not.
     pub fn of_factor(i: usize) -> Self {
         assert!(i < MAX_FACTORS, "the position of a unit or special is below {MAX_FACTORS}");
         Modulus::new(1 << i, 0, 0)

@@ -189,6 +189,9 @@ impl Parameters {
     }
 
     /// The prime of the unit or special at position `i`.
+    ///
+    /// # Panics
+    /// When there is no such position.
     pub fn factor(&self, i: usize) -> u64 {
         let units = &self.literal.units;
         if i < units.len() { units[i] } else { self.literal.specials[i - units.len()] }
@@ -196,6 +199,9 @@ impl Parameters {
 
     /// What the limb of `modulus` at `position` is modulo: the prime of a unit or special, the product of those odd sprout primes that
     /// divide `modulus`, or `2^e`. The modulus divides `PQ_max` and has the position.
+    ///
+    /// # Panics
+    /// When it has a unit or special that these parameters have not.
     pub fn limb_modulus(&self, modulus: Modulus, position: usize) -> u64 {
         match position {
             Modulus::ODD => self.literal.sprout.odd_product(modulus.odd()),
@@ -205,6 +211,9 @@ impl Parameters {
     }
 
     /// What the limbs of a polynomial modulo `modulus` are modulo, limb by limb. They are pairwise coprime, and `modulus` is their product.
+    ///
+    /// # Panics
+    /// When `modulus` does not divide `PQ_max`: it has a unit or special that these parameters have not.
     pub fn limb_moduli(&self, modulus: Modulus) -> Vec<u64> {
         modulus.factors().map(|i| self.limb_modulus(modulus, i)).collect()
     }
@@ -231,6 +240,9 @@ impl Parameters {
     }
 
     /// log2 of a modulus, in bits.
+    ///
+    /// # Panics
+    /// When it does not divide `PQ_max`: it has a unit or special that these parameters have not.
     pub fn log2(&self, modulus: Modulus) -> f64 {
         modulus.factors().map(|i| (self.limb_modulus(modulus, i) as f64).log2()).sum()
     }

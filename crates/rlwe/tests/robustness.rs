@@ -86,6 +86,13 @@ fn nothing_and_zero() {
     is_modulus(context.decompose(&Poly::zero(512, 4, Domain::Evaluation), modulus));
     is_modulus(context.gadget(Modulus::ONE));
     is_modulus(context.key_switch_noise(Modulus::ONE, modulus));
+    let (far, gadget) = (Modulus::of_factor(60), context.gadget(modulus).unwrap());
+    is_modulus(context.gadget_within(modulus, far));
+    is_modulus(context.key_switch_noise(modulus, far));
+    is_modulus(context.key_switch_noise(far, modulus));
+    is_modulus(context.key_switch_noise_with(far, gadget, modulus));
+    is_modulus(context.key_switch_noise_with(modulus, gadget, far));
+    is_modulus(context.predict(modulus, gadget, far));
 
     let zero = context.zero(modulus, Domain::Evaluation);
     let key = setup.keys.galois(setup.element).unwrap();

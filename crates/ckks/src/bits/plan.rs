@@ -96,7 +96,17 @@ impl BitPlan {
     /// [`CkksError::Argument`] when a number makes no sense or the modulus is too small for these steps; as [`HomomorphicDft::new`], and
     /// [`rlwe::Parameters::encapsulation`].
     pub fn new(context: Arc<Context>, literal: BitLiteral) -> Result<Self, CkksError> {
-        let end = literal.scale_bits - literal.falling_bits.max(0.0);
+        for (what, bits) in
+            [("scales that fall by", Some(literal.falling_bits)), ("results of", literal.output_bits)]
+        {
+            if let Some(bits) = bits.filter(|bits| !(bits.is_finite() && *bits >= 0.0)) {
+                return Err(CkksError::Argument {
+                    operation: OPERATION,
+                    what: format!("{what} {bits} bits"),
+                });
+            }
+        }
+        let end = literal.scale_bits - literal.falling_bits;
         let numbers = [literal.base_bits, literal.scale_bits, end, f64::from(literal.bit_scale)];
         if let Some(bits) = numbers.iter().find(|bits| !(4.0..=1e3).contains(*bits)) {
             let what = format!("a modulus or scale of {bits} bits");

@@ -44,11 +44,11 @@ impl Evaluator {
     ///
     /// # Errors
     /// [`CkksError::Capacity`] when `Q` is too small for a `c` whose rounding stays below the noise, so that precision would be lost, or when
-    /// the values at the new scale do not fit `Q'`.
+    /// the values at the new scale do not fit `Q'`; when `a` or `Q'` is not of these parameters.
     pub fn adjust(&self, a: &Ciphertext, to: Modulus, scale: Scale) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "adjust modulus and scale";
+        self.check_move(a, to, OPERATION)?;
         let (from, bits) = (a.modulus(), self.log2(to));
-        self.context().rlwe().check_modulus(to, OPERATION)?;
         self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
         let enough = self.divisor_at_least(from, bits + a.scale().log2().min(LARGEST_CONSTANT));
         let candidates = [to.divides(from).then_some(to), Some(enough), Some(from)];

@@ -82,6 +82,18 @@ impl Evaluator {
         self.context.check_capacity(a, modulus, log2_scale, bound, operation)
     }
 
+    /// Checks that `a` is of these parameters, and that ciphertexts can be modulo `to`.
+    pub(crate) fn check_move(
+        &self,
+        a: &Ciphertext,
+        to: Modulus,
+        operation: &'static str,
+    ) -> Result<(), CkksError> {
+        let rlwe = self.context.rlwe();
+        rlwe.check_digest(a.inner().parameters(), operation)?;
+        Ok(rlwe.check_modulus(to, operation)?)
+    }
+
     /// The noise of a product of a message (bound times scale) with an error: with `n` slots, `2n` coefficients of a message of root mean square
     /// `scale bound / sqrt(2n)` (Parseval), each times an independent error.
     pub(crate) fn message_times(log2_scale: f64, bound: f64, error: Noise) -> Noise {

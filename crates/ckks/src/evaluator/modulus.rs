@@ -15,6 +15,9 @@ const DEAR_LIMB: f64 = 4.0;
 impl Evaluator {
     /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the grafted modulus nearest to
     /// `from target/scale`, and `from` itself where the scale is no larger than the target.
+    ///
+    /// # Panics
+    /// When `from` has a unit or special that the parameters have not.
     pub fn rescaled_modulus(&self, from: Modulus, scale: Scale, target: Scale) -> Modulus {
         let (bits, surplus) = (self.log2(from), scale.log2() - target.log2());
         if surplus < 0.5 {
@@ -36,6 +39,9 @@ impl Evaluator {
 
     /// Where `a^2` lands when it is rescaled to `target`: modulus and exact scale. Every operation that is one multiplication deep lands
     /// there, so that results of operations of one depth can be added as they are.
+    ///
+    /// # Panics
+    /// When `a` is of larger parameters, whose units these have not.
     pub fn after_product(&self, a: &Ciphertext, target: Scale) -> (Modulus, Scale) {
         self.after_square(a.modulus(), a.scale(), target)
     }
@@ -47,6 +53,9 @@ impl Evaluator {
     }
 
     /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.
+    ///
+    /// # Panics
+    /// When one of them has a unit or special that the other and the parameters have not.
     pub fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
         self.context().switched_scale(scale, from, to)
     }
@@ -81,6 +90,9 @@ impl Evaluator {
     }
 
     /// A divisor of `modulus` of at least `bits` bits: of the fewest limbs, and of those the smallest; `modulus` itself if it has fewer bits.
+    ///
+    /// # Panics
+    /// When `modulus` has a unit or special that the parameters have not.
     pub fn divisor_at_least(&self, modulus: Modulus, bits: f64) -> Modulus {
         let mut best = (modulus.limb_count(), self.log2(modulus), modulus);
         let exponents = [0, modulus.two()];

@@ -54,9 +54,11 @@ impl Evaluator {
     /// Reduces `a` to the divisor `to` of its modulus; message and scale stay.
     ///
     /// # Errors
-    /// When `to` does not divide the modulus, or the values do not fit it.
+    /// When `to` does not divide the modulus, or the values do not fit it; when `a` was made with other parameters.
     pub fn reduce_modulus(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
-        self.check_capacity(a, to, a.scale().log2(), a.bound(), "reduce the modulus")?;
+        const OPERATION: &str = "reduce the modulus";
+        self.check_move(a, to, OPERATION)?;
+        self.check_capacity(a, to, a.scale().log2(), a.bound(), OPERATION)?;
         let mut out = Ciphertext::empty(self.context());
         self.context().rlwe().reduce_modulus_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(a.scale(), a.slots(), a.bound());
@@ -70,8 +72,10 @@ impl Evaluator {
     /// message and scale grow by `Q'/Q`. Use [`Evaluator::adjust`] for a certain scale.
     ///
     /// # Errors
-    /// When the values do not fit `to`, or it is not a modulus of these parameters.
+    /// When the values do not fit `to`, or it is not a modulus of ciphertexts of these parameters; when `a` was made with others.
     pub fn bring_to(&self, a: &Ciphertext, to: Modulus) -> Result<Ciphertext, CkksError> {
+        const OPERATION: &str = "change the modulus";
+        self.check_move(a, to, OPERATION)?;
         if to.divides(a.modulus()) {
             return self.reduce_modulus(a, to);
         }
@@ -80,7 +84,7 @@ impl Evaluator {
         let mut raised = self.reduce_modulus(a, middle)?;
         self.multiply_constant(&mut raised, constant as u128)?;
         let scale = self.switched_scale(raised.scale(), middle, to);
-        self.check_capacity(a, to, scale.log2(), a.bound(), "change the modulus")?;
+        self.check_capacity(a, to, scale.log2(), a.bound(), OPERATION)?;
         let mut out = Ciphertext::empty(self.context());
         self.rescale_to_into(&mut out, &raised, to)?;
         Ok(out)

@@ -40,7 +40,8 @@ impl Evaluator {
     /// the scales `Delta/q_div^k` ([`Evaluator::adjust`]). For pairs and `q_div = Q_0/Q` this is CCKS23 Def. 3.3, quotient and remainder by `q_div`.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when `Q_0/Q` is too small: `q_div^{t-1}` where it is a multiple of that, `2^-5 Delta` or so where it is not.
+    /// [`CkksError::Capacity`] when `Q_0/Q` is too small: `q_div^{t-1}` where it is a multiple of that, `2^-5 Delta` or so where it is not; as
+    /// [`Evaluator::adjust`] and [`Evaluator::tuple`].
     pub fn dcp(&self, a: &Ciphertext, divisor: u64, length: usize, to: Modulus) -> Result<Tuple, CkksError> {
         check_length(length, "decompose into a tuple")?;
         check_divisor(divisor, "decompose into a tuple")?;

@@ -48,7 +48,8 @@ impl RotationParameters {
     /// Parameters whose security nobody has checked: for tests, and for the sets of papers.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, or the digits make no sense for the modulus.
+    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, the modulus or the special prime is a power of two, both are the same, or the digits make no sense
+    /// for the modulus. Whether they are primes with a transform of that degree is found when keys are made.
     pub fn insecure(
         input: LweParameters,
         ring: LweParameters,
@@ -60,6 +61,15 @@ impl RotationParameters {
             return Err(FhewError::Parameters { what });
         }
         let parameters = RotationParameters { input, ring, gadget };
+        let moduli = parameters.moduli();
+        if let Some(q) = moduli.iter().find(|q| q.is_power_of_two()) {
+            let what = format!("accumulators are rotated modulo primes, but {q} is a power of two");
+            return Err(FhewError::Parameters { what });
+        }
+        if moduli.first() == moduli.get(1) {
+            let what = format!("the special prime and the modulus are both {}", ring.modulus());
+            return Err(FhewError::Parameters { what });
+        }
         if let RotationGadget::Digits { base_log2, count } = gadget
             && parameters.digits().is_none()
         {

@@ -14,7 +14,8 @@ impl ClientKey {
     /// centroid, from there; both stay secret.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as their shape has, or one is not finite, and as [`LookUps::plan`].
+    /// [`Error::Argument`] when the look-ups are not for clusters, there are not as many numbers as their shape has, one is not finite, or squares of distances are too large for a number;
+    /// as [`LookUps::plan`], and as [`ClientKey::encrypt`] for the middle and that distance.
     pub fn encrypt_points(
         &self,
         look_ups: &LookUps,
@@ -22,20 +23,29 @@ impl ClientKey {
         start: &[f64],
     ) -> Result<Clustering, Error> {
         let shape = shape_of(look_ups)?;
-        let counts = [(points, shape.points()), (start, shape.clusters())];
-        for (numbers, rows) in counts {
-            if numbers.len() != rows * shape.dimension() || !numbers.iter().all(|x| x.is_finite()) {
-                let (have, d) = (numbers.len(), shape.dimension());
-                return Err(Error::argument(
-                    OPERATION,
-                    format!(
-                        "{have} numbers for {rows} points of dimension {d}: as many are needed, and finite"
-                    ),
-                ));
+        for (numbers, rows, of) in
+            [(points, shape.points(), "points"), (start, shape.clusters(), "centroids")]
+        {
+            let (have, d) = (numbers.len(), shape.dimension());
+            if have != rows * d {
+                let what =
+                    format!("{have} numbers for {rows} {of} of dimension {d}: {} are needed", rows * d);
+                return Err(Error::argument(OPERATION, what));
+            }
+            if let Some(i) = numbers.iter().position(|x| !x.is_finite()) {
+                let what =
+                    format!("number {i} of the {of} is {}, only finite ones can be encrypted", numbers[i]);
+                return Err(Error::argument(OPERATION, what));
             }
         }
         let plan = look_ups.clustering(self.session(), shape)?;
         let frame = frame(shape, points, start);
+        if frame.iter().any(|x| !x.is_finite()) {
+            let largest = points.iter().chain(start).fold(0.0f64, |most, x| most.max(x.abs()));
+            let what =
+                format!("coordinates up to {largest:e}: squares of distances are too large for a number");
+            return Err(Error::argument(OPERATION, what));
+        }
         let inside = |values: &[f64]| Zeroizing::new(to_frame(values, &frame));
         let (points, start) = (inside(points), inside(start));
         let slots = self.session().slots();

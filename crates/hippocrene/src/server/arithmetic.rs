@@ -1,5 +1,7 @@
 //! Element by element.
 
+use hippocrene_ckks::encoder::EncodeError;
+
 use super::Server;
 use crate::{Array, Error, Form};
 
@@ -124,12 +126,18 @@ impl Server {
     /// `a + c`, the number `c` added to every element.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] when it is too large.
+    /// [`Error::Argument`] when `c` is not finite, [`Error::Capacity`] or [`Error::Encode`] when it is too large.
     pub fn add_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
+        const OPERATION: &str = "add a number";
+        let not_finite = |c: f64| Error::argument(OPERATION, format!("the number {c} is not finite"));
         if a.is_clean() && !a.layout().is_full() {
-            return self.add_plain(a, F::plain(&vec![c; a.size()]));
+            let sum = self.add_plain(a, F::plain(&vec![c; a.size()]));
+            return sum.map_err(|error| match error {
+                Error::Encode(EncodeError::NotFinite { value, .. }) => not_finite(value),
+                other => other,
+            });
         }
-        self.map(a, "add a number", a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))
+        self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.add_number(self, x, c))
     }
 
     /// `a c`, every element times the number `c`. Numbers that are an integer over `2^k`, `k` up to 12, are exact and take only `k` bits of

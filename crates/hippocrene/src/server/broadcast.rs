@@ -104,13 +104,15 @@ impl Server {
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shape is another, [`Error::Capacity`] when no multiplication is left.
+    /// [`Error::Shape`] when the shape is another, or the layout is not of as many slots as ciphertexts have; [`Error::Capacity`] when no multiplication is left.
     pub fn relayout<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
-        self.check(a, "move elements")?;
+        const OPERATION: &str = "move elements";
+        self.check(a, OPERATION)?;
         if layout.shape() != a.shape() {
             let what = format!("shape {:?} to {:?}", a.shape(), layout.shape());
-            return Err(Error::shape("move elements", what));
+            return Err(Error::shape(OPERATION, what));
         }
+        self.check_layout::<F>(&layout, OPERATION)?;
         self.broadcast_as(a, layout)
     }
 

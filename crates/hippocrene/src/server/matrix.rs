@@ -11,8 +11,8 @@ impl Server {
     /// shape `(.., columns)`. One multiplication deep.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the shapes do not fit, [`Error::MissingKey`] when rotation keys are missing, [`Error::Capacity`] when no
-    /// multiplication is left.
+    /// [`Error::Shape`] when the shapes do not fit, [`Error::Encode`] when a number is NaN, infinite or too large, [`Error::MissingKey`] when rotation keys are missing,
+    /// [`Error::Capacity`] or [`Error::Budget`] when no multiplication is left.
     pub fn matmul_plain<F: Form>(
         &self,
         a: &Array<F>,
@@ -192,11 +192,8 @@ impl Server {
     pub fn roll<F: Form>(&self, a: &Array<F>, shift: i64, axis: Option<usize>) -> Result<Array<F>, Error> {
         const OPERATION: &str = "roll";
         self.check(a, OPERATION)?;
-        if axis.is_some_and(|x| x >= a.shape().len()) {
-            return Err(Error::shape(
-                OPERATION,
-                format!("there is no axis {axis:?} in shape {:?}", a.shape()),
-            ));
+        if let Some(axis) = axis.filter(|x| *x >= a.shape().len()) {
+            return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
         }
         let layout = a.layout();
         let right = shift.rem_euclid(layout.slots() as i64);

@@ -36,7 +36,7 @@ use hippocrene_ckks::{Evaluator, Transfer};
 use hippocrene_pegasus::{KMeans, Pegasus};
 use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 
-use crate::{Array, BitServer, Error, EvaluationKeys, Form, LookUpPlan, Session};
+use crate::{Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, Session};
 use bootstrap::Bootstraps;
 use comparison::Plans;
 
@@ -180,7 +180,17 @@ impl Server {
         if a.key() != self.key {
             return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
         }
+        self.check_layout::<F>(a.layout(), operation)?;
         a.form().check(self, operation)
+    }
+
+    /// Checks that a layout is of as many slots as ciphertexts have.
+    fn check_layout<F: Form>(&self, layout: &Layout, operation: &'static str) -> Result<(), Error> {
+        let (have, need) = (layout.slots(), F::slots(&self.session));
+        if have == need {
+            return Ok(());
+        }
+        Err(Error::shape(operation, format!("the layout is of {have} slots, ciphertexts have {need}")))
     }
 
     /// Applies `f`, which does the same in every slot or rotates, to every ciphertext of `a`; the layout stays. `bits` is about the capacity that it takes.

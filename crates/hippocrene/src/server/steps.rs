@@ -15,9 +15,15 @@ impl Server {
     /// The least absolute value, or difference of two, that tables tell from 0 where absolute values are up to `bound`: seven deviations of the index. With `lut12` that is about a 70th of the bound.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no keys of tables.
+    /// [`Error::Argument`] when the server has no keys of tables, or the bound is negative or not finite.
     pub fn table_gap(&self, bound: f64) -> Result<f64, Error> {
-        Ok(self.pegasus("compare")?.step_gap(bound))
+        const OPERATION: &str = "compare";
+        let pegasus = self.pegasus(OPERATION)?;
+        if !(bound.is_finite() && bound >= 0.0) {
+            let what = format!("absolute values up to {bound:?}: a finite bound is needed, not below 0");
+            return Err(Error::argument(OPERATION, what));
+        }
+        Ok(pegasus.step_gap(bound))
     }
 
     /// 1 where `a` and `b` differ by less than `tolerance`, and 0 where they differ by more, by a look-up for each element. Shapes broadcast as numpy's do.

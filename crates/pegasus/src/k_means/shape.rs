@@ -7,6 +7,9 @@ const OPERATION: &str = "lay out points";
 /// The most points there can be.
 const MOST_POINTS: usize = 1 << 20;
 
+/// The most slots that a ciphertext has.
+const MOST_SLOTS: usize = 1 << 16;
+
 /// How many points of which dimension make how many clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -19,7 +22,7 @@ impl Shape {
     /// At least two clusters and as many points, of dimension 1 at least.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not, or more than `2^20` points.
+    /// [`PegasusError::Argument`] when there are not, or more than `2^20` points, or when one point in all clusters takes more than `2^16` slots.
     pub fn new(points: usize, dimension: usize, clusters: usize) -> Result<Self, PegasusError> {
         if clusters < 2 || points < clusters || points > MOST_POINTS || dimension == 0 {
             return argument(
@@ -28,6 +31,14 @@ impl Shape {
                     "{points} points of dimension {dimension} in {clusters} clusters: two clusters and as many points are needed, of dimension 1, and 2^20 points are possible"
                 ),
             );
+        }
+        let width =
+            dimension.checked_next_power_of_two().and_then(|d| d.checked_mul(clusters.next_power_of_two()));
+        if width.is_none_or(|width| width > MOST_SLOTS) {
+            let what = format!(
+                "one point of dimension {dimension} in {clusters} clusters takes more than {MOST_SLOTS} slots, which no ciphertext has"
+            );
+            return argument(OPERATION, what);
         }
         Ok(Shape { points, dimension, clusters })
     }
@@ -77,11 +88,18 @@ impl Shape {
             .collect()
     }
 
-    /// Points, row by row, in the slots of ciphertexts of `together` points each.
+    /// Points, row by row, in the slots of ciphertexts of `together` points each ([`Shape::together`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when there are not as many numbers, or a point is not in the unit ball.
+    /// [`PegasusError::Argument`] when there are not as many numbers, a point is not in the unit ball, or `together` is 0 or more than a power of two that holds all points.
     pub fn points_in_slots(&self, values: &[f64], together: usize) -> Result<Vec<Vec<f64>>, PegasusError> {
+        let most = self.points.next_power_of_two();
+        if !(1..=most).contains(&together) {
+            return argument(
+                OPERATION,
+                format!("{together} points in a ciphertext: 1 to {most} are possible"),
+            );
+        }
         self.check_rows(values, self.points)?;
         let (d, stride, width) = (self.dimension, self.stride(), self.width());
         let mut ciphertexts = vec![vec![0.0; together * width]; self.points.div_ceil(together)];
@@ -107,11 +125,17 @@ impl Shape {
     }
 
     /// Centroids, row by row, from slots.
+    ///
+    /// # Panics
+    /// When there are fewer than [`Shape::width`].
     pub fn centroids_of_slots(&self, slots: &[f64]) -> Vec<f64> {
         self.centroid_slots().into_iter().map(|slot| slots[slot]).collect()
     }
 
     /// The cluster of every point, from the slots of all ciphertexts of `together` points each: the one whose bit is largest.
+    ///
+    /// # Panics
+    /// When these are fewer slots than the points take, or `together` is 0.
     pub fn labels_of_slots(&self, ciphertexts: &[Vec<f64>], together: usize) -> Vec<usize> {
         let bit =
             |i: usize, j: usize| ciphertexts[i / together][i % together * self.width() + j * self.stride()];
@@ -161,6 +185,15 @@ mod tests {
             (Shape::new(4, 0, 2).map(|_| ()), "dimension 0"),
             (shape.together(4).map(|_| ()), "takes 8 slots, there are 4"),
             (shape.points_in_slots(&values[1..], 2).map(|_| ()), "8 numbers for 3 points"),
+            (shape.points_in_slots(&values, 0).map(|_| ()), "0 points in a ciphertext: 1 to 4"),
+            (
+                shape.points_in_slots(&values, 1 << 63).map(|_| ()),
+                "9223372036854775808 points in a ciphertext",
+            ),
+            (Shape::new(4, 1 << 15, 3).map(|_| ()), "more than 65536 slots"),
+            (Shape::new(4, usize::MAX, 2).map(|_| ()), "more than 65536 slots"),
+            (Shape::new(4, 1 << 63, 3).map(|_| ()), "more than 65536 slots"),
+            (Shape::new(1 << 20, (1 << 62) + 1, 1 << 20).map(|_| ()), "more than 65536 slots"),
             (shape.centroids_in_slots(&[1.0, 1.0, 0.0, 0.0, 0.0, 0.0]).map(|_| ()), "a point of norm 1.414"),
             (shape.centroids_in_slots(&[f64::NAN; 6]).map(|_| ()), "a point of norm NaN"),
         ] {

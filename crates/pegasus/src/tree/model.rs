@@ -41,9 +41,12 @@ impl DecisionTree {
     /// The tree of these nodes.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when they are no tree: nodes that lead back or nowhere, or that two lead to or none; when leaves differ in how many values they have, when numbers are not
+    /// [`PegasusError::Argument`] when they are no tree: there are none, nodes that lead back or nowhere, or that two lead to or none; when leaves differ in how many values they have, when numbers are not
     /// finite, or when a path has more than 1000 nodes.
     pub fn new(nodes: Vec<TreeNode>) -> Result<Self, PegasusError> {
+        if nodes.is_empty() {
+            return argument(OPERATION, "there are no nodes: a leaf is needed at least".into());
+        }
         let mut depths = vec![None; nodes.len()];
         let (mut features, mut outputs) = (0, None);
         for (i, node) in nodes.iter().enumerate() {
@@ -198,11 +201,15 @@ impl TreeModel {
     /// The result in the clear, of a row of features that are within their ranges: what [`TreePlan`](super::TreePlan) is held to.
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when it has another number of features.
+    /// [`PegasusError::Argument`] when it has another number of features, or one is not a number, which is at most no threshold and above none.
     pub fn evaluate(&self, row: &[f64]) -> Result<Vec<f64>, PegasusError> {
+        const OPERATION: &str = "evaluate decision trees";
         if row.len() != self.ranges.count() {
             let what = format!("{} features, but there are ranges of {}", row.len(), self.ranges.count());
-            return argument("evaluate decision trees", what);
+            return argument(OPERATION, what);
+        }
+        if let Some(feature) = row.iter().position(|x| x.is_nan()) {
+            return argument(OPERATION, format!("feature {feature} is not a number"));
         }
         let mut sums = vec![0.0; self.outputs()];
         for tree in &self.trees {

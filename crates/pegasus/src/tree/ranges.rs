@@ -92,10 +92,10 @@ impl FeatureRanges {
         (knots[0], knots[knots.len() - 1])
     }
 
-    /// The shares that the features of a row, which are numbers, are mapped to; nothing where it has another number of features.
+    /// The shares that the features of a row are mapped to; nothing where it has another number of features, or one is not a number.
     pub fn shares(&self, row: &[f64]) -> Option<Vec<f64>> {
         let shares = || row.iter().enumerate().map(|(feature, value)| self.share(feature, *value)).collect();
-        (row.len() == self.count()).then(shares)
+        (row.len() == self.count() && !row.iter().any(|x| x.is_nan())).then(shares)
     }
 
     /// The share that a value, which is a number, is mapped to. All parts are looked at, whatever the value is.
@@ -180,6 +180,7 @@ mod tests {
         let ranges = FeatureRanges::of_sample(1, &numbers).unwrap();
         assert!((ranges.share(0, 1.0) - 1.0 / 3.0).abs() < 0.01);
         assert_eq!((ranges.shares(&[1.0]), ranges.shares(&[])), (Some(vec![ranges.share(0, 1.0)]), None));
+        assert_eq!(ranges.shares(&[f64::NAN]), None);
         assert_eq!(by_ranks(vec![0.5; 3]), [-0.5, 1.5]);
     }
 }

@@ -15,6 +15,9 @@ mod avx512;
 use crate::{Kernel, RingError, arith::bit_reverse, ntt};
 
 /// The Galois element `5^steps mod 2N` of the automorphism that rotates the `N/2` slots by `steps`, negative steps the other way.
+///
+/// # Panics
+/// When `degree`, a power of two, is less than 2.
 pub fn galois_element_of_rotation(degree: usize, steps: i64) -> usize {
     let (order, mask) = ((degree / 2) as i64, 2 * degree - 1);
     let mut exponent = steps.rem_euclid(order);
@@ -151,6 +154,9 @@ impl Automorphism {
 
     /// Where the values lie, in the evaluation domain, that the image has from position `first` on: as `length` positions are read that begin at what this
     /// returns. `length` is a power of two, 64 at least (or `N`, if that is less), and divides `first`.
+    ///
+    /// # Panics
+    /// When there is no position `first`.
     pub fn source(&self, first: usize, length: usize) -> usize {
         let block = &self.blocks[first / self.block_size];
         (block.source as usize * self.block_size) & !(length - 1)

@@ -42,7 +42,8 @@ impl KeyLimb {
     /// residues. `limb(k, put)` calls `put(d, b_d, a_d)` for each digit `d` once, in any order.
     ///
     /// # Panics
-    /// When a digit is missing or polynomials differ in length.
+    /// When a digit is missing, or one is put twice, a polynomial does not have `length` residues, these do not fill the kernel's vectors (of 1, 4 or 8), or
+    /// the key is larger than any memory.
     pub fn prepare(
         rings: &[&Elementwise],
         digits: usize,
@@ -54,12 +55,20 @@ impl KeyLimb {
         let sizes: Vec<usize> = limbs.iter().map(KeyLimb::bytes).collect();
         let memory = write_pieces(&sizes, threads, |k, out| {
             let size = out.len() / digits.max(1);
-            let mut written = 0;
+            let mut missing = vec![true; digits];
             limb(k, &mut |d, b, a| {
-                written += 1;
+                assert!(d < digits, "digit {d} of {digits}");
+                assert!(std::mem::replace(&mut missing[d], false), "digit {d} of a key is put once");
+                assert!(
+                    b.len() == length && a.len() == length,
+                    "the two polynomials of a digit of a key have one length, {length}: {} and {}",
+                    b.len(),
+                    a.len()
+                );
                 rings[k].write_key_digit(out, size, [digits, d], b, a);
             });
-            assert_eq!(written, digits, "every digit of a key is written once");
+            let first = missing.iter().position(|missing| *missing);
+            assert!(first.is_none(), "every digit of a key is put: digit {first:?} of {digits} is not");
         });
         place(&mut limbs, memory);
         limbs
@@ -99,12 +108,15 @@ impl KeyLimb {
     /// Moves the limbs of a whole key into one piece of memory, on huge pages where the operating system has them: inner
     /// products then read a key that is not in the cache 1.2 to 1.6 times as fast.
     pub fn gather(limbs: &mut [KeyLimb]) {
-        let mut memory = allocate(limbs.iter().map(KeyLimb::bytes).sum::<usize>() + PADDING);
+        let mut memory = allocate(total_bytes(limbs.iter().map(KeyLimb::bytes)));
         let starts: Vec<usize> = limbs
             .iter()
             .map(|limb| {
                 let start = memory.len();
-                memory.extend_from_slice(&limb.memory[limb.start..limb.start + limb.bytes()]);
+                // Of a range, the last digit ends before the memory of as many bytes does.
+                let held = &limb.memory[limb.start.min(limb.memory.len())..];
+                memory.extend_from_slice(&held[..held.len().min(limb.bytes())]);
+                memory.resize(start + limb.bytes(), 0);
                 start
             })
             .collect();
@@ -142,9 +154,10 @@ impl KeyLimb {
         self.length
     }
 
-    /// Bytes of memory it takes.
+    /// Bytes of memory it takes; of a range, those of the whole key.
     pub fn bytes(&self) -> usize {
-        self.parts * self.digits * self.stride
+        let digits = self.parts.checked_mul(self.digits);
+        addressable(digits.and_then(|digits| digits.checked_mul(self.stride)))
     }
 
     /// How many parts it has.
@@ -192,8 +205,19 @@ impl KeyLimb {
 /// inner product reads all digits at once, and a multiple of 4 KiB apart they would drive each other out of the cache. A key that lies in memory is read
 /// up to twice as fast for it.
 pub(super) fn digit_bytes(length: usize, width: usize) -> usize {
-    let bytes = (2 * length * width).next_multiple_of(64);
+    let pair = length.checked_mul(2 * width).and_then(|bytes| bytes.checked_next_multiple_of(64));
+    let bytes = addressable(pair);
     if bytes < LONG { bytes } else { bytes + STAGGER }
+}
+
+/// So many bytes, where an allocation can have them.
+fn addressable(bytes: Option<usize>) -> usize {
+    bytes.filter(|bytes| *bytes <= isize::MAX as usize).expect("a switching key fits the address space")
+}
+
+/// Bytes of pieces of these sizes and of the padding after them.
+fn total_bytes(sizes: impl Iterator<Item = usize>) -> usize {
+    sizes.fold(PADDING, |total, size| addressable(total.checked_add(size)))
 }
 
 /// What polynomials are long in [`digit_bytes`], in bytes, and by how much more they lie apart: 17 lines.
@@ -206,12 +230,11 @@ fn write_pieces(
     threads: &Threads,
     write: impl Fn(usize, &mut [MaybeUninit<u8>]) + Sync + Send,
 ) -> Arc<Memory> {
-    let total = sizes.iter().sum::<usize>();
-    let mut memory = allocate(total + PADDING);
+    let total = total_bytes(sizes.iter().copied());
+    let mut memory = allocate(total);
     // SAFETY: that much was allocated, and bytes that may be uninitialised may be anything.
-    let mut rest = unsafe {
-        std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total + PADDING)
-    };
+    let mut rest =
+        unsafe { std::slice::from_raw_parts_mut(memory.as_mut_ptr().cast::<MaybeUninit<u8>>(), total) };
     let mut pieces: Vec<&mut [MaybeUninit<u8>]> = sizes
         .iter()
         .map(|size| rest.split_off_mut(..*size).expect("the pieces add up to the total"))
@@ -219,7 +242,7 @@ fn write_pieces(
     rest.fill(MaybeUninit::new(0));
     threads.for_each_mut(&mut pieces, |k, out| write(k, out));
     // SAFETY: the pieces, and the padding after them, have been written.
-    unsafe { memory.set_len(total + PADDING) };
+    unsafe { memory.set_len(total) };
     Arc::new(memory)
 }
 

@@ -125,8 +125,11 @@ macro_rules! run {
 
 impl Elementwise {
     /// For any odd `q` in `[3, 2^61)`. A kernel that this CPU cannot run gives way to the portable one.
+    ///
+    /// # Panics
+    /// For any other `q`.
     pub fn new(q: u64, kernel: Kernel) -> Self {
-        debug_assert!(q % 2 == 1 && (3..1 << 61).contains(&q));
+        assert!(q % 2 == 1 && (3..1 << 61).contains(&q), "{q} is no odd modulus from 3 to 2^61 - 1");
         let kernel = if kernel.is_supported() { kernel } else { Kernel::Portable };
         Elementwise { q, q_inverse: inv64(q), arithmetic: Arithmetic::new(q, kernel) }
     }
@@ -306,7 +309,7 @@ impl Elementwise {
     /// Prepares the pairs `(b_d, a_d)`, in the evaluation domain, for [`Elementwise::inner_product`] with the same kernel.
     ///
     /// # Panics
-    /// When the polynomials differ in length.
+    /// When the polynomials differ in length, or do not fill the kernel's vectors (of 1, 4 or 8).
     pub fn prepare_key(&self, pairs: &[(&[u64], &[u64])]) -> KeyLimb {
         let length = pairs.first().map_or(0, |(b, _)| b.len());
         let all = |_, put: &mut PutDigit<'_>| {

@@ -171,11 +171,17 @@ impl NttPlan {
     }
 
     /// Coefficients in `[0, q)` to values in `[0, q)`, in evaluation order.
+    ///
+    /// # Panics
+    /// When `a` is not of the ring degree.
     pub fn forward(&self, a: &mut [u64]) {
         dispatch!(self, plan => plan.forward(a));
     }
 
     /// Coefficients in `[0, 2q)` to congruent values in `[0, lazy_bound() q)`.
+    ///
+    /// # Panics
+    /// When `a` is not of the ring degree.
     pub fn forward_lazy(&self, a: &mut [u64]) {
         dispatch!(self, plan => plan.forward_lazy(a));
     }
@@ -186,16 +192,25 @@ impl NttPlan {
     }
 
     /// Values in `[0, 2q)`, in evaluation order, to coefficients in `[0, q)`.
+    ///
+    /// # Panics
+    /// When `a` is not of the ring degree.
     pub fn inverse(&self, a: &mut [u64]) {
         dispatch!(self, plan => plan.inverse(a));
     }
 
     /// [`NttPlan::inverse`] times the constant that `factor` was prepared from, at no extra cost.
+    ///
+    /// # Panics
+    /// When `a` is not of the ring degree.
     pub fn inverse_scaled(&self, a: &mut [u64], factor: &InverseFactor) {
         dispatch!(self, plan => plan.inverse_scaled(a, factor));
     }
 
     /// [`NttPlan::inverse_scaled`] of `a`, into `out`.
+    ///
+    /// # Panics
+    /// When `out` or `a` is not of the ring degree.
     pub fn inverse_scaled_into(&self, out: &mut [u64], a: &[u64], factor: &InverseFactor) {
         match &*self.0 {
             #[cfg(target_arch = "x86_64")]

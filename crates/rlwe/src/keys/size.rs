@@ -24,6 +24,9 @@ impl Parameters {
     }
 
     /// The size of one switching key modulo `modulus` ([`crate::SwitchingKey::modulus`]).
+    ///
+    /// # Panics
+    /// When `modulus` does not divide `PQ_max`.
     pub fn switching_key_size_at(&self, modulus: Modulus) -> KeySize {
         let pairs = self.digits(modulus).count();
         let moduli = self.limb_moduli(modulus);

@@ -129,6 +129,9 @@ impl Parameters {
     /// The modulus of a key for ciphertexts modulo `modulus = Q` and its divisors: `P'Q`, with the fewest specials that keep to
     /// [`Parameters::largest_switching_noise`] at all of them with as few digits as possible. Near `Q_max` that is all specials; further down fewer do, since no digit is larger
     /// than `Q`.
+    ///
+    /// # Panics
+    /// When `modulus` does not divide `PQ_max`.
     pub fn key_modulus(&self, modulus: Modulus) -> Modulus {
         let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
         let count = self.digits(self.top()).count();

@@ -123,7 +123,7 @@ impl Context {
     /// and out, both parts added to, and with coalesced or doubly decomposed keys that are there.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
     pub fn key_switch_operations(
         &self,
         from: Modulus,
@@ -131,6 +131,7 @@ impl Context {
         to: Modulus,
     ) -> Result<Operations, RlweError> {
         self.check_gadget(from, gadget)?;
+        self.check_divisor(to)?;
         let mut count = Count::new(self, from, gadget);
         for position in from.factors() {
             count.transform(from, position, |limbs| &mut limbs.inverse, 1);

@@ -22,9 +22,10 @@ impl Context {
     /// double decomposition is for keys modulo `PQ_max`.
     ///
     /// # Errors
-    /// As `gadget`, and [`RlweError::KeyModulus`] when the keys have too small a modulus.
+    /// As `gadget`, when `key` does not divide `PQ_max`, and [`RlweError::KeyModulus`] when the keys have too small a modulus.
     pub fn gadget_within(&self, modulus: Modulus, key: Modulus) -> Result<Gadget, RlweError> {
         self.check_modulus(modulus, "switch keys")?;
+        self.check_divisor(key)?;
         let gadget = self.gadgets.get_or_try_insert((modulus, key), || {
             let parameters = self.parameters();
             if parameters.specials().is_one() {
@@ -50,6 +51,15 @@ impl Context {
         Ok(*gadget)
     }
 
+    /// Checks that a modulus that polynomials are taken to, or keys have, divides `PQ_max`.
+    pub(crate) fn check_divisor(&self, modulus: Modulus) -> Result<(), RlweError> {
+        if modulus.divides(self.parameters().full()) {
+            return Ok(());
+        }
+        let (have, need) = (modulus.limb_count(), "a divisor of PQ_max is needed");
+        Err(RlweError::Modulus { operation: "switch keys", have, need })
+    }
+
     /// Checks that a key modulo `key` can be used modulo `P'Q = extended`.
     pub(crate) fn check_key_modulus(
         &self,
@@ -71,7 +81,7 @@ impl Context {
     /// Seconds that a key switch as of [`Context::key_switch_operations`] takes one thread by the profile in use.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// As [`Context::key_switch_operations`].
     pub fn predict(&self, from: Modulus, gadget: Gadget, to: Modulus) -> Result<f64, RlweError> {
         let operations = self.key_switch_operations(from, gadget, to)?;
         Ok(operations.seconds(self.parameters().log_degree(), self.profile()))

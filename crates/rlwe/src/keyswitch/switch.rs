@@ -189,7 +189,7 @@ impl Context {
     /// product, divided by `P' Q/Q'`, and the rounding of the modulus switch.
     ///
     /// # Errors
-    /// As [`Context::gadget`].
+    /// As [`Context::gadget`], and when `to` does not divide `PQ_max`.
     pub fn key_switch_noise(&self, from: Modulus, to: Modulus) -> Result<Noise, RlweError> {
         self.key_switch_noise_with(from, self.gadget(from)?, to)
     }
@@ -197,7 +197,7 @@ impl Context {
     /// [`Context::key_switch_noise`] with this key, and the gadget that is planned for it.
     ///
     /// # Errors
-    /// As [`Context::gadget_within`].
+    /// As [`Context::gadget_within`], and when `to` does not divide `PQ_max`.
     pub fn key_switch_noise_by(
         &self,
         from: Modulus,
@@ -211,7 +211,7 @@ impl Context {
     /// [`Context::key_switch_noise`] with a gadget of the caller's choice.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
     pub fn key_switch_noise_with(
         &self,
         from: Modulus,
@@ -224,7 +224,7 @@ impl Context {
     /// [`Context::key_switch_noise_with`] a key modulo `key`: it has a component for each block of `Q_max` that shares a factor with `key`.
     ///
     /// # Errors
-    /// As [`Context::decompose_with`].
+    /// As [`Context::decompose_with`], and when `to` does not divide `PQ_max`.
     pub fn key_switch_noise_within(
         &self,
         from: Modulus,
@@ -232,9 +232,10 @@ impl Context {
         key: Modulus,
         to: Modulus,
     ) -> Result<Noise, RlweError> {
-        let parameters = self.parameters();
+        self.check_divisor(to)?;
+        let (parameters, product) = (self.parameters(), self.product_noise(from, gadget, key)?);
         let down = parameters.log2(to) - parameters.log2(from) - parameters.log2(gadget.specials());
-        let product = self.product_noise(from, gadget, key)?.scaled(down);
+        let product = product.scaled(down);
         Ok(match from.lcm(gadget.specials()).divides(to) {
             true => product,
             false => product.plus(noise::rounding(parameters.secret_weight(), 2)),

@@ -3,7 +3,7 @@
 use hippocrene_rlwe::Modulus;
 use num_complex::{Complex, Complex64};
 
-use crate::{BigFloat, CkksError, Context, Plaintext, Scale, Values};
+use crate::{BigFloat, CkksError, Context, Plaintext, Scale, Values, encoder::EncodeError};
 
 /// Up to this scale (as log2), `f64` holds all that an encoding does: see [`crate::encoder`].
 const DOUBLE_BITS: f64 = 50.0;
@@ -48,6 +48,14 @@ impl Diagonal {
             Diagonal::Big(v) => v.len(),
             Diagonal::Roots(roots) => roots.exponents.len(),
         }
+    }
+
+    /// The first of its numbers that is NaN or infinite.
+    pub fn not_finite(&self) -> Option<EncodeError> {
+        let Diagonal::Double(values) = self else { return None };
+        let (index, z) = values.iter().enumerate().find(|(_, z)| !z.is_finite())?;
+        let value = if z.re.is_finite() { z.im } else { z.re };
+        Some(EncodeError::NotFinite { index, value })
     }
 
     pub fn absolute_value(&self, i: usize) -> f64 {

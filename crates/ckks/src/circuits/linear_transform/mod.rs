@@ -86,7 +86,8 @@ impl LinearTransform {
     /// The map with these diagonals, each of `slots` numbers, by rotation.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there is no diagonal, one has another length, or a rotation is not below the number of slots.
+    /// [`CkksError::Argument`] when there is no diagonal, one has another length, or a rotation is not below the number of slots;
+    /// [`crate::encoder::EncodeError::NotFinite`] when a number is NaN or infinite.
     pub fn new(slots: usize, diagonals: BTreeMap<usize, Vec<Complex64>>) -> Result<Self, CkksError> {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Double(d))).collect())
     }
@@ -126,6 +127,9 @@ impl LinearTransform {
         if let Some((r, d)) = diagonals.iter().find(|(r, d)| **r >= slots || !fits(d)) {
             let have = d.period();
             return fail(format!("diagonal {r} has {have} numbers, {slots} slots are needed"));
+        }
+        if let Some(error) = diagonals.values().find_map(Diagonal::not_finite) {
+            return Err(error.into());
         }
         let row = |i: usize| diagonals.values().map(|d| d.absolute_value(i)).sum::<f64>();
         let rows = (0..slots).map(row);
