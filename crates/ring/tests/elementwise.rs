@@ -459,7 +459,7 @@ fn keys_are_put_as_they_are_declared() {
             let [first, second] = [(0, &one[..], &one[..]), (1, &one[..], &one[..])];
             assert_eq!(put(64, &[first, first]), "digit 0 of a key is put once");
             assert_eq!(put(64, &[first, second, first]), "digit 0 of a key is put once");
-            assert_eq!(put(64, &[second]), "every digit of a key is put: digit Some(0) of 2 is not");
+            assert_eq!(put(64, &[second]), "every digit of a key is put: digit 0 of 2 is not");
             assert_eq!(put(64, &[(2, &one, &one)]), "digit 2 of 2");
             for (b, a) in [(8, 64), (64, 8), (8, 8)] {
                 let text = put(64, &[first, (1, &one[..b], &one[..a])]);

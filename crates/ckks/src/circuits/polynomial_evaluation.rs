@@ -40,7 +40,10 @@ impl Evaluator {
             if a.bound() > reach * (1.0 + 1e-9) {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
-                    what: format!("values up to {} do not lie in the interval [{low}, {high}]", a.bound()),
+                    what: format!(
+                        "values up to {} do not lie in the interval [{low}, {high}]: declare a tighter bound if they are smaller (with_bound)",
+                        a.bound()
+                    ),
                 });
             }
         }

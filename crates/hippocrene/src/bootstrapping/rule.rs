@@ -49,8 +49,9 @@ const LARGEST_SPECIAL: f64 = 61.0;
 pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error> {
     const OPERATION: &str = "plan a bootstrap";
     let parameters = session.settings().parameters();
-    if !(how.bound.is_finite() && how.bound > 0.0) {
-        return Err(Error::argument(OPERATION, format!("a bound of {} on the values", how.bound)));
+    if !(2f64.powi(-100)..=2f64.powi(100)).contains(&how.bound) {
+        let what = format!("a bound of {:e} on the values: 2^-100 to 2^100 is possible", how.bound);
+        return Err(Error::argument(OPERATION, what));
     }
     let most = session.slots();
     if let Some(slots) = how.slots.filter(|slots| !slots.is_power_of_two() || *slots > most) {

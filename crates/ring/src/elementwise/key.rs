@@ -67,8 +67,9 @@ impl KeyLimb {
                 );
                 rings[k].write_key_digit(out, size, [digits, d], b, a);
             });
-            let first = missing.iter().position(|missing| *missing);
-            assert!(first.is_none(), "every digit of a key is put: digit {first:?} of {digits} is not");
+            if let Some(d) = missing.iter().position(|missing| *missing) {
+                panic!("every digit of a key is put: digit {d} of {digits} is not");
+            }
         });
         place(&mut limbs, memory);
         limbs
