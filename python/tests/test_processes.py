@@ -33,7 +33,16 @@ def test_servers_of_many_threads_go_on_in_copies_of_their_process():
     assert np.allclose(squares([1.5, -2]), [2.25, 4], atol=1e-4)
 
 
+@pytest.fixture
+def interrupts():
+    """Set Python's own handler, which processes that were started in the background have not."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.usefixtures("interrupts")
 def test_long_computations_end_at_a_signal(threads):
     client = hippocrene.Client.generate("n14", threads=threads)
     server = hippocrene.Server(client.evaluation_keys(rotations=[1, 2, 4]), threads=threads)
