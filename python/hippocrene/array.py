@@ -459,7 +459,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.
 
-        Where that is wrong, results may be.
+        Where that is wrong, results may be. Slots between the elements, in which slices and sums along an axis leave
+        other values, are set to zero where the bound is tighter than before: that is a product.
         """
         server = self._bound_server("with_bound")
         return server._wrap(server._raw.with_bound(self._raw, bound))

@@ -198,7 +198,7 @@ impl Server {
     }
 
     fn with_bound(&self, py: Python<'_>, array: &EncryptedArray, bound: f64) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |_, array| array.clone().with_bound(bound))
+        self.compute::<Numbers>(py, array, |server, array| server.declare_bound(array, bound))
     }
 
     fn with_precision_bits(

@@ -231,10 +231,13 @@ fn sums() {
     let s = insecure(9, 1, &[2, 4, 8]);
     let n = s.context.max_slots();
     let x = circle(n, 1.0, 0.1);
-    let y = s.evaluator.inner_sum(&s.encrypt(&x), 2, 8).unwrap();
-    let expected = (0..n).map(|i| (0..8).map(|k| x[(i + 2 * k) % n]).sum());
-    close(&s.decrypt(&y), expected, 1e-6, "inner sum");
-    assert!(s.evaluator.inner_sum(&y, 1, 3).is_err());
+    for count in 1..=8 {
+        let y = s.evaluator.inner_sum(&s.encrypt(&x), 2, count).unwrap();
+        let expected = (0..n).map(|i| (0..count).map(|k| x[(i + 2 * k) % n]).sum());
+        close(&s.decrypt(&y), expected, 1e-6, "inner sum");
+    }
+    let none = s.evaluator.inner_sum(&s.encrypt(&x), 2, 0).unwrap_err();
+    assert!(none.to_string().contains("0 rotations"), "{none}");
 }
 
 /// Sums of a few slots and of all of them, which is a trace: one number is in all slots then.
@@ -244,7 +247,7 @@ fn sums_are_as_noisy_as_is_estimated() {
     let s = insecure(8, 1, &[1, 2, 4, 8, 16, 32, 64]);
     let n = s.context.max_slots();
     let x = circle(n, 1.0, 0.1);
-    for (step, count) in [(1, 4), (8, 16), (1, n)] {
+    for (step, count) in [(1, 4), (8, 13), (8, 16), (1, n)] {
         let (mut squares, mut estimated) = (0.0, 0.0);
         for _ in 0..TRIALS {
             let y = s.evaluator.inner_sum(&s.encrypt(&x), step, count).unwrap();

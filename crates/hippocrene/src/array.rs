@@ -107,6 +107,12 @@ impl<F: Elements> Array<F> {
         self.clean
     }
 
+    /// Whether there are slots with something else than an element, a copy of one, or 0.
+    pub(crate) fn has_strays(&self) -> bool {
+        let copies = |period| period == self.size() && self.layout.last() < period;
+        !(self.clean || self.layout.is_full() || self.period.is_some_and(copies))
+    }
+
     /// The ciphertexts.
     pub fn bodies(&self) -> &[CiphertextBody<F>] {
         &self.bodies

@@ -40,12 +40,21 @@ impl EncryptedArray {
     /// encryption took from the values, and so hides how large they are. Where the declaration is wrong, results may be.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `bound` is negative or not finite, and in a simulation when a value exceeds it.
+    /// [`Error::Argument`] when `bound` is negative or not finite, when it is tighter than before and there are slots between the elements that hold other values
+    /// ([`Server::declare_bound`](crate::Server::declare_bound) sets these to zero), and in a simulation when a value exceeds it.
     pub fn with_bound(mut self, bound: f64) -> Result<Self, Error> {
+        const OPERATION: &str = "declare a bound";
         if !(bound.is_finite() && bound >= 0.0) {
-            return Err(Error::argument("declare a bound", format!("{bound} is not a finite number from 0")));
+            return Err(Error::argument(OPERATION, format!("{bound} is not a finite number from 0")));
         }
-        check_bound(self.bodies(), bound, "declare a bound")?;
+        if bound < self.bound() && self.has_strays() {
+            let what = format!(
+                "other values up to {} stand between the elements, as slices and sums leave them, and {bound} would not hold for these: Server::declare_bound sets them to zero",
+                self.bound()
+            );
+            return Err(Error::argument(OPERATION, what));
+        }
+        check_bound(self.bodies(), bound, OPERATION)?;
         self.set_bound(bound);
         Ok(self)
     }

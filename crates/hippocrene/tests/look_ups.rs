@@ -72,7 +72,30 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     assert!(tangents.deviation() < alone / 4.0, "{} and {alone}", tangents.deviation());
     near(&client.decrypt(&y_1).unwrap(), &expected(f), 8.0 * tangents.deviation(), "sigmoid with slopes");
     assert!(y_1.capacity_bits(server.session()) > 8.0);
-    // Products follow.
+    // Sums take no product, whatever is in other slots, and products follow.
+    let total = server.sum(&y, None).unwrap();
+    near(
+        &client.decrypt(&total).unwrap(),
+        &[values.iter().map(|x| (x + 5.0).sqrt()).sum()],
+        6.0 * error(8.0),
+        "sum",
+    );
+    assert!(total.capacity_bits(server.session()) > y.capacity_bits(server.session()) - 4.0);
+    let far = encrypt(&client, &[1.0, 900.0, -1.0, 900.0, 0.5, 900.0], &[6], 1000.0);
+    let far = server.gather(&[&far], &[3], &[0, 2, 4]).unwrap();
+    let f = |x: f64| 3.0 * x.max(0.0) - x;
+    for look_ups in [Some(1), Some(3), None] {
+        let y = match look_ups {
+            Some(_) => server.apply(&far, f, Some((-2.0, 2.0)), look_ups),
+            None => server.apply_precisely(&far, f, Some((-2.0, 2.0))),
+        };
+        near(
+            &client.decrypt(&y.unwrap()).unwrap(),
+            &[2.0, 1.0, 1.0],
+            3.0 * error(4.0),
+            "beside other numbers",
+        );
+    }
     let z = server.mul(&y, &y).unwrap();
     near(&client.decrypt(&z).unwrap(), &expected(|x| x + 5.0), 3.0 * error(8.0), "its square");
 

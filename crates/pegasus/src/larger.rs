@@ -62,7 +62,7 @@ impl Pegasus {
             Which::Smaller => sum.sub(&magnitude)?.plus(-least - centre)?,
         };
         let half = twice.with_noises(off).with_bound(all)?.over(2.0)?;
-        let mut packed = self.evaluator().add_number(&self.packed(&half, a, slots)?, centre / 2.0)?;
+        let mut packed = self.add_at(&self.packed(&half, a, slots)?, centre / 2.0, slots)?;
         packed.set_bound(left.max(right));
         Ok(packed)
     }

@@ -22,6 +22,7 @@ mod modulo;
 mod numbers;
 mod order;
 mod pegasus;
+mod places;
 mod plan;
 mod repack;
 mod sign;

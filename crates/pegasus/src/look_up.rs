@@ -207,7 +207,8 @@ impl Pegasus {
         Tables::new(&parameters, self.index_deviation(), margin, domain, most, f)
     }
 
-    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain; what is in the other slots then is of no account. By [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the line of the function
+    /// The function of `tables` of the numbers in these slots of `a`, which are in the domain, whatever is in other slots. Slots up to the least power of two that reaches these hold 0 then where they are none of them, and are repeated
+    /// in the others, but for a part of them. By [`Pegasus::to_coefficients`], [`Pegasus::extract`], look-ups and [`Pegasus::repack`]; the line of the function
     /// ([`Tables`]) is had from `a` itself.
     ///
     /// # Errors
@@ -242,20 +243,16 @@ impl Pegasus {
         let noise = rotations.plus(Noise::from_std(tables.deviation() * output));
         let values = self.values(&items, made.len(), Some(noise))?;
         let y = Numbers::new(values, scale, tables.range())?;
-        // Short ones are repeated, and so are where they were.
-        let packed = self.packed(&y, &a, slots)?;
+        // Short ones are repeated, without the line and the middle.
         let (slope, middle) = tables.line();
-        let mut result = e.add_number(&packed, middle)?;
+        let mut result = self.add_at(&self.packed(&y, &a, slots)?, middle, slots)?;
         if slope != 0.0 {
             a.set_bound(half);
-            let line = e.rescale(
-                &e.mul_number(&a, slope, power(plan.literal().output_scale_bits)?)?,
-                result.scale(),
-            )?;
-            let (left, right) = e.align(&result, &line)?;
+            let line = self.mul_at(&a, slope, power(plan.literal().output_scale_bits)?, slots)?;
+            let (left, right) = e.align(&result, &e.rescale(&line, result.scale())?)?;
             result = e.add(&left, &right)?;
         }
-        result.set_bound(tables.bound());
+        result.set_bound(tables.bound().max(tables.range()));
         Ok(result)
     }
 

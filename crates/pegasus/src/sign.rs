@@ -3,7 +3,7 @@
 use hippocrene_ckks::Ciphertext;
 use hippocrene_fhew::{LookupTable, LweCiphertext};
 
-use crate::{Layout, Numbers, Pegasus, PegasusError, error::argument};
+use crate::{Numbers, Pegasus, PegasusError, error::argument};
 
 /// Farther from a step than so many deviations of the index, numbers are on their side of it.
 const CERTAIN: f64 = 7.0;
@@ -37,10 +37,22 @@ impl Pegasus {
     /// # Errors
     /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::repack`].
     pub fn apply_step(&self, a: &Ciphertext, slots: &[usize]) -> Result<Ciphertext, PegasusError> {
+        self.add_at(&self.half_signs(a, slots)?, 0.5, slots)
+    }
+
+    /// 1 where the number in one of these slots of `a` is above 0 and -1 where it is below: twice [`Pegasus::apply_step`], less 1.
+    ///
+    /// # Errors
+    /// As [`Pegasus::apply_step`].
+    pub fn apply_sign(&self, a: &Ciphertext, slots: &[usize]) -> Result<Ciphertext, PegasusError> {
+        Ok(self.evaluator().mul_integer(&self.half_signs(a, slots)?, 2)?)
+    }
+
+    /// Half of the signs.
+    fn half_signs(&self, a: &Ciphertext, slots: &[usize]) -> Result<Ciphertext, PegasusError> {
         let x = self.on_the_circle(a, a.bound(), slots)?;
         let step = self.look_up_sign(&x, self.plan().repacking_scale(0.5)?)?;
-        let step = self.packed(&step.plus(-0.5)?.with_bound(0.5)?, a, slots)?;
-        Ok(self.evaluator().add_number(&step, 0.5)?)
+        self.packed(&step.plus(-0.5)?.with_bound(0.5)?, a, slots)
     }
 
     /// 1 where the number in one of these slots of `a` is nearer to 0 than `tolerance`, and 0 where it is farther, by one look-up. **Error:** [`Pegasus::repacking_deviation`], where it is farther from `tolerance` and
@@ -83,16 +95,5 @@ impl Pegasus {
         let mut a = a.clone();
         a.set_bound(bound / 2.0);
         self.extract(&self.to_coefficients(&a)?, slots)?.with_bound(bound)
-    }
-
-    /// The numbers in these slots of a ciphertext of as many as `a` has.
-    pub(crate) fn packed(
-        &self,
-        x: &Numbers,
-        a: &Ciphertext,
-        slots: &[usize],
-    ) -> Result<Ciphertext, PegasusError> {
-        let short = slots.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-        self.repack_repeated(x, &Layout::new(short, slots.to_vec())?, a.slots())
     }
 }

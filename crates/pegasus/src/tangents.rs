@@ -188,7 +188,7 @@ impl Pegasus {
         Tangents::new(&parameters, self.index_deviation(), margin, self.repacking_deviation(), domain, f)
     }
 
-    /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`]. It is a product, which takes 28 bits of the capacity that repacking leaves, and `a` itself is an operand.
+    /// The function of `tangents` of the numbers in these slots of `a`, as [`Pegasus::apply`], where the others hold 0. It is a product, which takes 28 bits of the capacity that repacking leaves, and `a` itself is an operand.
     ///
     /// # Errors
     /// As [`Pegasus::apply`], and [`hippocrene_ckks::CkksError::Capacity`] when repacking leaves too little for a product.
@@ -200,7 +200,7 @@ impl Pegasus {
     ) -> Result<Ciphertext, PegasusError> {
         let (plan, e, (low, high)) = (self.plan(), self.evaluator(), tangents.domain);
         let (centre, half) = (low.midpoint(high), (high - low) / 2.0);
-        let mut a = if centre == 0.0 { a.clone() } else { e.add_number(a, -centre)? };
+        let mut a = self.add_at(a, -centre, slots)?;
         a.set_bound(half);
         let x = self.extract(&self.to_coefficients(&a)?, slots)?;
         let tables = [
@@ -212,7 +212,7 @@ impl Pegasus {
             let y = self.entries(&x, entries, range, off)?;
             packed.push(self.packed(&y, &a, slots)?);
         }
-        let [slopes, values] = [0, 1].map(|i| e.add_number(&packed[i], tangents.middles[i]));
+        let [slopes, values] = [0, 1].map(|i| self.add_at(&packed[i], tangents.middles[i], slots));
         let (slopes, values) = (slopes?, values?);
         // Errors of slopes count times numbers of this root mean square.
         a.set_bound(half / 3f64.sqrt());
@@ -220,7 +220,8 @@ impl Pegasus {
         let products = e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
         let (products, values) = e.align(&products, &values)?;
         let mut result = e.add(&products, &values)?;
-        result.set_bound(tangents.bound);
+        // In the others, values may be without their middle.
+        result.set_bound(tangents.bound.max(tangents.ranges[1]));
         Ok(result)
     }
 

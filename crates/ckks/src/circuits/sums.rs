@@ -4,20 +4,31 @@ use crate::{Ciphertext, CkksError, Evaluator};
 
 impl Evaluator {
     /// The sum of `count` rotations by multiples of `step`: slot `i` of the result is the sum of slots `i + k step` of `a` over
-    /// `k < count`. `log2(count)` rotations, by `step 2^k`.
+    /// `k < count`. `log2(count)` rotations, by `step 2^k`, and one more for each bit of `count` but the first.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `count` is not a power of two, and when a rotation key is missing or the sum does not fit the modulus.
+    /// [`CkksError::Argument`] when `count` is 0, and when a rotation key is missing or the sum does not fit the modulus.
     pub fn inner_sum(&self, a: &Ciphertext, step: usize, count: usize) -> Result<Ciphertext, CkksError> {
-        if !count.is_power_of_two() {
-            let what = format!("a sum of {count} rotations: a power of two is needed");
+        if count == 0 {
+            let what = "a sum of 0 rotations: at least 1 is needed".into();
             return Err(CkksError::Argument { operation: "sum of slots", what });
         }
-        let mut sum = a.clone();
-        for k in 0..count.trailing_zeros() {
-            let rotated = self.rotate(&sum, (step << k) as i64)?;
-            self.add_assign(&mut sum, &rotated)?;
+        // The sum of 2^k rotations, and that of as many as the bits of `count` below bit k say.
+        let (mut power, mut sum): (_, Option<Ciphertext>) = (a.clone(), None);
+        for k in 0..=count.ilog2() {
+            let by = (step << k) as i64;
+            if count >> k & 1 == 1 {
+                let mut both = power.clone();
+                if let Some(sum) = &sum {
+                    self.add_assign(&mut both, &self.rotate(sum, by)?)?;
+                }
+                sum = Some(both);
+            }
+            if k < count.ilog2() {
+                let rotated = self.rotate(&power, by)?;
+                self.add_assign(&mut power, &rotated)?;
+            }
         }
-        Ok(sum)
+        Ok(sum.unwrap_or(power))
     }
 }

@@ -3,7 +3,7 @@
 use hippocrene_ckks::encoder::EncodeError;
 
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, EncryptedArray, Error, Form};
 
 impl Server {
     /// `a + b`, element by element; shapes broadcast as numpy's do.
@@ -155,6 +155,19 @@ impl Server {
             return self.mul_plain(a, F::plain(&vec![c; a.size()])).map_err(|e| e.during(OPERATION));
         }
         self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))
+    }
+
+    /// Declares that no element is larger than `bound` in absolute value, as [`EncryptedArray::with_bound`]. A bound holds for what stands in slots without an element too, such as the others of the array that a slice is of, and
+    /// parts of sums: where there is such, and the bound is tighter than before, it is set to zero, which is one multiplication.
+    ///
+    /// # Errors
+    /// As [`EncryptedArray::with_bound`], and [`Error::Capacity`] when that multiplication is not left.
+    pub fn declare_bound(&self, a: &EncryptedArray, bound: f64) -> Result<EncryptedArray, Error> {
+        self.check(a, "declare a bound")?;
+        if bound < a.bound() && a.has_strays() {
+            return self.cleaned(a)?.with_bound(bound);
+        }
+        a.clone().with_bound(bound)
     }
 
     /// Sets every slot that holds no element to zero; one multiplication deep unless they are.

@@ -153,12 +153,23 @@ impl Form for Residues {
         stride: usize,
         count: usize,
     ) -> Result<Ciphertext, Error> {
-        let mut sum = x.clone();
-        for k in 0..count.ilog2() {
-            let turned = self.rotate(server, &sum, (stride << k) as i64)?;
-            sum = self.add(server, &sum, &turned)?;
+        // As `hippocrene_bgv::Evaluator::inner_sum`, and over both rows.
+        let beside = |x: &Ciphertext, y: &Ciphertext, k: u32| {
+            self.add(server, x, &self.rotate(server, y, (stride << k) as i64)?)
+        };
+        let (mut power, mut sum): (_, Option<Ciphertext>) = (x.clone(), None);
+        for k in 0..=count.ilog2() {
+            if count >> k & 1 == 1 {
+                sum = Some(match sum {
+                    None => power.clone(),
+                    Some(sum) => beside(&power, &sum, k)?,
+                });
+            }
+            if k < count.ilog2() {
+                power = beside(&power, &power, k)?;
+            }
         }
-        Ok(sum)
+        Ok(sum.unwrap_or(power))
     }
 
     /// The rotation of the rows to the left, and beyond half of the slots one after which they are exchanged.

@@ -89,7 +89,8 @@ impl Server {
     /// As [`Server::apply_precisely`].
     pub fn apply_tangents(&self, a: &EncryptedArray, tangents: &Tangents) -> Result<EncryptedArray, Error> {
         check_domain(a, tangents.domain())?;
-        self.apply_each(a, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
+        // Slopes are multiplied by what is in other slots too.
+        self.apply_each(&self.cleaned(a)?, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
     }
 
     /// The function of these tables of every element.
@@ -126,7 +127,9 @@ impl Server {
             let ciphertexts = a.expanded(&self.session);
             let all = ciphertexts.iter().zip(&places).enumerate();
             let out = all.map(|(k, (c, places))| f(pegasus, k, c, places)).collect::<Result<Vec<_>, _>>()?;
-            Ok(Array::from_ciphertexts(a.layout().clone(), form, a.layout().is_full(), out))
+            // Where elements reach into the second half of the slots, these are not repeated, and hold 0 elsewhere.
+            let clean = places.iter().all(|places| places.iter().any(|place| *place >= slots / 2));
+            Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out))
         })
     }
 

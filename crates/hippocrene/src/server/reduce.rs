@@ -8,28 +8,30 @@ const OPERATION: &str = "sum";
 impl Server {
     /// The sum of all elements (`axis` `None`) or along one axis, as numpy's `sum`.
     ///
-    /// It takes rotations by powers of two. A sum leaves other numbers in slots that hold no element; where a later sum would meet
-    /// them, they are set to zero first, which takes one multiplication.
+    /// It takes rotations by powers of two, and no product: where slots that hold no element are zero, axes are summed with their padding; elsewhere exactly their elements are added up, in up
+    /// to twice as many rotations.
     ///
     /// # Errors
     /// [`Error::Shape`] when there is no such axis, [`Error::MissingKey`] when a rotation key is missing.
     pub fn sum<F: Form>(&self, a: &Array<F>, axis: Option<usize>) -> Result<Array<F>, Error> {
         self.check(a, OPERATION)?;
-        match axis {
-            Some(axis) => self.sum_axis(a, axis),
-            None => {
-                // Slots that hold no element are zero for all of these sums if they are for the first: the last axis first, whose
-                // padding is the innermost.
-                let mut out = self.cleaned(a)?;
-                let mut windows = Vec::new();
-                while !out.shape().is_empty() {
-                    let axis = out.shape().len() - 1;
-                    windows.push(self.window(&out, axis));
-                    out = self.sum_clean(&out, axis)?;
-                }
-                Ok(out.with_period(period_of(F::slots(&self.session), windows)))
+        let padded = a.is_clean() || a.layout().is_full();
+        let Some(axis) = axis else {
+            // Padding that is zero for the first of these sums is so for all: the last axis first, whose padding is the innermost.
+            let mut out = a.clone();
+            let mut windows = Some(Vec::new());
+            while !out.shape().is_empty() {
+                let axis = out.shape().len() - 1;
+                windows =
+                    windows.zip(window(&out, axis, padded)).map(|(windows, w)| [windows, vec![w]].concat());
+                out = self.sum_axis(&out, axis, padded)?;
             }
+            return Ok(out.with_period(windows.and_then(|windows| period_of(repeats(a), windows))));
+        };
+        if axis >= a.shape().len() {
+            return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
         }
+        self.sum_axis(a, axis, padded)
     }
 
     /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one multiplication deep.
@@ -42,54 +44,60 @@ impl Server {
         self.mul_number(&sum, 1.0 / count as f64)
     }
 
-    fn sum_axis<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
-        if axis >= a.shape().len() {
-            return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
-        }
-        self.sum_clean(&self.cleaned(a)?, axis)
-    }
-
-    /// The sum along `axis` when the padding of that axis is zero.
-    fn sum_clean<F: Form>(&self, a: &Array<F>, axis: usize) -> Result<Array<F>, Error> {
-        let (slots, form) = (F::slots(&self.session), self.form_of(&[a]));
+    /// The sum along `axis`: with the slots that fill the axis up to a power of two where these are zero (`padded`), else of its elements alone.
+    fn sum_axis<F: Form>(&self, a: &Array<F>, axis: usize, padded: bool) -> Result<Array<F>, Error> {
+        let form = self.form_of(&[a]);
         let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
-        let layout = a.layout().without_axis(axis);
-        // The axis runs over `length` blocks of `stride` slots: over whole ciphertexts first, then within each.
-        let step = (stride / slots).max(1);
-        let spans = (length * stride).div_ceil(slots).max(1).div_ceil(step);
-        let (_, within) = self.window(a, axis);
+        let (slots, layout) = (a.layout().slots(), a.layout().without_axis(axis));
+        // The axis runs over whole ciphertexts, of which each has so many elements of it but the last.
+        let (step, each) = ((stride / slots).max(1), (slots / stride).max(1));
+        let within = if padded { length.next_power_of_two().min(each) } else { length.min(each) };
+        let (whole, rest) = match padded {
+            true => (length.div_ceil(each), 0),
+            false => (length / within, length % within),
+        };
         let clean = a.is_clean() && (within == 1 || length == 1);
-        let period = period_of(slots, vec![(stride, within)]);
+        let period = window(a, axis, padded).and_then(|window| period_of(repeats(a), vec![window]));
         self.with_capacity([a], 0.0, |[a]| {
             let inputs = a.expanded(&self.session);
             let total = |first: usize| {
                 let mut sum = inputs[first].as_ref().clone();
-                for term in (1..spans).filter_map(|k| inputs.get(first + k * step)) {
+                for term in (1..whole).filter_map(|k| inputs.get(first + k * step)) {
                     sum = form.add(self, &sum, term)?;
                 }
-                if within > 1 { form.inner_sum(self, &sum, stride, within) } else { Ok(sum) }
+                let sum = form.inner_sum(self, &sum, stride, within)?;
+                match inputs.get(first + whole * step).filter(|_| rest > 0) {
+                    Some(last) => form.add(self, &sum, &form.inner_sum(self, last, stride, rest)?),
+                    None => Ok(sum),
+                }
             };
             let out = (0..layout.ciphertexts()).map(total).collect::<Result<Vec<_>, Error>>();
             let out = out.map_err(|e| e.during(OPERATION))?;
             Ok(Array::from_ciphertexts(layout.clone(), form.clone(), clean, out).with_period(period))
         })
     }
-
-    /// What a sum along `axis` adds up within a ciphertext: to every slot, the slots at so many multiples of the stride from there on,
-    /// around the end. `(stride, count)`.
-    fn window<F: Form>(&self, a: &Array<F>, axis: usize) -> (usize, usize) {
-        let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
-        let within = (F::slots(&self.session) / stride).max(1);
-        (stride, length.next_power_of_two().min(within))
-    }
 }
 
-/// After how many slots the result of sums of these windows repeats: where they follow on one another up to the last slot, every slot
-/// holds the sum over all slots that are as far from it as a multiple of the smallest stride.
+/// What a sum along `axis` adds up within a ciphertext, where that is a power of two: to every slot, the slots at so many multiples of the stride from there on,
+/// around the end. `(stride, count)`.
+fn window<F: Form>(a: &Array<F>, axis: usize, padded: bool) -> Option<(usize, usize)> {
+    let (length, stride) = (a.shape()[axis], a.layout().strides()[axis]);
+    let each = (a.layout().slots() / stride).max(1);
+    let count = if padded { length.next_power_of_two() } else { length };
+    (count.is_power_of_two() || length.is_multiple_of(each)).then(|| (stride, count.min(each)))
+}
+
+/// After how many slots every ciphertext of an array repeats.
+fn repeats<F: Form>(a: &Array<F>) -> usize {
+    a.period().unwrap_or(a.layout().slots())
+}
+
+/// After how many slots the result of sums of these windows repeats, of slots that repeat after so many: where they follow on one another up to the last of these, every slot
+/// holds the sum over all of them that are as far from it as a multiple of the smallest stride.
 fn period_of(slots: usize, mut windows: Vec<(usize, usize)>) -> Option<usize> {
     windows.retain(|(_, count)| *count > 1);
     windows.sort_unstable();
     let follow = windows.windows(2).all(|w| w[0].0 * w[0].1 == w[1].0);
     let (first, last) = (windows.first()?, windows.last()?);
-    (follow && last.0 * last.1 == slots).then_some(first.0)
+    (follow && (last.0 * last.1).is_multiple_of(slots)).then_some(first.0.min(slots))
 }

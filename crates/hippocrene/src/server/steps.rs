@@ -69,12 +69,7 @@ impl Server {
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
         self.check_tables(a.bound(), how, operation)?;
-        self.apply_each(a, |pegasus, c, places| {
-            let (e, step) = (pegasus.evaluator(), pegasus.apply_step(c, places)?);
-            let mut sign = e.add_number(&e.mul_integer(&step, 2)?, -1.0)?;
-            sign.set_bound(1.0);
-            Ok(sign)
-        })
+        self.apply_each(a, |pegasus, c, places| pegasus.apply_sign(c, places))
     }
 
     /// The larger or the smaller of both, or of the one and 0. It is right at every difference, so that nothing is to be said of a gap.

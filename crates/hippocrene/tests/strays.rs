@@ -1,0 +1,88 @@
+//! What stands in slots between the elements of an array: sums leave it out, and declared bounds do not hold for it.
+
+mod common;
+
+use common::{assert_close, insecure, numbers};
+use hippocrene::{EncryptedArray, Error, Server};
+use hippocrene_ckks::circuits::{Basis, Polynomial};
+use proptest::prelude::*;
+
+/// The bits of the modulus above the scale.
+fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
+    array.capacity_bits(server.session()) + array.bound().log2()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn sums_of_every_other_row_and_column_take_no_product(
+        shape in prop::collection::vec(1usize..12, 1..4),
+        steps in prop::collection::vec(0u32..3, 3),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(7, 2);
+        let x = numbers(shape.iter().product(), seed);
+        let axes: Vec<Vec<usize>> =
+            shape.iter().zip(&steps).map(|(n, step)| (0..*n).step_by(1 << step).collect()).collect();
+        let sources = axes.iter().zip(&shape).fold(vec![0], |sources, (axis, n)| {
+            sources.iter().flat_map(|source| axis.iter().map(move |i| source * n + i)).collect()
+        });
+        let picked: Vec<usize> = axes.iter().map(Vec::len).collect();
+        let slice = server.gather(&[&client.encrypt(&x, &shape).unwrap()], &picked, &sources).unwrap();
+        let left = modulus_bits(&slice, &server);
+        let values: Vec<f64> = sources.iter().map(|source| x[*source]).collect();
+        let total = server.sum(&slice, None).unwrap();
+        assert_close(&client.decrypt(&total).unwrap(), &[values.iter().sum()], "the sum of a slice");
+        prop_assert!(modulus_bits(&total, &server) > left - 1e-6);
+        for axis in 0..picked.len() {
+            let sum = server.sum(&slice, Some(axis)).unwrap();
+            let inner: usize = picked[axis + 1..].iter().product();
+            let along = |e: usize| {
+                (0..picked[axis]).map(|k| values[(e / inner * picked[axis] + k) * inner + e % inner]).sum()
+            };
+            let expected: Vec<f64> = (0..values.len() / picked[axis]).map(along).collect();
+            assert_close(&client.decrypt(&sum).unwrap(), &expected, "a sum along an axis of a slice");
+            prop_assert!(modulus_bits(&sum, &server) > left - 1e-6);
+            // What is known of the slots of a sum is true: it is broadcast against the slice, and summed again.
+            let mut kept = picked.clone();
+            kept[axis] = 1;
+            let sum = server.gather(&[&sum], &kept, &(0..sum.size()).collect::<Vec<_>>()).unwrap();
+            let centred = server.sub(&slice, &sum).unwrap();
+            let expected: Vec<f64> = values
+                .iter()
+                .enumerate()
+                .map(|(i, x)| x - expected[i / inner / picked[axis] * inner + i % inner])
+                .collect();
+            assert_close(&client.decrypt(&centred).unwrap(), &expected, "a slice less its sums");
+            let again = server.sum(&centred, None).unwrap();
+            assert_close(&client.decrypt(&again).unwrap(), &[expected.iter().sum()], "all of that");
+        }
+    }
+}
+
+/// A polynomial of degree 15 of 100 is beyond all bounds, which spoils the slots beside it too.
+#[test]
+fn bounds_hold_for_all_slots() {
+    let (client, server) = insecure(7, 6);
+    let x = [0.5, 100.0, -0.3, 100.0, 0.2, 100.0, 0.9, 100.0];
+    let slice = server.gather(&[&client.encrypt(&x, &[8]).unwrap()], &[4], &[0, 2, 4, 6]).unwrap();
+    let refused = slice.clone().with_bound(1.0).unwrap_err();
+    assert!(matches!(&refused, Error::Argument { .. }), "{refused}");
+    assert!(refused.to_string().contains("Server::declare_bound"), "{refused}");
+    assert_eq!(slice.clone().with_bound(200.0).unwrap().bound(), 200.0);
+    let declared = server.declare_bound(&slice, 1.0).unwrap();
+    assert!(declared.bound() == 1.0 && declared.is_clean());
+    let mut coefficients = vec![0.0; 16];
+    coefficients[15] = 1.0;
+    let p = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, coefficients).unwrap();
+    let y = client.decrypt(&server.polynomial(&declared, &p).unwrap()).unwrap();
+    let expected: Vec<f64> = [0.5f64, -0.3, 0.2, 0.9].iter().map(|x| (15.0 * x.acos()).cos()).collect();
+    for (y, e) in y.iter().zip(&expected) {
+        assert!((y - e).abs() < 1e-3, "{y}, not {e}");
+    }
+    // One number in all slots has no others between.
+    let sum = server.sum(&client.encrypt(&[0.01; 64], &[64]).unwrap(), None).unwrap();
+    assert_eq!(sum.with_bound(0.7).unwrap().bound(), 0.7);
+    assert!(server.declare_bound(&declared, f64::NAN).is_err());
+}

@@ -1,0 +1,59 @@
+//! What is done to the numbers in some slots, and not to what stands in others: they may be larger than any bound says.
+
+use hippocrene_ckks::{Ciphertext, Plaintext, Scale, Values};
+use hippocrene_rlwe::Modulus;
+
+use crate::{Layout, Numbers, Pegasus, PegasusError};
+
+impl Pegasus {
+    /// The numbers in these slots of a ciphertext of as many as `a` has. The slots up to the least power of two that reaches all of them are repeated in the others; those among them that none of the numbers goes to hold 0.
+    pub(crate) fn packed(
+        &self,
+        x: &Numbers,
+        a: &Ciphertext,
+        places: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let short = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+        self.repack_repeated(x, &Layout::new(short, places.to_vec())?, a.slots())
+    }
+
+    /// `a + c` in these slots, and `a` in others.
+    pub(crate) fn add_at(
+        &self,
+        a: &Ciphertext,
+        c: f64,
+        places: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        if c == 0.0 {
+            return Ok(a.clone());
+        }
+        let c = self.constant_at(c, places, a.slots(), a.scale(), a.modulus())?;
+        Ok(self.evaluator().add_plain(a, &c)?)
+    }
+
+    /// `c a` in these slots, `c` at `scale`, and 0 in others.
+    pub(crate) fn mul_at(
+        &self,
+        a: &Ciphertext,
+        c: f64,
+        scale: Scale,
+        places: &[usize],
+    ) -> Result<Ciphertext, PegasusError> {
+        let c = self.constant_at(c, places, a.slots(), scale, a.modulus())?;
+        Ok(self.evaluator().mul_plain(a, &c)?)
+    }
+
+    /// `c` in these slots, and 0 in others.
+    fn constant_at(
+        &self,
+        c: f64,
+        places: &[usize],
+        slots: usize,
+        scale: Scale,
+        modulus: Modulus,
+    ) -> Result<Plaintext, PegasusError> {
+        let mut values = vec![0.0; slots];
+        places.iter().for_each(|place| values[*place] = c);
+        Ok(self.plan().context().encode(Values::Real(&values), slots, scale, modulus)?)
+    }
+}
