@@ -6,6 +6,7 @@ mod bits;
 mod client;
 mod clustering;
 mod complex;
+mod convolution;
 mod description;
 mod errors;
 mod numbers;
@@ -33,6 +34,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::complex::{imag, real, times_i};
+    #[pymodule_export]
+    use super::convolution::convolve_plain;
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]
