@@ -140,6 +140,7 @@ class ClientKey:
     def evaluation_keys(
         self,
         rotations: Sequence[int] | None,
+        relinearisation: bool,
         conjugation: bool,
         bootstrapping: tuple[bool, float, float | None, int | None] | None,
         look_ups: tuple[str, float] | None,
@@ -224,6 +225,8 @@ class SimulationReport:
     def rotations(self) -> list[tuple[int, float]]: ...
     @property
     def conjugation(self) -> bool: ...
+    @property
+    def relinearisation(self) -> bool: ...
 
 @final
 class PublicKey:
