@@ -143,6 +143,7 @@ class ClientKey:
     def evaluation_keys(
         self,
         rotations: Sequence[int] | None,
+        relinearisation: bool,
         conjugation: bool,
         bootstrapping: tuple[bool, float, float | None, int | None] | None,
         look_ups: tuple[str, float] | None,
@@ -227,6 +228,8 @@ class SimulationReport:
     def rotations(self) -> list[tuple[int, float]]: ...
     @property
     def conjugation(self) -> bool: ...
+    @property
+    def relinearisation(self) -> bool: ...
 
 @final
 class PublicKey:

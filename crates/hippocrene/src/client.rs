@@ -122,7 +122,9 @@ impl ClientKey {
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
         let rlwe = self.session.context().rlwe();
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
-        keys.add_relinearisation(rlwe, &self.secret)?;
+        if request.relinearisation {
+            keys.add_relinearisation(rlwe, &self.secret)?;
+        }
         keys.add_rotations(rlwe, &self.secret, request.steps(self.session.slots()))?;
         if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;

@@ -13,7 +13,12 @@ use super::{
     KMeansPlan,
     plan::{distance_bound, widening},
 };
-use crate::{Layout, Numbers, Pegasus, PegasusError, PegasusKeys, error::argument, plan::power};
+use crate::{
+    Layout, Numbers, Pegasus, PegasusError, PegasusKeys,
+    error::argument,
+    plan::power,
+    tournament::{at, rounds},
+};
 
 const OPERATION: &str = "an iteration of k-means";
 
@@ -154,9 +159,9 @@ impl KMeans {
         let start = Instant::now();
         let distances = self.distances(points, centroids, -state.centroids.precision_bits())?;
         let start = add(&mut time.distance, start);
-        let columns = self.columns(&distances, together.min(shape.points() - first))?;
+        let distances = self.single(&distances, together.min(shape.points() - first))?;
         let start = add(&mut time.extraction, start);
-        let bits = self.pegasus.nearest(columns)?;
+        let bits = self.nearest(&distances)?;
         let start = add(&mut time.look_ups, start);
         let bits = self.spread(&bits)?;
         add(&mut time.repacking, start);
@@ -326,14 +331,27 @@ impl KMeans {
         Ok(distances)
     }
 
-    /// The distances of `count` points as single numbers, a column for every centroid.
-    fn columns(&self, distances: &Ciphertext, count: usize) -> Result<Vec<Numbers>, PegasusError> {
+    /// The distances of `count` points as single numbers, those from one centroid together.
+    fn single(&self, distances: &Ciphertext, count: usize) -> Result<Numbers, PegasusError> {
         let shape = self.plan.shape();
         let slot = |i: usize, j: usize| i * shape.width() + j * shape.stride();
         let slots: Vec<usize> =
             (0..shape.clusters()).flat_map(|j| (0..count).map(move |i| slot(i, j))).collect();
-        let all = self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)?;
-        (0..shape.clusters()).map(|j| all.select(&(j * count..(j + 1) * count).collect::<Vec<_>>())).collect()
+        self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)
+    }
+
+    /// Bits at the scale of repacking that say which centroid is the nearest one, cluster by cluster.
+    fn nearest(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
+        let (clusters, plan) = (self.plan.shape().clusters(), self.pegasus.plan());
+        // In the last round differences may take all of the circle (`distance_bound`).
+        let widest = distances.largest_bound() / (1.0 + plan.literal().margin);
+        let spread = widest / f64::from(rounds(clusters) - 1).exp2();
+        let levels = self.pegasus.tournament(distances, clusters, spread, plan.repacking_scale(1.0)?)?;
+        let Some(bits) = levels.first() else {
+            return argument(OPERATION, "there are no clusters".into());
+        };
+        let groups = bits.len() / clusters;
+        (0..clusters).map(|j| bits.select(&at(j..j + 1, groups))).collect()
     }
 
     /// Bits in every slot of their points and clusters.
