@@ -114,7 +114,7 @@ impl KMeans {
         add(&mut time.distance, start);
         let mut assigned = Vec::with_capacity(points.len());
         for (k, points) in points.iter().enumerate() {
-            let (bits, part) = self.assign_aligned(points, k, &centroids, state)?;
+            let (bits, part) = self.nearest_aligned(points, self.count(k)?, &centroids, state)?;
             time += part;
             assigned.push(bits);
         }
@@ -133,35 +133,61 @@ impl KMeans {
         block: usize,
         state: &KMeansState,
     ) -> Result<(Ciphertext, Sectors), PegasusError> {
+        self.nearest(points, self.count(block)?, state)
+    }
+
+    /// Which centroids the first `count` points of one ciphertext are nearest to, in the layout of [`KMeansState::assigned`]. They may be others than those that are clustered
+    /// ([`super::Shape::new_points_in_slots`]).
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when a ciphertext has no room for so many points, or there are none; as [`KMeans::iterate`].
+    pub fn nearest(
+        &self,
+        points: &Ciphertext,
+        count: usize,
+        state: &KMeansState,
+    ) -> Result<(Ciphertext, Sectors), PegasusError> {
+        let together = self.plan.together();
+        if !(1..=together).contains(&count) {
+            return argument(
+                OPERATION,
+                format!("{count} points in a ciphertext: 1 to {together} are possible"),
+            );
+        }
         let start = Instant::now();
         let centroids = self.widened(state)?;
         let points = self.aligned(points, &centroids)?;
         let aligned = start.elapsed();
-        let (bits, mut time) = self.assign_aligned(&points, block, &centroids, state)?;
+        let (bits, mut time) = self.nearest_aligned(&points, count, &centroids, state)?;
         time.distance += aligned;
         Ok((bits, time))
     }
 
-    /// [`KMeans::assign`] of points that are at the modulus and the scale of the centroids.
-    fn assign_aligned(
+    /// How many of the points that are clustered are in the `block`-th ciphertext.
+    fn count(&self, block: usize) -> Result<usize, PegasusError> {
+        let (all, together) = (self.plan.shape().points(), self.plan.together());
+        let first = block.saturating_mul(together);
+        if first >= all {
+            return argument(OPERATION, format!("there is no ciphertext {block} of points"));
+        }
+        Ok(together.min(all - first))
+    }
+
+    /// [`KMeans::nearest`] of points that are at the modulus and the scale of the centroids.
+    fn nearest_aligned(
         &self,
         points: &Ciphertext,
-        block: usize,
+        count: usize,
         centroids: &Ciphertext,
         state: &KMeansState,
     ) -> Result<(Ciphertext, Sectors), PegasusError> {
-        let (shape, together) = (self.plan.shape(), self.plan.together());
-        let first = block.saturating_mul(together);
-        if first >= shape.points() {
-            return argument(OPERATION, format!("there is no ciphertext {block} of points"));
-        }
         let mut time = Sectors::default();
         let start = Instant::now();
         let distances = self.distances(points, centroids, -state.centroids.precision_bits())?;
         let start = add(&mut time.distance, start);
-        let distances = self.single(&distances, together.min(shape.points() - first))?;
+        let distances = self.single(&distances, count)?;
         let start = add(&mut time.extraction, start);
-        let bits = self.nearest(&distances)?;
+        let bits = self.winners(&distances)?;
         let start = add(&mut time.look_ups, start);
         let bits = self.spread(&bits)?;
         add(&mut time.repacking, start);
@@ -341,7 +367,7 @@ impl KMeans {
     }
 
     /// Bits at the scale of repacking that say which centroid is the nearest one, cluster by cluster.
-    fn nearest(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
+    fn winners(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
         let (clusters, plan) = (self.plan.shape().clusters(), self.pegasus.plan());
         // In the last round differences may take all of the circle (`distance_bound`).
         let widest = distances.largest_bound() / (1.0 + plan.literal().margin);
