@@ -11,6 +11,7 @@ import numpy as np
 
 from hippocrene import polynomials
 from hippocrene.bits import booleans
+from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
@@ -374,6 +375,7 @@ SEVERAL: dict[Any, Callable[..., Any]] = {
     np.convolve: _convolve,
     np.correlate: _correlate,
     np.dot: _dot,
+    np.einsum: einsum,
     np.inner: _inner,
     np.insert: _insert,
     np.outer: _outer,
