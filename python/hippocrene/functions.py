@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import polynomials
+from hippocrene import _native, polynomials
 from hippocrene.bits import booleans
 from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
