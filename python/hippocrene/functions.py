@@ -296,8 +296,9 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     if _secret(a):
         return _convolve(a, np.conj(v)[::-1], mode)
     v = v.conj() if v._raw.is_complex else v
-    plain = v._plain(a, "correlate")
-    return _matmul(v, np.array([np.correlate(plain, unit, mode) for unit in np.eye(v.size, dtype=np.int64)]))
+    plain: Any = v._plain(a, "correlate")
+    units = np.eye(v.size, dtype=np.int64)
+    return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
 
 
 # Functions of one encrypted array
