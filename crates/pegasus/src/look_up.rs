@@ -4,7 +4,7 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_fhew::{FhewError, LookupTable, LookupTables, LweCiphertext};
 use hippocrene_rlwe::Noise;
 
-use crate::{Numbers, Pegasus, PegasusError, Tables, plan::power};
+use crate::{Numbers, Pegasus, PegasusError, Tables, places::bound_of, plan::power};
 
 const OPERATION: &str = "look up numbers";
 
@@ -252,7 +252,7 @@ impl Pegasus {
             let (left, right) = e.align(&result, &e.rescale(&line, result.scale())?)?;
             result = e.add(&left, &right)?;
         }
-        result.set_bound(tables.bound().max(tables.range()));
+        result.set_bound(bound_of(tables.bound(), tables.range(), slots, result.slots()));
         Ok(result)
     }
 

@@ -13,8 +13,7 @@ impl Pegasus {
         a: &Ciphertext,
         places: &[usize],
     ) -> Result<Ciphertext, PegasusError> {
-        let short = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-        self.repack_repeated(x, &Layout::new(short, places.to_vec())?, a.slots())
+        self.repack_repeated(x, &Layout::new(reach(places), places.to_vec())?, a.slots())
     }
 
     /// `a + c` in these slots, and `a` in others.
@@ -52,8 +51,19 @@ impl Pegasus {
         scale: Scale,
         modulus: Modulus,
     ) -> Result<Plaintext, PegasusError> {
+        let layout = Layout::new(slots, places.to_vec())?;
         let mut values = vec![0.0; slots];
-        places.iter().for_each(|place| values[*place] = c);
+        layout.places().iter().for_each(|place| values[*place] = c);
         Ok(self.plan().context().encode(Values::Real(&values), slots, scale, modulus)?)
     }
+}
+
+/// The bound of what has been [packed](Pegasus::packed) to these places, and then had a line or a middle added [there](Pegasus::add_at): that of the result `at` them, and where there are repetitions, which are without, what is `beside` them.
+pub(crate) fn bound_of(at: f64, beside: f64, places: &[usize], slots: usize) -> f64 {
+    if reach(places) < slots { at.max(beside) } else { at }
+}
+
+/// The least power of two of slots that reaches all of them.
+fn reach(places: &[usize]) -> usize {
+    places.iter().max().map_or(1, |last| (last + 1).next_power_of_two())
 }

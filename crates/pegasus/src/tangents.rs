@@ -12,6 +12,7 @@ use hippocrene_rlwe::Noise;
 
 use crate::{
     Numbers, Pegasus, PegasusError,
+    places::bound_of,
     plan::power,
     tables::{SAMPLES, check_slopes, sampled},
 };
@@ -220,8 +221,7 @@ impl Pegasus {
         let products = e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
         let (products, values) = e.align(&products, &values)?;
         let mut result = e.add(&products, &values)?;
-        // In the others, values may be without their middle.
-        result.set_bound(tangents.bound.max(tangents.ranges[1]));
+        result.set_bound(bound_of(tangents.bound, tangents.ranges[1], slots, result.slots()));
         Ok(result)
     }
 
