@@ -104,18 +104,20 @@ class TreeInterface:
             fields = json.loads(text)
             form = fields.pop("format")
             if form != _FORMAT:
-                raise ValueError(f"its format is {form!r}, {_FORMAT!r} is needed")
-            fields["knots"] = tuple(tuple(float(x) for x in knots) for knots in fields["knots"])
-            if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
+                raise ValueError(f"its format is {form!r:.100}, {_FORMAT!r} is needed")
+            fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
+            if fields["tables"] not in _TABLES or fields["outputs"] not in {"class", "shares", "values"}:
                 raise ValueError("unknown tables or outputs")
             if not all(_rises(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
             for name in ("classes", "feature_names", "scales"):
                 if fields[name] is not None:
-                    fields[name] = tuple(fields[name])
+                    fields[name] = tuple(_list(fields[name]))
             names, scales, of_values = fields["feature_names"], fields["scales"], fields["outputs"] == "values"
             if (fields["classes"] is None) != of_values or fields["classes"] == ():
                 raise ValueError("classes and outputs do not go together")
+            if not all(isinstance(own, (bool, int, float, str)) for own in fields["classes"] or ()):
+                raise ValueError("classes are numbers, texts or booleans")
             if (scales is not None) != of_values or not all(_is_scale(scale) for scale in scales or ()):
                 raise ValueError("positive scales are needed where outputs are values, and there alone")
             if names is not None and not (
@@ -123,13 +125,12 @@ class TreeInterface:
             ):
                 raise ValueError("a name is needed for each feature, or none at all")
             return cls(**fields)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"this is no interface of decision trees: {error}") from error
+        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
+            raise FormatError(f"this is no interface of decision trees: {str(error):.300}") from error
 
     def save(self, path: FilePath) -> None:
-        """Write it to a file, as JSON."""
-        with file_errors():
-            Path(file_path(path)).write_text(self.to_json(), encoding="utf-8")
+        """Write it to a file, as JSON, all or nothing."""
+        _native.write_file(file_path(path), self.to_json().encode())
 
     @classmethod
     def load(cls, path: FilePath) -> TreeInterface:
