@@ -317,12 +317,14 @@ class Client:
         keys are those that it uses, with those of bootstrapping, tables and bits where it takes them, and no others but
         for what is asked for here.
         """
+        relinearisation = True
         if for_ is not None:
             if rotations is not None or conjugation:
                 raise TypeError("the keys of a simulated program are known: say for_ alone")
             try:
                 self._check_made_alike(for_)
                 rotations, conjugation = for_.rotations, for_.conjugation
+                relinearisation = for_.relinearisation
                 bootstrapping, tables = bootstrapping or for_.bootstrapping or False, tables or for_.tables or False
                 bits = bits or for_.bits
             except AttributeError:
@@ -333,7 +335,7 @@ class Client:
         steps = None if rotations is None else [whole(step, "a rotation", -most, most) for step in rotations]
         looked_up = wanted_tables(tables)
         how = wanted(bootstrapping)
-        return EvaluationKeys(self._raw.evaluation_keys(steps, conjugation, how, looked_up, gates))
+        return EvaluationKeys(self._raw.evaluation_keys(steps, relinearisation, conjugation, how, looked_up, gates))
 
     def _check_made_alike(self, simulation: Simulation) -> None:
         """Check that a simulation was made with this client's parameters and scheme."""

@@ -33,7 +33,8 @@ SECTORS = ("distance", "extraction", "look-ups", "repacking", "centroids")
 class EncryptedClusters:
     """Encrypted centroids and labels, with or without the points: a file between client and server.
 
-    It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from `EncryptedKMeans.fit`.
+    It comes from `EncryptedKMeans.encrypt`, which puts the points in, and from `EncryptedKMeans.fit`; and with new
+    points, or what they were assigned to, from `EncryptedKMeans.encrypt_new` and `EncryptedKMeans.predict`.
     """
 
     __slots__ = ("_data", "_iteration", "_origin", "_points", "_sizes")
@@ -45,7 +46,7 @@ class EncryptedClusters:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many points there are, and of which dimension."""
+        """How many points there are, or were assigned, and of which dimension."""
         return self._sizes[:2]
 
     @property
@@ -112,6 +113,9 @@ class EncryptedKMeans:
     - client: ``model.evaluation_keys(client, X.shape).save(..)`` and ``model.encrypt(client, X).save(..)``;
     - server: ``model.fit(EncryptedClusters.load(..), Server(EvaluationKeys.load(..))).clusters_.save(..)``;
     - client: ``model.decrypt(client, EncryptedClusters.load(..))``, then ``labels_`` and ``cluster_centers_``.
+
+    New points get the labels of what was fitted in the same way, `encrypt_new`, `predict` and `decrypt`, with the same
+    keys.
 
     `max_iter` iterations are made, no more and no fewer: the server cannot see whether anything changes. `init` is
     ``"k-means++"`` or ``"random"``, which the client chooses from its points with `random_state`, or the centroids
@@ -223,7 +227,8 @@ class EncryptedKMeans:
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
         """Read a result: `cluster_centers_`, `n_iter_`, and `labels_`, None before the first iteration.
 
-        Labels say which centroid a point was nearest to in the last iteration, before the centroids moved.
+        Labels say which centroid a point was nearest to in the last iteration, before the centroids moved; of new
+        points (see `predict`), which of the centroids they are nearest to.
         """
         _check(client, Client, "clusters are read by")
         _check(clusters, EncryptedClusters, "what is read are")
@@ -232,6 +237,24 @@ class EncryptedKMeans:
         self.labels_ = None if labels is None else np.array(labels, dtype=np.int64)
         self.n_iter_ = clusters.iteration
         return self
+
+    def encrypt_new(self, client: Client, points: npt.ArrayLike, clusters: EncryptedClusters) -> EncryptedClusters:
+        """Encrypt new points, one in each row, to be assigned to `clusters`, a result of `fit`: see `predict`.
+
+        They are 1 to as many as were clustered; more are encrypted in parts. They stand in the coordinates of those,
+        which the client reads from `clusters` with the centroids: one that is farther from the middle than any of those
+        is moved straight towards the nearest centroid, which stays the nearest, until it is not.
+        """
+        _check(client, Client, "points are encrypted by")
+        _check(clusters, EncryptedClusters, "what points are assigned to are")
+        rows = self._rows(points)
+        if rows.shape[1:] != clusters.shape[1:] or not len(rows):
+            raise ShapeError(
+                f"k-means: new points of shape {rows.shape}, where (samples, {clusters.shape[1]}) is needed"
+            )
+        return EncryptedClusters(
+            _native.encrypt_new_points(client._raw, self.tables, clusters.to_bytes(), rows.ravel().tolist())
+        )
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
         """Say what `fit` on these points takes, and what it ends with, before there are keys."""
@@ -283,6 +306,8 @@ class EncryptedKMeans:
         _check(server, Server, "k-means computes with EvaluationKeys or")
         if not points.has_points:
             raise ArgumentError("k-means: there are no points in this, but in what EncryptedKMeans.encrypt returned")
+        if points._origin is not None:
+            raise ArgumentError("k-means: these are new points, which predict assigns to clusters of others")
         if points.n_clusters != self.n_clusters:
             raise ArgumentError(f"k-means: points for {points.n_clusters} clusters, where n_clusters={self.n_clusters}")
         if cluster is not None and not hasattr(cluster, "map"):
@@ -319,6 +344,20 @@ class EncryptedKMeans:
                 show(state.iteration)
         self.clusters_ = state
         return self
+
+    def predict(self, points: EncryptedClusters, keys: Server | EvaluationKeys) -> EncryptedClusters:
+        """Assign new points, what `encrypt_new` returned, to the nearest centroids of `clusters_`, encrypted.
+
+        The client reads the labels by `decrypt`. They are found as in an iteration of `fit`, by as many look-ups for
+        each point and as exactly, and with the keys for the points that were clustered. Points are refused that were
+        encrypted for other clusters than `clusters_`: a model that only predicts is given them, as in
+        ``model.clusters_ = EncryptedClusters.load(..)``.
+        """
+        _check(points, EncryptedClusters, "what is assigned are")
+        server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
+        _check(server, Server, "k-means computes with EvaluationKeys or")
+        assigned = _native.assign_new_points(server._raw, points.to_bytes(), self.clusters_.to_bytes())
+        return EncryptedClusters(assigned)
 
     def _check_checkpoint(
         self, path: Path, state: EncryptedClusters, points: EncryptedClusters, server: Server

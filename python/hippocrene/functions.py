@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import polynomials
+from hippocrene import _native, polynomials
 from hippocrene.bits import booleans
+from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
@@ -242,6 +243,9 @@ def _reshaped(x: Any, *shape: int) -> Any:
 
 
 def _outer(a: Any, b: Any) -> Any:
+    if not _secret(b):
+        # The copies of the encrypted one stand one after the other, which takes no product.
+        return _outer(b, a).T
     return _times(_reshaped(a, -1, 1), _reshaped(b, 1, -1))
 
 
@@ -263,20 +267,38 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return np.reshape(_matmul(rows, columns), shape)
 
 
-def _linear(function: Callable[..., Any], a: Any, v: Any, mode: str) -> Any:
-    """Apply a function of two vectors that is linear in either one, of which one is encrypted."""
-    lengths = [np.shape(x) for x in (a, v)]
-    if (_secret(a) and _secret(v)) or not all(len(shape) == 1 for shape in lengths):
-        raise TypeError(f"numpy.{function.__name__} is for an encrypted array of one axis and a plain one")
+def _vectors(name: str, a: Any, v: Any) -> None:
+    if (_secret(a) and _secret(v)) or np.ndim(a) != 1 or np.ndim(v) != 1:
+        raise TypeError(f"numpy.{name} is for an encrypted array of one axis and a plain one")
+
+
+def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    _vectors("convolve", a, v)
     encrypted, other = (a, v) if _secret(a) else (v, a)
-    plain = encrypted._plain(other, function.__name__)
-    units = np.eye(encrypted.size, dtype=np.int64)
-    rows = [function(unit, plain, mode) if _secret(a) else function(plain, unit, mode) for unit in units]
-    return _matmul(encrypted, np.array(rows))
+    short, long = sorted((encrypted.size, len(other)))
+    if not short:
+        raise ValueError("convolve: a vector without elements")
+    modes = {
+        "full": (0, short + long - 1),
+        "same": ((short - 1) // 2, long),
+        "valid": (short - 1, long - short + 1),
+    }
+    if mode not in modes:
+        raise ArgumentError(f"convolve: mode {mode!r} is none of {', '.join(modes)}")
+    first, length = modes[mode]
+    return encrypted._times_matrix(
+        other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
+    )
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    return _linear(np.correlate, a, v.conj() if _secret(v) and v._raw.is_complex else v, mode)
+    _vectors("correlate", a, v)
+    if _secret(a):
+        return _convolve(a, np.conj(v)[::-1], mode)
+    v = v.conj() if v._raw.is_complex else v
+    plain: Any = v._plain(a, "correlate")
+    units = np.eye(v.size, dtype=np.int64)
+    return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
 
 
 # Functions of one encrypted array
@@ -351,9 +373,10 @@ ALONE: dict[Any, Callable[..., Any]] = {
 }
 SEVERAL: dict[Any, Callable[..., Any]] = {
     np.append: _append,
-    np.convolve: lambda a, v, mode="full": _linear(np.convolve, a, v, mode),
+    np.convolve: _convolve,
     np.correlate: _correlate,
     np.dot: _dot,
+    np.einsum: einsum,
     np.inner: _inner,
     np.insert: _insert,
     np.outer: _outer,

@@ -178,8 +178,8 @@ class TableFunctions:
     def argmin(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
         """Return the places of the smallest values along an axis, or of the smallest among all in row-major order.
 
-        It takes ``n * (n + 1) / 2`` look-ups for ``n`` values. Values that are no more than a 20th of the bound apart
-        may not be told apart.
+        It takes ``2 * n - 3`` look-ups for ``n`` values. Values that are no more than a 20th of the bound apart
+        may not be told apart: where several are that near to the smallest, the result is the place of one of them.
         """
         return self._in_order("argmin", axis, keepdims=keepdims)
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray

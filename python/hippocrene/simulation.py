@@ -44,6 +44,8 @@ class Simulation:
     """How many bootstraps of ciphertexts there are, those of gates of bits too."""
     rotations: Mapping[int, float]
     """The rotations that have keys of their own, each with the bits of the modulus that its key is used at."""
+    relinearisation: bool
+    """Whether the relinearisation key is used: that of products of encrypted arrays."""
     conjugation: bool
     """Whether the key of complex conjugation is used."""
     key_bytes: int
@@ -115,6 +117,7 @@ def simulate(
         peak_memory=report.peak_memory,
         bootstraps=report.bootstraps,
         rotations=dict(report.rotations),
+        relinearisation=report.relinearisation,
         conjugation=report.conjugation,
         key_bytes=report.key_bytes,
         precision_bits=_least([array._raw.precision_bits for array in found]),

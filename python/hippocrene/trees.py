@@ -106,7 +106,7 @@ class TreeInterface:
             if form != _FORMAT:
                 raise ValueError(f"its format is {form!r:.100}, {_FORMAT!r} is needed")
             fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
-            if fields["tables"] not in _TABLES or fields["outputs"] not in {"class", "shares", "values"}:
+            if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
                 raise ValueError("unknown tables or outputs")
             if not all(_rises(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
@@ -124,7 +124,9 @@ class TreeInterface:
                 len(names) == len(fields["knots"]) and all(isinstance(n, str) for n in names)
             ):
                 raise ValueError("a name is needed for each feature, or none at all")
-            return cls(**fields)
+            interface = cls(**fields)
+            interface._raw()  # There are such tables.
+            return interface
         except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
             raise FormatError(f"this is no interface of decision trees: {str(error):.300}") from error
 
@@ -533,6 +535,20 @@ def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
 
 def _rises(knots: tuple[float, ...]) -> bool:
     return len(knots) >= 2 and bool(np.all(np.diff(knots) > 0)) and bool(np.isfinite([knots[0], knots[-1]]).all())
+
+
+def _list(value: object) -> list[Any]:
+    """Return a list of JSON, and no text, which is a sequence too."""
+    if not isinstance(value, list):
+        raise TypeError(f"a list is needed where there is {value!r:.100}")
+    return value
+
+
+def _number(value: object) -> float:
+    """Return a number of JSON, and no text, which ``float`` would read too."""
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"a number is needed where there is {value!r:.100}")
+    return float(value)
 
 
 def _is_scale(scale: object) -> bool:

@@ -59,7 +59,6 @@ HINTS = {
     "cumprod": "x[:1], x[:2].prod() and so on are its values",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
-    "einsum": "use @, tensordot, transpose and sum",
     "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two",
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
     "linalg.norm": "(x * x).sum() is its square",

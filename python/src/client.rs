@@ -298,18 +298,20 @@ impl ClientKey {
         detached(py, || self.0.public_key()).map(PublicKey::from)
     }
 
-    #[pyo3(signature = (rotations, conjugation, bootstrapping, look_ups, bits))]
+    #[pyo3(signature = (rotations, relinearisation, conjugation, bootstrapping, look_ups, bits))]
+    #[allow(clippy::too_many_arguments)] // as many as there are kinds of keys
     fn evaluation_keys(
         &self,
         py: Python<'_>,
         rotations: Option<Vec<i64>>,
+        relinearisation: bool,
         conjugation: bool,
         bootstrapping: Option<Wanted>,
         look_ups: Option<WantedLookUps>,
         bits: bool,
     ) -> PyResult<EvaluationKeys> {
         let mut request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
-        request.conjugation = conjugation;
+        (request.relinearisation, request.conjugation) = (relinearisation, conjugation);
         request.bootstrapping = bootstrapping.map(wanted);
         let keys = detached(py, || {
             request.look_ups = look_ups.map(wanted_look_ups).transpose()?;

@@ -63,6 +63,39 @@ pub(crate) fn decrypt_clusters(
     })
 }
 
+/// Points to be assigned to these clusters.
+#[pyfunction]
+pub(crate) fn encrypt_new_points<'py>(
+    py: Python<'py>,
+    client: &ClientKey,
+    tables: &str,
+    clusters: Vec<u8>,
+    points: Vec<f64>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let work = || {
+        let clusters = Clustering::from_bytes(&clusters, client.0.session())?;
+        Ok(client.0.encrypt_new_points(&LookUps::by_name(tables)?, &clusters, &points)?.to_bytes())
+    };
+    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
+}
+
+/// These clusters with the assignment of new points to them.
+#[pyfunction]
+pub(crate) fn assign_new_points<'py>(
+    py: Python<'py>,
+    server: &Server,
+    points: Vec<u8>,
+    clusters: Vec<u8>,
+) -> PyResult<Bound<'py, PyBytes>> {
+    let work = || {
+        let session = server.0.session();
+        let points = Clustering::from_bytes(&points, session)?;
+        let clusters = Clustering::from_bytes(&clusters, session)?;
+        Ok(server.0.assign_new_points(&points, &clusters)?.0.to_bytes())
+    };
+    detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
+}
+
 /// One iteration, and the seconds that its sectors took.
 #[pyfunction]
 pub(crate) fn cluster<'py>(
@@ -211,14 +244,15 @@ pub(crate) fn nearest_deviation(
     detached(py, || client.0.nearest_deviation(&look_ups(tables, sizes)?))
 }
 
-/// Points, dimension and clusters, how many iterations there were, whether the points are there, and the origin.
+/// Points that are there or were assigned, dimension and clusters, how many iterations there were, whether the points are there, and the origin.
 #[pyfunction]
 pub(crate) fn describe_clustering(
     py: Python<'_>,
     data: Vec<u8>,
 ) -> PyResult<(Sizes, u64, bool, Option<OriginDigests>)> {
     detached(py, || {
-        let (shape, iteration, points, origin) = Clustering::describe(&data)?;
-        Ok(((shape.points(), shape.dimension(), shape.clusters()), iteration, points, origin.map(digests)))
+        let told = Clustering::describe(&data)?;
+        let sizes = (told.count, told.shape.dimension(), told.shape.clusters());
+        Ok((sizes, told.iteration, told.has_points, told.origin.map(digests)))
     })
 }

@@ -6,6 +6,7 @@ mod bits;
 mod client;
 mod clustering;
 mod complex;
+mod convolution;
 mod description;
 mod errors;
 mod files;
@@ -28,12 +29,14 @@ mod _native {
     use super::client::{BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey};
     #[pymodule_export]
     use super::clustering::{
-        assign_block, blocks_of_points, cluster, clustering_keys, decrypt_clusters, describe_clustering,
-        encrypt_points, nearest_deviation, origin_of_points, simulate_clustering, start_clusters,
-        update_clusters,
+        assign_block, assign_new_points, blocks_of_points, cluster, clustering_keys, decrypt_clusters,
+        describe_clustering, encrypt_new_points, encrypt_points, nearest_deviation, origin_of_points,
+        simulate_clustering, start_clusters, update_clusters,
     };
     #[pymodule_export]
     use super::complex::{imag, real, times_i};
+    #[pymodule_export]
+    use super::convolution::convolve_plain;
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]

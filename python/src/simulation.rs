@@ -182,4 +182,9 @@ impl SimulationReport {
     fn conjugation(&self) -> bool {
         self.0.conjugates()
     }
+
+    #[getter]
+    fn relinearisation(&self) -> bool {
+        self.0.relinearises()
+    }
 }

@@ -118,6 +118,33 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
     assert np.max(abs(read.cluster_centers_ - means)) < 0.1
 
+    # New points, two of which are farther out than all others: fewer than were clustered, with the same keys.
+    new = np.array([[5.0, 0.0], [7.1, 2.1], [3.0, -2.0], [99.0, 0.0], [6.9, 1.7]])
+    reader = EncryptedKMeans(2, tables="lut11")
+    new_sent = reader.encrypt_new(client, new, resumed)
+    assert (new_sent.shape, new_sent.has_points, new_sent.iteration) == ((5, 2), True, 2)
+    new_sent.save(tmp_path / "new")
+    with pytest.raises(AttributeError, match="clusters_ is there after fit"):
+        EncryptedKMeans(2).predict(new_sent, server)
+    predicted = model.predict(EncryptedClusters.load(tmp_path / "new"), server)
+    assert (predicted.shape, predicted.has_points) == ((5, 2), False)
+    assert reader.decrypt(client, predicted).labels_.tolist() == [0, 1, 0, 1, 1]
+    np.testing.assert_array_equal(reader.cluster_centers_, read.cluster_centers_)
+    other = EncryptedKMeans(2)
+    other.clusters_ = first
+    for wrong, match in (
+        (lambda: other.predict(new_sent, server), "the points were encrypted for other clusters"),
+        (lambda: model.predict(sent, server), "the first operand has no new points"),
+        (lambda: model.fit(new_sent, server), "these are new points, which predict assigns"),
+        (lambda: reader.encrypt_new(client, points[[0] * 25], resumed), "1 to 24 points are possible at one time"),
+        (lambda: reader.encrypt_new(client, [[0.0, 0.0], [1e200, 0.0]], resumed), "point 1 lies so far out"),
+    ):
+        with pytest.raises(ArgumentError, match=match):
+            wrong()
+    for shape in ((0, 2), (3, 3)):
+        with pytest.raises(ShapeError, match=r"where \(samples, 2\) is needed"):
+            reader.encrypt_new(client, np.zeros(shape), resumed)
+
     # From points that the server chooses, here those that the client did, the other way round.
     chosen = EncryptedKMeans(2, max_iter=1, init=[1, 0]).fit(sent, server).clusters_
     assert (read.decrypt(client, chosen).labels_ == 1 - labels).all()

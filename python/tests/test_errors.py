@@ -79,6 +79,16 @@ def test_shapes_that_do_not_fit(client, server):
         encrypted.sum(axis=2)
 
 
+def test_more_axes_than_numpy_broadcasts(client, server):
+    x = server.load(client.encrypt(np.ones((1,) * 40)))
+    assert client.decrypt(x + x).shape == (1,) * 40
+    for operation in (lambda: x + 1.0, lambda: x * np.ones((1,) * 40), lambda: np.broadcast_to(x, (1,) * 41)):
+        try:
+            operation()
+        except hippocrene.ShapeError as error:
+            assert "dimensions" in str(error)
+
+
 def test_missing_rotation_keys(client):
     server = hippocrene.Server(client.evaluation_keys(rotations=[]))
     encrypted = server.load(client.encrypt([1.0, 2.0, 3.0]))

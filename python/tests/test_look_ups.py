@@ -93,8 +93,8 @@ def test_functions_of_values(capsys):
     for wrong in (lambda: line.top_k(0), lambda: line.max_pool(-2)):
         with pytest.raises(ArgumentError, match="1 is the least that makes sense"):
             wrong()
-    with pytest.raises(ArgumentError, match="among 300 numbers"):
-        server.load(client.encrypt(np.zeros(300), bound=8.0)).argmax()
+    with pytest.raises(ArgumentError, match="among 700 numbers"):
+        server.load(client.encrypt(np.zeros(700), bound=8.0)).argmax()
     for domain in (3, (1, 2, 3)):
         with pytest.raises(TypeError, match="a domain is two numbers"):
             x.apply(abs, domain=domain)

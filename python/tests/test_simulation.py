@@ -42,6 +42,17 @@ def test_a_program_is_simulated_and_its_keys_are_enough(client):
     assert sum(seconds for _, seconds in simulation.operations.values()) == pytest.approx(simulation.seconds)
 
 
+def test_keys_of_products_are_left_out_where_there_are_none():
+    simulation = simulate(lambda x: 2 * x + np.roll(x, 1), X, preset="n13")
+    assert not simulation.relinearisation
+    client = hippocrene.Client.generate("n13")
+    keys = client.evaluation_keys(for_=simulation)
+    assert 0.95 < simulation.key_bytes / len(keys.to_bytes()) < 1.05
+    x = Server(keys).load(client.encrypt(X))
+    with pytest.raises(hippocrene.MissingKeyError, match="relinearisation"):
+        x * x
+
+
 def test_errors_are_found_before_any_key_is_made():
     def too_deep(x):
         for _ in range(40):

@@ -1,7 +1,11 @@
 //! From integers modulo `t` to polynomials and back.
 
 use hippocrene_ring::{
-    Kernel, ResidueRing, RingError, arith::mul_mod, elementwise::Elementwise, ntt::exponent, primes,
+    Kernel, ResidueRing, RingError,
+    arith::{centred, mul_mod},
+    elementwise::Elementwise,
+    ntt::exponent,
+    primes,
 };
 use zeroize::Zeroize;
 
@@ -192,12 +196,6 @@ impl Slots {
 fn reduced(value: i64, t: u64) -> u64 {
     let remainder = value % t as i64;
     (remainder + (t as i64 & (remainder >> 63))) as u64
-}
-
-/// The representative of least absolute value of a residue in `[0, t)`, `t < 2^61`, without a branch: in `(-t/2, t/2]`.
-fn centred(residue: u64, t: u64) -> i64 {
-    let is_large = (t / 2).wrapping_sub(residue) as i64 >> 63;
-    residue as i64 - (t as i64 & is_large)
 }
 
 impl Plaintext {

@@ -18,6 +18,8 @@ pub struct Array<F: Elements> {
     clean: bool,
     /// The slots of every ciphertext repeat after so many, a divisor of their number, if they are known to. It is not written to files.
     period: Option<usize>,
+    /// Whether slots of a period that hold no element are zero. It is not written to files.
+    zero_within: bool,
     bodies: Vec<CiphertextBody<F>>,
     /// The same elements bootstrapped, once an operation has needed that: it may not be the only one.
     refreshed: Arc<OnceLock<Vec<F::Ciphertext>>>,
@@ -64,7 +66,15 @@ impl<F: Elements> Array<F> {
             b.key() == first.key() && b.parameters() == first.parameters() && form.fits(b)
         };
         let alike = bodies.iter().all(fits) && bodies.len() == layout.ciphertexts();
-        alike.then_some(Array { layout, form, clean, period: None, bodies, refreshed: Arc::default() })
+        alike.then_some(Array {
+            layout,
+            form,
+            clean,
+            period: None,
+            zero_within: false,
+            bodies,
+            refreshed: Arc::default(),
+        })
     }
 
     pub(crate) fn from_ciphertexts(
@@ -75,7 +85,7 @@ impl<F: Elements> Array<F> {
     ) -> Self {
         debug_assert_eq!(layout.ciphertexts(), ciphertexts.len());
         let bodies = ciphertexts.into_iter().map(CiphertextBody::Full).collect();
-        Array { layout, form, clean, period: None, bodies, refreshed: Arc::default() }
+        Array { layout, form, clean, period: None, zero_within: false, bodies, refreshed: Arc::default() }
     }
 
     /// The shape.
@@ -110,7 +120,7 @@ impl<F: Elements> Array<F> {
     /// Whether there are slots with something else than an element, a copy of one, or 0.
     pub(crate) fn has_strays(&self) -> bool {
         let copies = |period| period == self.size() && self.layout.last() < period;
-        !(self.clean || self.layout.is_full() || self.period.is_some_and(copies))
+        !(self.clean || self.zero_within || self.layout.is_full() || self.period.is_some_and(copies))
     }
 
     /// The ciphertexts.
@@ -165,6 +175,17 @@ impl<F: Elements> Array<F> {
         self
     }
 
+    /// [`Array::with_period`], where the slots of a period that hold no element are zero if that is said.
+    pub(crate) fn with_zeros_within(mut self, period: Option<usize>, zero: bool) -> Self {
+        self.zero_within = zero && period.is_some();
+        self.with_period(period)
+    }
+
+    /// Whether it has a period in which slots that hold no element are zero.
+    pub(crate) fn is_zero_within(&self) -> bool {
+        self.zero_within
+    }
+
     /// The same ciphertexts seen with another layout of the same ciphertext count.
     pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());
@@ -176,7 +197,7 @@ impl<F: Elements> Array<F> {
     pub(crate) fn part(&self, first: usize, layout: Layout, clean: bool) -> Self {
         let bodies = self.bodies[first..first + layout.ciphertexts()].to_vec();
         let (form, period) = (self.form.clone(), self.period);
-        Array { layout, form, clean, period, bodies, refreshed: Arc::default() }
+        Array { layout, form, clean, period, zero_within: false, bodies, refreshed: Arc::default() }
     }
 
     /// The same elements bootstrapped, by `bootstrap` if they have not been yet.

@@ -130,13 +130,16 @@ impl ClientKey {
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
         if rlwe.parameters().specials().is_one() {
             // Ciphertexts are added and multiplied by plain numbers without any key.
-            if *request != KeyRequest::default() && *request != KeyRequest::only([]) {
+            let nothing = KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
+            if *request != KeyRequest::default() && *request != nothing {
                 let what = "the parameter set has no special modulus, which the keys that are asked for take";
                 return Err(Error::argument(OPERATION, what));
             }
             return Ok(EvaluationKeys::new(self.session.clone(), keys));
         }
-        keys.add_relinearisation(rlwe, &self.secret)?;
+        if request.relinearisation {
+            keys.add_relinearisation(rlwe, &self.secret)?;
+        }
         keys.add_rotations(rlwe, &self.secret, request.steps(slots))?;
         if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;

@@ -83,9 +83,11 @@ impl PublicKey {
     }
 }
 
-/// Which evaluation keys a client makes: always the relinearisation key, and rotations.
+/// Which evaluation keys a client makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
+    /// The relinearisation key, which products of encrypted arrays take, and so bootstraps, look-up tables and bits, with which it comes along.
+    pub relinearisation: bool,
     /// Rotations for every power of two of slots: any rotation can be composed of them, and sums along axes need no others. For integers the exchange of the rows of slots is
     /// one of them.
     pub powers_of_two: bool,
@@ -102,9 +104,10 @@ pub struct KeyRequest {
 }
 
 impl Default for KeyRequest {
-    /// Powers of two, no others.
+    /// Relinearisation, and rotations for powers of two, no others.
     fn default() -> Self {
         KeyRequest {
+            relinearisation: true,
             powers_of_two: true,
             rotations: Vec::new(),
             conjugation: false,
@@ -121,7 +124,7 @@ impl KeyRequest {
         KeyRequest { bits: Some(literal), ..KeyRequest::only([]) }
     }
 
-    /// Exactly these rotations.
+    /// Relinearisation, and exactly these rotations.
     pub fn only(rotations: impl IntoIterator<Item = i64>) -> Self {
         let rotations = rotations.into_iter().collect();
         KeyRequest { powers_of_two: false, rotations, ..KeyRequest::default() }

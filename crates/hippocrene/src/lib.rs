@@ -50,7 +50,10 @@ pub use hippocrene_ckks::{
 pub use hippocrene_pegasus::{
     DecisionTree, FeatureRanges, Function, Sectors, Shape, Tables, Tangents, TreeModel, TreeNode,
 };
+pub use hippocrene_ring::Seed;
 pub use hippocrene_rlwe::{Fingerprint, stop::stoppable};
+pub use num_complex::Complex64;
+
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
@@ -66,4 +69,9 @@ pub use settings::{Integers, Settings};
 pub use simulation::{Purpose, Report, Simulation, TreeSimulation, UsedKey};
 pub use trees::{
     TreeClient, TreeInterface, TreeKeys, TreePlan, TreeQuery, TreeReply, TreeServer, TreeTables,
+};
+/// What is beneath: rings, RLWE, and the schemes, whose types and errors stand in the signatures here.
+pub use {
+    hippocrene_bgv as bgv, hippocrene_ckks as ckks, hippocrene_pegasus as pegasus, hippocrene_ring as ring,
+    hippocrene_rlwe as rlwe,
 };

@@ -144,10 +144,10 @@ fn few_slots() {
             let a = spent(&client, &server, &x, &shape);
             // Its slots that hold no element hold other sums.
             let columns: Vec<f64> = numbers(28, 2).iter().map(|x| 0.25 * x).collect();
-            let b = server.sum(&client.encrypt(&columns, &[7, 4]).unwrap(), Some(1)).unwrap();
+            let b = client.encrypt(&columns, &[7, 4]).unwrap().with_bound(0.25).unwrap();
+            let b = server.sum(&b, Some(1)).unwrap();
             let sums: Vec<f64> = columns.chunks(4).map(|row| row.iter().sum()).collect();
-            let b = b.with_bound(1.0).unwrap();
-            assert!(a.is_clean() && !b.is_clean());
+            assert!(a.is_clean() && !b.is_clean() && b.bound() == 1.0);
             for (a, x) in [(&a, &x), (&b, &sums)] {
                 let y = server.bootstrap(a).unwrap();
                 assert_eq!((y.shape(), y.layout(), y.is_clean()), (a.shape(), a.layout(), a.is_clean()));
@@ -270,7 +270,7 @@ fn what_has_none_is_refused() {
         let text = error.to_string();
         assert!(text.contains(words), "{preset}: {text}");
         assert!(
-            text.contains("; the presets n15, n16s, n16, n17s and n17 have a bootstrap"),
+            text.contains("; the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap"),
             "{preset}: {text}"
         );
         assert_eq!(error.kind(), "ParameterError");

@@ -47,7 +47,9 @@ fn clusters_of_points_in_files() {
     let inspection = wire::inspect(&sent).unwrap();
     assert_eq!(inspection.kind, wire::Kind::Clustering);
     assert!(inspection.array.is_none() && inspection.ring_degree == 2048);
-    assert_eq!(Clustering::describe(&sent).unwrap(), (shape, 0, true, None));
+    let told = Clustering::describe(&sent).unwrap();
+    assert_eq!((told.shape, told.count, told.iteration), (shape, 12, 0));
+    assert!(told.has_points && told.origin.is_none());
     let sent = Clustering::from_bytes(&sent, session).unwrap();
     assert!(sent.has_points() && sent.iteration() == 0);
     let (centroids, none) = client.decrypt_clusters(&sent).unwrap();
@@ -91,6 +93,42 @@ fn clusters_of_points_in_files() {
     for (i, x) in centroids.iter().enumerate() {
         assert!((x - mean(i / 2, i % 2)).abs() < 0.5, "{centroids:?}");
     }
+
+    // New points, two of them beyond the others, with files between client and server.
+    let new = [100.0, -20.0, 130.0, -60.0, 80.0, 10.0, 1e6, -1e6, 125.0, -50.0];
+    let sent_new = client.encrypt_new_points(&asked, &second, &new).unwrap().to_bytes();
+    let told = Clustering::describe(&sent_new).unwrap();
+    assert_eq!((told.shape, told.count, told.iteration, told.has_points), (shape, 5, 2, true));
+    let new_points = Clustering::from_bytes(&sent_new, session).unwrap();
+    assert!(new_points.has_new_points() && !sent.has_new_points() && new_points.count() == 5);
+    assert_eq!(new_points.to_bytes(), sent_new);
+    let (assigned_new, _) = server.assign_new_points(&new_points, &second).unwrap();
+    let assigned_new = assigned_new.to_bytes();
+    let told = Clustering::describe(&assigned_new).unwrap();
+    assert_eq!((told.count, told.has_points, told.origin), (5, false, second.origin()));
+    let assigned_new = Clustering::from_bytes(&assigned_new, session).unwrap();
+    let (same, found) = client.decrypt_clusters(&assigned_new).unwrap();
+    assert_eq!((found.unwrap(), same), (vec![0, 1, 0, 1, 1], centroids.clone()));
+    let refused_new =
+        |points: &[f64]| client.encrypt_new_points(&asked, &second, points).map(|_| ()).unwrap_err();
+    for (refused, what) in [
+        (
+            server.assign_new_points(&new_points, &first).map(|_| ()).unwrap_err(),
+            "were encrypted for other clusters",
+        ),
+        (server.assign_new_points(&sent, &second).map(|_| ()).unwrap_err(), "has no new points"),
+        (server.assign_new_points(&second, &second).map(|_| ()).unwrap_err(), "has no new points"),
+        (server.cluster(&new_points, &second).map(|_| ()).unwrap_err(), "the points are new ones"),
+        (server.start_clusters(&new_points, &[0, 1]).map(|_| ()).unwrap_err(), "the points are new ones"),
+        (refused_new(&new[..3]), "3 numbers for points of dimension 2"),
+        (refused_new(&[0.0; 26]), "1 to 12 points are possible at one time"),
+        (refused_new(&[f64::INFINITY, 0.0]), "number 0 of the points is inf"),
+        (refused_new(&[1e200, 0.0]), "point 0 lies so far out"),
+    ] {
+        let refused = refused.to_string();
+        assert!(refused.contains(what), "{refused}");
+    }
+    hostile_rows(&sent_new, session);
 
     // A simulation, which has no keys, ends where this does.
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
@@ -192,6 +230,15 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
     let mut wrong = bytes.to_vec();
     wrong[70] ^= 1;
     assert!(read(&wrong).contains("checksum"));
+}
+
+/// New points that say of the clusters that they were made of fewer points than there are new ones.
+fn hostile_rows(bytes: &[u8], session: &hippocrene::Session) {
+    let mut wrong = bytes.to_vec();
+    wrong[56..60].copy_from_slice(&4u32.to_le_bytes());
+    entry::seal(&mut wrong);
+    let refused = Clustering::from_bytes(&wrong, session).unwrap_err().to_string();
+    assert!(refused.contains("5 points, where 1 to 4 are possible"), "{refused}");
 }
 
 #[test]

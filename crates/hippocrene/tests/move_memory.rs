@@ -41,7 +41,7 @@ fn moves_take_the_memory_of_what_they_move() {
     let (client, server) = insecure(9, 2);
     let array = server.transpose(&client.encrypt(&x, &[2; 8]).unwrap()).unwrap();
     let packed = server.gather(&[&array], &[256], &(0..256).collect::<Vec<_>>()).unwrap();
-    let expected: Vec<f64> = (0..256u8).map(|i| x[usize::from(i.reverse_bits())]).collect();
+    let expected: Vec<f64> = (0..=255u8).map(|i| x[usize::from(i.reverse_bits())]).collect();
     assert_close(&client.decrypt(&packed).unwrap(), &expected, "in another order");
 
     // No product is left.

@@ -354,7 +354,10 @@ fn what_does_not_fit_is_named() {
     let used = server.square(&a).unwrap();
     // What is left is what `capacity_bits` says.
     let left = format!("{:.1} are left", used.capacity_bits(server.session()));
-    says(server.square(&used), &["needs 40.0 bits of capacity", &left, "start with a larger modulus"]);
+    says(
+        server.square(&used),
+        &["needs 40.0 bits of capacity", &left, "take a preset with a larger modulus"],
+    );
     says(server.mul_plain(&used, &x[..]), &["needs 40.0 bits of capacity", &left]);
     says(server.mul_number(&used, 0.3), &["needs 40.0 bits of capacity", &left]);
     says(server.roll(&used, 1, None), &["needs 40.0 bits of capacity", &left]);
@@ -520,7 +523,7 @@ fn parameters_without_specials_have_no_keys() {
         units: hippocrene_ring::primes::ntt_primes(40, 32, 4, &[]).unwrap(),
         specials: Vec::new(),
         sprout: hippocrene_rlwe::Sprout::default(),
-        gadget_rank: 4,
+        gadget_rank: 0,
         secret: hippocrene_rlwe::SecretDistribution::Ternary,
     });
     let settings = hippocrene::Settings::at_scale(parameters.unwrap(), 40).unwrap();

@@ -79,7 +79,7 @@ fn look_ups_are_simulated() {
             2.0,
         ),
         ("pooled", |s, x| s.max_pool(x, 5), |x| vec![sorted(x)[4]], 4, 3.0),
-        ("argmax", |s, x| s.argmax(x, None), |x| place(x, sorted(x)[4]), 15, 0.2),
+        ("argmax", |s, x| s.argmax(x, None), |x| place(x, sorted(x)[4]), 7, 0.2),
     ];
     let values = [3.0, -1.5, 0.25, 1.5, -3.0];
     let how = Encryption { bound: Some(4.0), precision: None };

@@ -73,6 +73,41 @@ fn a_simulated_program_ends_where_a_real_one_does() {
     assert_eq!(simulation.report().keys, []);
 }
 
+/// A program without products of encrypted arrays.
+#[test]
+fn keys_of_products_are_left_out_where_there_are_none() {
+    let simulation = Simulation::new(settings()).unwrap();
+    let simulated = simulation.encrypt((&vector()[..]).into(), &[48], &Encryption::default()).unwrap();
+    let program = |server: &Server, a: &EncryptedArray| server.add(&server.roll(a, 1, None)?, a);
+    simulation.restart();
+    program(simulation.server(), &simulated).unwrap();
+    let report = simulation.report();
+    let client = ClientKey::generate_with(settings(), 1).unwrap();
+    let keys = client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap();
+    assert!(!report.relinearises() && keys.inner().relinearisation().is_none());
+    let size = keys.to_bytes().len() as f64;
+    assert!((report.key_bytes as f64 / size - 1.0).abs() < 0.01, "{size}, reckoned {}", report.key_bytes);
+    let (server, a) = (Server::new(&keys).unwrap(), client.encrypt(&vector(), &[48]).unwrap());
+    program(&server, &a).unwrap();
+    let error = server.mul(&a, &a).unwrap_err();
+    assert!(matches!(error, Error::MissingKey { .. }), "{error}");
+}
+
+/// What is there for a bootstrap takes no memory where there is none.
+#[test]
+fn what_is_not_bootstrapped_takes_as_much_as_without_keys_for_it() {
+    let peak = |simulation: Simulation| {
+        let x = simulation.encrypt((&vector()[..]).into(), &[48], &Encryption::default()).unwrap();
+        simulation.restart();
+        simulation.server().mul(&x, &x).unwrap();
+        simulation.report().peak_memory
+    };
+    let settings = || Preset::by_name("n15").unwrap().settings().unwrap();
+    let without = peak(Simulation::new(settings()).unwrap());
+    let with = peak(Simulation::with_bootstrapping(settings(), Bootstrapping::default()).unwrap());
+    assert!((with as f64 / without as f64 - 1.0).abs() < 0.1, "{with} and {without} bytes");
+}
+
 #[test]
 fn errors_are_those_of_the_real_run() {
     let simulation = Simulation::new(settings()).unwrap();

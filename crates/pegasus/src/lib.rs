@@ -28,6 +28,7 @@ mod repack;
 mod sign;
 mod tables;
 mod tangents;
+mod tournament;
 mod tree;
 
 pub use coefficients::Coefficients;

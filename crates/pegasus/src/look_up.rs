@@ -109,16 +109,16 @@ impl Pegasus {
         Numbers::new(self.values(&items, 1, Some(parameters.noise()))?, scale, 0.5)?.plus(0.5)
     }
 
-    /// [`Pegasus::look_up_sign`] at `scale`, and `|x|/2^down` at `magnitude`, by one rotation.
+    /// [`Pegasus::look_up_sign`] at `scale`, and `|x|/times` at `magnitude`, by one rotation.
     pub(crate) fn look_up_sign_and_magnitude(
         &self,
         x: &Numbers,
         scale: Scale,
         magnitude: Scale,
-        down: u32,
+        times: i64,
     ) -> Result<(Numbers, Numbers), PegasusError> {
         let parameters = self.tables().parameters();
-        let (domain, factor) = (self.circle(x)?, f64::from(1 << down));
+        let (domain, factor) = (self.circle(x)?, times as f64);
         let sign = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), half_sign)?;
         let other = self.output(magnitude).to_f64();
         let other = LookupTable::new(&parameters, domain, other, |x| (x.abs() - domain) / factor)?;

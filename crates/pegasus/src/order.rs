@@ -12,6 +12,7 @@ use crate::{
     Numbers, Pegasus, PegasusError,
     error::argument,
     look_up::{DEVIATIONS, Off},
+    tournament::{at, rounds as rounds_of},
 };
 
 impl Pegasus {
@@ -191,12 +192,13 @@ impl Pegasus {
         (1..size - 1).try_fold(term(0)?, |sum, k| sum.add(&term(k)?))
     }
 
-    /// 1 for the largest number of every `size` and 0 for all others, at `scale`, by `size (size + 1)/2` look-ups for each group.
+    /// 1 for the largest number of every `size` and 0 for all others, at `scale`, by a tournament of `2 size - 3` look-ups for each group. One number of every group has the 1: where several are nearer to the largest than the
+    /// index of a table is off by in a round, one of these. Differences have to fit ([`Pegasus::place_bound`]).
     ///
     /// # Errors
-    /// [`PegasusError::Argument`] when groups are so large that a table does not tell `size - 1` from `size - 2`, and as [`Pegasus::ranks`].
+    /// [`PegasusError::Argument`] when groups are of one number, or so large that sums of bits are not told apart, and as [`Pegasus::largest`].
     pub fn is_largest(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        self.of_rank(x, size, size.saturating_sub(1), scale)
+        self.is_smallest(&x.clone().times_integer(-1)?, size, scale)
     }
 
     /// 1 for the smallest number of every `size` and 0 for all others: as [`Pegasus::is_largest`].
@@ -204,40 +206,16 @@ impl Pegasus {
     /// # Errors
     /// As [`Pegasus::is_largest`].
     pub fn is_smallest(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        self.of_rank(x, size, 0, scale)
+        let (bits, groups) = (self.levels(x, size, scale)?.swap_remove(0), x.len() / size);
+        bits.select(&(0..x.len()).map(|i| i % size * groups + i / size).collect::<Vec<_>>())
     }
 
-    fn of_rank(&self, x: &Numbers, size: usize, rank: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        let n = size as f64;
-        // Before all of these look-ups, those that are too many whatever they are off by.
-        self.check_ranks(size, Noise::NONE)?;
-        let ranks = self.ranks(x, size)?;
-        // In [-(n - 1)/2, (n - 1)/2], and half a place is allowed for.
-        let centred = ranks.plus(-(n - 1.0) / 2.0)?.with_bound(n / 2.0)?;
-        self.check_ranks(size, centred.noise())?;
-        let rank = rank as f64 - (n - 1.0) / 2.0;
-        self.look_up_steps(&centred, scale, |x| f64::from((x - rank).abs() < 0.5))
-    }
-
-    /// Checks that the ranks of so many numbers, which are off by so much, are told apart.
-    fn check_ranks(&self, count: usize, noise: Noise) -> Result<(), PegasusError> {
-        let parameters = self.tables().parameters();
-        let index = parameters.index_noise(noise, self.back().parameters()[1].modulus());
-        let off = index.log2_std().exp2() * count as f64 / parameters.ring().dimension() as f64;
-        if 0.5 < CERTAIN * off {
-            let most = (count as f64 * 0.5 / (CERTAIN * off)) as usize;
-            let what = format!("among {count} numbers; with these tables about {most} are possible");
-            return argument("find a number by its rank", what);
-        }
-        Ok(())
-    }
-
-    /// The place of the largest number of every `size`, from 0, at `scale`.
+    /// The place of the largest number of every `size`, from 0, at `scale`: as [`Pegasus::is_largest`].
     ///
     /// # Errors
     /// As [`Pegasus::is_largest`], and when the scale does not hold so many places.
     pub fn argmax(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        place(&self.is_largest(x, size, scale)?, size)
+        self.argmin(&x.clone().times_integer(-1)?, size, scale)
     }
 
     /// The place of the smallest number: as [`Pegasus::argmax`].
@@ -245,19 +223,37 @@ impl Pegasus {
     /// # Errors
     /// As [`Pegasus::argmax`].
     pub fn argmin(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        place(&self.is_smallest(x, size, scale)?, size)
+        let (levels, groups) = (self.levels(x, size, scale)?, x.len() / size);
+        // Bit k of the place is that of the second ones of two in level k.
+        let mut place = levels[0].select(&at(0..1, groups))?.times_integer(0)?;
+        for (k, level) in levels.iter().enumerate() {
+            for second in (1..level.len() / groups).step_by(2) {
+                let bit = level.select(&at(second..second + 1, groups))?.times_integer(1 << k)?;
+                place = place.with_bound(0.0)?.add(&bit)?;
+            }
+        }
+        place.with_bound((size - 1) as f64)
     }
-}
 
-/// `sum_i i x_i` of every `size` numbers, of which one is 1 and the others are 0.
-fn place(x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
-    let at = |place: usize| x.select(&(place..x.len()).step_by(size).collect::<Vec<_>>());
-    let mut sum = at(0)?.times_integer(0)?;
-    for i in 1..size {
-        let term = at(i)?.with_bound(1.0)?.times_integer(i as i64)?;
-        sum = sum.with_bound(0.0)?.add(&term)?;
+    /// The levels of a tournament of every `size` numbers: one at least.
+    fn levels(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Vec<Numbers>, PegasusError> {
+        let groups = groups_of(x, size, "find the smallest or largest")?;
+        let by_place: Vec<usize> = (0..x.len()).map(|i| i % groups * size + i / groups).collect();
+        self.tournament(&x.select(&by_place)?, size, 2.0 * x.bound(), scale)
     }
-    sum.with_bound((size - 1) as f64)
+
+    /// The bound to extract numbers with of which the place of the largest or smallest among so many is asked for, over their own: that with which differences fit the circle in the last round of the tournament. It is about half
+    /// the number of them.
+    pub fn place_bound(&self, size: usize) -> f64 {
+        let parameters = self.tables().parameters();
+        let last = f64::from(rounds_of(size).max(1) - 1);
+        let q = self.plan().literal().lwe().modulus();
+        let extracted = self.extraction().noise().scaled(last + 0.5);
+        let index = parameters.index_noise(extracted, q).log2_std().exp2();
+        // Of both numbers in every round before the last, at half of the index, and of the last, and a little for what else they are off by.
+        let off = 1.1 * DEVIATIONS * index * (1.0 + last / 2.0).sqrt() / parameters.ring().dimension() as f64;
+        last.exp2() / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
+    }
 }
 
 /// How many groups of `size` numbers there are.
@@ -267,9 +263,6 @@ fn groups_of(x: &Numbers, size: usize, operation: &'static str) -> Result<usize,
     }
     Ok(x.len() / size)
 }
-
-/// How many deviations half a rank has to be.
-const CERTAIN: f64 = 5.0;
 
 /// Batcher's odd-even merge sort (Knuth, The Art of Computer Programming 3, 5.2.2, Algorithm M): rounds of pairs of places that are put in order.
 fn rounds(n: usize) -> Vec<Vec<(usize, usize)>> {

@@ -205,6 +205,35 @@ fn parts_and_chosen_points() {
     }
 }
 
+/// New points, fewer than those that are clustered and some far outside of the ball, go to the centroids that they are nearest to.
+#[test]
+fn new_points_are_assigned() {
+    for (log_degree, n, d, k) in [(9, 14, 2, 2), (9, 20, 2, 5), (8, 33, 3, 3)] {
+        let s = setup(context(log_degree, 17, 2), Shape::new(n, d, k).unwrap());
+        let (points, start) = clusters(n, d, k);
+        let (plan, state) = (s.k_means.plan(), s.start(&start));
+        // Half of the way to the centroids, there, and beyond them.
+        let new: Vec<f64> =
+            [0.5, 1.0, 20.0].iter().flat_map(|by| points[..k * d].iter().map(move |x| by * x)).collect();
+        let new = &new[..n.min(3 * k - 1) * d];
+        let slots = plan.shape().new_points_in_slots(new, &start, plan.together()).unwrap();
+        let mut labels = Vec::new();
+        for (i, slots) in slots.iter().enumerate() {
+            let encrypted = s.encrypt(slots, plan.point_bits());
+            let count = plan.together().min(new.len() / d - i * plan.together());
+            let bits = s.decrypt(&s.k_means.nearest(&encrypted, count, &state).unwrap().0);
+            let bit = |i: usize, j: usize| bits[i * plan.shape().width() + j * plan.shape().stride()];
+            labels
+                .extend((0..count).map(|i| (0..k).max_by(|a, b| bit(i, *a).total_cmp(&bit(i, *b))).unwrap()));
+            for wrong in [0, plan.together() + 1] {
+                let refused = s.k_means.nearest(&encrypted, wrong, &state).unwrap_err().to_string();
+                assert!(refused.contains(&format!("{wrong} points in a ciphertext")), "{refused}");
+            }
+        }
+        assert_eq!(labels, nearest(new, &start, d), "{n} {d} {k}");
+    }
+}
+
 /// As many points go to the wrong centroid as [`KMeansPlan::nearest_deviation`] says.
 #[test]
 fn points_between_centroids_go_to_either_as_often_as_is_said() {

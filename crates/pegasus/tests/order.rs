@@ -18,6 +18,17 @@ fn apart(count: usize) -> Vec<f64> {
     (0..count).map(|i| ((7 * i + 3) % 16) as f64 - 7.5).collect()
 }
 
+/// Numbers as they are extracted with a bound so many times their own.
+fn wide(s: &Setup, values: &[f64], wide: f64) -> Numbers {
+    let (scale, q) =
+        (s.pegasus.plan().table_scale(wide * BOUND).unwrap(), s.pegasus.plan().literal().lwe().modulus());
+    let encrypt = |x: &f64| {
+        let message = (x * scale.to_f64()).round() as i64;
+        s.lwe.encrypt(message.rem_euclid(q as i64) as u64).unwrap()
+    };
+    Numbers::new(values.iter().map(encrypt).collect(), scale, BOUND).unwrap()
+}
+
 fn close(s: &Setup, got: &Numbers, expected: &[f64], error: f64, what: &str) {
     let got = s.decrypt_numbers(got);
     assert_eq!(got.len(), expected.len(), "{what}");
@@ -100,6 +111,7 @@ fn places_are_found() {
             values.iter().map(|v| values.iter().filter(|w| *w < v).count() as f64).collect();
         close(&s, &s.pegasus.ranks(&x, count).unwrap(), &ranks, 0.05, "ranks");
         let of_rank = |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
+        let x = wide(&s, &values, s.pegasus.place_bound(count));
         close(&s, &s.pegasus.is_largest(&x, count, scale).unwrap(), &of_rank(count - 1), 0.05, "the largest");
         close(&s, &s.pegasus.is_smallest(&x, count, scale).unwrap(), &of_rank(0), 0.05, "the smallest");
         let place = |rank: f64| ranks.iter().position(|r| *r == rank).unwrap() as f64;
@@ -161,8 +173,9 @@ fn groups_are_apart() {
         of_groups(&values, size, |group, v| place(group, v[3])),
         of_groups(&values, size, |group, v| place(group, v[0])),
     );
-    close(&s, &p.argmax(&x, size, scale).unwrap(), &last, 0.2, "argmax");
-    close(&s, &p.argmin(&x, size, scale).unwrap(), &first, 0.2, "argmin");
+    let wide = wide(&s, &values, p.place_bound(size));
+    close(&s, &p.argmax(&wide, size, scale).unwrap(), &last, 0.2, "argmax");
+    close(&s, &p.argmin(&wide, size, scale).unwrap(), &first, 0.2, "argmin");
     for refused in
         [p.sort(&x, 5), p.median(&x, 24), p.ranks(&x, 0), p.argmax(&x, 5, scale), p.top_k(&x, 5, 1)]
     {
@@ -172,12 +185,53 @@ fn groups_are_apart() {
 }
 
 #[test]
-fn as_many_are_ranked_as_tables_tell_apart() {
+fn bits_that_are_too_small_to_be_added_are_refused() {
     let s = with_tables(64);
     let x = s.numbers(&apart(8), BOUND);
-    let scale = s.pegasus.plan().table_scale(16.0).unwrap();
+    // At which bits are as small as those of a million places.
+    let scale = s.pegasus.plan().repacking_scale(1e6).unwrap();
     let refused = s.pegasus.argmax(&x, 8, scale).unwrap_err().to_string();
-    assert!(refused.contains("among 8 numbers; with these tables about"), "{refused}");
+    assert!(refused.contains("among 8 numbers: at this scale bits are told apart"), "{refused}");
+}
+
+/// Of numbers that are not told apart one is the largest, and not one of those that are far from it.
+#[test]
+fn one_of_equal_numbers_is_the_largest() {
+    let s = with_tables(1024);
+    let scale = s.pegasus.plan().table_scale(8.0).unwrap();
+    for (group, places) in [
+        (vec![-7.2, 7.2, 7.2, 7.2], 1..4),
+        (vec![7.2, -7.2, 7.2, 7.19, 7.2], 0..5),
+        (vec![0.0; 7], 0..7),
+        (vec![3.0, 3.0, -8.0], 0..2),
+        (vec![-1.0, -1.0], 0..2),
+    ] {
+        let size = group.len();
+        let values: Vec<f64> = (0..48).flat_map(|_| group.clone()).collect();
+        let x = wide(&s, &values, s.pegasus.place_bound(size));
+        let largest = s.decrypt_numbers(&s.pegasus.is_largest(&x, size, scale).unwrap());
+        let found = s.decrypt_numbers(&s.pegasus.argmax(&x, size, scale).unwrap());
+        for (bits, found) in largest.chunks(size).zip(found) {
+            let place = bits.iter().position(|bit| *bit > 0.5).unwrap();
+            assert!(
+                places.contains(&place) && group[place] > 7.0_f64.min(group[0] - 0.1),
+                "{group:?}: {bits:?}"
+            );
+            for (i, bit) in bits.iter().enumerate() {
+                assert!((bit - f64::from(i == place)).abs() < 0.05, "{group:?}: {bits:?}");
+            }
+            // Looked up once more, it may be another.
+            let place = found.round() as usize;
+            assert!((found - place as f64).abs() < 0.2, "{group:?}: {found}");
+            assert!(
+                places.contains(&place) && group[place] > 7.0_f64.min(group[0] - 0.1),
+                "{group:?}: {found}"
+            );
+        }
+    }
+    // Equal to the bit, by differences of no error.
+    let x = wide(&s, &[-5.0, 5.0], s.pegasus.place_bound(3)).select(&[0, 1, 1, 1, 0, 1, 1, 1, 1]).unwrap();
+    close(&s, &s.pegasus.argmax(&x, 3, scale).unwrap(), &[1.0, 0.0, 0.0], 0.2, "equal");
 }
 
 /// The estimates are those of numbers in falling order, whose comparisons all change something.
@@ -224,22 +278,18 @@ fn errors_are_as_estimated() {
 #[test]
 fn rounds_have_room() {
     let s = with_tables(1024);
-    let (plan, lwe) = (s.pegasus.plan(), s.pegasus.plan().literal().lwe());
+    let plan = s.pegasus.plan();
     let mut last = 0.0;
     for count in [2, 4, 8, 12] {
         let rounds = Pegasus::sort_rounds(count);
         let wide = s.pegasus.order_bound(rounds);
         assert!(wide > last && (3.5..8.0).contains(&wide), "{wide}");
         last = wide;
-        let scale = plan.table_scale(wide * BOUND).unwrap();
-        let encrypt = |x: &f64| {
-            let message = (x * scale.to_f64()).round() as i64;
-            s.lwe.encrypt(message.rem_euclid(lwe.modulus() as i64) as u64).unwrap()
-        };
-        let x = Numbers::new(apart(count).iter().map(encrypt).collect(), scale, BOUND).unwrap();
+        let x = self::wide(&s, &apart(count), wide);
         let sorted = s.pegasus.sort(&x, count).unwrap();
         let domain = wide * BOUND * (1.0 + plan.literal().margin) / 2.0;
-        let index = plan.literal().tables.index_noise(Noise::NONE, lwe.modulus()).log2_std().exp2();
+        let index =
+            plan.literal().tables.index_noise(Noise::NONE, plan.literal().lwe().modulus()).log2_std().exp2();
         let round = index * 2.0 * domain / 1024.0;
         let expected = -(round * (rounds as f64).sqrt()).log2();
         assert!(

@@ -37,6 +37,11 @@ fn bytes(words: &Words) -> usize {
     words.capacity() * size_of::<u64>()
 }
 
+/// What goes back to the allocator may have held secrets.
+fn wipe(words: &mut Words) {
+    words.as_mut_slice().zeroize();
+}
+
 impl SpareMemory {
     /// Nothing yet, and at most so many bytes.
     pub fn new(limit: usize) -> Self {
@@ -67,7 +72,8 @@ impl SpareMemory {
     }
 
     fn keep(&self, words: Words) {
-        let mut gone = Vec::new();
+        // Wiped when others can have the rest: a pass over memory that the system would take as long to clear when it is handed out again.
+        let mut gone: Vec<Words> = Vec::new();
         self.with(|kept| {
             kept.push_back(words);
             let mut total: usize = kept.iter().map(bytes).sum();
@@ -78,17 +84,17 @@ impl SpareMemory {
                 gone.push(first);
             }
         });
+        gone.iter_mut().for_each(wipe);
     }
 }
 
 impl Shelf {
     fn forget(&self) {
         let mut kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
-        kept.iter_mut().for_each(|words| words.as_mut_slice().zeroize());
+        kept.iter_mut().for_each(wipe);
     }
 }
 
-/// What is kept may have held secrets.
 impl Drop for Shelf {
     fn drop(&mut self) {
         self.forget();
@@ -125,7 +131,9 @@ impl Residues {
                 self.give_back(smaller);
                 return;
             }
-            self.words.reserve_exact(len - self.words.len());
+            let mut larger = Words::with_capacity(64, len);
+            larger.extend_from_slice(&self.words);
+            wipe(&mut std::mem::replace(&mut self.words, larger));
             memory::advise_huge_pages(&self.words);
         }
         self.words.resize(len, 0);

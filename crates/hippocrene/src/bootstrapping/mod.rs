@@ -1,7 +1,7 @@
 //! Which bootstrap keys are made for.
 
 mod describe;
-mod rule;
+pub(crate) mod rule;
 
 use std::sync::Arc;
 

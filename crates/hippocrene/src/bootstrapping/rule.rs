@@ -41,7 +41,7 @@ const STAGES: u32 = 6;
 /// From so many slots on a transform has two levels at least.
 const LEAST_OF_TWO_LEVELS: usize = 32;
 /// Where there is a bootstrap.
-pub(super) const PRESETS: &str = "the presets n15, n16s, n16, n17s and n17 have a bootstrap";
+pub(crate) const PRESETS: &str = "the presets n15s, n15, n16s, n16, n17s and n17 have a bootstrap";
 /// The most bits of a special.
 const LARGEST_SPECIAL: f64 = 61.0;
 

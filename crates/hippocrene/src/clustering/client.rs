@@ -50,9 +50,11 @@ impl ClientKey {
         let (points, start) = (inside(points), inside(start));
         let slots = self.session().slots();
         let rows = shape.points_in_slots(&points, plan.together())?;
-        let points = self.repeated(&rows, point_layout(shape, slots)?, &plan, plan.point_bits())?;
+        let layout = point_layout(shape, shape.points(), slots)?;
+        let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
         let start = [shape.centroids_in_slots(&start)?];
-        let centroids = self.repeated(&start, centroid_layout(shape, slots)?, &plan, plan.centroid_bits())?;
+        let layout = centroid_layout(shape, slots)?;
+        let centroids = self.repeated(&start, layout, &plan, plan.centroid_bits())?;
         let frame = self.encrypt(&frame, &[frame.len()])?;
         Clustering::from_parts(shape, 0, [frame, centroids], None, Some(points))
     }
@@ -67,7 +69,8 @@ impl ClientKey {
         Ok(plan.nearest_deviation()?)
     }
 
-    /// The centroids, row by row, and the cluster of every point: the one with the centroid that it was nearest to in the last iteration, before this moved. No labels before the first iteration.
+    /// The centroids, row by row, and the cluster of every point: the one with the centroid that it was nearest to in the last iteration, before this moved; of new points the one that they are nearest to. No labels before the
+    /// first iteration.
     ///
     /// # Errors
     /// As [`ClientKey::decrypt`].
@@ -76,7 +79,7 @@ impl ClientKey {
     }
 
     /// Slots that repeat up to the last one, a ciphertext for each of them, at the scale of `plan` and the grafted modulus of so many bits.
-    fn repeated(
+    pub(super) fn repeated(
         &self,
         slots: &[Vec<f64>],
         layout: Layout,
@@ -134,7 +137,7 @@ fn frame(shape: Shape, points: &[f64], start: &[f64]) -> Vec<f64> {
     frame
 }
 
-fn to_frame(values: &[f64], frame: &[f64]) -> Vec<f64> {
+pub(super) fn to_frame(values: &[f64], frame: &[f64]) -> Vec<f64> {
     let d = frame.len() - 1;
     values.iter().enumerate().map(|(i, x)| (x - frame[i % d]) / frame[d]).collect()
 }

@@ -1,22 +1,24 @@
 //! K-means on encrypted points ([`hippocrene_pegasus::KMeans`]): what a client sends, what a server makes of it, and what the client reads.
 
 mod client;
+mod new_points;
 
 use hippocrene_pegasus::Shape;
 use hippocrene_rlwe::Fingerprint;
 
 use crate::{Array, CiphertextBody, EncryptedArray, Error, Layout, Numbers};
 
-/// What a run began with. It stays with what is made of it, so that a run goes on from its own checkpoints only.
+/// What a run began with. It stays with what is made of it, so that a run goes on from its own checkpoints only. That of new points is the clusters that they are to be assigned to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Origin {
-    /// The digest of the points, as they were sent.
+    /// The digest of the points, as they were sent; in new points, that of the clusters.
     pub points: Fingerprint,
     /// That of the start, where it is another than the one that was sent with them.
     pub start: Option<Fingerprint>,
 }
 
-/// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on from after every iteration, and its result.
+/// Encrypted points and the clusters made of them so far: what a client sends, what a run goes on from after every iteration, and its result. Also new points, to be assigned to the clusters of others, and what they
+/// were assigned to.
 ///
 /// Coordinates are counted from a centre and in units of a radius that the client has chosen such that all points lie in the unit ball. Both go along encrypted, for who reads the result.
 #[derive(Debug, Clone)]
@@ -27,16 +29,16 @@ pub struct Clustering {
     pub(crate) frame: EncryptedArray,
     /// The centroids, `K` by `d`; the slots repeat after as many as they take.
     pub(crate) centroids: EncryptedArray,
-    /// For every point in which cluster it is: `N` by `K` bits. None before the first iteration.
+    /// For every point in which cluster it is: `N` by `K` bits, of new points as many rows as there are. None before the first iteration.
     pub(crate) assigned: Option<EncryptedArray>,
-    /// The points, `N` by `d`, once for every cluster. A result goes without.
+    /// The points, `N` by `d`, or fewer new ones, once for every cluster. A result goes without.
     pub(crate) points: Option<EncryptedArray>,
-    /// None of what a client sent.
+    /// None of what a client sent to be clustered.
     pub(crate) origin: Option<Origin>,
 }
 
 impl Clustering {
-    /// Puts one together.
+    /// Puts one together. There may be fewer points, or rows of the assignment, than the shape has: new ones.
     ///
     /// # Errors
     /// [`Error::Shape`] when an array is not laid out as it has to be, [`Error::KeyMismatch`] when they are of several keys.
@@ -50,7 +52,12 @@ impl Clustering {
         const OPERATION: &str = "put clusters together";
         let slots = centroids.layout().slots();
         let centroid_layout = centroid_layout(shape, slots)?;
-        let (bits, rows) = (bit_layout(shape, slots)?, point_layout(shape, slots)?);
+        let count = count(shape, [&assigned, &points]);
+        if !(1..=shape.points()).contains(&count) {
+            let what = format!("{count} points, where 1 to {} are possible", shape.points());
+            return Err(Error::shape(OPERATION, what));
+        }
+        let (bits, rows) = (bit_layout(shape, count, slots)?, point_layout(shape, count, slots)?);
         let frame_layout = Layout::packed(&[shape.dimension() + 1], slots)?;
         let need = [
             ("the frame", Some(&frame), frame_layout),
@@ -86,6 +93,16 @@ impl Clustering {
     /// How many points of which dimension make how many clusters.
     pub fn shape(&self) -> Shape {
         self.shape
+    }
+
+    /// How many points are in it, or were assigned: as many as the shape has, or fewer new ones.
+    pub fn count(&self) -> usize {
+        count(self.shape, [&self.assigned, &self.points])
+    }
+
+    /// Whether the points in it are to be assigned to the clusters of others ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), and not to be clustered.
+    pub fn has_new_points(&self) -> bool {
+        self.has_points() && (self.origin.is_some() || self.count() != self.shape.points())
     }
 
     /// How many iterations there were.
@@ -152,16 +169,22 @@ impl Clustering {
     }
 }
 
-/// One row of slots for every point, in which it stands once for every cluster.
-pub(crate) fn point_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {
-    let together = together(shape, slots)?;
-    debug_assert!(together > 0);
-    Layout::new(vec![shape.points(), shape.dimension()], vec![shape.width(), 1], slots)
+/// How many rows the first of these arrays has that is there; where none is, as many as the shape has points.
+fn count(shape: Shape, arrays: [&Option<EncryptedArray>; 2]) -> usize {
+    let first = arrays.into_iter().flatten().next();
+    first.map_or(shape.points(), |array| array.shape().first().copied().unwrap_or(0))
 }
 
-pub(crate) fn bit_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {
+/// One row of slots for each of `count` points, in which it stands once for every cluster.
+pub(crate) fn point_layout(shape: Shape, count: usize, slots: usize) -> Result<Layout, Error> {
+    let together = together(shape, slots)?;
+    debug_assert!(together > 0);
+    Layout::new(vec![count, shape.dimension()], vec![shape.width(), 1], slots)
+}
+
+pub(crate) fn bit_layout(shape: Shape, count: usize, slots: usize) -> Result<Layout, Error> {
     together(shape, slots)?;
-    Layout::new(vec![shape.points(), shape.clusters()], vec![shape.width(), shape.stride()], slots)
+    Layout::new(vec![count, shape.clusters()], vec![shape.width(), shape.stride()], slots)
 }
 
 pub(crate) fn centroid_layout(shape: Shape, slots: usize) -> Result<Layout, Error> {

@@ -3,10 +3,13 @@
 use hippocrene_ckks::CkksError;
 
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, Error, Form, bootstrapping::rule::PRESETS};
 
 /// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
 const ABOUT: f64 = 30.0;
+
+/// The operations that comparisons by polynomials are made of.
+const COMPARISONS: [&str; 2] = ["sign", "step"];
 
 impl Server {
     /// The error of an operation on these arrays; where it is that capacity lacks, with what can be done about it here.
@@ -15,6 +18,9 @@ impl Server {
             return error;
         };
         let mut ways = Vec::new();
+        if COMPARISONS.contains(&operation) {
+            ways.push("a wider gap and less precision of the comparison take less".to_owned());
+        }
         if let Some((most, reserve)) = self.most_after_bootstrap().zip(self.bootstrap_reserve()) {
             if need > most || have > most - ABOUT {
                 ways.push(format!(
@@ -37,6 +43,11 @@ impl Server {
                     "look-ups with these keys return {bits:.0} bits for values up to 1, so make keys of look-ups with more capacity (LookUps)"
                 ));
             }
+        }
+        if self.bootstraps.is_none() {
+            ways.push(format!(
+                "take a preset with a larger modulus, or keys for bootstraps, which have to come before ({PRESETS})"
+            ));
         }
         let source = CkksError::Capacity { operation, need, have };
         match ways.is_empty() {

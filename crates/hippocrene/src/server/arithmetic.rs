@@ -154,7 +154,8 @@ impl Server {
         if !clean && F::is_product(c) {
             return self.mul_plain(a, F::plain(&vec![c; a.size()])).map_err(|e| e.during(OPERATION));
         }
-        self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))
+        let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
+        Ok(product.with_zeros_within(a.period(), a.is_zero_within()))
     }
 
     /// Declares that no element is larger than `bound` in absolute value, as [`EncryptedArray::with_bound`]. A bound holds for what stands in slots without an element too, such as the others of the array that a slice is of, and

@@ -77,6 +77,42 @@ impl Server {
         Ok((self.clustering(points, origin, next)?, sectors))
     }
 
+    /// Which of `clusters` new points are nearest to ([`ClientKey::encrypt_new_points`](crate::ClientKey::encrypt_new_points)), found as in an iteration, by as many look-ups for a point; and how long the parts of it took. The result has
+    /// these clusters and the assignment.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `points` has no new points, or those were encrypted for other clusters; as [`Server::cluster`].
+    pub fn assign_new_points(
+        &self,
+        points: &Clustering,
+        clusters: &Clustering,
+    ) -> Result<(Clustering, Sectors), Error> {
+        const OPERATION: &str = "assign new points";
+        let (k_means, state) = self.state(clusters, OPERATION)?;
+        let Some(rows) = points.points.as_ref().filter(|_| points.has_new_points()) else {
+            let what = "the first operand has no new points: encrypt them for these clusters";
+            return Err(Error::argument(OPERATION, what));
+        };
+        let (have, need) = (points.origin.map(|origin| origin.points), clusters.digest());
+        if have != Some(need) {
+            let have = have.map_or("none".to_string(), |have| have.to_string());
+            let what = format!("the points were encrypted for other clusters, {have}, than these, {need}");
+            return Err(Error::argument(OPERATION, what));
+        }
+        let (mut assigned, mut time) = (Vec::new(), Sectors::default());
+        let together = k_means.plan().together();
+        for (k, rows) in self.checked_rows(points, rows, OPERATION)?.iter().enumerate() {
+            let count = together.min(points.count() - k * together);
+            let (bits, part) = k_means.nearest(rows, count, &state)?;
+            time += part;
+            assigned.push(bits);
+        }
+        let layout = bit_layout(points.shape(), points.count(), self.session.slots())?;
+        let assigned = Some(self.array(layout, assigned)?);
+        let made = Clustering { assigned, points: None, ..clusters.clone() };
+        Ok((made, time))
+    }
+
     /// A start from points that the server chooses: `points` with the points of these numbers as centroids, one for each cluster.
     ///
     /// # Errors
@@ -106,11 +142,26 @@ impl Server {
         Ok((k_means, KMeansState { iteration: clusters.iteration, centroids, assigned: Vec::new() }))
     }
 
-    /// The points, ciphertext by ciphertext.
+    /// The points that are clustered, ciphertext by ciphertext.
     fn rows(&self, points: &Clustering, operation: &'static str) -> Result<Vec<Ciphertext>, Error> {
         let Some(rows) = &points.points else {
             return Err(Error::argument(operation, "the first operand has no points"));
         };
+        if points.has_new_points() {
+            let what =
+                "the points are new ones, to be assigned to the clusters of others, not to be clustered";
+            return Err(Error::argument(operation, what));
+        }
+        self.checked_rows(points, rows, operation)
+    }
+
+    /// Points of the shape that the keys are for, and of the key, ciphertext by ciphertext.
+    fn checked_rows(
+        &self,
+        points: &Clustering,
+        rows: &EncryptedArray,
+        operation: &'static str,
+    ) -> Result<Vec<Ciphertext>, Error> {
         self.check(rows, operation)?;
         let shape = points.shape();
         let slots = shape.together(self.session.slots())? * shape.width();
@@ -148,7 +199,7 @@ impl Server {
         let centroids = self.array(centroid_layout(shape, all)?, vec![state.centroids])?;
         let assigned = match state.assigned.is_empty() {
             true => None,
-            false => Some(self.array(bit_layout(shape, all)?, state.assigned)?),
+            false => Some(self.array(bit_layout(shape, shape.points(), all)?, state.assigned)?),
         };
         let frame = points.frame.clone();
         let made = Clustering::from_parts(shape, state.iteration, [frame, centroids], assigned, None)?;

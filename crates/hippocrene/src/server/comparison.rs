@@ -101,7 +101,8 @@ impl Server {
     }
 
     /// The larger of `a` and `b`, element by element: with `d` their difference, `e` what the sign is off by and `B` the bound of `d`, to within `e (|d| + B/2) / 2` where `|d|` is
-    /// the gap at least, and `(1 + e/2) |d| + e B/4` where it is less. Shapes broadcast as numpy's do.
+    /// the gap at least, and `(1 + e/2) |d| + e B/4` where it is less. The rounding of the product comes on top, which goes by the precision of `a` and `b`: where `e B` is small beside that, it is the larger part ([`EncryptedArray::precision_bits`] of the result
+    /// has it). Shapes broadcast as numpy's do.
     ///
     /// By tables ([`Server::sign`]) it is had from `a + b + |a - b|`, as single numbers: no gap is to be said, and [`EncryptedArray::precision_bits`] of the result says what it is off by.
     ///

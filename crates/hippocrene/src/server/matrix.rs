@@ -42,6 +42,12 @@ impl Server {
             let layout = sum.layout().with_shape(shape, strides)?;
             return Ok(sum.with_layout(layout));
         }
+        if axis == 0 {
+            let product = self.narrow_product(a, columns, |i, j| w[j * columns + i], OPERATION)?;
+            if let Some(product) = product {
+                return Ok(product);
+            }
+        }
         let layout = if columns <= k.next_power_of_two() {
             Layout::new(shape, a.layout().strides().to_vec(), F::slots(&self.session))?
         } else {
@@ -95,6 +101,9 @@ impl Server {
                     a.shape()
                 ),
             ));
+        }
+        if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], OPERATION)? {
+            return Ok(product);
         }
         let mut shape = a.shape().to_vec();
         shape[0] = rows;

@@ -48,10 +48,25 @@ impl Server {
                 return Ok(view);
             }
         }
-        let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
-        for (to, source) in out.positions().zip(sources) {
-            let (k, from) = places[*source];
-            moves.entry(k).or_default().push((to, from));
+        let moves_to = |out: &Layout| {
+            let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
+            for (to, source) in out.positions().zip(sources) {
+                let (k, from) = places[*source];
+                moves.entry(k).or_default().push((to, from));
+            }
+            moves
+        };
+        let shifts = |out: &Layout, moves: &BTreeMap<usize, Moves>| {
+            moves.iter().all(|(k, moves)| shift_of(arrays[*k], out, moves).is_some())
+        };
+        let moves = moves_to(&out);
+        // Columns stand one after the other as rows do.
+        if shape.len() > 1 && !shifts(&out, &moves) {
+            let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
+            let moves = moves_to(&columns);
+            if shifts(&columns, &moves) {
+                return self.joined(arrays, columns, moves);
+            }
         }
         self.joined(arrays, out, moves)
     }
@@ -130,15 +145,8 @@ impl Server {
         moves: &[(usize, usize)],
     ) -> Result<Option<Vec<Option<F::Ciphertext>>>, Error> {
         let slots = out.slots();
-        let (to, from) = moves[0];
-        let Some(by) = to.checked_sub(from) else { return Ok(None) };
+        let Some(by) = shift_of(a, out, moves) else { return Ok(None) };
         let (ciphertexts, right) = (by / slots, by % slots);
-        let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
-        if !(a.is_clean() && alike && moves.len() == a.size())
-            || (right != 0 && !F::rotates(slots, slots - right))
-        {
-            return Ok(None);
-        }
         let mut part = vec![None; out.ciphertexts()];
         for (k, c) in a.expanded(&self.session).into_iter().enumerate() {
             let c = match right {
@@ -149,4 +157,21 @@ impl Server {
         }
         Ok(Some(part))
     }
+}
+
+/// By how many slots to the right all elements of `a` go and nothing else, if that is so and what is in other slots is zero.
+fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Option<usize> {
+    let slots = out.slots();
+    let (to, from) = moves[0];
+    let by = to.checked_sub(from)?;
+    let right = by % slots;
+    let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
+    let rotates = right == 0 || F::rotates(slots, slots - right);
+    (a.is_clean() && alike && moves.len() == a.size() && rotates).then_some(by)
+}
+
+/// The strides of [`Layout::packed`], with the axes in reverse order.
+fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
+    let reversed: Vec<usize> = shape.iter().rev().copied().collect();
+    Ok(Layout::packed(&reversed, slots)?.strides().iter().rev().copied().collect())
 }

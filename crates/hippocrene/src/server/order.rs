@@ -1,6 +1,6 @@
 //! Numbers in order, by look-ups of their differences ([PEGASUS](hippocrene_pegasus)): sorted, the largest, and where it is, along an axis or of all.
 
-use hippocrene_ckks::Ciphertext;
+use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
 use super::Server;
@@ -58,16 +58,14 @@ impl Server {
         self.of_lines(a, &lines, (rounds, room), |pegasus, x| pegasus.median(x, lines.length))
     }
 
-    /// The places of the smallest elements along an axis, or of the smallest among all in row-major order, from 0 ([`Pegasus::argmin`]): by `n (n + 1)/2` look-ups for `n` elements. Elements that are nearer to each
-    /// other than the index of a table is off by are not told apart.
+    /// The places of the smallest elements along an axis, or of the smallest among all in row-major order, from 0 ([`Pegasus::argmin`]): by `2n - 3` look-ups for `n` elements. Where several are nearer to
+    /// the smallest than the index of a table is off by in a round of the tournament, the result is the place of one of these.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].
+    /// [`Error::Argument`] when there is one element only, or there are so many that sums of bits are not told apart, and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
-        self.of_lines(a, &lines, (1, 1.0), |pegasus, x| {
-            pegasus.argmin(x, lines.length, pegasus.plan().repacking_scale(lines.last())?)
-        })
+        self.place(a, &lines, |pegasus, x, scale| pegasus.argmin(x, lines.length, scale))
     }
 
     /// The places of the largest elements: as [`Server::argmin`].
@@ -76,8 +74,19 @@ impl Server {
     /// As [`Server::argmin`].
     pub fn argmax(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmax")?;
-        self.of_lines(a, &lines, (1, 1.0), |pegasus, x| {
-            pegasus.argmax(x, lines.length, pegasus.plan().repacking_scale(lines.last())?)
+        self.place(a, &lines, |pegasus, x, scale| pegasus.argmax(x, lines.length, scale))
+    }
+
+    /// The place that `f` finds in every line.
+    fn place(
+        &self,
+        a: &EncryptedArray,
+        lines: &Lines,
+        f: impl Fn(&Pegasus, &Single, Scale) -> Result<Single, PegasusError>,
+    ) -> Result<EncryptedArray, Error> {
+        let wide = self.pegasus(lines.operation)?.place_bound(lines.length);
+        self.of_elements(a, lines, &lines.kept, wide, |pegasus, x| {
+            f(pegasus, x, pegasus.plan().repacking_scale(lines.last())?)
         })
     }
 
@@ -124,10 +133,11 @@ impl Server {
         let count = lines.order.len() / lines.length * k;
         let next: Vec<usize> =
             (0..count).map(|i| (i / (k * inner) * inner + i % inner) * k + i / inner % k).collect();
-        self.of_elements(a, lines, &shape, (rounds, 1.0), |pegasus, x| f(pegasus, x)?.select(&next))
+        let wide = self.pegasus(lines.operation)?.order_bound(rounds);
+        self.of_elements(a, lines, &shape, wide, |pegasus, x| f(pegasus, x)?.select(&next))
     }
 
-    /// `f` of the elements, line by line, which makes one number of each line.
+    /// `f` of the elements, line by line, which makes one number of each line, in so many rounds of differences, with room for results that are so many times as large.
     fn of_lines(
         &self,
         a: &EncryptedArray,
@@ -135,23 +145,24 @@ impl Server {
         (rounds, room): (usize, f64),
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        self.of_elements(a, lines, &lines.kept, (rounds, room), f)
+        let wide = room * self.pegasus(lines.operation)?.order_bound(rounds);
+        self.of_elements(a, lines, &lines.kept, wide, f)
     }
 
-    /// `f` of the elements as single numbers, line by line, at a scale at which differences can be looked up in so many rounds and results be repacked, with room for results that are so many times as large.
+    /// `f` of the elements as single numbers, line by line, extracted as if they were `wide` times as large.
     fn of_elements(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
         shape: &[usize],
-        (rounds, room): (usize, f64),
+        wide: f64,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(lines.operation)?;
         self.check_real(a, lines.operation)?;
         let form = self.form_of(&[a]);
         self.with_capacity([a], 0.0, |[a]| {
-            let x = self.single(pegasus, a, room * pegasus.order_bound(rounds) * a.bound())?;
+            let x = self.single(pegasus, a, wide * a.bound())?;
             let y = f(pegasus, &x.select(&lines.order)?)?;
             let layout = Layout::packed(shape, self.session.slots())?;
             let positions: Vec<usize> = layout.positions().collect();

@@ -26,7 +26,8 @@ impl Server {
                     windows.zip(window(&out, axis, padded)).map(|(windows, w)| [windows, vec![w]].concat());
                 out = self.sum_axis(&out, axis, padded)?;
             }
-            return Ok(out.with_period(windows.and_then(|windows| period_of(repeats(a), windows))));
+            let period = windows.and_then(|windows| period_of(repeats(a), windows));
+            return Ok(out.with_zeros_within(period, padded));
         };
         if axis >= a.shape().len() {
             return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
@@ -73,7 +74,8 @@ impl Server {
             };
             let out = (0..layout.ciphertexts()).map(total).collect::<Result<Vec<_>, Error>>();
             let out = out.map_err(|e| e.during(OPERATION))?;
-            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), clean, out).with_period(period))
+            let out = Array::from_ciphertexts(layout.clone(), form.clone(), clean, out);
+            Ok(out.with_zeros_within(period, padded))
         })
     }
 }

@@ -10,6 +10,7 @@ use std::sync::{
 
 use hippocrene_ckks::Values;
 use hippocrene_fhew::LOOK_UP;
+use hippocrene_ring::Meter;
 use hippocrene_rlwe::PreparedEvaluationKeys;
 use num_complex::Complex64;
 use zeroize::Zeroizing;
@@ -57,6 +58,8 @@ pub struct Simulation {
     features: Vec<Feature>,
     /// How many ciphertexts the server had bootstrapped when what was noted was forgotten.
     before: AtomicU64,
+    /// Bytes of the polynomials of all these keys, of which the memory of those that are used is reckoned instead.
+    held: usize,
 }
 
 /// A request for one thing beside rotations, and the keys that come with it.
@@ -114,7 +117,9 @@ impl Simulation {
             _ => PreparedEvaluationKeys::every_beside(rlwe, all.inner())?,
         };
         let server = Server::of_prepared(session.clone(), Arc::new(keys), &all)?;
-        Ok(Simulation { client, server, features, before: AtomicU64::new(0) })
+        drop(all);
+        let held = session.context().rlwe().meter().map_or(0, Meter::live);
+        Ok(Simulation { client, server, features, before: AtomicU64::new(0), held })
     }
 
     /// The server, which has every key.
@@ -207,7 +212,8 @@ impl Simulation {
             _ => true,
         };
         let features: Vec<&Feature> = self.features.iter().filter(used).collect();
-        let mut report = Report::new(rlwe, &tally, &features);
+        let polynomials = rlwe.meter().map_or(0, Meter::peak).saturating_sub(self.held);
+        let mut report = Report::new(rlwe, &tally, &features, polynomials);
         if report.look_ups.is_some() {
             report.peak_memory += self.server.table_key_bytes();
         }

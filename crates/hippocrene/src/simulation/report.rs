@@ -57,7 +57,8 @@ pub enum Purpose {
 }
 
 impl Report {
-    pub(super) fn new(rlwe: &Context, tally: &Tally, features: &[&Feature]) -> Self {
+    /// With so many bytes of ciphertexts, plaintexts and intermediate results at one time.
+    pub(super) fn new(rlwe: &Context, tally: &Tally, features: &[&Feature], polynomials: usize) -> Self {
         let parameters = rlwe.parameters();
         let request = |f: fn(&KeyRequest) -> bool| features.iter().map(|a| &a.request).find(|a| f(a));
         let used = |(name, modulus): (&KeyUse, &Modulus)| UsedKey {
@@ -74,7 +75,6 @@ impl Report {
         });
         let moduli = key_moduli(tally, features, parameters.full());
         let derived = tally.derived_key_bytes().min(rlwe.key_memory().1);
-        let polynomials = rlwe.meter().map_or(0, |meter| meter.peak());
         Report {
             seconds: tally.seconds(),
             operations: operations(tally),
@@ -105,12 +105,18 @@ impl Report {
     pub fn conjugates(&self) -> bool {
         self.keys.iter().any(|key| key.purpose == Purpose::Conjugation && !key.comes_along)
     }
+
+    /// Whether the relinearisation key is used.
+    pub fn relinearises(&self) -> bool {
+        self.keys.iter().any(|key| key.purpose == Purpose::Relinearisation)
+    }
 }
 
 impl KeyRequest {
     /// The keys that a simulated program uses, and no others.
     pub fn for_simulation(report: &Report) -> Self {
         KeyRequest {
+            relinearisation: report.relinearises(),
             conjugation: report.conjugates(),
             bootstrapping: report.bootstrapping,
             look_ups: report.look_ups,

@@ -6,18 +6,34 @@ use hippocrene_rlwe::Fingerprint;
 
 use super::{
     FormatError, Kind,
+    array::ArrayHead,
     cursor::Cursor,
     file,
     header::{self, Header},
     look_ups::{read_shape, write_shape},
 };
-use crate::{Clustering, EncryptedArray, Error, Origin, Session, Shape};
+use crate::{Clustering, EncryptedArray, Error, Numbers, Origin, Session, Shape};
 
 /// Bytes before the arrays: shape, flags, the number of iterations, and the origin.
 const HEAD_BYTES: usize = 56;
 /// The flags of a file with an assignment, and with points.
 const ASSIGNED: u32 = 1;
 const POINTS: u32 = 2;
+
+/// What bytes of a [`Clustering`] say of themselves ([`Clustering::describe`]).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ClusteringDescription {
+    /// How many points of which dimension make, or made, how many clusters.
+    pub shape: Shape,
+    /// How many points are in it, or were assigned: as many as the shape has, or fewer new ones.
+    pub count: usize,
+    /// How many iterations there were.
+    pub iteration: u64,
+    /// Whether the points are in it.
+    pub has_points: bool,
+    /// What it was made of, or what clusters new points are for.
+    pub origin: Option<Origin>,
+}
 
 /// What stands before the arrays.
 #[derive(Debug)]
@@ -99,14 +115,24 @@ impl Clustering {
         out
     }
 
-    /// What bytes that `to_bytes` made say of themselves: the shape, how many iterations there were, whether the points are in them, and what they were made of.
+    /// What bytes that `to_bytes` made say of themselves.
     ///
     /// # Errors
     /// [`Error::Format`] when the bytes are not that.
-    pub fn describe(bytes: &[u8]) -> Result<(Shape, u64, bool, Option<Origin>), Error> {
+    pub fn describe(bytes: &[u8]) -> Result<ClusteringDescription, Error> {
         let (_, payload) = Header::open_as(bytes, Kind::Clustering)?;
-        let head = ClusteringHead::read(&mut Cursor::new(payload, "clusters"))?;
-        Ok((head.shape, head.iteration, head.flags & POINTS != 0, head.origin))
+        let mut cursor = Cursor::new(payload, "clusters");
+        let ClusteringHead { shape, flags, iteration, origin } = ClusteringHead::read(&mut cursor)?;
+        let mut count = shape.points();
+        if flags != 0 {
+            // The rows of the third array, the assignment or the points.
+            next_array(&mut cursor)?;
+            next_array(&mut cursor)?;
+            let (_, array) = Header::open_as(next_array(&mut cursor)?, Kind::Array)?;
+            let head = ArrayHead::<Numbers>::read(&mut Cursor::new(array, "array"))?;
+            count = head.layout.shape().first().copied().unwrap_or(0);
+        }
+        Ok(ClusteringDescription { shape, count, iteration, has_points: flags & POINTS != 0, origin })
     }
 
     /// From bytes that `to_bytes` made.

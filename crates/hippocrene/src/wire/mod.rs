@@ -32,6 +32,7 @@ mod sparse;
 mod trees;
 
 pub use array::FileForm;
+pub use clustering::ClusteringDescription;
 pub use error::FormatError;
 pub use file::{Staged, check_replaceable, read, read_stream, save, write};
 pub use header::{Kind, VERSION};

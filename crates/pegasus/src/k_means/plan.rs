@@ -8,7 +8,9 @@ use hippocrene_ring::digits::Digits;
 use hippocrene_rlwe::{EvaluationKeys, Modulus, SecretKey};
 
 use super::Shape;
-use crate::{PegasusError, PegasusLiteral, PegasusPlan, error::argument, plan::transform_levels};
+use crate::{
+    PegasusError, PegasusLiteral, PegasusPlan, error::argument, plan::transform_levels, tournament::rounds,
+};
 
 /// Bits of capacity beyond those that are reckoned with: moduli are found to the bit, and scales wander by as much.
 const SPARE: f64 = 4.0;
@@ -185,11 +187,6 @@ impl KMeansPlan {
         all.dedup();
         all
     }
-}
-
-/// How many rounds the tournament has.
-pub(super) fn rounds(clusters: usize) -> u32 {
-    clusters.next_power_of_two().ilog2()
 }
 
 /// The bound that distances are declared with when they are extracted: squared distances, less what is the same for all of a point, differ by 4 at most in the unit ball, and by twice as much with every

@@ -1,5 +1,7 @@
 //! Where points, centroids and bits stand.
 
+use zeroize::Zeroizing;
+
 use crate::{PegasusError, error::argument};
 
 const OPERATION: &str = "lay out points";
@@ -93,16 +95,54 @@ impl Shape {
     /// # Errors
     /// [`PegasusError::Argument`] when there are not as many numbers, a point is not in the unit ball, or `together` is 0 or more than a power of two that holds all points.
     pub fn points_in_slots(&self, values: &[f64], together: usize) -> Result<Vec<Vec<f64>>, PegasusError> {
-        let most = self.points.next_power_of_two();
-        if !(1..=most).contains(&together) {
-            return argument(
-                OPERATION,
-                format!("{together} points in a ciphertext: 1 to {most} are possible"),
-            );
-        }
+        self.check_together(together)?;
         self.check_rows(values, self.points)?;
+        Ok(self.rows_in_slots(values, together))
+    }
+
+    /// Points that are assigned to the clusters of others, row by row, in slots as [`Shape::points_in_slots`] has them: 1 of them to as many as those others. `centroids` are those that they are compared with, row by row.
+    ///
+    /// A point outside of the unit ball is moved to its surface, straight towards the nearest centroid, which stays the nearest: by how much a squared distance is larger than that from it is a linear function of the point, at the
+    /// centroid itself too none below 0.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are not so many points or centroids of this dimension, or squares of distances are too large for a number; as [`Shape::points_in_slots`].
+    pub fn new_points_in_slots(
+        &self,
+        values: &[f64],
+        centroids: &[f64],
+        together: usize,
+    ) -> Result<Vec<Vec<f64>>, PegasusError> {
+        const OPERATION: &str = "lay out new points";
+        let (d, most) = (self.dimension, self.points);
+        self.check_together(together)?;
+        if values.is_empty() || !values.len().is_multiple_of(d) || values.len() > most * d {
+            let have = values.len();
+            let what = format!(
+                "{have} numbers for points of dimension {d}: 1 to {most} points are possible at one time"
+            );
+            return argument(OPERATION, what);
+        }
+        if centroids.len() != self.clusters * d {
+            let (have, clusters) = (centroids.len(), self.clusters);
+            return argument(OPERATION, format!("{have} numbers for {clusters} centroids of dimension {d}"));
+        }
+        let mut inside = Zeroizing::new(Vec::with_capacity(values.len()));
+        for (i, point) in values.chunks_exact(d).enumerate() {
+            if !norm(point).is_finite() {
+                let what =
+                    format!("point {i} lies so far out that squares of distances are too large for a number");
+                return argument(OPERATION, what);
+            }
+            inside.extend(into_ball(point, centroids));
+        }
+        Ok(self.rows_in_slots(&inside, together))
+    }
+
+    /// So many whole rows as there are, in the slots of ciphertexts of `together` points each.
+    fn rows_in_slots(&self, values: &[f64], together: usize) -> Vec<Vec<f64>> {
         let (d, stride, width) = (self.dimension, self.stride(), self.width());
-        let mut ciphertexts = vec![vec![0.0; together * width]; self.points.div_ceil(together)];
+        let mut ciphertexts = vec![vec![0.0; together * width]; (values.len() / d).div_ceil(together)];
         for (i, point) in values.chunks_exact(d).enumerate() {
             let slots = &mut ciphertexts[i / together][i % together * width..][..width];
             slots
@@ -110,7 +150,7 @@ impl Shape {
                 .take(self.clusters)
                 .for_each(|slots| slots[..d].copy_from_slice(point));
         }
-        Ok(ciphertexts)
+        ciphertexts
     }
 
     /// Centroids, row by row, in slots.
@@ -144,12 +184,22 @@ impl Shape {
         (0..self.points).map(label).collect()
     }
 
+    fn check_together(&self, together: usize) -> Result<(), PegasusError> {
+        let most = self.points.next_power_of_two();
+        if !(1..=most).contains(&together) {
+            return argument(
+                OPERATION,
+                format!("{together} points in a ciphertext: 1 to {most} are possible"),
+            );
+        }
+        Ok(())
+    }
+
     fn check_rows(&self, values: &[f64], rows: usize) -> Result<(), PegasusError> {
         if values.len() != rows * self.dimension {
             let what = format!("{} numbers for {rows} points of dimension {}", values.len(), self.dimension);
             return argument(OPERATION, what);
         }
-        let norm = |point: &[f64]| point.iter().map(|x| x * x).sum::<f64>().sqrt();
         let outside = |point: &&[f64]| norm(point).is_nan() || norm(point) > 1.0 + 1e-9;
         match values.chunks_exact(self.dimension).find(outside) {
             Some(point) => {
@@ -158,6 +208,33 @@ impl Shape {
             None => Ok(()),
         }
     }
+}
+
+fn norm(point: &[f64]) -> f64 {
+    point.iter().map(|x| x * x).sum::<f64>().sqrt()
+}
+
+fn inner(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
+}
+
+/// A point of the ball; instead of one outside of it that on the surface that lies between it and the nearest centroid.
+fn into_ball(point: &[f64], centroids: &[f64]) -> Vec<f64> {
+    if norm(point) <= 1.0 {
+        return point.to_vec();
+    }
+    // But for |x|^2, which they have in common.
+    let distance = |centroid: &[f64]| inner(centroid, centroid) - 2.0 * inner(centroid, point);
+    let nearer = |a: &&[f64], b: &&[f64]| distance(a).total_cmp(&distance(b));
+    let nearest = centroids.chunks_exact(point.len()).min_by(nearer).unwrap_or(&[]);
+    let way: Vec<f64> = point.iter().zip(nearest).map(|(x, c)| x - c).collect();
+    // |c + t way| = 1.
+    let (along, length) = (inner(nearest, &way), inner(&way, &way));
+    let within = (1.0 - inner(nearest, nearest)).max(0.0);
+    let t = ((along * along + length * within).sqrt() - along) / length;
+    let moved: Vec<f64> = nearest.iter().zip(&way).map(|(c, w)| c + t * w).collect();
+    let over = norm(&moved).max(1.0);
+    moved.iter().map(|x| x / over).collect()
 }
 
 #[cfg(test)]
@@ -199,6 +276,46 @@ mod tests {
         ] {
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains(what), "{refused}");
+        }
+    }
+    #[test]
+    fn new_points_come_into_the_ball() {
+        let shape = Shape::new(3, 2, 2).unwrap();
+        let centroids = [0.5, 0.0, 0.0, 0.5];
+        let slots = shape.new_points_in_slots(&[0.5, 0.25, 0.5, -2.0], &centroids, 4).unwrap();
+        assert_eq!((slots.len(), slots[0].len()), (1, 16));
+        let surface = -0.75f64.sqrt();
+        for (x, y) in slots[0].iter().zip([0.5, 0.25, 0.5, 0.25, 0.5, surface, 0.5, surface]) {
+            assert!((x - y).abs() < 1e-12, "{slots:?}");
+        }
+        assert_eq!(slots[0][8..], [0.0; 8]);
+        for (refused, what) in [
+            (shape.new_points_in_slots(&[], &centroids, 4), "0 numbers for points of dimension 2: 1 to 3"),
+            (shape.new_points_in_slots(&[0.0; 3], &centroids, 4), "3 numbers for points of dimension 2"),
+            (shape.new_points_in_slots(&[0.0; 8], &centroids, 4), "8 numbers for points of dimension 2"),
+            (shape.new_points_in_slots(&[0.0; 2], &[0.0; 3], 4), "3 numbers for 2 centroids of dimension 2"),
+            (shape.new_points_in_slots(&[0.0; 2], &centroids, 5), "5 points in a ciphertext: 1 to 4"),
+            (shape.new_points_in_slots(&[0.0, 1e200], &centroids, 4), "point 0 lies so far out"),
+            (shape.new_points_in_slots(&[f64::NAN, 0.0], &centroids, 4), "point 0 lies so far out"),
+        ] {
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains(what), "{refused}");
+        }
+    }
+
+    #[test]
+    fn points_outside_of_the_ball_stay_nearest_to_the_same_centroid() {
+        let centroids = [0.9, 0.1, -0.3, 0.4, 0.2, -0.95, 0.0, 1.0, -1.0001, 0.0];
+        let nearest = |x: &[f64]| {
+            let distance = |j: usize| (0..2).map(|c| (x[c] - centroids[2 * j + c]).powi(2)).sum::<f64>();
+            (0..5).min_by(|i, j| distance(*i).total_cmp(&distance(*j))).unwrap()
+        };
+        for i in 0..200 {
+            let (angle, radius) = (f64::from(i) * 0.1, 1.0 + f64::from(i * i) / 100.0);
+            let point = [radius * angle.cos(), radius * angle.sin()];
+            let moved = into_ball(&point, &centroids);
+            assert!(norm(&moved) <= 1.0 + 1e-12, "{point:?} moved to {moved:?}");
+            assert_eq!(nearest(&moved), nearest(&point), "{point:?} moved to {moved:?}");
         }
     }
 }

@@ -13,7 +13,12 @@ use super::{
     KMeansPlan,
     plan::{distance_bound, widening},
 };
-use crate::{Layout, Numbers, Pegasus, PegasusError, PegasusKeys, error::argument, plan::power};
+use crate::{
+    Layout, Numbers, Pegasus, PegasusError, PegasusKeys,
+    error::argument,
+    plan::power,
+    tournament::{at, rounds},
+};
 
 const OPERATION: &str = "an iteration of k-means";
 
@@ -109,7 +114,7 @@ impl KMeans {
         add(&mut time.distance, start);
         let mut assigned = Vec::with_capacity(points.len());
         for (k, points) in points.iter().enumerate() {
-            let (bits, part) = self.assign_aligned(points, k, &centroids, state)?;
+            let (bits, part) = self.nearest_aligned(points, self.count(k)?, &centroids, state)?;
             time += part;
             assigned.push(bits);
         }
@@ -128,35 +133,61 @@ impl KMeans {
         block: usize,
         state: &KMeansState,
     ) -> Result<(Ciphertext, Sectors), PegasusError> {
+        self.nearest(points, self.count(block)?, state)
+    }
+
+    /// Which centroids the first `count` points of one ciphertext are nearest to, in the layout of [`KMeansState::assigned`]. They may be others than those that are clustered
+    /// ([`super::Shape::new_points_in_slots`]).
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when a ciphertext has no room for so many points, or there are none; as [`KMeans::iterate`].
+    pub fn nearest(
+        &self,
+        points: &Ciphertext,
+        count: usize,
+        state: &KMeansState,
+    ) -> Result<(Ciphertext, Sectors), PegasusError> {
+        let together = self.plan.together();
+        if !(1..=together).contains(&count) {
+            return argument(
+                OPERATION,
+                format!("{count} points in a ciphertext: 1 to {together} are possible"),
+            );
+        }
         let start = Instant::now();
         let centroids = self.widened(state)?;
         let points = self.aligned(points, &centroids)?;
         let aligned = start.elapsed();
-        let (bits, mut time) = self.assign_aligned(&points, block, &centroids, state)?;
+        let (bits, mut time) = self.nearest_aligned(&points, count, &centroids, state)?;
         time.distance += aligned;
         Ok((bits, time))
     }
 
-    /// [`KMeans::assign`] of points that are at the modulus and the scale of the centroids.
-    fn assign_aligned(
+    /// How many of the points that are clustered are in the `block`-th ciphertext.
+    fn count(&self, block: usize) -> Result<usize, PegasusError> {
+        let (all, together) = (self.plan.shape().points(), self.plan.together());
+        let first = block.saturating_mul(together);
+        if first >= all {
+            return argument(OPERATION, format!("there is no ciphertext {block} of points"));
+        }
+        Ok(together.min(all - first))
+    }
+
+    /// [`KMeans::nearest`] of points that are at the modulus and the scale of the centroids.
+    fn nearest_aligned(
         &self,
         points: &Ciphertext,
-        block: usize,
+        count: usize,
         centroids: &Ciphertext,
         state: &KMeansState,
     ) -> Result<(Ciphertext, Sectors), PegasusError> {
-        let (shape, together) = (self.plan.shape(), self.plan.together());
-        let first = block.saturating_mul(together);
-        if first >= shape.points() {
-            return argument(OPERATION, format!("there is no ciphertext {block} of points"));
-        }
         let mut time = Sectors::default();
         let start = Instant::now();
         let distances = self.distances(points, centroids, -state.centroids.precision_bits())?;
         let start = add(&mut time.distance, start);
-        let columns = self.columns(&distances, together.min(shape.points() - first))?;
+        let distances = self.single(&distances, count)?;
         let start = add(&mut time.extraction, start);
-        let bits = self.pegasus.nearest(columns)?;
+        let bits = self.winners(&distances)?;
         let start = add(&mut time.look_ups, start);
         let bits = self.spread(&bits)?;
         add(&mut time.repacking, start);
@@ -326,14 +357,27 @@ impl KMeans {
         Ok(distances)
     }
 
-    /// The distances of `count` points as single numbers, a column for every centroid.
-    fn columns(&self, distances: &Ciphertext, count: usize) -> Result<Vec<Numbers>, PegasusError> {
+    /// The distances of `count` points as single numbers, those from one centroid together.
+    fn single(&self, distances: &Ciphertext, count: usize) -> Result<Numbers, PegasusError> {
         let shape = self.plan.shape();
         let slot = |i: usize, j: usize| i * shape.width() + j * shape.stride();
         let slots: Vec<usize> =
             (0..shape.clusters()).flat_map(|j| (0..count).map(move |i| slot(i, j))).collect();
-        let all = self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)?;
-        (0..shape.clusters()).map(|j| all.select(&(j * count..(j + 1) * count).collect::<Vec<_>>())).collect()
+        self.pegasus.extract(&self.pegasus.to_coefficients(distances)?, &slots)
+    }
+
+    /// Bits at the scale of repacking that say which centroid is the nearest one, cluster by cluster.
+    fn winners(&self, distances: &Numbers) -> Result<Vec<Numbers>, PegasusError> {
+        let (clusters, plan) = (self.plan.shape().clusters(), self.pegasus.plan());
+        // In the last round differences may take all of the circle (`distance_bound`).
+        let widest = distances.largest_bound() / (1.0 + plan.literal().margin);
+        let spread = widest / f64::from(rounds(clusters) - 1).exp2();
+        let levels = self.pegasus.tournament(distances, clusters, spread, plan.repacking_scale(1.0)?)?;
+        let Some(bits) = levels.first() else {
+            return argument(OPERATION, "there are no clusters".into());
+        };
+        let groups = bits.len() / clusters;
+        (0..clusters).map(|j| bits.select(&at(j..j + 1, groups))).collect()
     }
 
     /// Bits in every slot of their points and clusters.

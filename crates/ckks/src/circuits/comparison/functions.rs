@@ -60,7 +60,7 @@ impl Evaluator {
         self.greater(b, a, plan, refresh)
     }
 
-    /// `|a|`, slot by slot: `a` times its sign.
+    /// `|a|`, slot by slot: `a` times its sign. **Error:** that of the sign times `a`, and the rounding of the product, which goes by the scales and is in the estimate of noise alone.
     ///
     /// # Errors
     /// As [`Evaluator::sign`].

@@ -1,0 +1,40 @@
+//! Points that are assigned to the clusters of others: the client's part.
+
+use zeroize::Zeroizing;
+
+use super::{Clustering, Origin, client::to_frame, point_layout};
+use crate::{ClientKey, Error, LookUps};
+
+const OPERATION: &str = "encrypt new points";
+
+impl ClientKey {
+    /// Encrypts points, row by row, to be assigned to `clusters`, those of others, by [`Server::assign_new_points`](crate::Server::assign_new_points): 1 of them to as many as those others, in their coordinates, which are
+    /// read from `clusters`. `look_ups` names the tables of the server's keys. Points that lie outside of the ball of those others are moved into it, such that the nearest centroid stays the nearest ([`Shape::new_points_in_slots`](crate::Shape::new_points_in_slots)).
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when these are not rows of such points, one is not finite, or so far out that squares of distances are too large for a number; as [`LookUps::plan`], and as [`ClientKey::decrypt`] for what is read of
+    /// the clusters.
+    pub fn encrypt_new_points(
+        &self,
+        look_ups: &LookUps,
+        clusters: &Clustering,
+        points: &[f64],
+    ) -> Result<Clustering, Error> {
+        if let Some(i) = points.iter().position(|x| !x.is_finite()) {
+            let what =
+                format!("number {i} of the points is {}, only finite ones can be encrypted", points[i]);
+            return Err(Error::argument(OPERATION, what));
+        }
+        let (shape, slots) = (clusters.shape(), self.session().slots());
+        let plan = look_ups.clustering(self.session(), shape)?;
+        let frame = Zeroizing::new(self.decrypt(&clusters.frame)?);
+        let centroids = Zeroizing::new(self.decrypt(&clusters.centroids)?);
+        let inside = Zeroizing::new(to_frame(points, &frame));
+        let rows = Zeroizing::new(shape.new_points_in_slots(&inside, &centroids, plan.together())?);
+        let layout = point_layout(shape, points.len() / shape.dimension(), slots)?;
+        let points = self.repeated(&rows, layout, &plan, plan.point_bits())?;
+        let arrays = [clusters.frame.clone(), clusters.centroids.clone()];
+        let sent = Clustering::from_parts(shape, clusters.iteration(), arrays, None, Some(points))?;
+        Ok(Clustering { origin: Some(Origin { points: clusters.digest(), start: None }), ..sent })
+    }
+}

@@ -1,0 +1,136 @@
+//! Plain matrices of far more columns than rows, or rows than columns, times arrays.
+//!
+//! By diagonals such a matrix takes as many products with plaintexts as it has rows and columns together. Here it takes about as many as the shorter side has: with `m` rows, a power of two, slot
+//! `k` adds up the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m` are added up by rotations. With `n` columns, copies of the vector
+//! after every `n` slots take part, of which slot `k` meets those from `k` to `k + n - 1`.
+
+use super::Server;
+use crate::{Array, Error, Form, Layout};
+
+/// Diagonals are not worth avoiding unless they are so many times as many as the products here.
+const WORTH: usize = 4;
+
+/// The axis that is summed over: how many elements it has, how far they are apart in slots, and where those of the other axes stand from each of them.
+struct Axis {
+    length: usize,
+    stride: usize,
+    offsets: Vec<usize>,
+    /// Shape and strides of the other axes.
+    rest: (Vec<usize>, Vec<usize>),
+    /// How many elements a ciphertext has room for.
+    span: usize,
+}
+
+impl Axis {
+    /// The first axis of an array, if its elements are farther apart than those of any other.
+    fn first<F: Form>(a: &Array<F>) -> Option<Self> {
+        let (layout, slots) = (a.layout(), a.layout().slots());
+        let (stride, rest) = (*layout.strides().first()?, layout.strides()[1..].to_vec());
+        let inner = Layout::new(layout.shape()[1..].to_vec(), rest.clone(), slots).ok()?;
+        let fits = inner.last() < stride && stride < slots;
+        let offsets: Vec<usize> = inner.positions().collect();
+        let rest = (layout.shape()[1..].to_vec(), rest);
+        fits.then(|| Axis { length: layout.shape()[0], stride, offsets, rest, span: slots / stride })
+    }
+
+    /// A layout with axes of these lengths and strides, which count elements of this axis, before the others.
+    fn layout(&self, axes: &[(usize, usize)], slots: usize) -> Result<Layout, Error> {
+        let lengths = axes.iter().map(|(length, _)| *length).chain(self.rest.0.iter().copied());
+        let strides = axes.iter().map(|(_, step)| step * self.stride).chain(self.rest.1.iter().copied());
+        Layout::new(lengths.collect(), strides.collect(), slots)
+    }
+
+    /// The entries of a linear map by those between elements of this axis.
+    fn spread<N: Copy>(
+        &self,
+        entries: impl Iterator<Item = (usize, usize, N)>,
+    ) -> impl Iterator<Item = (usize, usize, N)> {
+        entries.flat_map(move |(to, from, weight)| {
+            self.offsets.iter().map(move |r| (to * self.stride + r, from * self.stride + r, weight))
+        })
+    }
+}
+
+impl Server {
+    /// `sum_j weight(i, j) a_j` over the first axis of `a`, for `i` below `rows`, where that is much less work than by diagonals; nothing elsewhere. One multiplication deep.
+    pub(super) fn narrow_product<F: Form>(
+        &self,
+        a: &Array<F>,
+        rows: usize,
+        weight: impl Fn(usize, usize) -> F::Number,
+        operation: &'static str,
+    ) -> Result<Option<Array<F>>, Error> {
+        self.check(a, operation)?;
+        let Some(axis) = Axis::first(a) else { return Ok(None) };
+        let columns = axis.length;
+        let side = rows.min(columns).next_power_of_two();
+        if 2 * side > axis.span || WORTH * side > distances::<F>(rows, columns, &weight) {
+            return Ok(None);
+        }
+        match rows <= columns {
+            true => self.folded(a, &axis, rows, weight, operation).map(Some),
+            false => self.unfolded(a, &axis, rows, weight, operation),
+        }
+    }
+
+    /// [`Server::narrow_product`] of few rows.
+    fn folded<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: &Axis,
+        rows: usize,
+        weight: impl Fn(usize, usize) -> F::Number,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        let (side, span) = (rows.next_power_of_two(), axis.span);
+        let parts = axis.layout(&[(span / side, side), (rows, 1)], a.layout().slots())?;
+        let entries = (0..axis.length).flat_map(|j| (0..rows).map(move |i| (i, j)));
+        let entries = entries.filter_map(|(i, j)| {
+            // From slot k on, k = i modulo the side, less than a side before j.
+            let before = (j + side - i) % side;
+            nonzero(((j + span - before) % span, j, weight(i, j)))
+        });
+        let sums = self.linear_map(a, parts, axis.spread(entries), operation)?;
+        self.sum(&sums, Some(0)).map_err(|e| e.during(operation))
+    }
+
+    /// [`Server::narrow_product`] of few columns, if `a` repeats or can be repeated for nothing.
+    fn unfolded<F: Form>(
+        &self,
+        a: &Array<F>,
+        axis: &Axis,
+        rows: usize,
+        weight: impl Fn(usize, usize) -> F::Number,
+        operation: &'static str,
+    ) -> Result<Option<Array<F>>, Error> {
+        let (side, span, slots) = (axis.length.next_power_of_two(), axis.span, a.layout().slots());
+        let copies = axis.layout(&[(span / side, side), (axis.length, 1)], slots)?;
+        let repeats = a.period().is_some_and(|period| (side * axis.stride).is_multiple_of(period));
+        if !(a.is_clean() || repeats) {
+            return Ok(None);
+        }
+        let repeated = self.broadcast_as(a, copies)?;
+        let entries = (0..rows).flat_map(|i| (0..axis.length).map(move |j| (i, j)));
+        let entries = entries.filter_map(|(i, j)| {
+            let behind = (j + side - i % side) % side;
+            nonzero((i, (i + behind) % span, weight(i, j)))
+        });
+        let out = axis.layout(&[(rows, 1)], slots)?;
+        self.linear_map(&repeated, out, axis.spread(entries), operation).map(Some)
+    }
+}
+
+fn nonzero<N: Default + PartialEq>(entry: (usize, usize, N)) -> Option<(usize, usize, N)> {
+    (entry.2 != N::default()).then_some(entry)
+}
+
+/// How many diagonals of a matrix are not 0.
+fn distances<F: Form>(rows: usize, columns: usize, weight: &impl Fn(usize, usize) -> F::Number) -> usize {
+    let mut seen = vec![false; rows + columns];
+    for i in 0..rows {
+        for j in 0..columns {
+            seen[i + columns - j] |= weight(i, j) != F::Number::default();
+        }
+    }
+    seen.iter().filter(|seen| **seen).count()
+}

@@ -1,0 +1,92 @@
+//! Products with plain matrices of all shapes and convolutions, against the same of plain numbers.
+
+mod common;
+
+use common::{assert_close, insecure, insecure_settings, left, numbers};
+use hippocrene::{ClientKey, Integers, KeyRequest, Scheme, Server};
+use proptest::prelude::*;
+
+/// `m @ x` for `x` of `columns` columns.
+fn product(m: &[f64], rows: usize, x: &[f64], columns: usize) -> Vec<f64> {
+    let n = x.len() / columns;
+    let entry = |i: usize, c: usize| (0..n).map(|j| m[i * n + j] * x[j * columns + c]).sum();
+    (0..rows).flat_map(|i| (0..columns).map(move |c| (i, c))).map(|(i, c)| entry(i, c)).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn wide_and_tall_matrices(
+        few in 1usize..9,
+        many in 30usize..150,
+        columns in 1usize..4,
+        vector: bool,
+        tall: bool,
+        sparse: bool,
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(7, 3);
+        let columns = if vector { 1 } else { columns };
+        let (rows, n) = if tall { (many, few) } else { (few, many) };
+        let x: Vec<f64> = numbers(n * columns, seed).iter().map(|x| x / 16.0).collect();
+        let mut m = numbers(rows * n, seed + 1);
+        if sparse {
+            m.iter_mut().enumerate().filter(|(i, _)| i % 5 > 0).for_each(|(_, m)| *m = 0.0);
+        }
+        let shape = if vector { vec![n] } else { vec![n, columns] };
+        let array = client.encrypt(&x, &shape).unwrap();
+        let y = server.rmatmul_plain(&m, rows, &array).unwrap();
+        let expected = product(&m, rows, &x, columns);
+        prop_assert_eq!(y.shape()[0], rows);
+        assert_close(&client.decrypt(&y).unwrap(), &expected, "a matrix times an array");
+        prop_assert!(left(&y, &server) >= 2);
+        // What is known of the other slots is true.
+        let total = server.sum(&y, None).unwrap();
+        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "its sum");
+        let below = server.declare_bound(&y, 20.0).unwrap();
+        let again = server.rmatmul_plain(&vec![0.01; 2 * rows], 2, &below).unwrap();
+        let expected = product(&vec![0.01; 2 * rows], 2, &expected, columns);
+        assert_close(&client.decrypt(&again).unwrap(), &expected, "and another");
+        if vector {
+            let transposed: Vec<f64> = (0..n * rows).map(|k| m[k % rows * n + k / rows]).collect();
+            let y = server.matmul_plain(&array, &transposed, rows).unwrap();
+            assert_close(&client.decrypt(&y).unwrap(), &product(&m, rows, &x, 1), "a vector times a matrix");
+        }
+    }
+
+    #[test]
+    fn convolutions(n in 1usize..150, m in 1usize..9, part in any::<prop::sample::Index>(), seed in 0usize..100) {
+        let (client, server) = insecure(7, 2);
+        let (x, kernel) = (numbers(n, seed), numbers(m, seed + 1));
+        let all: Vec<f64> = (0..n + m - 1)
+            .map(|i| (0..m).filter(|j| *j <= i && i - j < n).map(|j| kernel[j] * x[i - j]).sum())
+            .collect();
+        let first = part.index(all.len());
+        let array = client.encrypt(&x, &[n]).unwrap();
+        for (first, length) in [(0, all.len()), (first, all.len() - first)] {
+            let y = server.convolve_plain(&array, &kernel, first, length).unwrap();
+            assert_close(&client.decrypt(&y).unwrap(), &all[first..], "a convolution");
+            prop_assert!(left(&y, &server) >= 1);
+        }
+        for (first, length) in [(0, 0), (1, all.len()), (usize::MAX, 2)] {
+            prop_assert!(server.convolve_plain(&array, &kernel, first, length).is_err());
+        }
+    }
+}
+
+#[test]
+fn narrow_matrices_of_integers() {
+    let integers = Integers { plain_modulus: 257, scheme: Scheme::Bgv };
+    let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    for (rows, n) in [(1, 100), (3, 100), (5, 300), (100, 3), (300, 5)] {
+        let x: Vec<i64> = (0..n as i64).map(|i| i * i % 97).collect();
+        let m: Vec<i64> = (0..(rows * n) as i64).map(|i| i * 31 % 89).collect();
+        let array = client.encrypt_integers(&x, &[n]).unwrap();
+        let y = client.decrypt_integers(&server.rmatmul_plain(&m, rows, &array).unwrap()).unwrap();
+        let entry = |i: usize| (0..n).map(|j| m[i * n + j] * x[j]).sum::<i64>().rem_euclid(257);
+        assert_eq!(y, (0..rows).map(entry).collect::<Vec<_>>(), "{rows} rows of {n}");
+    }
+}

@@ -1,0 +1,134 @@
+"""Einstein's sums of encrypted and plain arrays: diagonals, transposes, products, and sums of these."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from hippocrene.errors import ShapeError
+from hippocrene.moves import Moves, places_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+# A letter, or for the axes of an ellipsis their place from the right: -1, -2, ..
+_Label: TypeAlias = str | int
+
+
+def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
+    """Compute what `numpy.einsum` does of subscripts as text, with encrypted and plain operands in any place.
+
+    Of more than two operands each is multiplied with the product of those before it, which takes one multiplication
+    more for each. `optimize` may say anything: the order is always that.
+    """
+    del optimize
+    if not isinstance(subscripts, str):
+        raise TypeError("numpy.einsum of encrypted arrays takes subscripts as text, such as 'ij,jk->ik'")
+    arrays = [x if isinstance(x, Moves) else np.asarray(x) for x in operands]
+    terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
+    sizes = _sizes(subscripts, terms, arrays)
+    parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]
+    array, labels = parts[0]
+    for i, (other, others) in enumerate(parts[1:], 1):
+        later = set(output).union(*(of_part for _, of_part in parts[i + 1 :]))
+        array, labels = _product(array, labels, other, others, later)
+    array, labels = _summed(array, labels, set(output))
+    return _laid_out(array, labels, output)
+
+
+def _parsed(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[list[_Label]], list[_Label]]:
+    """Return the labels of the axes of every operand, and those of the result."""
+    inputs, arrow, result = subscripts.replace(" ", "").partition("->")
+    texts = inputs.split(",")
+    if len(texts) != len(shapes):
+        raise ShapeError(f"einsum: {subscripts!r} is of {len(texts)} operands, there are {len(shapes)}")
+    terms: list[list[_Label]] = []
+    widest = 0
+    for text, shape in zip(texts, shapes, strict=True):
+        letters, ellipsis = text.replace("...", "", 1), "..." in text
+        free = len(shape) - len(letters)
+        if not _are_letters(letters) or free < 0 or (free and not ellipsis):
+            raise ShapeError(f"einsum: {text!r} in {subscripts!r} does not name the axes of shape {shape}")
+        widest = max(widest, free)
+        before, _, after = text.partition("...")
+        terms.append([*before, *range(-free, 0), *after])
+    every = [label for term in terms for label in term]
+    if not arrow:
+        once = sorted(label for label in every if isinstance(label, str) and every.count(label) == 1)
+        return terms, [*range(-widest, 0), *once]
+    before, ellipsis_there, after = result.partition("...")
+    if widest and not ellipsis_there:
+        raise ShapeError(f"einsum: {result!r} in {subscripts!r} lacks the axes of the ellipsis")
+    output: list[_Label] = [*before, *range(-widest, 0), *after]
+    letters = before + after
+    if not _are_letters(letters) or len(set(letters)) < len(letters) or not set(letters) <= set(every):
+        raise ShapeError(f"einsum: {result!r} in {subscripts!r} does not name axes of the operands, each once")
+    return terms, output
+
+
+def _are_letters(text: str) -> bool:
+    return not text or (text.isascii() and text.isalpha())
+
+
+def _sizes(subscripts: str, terms: Sequence[Sequence[_Label]], arrays: Sequence[Any]) -> dict[_Label, int]:
+    """Return how long the axis of every label is; axes of length 1 go with any other."""
+    sizes: dict[_Label, int] = {}
+    for term, array in zip(terms, arrays, strict=True):
+        for label, length in zip(term, np.shape(array), strict=True):
+            known = sizes.get(label, 1)
+            if 1 not in (known, length) and known != length:
+                name = label if isinstance(label, str) else "..."
+                raise ShapeError(f"einsum: {name!r} in {subscripts!r} is of lengths {known} and {length}")
+            sizes[label] = length if known == 1 else known
+    return sizes
+
+
+def _with_axes_once(x: Any, term: Sequence[_Label], sizes: dict[_Label, int]) -> tuple[Any, list[_Label]]:
+    """Take diagonals of labels that come twice, and axes of length 1 away where those of other operands are longer."""
+    short = [i for i, label in enumerate(term) if np.shape(x)[i] == 1 < sizes[label]]
+    kept = [label for i, label in enumerate(term) if i not in short]
+    labels = list(dict.fromkeys(kept))
+    if len(labels) == len(term):
+        return x, labels
+    numbers = {label: i for i, label in enumerate(labels)}
+    ids = [numbers[label] for label in kept]
+    places = (places_of(x) if isinstance(x, Moves) else x).squeeze(tuple(short))
+    return _moved(x, np.einsum(places, ids, list(range(len(labels))))), labels
+
+
+def _moved(x: Any, places: Any) -> Any:
+    """Return the elements at these places of an encrypted array; of a plain one these are the elements themselves."""
+    return x._gather(places) if isinstance(x, Moves) else places
+
+
+def _laid_out(x: Any, labels: Sequence[_Label], order: Sequence[_Label]) -> Any:
+    """Put the axes in this order, with axes of length 1 for labels that there are none of."""
+    if list(labels) == list(order):
+        return x
+    places = places_of(x) if isinstance(x, Moves) else x
+    places = places.transpose([labels.index(label) for label in order if label in labels])
+    return _moved(x, places.reshape([np.shape(x)[labels.index(label)] if label in labels else 1 for label in order]))
+
+
+def _summed(x: Any, labels: Sequence[_Label], kept: set[_Label]) -> tuple[Any, list[_Label]]:
+    """Sum along the axes of all other labels."""
+    axes = tuple(i for i, label in enumerate(labels) if label not in kept)
+    return (x.sum(axis=axes) if axes else x), [label for label in labels if label in kept]
+
+
+def _product(
+    a: Any, of_a: Sequence[_Label], b: Any, of_b: Sequence[_Label], later: set[_Label]
+) -> tuple[Any, list[_Label]]:
+    """Multiply two arrays, and sum along what is not needed later; a product of matrices is computed as that."""
+    a, of_a = _summed(a, of_a, later | set(of_b))
+    b, of_b = _summed(b, of_b, later | set(of_a))
+    common = [label for label in of_a if label in of_b]
+    left = [label for label in of_a if label not in of_b]
+    right = [label for label in of_b if label not in of_a]
+    if len(common) == 1 and common[0] not in later and max(len(left), len(right)) <= 1:
+        if right and not left:
+            return np.matmul(_laid_out(b, of_b, right + common), a), right
+        return np.matmul(_laid_out(a, of_a, left + common), _laid_out(b, of_b, common + right)), left + right
+    order = [*left, *right, *common]
+    return _summed(np.multiply(_laid_out(a, of_a, order), _laid_out(b, of_b, order)), order, later)

@@ -1,0 +1,139 @@
+"""Einstein's sums of encrypted and plain arrays beside numpy's."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import hippocrene
+from hippocrene import EncryptedArray, ShapeError
+
+SIZES = {"i": 2, "j": 3, "k": 4, "l": 2}
+
+
+def of_shape(shape: tuple[int, ...]) -> np.ndarray:
+    count = int(np.prod(shape))
+    return (np.arange(count) * 7 % 11 / 8.0 - 0.5).reshape(shape)
+
+
+def operand(letters: str) -> np.ndarray:
+    return of_shape(tuple(SIZES[letter] for letter in letters))
+
+
+def check(client, got, want) -> None:
+    assert isinstance(got, EncryptedArray)
+    assert got.shape == np.shape(want)
+    np.testing.assert_allclose(client.decrypt(got), want, atol=5e-4)
+
+
+ONE = ["ij->ji", "ij", "ji", "ii->i", "ii->", "ii", "ij->i", "ij->j", "ij->", "ijk->kj", "iij->ji", "iii->i", "i->i"]
+TWO = [
+    "ij,j->i",
+    "ij,jk->ik",
+    "i,i->",
+    "i,i",
+    "i,ij->j",
+    "i,j->ij",
+    "i,j->",
+    "ij,ij->i",
+    "ij,ij->ji",
+    "ij,ji->",
+    "ij,kj->ik",
+    "ij,jk->ki",
+    "ijk,k->ij",
+    "ijk,kj->i",
+    "lij,ljk->lik",
+    "ii,ij->j",
+    ",ij->ji",
+    "ij,kl->ljki",
+]
+
+
+@pytest.mark.parametrize("subscripts", ONE)
+def test_one_operand(client, secret, subscripts):
+    x = operand(subscripts.partition("->")[0])
+    check(client, np.einsum(subscripts, secret(x)), np.einsum(subscripts, x))
+
+
+@pytest.mark.parametrize("subscripts", TWO)
+def test_two_operands_of_which_one_or_both_are_encrypted(client, secret, subscripts):
+    x, y = (operand(letters) for letters in subscripts.partition("->")[0].split(","))
+    want = np.einsum(subscripts, x, y)
+    check(client, np.einsum(subscripts, secret(x), y), want)
+    check(client, np.einsum(subscripts, x, secret(y)), want)
+    check(client, np.einsum(subscripts, secret(x), secret(y), optimize=True), want)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_subscripts_that_nobody_thought_of(client, secret, data):
+    left, right = (data.draw(st.text("ijk", min_size=1, max_size=3)) for _ in range(2))
+    output = "".join(data.draw(st.lists(st.sampled_from(sorted(set(left + right))), unique=True)))
+    subscripts = f"{left},{right}->{output}"
+    x, y = operand(left), operand(right)
+    check(client, np.einsum(subscripts, secret(x), y.tolist()), np.einsum(subscripts, x, y))
+
+
+def test_axes_of_length_one_ellipses_and_more_operands(client, secret):
+    row, column, cube = of_shape((1, 3)), of_shape((4, 1)), of_shape((2, 4, 3))
+    for subscripts, arrays in [
+        ("ij,ij->ij", [row, of_shape((4, 3))]),
+        ("ij,ij->i", [column, of_shape((4, 3))]),
+        ("...j,j->...", [cube, row[0]]),
+        ("...ij->...ji", [cube]),
+        ("i...,i...", [cube, of_shape((2, 1, 3))]),
+        (" ... , ... ", [cube, row]),
+        ("ij,jk,kl->il", [of_shape((2, 3)), of_shape((3, 4)), of_shape((4, 2))]),
+        ("i,i,i->i", [row[0], row[0], row[0]]),
+    ]:
+        want = np.einsum(subscripts, *arrays)
+        for encrypted in range(len(arrays)):
+            mixed = [secret(x) if i == encrypted else x for i, x in enumerate(arrays)]
+            check(client, np.einsum(subscripts, *mixed), want)
+    frame = pandas.DataFrame(of_shape((3, 2)))
+    check(client, np.einsum("ij,jk->ik", row, secret(of_shape((3, 2)))), row @ frame.to_numpy())
+    check(client, np.einsum("ij,jk", secret(row), frame), row @ frame.to_numpy())
+
+
+def test_integers_are_exact_and_complex_numbers_are_complex():
+    client = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=65537)
+    server = hippocrene.Server(client.evaluation_keys())
+    x, y = np.arange(6).reshape(2, 3), np.arange(12).reshape(3, 4)
+    encrypted = server.load(client.encrypt(x))
+    assert client.decrypt(np.einsum("ij,jk->ki", encrypted, y)).tolist() == (x @ y).T.tolist()
+    assert client.decrypt(np.einsum("ij,ij->", encrypted, encrypted)) == (x * x).sum()
+
+
+def test_a_sum_takes_as_much_as_the_product_that_it_is(secret):
+    x, y = secret(of_shape((4, 4))), secret(of_shape((4, 4)))
+    assert np.einsum("ij,jk->ik", x, y).capacity_bits == (x @ y).capacity_bits
+    assert np.einsum("ij,ij->i", x, y).capacity_bits == (x * y).sum(axis=1).capacity_bits
+    assert np.einsum("ij->ji", x).capacity_bits == x.capacity_bits
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "message"),
+    [
+        ("ij,j->i", [(2, 3)], r"'ij,j->i' is of 2 operands, there are 1"),
+        ("ij->i", [(3,)], r"'ij' in 'ij->i' does not name the axes of shape \(3,\)"),
+        ("i->i", [(2, 3)], r"'i' in 'i->i' does not name the axes of shape \(2, 3\)"),
+        ("i1->i", [(2, 3)], "'i1' in 'i1->i' does not name"),
+        ("ij->k", [(2, 3)], "'k' in 'ij->k' does not name axes of the operands"),
+        ("ij->ii", [(2, 3)], "'ii' in 'ij->ii' does not name axes of the operands, each once"),
+        ("ij,jk->ik", [(2, 3), (2, 3)], "'j' in 'ij,jk->ik' is of lengths 3 and 2"),
+        ("ii->i", [(2, 3)], "'i' in 'ii->i' is of lengths 2 and 3"),
+        ("...,...", [(2,), (3,)], r"'\.\.\.' in '\.\.\.,\.\.\.' is of lengths 2 and 3"),
+        ("...->", [(2,)], r"'' in '\.\.\.->' lacks the axes of the ellipsis"),
+    ],
+)
+def test_subscripts_that_make_no_sense(secret, subscripts, shapes, message):
+    with pytest.raises(ShapeError, match=f"einsum: {message}"):
+        np.einsum(subscripts, *(secret(of_shape(shape)) for shape in shapes))
