@@ -128,7 +128,7 @@ class TreeInterface:
             interface._raw()  # There are such tables.
             return interface
         except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
-            raise FormatError(f"this is no interface of decision trees: {str(error):.300}") from error
+            raise FormatError(f"this is no interface of decision trees: {error!s:.300}") from error
 
     def save(self, path: FilePath) -> None:
         """Write it to a file, as JSON, all or nothing."""

@@ -4,6 +4,7 @@ import errno
 import operator
 import pickle
 import re
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -83,10 +84,8 @@ def test_more_axes_than_numpy_broadcasts(client, server):
     x = server.load(client.encrypt(np.ones((1,) * 40)))
     assert client.decrypt(x + x).shape == (1,) * 40
     for operation in (lambda: x + 1.0, lambda: x * np.ones((1,) * 40), lambda: np.broadcast_to(x, (1,) * 41)):
-        try:
-            operation()
-        except hippocrene.ShapeError as error:
-            assert "dimensions" in str(error)
+        with suppress(hippocrene.ShapeError):  # numpy from version 2 on broadcasts 64.
+            assert client.decrypt(operation()).size == 1
 
 
 def test_missing_rotation_keys(client):

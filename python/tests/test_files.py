@@ -1,10 +1,11 @@
 from __future__ import annotations
 
-import copy
 import os
 import pickle
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy as shallow_copy
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -204,6 +205,6 @@ def test_pipes_are_written_to_and_not_replaced(client, tmp_path):
 
 
 def test_servers_are_neither_pickled_nor_copied(server):
-    for way in (pickle.dumps, copy.copy, copy.deepcopy):
+    for way in (pickle.dumps, shallow_copy, deepcopy):
         with pytest.raises(TypeError, match="send its EvaluationKeys"):
             way(server)

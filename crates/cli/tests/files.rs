@@ -207,7 +207,7 @@ fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
     let long = "1".repeat(20_000) + "x";
     let shape = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", "2, ".repeat(9000));
     for (name, bytes, say) in [
-        ("cell.csv", format!("1.5\n{long}\n").into_bytes(), "is not a number"),
+        ("cell.csv", format!("1.5\n{long}\n").into_bytes(), "is not a finite number"),
         ("header.npy", npy(&long, &[]), "cannot be read"),
         ("shape.npy", npy(&shape, &[]), "does not fit"),
     ] {

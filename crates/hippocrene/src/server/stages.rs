@@ -23,6 +23,9 @@ const TRIED: usize = 8;
 /// So many distances are halved for all ways together, about: of many distances, fewer ways are looked at.
 const HALVED: usize = 1 << 22;
 
+/// Where elements go, and where from: `(to, from)`.
+type Moves = Vec<(usize, usize)>;
+
 impl Server {
     /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two where that is much
     /// less work and more are left.
@@ -68,7 +71,7 @@ fn products<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
 fn halves(
     moves: &[(usize, usize)],
     operation: &'static str,
-) -> Result<Option<[Vec<(usize, usize)>; 2]>, Error> {
+) -> Result<Option<[Moves; 2]>, Error> {
     let distance = |(to, from): &(usize, usize)| *from as i64 - *to as i64;
     let Some(least) = moves.iter().map(distance).min() else { return Ok(None) };
     let distances: BTreeSet<i64> = moves.iter().map(|m| distance(m) - least).filter(|d| *d > 0).collect();
