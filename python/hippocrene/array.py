@@ -94,6 +94,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return np.broadcast_shapes(self.shape, shape)
         except ValueError:
             raise ShapeError(f"{operation}: shapes {self.shape} and {shape} do not broadcast together") from None
+        except RuntimeError as error:
+            # Of more axes than numpy broadcasts.
+            raise ShapeError(f"{operation}: {error}") from None
 
     def _plain(self, values: npt.ArrayLike, operation: str) -> Values | npt.NDArray[np.int64]:
         """Return plain values as this array computes with them: numbers, or integers modulo its modulus."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import math
 import operator
-import os
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -71,18 +70,7 @@ class EncryptedClusters:
 
     def save(self, path: FilePath) -> None:
         """Write a file, all or nothing."""
-        # A symbolic link stays one; no name is longer than names may be.
-        path = Path(os.path.realpath(file_path(path)))
-        part = path.with_name(f".{path.name[:50]}.{os.urandom(8).hex()}.part")
-        with file_errors():
-            try:
-                with part.open("wb") as file:
-                    file.write(self._data)
-                    file.flush()
-                    os.fsync(file.fileno())
-                part.replace(path)
-            finally:
-                part.unlink(missing_ok=True)
+        _native.write_file(file_path(path), self._data)
 
     @classmethod
     def load(cls, path: FilePath) -> EncryptedClusters:

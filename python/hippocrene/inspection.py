@@ -16,8 +16,8 @@ def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[
     It is what the command ``hippocrene inspect --json`` prints for the file: ``kind``, ``version`` of the wire format,
     ``secret``, ``bytes``, ``key`` (the `fingerprint` of the secret key that it belongs to), ``preset``,
     ``ring_degree``, ``settings`` (with ``precision``, and ``integers`` for their scheme and modulus), and, where it is
-    one, what an ``array`` is like (``shape``, ``precision_bits``, ``capacity_bits`` or ``budget_bits``, ..), which
-    ``keys`` there are (``rotations``, ``conjugation``, ``bootstrapping``, ``tables``, ``bits``, ..), where a
+    one, what an ``array`` is like (``shape``, ``memory``, ``precision_bits``, ``capacity_bits`` or ``budget_bits``,
+    ..), which ``keys`` there are (``rotations``, ``conjugation``, ``bootstrapping``, ``tables``, ``bits``, ..), where a
     ``transfer`` key leads, and what a file of ``trees`` has. What does not apply is None.
 
     Header, checksum and the lengths of all parts are checked; whether residues make sense shows where they are read.

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
@@ -263,6 +263,9 @@ class Server(Described):
 
     def _broadcast(self, raw: _native.EncryptedArray, shape: tuple[int, ...]) -> _native.EncryptedArray:
         return raw if raw.shape == shape else self._raw.broadcast_to(raw, shape)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a Server is neither pickled nor copied: send its EvaluationKeys, and make one of them there")
 
     def __repr__(self) -> str:
         return f"Server(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r})"

@@ -104,32 +104,35 @@ class TreeInterface:
             fields = json.loads(text)
             form = fields.pop("format")
             if form != _FORMAT:
-                raise ValueError(f"its format is {form!r}, {_FORMAT!r} is needed")
-            fields["knots"] = tuple(tuple(float(x) for x in knots) for knots in fields["knots"])
+                raise ValueError(f"its format is {form!r:.100}, {_FORMAT!r} is needed")
+            fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
             if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
                 raise ValueError("unknown tables or outputs")
             if not all(_rises(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
             for name in ("classes", "feature_names", "scales"):
                 if fields[name] is not None:
-                    fields[name] = tuple(fields[name])
+                    fields[name] = tuple(_list(fields[name]))
             names, scales, of_values = fields["feature_names"], fields["scales"], fields["outputs"] == "values"
             if (fields["classes"] is None) != of_values or fields["classes"] == ():
                 raise ValueError("classes and outputs do not go together")
+            if not all(isinstance(own, (bool, int, float, str)) for own in fields["classes"] or ()):
+                raise ValueError("classes are numbers, texts or booleans")
             if (scales is not None) != of_values or not all(_is_scale(scale) for scale in scales or ()):
                 raise ValueError("positive scales are needed where outputs are values, and there alone")
             if names is not None and not (
                 len(names) == len(fields["knots"]) and all(isinstance(n, str) for n in names)
             ):
                 raise ValueError("a name is needed for each feature, or none at all")
-            return cls(**fields)
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise FormatError(f"this is no interface of decision trees: {error}") from error
+            interface = cls(**fields)
+            interface._raw()  # There are such tables.
+            return interface
+        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
+            raise FormatError(f"this is no interface of decision trees: {error!s:.300}") from error
 
     def save(self, path: FilePath) -> None:
-        """Write it to a file, as JSON."""
-        with file_errors():
-            Path(file_path(path)).write_text(self.to_json(), encoding="utf-8")
+        """Write it to a file, as JSON, all or nothing."""
+        _native.write_file(file_path(path), self.to_json().encode())
 
     @classmethod
     def load(cls, path: FilePath) -> TreeInterface:
@@ -532,6 +535,20 @@ def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
 
 def _rises(knots: tuple[float, ...]) -> bool:
     return len(knots) >= 2 and bool(np.all(np.diff(knots) > 0)) and bool(np.isfinite([knots[0], knots[-1]]).all())
+
+
+def _list(value: object) -> list[Any]:
+    """Return a list of JSON, and no text, which is a sequence too."""
+    if not isinstance(value, list):
+        raise TypeError(f"a list is needed where there is {value!r:.100}")
+    return value
+
+
+def _number(value: object) -> float:
+    """Return a number of JSON, and no text, which ``float`` would read too."""
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"a number is needed where there is {value!r:.100}")
+    return float(value)
 
 
 def _is_scale(scale: object) -> bool:

@@ -9,6 +9,7 @@ mod complex;
 mod convolution;
 mod description;
 mod errors;
+mod files;
 mod numbers;
 mod presets;
 mod progress;
@@ -40,6 +41,8 @@ mod _native {
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]
     use super::errors::error_kinds;
+    #[pymodule_export]
+    use super::files::write_file;
     #[pymodule_export]
     use super::numbers::BigArray;
     #[pymodule_export]

@@ -4,6 +4,7 @@ import errno
 import operator
 import pickle
 import re
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -77,6 +78,14 @@ def test_shapes_that_do_not_fit(client, server):
         encrypted @ np.ones((2, 3))
     with pytest.raises(ShapeError, match="axis 2"):
         encrypted.sum(axis=2)
+
+
+def test_more_axes_than_numpy_broadcasts(client, server):
+    x = server.load(client.encrypt(np.ones((1,) * 40)))
+    assert client.decrypt(x + x).shape == (1,) * 40
+    for operation in (lambda: x + 1.0, lambda: x * np.ones((1,) * 40), lambda: np.broadcast_to(x, (1,) * 41)):
+        with suppress(hippocrene.ShapeError):  # numpy from version 2 on broadcasts 64.
+            assert client.decrypt(operation()).size == 1
 
 
 def test_missing_rotation_keys(client):

@@ -4,6 +4,8 @@ import os
 import pickle
 import stat
 from concurrent.futures import ThreadPoolExecutor
+from copy import copy as shallow_copy
+from copy import deepcopy
 
 import numpy as np
 import pytest
@@ -181,7 +183,28 @@ def test_nothing_is_saved_over_a_secret_key(client, tmp_path):
     client.save(path)
     before = path.read_bytes()
     encrypted = client.encrypt(ARRAY)
-    for other in (client.public_key(), encrypted, EncryptedArray.from_bytes(encrypted.to_bytes())):
+    clusters = EncryptedClusters.__new__(EncryptedClusters)
+    clusters._data = b"data"
+    for other in (client.public_key(), encrypted, EncryptedArray.from_bytes(encrypted.to_bytes()), clusters):
         with pytest.raises(FileError, match="secret key"):
             other.save(path)
     assert path.read_bytes() == before
+
+
+def test_pipes_are_written_to_and_not_replaced(client, tmp_path):
+    clusters = EncryptedClusters.__new__(EncryptedClusters)
+    clusters._data = b"data"
+    for file in (client.encrypt(ARRAY), clusters):
+        path = tmp_path / type(file).__name__
+        os.mkfifo(path)
+        with ThreadPoolExecutor(1) as pool:
+            read = pool.submit(path.read_bytes)
+            file.save(path)
+            assert read.result() == file.to_bytes()
+        assert stat.S_ISFIFO(path.stat().st_mode)
+
+
+def test_servers_are_neither_pickled_nor_copied(server):
+    for way in (pickle.dumps, shallow_copy, deepcopy):
+        with pytest.raises(TypeError, match="send its EvaluationKeys"):
+            way(server)

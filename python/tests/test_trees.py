@@ -214,6 +214,10 @@ def test_processes_share_files(tmp_path):
         TreeReply.load(tmp_path / "nothing")
     with pytest.raises(FormatError):
         Client.load(tmp_path / "client.key")
+    before = (tmp_path / "client.key").read_bytes()
+    with pytest.raises(FileError, match="secret key"):
+        interface.save(tmp_path / "client.key")
+    assert (tmp_path / "client.key").read_bytes() == before
 
 
 def test_things_are_bytes_and_pickle(client):
@@ -235,7 +239,31 @@ def test_things_are_bytes_and_pickle(client):
     for wrong in ({"scales": [1.0]}, {"outputs": "values", "classes": None}, {"feature_names": ["a"]}):
         with pytest.raises(FormatError):
             TreeInterface.from_json(json.dumps(fields | wrong))
-    for knots in ([1.0], [0.0, 0.0], [0.0, 2.0, 1.0], [0.0, float("nan")], [0.0, float("inf")], [], 3, [None, 1]):
+    hostile = (
+        {"classes": "abc"},
+        {"classes": [[1, 2], [3]]},
+        {"classes": [{}, {}]},
+        {"tables": "lutXX"},
+        {"tables": 1},
+    )
+    for wrong in hostile:
+        with pytest.raises(FormatError, match="no interface of decision trees"):
+            TreeInterface.from_json(json.dumps(fields | wrong))
+    with pytest.raises(FormatError):
+        TreeInterface.from_json("[" * 200_000)
+    for knots in (
+        ["0", "1"],
+        "01",
+        [0, 10**400],
+        [1.0],
+        [0.0, 0.0],
+        [0.0, 2.0, 1.0],
+        [0.0, float("nan")],
+        [0.0, float("inf")],
+        [],
+        3,
+        [None, 1],
+    ):
         with pytest.raises(FormatError):
             TreeInterface.from_json(json.dumps(fields | {"knots": [*fields["knots"][:3], knots]}))
 

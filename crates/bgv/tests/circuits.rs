@@ -193,6 +193,41 @@ fn linear_transforms() {
     }
 }
 
+/// Diagonals of which few integers are given map as those with all of their zeros do; and where the noise would be too large, that is found before anything is computed.
+#[test]
+fn linear_transforms_of_few_entries() {
+    let s = small(2, SPROUT);
+    let (x, last) = (s.values(7), s.degree() as u32 - 1);
+    let entries: BTreeMap<Permutation, Vec<(u32, i64)>> = [
+        (Permutation::rotated(0), vec![]),
+        (Permutation::rotated(5), vec![(0, 3), (last, -2)]),
+        (Permutation::exchanged(2), vec![(last, 7), (1, 1)]),
+    ]
+    .into();
+    let dense = entries.iter().map(|(p, entries)| {
+        let mut diagonal = vec![0; s.degree()];
+        entries.iter().for_each(|(slot, x)| diagonal[*slot as usize] = *x);
+        (*p, diagonal)
+    });
+    let transform = LinearTransform::from_entries(&s.context, &entries).unwrap();
+    let a = s.encrypt(&x);
+    let b = s.evaluator.linear_transform(&a, &transform).unwrap();
+    assert_eq!(s.decrypt(&b), mapped(&s, &dense.collect(), &x));
+    s.check_noise(&b, "few entries");
+    let far = [(Permutation::rotated(0), vec![(last + 1, 1)])].into();
+    let error = LinearTransform::from_entries(&s.context, &far).unwrap_err().to_string();
+    assert!(error.contains(&format!("slot {}", last + 1)), "{error}");
+
+    let mut spent = a;
+    while let Ok(next) = s.evaluator.linear_transform(&spent, &transform) {
+        spent = next;
+    }
+    let before = s.context.rlwe().transforms();
+    let error = s.evaluator.linear_transform(&spent, &transform).unwrap_err();
+    assert!(matches!(error, BgvError::Budget { need, have, .. } if need >= have && have > 0.0), "{error}");
+    assert_eq!(s.context.rlwe().transforms() - before, 0);
+}
+
 /// With a key for each baby and giant step they are hoisted; the result is the same.
 #[test]
 fn linear_transforms_with_the_keys_they_want() {

@@ -63,6 +63,41 @@ fn linear_transforms() {
     assert!(LinearTransform::new(n, BTreeMap::from([(n, vec![Complex64::ONE; n])])).is_err());
 }
 
+/// Diagonals of which few numbers are given map as those with all of their zeros do.
+#[test]
+fn linear_transforms_of_few_entries() {
+    let s = insecure(10, 2, &[1, 2, 4, 8, 16, 32, 64, 128, 256]);
+    let n = s.context.max_slots();
+    let x = circle(n, 1.0, 0.4);
+    let a = s.encrypt(&x);
+    let entries: BTreeMap<usize, Vec<(u32, f64)>> =
+        [(0, vec![]), (3, vec![(0, 0.5), (7, -1.0)]), (n - 5, vec![(7, 0.25), (n as u32 - 1, 2.0)])].into();
+    let sparse = LinearTransform::from_entries(n, entries.clone()).unwrap();
+    let dense = entries.iter().map(|(r, entries)| {
+        let mut diagonal = vec![0.0; n];
+        entries.iter().for_each(|(slot, x)| diagonal[*slot as usize] = *x);
+        (*r, diagonal)
+    });
+    let dense = LinearTransform::from_real(n, dense.collect()).unwrap();
+    let [y, z] = [&sparse, &dense].map(|t| s.evaluator.linear_transform(&a, t, s.scale).unwrap());
+    assert_eq!((y.bound(), y.inner().noise()), (z.bound(), z.inner().noise()));
+    assert_eq!(s.decrypt(&y), s.decrypt(&z));
+    let mut expected = vec![Complex64::ZERO; n];
+    for (r, entries) in &entries {
+        entries.iter().for_each(|(slot, c)| expected[*slot as usize] += c * x[(*slot as usize + r) % n]);
+    }
+    close(&s.decrypt(&y), expected.into_iter(), 1e-6, "few entries");
+    for (wrong, say) in [
+        (vec![(2, 1.0), (1, 1.0)], "do not rise"),
+        (vec![(1, 1.0), (1, 1.0)], "do not rise"),
+        (vec![(n as u32, 1.0)], "not below 512"),
+        (vec![(1, f64::NAN)], "NaN"),
+    ] {
+        let error = LinearTransform::from_entries(n, [(0, wrong)].into()).unwrap_err().to_string();
+        assert!(error.contains(say), "{error}");
+    }
+}
+
 /// The map with a rotation for every diagonal, each divided on its own.
 fn one_by_one(s: &Setup, a: &Ciphertext, diagonals: &BTreeMap<usize, Vec<Complex64>>) -> Ciphertext {
     let e = &s.evaluator;

@@ -6,6 +6,7 @@ pub mod arrays;
 mod commands;
 mod console;
 pub mod error;
+mod json;
 mod streams;
 
 use args::Arguments;

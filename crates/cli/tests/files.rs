@@ -190,3 +190,54 @@ fn a_wrong_key_is_a_wrong_key() {
         );
     }
 }
+
+/// What cannot be read is told of, not repeated; and an array of more axes than files have is refused when it is encrypted.
+#[test]
+fn errors_are_short_and_arrays_of_too_many_axes_are_refused() {
+    let folder = Folder::new("short");
+    let [_, public] = keygen(&folder, "keys", "n12");
+    let encrypt = |name: &str, bytes: &[u8]| {
+        fs::write(folder.path(name), bytes).expect("a file");
+        run(&["encrypt", "-k", &public, &folder.path(name), "-o", &folder.path("out.enc")])
+    };
+    let npy = |header: &str, data: &[u8]| {
+        let length = (header.len() as u16).to_le_bytes();
+        [b"\x93NUMPY\x01\x00", &length[..], header.as_bytes(), data].concat()
+    };
+    let long = "1".repeat(20_000) + "x";
+    let shape = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({}), }}", "2, ".repeat(9000));
+    for (name, bytes, say) in [
+        ("cell.csv", format!("1.5\n{long}\n").into_bytes(), "is not a finite number"),
+        ("header.npy", npy(&long, &[]), "cannot be read"),
+        ("shape.npy", npy(&shape, &[]), "does not fit"),
+    ] {
+        let (status, _, error) = encrypt(name, &bytes);
+        assert!(status == 4 && error.contains(say) && error.len() < 500, "{status}: {error}");
+    }
+    for (axes, right) in [(64, 0), (70, 1)] {
+        let shape = "1, ".repeat(axes);
+        let header = format!("{{'descr': '<f8', 'fortran_order': False, 'shape': ({shape}), }}");
+        let (status, _, error) = encrypt("axes.npy", &npy(&header, &1.5f64.to_le_bytes()));
+        assert!(status == right && (right == 0 || error.contains("70 axes")), "{status}: {error}");
+    }
+}
+
+/// The name of a file need not be text, in JSON either.
+#[cfg(unix)]
+#[test]
+fn names_that_are_no_text_are_told() {
+    use std::ffi::OsString;
+    use std::os::unix::ffi::OsStringExt;
+    let folder = Folder::new("names");
+    let [_, public] = keygen(&folder, "keys", "n12");
+    fs::write(folder.path("in.csv"), "1,2\n").expect("a file");
+    let name = OsString::from_vec([folder.path("").as_bytes(), b"\xff.enc"].concat());
+    let input = folder.path("in.csv");
+    let arguments = ["hippocrene", "--json", "encrypt", "-k", &public, &input, "-o"].map(OsString::from);
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let status = hippocrene_cli::run_with(arguments.into_iter().chain([name.clone()]), &mut out, &mut err);
+    assert_eq!((status, String::from_utf8_lossy(&err).as_ref()), (0, ""));
+    let told: serde_json::Value = serde_json::from_slice(&out).expect("JSON");
+    assert!(told["path"].as_str().expect("a name").ends_with("\u{fffd}.enc"), "{told}");
+    assert!(Path::new(&name).exists());
+}

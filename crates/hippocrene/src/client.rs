@@ -120,12 +120,27 @@ impl ClientKey {
     /// [`Error::System`] when the machine has no entropy; with bootstrapping as [`Bootstrapping::plan`](crate::Bootstrapping::plan), with look-up
     /// tables as [`LookUps::plan`](crate::LookUps::plan), with bits as [`ClientKey::bit_plan`].
     pub fn evaluation_keys(&self, request: &KeyRequest) -> Result<EvaluationKeys, Error> {
-        let rlwe = self.session.context().rlwe();
+        const OPERATION: &str = "make evaluation keys";
+        let (rlwe, slots) = (self.session.context().rlwe(), self.session.slots());
+        if let Some(places) = request.rotations.iter().find(|places| places.unsigned_abs() >= slots as u64) {
+            let last = slots - 1;
+            let what = format!("{slots} slots rotate by -{last} to {last} places, not by {places}");
+            return Err(Error::argument(OPERATION, what));
+        }
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
+        if rlwe.parameters().specials().is_one() {
+            // Ciphertexts are added and multiplied by plain numbers without any key.
+            let nothing = KeyRequest { relinearisation: request.relinearisation, ..KeyRequest::only([]) };
+            if *request != KeyRequest::default() && *request != nothing {
+                let what = "the parameter set has no special modulus, which the keys that are asked for take";
+                return Err(Error::argument(OPERATION, what));
+            }
+            return Ok(EvaluationKeys::new(self.session.clone(), keys));
+        }
         if request.relinearisation {
             keys.add_relinearisation(rlwe, &self.secret)?;
         }
-        keys.add_rotations(rlwe, &self.secret, request.steps(self.session.slots()))?;
+        keys.add_rotations(rlwe, &self.secret, request.steps(slots))?;
         if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;
         }

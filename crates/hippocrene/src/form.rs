@@ -166,11 +166,11 @@ pub trait Form: Elements {
     /// The number of the automorphism that brings slot `from` to slot `to`.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize;
 
-    /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by number `to` of the diagonal that leads from there.
+    /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by the number that the diagonal that leads from there has for `to`.
     ///
     /// # Errors
     /// When a number cannot be encoded.
-    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<Self::Number>>) -> Result<Self::Map, Error>;
+    fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<Self::Map, Error>;
 
     /// A ciphertext that linear maps are applied to, brought to where that costs least.
     ///
@@ -230,6 +230,10 @@ pub trait Form: Elements {
     /// When it is of a third key, or does not fit the parameter set of this server.
     fn transferred(&self, server: &Server, transfer: &Transfer, x: &Self::Ciphertext) -> Computed<Self>;
 }
+
+/// The diagonals of a linear map between two ciphertexts: by the number of the automorphism ([`Form::diagonal`]), the numbers that are not 0, with the slots that they lead to, in
+/// ascending order.
+pub type Diagonals<F> = BTreeMap<usize, Vec<(u32, <F as Form>::Number)>>;
 
 /// A ciphertext that was computed, or why it could not be.
 pub type Computed<F> = Result<<F as Elements>::Ciphertext, Error>;

@@ -15,12 +15,14 @@ pub struct Layout {
 
 /// The most elements an array may have.
 const MAX_ELEMENTS: usize = 1 << 32;
+/// The most axes an array may have.
+pub(crate) const MAX_AXES: usize = 64;
 
 impl Layout {
     /// The layout of a fresh array: row-major, every axis but the first padded to a power of two.
     ///
     /// # Errors
-    /// [`Error::Shape`] when an axis is empty or the array is larger than 2^32 elements.
+    /// [`Error::Shape`] when an axis is empty, there are more than 64, or the array is larger than 2^32 elements.
     pub fn packed(shape: &[usize], slots: usize) -> Result<Self, Error> {
         let mut strides = vec![1usize; shape.len()];
         for a in (1..shape.len()).rev() {
@@ -47,12 +49,16 @@ impl Layout {
     /// A layout with these strides.
     ///
     /// # Errors
-    /// [`Error::Shape`] when shape and strides have different lengths, an axis is empty, a stride or the number of slots is not a power of two, two
+    /// [`Error::Shape`] when shape and strides have different lengths, there are more than 64 axes, an axis is empty, a stride or the number of slots is not a power of two, two
     /// elements would share a position, or the array is larger than 2^32 elements.
     pub fn new(shape: Vec<usize>, strides: Vec<usize>, slots: usize) -> Result<Self, Error> {
         const OPERATION: &str = "lay out an array";
         if shape.len() != strides.len() {
             return Err(Error::shape(OPERATION, format!("shape {shape:?} with strides {strides:?}")));
+        }
+        if shape.len() > MAX_AXES {
+            let have = shape.len();
+            return Err(Error::shape(OPERATION, format!("{have} axes, where {MAX_AXES} are the most")));
         }
         if shape.contains(&0) {
             return Err(Error::shape(OPERATION, format!("an array of shape {shape:?} has no elements")));
@@ -105,6 +111,15 @@ impl Layout {
     /// Whether the only positions up to the last slot are those of elements: nothing is padding.
     pub fn is_full(&self) -> bool {
         self.size() == self.ciphertexts() * self.slots
+    }
+
+    /// Whether elements stand as in [`Layout::packed`], but for axes of length 1, of which the stride does not matter.
+    pub fn is_packed(&self) -> bool {
+        let strides = |layout: &Layout| -> Vec<usize> {
+            let axes = layout.shape.iter().zip(&layout.strides);
+            axes.filter(|(length, _)| **length > 1).map(|(_, stride)| *stride).collect()
+        };
+        Layout::packed(&self.shape, self.slots).is_ok_and(|packed| strides(&packed) == strides(self))
     }
 
     /// How many ciphertexts it takes.
@@ -196,8 +211,11 @@ mod tests {
         assert_eq!(layout.position(&[2, 3]), 67);
         assert!(Layout::packed(&[3, 0], 16).is_err());
         assert!(Layout::packed(&[1 << 40], 16).is_err());
+        assert!(Layout::packed(&[1; 64], 16).is_ok() && Layout::packed(&[1; 65], 16).is_err());
         assert!(Layout::new(vec![4, 4], vec![2, 1], 16).is_err());
         assert!(Layout::new(vec![4], vec![3], 16).is_err());
         assert!(Layout::packed(&[32], 16).unwrap().is_full());
+        assert!(Layout::new(vec![2, 1, 2], vec![2, 8, 1], 16).unwrap().is_packed());
+        assert!(!Layout::new(vec![2, 2], vec![1, 2], 16).unwrap().is_packed());
     }
 }

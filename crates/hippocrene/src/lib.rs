@@ -40,7 +40,7 @@ pub use client::ClientKey;
 pub use clustering::{Clustering, Origin};
 pub use encryption::Encryption;
 pub use error::Error;
-pub use form::{CiphertextBody, Computed, Elements, Form};
+pub use form::{CiphertextBody, Computed, Diagonals, Elements, Form};
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,

@@ -16,7 +16,7 @@ pub use hippocrene_rlwe::Profile;
 
 use crate::{
     Error,
-    wire::{FormatError, check_replaceable, write_whole},
+    wire::{self, FormatError},
 };
 
 /// The environment variable that names the file.
@@ -83,13 +83,12 @@ pub fn load(path: &Path) -> Result<Profile, Error> {
 /// [`Error::Io`] when it cannot be written, or when `path` holds a secret key.
 pub fn save(path: &Path, profile: &Profile) -> Result<(), Error> {
     let fail = |source| Error::Io { path: path.display().to_string(), source };
-    check_replaceable(path)?;
     if let Some(folder) = path.parent() {
         fs::create_dir_all(folder).map_err(fail)?;
     }
     let mut text = serde_json::to_vec_pretty(profile).map_err(|e| fail(e.into()))?;
     text.push(b'\n');
-    write_whole(path, &text)
+    wire::write(path, &text)
 }
 
 #[cfg(test)]

@@ -514,3 +514,39 @@ fn computations_stop_when_they_are_told_to() {
     assert_eq!((error.kind(), error.to_string().as_str()), ("StoppedError", "switch keys: stopped"));
     assert!(server.square(&x).is_ok());
 }
+
+/// Keys that are made can be written and read: without specials there are none, and sums and products with plain numbers take none.
+#[test]
+fn parameters_without_specials_have_no_keys() {
+    let parameters = hippocrene_rlwe::Parameters::new_insecure(hippocrene_rlwe::ParametersLiteral {
+        log_degree: 5,
+        units: hippocrene_ring::primes::ntt_primes(40, 32, 4, &[]).unwrap(),
+        specials: Vec::new(),
+        sprout: hippocrene_rlwe::Sprout::default(),
+        gadget_rank: 0,
+        secret: hippocrene_rlwe::SecretDistribution::Ternary,
+    });
+    let settings = hippocrene::Settings::at_scale(parameters.unwrap(), 40).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+    let keys = hippocrene::EvaluationKeys::from_bytes_insecure(&keys.to_bytes(), 1).unwrap();
+    let server = Server::new(keys).unwrap();
+    let x = client.encrypt(&[1.0, -2.0], &[2]).unwrap();
+    let sum = server.mul_number(&server.add(&x, &x).unwrap(), 0.5).unwrap();
+    assert_close(&client.decrypt(&sum).unwrap(), &[1.0, -2.0], "the mean of two");
+    assert!(matches!(server.mul(&x, &x), Err(Error::MissingKey(_))));
+    let error = client.evaluation_keys(&KeyRequest::only([1])).unwrap_err();
+    assert!(error.to_string().contains("no special modulus"), "{error}");
+}
+
+#[test]
+fn rotations_that_there_are_not_have_no_keys() {
+    let (client, _) = insecure(5, 1);
+    for (places, right) in [(15, true), (-15, true), (16, false), (1_000_000, false), (i64::MIN, false)] {
+        let keys = client.evaluation_keys(&KeyRequest::only([places]));
+        assert_eq!(keys.is_ok(), right, "{places}");
+        if let Err(error) = keys {
+            assert!(error.to_string().contains("16 slots rotate by -15 to 15"), "{error}");
+        }
+    }
+}

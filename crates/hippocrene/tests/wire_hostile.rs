@@ -186,6 +186,7 @@ fn errors_name_what_is_wrong() {
         ),
         ("fresh", 56, &[4], "flags of an array is 4"),
         ("fresh", 60, &[65], "number of axes is 65; it must be at most 64"),
+        ("fresh", HEADS + 2 * 58, &[1], "the bits of a residue is 1; it must be at least 46 for"),
         ("fresh", 64, &[16], "number of ciphertexts is 2; it must be 1"),
         ("product", 64, &[16], "the number of slots is 16; it must be 8"),
         ("fresh", 64, &[9], "the number of slots is 9"),

@@ -118,6 +118,8 @@ fn inspect_agrees_with_the_objects() {
         };
         let fresh = matches!(name, "fresh" | "integers" | "bits");
         assert_eq!((array.ciphertexts, array.seeded), if fresh { (2, 2) } else { (1, 0) });
+        assert_eq!(array.memory, (array.ciphertexts * 2 * array.limbs * 64 * 8) as u64);
+        assert!(array.packed && array.strides.len() == array.shape.len(), "{name}");
         match (told.kind, array.elements) {
             (
                 Kind::Array,
@@ -232,6 +234,19 @@ fn no_file_is_written_over_a_secret_key() {
     let other = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
     assert!(other.save(&path).unwrap_err().to_string().contains("exists already"));
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), client.fingerprint());
+    // A key of another version, an unknown kind that says it is secret, and one whose flag was lost, are none that is known, and are kept.
+    for (at, value) in [(8, 3), (8, 5), (10, 77), (11, 0), (11, 3), (13, 99)] {
+        let mut strange = client.to_bytes().to_vec();
+        strange[at] ^= value;
+        let path = folder.join("strange.key");
+        std::fs::write(&path, &strange).unwrap();
+        for error in [array.save(&path), hippocrene::wire::write(&path, b"text")] {
+            assert!(error.unwrap_err().to_string().contains("secret key"), "{at} {value}");
+        }
+        assert_eq!(std::fs::read(&path).unwrap(), strange);
+    }
+    std::fs::write(folder.join("cut"), &client.to_bytes()[..11]).unwrap();
+    array.save(folder.join("cut")).unwrap();
     // But where that is asked for.
     other.stage(&path).unwrap().replace().unwrap();
     assert_eq!(ClientKey::load(&path, 1).unwrap().fingerprint(), other.fingerprint());

@@ -9,11 +9,13 @@ use hippocrene_ring::{
     Poly,
     automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
 };
-use hippocrene_rlwe::{Kept, Modulus, Noise, RotationSum, Summand, Term};
+use hippocrene_rlwe::{Kept, Modulus, Noise, RotationSum, Summand, Term, stop};
 
-use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, evaluator::CARRY};
+use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY};
 
 const OPERATION: &str = "linear transform";
+
+const MAKING: &str = "make a linear transform";
 
 /// What a baby step costs of what a giant step costs: that of the same transforms of CKKS, where it was fitted to times.
 const HOISTED_COST: f64 = 0.4;
@@ -83,8 +85,19 @@ struct GiantStep {
 struct Diagonal {
     /// The number of its baby step.
     baby: usize,
-    plaintext: Plaintext,
+    /// The integers that are not 0, with their slots. A plaintext takes as much memory as all slots do, and is made where it is encoded modulo `P'Q`.
+    entries: Vec<(u32, i64)>,
     log2_norm: f64,
+}
+
+impl Diagonal {
+    fn plaintext(&self, context: &Context) -> Result<Plaintext, BgvError> {
+        let mut slots = vec![0; context.rlwe().degree()];
+        for (slot, integer) in &self.entries {
+            slots[*slot as usize] = *integer;
+        }
+        context.encoder().encode(&slots)
+    }
 }
 
 impl LinearTransform {
@@ -93,39 +106,73 @@ impl LinearTransform {
     /// # Errors
     /// [`BgvError::PlainModulus`] when `t` gives no slots; [`BgvError::Argument`] when there is no diagonal, one has another length, or a rotation is not below `N/2`.
     pub fn new(context: &Context, diagonals: &BTreeMap<Permutation, Vec<i64>>) -> Result<Self, BgvError> {
+        let degree = context.rlwe().degree();
+        if let Some((p, d)) = diagonals.iter().find(|(_, d)| d.len() != degree) {
+            let (rotation, have) = (p.rotation, d.len());
+            let what =
+                format!("the diagonal of rotation {rotation} has {have} integers, {degree} are needed");
+            return Err(BgvError::Argument { operation: MAKING, what });
+        }
+        let entries =
+            |d: &[i64]| d.iter().enumerate().filter(|x| *x.1 != 0).map(|(i, x)| (i as u32, *x)).collect();
+        Self::from_entries(context, &diagonals.iter().map(|(p, d)| (*p, entries(d))).collect())
+    }
+
+    /// [`LinearTransform::new`] for diagonals that may have few integers that are not 0: each is given by these, with their slots, and takes no more memory than they do
+    /// until it is encoded.
+    ///
+    /// # Errors
+    /// As [`LinearTransform::new`], and when there is no such slot.
+    pub fn from_entries(
+        context: &Context,
+        diagonals: &BTreeMap<Permutation, Vec<(u32, i64)>>,
+    ) -> Result<Self, BgvError> {
         let (degree, t) = (context.rlwe().degree(), context.plain_modulus());
-        let fail = |what: String| Err(BgvError::Argument { operation: "make a linear transform", what });
+        let row = degree / 2;
+        let fail = |what: String| Err(BgvError::Argument { operation: MAKING, what });
         if diagonals.is_empty() {
             return fail("there are no diagonals".into());
         }
-        if let Some((p, d)) = diagonals.iter().find(|(p, d)| p.rotation >= degree / 2 || d.len() != degree) {
-            let (rotation, have) = (p.rotation, d.len());
-            return fail(format!(
-                "the diagonal of rotation {rotation} has {have} integers: rotations below {} and {degree} integers are needed",
-                degree / 2
-            ));
+        for (p, entries) in diagonals {
+            let (rotation, last) = (p.rotation, entries.iter().map(|x| x.0 as usize).max().unwrap_or(0));
+            if rotation >= row || last >= degree {
+                return fail(format!(
+                    "a diagonal of rotation {rotation} has an integer in slot {last}: rotations below {row} and slots below {degree} are possible"
+                ));
+            }
         }
-        let size = (0..degree.trailing_zeros())
-            .map(|k| 1usize << k)
-            .min_by(|&x, &y| cost(diagonals, x).total_cmp(&cost(diagonals, y)))
-            .unwrap_or(1);
+        let mut best = (f64::INFINITY, 1);
+        for size in (0..degree.trailing_zeros()).map(|k| 1usize << k) {
+            stop::check(MAKING)?;
+            let cost = cost(diagonals, size);
+            if cost < best.0 {
+                best = (cost, size);
+            }
+        }
+        let (_, size) = best;
         let baby: Vec<usize> = steps(diagonals, size).0.into_iter().collect();
         let mut giant: Vec<GiantStep> = Vec::new();
-        for (p, diagonal) in diagonals {
+        let mut dependence = Dependence { constant: vec![0.0; degree], squares: 0.0 };
+        for (p, entries) in diagonals {
+            stop::check(MAKING)?;
             let step = Permutation { rotation: p.rotation / size * size, ..*p };
-            let (first, second) = diagonal.split_at(degree / 2);
-            let mut rows = if p.exchanged { [second, first] } else { [first, second] }.map(<[i64]>::to_vec);
-            rows.iter_mut().for_each(|row| row.rotate_right(step.rotation));
-            let plaintext = context.encoder().encode(&rows.concat())?;
-            let number = baby.partition_point(|b| *b < p.rotation % size);
-            let diagonal = Diagonal { baby: number, log2_norm: norm(&plaintext).log2(), plaintext };
+            let moved = |slot: usize| {
+                let other_row = (slot / row + usize::from(p.exchanged)) % 2;
+                (other_row * row + (slot + step.rotation) % row) as u32
+            };
+            let entries = entries.iter().map(|(slot, x)| (moved(*slot as usize), *x)).collect();
+            let mut diagonal =
+                Diagonal { baby: baby.partition_point(|b| *b < p.rotation % size), entries, log2_norm: 0.0 };
+            let plaintext = diagonal.plaintext(context)?;
+            diagonal.log2_norm = norm(&plaintext).log2();
+            dependence.add(&plaintext, baby[diagonal.baby]);
             // Diagonals come in the order of their giant steps.
             match giant.last_mut().filter(|last| last.step == step) {
                 Some(last) => last.diagonals.push(diagonal),
                 None => giant.push(GiantStep { step, diagonals: vec![diagonal] }),
             }
         }
-        let log2_dependence = dependence(degree, &baby, &giant).log2();
+        let log2_dependence = dependence.factor().log2();
         Ok(LinearTransform { degree, t, baby, giant, log2_dependence, kept: Kept::default() })
     }
 
@@ -168,14 +215,14 @@ impl LinearTransform {
 
 /// The baby steps and the giant steps that `diagonals` need, with `size` baby steps.
 fn steps(
-    diagonals: &BTreeMap<Permutation, Vec<i64>>,
+    diagonals: &BTreeMap<Permutation, Vec<(u32, i64)>>,
     size: usize,
 ) -> (BTreeSet<usize>, BTreeSet<Permutation>) {
     let giant = |p: &Permutation| Permutation { rotation: p.rotation / size * size, ..*p };
     (diagonals.keys().map(|p| p.rotation % size).collect(), diagonals.keys().map(giant).collect())
 }
 
-fn cost(diagonals: &BTreeMap<Permutation, Vec<i64>>, size: usize) -> f64 {
+fn cost(diagonals: &BTreeMap<Permutation, Vec<(u32, i64)>>, size: usize) -> f64 {
     let (baby, giant) = steps(diagonals, size);
     let baby = baby.iter().filter(|step| **step != 0).count() as f64;
     HOISTED_COST * baby + giant.iter().filter(|step| step.rotation != 0).count() as f64
@@ -186,22 +233,31 @@ fn norm(plaintext: &Plaintext) -> f64 {
     plaintext.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt()
 }
 
-/// How many times as large the error of a transform is as that of independent diagonals.
-fn dependence(degree: usize, baby: &[usize], giant: &[GiantStep]) -> f64 {
-    let mask = 2 * degree - 1;
-    let (mut constant, mut squares) = (vec![0f64; degree], 0.0);
-    for diagonal in giant.iter().flat_map(|giant| &giant.diagonals) {
-        // Giant steps leave the constant coefficient where it is, so that only baby steps are left of the permutation. X^i is taken to X^(-i/5^b).
-        let element = galois_element_of_rotation(degree, -(baby[diagonal.baby] as i64));
-        for (i, c) in diagonal.plaintext.coefficients().iter().enumerate() {
+/// How the errors that diagonals bring add up: see [`LinearTransform`].
+struct Dependence {
+    constant: Vec<f64>,
+    squares: f64,
+}
+
+impl Dependence {
+    /// Giant steps leave the constant coefficient where it is, so that only the baby step is left of the permutation. `X^i` is taken to `X^(-i/5^b)`.
+    fn add(&mut self, plaintext: &Plaintext, baby: usize) {
+        let degree = self.constant.len();
+        let mask = 2 * degree - 1;
+        let element = galois_element_of_rotation(degree, -(baby as i64));
+        for (i, c) in plaintext.coefficients().iter().enumerate() {
             let exponent = (2 * degree - i).wrapping_mul(element) & mask;
             let sign = if exponent < degree { 1.0 } else { -1.0 };
-            constant[exponent & (degree - 1)] += sign * *c as f64;
-            squares += (*c as f64).powi(2);
+            self.constant[exponent & (degree - 1)] += sign * *c as f64;
+            self.squares += (*c as f64).powi(2);
         }
     }
-    let together = constant.iter().map(|c| c * c).sum::<f64>();
-    if together > squares { (together / squares).sqrt() } else { 1.0 }
+
+    /// How many times as large the error of a transform is as that of independent diagonals.
+    fn factor(&self) -> f64 {
+        let together = self.constant.iter().map(|c| c * c).sum::<f64>();
+        if together > self.squares { (together / self.squares).sqrt() } else { 1.0 }
+    }
 }
 
 impl Evaluator {
@@ -227,6 +283,7 @@ impl Evaluator {
             return Err(BgvError::Argument { operation: OPERATION, what });
         }
         let a = self.reduce(a)?;
+        self.check_noise(&a, transform)?;
         let total = self.sum_of_giant_steps(&a, transform)?;
         let to = self.modulus_after(a.modulus(), total.noise().log2_std());
         let mut out = Ciphertext::empty(context);
@@ -234,6 +291,20 @@ impl Evaluator {
         out.set_factor(a.factor());
         self.check_budget(&out, a.budget_bits(context), OPERATION)?;
         Ok(out)
+    }
+
+    /// Checks that the noise of the operand alone, multiplied by the diagonals, is not too large, before anything is computed.
+    fn check_noise(&self, a: &Ciphertext, transform: &LinearTransform) -> Result<(), BgvError> {
+        let context = self.context();
+        let diagonals = transform.giant.iter().flat_map(|giant| &giant.diagonals);
+        let squares: f64 = diagonals.map(|diagonal| (2.0 * diagonal.log2_norm).exp2()).sum();
+        let noise = a.inner().noise().scaled(0.5 * squares.log2() + transform.log2_dependence);
+        let left = budget_bits(context.rlwe().parameters().log2(a.modulus()), transform.t, noise);
+        if left > 0.0 {
+            return Ok(());
+        }
+        let have = a.budget_bits(context);
+        Err(BgvError::Budget { operation: OPERATION, need: have - left, have })
     }
 
     /// The products with all diagonals, permuted and added up, modulo `P'Q`.
@@ -247,8 +318,11 @@ impl Evaluator {
         let element = |step: usize| galois_element_of_rotation(degree, step as i64);
         let common = keys.common_modulus(rlwe, a.modulus(), transform.baby.iter().map(|step| element(*step)));
         let extended = rlwe.rotation_modulus(a.modulus(), common)?;
-        let encode = |giants: &[GiantStep]| -> Encoded {
-            let encode = |d: &Diagonal| rlwe.from_signed(d.plaintext.coefficients(), extended);
+        let encode = |giants: &[GiantStep]| -> Result<Encoded, BgvError> {
+            let encode = |d: &Diagonal| {
+                stop::check(OPERATION)?;
+                Ok(rlwe.from_signed(d.plaintext(self.context())?.coefficients(), extended))
+            };
             giants.iter().map(|giant| giant.diagonals.iter().map(encode).collect()).collect()
         };
         let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
@@ -275,10 +349,8 @@ impl Evaluator {
         let at_once = transform.at_once(self.context(), extended);
         for giants in transform.giant.chunks(at_once.unwrap_or(transform.giant.len())) {
             let encoded = match at_once {
-                Some(_) => Arc::new(encode(giants)),
-                None => {
-                    transform.kept.get_or_try_insert(extended, bytes, || Ok::<_, BgvError>(encode(giants)))?
-                }
+                Some(_) => Arc::new(encode(giants)?),
+                None => transform.kept.get_or_try_insert(extended, bytes, || encode(giants))?,
             };
             let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
             for (giant, polys) in giants.iter().zip(encoded.iter()) {

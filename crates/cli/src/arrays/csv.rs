@@ -1,7 +1,10 @@
 //! Comma-separated values.
 
-use super::{Array, Column, Element, Header, Number, Table};
+use super::{Array, Column, Element, Header, Number, Table, cut};
 use std::io::{self, Write};
+
+/// So many names of columns are told where another was asked for.
+const MOST_NAMES: usize = 40;
 
 /// Reads rows of numbers. Spaces around a number are skipped, and blank lines too, but those between rows of one column, where a value may be missing.
 ///
@@ -82,8 +85,9 @@ fn parse_text<T: Element>(text: &str, table: &Table) -> Result<Array<T>, String>
             continue;
         }
         for (place, cell) in cells() {
-            let value = T::of_text(cell)
-                .ok_or_else(|| format!("line {line}, column {}: {cell:?} is not {}", place + 1, T::WHAT));
+            let value = T::of_text(cell).ok_or_else(|| {
+                format!("line {line}, column {}: {:?} is not {}", place + 1, cut(cell), T::WHAT)
+            });
             values.push(value?);
         }
         rows += 1;
@@ -112,8 +116,9 @@ impl Table {
                         others + 1
                     )),
                     (None, _) => {
-                        let names: Vec<&str> = first.iter().collect();
-                        let names = names.join(", ");
+                        let names: Vec<_> = first.iter().take(MOST_NAMES).map(cut).collect();
+                        let more = if first.len() > MOST_NAMES { ", .." } else { "" };
+                        let names = names.join(", ") + more;
                         Err(format!("--columns: there is no column {name:?}: line {line} has {names}"))
                     }
                 }

@@ -5,6 +5,7 @@ mod npy;
 
 use crate::error::CliError;
 use crate::streams;
+use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt::{self, Debug};
 use std::io::{self, Write};
@@ -18,6 +19,17 @@ pub struct Array<T = f64> {
     pub shape: Vec<usize>,
     /// The numbers, the last axis running fastest: as many as the product of `shape`.
     pub values: Vec<T>,
+}
+
+/// So many characters of what cannot be read are told.
+const MOST_TOLD: usize = 100;
+
+/// The start of a text, for errors.
+fn cut(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MOST_TOLD) {
+        Some((end, _)) => format!("{}..", &text[..end]).into(),
+        None => text.into(),
+    }
 }
 
 /// A complex number: its real and its imaginary part.

@@ -1,7 +1,7 @@
 //! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of three known keys,
 //! and the numbers. Read without trusting a length in it: nothing is allocated beyond the size of the file.
 
-use super::{Array, Element, Number, Numbers, Stored};
+use super::{Array, Element, Number, Numbers, Stored, cut};
 use std::fmt::Debug;
 use std::io::{self, Write};
 
@@ -61,8 +61,8 @@ impl<'a> Contents<'a> {
             .split_at_checked(length)
             .ok_or_else(|| format!("the header has {length} bytes, {} are left", rest.len()))?;
         let text = std::str::from_utf8(text).map_err(|_| "the header is not text".to_owned())?;
-        let header =
-            parse_header(text).ok_or_else(|| format!("the header {:?} cannot be read", text.trim_end()))?;
+        let header = parse_header(text)
+            .ok_or_else(|| format!("the header {:?} cannot be read", cut(text.trim_end())))?;
         // A complex number is two real ones.
         let (real, parts) = match header.descr.get(1..) {
             Some("c16") => (format!("{}f8", &header.descr[..1]), 2),
@@ -70,7 +70,7 @@ impl<'a> Contents<'a> {
             _ => (header.descr.to_owned(), 1),
         };
         let (size, decode) = decoder(&real).ok_or_else(|| {
-            let descr = header.descr;
+            let descr = cut(header.descr);
             format!(
                 "numbers of numpy type {descr:?} cannot be read: float64 (\"<f8\") can, and complex128 (\"<c16\")"
             )
@@ -79,8 +79,8 @@ impl<'a> Contents<'a> {
         let count = header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
         if count.and_then(|n| n.checked_mul(parts * size)) != Some(data.len()) {
             return Err(format!(
-                "shape {:?} of {}-byte numbers does not fit the {} bytes that follow the header",
-                header.shape,
+                "shape {} of {}-byte numbers does not fit the {} bytes that follow the header",
+                cut(&format!("{:?}", header.shape)),
                 parts * size,
                 data.len()
             ));

@@ -17,7 +17,7 @@ struct Decrypted<'a, T> {
     shape: &'a [usize],
     #[serde(flatten)]
     quality: Quality,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "crate::json::some_path")]
     path: Option<&'a Path>,
     #[serde(skip_serializing_if = "Option::is_none")]
     values: Option<&'a [T]>,
@@ -197,7 +197,7 @@ impl Job<'_> {
         let mut decrypted = Decrypted { shape: &array.shape, quality, path, values: None };
         match path {
             Some(path) => {
-                wire::write_whole(path, &array.to_bytes(self.format)?)?;
+                wire::write(path, &array.to_bytes(self.format)?)?;
                 let words = format!("{}: numbers of shape {:?}", path.display(), array.shape);
                 console.result(&decrypted, words)
             }

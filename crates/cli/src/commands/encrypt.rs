@@ -17,6 +17,7 @@ use std::path::Path;
 /// What was encrypted.
 #[derive(Debug, Serialize)]
 struct Encrypted<'a> {
+    #[serde(serialize_with = "crate::json::path")]
     path: &'a Path,
     shape: &'a [usize],
     key: String,

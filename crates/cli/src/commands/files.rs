@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, Serialize)]
 pub(super) struct Written {
     holds: &'static str,
+    #[serde(serialize_with = "crate::json::path")]
     path: PathBuf,
     bytes: u64,
 }

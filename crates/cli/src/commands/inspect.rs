@@ -20,6 +20,7 @@ struct Inspected<'a> {
 /// One file.
 #[derive(Debug, Serialize)]
 struct One<'a> {
+    #[serde(serialize_with = "crate::json::path")]
     path: &'a Path,
     #[serde(flatten)]
     is: Inspection,
@@ -138,6 +139,10 @@ fn write_array(f: &mut fmt::Formatter<'_>, array: &ArrayInspection) -> fmt::Resu
         ElementsInspection::Bits { .. } => "bits".to_owned(),
     };
     write!(f, "\n  shape       {:?}, {what}, in {} ciphertexts", array.shape, array.ciphertexts)?;
+    if !array.packed {
+        write!(f, "\n  strides     {:?}, which are not those of a fresh array", array.strides)?;
+    }
+    write!(f, "\n  memory      {} to compute with it", size(array.memory))?;
     let (left, bits) = match array.elements {
         ElementsInspection::Numbers { precision_bits, precision, capacity_bits, .. } => {
             write!(

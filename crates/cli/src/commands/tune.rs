@@ -11,6 +11,7 @@ use std::path::PathBuf;
 /// What was measured, and where it was written.
 #[derive(Debug, Serialize)]
 struct Tuned {
+    #[serde(serialize_with = "crate::json::path")]
     path: PathBuf,
     /// Whether it is used from now on without being named.
     in_use: bool,

@@ -1,6 +1,6 @@
 //! What is done to ciphertexts of integers (BGV and BFV).
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use hippocrene_bgv::{
     BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, SeededCiphertext,
@@ -9,7 +9,7 @@ use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
 use super::Server;
-use crate::{CiphertextBody, Elements, Error, Form, IntegerArray, Layout, Residues, Session};
+use crate::{CiphertextBody, Diagonals, Elements, Error, Form, IntegerArray, Layout, Residues, Session};
 
 impl Elements for Residues {
     type Ciphertext = Ciphertext;
@@ -179,11 +179,11 @@ impl Form for Residues {
         exchanged * row + (from + slots - to) % row
     }
 
-    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<i64>>) -> Result<LinearTransform, Error> {
+    fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<LinearTransform, Error> {
         let row = Self::slots(&server.session) / 2;
         let permutation = |diagonal| Permutation { exchanged: diagonal >= row, rotation: diagonal % row };
-        let diagonals = diagonals.into_iter().map(|(diagonal, slots)| (permutation(diagonal), slots));
-        Ok(LinearTransform::new(evaluator(server)?.context(), &diagonals.collect())?)
+        let diagonals = diagonals.iter().map(|(diagonal, entries)| (permutation(*diagonal), entries.clone()));
+        Ok(LinearTransform::from_entries(evaluator(server)?.context(), &diagonals.collect())?)
     }
 
     /// It is brought to where it costs least by the transform itself.

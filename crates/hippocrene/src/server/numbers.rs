@@ -1,6 +1,6 @@
 //! What is done to ciphertexts of real and complex numbers (CKKS).
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use hippocrene_ckks::{
     Ciphertext, Plaintext, Scale, SeededCiphertext, Transfer, Values,
@@ -9,7 +9,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe as rlwe;
 
 use super::{Server, bootstrap};
-use crate::{CiphertextBody, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session};
+use crate::{CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session};
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -196,8 +196,8 @@ impl Form for Numbers {
         (from + slots - to) % slots
     }
 
-    fn map(server: &Server, diagonals: BTreeMap<usize, Vec<f64>>) -> Result<LinearTransform, Error> {
-        Ok(LinearTransform::from_real(server.session.slots(), diagonals)?)
+    fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<LinearTransform, Error> {
+        Ok(LinearTransform::from_entries(server.session.slots(), diagonals.clone())?)
     }
 
     /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs no capacity.

@@ -6,6 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hippocrene_rlwe::stop;
+
 use super::Server;
 use crate::{Array, Error, Form, Layout};
 
@@ -17,6 +19,12 @@ const LEFT: usize = 1;
 
 /// How many ways of halving distances are looked at to the end.
 const TRIED: usize = 8;
+
+/// So many distances are halved for all ways together, about: of many distances, fewer ways are looked at.
+const HALVED: usize = 1 << 22;
+
+/// Where elements go, and where from: `(to, from)`.
+type Moves = Vec<(usize, usize)>;
 
 impl Server {
     /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two where that is much
@@ -33,7 +41,7 @@ impl Server {
         let ones = |moves: &[(usize, usize)]| moves.iter().map(|(to, from)| (*to, *from, F::ONE)).collect();
         let halves = match products::<F>(slots, moves) {
             direct if direct > ONE_STEP && self.form_of(&[a]).has_products(self, a, 2 + LEFT) => {
-                halves(moves).filter(|[first, second]| {
+                halves(moves, operation)?.filter(|[first, second]| {
                     4 * (products::<F>(slots, first) + products::<F>(slots, second)) < direct
                 })
             }
@@ -60,28 +68,35 @@ fn products<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
 }
 
 /// The moves to a place half-way and those from there on, in about the fewest distances, if there is a way on which no two elements meet.
-fn halves(moves: &[(usize, usize)]) -> Option<[Vec<(usize, usize)>; 2]> {
+fn halves(
+    moves: &[(usize, usize)],
+    operation: &'static str,
+) -> Result<Option<[Moves; 2]>, Error> {
     let distance = |(to, from): &(usize, usize)| *from as i64 - *to as i64;
-    let least = moves.iter().map(distance).min()?;
+    let Some(least) = moves.iter().map(distance).min() else { return Ok(None) };
     let distances: BTreeSet<i64> = moves.iter().map(|m| distance(m) - least).filter(|d| *d > 0).collect();
-    let (first, last) = (*distances.first()?, *distances.last()?);
+    let (Some(&first), Some(&last)) = (distances.first(), distances.last()) else { return Ok(None) };
     // What may be gone in the second step: multiples of a short distance, or the distance of the first elements of two rows.
     let doubled = std::iter::successors(Some(first), |b| Some(2 * b)).take_while(|b| *b <= last);
-    let bases: BTreeSet<i64> = doubled.chain(distances.iter().take(2 * ONE_STEP).copied()).collect();
-    let steps = |base: i64| {
-        let of =
-            |f: fn(i64, i64) -> i64| distances.iter().map(|d| f(*d, base)).collect::<BTreeSet<_>>().len();
-        of(|d, base| d % base) + of(|d, base| d / base)
-    };
-    let mut ways: Vec<(usize, i64)> = bases.into_iter().map(|base| (steps(base), base)).collect();
+    let rows = (2 * ONE_STEP).min(HALVED / distances.len());
+    let bases: BTreeSet<i64> = doubled.chain(distances.iter().take(rows).copied()).collect();
+    let mut ways: Vec<(usize, i64)> = Vec::with_capacity(bases.len());
+    for base in bases {
+        stop::check(operation)?;
+        let steps =
+            |of: fn(i64, i64) -> i64| distances.iter().map(|d| of(*d, base)).collect::<BTreeSet<_>>().len();
+        ways.push((steps(|d, base| d % base) + steps(|d, base| d / base), base));
+    }
     ways.sort_unstable();
-    let ways = ways.into_iter().take(TRIED).flat_map(|(_, base)| {
-        let short = move |m: &(usize, usize)| (distance(m) - least) % base;
-        [(base, false), (base, true)].map(|(base, long_first)| {
-            move |m: &(usize, usize)| if long_first { (distance(m) - least) / base * base } else { short(m) }
-        })
-    });
-    ways.into_iter().find_map(|by| by_way_of(moves, by))
+    for (_, base) in ways.into_iter().take(TRIED) {
+        let short = |m: &(usize, usize)| (distance(m) - least) % base;
+        let long = |m: &(usize, usize)| (distance(m) - least) / base * base;
+        stop::check(operation)?;
+        if let Some(way) = by_way_of(moves, short).or_else(|| by_way_of(moves, long)) {
+            return Ok(Some(way));
+        }
+    }
+    Ok(None)
 }
 
 /// The moves of every element by `by` to the left, and from there to where it belongs, unless two elements meet.
@@ -109,7 +124,7 @@ mod tests {
 
     /// Moves in two steps end where they should; how many distances each step has.
     fn distances(moves: &[(usize, usize)]) -> Option<[usize; 2]> {
-        let [first, second] = halves(moves)?;
+        let [first, second] = halves(moves, "move").unwrap()?;
         let half_way: BTreeMap<usize, usize> = first.iter().copied().collect();
         assert!(second.iter().zip(moves).all(|((to, place), m)| *to == m.0 && half_way[place] == m.1));
         let count = |moves: &[(usize, usize)]| {

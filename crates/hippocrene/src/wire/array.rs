@@ -13,7 +13,7 @@ use super::{
     keys::SEED_BYTES,
     poly::Widths,
 };
-use crate::{Array, CiphertextBody, Elements, Error, Layout, Session, Settings};
+use crate::{Array, CiphertextBody, Elements, Error, Layout, Session, Settings, layout::MAX_AXES};
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 32;
@@ -27,8 +27,6 @@ const CLEAN: u32 = 2;
 
 /// The number of parts that marks a ciphertext whose second part is a seed.
 const SEEDED: u32 = 1;
-/// The most axes an array has.
-const MAX_AXES: u32 = 64;
 /// The largest stride.
 const MAX_STRIDE: u64 = 1 << 48;
 /// The ring degrees that there are.
@@ -246,6 +244,13 @@ impl<F: FileForm> ArrayHead<F> {
         self.form.coefficients() * self.layout.slots()
     }
 
+    /// Bytes of memory that the ciphertexts take when they are computed with.
+    pub(super) fn memory(&self) -> u64 {
+        let words = |c: &CiphertextHead<F>| u64::from(c.parts.max(2)) * c.modulus.limb_count() as u64;
+        let words = self.ciphertexts.iter().map(words).fold(0, u64::saturating_add);
+        words.saturating_mul((size_of::<u64>() * self.degree()) as u64)
+    }
+
     fn bytes(&self) -> usize {
         let axes = AXIS_BYTES * self.layout.shape().len();
         let heads = (START_BYTES + F::OWN_BYTES) * self.ciphertexts.len();
@@ -283,7 +288,7 @@ impl<F: FileForm> ArrayHead<F> {
             return Err(FormatError::field("the flags of an array", flags, need));
         }
         let axes = cursor.u32()?;
-        if axes > MAX_AXES {
+        if axes as usize > MAX_AXES {
             return Err(FormatError::field("the number of axes", axes, format!("at most {MAX_AXES}")));
         }
         let (slots, count) = (size("the number of slots", cursor.u64()?)?, cursor.u64()?);
@@ -346,7 +351,9 @@ impl<F: FileForm> ArrayHead<F> {
         }
         let moduli: Vec<Modulus> = self.ciphertexts.iter().map(|c| c.modulus).collect();
         self.form.check_settings(settings, &moduli)?;
-        self.widths.check(parameters)
+        self.widths.check(parameters)?;
+        let mut seeded = self.ciphertexts.iter().filter(|c| c.is_seeded());
+        seeded.try_for_each(|c| self.widths.check_uniform(parameters, c.modulus))
     }
 }
 

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 
 use super::{
     FormatError, Kind,
-    header::{HEADER_BYTES, Header},
+    header::{HEADER_BYTES, Header, says_secret},
 };
 use crate::Error;
 
@@ -30,15 +30,15 @@ pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     if kind.is_secret() && !is_no_file(path) {
         return Staged::write(path, bytes, true)?.create();
     }
-    check_replaceable(path)?;
-    write_whole(path, bytes)
+    write(path, bytes)
 }
 
-/// Writes a file that is not secret as [`save`] does, whatever there was.
+/// Writes a file that is not secret, whatever it holds, as [`save`] does.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be written.
-pub fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+/// [`Error::Io`] when it cannot be written, or when there is a secret key.
+pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    check_replaceable(path)?;
     if is_no_file(path) {
         let written = OpenOptions::new().write(true).open(path).and_then(|mut file| file.write_all(bytes));
         return written.map_err(|source| failed(path, source));
@@ -157,7 +157,7 @@ impl Drop for Staged {
 }
 
 /// Checks that `path` does not hold a secret key: nothing else is written over one, for what was encrypted with it could never
-/// be read again.
+/// be read again. A key of another version, or one whose header is damaged, is still one.
 ///
 /// # Errors
 /// [`Error::Io`] when it does.
@@ -167,7 +167,7 @@ pub fn check_replaceable(path: &Path) -> Result<(), Error> {
     // What cannot be read is not known to hold one: whether it can be written is for who writes it to find out.
     let read = is_file
         && File::open(path).is_ok_and(|f| f.take(HEADER_BYTES as u64).read_to_end(&mut start).is_ok());
-    if read && Header::read(&start).is_ok_and(|header| header.kind.is_secret()) {
+    if read && says_secret(&start) {
         let source = io::Error::new(
             io::ErrorKind::AlreadyExists,
             "it holds a secret key, which nothing else is written over",

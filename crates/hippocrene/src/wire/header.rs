@@ -23,6 +23,18 @@ const LENGTH: std::ops::Range<usize> = 48..56;
 /// The bit of the header's flags that marks a file as secret.
 const SECRET: u8 = 1;
 
+/// Where the kind and the flags stand in the header, in every version of the format.
+const KIND_AND_FLAGS: std::ops::Range<usize> = 10..12;
+
+/// Whether the start of a file says that it must be kept secret: by its kind or by its flag, in whatever version, and whatever else is wrong with it.
+pub(super) fn says_secret(start: &[u8]) -> bool {
+    let secret = |kind: u8| Kind::ALL.into_iter().any(|k| k as u8 == kind && k.is_secret());
+    match start.get(KIND_AND_FLAGS) {
+        Some(&[kind, flags]) => start.starts_with(&MAGIC) && (flags & SECRET != 0 || secret(kind)),
+        _ => false,
+    }
+}
+
 /// What a file holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -147,12 +147,18 @@ pub struct BootstrappingInspection {
 pub struct ArrayInspection {
     /// The shape.
     pub shape: Vec<usize>,
+    /// How many slots apart the elements along each axis stand.
+    pub strides: Vec<usize>,
+    /// Whether these are the strides of fresh arrays. Elements that stand otherwise may take many more products to be moved.
+    pub packed: bool,
     /// Slots of one ciphertext.
     pub slots: usize,
     /// Whether the slots that hold no element are zero.
     pub clean: bool,
     /// How many ciphertexts there are.
     pub ciphertexts: usize,
+    /// Bytes of memory that they take when they are computed with. It may be many times what the file takes.
+    pub memory: u64,
     /// How many of them are stored with a seed.
     pub seeded: usize,
     /// The fewest limbs of a ciphertext's modulus.
@@ -447,9 +453,12 @@ fn describe_array<F: FileForm>(
     let bits = |p: &Parameters| all.iter().map(|c| p.log2(c.modulus)).fold(f64::INFINITY, f64::min);
     ArrayInspection {
         shape: head.layout.shape().to_vec(),
+        strides: head.layout.strides().to_vec(),
+        packed: head.layout.is_packed(),
         slots: head.layout.slots(),
         clean: head.clean,
         ciphertexts: all.len(),
+        memory: head.memory(),
         seeded: all.iter().filter(|c| c.is_seeded()).count(),
         limbs: all.iter().map(|c| c.modulus.limb_count()).min().unwrap_or(0),
         modulus_bits: parameters.map(bits),

@@ -34,7 +34,7 @@ mod trees;
 pub use array::FileForm;
 pub use clustering::ClusteringDescription;
 pub use error::FormatError;
-pub use file::{Staged, check_replaceable, read, read_stream, save, write_whole};
+pub use file::{Staged, check_replaceable, read, read_stream, save, write};
 pub use header::{Kind, VERSION};
 pub use inspect::{
     ArrayInspection, BitsInspection, BootstrappingInspection, ElementsInspection, Inspection,

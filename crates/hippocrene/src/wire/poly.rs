@@ -11,6 +11,9 @@ use super::{
     packing::{pack, packed_bytes, unpack, width},
 };
 
+/// The largest of `N` uniform residues is shorter than any may be by more than so many bits with a probability of at most `4^-N`.
+const UNIFORM_SLACK: u32 = 2;
+
 /// For each position, the bits that a residue takes.
 #[derive(Debug, Clone)]
 pub(super) struct Widths {
@@ -69,6 +72,18 @@ impl Widths {
                     have,
                     format!("at most {need} for {q}"),
                 ));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks that they are not much smaller than uniform residues modulo `modulus` take, which half of a fresh ciphertext is made of: a short file is not to take much memory.
+    pub(super) fn check_uniform(&self, parameters: &Parameters, modulus: Modulus) -> Result<(), FormatError> {
+        for (factor, q) in modulus.factors().zip(parameters.limb_moduli(modulus)) {
+            let (have, least) = (self.of(factor), width(q - 1).saturating_sub(UNIFORM_SLACK));
+            if have < least {
+                let need = format!("at least {least} for {q}, where ciphertexts have seeds");
+                return Err(FormatError::field("the bits of a residue", have, need));
             }
         }
         Ok(())

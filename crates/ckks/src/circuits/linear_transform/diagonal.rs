@@ -12,8 +12,16 @@ const DOUBLE_BITS: f64 = 50.0;
 #[derive(Debug, Clone)]
 pub(super) enum Diagonal {
     Double(Vec<Complex64>),
+    Sparse(Sparse),
     Big(Vec<Complex<BigFloat>>),
     Roots(Roots),
+}
+
+/// Real numbers at some of so many slots, with these, which rise, and 0 elsewhere.
+#[derive(Debug, Clone)]
+pub(super) struct Sparse {
+    pub slots: usize,
+    pub entries: Vec<(u32, f64)>,
 }
 
 /// Roots of unity, some of them halved, and zeros, times a number. They take 4 bytes each, and are known to any precision.
@@ -45,6 +53,7 @@ impl Diagonal {
     pub fn period(&self) -> usize {
         match self {
             Diagonal::Double(v) => v.len(),
+            Diagonal::Sparse(sparse) => sparse.slots,
             Diagonal::Big(v) => v.len(),
             Diagonal::Roots(roots) => roots.exponents.len(),
         }
@@ -52,27 +61,53 @@ impl Diagonal {
 
     /// The first of its numbers that is NaN or infinite.
     pub fn not_finite(&self) -> Option<EncodeError> {
-        let Diagonal::Double(values) = self else { return None };
-        let (index, z) = values.iter().enumerate().find(|(_, z)| !z.is_finite())?;
+        let (index, z) = match self {
+            Diagonal::Double(v) => v.iter().copied().enumerate().find(|(_, z)| !z.is_finite())?,
+            Diagonal::Sparse(sparse) => {
+                let (slot, x) = sparse.entries.iter().find(|(_, x)| !x.is_finite())?;
+                (*slot as usize, Complex64::from(x))
+            }
+            Diagonal::Big(_) | Diagonal::Roots(_) => return None,
+        };
         let value = if z.re.is_finite() { z.im } else { z.re };
         Some(EncodeError::NotFinite { index, value })
     }
 
-    pub fn absolute_value(&self, i: usize) -> f64 {
-        let i = i % self.period();
+    /// The absolute values of the numbers before they repeat, each with its slot; those that are left out are 0.
+    fn absolute_values(&self) -> Box<dyn Iterator<Item = (usize, f64)> + '_> {
         match self {
-            Diagonal::Double(v) => v[i].norm(),
-            Diagonal::Big(v) => Complex64::new(v[i].re.to_f64(), v[i].im.to_f64()).norm(),
-            Diagonal::Roots(roots) => Roots::parts(roots.exponents[i])
-                .map_or(0.0, |(_, shift)| roots.factor.times(Scale::power_of_two(shift)).to_f64()),
+            Diagonal::Double(v) => Box::new(v.iter().map(|z| z.norm()).enumerate()),
+            Diagonal::Sparse(sparse) => {
+                Box::new(sparse.entries.iter().map(|(slot, x)| (*slot as usize, x.abs())))
+            }
+            Diagonal::Big(v) => {
+                Box::new(v.iter().map(|z| Complex64::new(z.re.to_f64(), z.im.to_f64()).norm()).enumerate())
+            }
+            Diagonal::Roots(roots) => Box::new(
+                roots
+                    .exponents
+                    .iter()
+                    .map(|entry| {
+                        Roots::parts(*entry)
+                            .map_or(0.0, |(_, shift)| roots.factor.times(Scale::power_of_two(shift)).to_f64())
+                    })
+                    .enumerate(),
+            ),
+        }
+    }
+
+    /// Adds the absolute values of the numbers in all slots.
+    pub fn add_absolute_values(&self, sums: &mut [f64]) {
+        let period = self.period();
+        for (slot, value) in self.absolute_values() {
+            sums[slot..].iter_mut().step_by(period).for_each(|sum| *sum += value);
         }
     }
 
     /// The root of the mean of the squares of the absolute values.
     pub fn root_mean_square(&self) -> f64 {
-        let period = self.period();
-        let sum: f64 = (0..period).map(|i| self.absolute_value(i).powi(2)).sum();
-        (sum / period as f64).sqrt()
+        let sum: f64 = self.absolute_values().map(|(_, value)| value.powi(2)).sum();
+        (sum / self.period() as f64).sqrt()
     }
 
     /// The numbers rotated by `steps` to the right and encoded at `scale` modulo `extended`; they fit `modulus`.
@@ -87,7 +122,7 @@ impl Diagonal {
         let slots = self.period();
         if context.rlwe().is_hollow() {
             let big = match self {
-                Diagonal::Double(_) => false,
+                Diagonal::Double(_) | Diagonal::Sparse(_) => false,
                 Diagonal::Big(_) => true,
                 Diagonal::Roots(roots) => scale.times(roots.factor).log2() > DOUBLE_BITS,
             };
@@ -101,6 +136,13 @@ impl Diagonal {
             Diagonal::Double(v) => {
                 let mut v = v.clone();
                 v.rotate_right(steps);
+                encode(Values::Complex(&v), scale)
+            }
+            Diagonal::Sparse(sparse) => {
+                let mut v = vec![Complex64::ZERO; slots];
+                for (slot, x) in &sparse.entries {
+                    v[(*slot as usize + steps) % slots].re = *x;
+                }
                 encode(Values::Complex(&v), scale)
             }
             Diagonal::Big(v) => {

@@ -1,0 +1,64 @@
+//! What moves of elements take where they are refused. One test only: the allocator counts for the whole process.
+
+mod common;
+
+use std::{
+    alloc::{GlobalAlloc, Layout, System},
+    sync::atomic::{AtomicUsize, Ordering},
+};
+
+use common::{assert_close, insecure, numbers};
+use hippocrene::{Error, stoppable};
+
+struct Counting;
+
+static NOW: AtomicUsize = AtomicUsize::new(0);
+static MOST: AtomicUsize = AtomicUsize::new(0);
+
+// SAFETY: every call is passed on to the system's allocator as it is.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        let now = NOW.fetch_add(layout.size(), Ordering::Relaxed) + layout.size();
+        MOST.fetch_max(now, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        NOW.fetch_sub(layout.size(), Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// An array whose axes of length 2 stand in reverse order takes a diagonal for each of some thousand distances. Whoever sends it may choose that.
+#[test]
+fn moves_take_the_memory_of_what_they_move() {
+    let x = numbers(256, 1);
+    let (client, server) = insecure(9, 2);
+    let array = server.transpose(&client.encrypt(&x, &[2; 8]).unwrap()).unwrap();
+    let packed = server.gather(&[&array], &[256], &(0..256).collect::<Vec<_>>()).unwrap();
+    let expected: Vec<f64> = (0..=255u8).map(|i| x[usize::from(i.reverse_bits())]).collect();
+    assert_close(&client.decrypt(&packed).unwrap(), &expected, "in another order");
+
+    // No product is left.
+    let slots = 1 << 12;
+    let (client, server) = insecure(13, 0);
+    let array = server.transpose(&client.encrypt(&numbers(slots, 1), &[2; 12]).unwrap()).unwrap();
+    let places: Vec<usize> = (0..slots).collect();
+    let before = NOW.load(Ordering::Relaxed);
+    MOST.store(before, Ordering::Relaxed);
+    let error = server.gather(&[&array], &[slots], &places).unwrap_err();
+    let taken = MOST.load(Ordering::Relaxed) - before;
+    assert!(matches!(error, Error::Capacity { .. }), "{error}");
+    assert!(taken < 1 << 24, "{taken} bytes");
+
+    // The entries of a matrix are collected before that is found, and stopped at.
+    let (columns, x) = (256, client.encrypt(&numbers(slots, 1), &[slots]).unwrap());
+    let w = numbers(slots * columns, 2);
+    let error = stoppable(|| true, || server.matmul_plain(&x, &w, columns)).unwrap_err();
+    assert!(matches!(error, Error::Stopped(_)), "{error}");
+}
