@@ -49,7 +49,7 @@ JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vst
 # Methods, and what they are called.
 METHODS: dict[Any, str] = {
     **{f: f.__name__ for f in (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)},
-    **{f: f.__name__ for f in (np.argmax, np.argmin, np.median)},
+    **{f: f.__name__ for f in (np.argmax, np.argmin, np.median, np.percentile, np.quantile)},
     **dict.fromkeys((np.amax, np.max), "max"),
     **dict.fromkeys((np.amin, np.min), "min"),
 }
@@ -100,9 +100,10 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
         raise refusal(name)
     if function in METHODS:
         return _called(name, getattr(first, METHODS[function]), *rest, **given(kwargs))
-    if function is np.sort:
+    if function in (np.argsort, np.sort):
         # An axis of None says something.
-        return _called(name, first.sort, *rest, **{k: v for k, v in kwargs.items() if k == "axis" or v is not None})
+        options = {k: v for k, v in kwargs.items() if k == "axis" or v is not None}
+        return _called(name, getattr(first, name), *rest, **options)
     if function in MOVES:
         return first._gather(np.asarray(function(places_of(first), *rest, **kwargs)))
     if function in SPLITS:

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
 
+from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
-from hippocrene.values import whole
+from hippocrene.values import real_numbers, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -160,9 +161,70 @@ class TableFunctions:
         """Return the smallest values along an axis, or of all: ``n - 1`` look-ups for ``n``."""
         return self._in_order("min", axis, keepdims=keepdims)
 
+    def argsort(self, axis: SupportsIndex | None = -1, *, kind: str = "stable") -> EncryptedArray:
+        """Return the places along an axis, or in all values, in rising order of what stands there.
+
+        It takes ``n * (n + 1) / 2`` look-ups for ``n`` values, two at least. Round the places when they are decrypted:
+        `precision_bits` says what they are off by, which is more the more values there are.
+
+        Two values that are no more than a gap apart are taken for equal and stay in their order, as with numpy's
+        ``kind="stable"``, the only one here; two that are farther apart than twice the gap are in order, and in between
+        it may be either. With the tables ``"lut12"`` the gap is a 34th of the `bound` of the array, with ``"lut11"``
+        twice and with ``"lut13"`` half as much. Where three values or more are near but not equal, other numbers may
+        stand in their places.
+        """
+        if kind != "stable":
+            raise ArgumentError(f"argsort: kind is {kind!r}: places of encrypted values are sorted stably")
+        return self._in_order("argsort", axis)
+
     def median(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
-        """Return the medians along an axis, or of all values: they are sorted for that."""
+        """Return the medians along an axis, or of all values: as `quantile` of 0.5."""
         return self._in_order("median", axis, keepdims=keepdims)
+
+    def quantile(
+        self,
+        q: npt.ArrayLike,
+        axis: SupportsIndex | None = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+    ) -> EncryptedArray:
+        """Return the quantiles of a share, or of an array of shares, 0 to 1, along an axis or of all values.
+
+        The values are sorted once for all of them (see `sort`). Where a quantile falls between two values, it is that
+        on the straight line between them, to a 4096th of their distance. That takes up to 12 bits of the capacity of
+        what is sorted, one in the middle, and as much as a product with plain numbers where several shares fall at
+        different distances. Shares are plain: they are no secret. As for numpy, the axes of `q` come first.
+        """
+        return self._quantile("quantile", q, 1.0, axis, method, keepdims)
+
+    def percentile(
+        self,
+        q: npt.ArrayLike,
+        axis: SupportsIndex | None = None,
+        *,
+        method: str = "linear",
+        keepdims: bool = False,
+    ) -> EncryptedArray:
+        """Return the percentiles, 0 to 100, along an axis or of all values: `quantile` of a 100th of `q`."""
+        return self._quantile("percentile", q, 100.0, axis, method, keepdims)
+
+    def _quantile(
+        self, operation: str, q: npt.ArrayLike, whole: float, axis: SupportsIndex | None, method: str, keepdims: bool
+    ) -> EncryptedArray:
+        array = cast("EncryptedArray", self)
+        array._refuse_integers(operation)
+        if method != "linear":
+            raise ArgumentError(f"{operation}: method is {method!r}: encrypted values have the linear one")
+        shares = real_numbers(q, operation)
+        wrong = shares[~((shares >= 0) & (shares <= whole))]
+        if not shares.size or wrong.size:
+            have = wrong.flat[0] if wrong.size else "nothing"
+            raise ArgumentError(f"{operation}: q holds {have}: numbers from 0 to {whole:g} are possible")
+        server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
+        result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
+        kept = array._kept(along) if keepdims else result.shape[1:]
+        return result if result.shape == shares.shape + kept else result.reshape(shares.shape + kept)
 
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
@@ -192,9 +254,12 @@ class TableFunctions:
         array._refuse_integers(operation)
         server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
         result = server._wrap(server._raw.in_order(operation, array._raw, along))
-        if not keepdims:
-            return result
-        return result.reshape(tuple(1 if along in (None, i) else n for i, n in enumerate(array.shape)))
+        return result.reshape(array._kept(along)) if keepdims else result
+
+    def _kept(self, along: int | None) -> tuple[int, ...]:
+        """Return the shape in which one axis, or all of them, have length 1."""
+        shape = cast("EncryptedArray", self).shape
+        return tuple(1 if along in (None, i) else n for i, n in enumerate(shape))
 
     def _counted(self, operation: str, count: int, *arguments: int | None) -> EncryptedArray:
         array = cast("EncryptedArray", self)

@@ -52,7 +52,6 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
 # What to do instead, by the name of a function.
 HINTS = {
     "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
-    "argsort": "x.sort() and x.argmax() are looked up, where the keys have tables",
     "array_equal": "== compares encrypted integers and bits, and x.is_close(y, tolerance=...) numbers",
     "clip": "x.maximum(low).minimum(high) is near it: comparisons of encrypted numbers are approximate",
     "corrcoef": "numpy.cov(x) has the covariances: divide by deviations when they are decrypted",
@@ -63,9 +62,7 @@ HINTS = {
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
     "linalg.norm": "(x * x).sum() is its square",
     "log": "x.log(domain=(low, high)), where the keys have tables",
-    "percentile": "x.sort()[k], where the keys have tables, is the k-th in order",
     "power": "exponents are integers from 0 on, one for all values",
-    "quantile": "x.sort()[k], where the keys have tables, is the k-th in order",
     "reciprocal": "x.reciprocal(domain=(low, high)), where the keys have tables",
     "round": "Client.decrypt first",
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",

@@ -13,6 +13,7 @@ mod files;
 mod numbers;
 mod presets;
 mod progress;
+mod quantile;
 mod server;
 mod several;
 mod simulation;
@@ -49,6 +50,8 @@ mod _native {
     use super::presets::{Preset, presets};
     #[pymodule_export]
     use super::progress::look_ups_done;
+    #[pymodule_export]
+    use super::quantile::quantile;
     #[pymodule_export]
     use super::run_command;
     #[pymodule_export]

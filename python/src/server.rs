@@ -560,7 +560,7 @@ impl Server {
         self.compute::<Numbers>(py, array, |server, array| server.is_near_zero(array, within))
     }
 
-    /// `sort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all elements.
+    /// `sort`, `argsort`, `max`, `min`, `median`, `argmin` or `argmax`, along an axis or of all elements.
     fn in_order(
         &self,
         py: Python<'_>,
@@ -570,6 +570,7 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let compute = match operation {
             "sort" => hippocrene::Server::sort,
+            "argsort" => hippocrene::Server::argsort,
             "max" => hippocrene::Server::largest,
             "min" => hippocrene::Server::smallest,
             "median" => hippocrene::Server::median,

@@ -40,6 +40,11 @@ def test_functions_of_values(capsys):
         (lambda x: np.max(x, axis=1), 1.9),
         (lambda x: np.minimum.reduce(x), 1.9),
         (lambda x: np.median(x, axis=-1, keepdims=True), 1.9),
+        (lambda x: np.quantile(x, [0.25, 1.0], axis=1), 1.9),
+        (lambda x: np.percentile(x, 30, keepdims=True), 1.9),
+        (lambda x: np.quantile(x, [[0.5], [0.0]], axis=-2, keepdims=True, method="linear"), 1.9),
+        (lambda x: np.argsort(x, axis=0), 0.1),
+        (lambda x: np.argsort(x, axis=None, kind="stable"), 0.1),
         (lambda x: np.argmax(x, axis=0), 0.1),
         (lambda x: np.argmin(x, keepdims=True), 0.1),
         (lambda x: np.ptp(x[:1, :2], axis=1), 1.9),
@@ -50,6 +55,22 @@ def test_functions_of_values(capsys):
     np.testing.assert_allclose(client.decrypt(x.top_k(1, axis=0)), [values.max(axis=0)], atol=1.9)
     with pytest.raises(ShapeError, match="axis 2 is out of range"):
         x.sort(axis=2)
+
+    # Equal values stay in their order, and no quantile but those in the data is asked for.
+    equal = np.array([2.0, -3.0, 2.0, 2.0])
+    y = server.load(client.encrypt(equal, bound=8.0))
+    np.testing.assert_allclose(client.decrypt(y.argsort()), [1, 0, 2, 3], atol=0.1)
+    np.testing.assert_allclose(client.decrypt(y.percentile([100, 0])), [2.0, -3.0], atol=1.9)
+    for wrong, match in (
+        (lambda: np.quantile(y, 1.5), r"quantile: q holds 1\.5: numbers from 0 to 1 are possible"),
+        (lambda: y.percentile([50, np.nan]), "percentile: q holds nan: numbers from 0 to 100"),
+        (lambda: y.quantile([]), "q holds nothing"),
+        (lambda: np.quantile(y, 0.5, method="nearest"), "method is 'nearest'"),
+        (lambda: np.argsort(y, kind="quicksort"), "kind is 'quicksort'"),
+        (lambda: y[:1].argsort(), "there is one only"),
+    ):
+        with pytest.raises(ArgumentError, match=match):
+            wrong()
 
     line = server.load(client.encrypt([2.0, -7.5, 5.0, 0.5], bound=8.0))
     # Half of the index on the circle of differences: deviations of 0.03 and 0.02; of the median, 0.2.
@@ -120,9 +141,11 @@ def test_functions_of_values(capsys):
 
 def test_what_is_not_possible_is_refused(client, server):
     x = server.load(client.encrypt([1.0, 2.0]))
-    for refused in (x.sigmoid, x.sort, x.argmin, x.argmax, x.max, x.min, x.median, lambda: x.apply(abs)):
+    for refused in (x.sigmoid, x.sort, x.argsort, x.argmin, x.argmax, x.max, x.min, x.median, lambda: x.apply(abs)):
         with pytest.raises(ArgumentError, match="no keys of look-up tables"):
             refused()
+    with pytest.raises(ArgumentError, match="no keys of look-up tables"):
+        x.quantile(0.5)
     with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
         client.evaluation_keys(tables=True)
     with pytest.raises(ParameterError, match="there are lut11, lut12, lut13"):

@@ -110,6 +110,8 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.smallest(&x, None), &[-3.0][..], 3.0, "smallest"),
         (server.median(&x, Some(0)), &[0.25], 3.0, "median"),
         (server.median(&even, None), &[-0.625], 3.0, "median of an even number"),
+        (server.quantile(&x, &[0.8], None), &[1.8], 3.0, "quantile"),
+        (server.quantile(&x, &[1.0, 0.25, 0.0], None), &[3.0, -1.5, -3.0], 3.0, "quantiles at elements"),
         (server.top_k(&x, 2, None), &[1.5, 3.0], 3.0, "the two largest"),
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
@@ -137,6 +139,10 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.max_pool(&x, 0), "windows of 0"),
         (server.largest(&x_2, Some(2)), "max: there is no axis 2 in shape [4, 6]"),
         (server.top_k(&x, 6, None), "6 of 5 numbers"),
+        (server.quantile(&x, &[], None), "no share is asked for"),
+        (server.quantile(&x, &[0.5, 1.5], None), "a share of 1.5: 0 to 1"),
+        (server.quantile(&x, &[f64::NAN], None), "a share of NaN"),
+        (server.argsort(&encrypt(&client, &[1.0; 1024], &[1024], 4.0), None), "among 1024 numbers"),
         (server.top_k(&x_2, 5, Some(0)), "5 of 4 numbers"),
         // Before any of two million look-ups.
         (server.argmax(&encrypt(&client, &[1.0; 1024], &[1024], 4.0), None), "among 1024 numbers"),
@@ -160,6 +166,13 @@ fn functions_of_arrays_with_keys_that_were_stored() {
         (server.largest(&apart, Some(1)), &[2], &[3.0, 2.0], "largest of rows"),
         (server.smallest(&x_2, None), &[], &[-3.0], "smallest of all"),
         (server.median(&x_2, Some(0)), &[3], &[0.0, 0.0, 1.125], "medians of columns"),
+        (server.quantile(&x_2, &[0.25], Some(0)), &[1, 3], &[-1.5, -0.75, 0.6875], "quantiles of columns"),
+        (
+            server.quantile(&apart, &[0.0, 0.75], Some(1)),
+            &[2, 2],
+            &[-1.5, -3.0, 1.625, 1.75],
+            "quantiles of rows",
+        ),
     ] {
         let y = y.unwrap();
         assert_eq!(y.shape(), shape, "{what}");
@@ -168,6 +181,10 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     for (y, expected, what) in [
         (server.argmax(&apart, Some(1)), &[0.0, 2.0][..], "argmax of rows"),
         (server.argmin(&x_2, Some(0)), &[1.0, 0.0, 0.0], "argmin of columns"),
+        (server.argsort(&apart, Some(1)), &[1.0, 2.0, 0.0, 0.0, 1.0, 2.0], "places in rows"),
+        (server.argsort(&x_2, Some(0)), &[1.0, 0.0, 0.0, 0.0, 1.0, 1.0], "places in columns"),
+        // Equal ones stay in their order.
+        (server.argsort(&x, None), &[4.0, 1.0, 2.0, 3.0, 0.0], "places"),
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, 0.1, what);
     }

@@ -35,7 +35,7 @@ fn look_ups_are_simulated() {
     drop(keys);
 
     // How often a table is looked up, and how far values that have no noise are from what is computed, in entries of a table on [-8, 8].
-    let programs: [(&str, Program, Expected, u64, f64); 8] = [
+    let programs: [(&str, Program, Expected, u64, f64); 10] = [
         (
             "sigmoid",
             |s, x| s.apply_function(x, Function::Sigmoid, None, None),
@@ -79,6 +79,20 @@ fn look_ups_are_simulated() {
             2.0,
         ),
         ("pooled", |s, x| s.max_pool(x, 5), |x| vec![sorted(x)[4]], 4, 3.0),
+        (
+            "quantile",
+            |s, x| s.quantile(x, &[0.3], None),
+            |x| vec![0.8 * sorted(x)[1] + 0.2 * sorted(x)[2]],
+            9,
+            4.0,
+        ),
+        (
+            "places in order",
+            |s, x| s.argsort(x, None),
+            |x| sorted(x).iter().flat_map(|y| place(x, *y)).collect(),
+            15,
+            2.0,
+        ),
         ("argmax", |s, x| s.argmax(x, None), |x| place(x, sorted(x)[4]), 7, 0.2),
     ];
     let values = [3.0, -1.5, 0.25, 1.5, -3.0];

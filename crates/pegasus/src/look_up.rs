@@ -64,6 +64,54 @@ impl Pegasus {
         off: Off,
     ) -> Result<Numbers, PegasusError> {
         let parameters = self.tables().parameters();
+        let q = x.parameters().modulus();
+        let (inputs, domain) = self.filling(x)?;
+        let table = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), &f)?;
+        let bound = self.largest_entry(domain, &f);
+        let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|c| (c, &table)).collect();
+        let noise = match off {
+            Off::All => None,
+            Off::Rounding => {
+                Some(parameters.noise().plus(table.noise(parameters.index_noise(Noise::NONE, q))))
+            }
+            Off::Nothing => Some(parameters.noise()),
+        };
+        Numbers::new(self.values(&items, 1, noise)?, scale, bound)
+    }
+
+    /// `f(k, x)` for every `k` below `count` of every number, those of one `k` together, at `scale`, by one rotation for each number: functions that are constant where the numbers are. **Error:** that of a rotation times the steps of the
+    /// functions ([`LookupTables`]), and that of the switch.
+    pub(crate) fn look_up_several_steps(
+        &self,
+        x: &Numbers,
+        scale: Scale,
+        count: usize,
+        f: impl Fn(usize, f64) -> f64,
+    ) -> Result<Numbers, PegasusError> {
+        let parameters = self.tables().parameters();
+        let (inputs, domain) = self.filling(x)?;
+        let output = self.output(scale).to_f64();
+        let tables = (0..count).map(|k| LookupTable::new(&parameters, domain, output, |x| f(k, x)));
+        let tables = LookupTables::new(&parameters, &tables.collect::<Result<Vec<_>, _>>()?)?;
+        let threads = self.plan().context().rlwe().threads();
+        let values =
+            self.tables().look_up_several_all(&inputs.iter().collect::<Vec<_>>(), &tables, threads)?;
+        let noises = tables.noises(&parameters);
+        let mut all = Vec::with_capacity(count * x.len());
+        for (k, noise) in noises.into_iter().enumerate() {
+            all.extend(values.iter().map(|values| {
+                let mut value = values[k].clone();
+                value.set_noise(noise);
+                value
+            }));
+        }
+        let bound = (0..count).map(|k| self.largest_entry(domain, |x| f(k, x))).fold(0.0, f64::max);
+        Numbers::new(self.back_to_lwe(all)?, scale, bound)
+    }
+
+    /// The numbers times the largest integer with which a table's domain still holds them, and that domain.
+    fn filling(&self, x: &Numbers) -> Result<(Vec<LweCiphertext>, f64), PegasusError> {
+        let parameters = self.tables().parameters();
         let (degree, q) = (parameters.ring().dimension(), x.parameters().modulus());
         let widest = x.largest_bound() / 2.0;
         let within = |factor: i64| {
@@ -80,24 +128,18 @@ impl Pegasus {
             let (have, limit) = (x.bound(), within(factor));
             return Err(PegasusError::Domain { operation: OPERATION, have, limit });
         }
-        let (domain, half) = (widest / factor as f64, degree as i64 / 2);
-        let table = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), &f)?;
-        let bound = (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max);
         let times = |c: &LweCiphertext| {
             let mut c = c.clone();
             c.scale_assign(factor);
             c
         };
-        let inputs: Vec<LweCiphertext> = x.ciphertexts().iter().map(times).collect();
-        let items: Vec<(&LweCiphertext, &LookupTable)> = inputs.iter().map(|c| (c, &table)).collect();
-        let noise = match off {
-            Off::All => None,
-            Off::Rounding => {
-                Some(parameters.noise().plus(table.noise(parameters.index_noise(Noise::NONE, q))))
-            }
-            Off::Nothing => Some(parameters.noise()),
-        };
-        Numbers::new(self.values(&items, 1, noise)?, scale, bound)
+        Ok((x.ciphertexts().iter().map(times).collect(), widest / factor as f64))
+    }
+
+    /// The largest magnitude among the entries of a table of `f`.
+    fn largest_entry(&self, domain: f64, f: impl Fn(f64) -> f64) -> f64 {
+        let half = self.tables().parameters().ring().dimension() as i64 / 2;
+        (-half..half).map(|k| f(k as f64 * domain / half as f64).abs()).fold(0.0, f64::max)
     }
 
     /// 1 above 0 and at 0, 0 below, at `scale`, of numbers that may take nearly all of the circle, half of which is a domain of other tables: a sign is antiperiodic. **Error:** that of rotation and switch, where a number is farther from 0 than the index is off by.

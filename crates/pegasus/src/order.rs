@@ -12,6 +12,7 @@ use crate::{
     Numbers, Pegasus, PegasusError,
     error::argument,
     look_up::{DEVIATIONS, Off},
+    sign,
     tournament::{at, rounds as rounds_of},
 };
 
@@ -141,20 +142,6 @@ impl Pegasus {
         sorted.select(&(0..x.len()).filter(|i| i % size >= size - k).collect::<Vec<_>>())
     }
 
-    /// The medians of every `size` numbers: the number in the middle of [`Pegasus::sort`], or the mean of both there.
-    ///
-    /// # Errors
-    /// As [`Pegasus::sort`].
-    pub fn median(&self, x: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
-        let sorted = self.sort(x, size)?;
-        let at = |place: usize| sorted.select(&(place..x.len()).step_by(size).collect::<Vec<_>>());
-        let upper = at(size / 2)?;
-        if size % 2 == 1 {
-            return Ok(upper);
-        }
-        upper.add(&at(size / 2 - 1)?)?.over(2.0)
-    }
-
     /// For every number how many of the others among the `size` of its group are smaller: where all are farther apart than the index of a table is off by, a permutation of `0..size`, up to the error of
     /// rotations and switches. It takes `size (size - 1)/2` look-ups for each group. Of numbers that are nearer any is before the other, or both are half before.
     ///
@@ -169,25 +156,21 @@ impl Pegasus {
             return argument(OPERATION, "there is one only".into());
         }
         let scale = self.plan().table_scale(size as f64)?;
-        let of_group: Vec<(usize, usize)> = (0..size).flat_map(|i| (0..i).map(move |j| (i, j))).collect();
-        let all = (0..groups)
-            .flat_map(|group| of_group.iter().map(move |(i, j)| (group * size + i, group * size + j)));
-        let (left, right): (Vec<usize>, Vec<usize>) = all.unzip();
-        let greater = self.greater(&x.select(&left)?, &x.select(&right)?, scale)?;
+        let (left, right) = pairs(groups, size);
+        self.wins(&self.greater(&x.select(&left)?, &x.select(&right)?, scale)?, size)
+    }
+
+    /// How many others of its group every number is greater than, from what `greater` says of [`pairs`].
+    fn wins(&self, greater: &Numbers, size: usize) -> Result<Numbers, PegasusError> {
         let less = greater.clone().times_integer(-1)?.plus(1.0)?;
-        let both = greater.concat(&less)?.with_bound(1.0)?;
-        // What of all these says that number `i` of a group is the larger one.
-        let (count, pairs) = (of_group.len(), &of_group);
-        let wins = |i: usize| {
-            let (group, i) = (i / size, i % size);
-            let places = pairs.iter().enumerate().filter_map(|(k, (left, right))| match i {
-                _ if i == *left => Some(group * count + k),
-                _ if i == *right => Some((groups + group) * count + k),
-                _ => None,
-            });
-            places.collect::<Vec<_>>()
-        };
-        let wins: Vec<Vec<usize>> = (0..x.len()).map(wins).collect();
+        let both = greater.clone().concat(&less)?.with_bound(1.0)?;
+        let (left, right) = pairs(greater.len() / (size * (size - 1) / 2), size);
+        // What of all these says that a number is the larger one.
+        let mut wins = vec![Vec::with_capacity(size - 1); size * greater.len() / (size * (size - 1) / 2)];
+        for (k, (left, right)) in left.into_iter().zip(right).enumerate() {
+            wins[left].push(k);
+            wins[right].push(greater.len() + k);
+        }
         let term = |k: usize| both.select(&wins.iter().map(|places| places[k]).collect::<Vec<_>>());
         (1..size - 1).try_fold(term(0)?, |sum, k| sum.add(&term(k)?))
     }
@@ -208,6 +191,76 @@ impl Pegasus {
     pub fn is_smallest(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
         let (bits, groups) = (self.levels(x, size, scale)?.swap_remove(0), x.len() / size);
         bits.select(&(0..x.len()).map(|i| i % size * groups + i / size).collect::<Vec<_>>())
+    }
+
+    /// Ranks among `size` numbers as they are looked up: in `[-(size - 1)/2, (size - 1)/2]`, and half a place is allowed for.
+    fn centred(&self, ranks: Numbers, size: usize) -> Result<Numbers, PegasusError> {
+        let n = size as f64;
+        let centred = ranks.plus(-(n - 1.0) / 2.0)?.with_bound(n / 2.0)?;
+        self.check_ranks(size, centred.noise())?;
+        Ok(centred)
+    }
+
+    /// The places in rising order of every `size` numbers, counted from the middle one, at `scale`: that of the smallest, that of the next one, and so on, 0 to `size - 1` less `(size - 1)/2`. Numbers that are nearer to each
+    /// other than [`Pegasus::tie`] are taken for equal and stay in their order; those that differ by more than twice as much are in order for certain. It takes `size (size + 1)/2` look-ups for each group: the comparisons of
+    /// [`Pegasus::ranks`], of differences that may take all of the circle, and one for each number, which finds at which of all ranks the number stands. **Error:** that of a rotation for several tables, once for each number.
+    ///
+    /// Where more than two numbers are near, but for equal ones, comparisons may contradict each other. Then there are sums of several places, or none, at their ranks.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when groups are of one number, or so large that a table does not tell ranks apart, when the scale does not hold so many places, and as [`Pegasus::largest`].
+    pub fn argsort(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
+        const OPERATION: &str = "sort places";
+        let groups = groups_of(x, size, OPERATION)?;
+        if size == 1 {
+            return argument(OPERATION, "there is one only".into());
+        }
+        self.check_ranks(size, Noise::NONE)?;
+        let (later, earlier) = pairs(groups, size);
+        let difference = x.select(&later)?.sub(&x.select(&earlier)?)?.plus(self.tie(x))?;
+        let after = self.look_up_sign(&difference, self.plan().table_scale(size as f64)?)?;
+        let ranks = self.centred(self.wins(&after, size)?, size)?;
+        // Of every rank the terms that are not 0, of which one counts.
+        let middle = (size - 1) as f64 / 2.0;
+        let of_place = |place: usize| {
+            let numbers = ranks.select(&(place..x.len()).step_by(size).collect::<Vec<_>>())?;
+            let at = |rank: usize, x: f64| (place as f64 - middle) * is_rank(x, rank, size);
+            self.look_up_several_steps(&numbers, scale, size, at)?.with_bound(0.0)
+        };
+        let by_rank = (1..size).try_fold(of_place(0)?, |sum, place| sum.add(&of_place(place)?))?;
+        let order: Vec<usize> = (0..x.len()).map(|i| i % size * groups + i / size).collect();
+        by_rank.select(&order)?.with_bound(middle)
+    }
+
+    /// Numbers of which [`Pegasus::argsort`] takes two for equal that are nearer to each other than this: seven deviations of the index on the circle that differences are compared on.
+    pub fn tie(&self, x: &Numbers) -> f64 {
+        let parameters = self.tables().parameters();
+        let index = parameters.index_noise(x.noise().plus(x.noise()), x.parameters().modulus());
+        sign::CERTAIN * index.log2_std().exp2() * x.largest_bound() / parameters.ring().dimension() as f64
+    }
+
+    /// The bound to extract numbers with whose places are sorted, over their own: with it differences, and [`Pegasus::tie`], take all of the circle. It is about 1.
+    pub fn argsort_bound(&self) -> f64 {
+        let parameters = self.tables().parameters();
+        let extracted = self.extraction().noise();
+        let index = parameters.index_noise(extracted.plus(extracted), self.plan().literal().lwe().modulus());
+        let off =
+            (sign::CERTAIN + DEVIATIONS) * index.log2_std().exp2() / parameters.ring().dimension() as f64;
+        // A little for what else they are off by.
+        1.01 / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
+    }
+
+    /// Checks that the ranks of so many numbers, which are off by so much, are told apart.
+    fn check_ranks(&self, count: usize, noise: Noise) -> Result<(), PegasusError> {
+        let parameters = self.tables().parameters();
+        let index = parameters.index_noise(noise, self.back().parameters()[1].modulus());
+        let off = index.log2_std().exp2() * count as f64 / parameters.ring().dimension() as f64;
+        if 0.5 < CERTAIN * off {
+            let most = (count as f64 * 0.5 / (CERTAIN * off)) as usize;
+            let what = format!("among {count} numbers; with these tables about {most} are possible");
+            return argument("find a number by its rank", what);
+        }
+        Ok(())
     }
 
     /// The place of the largest number of every `size`, from 0, at `scale`: as [`Pegasus::is_largest`].
@@ -254,6 +307,21 @@ impl Pegasus {
         let off = 1.1 * DEVIATIONS * index * (1.0 + last / 2.0).sqrt() / parameters.ring().dimension() as f64;
         last.exp2() / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
+}
+
+/// How many deviations half a rank has to be.
+const CERTAIN: f64 = 5.0;
+
+/// 1 where a centred rank ([`Pegasus::centred`]) is this one of `size`, and 0 elsewhere.
+fn is_rank(x: f64, rank: usize, size: usize) -> f64 {
+    f64::from((x - (rank as f64 - (size as f64 - 1.0) / 2.0)).abs() < 0.5)
+}
+
+/// All pairs of numbers in every group of `size`, group by group: the later ones, and the earlier ones.
+fn pairs(groups: usize, size: usize) -> (Vec<usize>, Vec<usize>) {
+    let of_group =
+        |group: usize| (0..size).flat_map(move |i| (0..i).map(move |j| (group * size + i, group * size + j)));
+    (0..groups).flat_map(of_group).unzip()
 }
 
 /// How many groups of `size` numbers there are.

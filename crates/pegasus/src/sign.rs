@@ -6,7 +6,7 @@ use hippocrene_fhew::{LookupTable, LweCiphertext};
 use crate::{Numbers, Pegasus, PegasusError, error::argument};
 
 /// Farther from a step than so many deviations of the index, numbers are on their side of it.
-const CERTAIN: f64 = 7.0;
+pub(crate) const CERTAIN: f64 = 7.0;
 
 impl Pegasus {
     /// How near to a step of [`Pegasus::apply_step`] or [`Pegasus::apply_near`] numbers up to `bound` may come: seven deviations of the index. Nearer, the result may be either.

@@ -24,6 +24,7 @@ mod numbers;
 mod order;
 mod polynomial;
 mod products;
+mod quantile;
 mod reduce;
 mod stages;
 mod steps;

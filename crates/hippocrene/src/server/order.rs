@@ -4,7 +4,7 @@ use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusError};
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Layout};
+use crate::{Array, EncryptedArray, Error, Layout, Numbers};
 
 impl Server {
     /// The elements in rising order along an axis, or all of them as an array of one axis (`axis` `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
@@ -34,7 +34,7 @@ impl Server {
     /// As [`Server::sort`].
     pub fn largest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "max")?;
-        self.of_lines(a, &lines, (rounds(lines.length), 1.0), |pegasus, x| pegasus.largest(x, lines.length))
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
     }
 
     /// The smallest elements: as [`Server::largest`].
@@ -43,19 +43,7 @@ impl Server {
     /// As [`Server::sort`].
     pub fn smallest(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "min")?;
-        self.of_lines(a, &lines, (rounds(lines.length), 1.0), |pegasus, x| pegasus.smallest(x, lines.length))
-    }
-
-    /// The medians along an axis, or that of all elements ([`Pegasus::median`]).
-    ///
-    /// # Errors
-    /// As [`Server::sort`].
-    pub fn median(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
-        let lines = Lines::of(a.shape(), axis, "median")?;
-        // The sum of both in the middle is twice as large as either.
-        let room = if lines.length.is_multiple_of(2) { 2.0 } else { 1.0 };
-        let rounds = Pegasus::sort_rounds(lines.length);
-        self.of_lines(a, &lines, (rounds, room), |pegasus, x| pegasus.median(x, lines.length))
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.smallest(x, lines.length))
     }
 
     /// The places of the smallest elements along an axis, or of the smallest among all in row-major order, from 0 ([`Pegasus::argmin`]): by `2n - 3` look-ups for `n` elements. Where several are nearer to
@@ -84,9 +72,26 @@ impl Server {
         lines: &Lines,
         f: impl Fn(&Pegasus, &Single, Scale) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let wide = self.pegasus(lines.operation)?.place_bound(lines.length);
-        self.of_elements(a, lines, &lines.kept, wide, |pegasus, x| {
+        let wide = |pegasus: &Pegasus| pegasus.place_bound(lines.length);
+        self.of_lines(a, lines, wide, |pegasus, x| {
             f(pegasus, x, pegasus.plan().repacking_scale(lines.last())?)
+        })
+    }
+
+    /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on; or of all elements, counted in row-major order, as an array of one axis ([`Pegasus::argsort`]): by
+    /// `n (n + 1)/2` look-ups for `n` elements. Elements that are nearer to each other than [`Server::table_gap`] of a little more than twice the bound are taken for equal and stay in their order; those that differ by
+    /// more than twice as much are in order.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, or there is one only, and as [`Server::sort`].
+    pub fn argsort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let lines = Lines::of(a.shape(), axis, "argsort")?;
+        let (shape, next) = lines.with(lines.length);
+        self.of_elements(a, &lines, Pegasus::argsort_bound, |pegasus, x, form| {
+            let middle = lines.last() / 2.0;
+            let scale = pegasus.plan().repacking_scale(middle)?;
+            let places = pegasus.argsort(x, lines.length, scale)?.select(&next)?;
+            self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
         })
     }
 
@@ -115,7 +120,7 @@ impl Server {
             .collect();
         let kept = shape.iter().map(|extent| extent / size).collect();
         let lines = Lines { operation: OPERATION, length: down * size, order, kept, inner: 1, axis: None };
-        self.of_lines(a, &lines, (rounds(lines.length), 1.0), |pegasus, x| pegasus.largest(x, lines.length))
+        self.of_lines(a, &lines, in_rounds(lines.length), |pegasus, x| pegasus.largest(x, lines.length))
     }
 
     /// `f` of the elements, line by line, which sorts lines and leaves `k` numbers of each: the axis has as many then.
@@ -126,60 +131,68 @@ impl Server {
         k: usize,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let rounds = Pegasus::sort_rounds(lines.length);
-        let (mut shape, inner) = (lines.kept.clone(), lines.inner);
-        shape.insert(lines.axis.unwrap_or(0), k);
-        // Of the results, line by line, the one that comes next in row-major order.
-        let count = lines.order.len() / lines.length * k;
-        let next: Vec<usize> =
-            (0..count).map(|i| (i / (k * inner) * inner + i % inner) * k + i / inner % k).collect();
-        let wide = self.pegasus(lines.operation)?.order_bound(rounds);
-        self.of_elements(a, lines, &shape, wide, |pegasus, x| f(pegasus, x)?.select(&next))
+        let wide = |pegasus: &Pegasus| pegasus.order_bound(Pegasus::sort_rounds(lines.length));
+        let (shape, next) = lines.with(k);
+        self.of_elements(a, lines, wide, |pegasus, x, form| {
+            self.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
+        })
     }
 
-    /// `f` of the elements, line by line, which makes one number of each line, in so many rounds of differences, with room for results that are so many times as large.
+    /// `f` of the elements, line by line, which makes one number of each line; extracted `wide` times as wide as they are.
     fn of_lines(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
-        (rounds, room): (usize, f64),
+        wide: impl Fn(&Pegasus) -> f64,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let wide = room * self.pegasus(lines.operation)?.order_bound(rounds);
-        self.of_elements(a, lines, &lines.kept, wide, f)
+        self.of_elements(a, lines, wide, |pegasus, x, form| {
+            self.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form)
+        })
     }
 
-    /// `f` of the elements as single numbers, line by line, extracted as if they were `wide` times as large.
-    fn of_elements(
+    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are extracted as if their bound was `wide` times as large, and of the form that results have.
+    pub(super) fn of_elements(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
-        shape: &[usize],
-        wide: f64,
-        f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
+        wide: impl Fn(&Pegasus) -> f64,
+        f: impl Fn(&Pegasus, &Single, Numbers) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(lines.operation)?;
         self.check_real(a, lines.operation)?;
         let form = self.form_of(&[a]);
         self.with_capacity([a], 0.0, |[a]| {
-            let x = self.single(pegasus, a, wide * a.bound())?;
-            let y = f(pegasus, &x.select(&lines.order)?)?;
-            let layout = Layout::packed(shape, self.session.slots())?;
-            let positions: Vec<usize> = layout.positions().collect();
-            let of_ciphertext = |k: usize| {
-                let here = |position: &usize| position / layout.slots() == k;
-                let chosen: Vec<usize> = (0..positions.len()).filter(|i| here(&positions[*i])).collect();
-                let places: Vec<usize> = chosen.iter().map(|i| positions[*i] % layout.slots()).collect();
-                let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
-                Ok(pegasus.repack_repeated(
-                    &y.select(&chosen)?,
-                    &Places::new(slots, places)?,
-                    self.session.slots(),
-                )?)
-            };
-            let ciphertexts = (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
-            Ok(Array::from_ciphertexts(layout, form, false, ciphertexts))
+            let x = self.single(pegasus, a, wide(pegasus) * a.bound())?;
+            f(pegasus, &x.select(&lines.order)?, form)
         })
+    }
+
+    /// Single numbers in row-major order as an array of this shape.
+    pub(super) fn repacked(
+        &self,
+        pegasus: &Pegasus,
+        y: &Single,
+        shape: &[usize],
+        form: Numbers,
+    ) -> Result<EncryptedArray, Error> {
+        let layout = Layout::packed(shape, self.session.slots())?;
+        let positions: Vec<usize> = layout.positions().collect();
+        let of_ciphertext = |k: usize| {
+            let here = |position: &usize| position / layout.slots() == k;
+            let chosen: Vec<usize> = (0..positions.len()).filter(|i| here(&positions[*i])).collect();
+            let places: Vec<usize> = chosen.iter().map(|i| positions[*i] % layout.slots()).collect();
+            let slots = places.iter().max().map_or(1, |last| (last + 1).next_power_of_two());
+            Ok(pegasus.repack_repeated(
+                &y.select(&chosen)?,
+                &Places::new(slots, places)?,
+                self.session.slots(),
+            )?)
+        };
+        let ciphertexts = (0..layout.ciphertexts()).map(of_ciphertext).collect::<Result<_, Error>>()?;
+        // Of several ciphertexts, all but the last one are full.
+        let period = (layout.ciphertexts() == 1).then(|| (layout.last() + 1).next_power_of_two());
+        Ok(Array::from_ciphertexts(layout, form, false, ciphertexts).with_zeros_within(period, true))
     }
 
     /// The elements as single numbers in row-major order, extracted as if they were up to `bound`.
@@ -212,21 +225,21 @@ impl Server {
 }
 
 /// The lines of elements of an array along an axis, or the one line of all.
-struct Lines {
+pub(super) struct Lines {
     operation: &'static str,
     /// How many elements a line has.
-    length: usize,
+    pub(super) length: usize,
     /// The elements, line by line.
     order: Vec<usize>,
     /// The shape without the axis.
-    kept: Vec<usize>,
+    pub(super) kept: Vec<usize>,
     /// How many lines there are for one index in the axes before.
     inner: usize,
     axis: Option<usize>,
 }
 
 impl Lines {
-    fn of(shape: &[usize], axis: Option<usize>, operation: &'static str) -> Result<Self, Error> {
+    pub(super) fn of(shape: &[usize], axis: Option<usize>, operation: &'static str) -> Result<Self, Error> {
         let size = shape.iter().product();
         let Some(along) = axis else {
             return Ok(Lines {
@@ -250,13 +263,23 @@ impl Lines {
         Ok(Lines { operation, length, order: (0..size).map(element).collect(), kept, inner, axis })
     }
 
+    /// The shape with `k` results along the axis, or of one axis for all elements; and in row-major order which of the results, line by line, comes next.
+    fn with(&self, k: usize) -> (Vec<usize>, Vec<usize>) {
+        let (mut shape, inner) = (self.kept.clone(), self.inner);
+        shape.insert(self.axis.unwrap_or(0), k);
+        let count = self.order.len() / self.length * k;
+        let next = |i: usize| (i / (k * inner) * inner + i % inner) * k + i / inner % k;
+        (shape, (0..count).map(next).collect())
+    }
+
     /// The last place in a line, of one element at least.
     fn last(&self) -> f64 {
         (self.length as f64 - 1.0).max(1.0)
     }
 }
 
-/// How many rounds a tournament of so many numbers has.
-fn rounds(count: usize) -> usize {
-    count.max(1).next_power_of_two().ilog2() as usize
+/// By how much wider the numbers of a tournament of so many are extracted.
+fn in_rounds(count: usize) -> impl Fn(&Pegasus) -> f64 {
+    let rounds = count.max(1).next_power_of_two().ilog2() as usize;
+    move |pegasus| pegasus.order_bound(rounds)
 }

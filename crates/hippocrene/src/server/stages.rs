@@ -68,10 +68,7 @@ fn products<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
 }
 
 /// The moves to a place half-way and those from there on, in about the fewest distances, if there is a way on which no two elements meet.
-fn halves(
-    moves: &[(usize, usize)],
-    operation: &'static str,
-) -> Result<Option<[Moves; 2]>, Error> {
+fn halves(moves: &[(usize, usize)], operation: &'static str) -> Result<Option<[Moves; 2]>, Error> {
     let distance = |(to, from): &(usize, usize)| *from as i64 - *to as i64;
     let Some(least) = moves.iter().map(distance).min() else { return Ok(None) };
     let distances: BTreeSet<i64> = moves.iter().map(|m| distance(m) - least).filter(|d| *d > 0).collect();
