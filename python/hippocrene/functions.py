@@ -315,7 +315,7 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
         # numpy puts the longer one first, and turns what comes of it round.
         return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
     v = v.conj() if v._raw.is_complex else v
-    plain: Any = v._plain(a, "correlate")
+    plain: Any = v._plain(a, "correlate", rounded=True)
     units = np.eye(v.size, dtype=np.int64)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
 
