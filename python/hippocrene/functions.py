@@ -286,6 +286,7 @@ def _vectors(name: str, a: Any, v: Any) -> None:
 
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    a, v = np.atleast_1d(a), np.atleast_1d(v)
     _vectors("convolve", a, v)
     return _convolved(a, v, mode)
 
@@ -360,7 +361,7 @@ def _cov(m: Any, *, rowvar: bool = True, bias: bool = False, ddof: int | None = 
     if m.ndim > 2:
         raise ShapeError(f"cov takes arrays of one or two axes, not shape {m.shape}")
     if m.ndim < 2 or m.shape[0 if rowvar else 1] == 1:
-        return m.var(ddof=ddof)
+        return m._squared_deviations(None, ddof)
     deviations = m._centred(1 if rowvar else 0, ddof)
     rows, columns = (deviations, deviations.T) if rowvar else (deviations.T, deviations)
     return rows @ (columns.conj() if m._raw.is_complex else columns)

@@ -66,8 +66,14 @@ class Reductions(Encrypted):
     ) -> EncryptedArray:
         """Return the variance over one axis, over several, or over all of them, in two multiplications.
 
-        Complex values are multiplied by their conjugates.
+        Complex values are multiplied by their conjugates, and the variance is real.
         """
+        return self._squared_deviations(axis, ddof, keepdims=keepdims).real
+
+    def _squared_deviations(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Return the variance as it comes of a product: of complex values, with an imaginary part that is noise."""
         deviations = self._centred(axis, ddof)
         squares = deviations * (deviations.conj() if self._raw.is_complex else deviations)
         return squares.sum(axis, keepdims=keepdims)

@@ -243,3 +243,16 @@ def test_integers_of_matrices_and_divisors_are_rounded_to_doubles(precise):
     np.testing.assert_allclose(client.decrypt(x @ WIDE[:2]), [1, 2] @ WIDE[:2].astype(float))
     np.testing.assert_allclose(client.decrypt(x / WIDE[:2]), [1, 2] / WIDE[:2], atol=1e-25)
     np.testing.assert_allclose(client.decrypt(x / LARGE), [1 / LARGE, 2 / LARGE], atol=1e-25)
+
+
+def test_products_are_as_precise_as_their_scales(precise):
+    client, server = precise
+    numbers = [Fraction(10**9) * Fraction(x) for x in SEVENTHS]
+    x = server.load(client.encrypt(np.array(numbers, dtype=object)))
+    y = x * x
+    assert error(
+        client.decrypt(y, dtype=mpmath.mpf), [mpmath.mpf((a * a).numerator) / (a * a).denominator for a in numbers]
+    ) < (2.0 ** (3 - y.precision_bits))
+    # Small numbers are as precise as ever.
+    small = server.load(client.encrypt(SEVENTHS))
+    assert (small * small).precision_bits > BITS

@@ -54,6 +54,47 @@ def test_picks_are_numpys(secret, near, data, shape):
     near(secret(array)[mask], array[mask])
 
 
+MOVES = [
+    lambda x: np.flip(x, -1),
+    lambda x: np.flip(x),
+    lambda x: np.pad(x, 1),
+    lambda x: np.pad(x, ((0, 0), (2, 1)), "wrap"),
+    lambda x: x[::3, ::-1],
+]
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_transposes_are_moved_as_what_they_are_of(move):
+    shape, seconds = (256, 64), []
+    for program in (lambda x: move(x.T), lambda x: move(x).T):
+        simulation = hippocrene.simulate(program, plain(shape), preset="n14")
+        np.testing.assert_allclose(simulation.result, program(plain(shape)), atol=1e-6)
+        seconds.append(simulation.seconds)
+    assert seconds[0] < 8 * seconds[1]
+
+
+def test_axes_in_any_order_are_moved(secret, near):
+    array = plain((5, 16, 31))
+    for axes in ((0, 1, 2), (2, 0, 1), (1, 2, 0), (2, 1, 0)):
+        x, want = secret(array).transpose(axes), array.transpose(axes)
+        near(np.flip(x), np.flip(want))
+        near(np.pad(x, 1, constant_values=0.5) + np.pad(x, 1), np.pad(want, 1, constant_values=0.5) + np.pad(want, 1))
+        near(np.flip(x, 0) * want, np.flip(want, 0) * want)
+
+
+def test_moves_among_ciphertexts_leave_bounds():
+    bounds = []
+
+    def program(x):
+        moved = [np.roll(x, 5), np.flip(x), np.pad(x, 3), x[::3], np.concatenate([x, x]), x.reshape(4, -1)]
+        bounds.extend(y.bound for y in moved)
+        return moved
+
+    simulation = hippocrene.simulate(program, np.linspace(-1, 1, 20000), preset="n14")
+    assert bounds == [1.0] * 6
+    np.testing.assert_allclose(simulation.result[0], np.roll(np.linspace(-1, 1, 20000), 5), atol=1e-6)
+
+
 def test_what_was_picked_is_computed_with(secret, near):
     array = plain((6, 5))
     x = secret(array)

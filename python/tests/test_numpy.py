@@ -76,6 +76,11 @@ def test_universal_functions_are_operators(secret, near, compute):
     near(compute(secret(V), M), compute(V, M))
 
 
+def test_numbers_are_vectors_of_one_element(secret, near):
+    near(np.convolve(secret(V), 2.0), np.convolve(V, 2.0))
+    near(np.convolve(secret(0.5), V), np.convolve(0.5, V))
+
+
 def test_reductions_are_along_the_first_axis(secret, near):
     near(np.add.reduce(secret(M)), np.add.reduce(M))
     near(np.add.reduce(secret(M), axis=None), np.add.reduce(M, axis=None))
@@ -94,6 +99,8 @@ def test_conjugates(client):
         (np.vdot(x, other), np.vdot(plain, other)),
         (np.vdot(other, x), np.vdot(other, plain)),
         (np.var(x), np.var(plain)),
+        (x.var(0, ddof=1, keepdims=True), plain.var(0, ddof=1, keepdims=True)),
+        (np.cov(x), np.cov(plain)),
         (np.cov(np.stack([x, x * 1j])), np.cov(np.stack([plain, plain * 1j]))),
         (np.correlate(V, x), np.correlate(V, plain)),
         (np.real(x), plain.real),
@@ -102,6 +109,7 @@ def test_conjugates(client):
         (np.concatenate([x, V]), np.concatenate([plain, V])),
     ):
         np.testing.assert_allclose(client.decrypt(got), want, atol=1e-4)
+        assert np.iscomplexobj(client.decrypt(got)) == np.iscomplexobj(want)
 
 
 C = np.array([[1, 2j, -0.5], [0.5j, 1 - 1j, 2]])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import EncryptedArray, ParameterError
+from hippocrene import ArgumentError, EncryptedArray, ParameterError
 
 X = np.linspace(-1, 1, 33)
 
@@ -108,3 +108,19 @@ def test_exact_factors_take_only_the_bits_they_have(client, secret, factor):
     np.testing.assert_allclose(client.decrypt(product), X * factor, atol=1e-6 * max(1, abs(factor)))
     np.testing.assert_allclose(client.decrypt(product + encrypted), X * factor + X, atol=1e-6 * max(1, abs(factor)))
     np.testing.assert_allclose(client.decrypt(product * encrypted), X * factor * X, atol=1e-5 * max(1, abs(factor)))
+
+
+def test_bounds_that_do_not_fit_are_refused(client, secret):
+    x = secret([1.0, 2.0])
+    for declare in (x.with_bound, lambda bound: client.encrypt([1.0, 2.0], bound=bound)):
+        with pytest.raises(ArgumentError, match=r"values up to 1e300 take .* bits more than there are"):
+            declare(1e300)
+        assert declare(1e9).capacity_bits > 0
+
+
+def test_bounds_of_complex_numbers_are_their_absolute_values(client):
+    for values in np.random.default_rng(3).uniform(-2, 2, (200, 1, 2)) @ [1, 1j]:
+        largest = np.abs(values).max()
+        assert client.encrypt(values, bound=largest).bound == largest
+    with pytest.raises(ArgumentError, match="exceeds the declared bound"):
+        client.encrypt([1.0 + 1e-12], bound=1.0)

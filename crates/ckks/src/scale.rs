@@ -6,7 +6,7 @@ use std::{cmp::Ordering, fmt};
 ///
 /// It is held as `mantissa 2^exponent` with a mantissa of 128 bits (its top bit set). A power of two, an integer below `2^128`
 /// and their products are exact; every other operation has a relative error below `2^-127`, so that scales agree with the moduli
-/// they come from to far more bits than any message has. Exponents saturate: scales beyond `2^(2^31)` fit no modulus, and none is reached
+/// they come from to far more bits than most messages have; where they have as many, the noise of a product says so. Exponents saturate: scales beyond `2^(2^31)` fit no modulus, and none is reached
 /// from those that do.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scale {

@@ -29,8 +29,9 @@ pub(crate) fn encrypt_elements(
     const OPERATION: &str = "encrypt";
     let layout = Layout::filled(shape, session.slots(), values.len(), OPERATION)?;
     let largest = values.bound();
+    // Absolute values of complex numbers are roots, which others may round another way.
     if let Some(bound) = how.bound
-        && largest > bound
+        && largest > bound * (1.0 + 4.0 * f64::EPSILON)
     {
         let what = format!("a value of {largest} exceeds the declared bound {bound}");
         return Err(Error::argument(OPERATION, what));
@@ -50,7 +51,9 @@ pub(crate) fn encrypt_elements(
     let form = Numbers { complex: values.is_complex(), precision };
     let array = EncryptedArray::from_parts(layout, form, true, bodies)
         .expect("one body for each ciphertext of the layout, all of one key");
-    array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))
+    let array = array.with_bound(how.bound.unwrap_or_else(|| public_bound(largest)))?;
+    array.check_room(session, OPERATION)?;
+    Ok(array)
 }
 
 /// One body for each ciphertext's slots, which are wiped.

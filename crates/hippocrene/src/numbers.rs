@@ -112,6 +112,19 @@ impl EncryptedArray {
         self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
     }
 
+    /// Checks that values up to the bound fit the modulus.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when they do not.
+    pub(crate) fn check_room(&self, session: &Session, operation: &'static str) -> Result<(), Error> {
+        let capacity = self.capacity_bits(session);
+        if capacity >= 0.0 {
+            return Ok(());
+        }
+        let what = format!("values up to {:?} take {:.1} bits more than there are", self.bound(), -capacity);
+        Err(Error::argument(operation, what))
+    }
+
     /// The precision that what is computed from it is to have, in bits after the binary point: what was asked for, where
     /// [`EncryptedArray::precision_bits`] estimates what there is. Operations on arrays of different precision take the smaller.
     pub fn precision(&self) -> f64 {

@@ -1,6 +1,6 @@
 //! Which modulus comes next (GRAFT Alg. 2 and 3). Moduli are chosen by their bits: how many limbs they have is nobody's business.
 
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Modulus, Noise};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
@@ -11,6 +11,9 @@ const LARGEST_LOSS: f64 = 2.0;
 
 /// How many bits of capacity a sum of plain products may cost for being had without the limb modulo a power of two.
 const DEAR_LIMB: f64 = 4.0;
+
+/// log2 of what a scale may be off by, relatively, after a switch of moduli: it is followed to 128 bits, and rounded for each limb.
+const SCALE_ERROR: f64 = -126.0;
 
 impl Evaluator {
     /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the grafted modulus nearest to
@@ -58,6 +61,12 @@ impl Evaluator {
     /// When one of them has a unit or special that the other and the parameters have not.
     pub fn switched_scale(&self, scale: Scale, from: Modulus, to: Modulus) -> Scale {
         self.context().switched_scale(scale, from, to)
+    }
+
+    /// What the values of a ciphertext of this scale and bound are off by since its scale was switched: `2^-126` of the bound. It is more than the noise where values and
+    /// precision together have more bits than that.
+    pub(super) fn scale_noise(a: &Ciphertext) -> Noise {
+        if a.bound().is_finite() { Self::message(a).scaled(SCALE_ERROR) } else { Noise::NONE }
     }
 
     /// The largest grafted modulus of at most `bits` bits, give or take half a bit.

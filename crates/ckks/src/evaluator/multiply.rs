@@ -88,8 +88,9 @@ impl Evaluator {
         self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), n, self.keys(), to)?;
         let down = self.log2(to) - self.log2(from) + (n as f64).log2();
         let noise = self.product_noise(a, b).scaled(down).plus(out.inner().noise());
-        out.inner_mut().set_noise(noise);
         out.set_meta(self.switched_scale(a.scale().times(b.scale()), from, to), a.slots(), bound);
+        let noise = noise.plus(Self::scale_noise(out));
+        out.inner_mut().set_noise(noise);
         out.set_known(a.known().zip(b.known(), |x, y| x * y * n as f64));
         Ok(())
     }
@@ -125,8 +126,9 @@ impl Evaluator {
         let mut out = Ciphertext::empty(self.context());
         sum.relinearise_into(out.inner_mut(), self.keys(), to)?;
         let noise = noise.scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());
-        out.inner_mut().set_noise(noise);
         out.set_meta(self.switched_scale(scale, from, to), first.slots(), bound);
+        let noise = noise.plus(Self::scale_noise(&out));
+        out.inner_mut().set_noise(noise);
         out.set_known(known);
         Ok(out)
     }

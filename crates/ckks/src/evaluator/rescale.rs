@@ -47,6 +47,10 @@ impl Evaluator {
         let from = a.modulus();
         self.context().rlwe().switch_ciphertext_into(out.inner_mut(), a.inner(), to)?;
         out.set_meta(self.switched_scale(a.scale(), from, to), a.slots(), a.bound());
+        if from != to {
+            let noise = out.inner().noise().plus(Self::scale_noise(out));
+            out.inner_mut().set_noise(noise);
+        }
         out.set_known(a.known().clone());
         Ok(())
     }

@@ -162,13 +162,16 @@ impl Server {
     /// parts of sums: where there is such, and the bound is tighter than before, it is set to zero, which is one multiplication.
     ///
     /// # Errors
-    /// As [`EncryptedArray::with_bound`], and [`Error::Capacity`] when that multiplication is not left.
+    /// As [`EncryptedArray::with_bound`], [`Error::Argument`] when the modulus is too small for values up to `bound`, and [`Error::Capacity`] when that multiplication is not left.
     pub fn declare_bound(&self, a: &EncryptedArray, bound: f64) -> Result<EncryptedArray, Error> {
-        self.check(a, "declare a bound")?;
+        const OPERATION: &str = "declare a bound";
+        self.check(a, OPERATION)?;
         if bound < a.bound() && a.has_strays() {
             return self.cleaned(a)?.with_bound(bound);
         }
-        a.clone().with_bound(bound)
+        let declared = a.clone().with_bound(bound)?;
+        declared.check_room(&self.session, OPERATION)?;
+        Ok(declared)
     }
 
     /// Sets every slot that holds no element to zero; one multiplication deep unless they are.

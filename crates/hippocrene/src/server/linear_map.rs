@@ -1,6 +1,6 @@
 //! Any linear map from the elements of one array to those of another: matrix products, moves, broadcasts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use hippocrene_rlwe::stop;
 
@@ -42,6 +42,7 @@ impl Server {
         blocks: &[Block<F>],
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
+        let apart = apart::<F>(blocks, F::slots(&self.session));
         let inputs = inputs.iter().map(|x| form.lowered(self, x)).collect::<Result<Vec<_>, _>>()?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for (diagonals, pairs) in blocks {
@@ -51,6 +52,7 @@ impl Server {
                 let term = form.apply(self, &inputs[from], &map)?;
                 let sum = match results.get(&to) {
                     None => term,
+                    Some(sum) if apart.contains(&to) => form.overlay(self, sum, &term)?,
                     Some(sum) => form.add(self, sum, &term)?,
                 };
                 results.insert(to, sum);
@@ -58,6 +60,28 @@ impl Server {
         }
         Ok(results.into_values().collect())
     }
+}
+
+/// The ciphertexts of the result of which every slot comes from one ciphertext at most: no value is larger than in these.
+fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
+    let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
+    for (diagonals, pairs) in blocks {
+        for (to, _) in pairs {
+            feeds.entry(*to).or_default().push(diagonals);
+        }
+    }
+    feeds.retain(|_, feeds| {
+        let mut fed = vec![usize::MAX; slots];
+        feeds.iter().enumerate().all(|(k, diagonals)| {
+            diagonals.values().flatten().all(|(slot, _)| {
+                let by = &mut fed[*slot as usize];
+                let free = *by == usize::MAX || *by == k;
+                *by = k;
+                free
+            })
+        })
+    });
+    feeds.into_keys().collect()
 }
 
 /// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike: one map serves all of them.

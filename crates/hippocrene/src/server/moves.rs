@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Server;
+use super::{Server, stages::ONE_STEP};
 use crate::{Array, Error, Form, Layout};
 
 const OPERATION: &str = "move elements";
@@ -16,7 +16,8 @@ impl Server {
     ///
     /// Nothing is computed where the elements can stay where they are (transposes, slices from the first element on with steps that are powers of two), and no
     /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep, or two where thousands of elements
-    /// move by as many distances, that makes it much less work, and a third is left.
+    /// move by as many distances, that makes it much less work, and a third is left. Elements stand row by row then, as in fresh arrays, or, where that is much less work, with the axes in the order that
+    /// they had (a transpose that is reversed or padded).
     ///
     /// # Errors
     /// [`Error::Argument`] when there is no array or no such place, [`Error::Shape`] when there are not as many sources as the shape has elements, [`Error::MissingKey`] when rotation keys are
@@ -66,6 +67,21 @@ impl Server {
             let moves = moves_to(&columns);
             if shifts(&columns, &moves) {
                 return self.joined(arrays, columns, moves);
+            }
+        }
+        let products = |moves: &BTreeMap<usize, Moves>| {
+            let each = moves.iter().map(|(k, moves)| Ok(self.way(arrays[*k], moves, OPERATION)?.0));
+            each.sum::<Result<usize, Error>>()
+        };
+        if shape.len() > 1 && sources.len() > ONE_STEP {
+            // Axes in the order that they stand in already.
+            let strides = strides_like(&places, shape, sources, out.slots())?;
+            let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
+            if let Some(like) = like {
+                let in_order = moves_to(&like);
+                if 4 * products(&in_order)? < products(&moves)? {
+                    return self.joined(arrays, like, in_order);
+                }
             }
         }
         self.joined(arrays, out, moves)
@@ -172,6 +188,40 @@ fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Op
 
 /// The strides of [`Layout::packed`], with the axes in reverse order.
 fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
-    let reversed: Vec<usize> = shape.iter().rev().copied().collect();
-    Ok(Layout::packed(&reversed, slots)?.strides().iter().rev().copied().collect())
+    in_order(shape, &(0..shape.len()).rev().collect::<Vec<_>>(), slots)
+}
+
+/// The strides of [`Layout::packed`], with the axes in the order in which the elements that are moved stand: those of which the nearest two are farthest apart come first.
+/// `places` has array and position of every element that may be.
+fn strides_like(
+    places: &[(usize, usize)],
+    shape: &[usize],
+    sources: &[usize],
+    slots: usize,
+) -> Result<Vec<usize>, Error> {
+    let mut inner = 1;
+    let mut nearest = vec![usize::MAX; shape.len()];
+    for (nearest, length) in nearest.iter_mut().zip(shape).rev() {
+        let pairs = sources.iter().zip(&sources[inner..]).enumerate();
+        for (_, (one, next)) in pairs.filter(|(i, _)| i / inner % length + 1 < *length) {
+            let ((array, here), (other, there)) = (places[*one], places[*next]);
+            if array == other && here != there {
+                *nearest = here.abs_diff(there).min(*nearest);
+            }
+        }
+        inner *= length;
+    }
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    order.sort_by_key(|axis| std::cmp::Reverse(nearest[*axis]));
+    in_order(shape, &order, slots)
+}
+
+/// The strides of [`Layout::packed`] with the axes in this order.
+fn in_order(shape: &[usize], order: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
+    let ordered: Vec<usize> = order.iter().map(|axis| shape[*axis]).collect();
+    let mut strides = vec![1; shape.len()];
+    for (axis, stride) in order.iter().zip(Layout::packed(&ordered, slots)?.strides()) {
+        strides[*axis] = *stride;
+    }
+    Ok(strides)
 }

@@ -12,7 +12,7 @@ use super::Server;
 use crate::{Array, Error, Form, Layout};
 
 /// So many distances within ciphertexts are gone in one step: it takes about a second, and saves the capacity of a product.
-const ONE_STEP: usize = 128;
+pub(super) const ONE_STEP: usize = 128;
 
 /// How many products are left after two steps at least.
 const LEFT: usize = 1;
@@ -39,14 +39,7 @@ impl Server {
         self.check(a, operation)?;
         let slots = F::slots(&self.session);
         let ones = |moves: &[(usize, usize)]| moves.iter().map(|(to, from)| (*to, *from, F::ONE)).collect();
-        let halves = match products::<F>(slots, moves) {
-            direct if direct > ONE_STEP && self.form_of(&[a]).has_products(self, a, 2 + LEFT) => {
-                halves(moves, operation)?.filter(|[first, second]| {
-                    4 * (products::<F>(slots, first) + products::<F>(slots, second)) < direct
-                })
-            }
-            _ => None,
-        };
+        let (_, halves) = self.way(a, moves, operation)?;
         let Some([first, second]) = halves else {
             let entries: Vec<_> = ones(moves);
             return self.linear_map(a, out, entries, operation);
@@ -56,6 +49,26 @@ impl Server {
         let half_way = self.linear_map(a, Layout::packed(&[end], slots)?, entries, operation)?;
         let entries: Vec<_> = ones(&second);
         self.linear_map(&half_way, out, entries, operation)
+    }
+
+    /// How many products with plaintexts these moves take, and the two steps of them where they are made in two.
+    pub(super) fn way<F: Form>(
+        &self,
+        a: &Array<F>,
+        moves: &[(usize, usize)],
+        operation: &'static str,
+    ) -> Result<(usize, Option<[Moves; 2]>), Error> {
+        let slots = F::slots(&self.session);
+        let direct = products::<F>(slots, moves);
+        if direct <= ONE_STEP || !self.form_of(&[a]).has_products(self, a, 2 + LEFT) {
+            return Ok((direct, None));
+        }
+        let halves = halves(moves, operation)?
+            .map(|[first, second]| {
+                (products::<F>(slots, &first) + products::<F>(slots, &second), [first, second])
+            })
+            .filter(|(both, _)| 4 * both < direct);
+        Ok(halves.map_or((direct, None), |(both, halves)| (both, Some(halves))))
     }
 }
 
