@@ -11,8 +11,8 @@ from steps import Steps
 import hippocrene
 
 PRESET = "n14"
-# Bits after the binary point: so many leave eight multiplications in a row, one for W x + b, one for the bound of what that
-# leaves between the scores, and six for the sigmoid.
+# Bits after the binary point: so many leave eight multiplications in a row, one for W x + b, one for the bound of the
+# scores, and six for the sigmoid.
 PRECISION = 20
 
 
