@@ -99,16 +99,21 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             # Of more axes than numpy broadcasts.
             raise ShapeError(f"{operation}: {error}") from None
 
-    def _plain(self, values: npt.ArrayLike, operation: str) -> Values | npt.NDArray[np.int64]:
-        """Return plain values as this array computes with them: numbers, or integers modulo its modulus."""
+    def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[np.int64]:
+        """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
+
+        Numbers for matrices are doubles, to which integers are `rounded`.
+        """
         modulus = self.plain_modulus
-        return numbers(values, operation) if modulus is None else integers(values, operation, modulus)
+        if modulus is None:
+            return numbers(values, operation, rounded=rounded)
+        return integers(values, operation, modulus)
 
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: Callable[[_native.Server, _Matrix], _native.EncryptedArray]
     ) -> EncryptedArray:
         """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part."""
-        plain = self._plain(values, "matmul")
+        plain = self._plain(values, "matmul", rounded=True)
         server = self._bound_server("matmul")
         if plain.dtype.kind != "c":
             if self.plain_modulus is None:
@@ -170,7 +175,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             )
         if isinstance(other, Fraction) and other:
             return self._with(1 / other, "mul")
-        divisor = numbers(other, "div")
+        divisor = numbers(other, "div", rounded=True)
         if is_exact_kind(divisor):
             raise TypeError("an encrypted array is divided by doubles: multiply by the inverse instead")
         if not np.all(divisor):

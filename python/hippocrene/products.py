@@ -92,10 +92,10 @@ def _outer(a: Any, b: Any) -> Any:
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     a, b = (x if _secret(x) else np.asarray(x) for x in (a, b))
     if np.ndim(axes) == 0:
-        of_a, of_b = list(range(np.ndim(a) - operator.index(axes), np.ndim(a))), list(range(operator.index(axes)))
+        of_a, of_b = list(range(-operator.index(axes), 0)), list(range(operator.index(axes)))
     else:
         of_a, of_b = ([operator.index(i) for i in np.atleast_1d(one)] for one in axes)
-    of_a, of_b = [i % np.ndim(a) for i in of_a], [i % np.ndim(b) for i in of_b]
+    of_a, of_b = _axes_of(a, of_a), _axes_of(b, of_b)
     left = [i for i in range(np.ndim(a)) if i not in of_a]
     right = [i for i in range(np.ndim(b)) if i not in of_b]
     if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
@@ -107,6 +107,18 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     return np.reshape(_matmul(rows, columns), shape)
 
 
+def _axes_of(x: Any, axes: list[int]) -> list[int]:
+    """Return axes counted from the first on; what numpy would not take for axes is an error."""
+    have = np.ndim(x)
+    for axis in axes:
+        if not -have <= axis < have:
+            raise ShapeError(f"tensordot: there is no axis {axis} in shape {np.shape(x)}")
+    counted = [axis % have for axis in axes]
+    if len(set(counted)) < len(counted):
+        raise ShapeError(f"tensordot: axes {axes} name one axis of shape {np.shape(x)} twice")
+    return counted
+
+
 def _vectors(name: str, a: Any, v: Any) -> None:
     if (_secret(a) and _secret(v)) or np.ndim(a) != 1 or np.ndim(v) != 1:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis and a plain one")
@@ -114,13 +126,18 @@ def _vectors(name: str, a: Any, v: Any) -> None:
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     _vectors("convolve", a, v)
+    return _convolved(a, v, mode)
+
+
+def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
+    """Convolve; `mirrored`, "same" is the middle as it is seen from the other end."""
     encrypted, other = (a, v) if _secret(a) else (v, a)
     short, long = sorted((encrypted.size, len(other)))
     if not short:
         raise ValueError("convolve: a vector without elements")
     modes = {
         "full": (0, short + long - 1),
-        "same": ((short - 1) // 2, long),
+        "same": (short // 2 if mirrored else (short - 1) // 2, long),
         "valid": (short - 1, long - short + 1),
     }
     if mode not in modes:
@@ -134,9 +151,10 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     _vectors("correlate", a, v)
     if _secret(a):
-        return _convolve(a, np.conj(v)[::-1], mode)
+        # numpy puts the longer one first, and turns what comes of it round.
+        return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
     v = v.conj() if v._raw.is_complex else v
-    plain: Any = v._plain(a, "correlate")
+    plain: Any = v._plain(a, "correlate", rounded=True)
     units = np.eye(v.size, dtype=np.int64)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
 

@@ -487,6 +487,24 @@ def test_a_condition_of_zeros_and_ones_picks(secret, near):
     assert np.where(c, x, y).capacity_bits > c.capacity_bits - 1.5 * (c.capacity_bits - (c * x).capacity_bits)
 
 
+@pytest.mark.parametrize("mode", ["full", "same", "valid"])
+@pytest.mark.parametrize("function", [np.convolve, np.correlate])
+def test_vectors_of_any_lengths_are_convolved_and_correlated(client, secret, function, mode):
+    short, long = np.array([0.5, -1.0]), np.array([1.0, 0.25, -0.5, 2.0, 0.75])
+    for a, v in (
+        (short, long),
+        (long, short),
+        (long[:4], long),
+        (long, long[:4]),
+        (long[:3], long),
+        (1j * short, long),
+    ):
+        want = function(a, v, mode)
+        np.testing.assert_allclose(client.decrypt(function(secret(a), v, mode)), want, atol=2e-4)
+        if not np.iscomplexobj(a):
+            np.testing.assert_allclose(client.decrypt(function(a, secret(v), mode)), want, atol=2e-4)
+
+
 def test_arguments_that_make_no_sense(secret):
     with pytest.raises(EncodeError, match=r"mul: a number of this size, 2\*\*1024 or more"):
         secret(V) * 10**400
@@ -502,6 +520,14 @@ def test_arguments_that_make_no_sense(secret):
         np.vdot(secret(V), secret(M))
     with pytest.raises(ShapeError, match="tensordot"):
         np.tensordot(secret(V), M, 1)
+    with pytest.raises(ShapeError, match=r"tensordot: there is no axis 1 in shape \(3,\)"):
+        np.tensordot(secret(M), V, ([1], [1]))
+    with pytest.raises(ShapeError, match=r"tensordot: there is no axis -2 in shape \(3,\)"):
+        np.tensordot(secret(V), V, 2)
+    with pytest.raises(ShapeError, match=r"tensordot: there is no axis -3 in shape \(4, 3\)"):
+        np.tensordot(secret(M), V, ([-3], [0]))
+    with pytest.raises(ShapeError, match=r"tensordot: axes \[1, -1\] name one axis of shape \(4, 3\) twice"):
+        np.tensordot(secret(M), np.ones((3, 3)), ([1, -1], [0, 1]))
     with pytest.raises(ShapeError, match="average"):
         np.average(secret(M), axis=0, weights=[1, 2])
     with pytest.raises(ShapeError, match="cov"):
