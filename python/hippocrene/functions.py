@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import _native, polynomials
+from hippocrene import polynomials
 from hippocrene.bits import booleans
-from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
+from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import check_options, compute, given, refusal
 
@@ -149,6 +148,33 @@ def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywo
     return like._placed(function(places, *rest, **keywords), encrypted, function(values, *rest, **keywords))
 
 
+def _block(arrays: Any) -> Any:
+    """Join nested lists of arrays, as `_joined` does a list."""
+    encrypted: list[Any] = []
+
+    def places(part: Any) -> Any:
+        if isinstance(part, list):
+            return [places(one) for one in part]
+        if not isinstance(part, Moves):
+            return np.full(np.shape(part), -1)
+        encrypted.append(part)
+        return places_of(part, sum(array.size for array in encrypted[:-1]))
+
+    def values(part: Any) -> Any:
+        if isinstance(part, list):
+            return [values(one) for one in part]
+        return np.zeros(part.shape, dtype=np.int64) if isinstance(part, Moves) else encrypted[0]._plain(part, "block")
+
+    where = np.block(places(arrays))
+    return encrypted[0]._placed(where, encrypted, np.block(values(arrays)))
+
+
+def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    if _secret(condition):
+        raise TypeError("numpy.compress takes no encrypted condition: how many elements there are would depend on it")
+    return a._gather(np.compress(np.asarray(condition), places_of(a), axis))
+
+
 def _append(arr: Any, values: Any, axis: Any = None) -> Any:
     arrays = [arr, values]
     if axis is None:
@@ -207,121 +233,16 @@ def _plain_bits(values: Any) -> Any:
     return plain
 
 
-# Products
-
-
-# As numpy.multiply and numpy.matmul, which pandas would compute where its own objects come first.
-def _times(a: Any, b: Any) -> Any:
-    return compute(np.multiply, "__call__", (a, b), {})
-
-
-def _matmul(a: Any, b: Any) -> Any:
-    return compute(np.matmul, "__call__", (a, b), {})
-
-
-def _dot(a: Any, b: Any) -> Any:
-    return _times(a, b) if 0 in (np.ndim(a), np.ndim(b)) else _matmul(a, b)
-
-
-def _transposed(x: Any) -> Any:
-    return x.T if _secret(x) else np.asarray(x).T
-
-
-def _inner(a: Any, b: Any) -> Any:
-    return _times(a, b) if 0 in (np.ndim(a), np.ndim(b)) else _matmul(a, _transposed(b))
-
-
-def _vdot(a: Any, b: Any) -> Any:
-    turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
-    a = np.conjugate(a) if turned else a
-    if np.shape(a) != np.shape(b):
-        raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} differ")
-    return _times(a, b).sum()
-
-
-def _reshaped(x: Any, *shape: int) -> Any:
-    return x.reshape(shape) if _secret(x) else np.reshape(np.asarray(x), shape)
-
-
-def _outer(a: Any, b: Any) -> Any:
-    if not _secret(b):
-        # The copies of the encrypted one stand one after the other, which takes no product.
-        return _outer(b, a).T
-    return _times(_reshaped(a, -1, 1), _reshaped(b, 1, -1))
-
-
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = (x if _secret(x) else np.asarray(x) for x in (a, b))
-    if np.ndim(axes) == 0:
-        of_a, of_b = list(range(-operator.index(axes), 0)), list(range(operator.index(axes)))
-    else:
-        of_a, of_b = ([operator.index(i) for i in np.atleast_1d(one)] for one in axes)
-    of_a, of_b = _axes_of(a, of_a), _axes_of(b, of_b)
-    left = [i for i in range(np.ndim(a)) if i not in of_a]
-    right = [i for i in range(np.ndim(b)) if i not in of_b]
-    if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
-        raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
-    common = math.prod(np.shape(a)[i] for i in of_a)
-    rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
-    columns = np.reshape(np.transpose(b, of_b + right), (common, -1))
-    shape = tuple(np.shape(a)[i] for i in left) + tuple(np.shape(b)[i] for i in right)
-    return np.reshape(_matmul(rows, columns), shape)
-
-
-def _axes_of(x: Any, axes: list[int]) -> list[int]:
-    """Return axes counted from the first on; what numpy would not take for axes is an error."""
-    have = np.ndim(x)
-    for axis in axes:
-        if not -have <= axis < have:
-            raise ShapeError(f"tensordot: there is no axis {axis} in shape {np.shape(x)}")
-    counted = [axis % have for axis in axes]
-    if len(set(counted)) < len(counted):
-        raise ShapeError(f"tensordot: axes {axes} name one axis of shape {np.shape(x)} twice")
-    return counted
-
-
-def _vectors(name: str, a: Any, v: Any) -> None:
-    if (_secret(a) and _secret(v)) or np.ndim(a) != 1 or np.ndim(v) != 1:
-        raise TypeError(f"numpy.{name} is for an encrypted array of one axis and a plain one")
-
-
-def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    a, v = np.atleast_1d(a), np.atleast_1d(v)
-    _vectors("convolve", a, v)
-    return _convolved(a, v, mode)
-
-
-def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
-    """Convolve; `mirrored`, "same" is the middle as it is seen from the other end."""
-    encrypted, other = (a, v) if _secret(a) else (v, a)
-    short, long = sorted((encrypted.size, len(other)))
-    if not short:
-        raise ValueError("convolve: a vector without elements")
-    modes = {
-        "full": (0, short + long - 1),
-        "same": (short // 2 if mirrored else (short - 1) // 2, long),
-        "valid": (short - 1, long - short + 1),
-    }
-    if mode not in modes:
-        raise ArgumentError(f"convolve: mode {mode!r} is none of {', '.join(modes)}")
-    first, length = modes[mode]
-    return encrypted._times_matrix(
-        other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
-    )
-
-
-def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    _vectors("correlate", a, v)
-    if _secret(a):
-        # numpy puts the longer one first, and turns what comes of it round.
-        return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
-    v = v.conj() if v._raw.is_complex else v
-    plain: Any = v._plain(a, "correlate", rounded=True)
-    units = np.eye(v.size, dtype=np.int64)
-    return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
-
-
 # Functions of one encrypted array
+
+
+def _diag(v: Any, k: int = 0) -> Any:
+    if v.ndim not in (1, 2):
+        raise ShapeError(f"diag takes arrays of one or two axes, not shape {v.shape}")
+    if v.ndim == 2:
+        return v.diagonal(k)
+    places = np.diag(places_of(v) + 1, k) - 1
+    return v._placed(places, [v], np.zeros(places.shape, dtype=np.int64))
 
 
 def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
@@ -385,6 +306,7 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.average: _average,
     np.broadcast_to: _broadcast_to,
     np.cov: _cov,
+    np.diag: _diag,
     np.diff: _diff,
     np.pad: _pad,
     np.ptp: _ptp,
@@ -392,16 +314,11 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.triu: lambda m, k=0: _triangle(np.triu, m, k),
 }
 SEVERAL: dict[Any, Callable[..., Any]] = {
+    **PRODUCTS,
     np.append: _append,
-    np.convolve: _convolve,
-    np.correlate: _correlate,
-    np.dot: _dot,
-    np.einsum: einsum,
-    np.inner: _inner,
+    np.block: _block,
+    np.compress: _compress,
     np.insert: _insert,
-    np.outer: _outer,
     np.polyval: _polyval,
-    np.tensordot: _tensordot,
-    np.vdot: _vdot,
     np.where: _where,
 }

@@ -408,3 +408,32 @@ fn integers_are_transferred_to_a_second_key() {
         assert!(client.second(1e4).unwrap_err().to_string().contains("leave no unit free"));
     }
 }
+
+/// Results come with the noise budget that was asked for, or with what they have, whatever part of the sprout their modulus has.
+#[test]
+fn results_of_any_depth_are_transferred() {
+    const ASKED: f64 = 40.0;
+    for scheme in [Scheme::Bgv, Scheme::Bfv] {
+        let settings = Preset::by_name("n14").unwrap().settings().unwrap();
+        let client = ClientKey::generate_with(
+            settings.with_integers(Integers { scheme, plain_modulus: 65_537 }).unwrap(),
+            1,
+        )
+        .unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+        let second = client.second(ASKED).unwrap();
+        let keys = second.evaluation_keys(&KeyRequest::only([])).unwrap();
+        let narrow =
+            Server::new(keys).unwrap().with_transfer(&client.transfer_key(&second).unwrap()).unwrap();
+        let mut array = client.encrypt_integers(&[3, -5], &[2]).unwrap();
+        while let Ok(square) = server.square(&array) {
+            array = square;
+            let arrived = narrow.transfer(&array).unwrap();
+            let (had, have) = (array.budget_bits(server.session()), arrived.budget_bits(narrow.session()));
+            assert!(have >= ASKED.min(had - 2.0), "{scheme:?}: {have} bits come of {had}");
+            assert!(have <= second.noise_budget(&arrived).unwrap());
+            let plain = client.decrypt_integers(&array).unwrap();
+            assert_eq!(second.decrypt_integers(&arrived).unwrap(), plain);
+        }
+    }
+}

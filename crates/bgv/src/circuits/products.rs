@@ -1,6 +1,6 @@
 //! Sums of products.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
 
 use hippocrene_ring::arith::{centred, inv_mod, mul_mod};
 use hippocrene_rlwe::{Modulus, Noise, ScaledSum, TensorSum};
@@ -16,6 +16,8 @@ impl Evaluator {
     ///
     /// Factors `g g'` of products that differ are brought to that of a product with the least room: an operand is multiplied by a constant before it is switched down, which costs no
     /// noise budget where there is room of `log2(t)` bits, and up to so many where there is none.
+    ///
+    /// Operands may be sums that share an error, so that errors of products are taken as wholly dependent: at most a bit of noise budget for each doubling of their number.
     ///
     /// # Errors
     /// [`BgvError::Argument`] when there are no products; when keys or parameters differ, the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
@@ -48,7 +50,6 @@ impl Evaluator {
         ordered.sort_by(|x, y| room(x.0).total_cmp(&room(y.0)));
         let mut sum = ProductSum::new(self, modulus);
         for (a, b) in ordered {
-            let pair = Pair::of(a, b);
             let left = self.lowered(b, modulus, PRODUCTS)?;
             let right = match self.scheme() {
                 _ if std::ptr::eq(a, b) => Cow::Borrowed(&*left),
@@ -60,44 +61,17 @@ impl Evaluator {
                 Some(factor) if factor != mul_mod(left.factor(), right.factor(), t) => {
                     let units = inv_mod(mul_mod(left.factor(), a.factor(), t), t);
                     let x = units.map_or(1, |inverse| centred(mul_mod(factor, inverse, t), t));
-                    sum.add_pair(&left, &*self.multiplied(a, x, modulus)?, pair)?;
+                    sum.add(&left, &*self.multiplied(a, x, modulus)?)?;
                 }
-                _ => sum.add_pair(&left, &right, pair)?,
+                _ => sum.add(&left, &right)?,
             }
         }
-        let log2_std = sum.noise().log2_std();
+        let log2_std = sum.noise.log2_std();
         let to = match self.scheme() {
             Scheme::Bgv => self.modulus_after_product(modulus, log2_std),
             Scheme::Bfv => self.modulus_after_scaled(modulus, log2_std),
         };
         sum.relinearise(to, have)
-    }
-}
-
-/// What tells ciphertexts apart whose errors have nothing to do with each other: the first residues of `c1`. They stay when a constant is added, or one is multiplied with that goes
-/// into the factor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Mask([u64; 4]);
-
-impl Mask {
-    fn of(a: &Ciphertext) -> Self {
-        let limb = a.inner().part(1).limb(0);
-        // Without residues, in a simulation, by where it is.
-        let Some(first) = limb.first_chunk::<4>() else {
-            return Mask([std::ptr::from_ref(a) as u64, 0, 0, 0]);
-        };
-        Mask(*first)
-    }
-}
-
-/// What tells products apart: the masks of both factors.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Pair(Mask, Mask);
-
-impl Pair {
-    fn of(a: &Ciphertext, b: &Ciphertext) -> Self {
-        let (a, b) = (Mask::of(a), Mask::of(b));
-        Pair(a.min(b), a.max(b))
     }
 }
 
@@ -108,8 +82,8 @@ pub(super) struct ProductSum<'a> {
     sum: Option<Tensors<'a>>,
     /// The factor `g g'` of all products, before the `-Q` of those of BGV.
     factor: Option<u64>,
-    /// For each pair of factors the error of its products.
-    noise: BTreeMap<Pair, Noise>,
+    /// The error of all products, which may be of operands that share an error: standard deviations add.
+    noise: Noise,
 }
 
 /// What is added up.
@@ -121,21 +95,11 @@ enum Tensors<'a> {
 impl<'a> ProductSum<'a> {
     /// The empty sum of products of ciphertexts modulo `modulus = Q`.
     pub(super) fn new(evaluator: &'a Evaluator, modulus: Modulus) -> Self {
-        ProductSum { evaluator, modulus, sum: None, factor: None, noise: BTreeMap::new() }
-    }
-
-    /// The error of all products: of the same two ciphertexts they add up, those of different ones are taken as independent.
-    fn noise(&self) -> Noise {
-        self.noise.values().copied().fold(Noise::NONE, Noise::plus)
+        ProductSum { evaluator, modulus, sum: None, factor: None, noise: Noise::NONE }
     }
 
     /// Adds `a b`: of the modulus of this sum, and of one factor with all others.
     pub(super) fn add(&mut self, a: &Ciphertext, b: &Ciphertext) -> Result<(), BgvError> {
-        self.add_pair(a, b, Pair::of(a, b))
-    }
-
-    /// [`ProductSum::add`] of what was made of the ciphertexts of `pair`.
-    fn add_pair(&mut self, a: &Ciphertext, b: &Ciphertext, pair: Pair) -> Result<(), BgvError> {
         let (evaluator, context) = (self.evaluator, self.evaluator.context());
         let t = context.plain_modulus();
         let factor = mul_mod(a.factor(), b.factor(), t);
@@ -158,14 +122,13 @@ impl<'a> ProductSum<'a> {
                 evaluator.scaled_product_noise(self.modulus, left, Some(b))?
             }
         };
-        let known = self.noise.entry(pair).or_insert(Noise::NONE);
-        *known = noise::sum(*known, product);
+        self.noise = noise::sum(self.noise, product);
         Ok(())
     }
 
     /// The sum, of which there is one product at least, relinearised and brought to the modulus `to`; the operands had `have` bits of noise budget.
     pub(super) fn relinearise(self, to: Modulus, have: f64) -> Result<Ciphertext, BgvError> {
-        let (evaluator, context, noise) = (self.evaluator, self.evaluator.context(), self.noise());
+        let (evaluator, context, noise) = (self.evaluator, self.evaluator.context(), self.noise);
         let (Some(sum), Some(factor)) = (self.sum, self.factor) else {
             let what = "there are no products".into();
             return Err(BgvError::Argument { operation: PRODUCTS, what });
