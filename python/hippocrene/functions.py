@@ -17,9 +17,12 @@ from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import check_options, compute, given, refusal
+from hippocrene.values import to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from hippocrene.array import EncryptedArray
 
 # Those that move the elements of their first argument, those that split it, and those that join all of its members.
 MOVES = (
@@ -113,6 +116,8 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     raise refusal(name)
 
 
+# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
+LONG = 1024
 AT_LEAST = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 
 
@@ -152,7 +157,7 @@ def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywo
 def _append(arr: Any, values: Any, axis: Any = None) -> Any:
     arrays = [arr, values]
     if axis is None:
-        arrays, axis = [x.ravel() if _secret(x) else np.ravel(x) for x in arrays], 0
+        arrays, axis = [x.ravel() for x in _operands("append", *arrays)], 0
     return _joined(np.concatenate, arrays, axis=axis)
 
 
@@ -160,7 +165,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if _secret(values) or not _secret(arr):
         raise refusal("insert")
     plain = arr._plain(values, "insert")
-    places = np.insert(places_of(arr), obj, -1, axis)
+    places = np.insert(places_of(arr), obj, np.full(plain.shape, -1), axis)
     zeros = np.zeros(arr.shape, dtype=plain.dtype)
     return arr._placed(places, [arr], np.insert(zeros, obj, plain, axis))
 
@@ -210,6 +215,13 @@ def _plain_bits(values: Any) -> Any:
 # Products
 
 
+def _operands(name: str, *both: Any) -> tuple[Any, ...]:
+    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
+    like = next(x for x in both if _secret(x))
+    exact = like.plain_modulus is not None
+    return tuple(x if _secret(x) else like._plain(x, name) if exact else to_array(x, name) for x in both)
+
+
 # As numpy.multiply and numpy.matmul, which pandas would compute where its own objects come first.
 def _times(a: Any, b: Any) -> Any:
     return compute(np.multiply, "__call__", (a, b), {})
@@ -223,15 +235,13 @@ def _dot(a: Any, b: Any) -> Any:
     return _times(a, b) if 0 in (np.ndim(a), np.ndim(b)) else _matmul(a, b)
 
 
-def _transposed(x: Any) -> Any:
-    return x.T if _secret(x) else np.asarray(x).T
-
-
 def _inner(a: Any, b: Any) -> Any:
-    return _times(a, b) if 0 in (np.ndim(a), np.ndim(b)) else _matmul(a, _transposed(b))
+    a, b = _operands("inner", a, b)
+    return _times(a, b) if 0 in (a.ndim, b.ndim) else _matmul(a, b.T)
 
 
 def _vdot(a: Any, b: Any) -> Any:
+    a, b = _operands("vdot", a, b)
     turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
     a = np.conjugate(a) if turned else a
     if np.shape(a) != np.shape(b):
@@ -239,19 +249,16 @@ def _vdot(a: Any, b: Any) -> Any:
     return _times(a, b).sum()
 
 
-def _reshaped(x: Any, *shape: int) -> Any:
-    return x.reshape(shape) if _secret(x) else np.reshape(np.asarray(x), shape)
-
-
 def _outer(a: Any, b: Any) -> Any:
     if not _secret(b):
         # The copies of the encrypted one stand one after the other, which takes no product.
         return _outer(b, a).T
-    return _times(_reshaped(a, -1, 1), _reshaped(b, 1, -1))
+    a, b = _operands("outer", a, b)
+    return _times(a.reshape(-1, 1), b.reshape(1, -1))
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = (x if _secret(x) else np.asarray(x) for x in (a, b))
+    a, b = _operands("tensordot", a, b)
     if np.ndim(axes) == 0:
         of_a, of_b = list(range(np.ndim(a) - operator.index(axes), np.ndim(a))), list(range(operator.index(axes)))
     else:
@@ -294,12 +301,38 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     _vectors("correlate", a, v)
+    a, v = _operands("correlate", a, v)
     if _secret(a):
         return _convolve(a, np.conj(v)[::-1], mode)
     v = v.conj() if v._raw.is_complex else v
     plain: Any = v._plain(a, "correlate")
+    if v.size > LONG:
+        return _correlate_long(plain, v, mode)
     units = np.eye(v.size, dtype=np.int64)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
+
+
+def _correlate_long(a: Any, v: EncryptedArray, mode: str) -> Any:
+    """Return the sums of plain ``a[n + k]`` times ``v[n]`` for a long encrypted `v`: a convolution, backwards.
+
+    As one product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
+    """
+    short, long = sorted((len(a), v.size))
+    # Where numpy's result starts in the full one where the first operand is the longer, and how long it is.
+    modes = {
+        "full": (0, short + long - 1),
+        "same": (short - 1 - short // 2, long),
+        "valid": (short - 1, long - short + 1),
+    }
+    if mode not in modes:
+        raise ArgumentError(f"correlate: mode {mode!r} is none of {', '.join(modes)}")
+    start, length = modes[mode]
+    # numpy exchanges the operands where it is the shorter, and turns the result.
+    first = start if len(a) < v.size else short + long - 1 - start - length
+    sums = v._times_matrix(
+        a[::-1].copy(), lambda server, kernel: _native.convolve_plain(server, v._raw, kernel, first, length)
+    )
+    return sums[::-1]
 
 
 # Functions of one encrypted array
