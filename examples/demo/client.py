@@ -11,8 +11,9 @@ from steps import Steps
 import hippocrene
 
 PRESET = "n14"
-# Bits after the binary point: so many leave seven multiplications in a row, one for W x + b and six for the sigmoid.
-PRECISION = 26
+# Bits after the binary point: so many leave eight multiplications in a row, one for W x + b, one for the bound of the
+# scores, and six for the sigmoid.
+PRECISION = 20
 
 
 def ask(own: Path, shared: Path) -> None:

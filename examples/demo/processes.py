@@ -29,7 +29,8 @@ def fresh_folder() -> Path:
 
 def run(program: Path, *arguments: str | Path) -> None:
     """Run a program as a process of its own, which finds the modules beside this one, and stop when it fails."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(__file__).parent)}
+    paths = [str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     status = subprocess.run([sys.executable, program, *arguments], env=environment).returncode  # noqa: S603
     if status != 0:
         sys.exit(f"{program.name} failed with status {status}")

@@ -25,7 +25,8 @@ def score(own: Path, shared: Path) -> None:
             # Scaled from the polynomial's domain to [-1, 1], which costs nothing here and a multiplication later.
             shift, slope = sigmoid.mapparms()
             scores = rows @ (slope * model["weights"]) + (slope * model["bias"] + shift)
-            scores = scores.with_bound(1.0)  # which the worst case would not allow: see train.py on its room
+            # The worst case would not allow it: see train.py on its room. What sums leave between scores goes to zero.
+            scores = scores.with_bound(1.0)
         with steps.step(f"sigmoid of degree {sigmoid.degree()}"):
             probabilities = scores.polynomial(Chebyshev(sigmoid.coef))
         with steps.step("write the encrypted probabilities"):

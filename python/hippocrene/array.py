@@ -18,6 +18,7 @@ from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
 from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
+from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
 from hippocrene.values import FilePath, Values, file_path, is_plain, numbers, raw_bytes, real_numbers, to_native
 
@@ -99,16 +100,21 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             # Of more axes than numpy broadcasts.
             raise ShapeError(f"{operation}: {error}") from None
 
-    def _plain(self, values: npt.ArrayLike, operation: str) -> Values | npt.NDArray[np.int64]:
-        """Return plain values as this array computes with them: numbers, or integers modulo its modulus."""
+    def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[np.int64]:
+        """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
+
+        Numbers for matrices are doubles, to which integers are `rounded`.
+        """
         modulus = self.plain_modulus
-        return numbers(values, operation) if modulus is None else integers(values, operation, modulus)
+        if modulus is None:
+            return numbers(values, operation, rounded=rounded)
+        return integers(values, operation, modulus)
 
     def _times_matrix(
         self, values: npt.ArrayLike, multiply: Callable[[_native.Server, _Matrix], _native.EncryptedArray]
     ) -> EncryptedArray:
         """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part."""
-        plain = self._plain(values, "matmul")
+        plain = self._plain(values, "matmul", rounded=True)
         server = self._bound_server("matmul")
         if plain.dtype.kind != "c":
             if self.plain_modulus is None:
@@ -170,7 +176,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             )
         if isinstance(other, Fraction) and other:
             return self._with(1 / other, "mul")
-        divisor = numbers(other, "div")
+        divisor = numbers(other, "div", rounded=True)
         if is_exact_kind(divisor):
             raise TypeError("an encrypted array is divided by doubles: multiply by the inverse instead")
         if not np.all(divisor):
@@ -265,27 +271,31 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     def __matmul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
+            if max(self.ndim, other.ndim) > 2:
+                return cast("EncryptedArray", stacked(self, other))
             server = self._bound_server("matmul", other)
             return server._wrap(server._raw.dot(self._raw, other._raw))
         if not is_plain(other):
             return NotImplemented
+        if np.ndim(other) > 2:
+            return cast("EncryptedArray", stacked(self, np.asarray(other)))
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
-            if matrix.ndim == 1:
-                return server.dot_plain(self._raw, matrix)
-            if matrix.ndim == 2:
-                return server.matmul_plain(self._raw, matrix)
-            raise ShapeError(f"matmul takes plain vectors and matrices, not shape {matrix.shape}")
+            if matrix.ndim == 0:
+                raise ShapeError("matmul takes vectors and matrices, not numbers")
+            return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(self._raw, matrix)
 
         return self._times_matrix(other, multiply)
 
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
         if not is_plain(other):
             return NotImplemented
+        if max(self.ndim, np.ndim(other)) > 2:
+            return cast("EncryptedArray", stacked(np.asarray(other), self))
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
-            if matrix.ndim not in (1, 2) or self.ndim not in (1, 2):
-                raise ShapeError(f"matmul takes vectors and matrices, not shapes {matrix.shape} and {self.shape}")
+            if 0 in (matrix.ndim, self.ndim):
+                raise ShapeError("matmul takes vectors and matrices, not numbers")
             if matrix.ndim == 1:
                 return server.dot_plain(server.transpose(self._raw), matrix)
             return server.rmatmul_plain(matrix, self._raw)
@@ -296,11 +306,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """Compute what `numpy.dot` does.
 
         That is the inner product of vectors, the product of matrices, or of a matrix and a vector, and the product with
-        a plain matrix or a number.
+        a plain matrix or a number; of arrays of more axes, of their last axis and the last but one of the other.
         """
-        if self.ndim == 0 or (other.ndim if isinstance(other, EncryptedArray) else np.ndim(other)) == 0:
-            return self * other
-        return self @ other
+        return cast("EncryptedArray", dot(self, other))
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802

@@ -80,12 +80,14 @@ def _are_letters(text: str) -> bool:
 
 
 def _sizes(subscripts: str, terms: Sequence[Sequence[_Label]], arrays: Sequence[Any]) -> dict[_Label, int]:
-    """Return how long the axis of every label is; axes of length 1 go with any other."""
+    """Return how long the axis of every label is; axes of length 1 go with any other of another operand."""
     sizes: dict[_Label, int] = {}
     for term, array in zip(terms, arrays, strict=True):
+        own: dict[_Label, int] = {}
         for label, length in zip(term, np.shape(array), strict=True):
-            known = sizes.get(label, 1)
-            if 1 not in (known, length) and known != length:
+            known, here = sizes.get(label, 1), own.setdefault(label, length)
+            if here != length or (1 not in (known, length) and known != length):
+                known = known if here == length else here
                 name = label if isinstance(label, str) else "..."
                 raise ShapeError(f"einsum: {name!r} in {subscripts!r} is of lengths {known} and {length}")
             sizes[label] = length if known == 1 else known

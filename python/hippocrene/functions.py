@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import inspect
-import math
 import operator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import _native, polynomials
+from hippocrene import polynomials
 from hippocrene.bits import booleans
-from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
+from hippocrene.products import PRODUCTS, operands
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import check_options, compute, given, refusal
-from hippocrene.values import to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-
-    from hippocrene.array import EncryptedArray
 
 # Those that move the elements of their first argument, those that split it, and those that join all of its members.
 MOVES = (
@@ -116,8 +112,6 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     raise refusal(name)
 
 
-# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
-LONG = 1024
 AT_LEAST = (np.atleast_1d, np.atleast_2d, np.atleast_3d)
 
 
@@ -154,10 +148,37 @@ def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywo
     return like._placed(function(places, *rest, **keywords), encrypted, function(values, *rest, **keywords))
 
 
+def _block(arrays: Any) -> Any:
+    """Join nested lists of arrays, as `_joined` does a list."""
+    encrypted: list[Any] = []
+
+    def places(part: Any) -> Any:
+        if isinstance(part, list):
+            return [places(one) for one in part]
+        if not isinstance(part, Moves):
+            return np.full(np.shape(part), -1)
+        encrypted.append(part)
+        return places_of(part, sum(array.size for array in encrypted[:-1]))
+
+    def values(part: Any) -> Any:
+        if isinstance(part, list):
+            return [values(one) for one in part]
+        return np.zeros(part.shape, dtype=np.int64) if isinstance(part, Moves) else encrypted[0]._plain(part, "block")
+
+    where = np.block(places(arrays))
+    return encrypted[0]._placed(where, encrypted, np.block(values(arrays)))
+
+
+def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
+    if _secret(condition):
+        raise TypeError("numpy.compress takes no encrypted condition: how many elements there are would depend on it")
+    return a._gather(np.compress(np.asarray(condition), places_of(a), axis))
+
+
 def _append(arr: Any, values: Any, axis: Any = None) -> Any:
     arrays = [arr, values]
     if axis is None:
-        arrays, axis = [x.ravel() for x in _operands("append", *arrays)], 0
+        arrays, axis = [x.ravel() for x in operands("append", *arrays)], 0
     return _joined(np.concatenate, arrays, axis=axis)
 
 
@@ -212,130 +233,16 @@ def _plain_bits(values: Any) -> Any:
     return plain
 
 
-# Products
-
-
-def _operands(name: str, *both: Any) -> tuple[Any, ...]:
-    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
-    like = next(x for x in both if _secret(x))
-    exact = like.plain_modulus is not None
-    return tuple(x if _secret(x) else like._plain(x, name) if exact else to_array(x, name) for x in both)
-
-
-# As numpy.multiply and numpy.matmul, which pandas would compute where its own objects come first.
-def _times(a: Any, b: Any) -> Any:
-    return compute(np.multiply, "__call__", (a, b), {})
-
-
-def _matmul(a: Any, b: Any) -> Any:
-    return compute(np.matmul, "__call__", (a, b), {})
-
-
-def _dot(a: Any, b: Any) -> Any:
-    return _times(a, b) if 0 in (np.ndim(a), np.ndim(b)) else _matmul(a, b)
-
-
-def _inner(a: Any, b: Any) -> Any:
-    a, b = _operands("inner", a, b)
-    return _times(a, b) if 0 in (a.ndim, b.ndim) else _matmul(a, b.T)
-
-
-def _vdot(a: Any, b: Any) -> Any:
-    a, b = _operands("vdot", a, b)
-    turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
-    a = np.conjugate(a) if turned else a
-    if np.shape(a) != np.shape(b):
-        raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} differ")
-    return _times(a, b).sum()
-
-
-def _outer(a: Any, b: Any) -> Any:
-    if not _secret(b):
-        # The copies of the encrypted one stand one after the other, which takes no product.
-        return _outer(b, a).T
-    a, b = _operands("outer", a, b)
-    return _times(a.reshape(-1, 1), b.reshape(1, -1))
-
-
-def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = _operands("tensordot", a, b)
-    if np.ndim(axes) == 0:
-        of_a, of_b = list(range(np.ndim(a) - operator.index(axes), np.ndim(a))), list(range(operator.index(axes)))
-    else:
-        of_a, of_b = ([operator.index(i) for i in np.atleast_1d(one)] for one in axes)
-    of_a, of_b = [i % np.ndim(a) for i in of_a], [i % np.ndim(b) for i in of_b]
-    left = [i for i in range(np.ndim(a)) if i not in of_a]
-    right = [i for i in range(np.ndim(b)) if i not in of_b]
-    if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
-        raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
-    common = math.prod(np.shape(a)[i] for i in of_a)
-    rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
-    columns = np.reshape(np.transpose(b, of_b + right), (common, -1))
-    shape = tuple(np.shape(a)[i] for i in left) + tuple(np.shape(b)[i] for i in right)
-    return np.reshape(_matmul(rows, columns), shape)
-
-
-def _vectors(name: str, a: Any, v: Any) -> None:
-    if (_secret(a) and _secret(v)) or np.ndim(a) != 1 or np.ndim(v) != 1:
-        raise TypeError(f"numpy.{name} is for an encrypted array of one axis and a plain one")
-
-
-def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    _vectors("convolve", a, v)
-    encrypted, other = (a, v) if _secret(a) else (v, a)
-    short, long = sorted((encrypted.size, len(other)))
-    if not short:
-        raise ValueError("convolve: a vector without elements")
-    modes = {
-        "full": (0, short + long - 1),
-        "same": ((short - 1) // 2, long),
-        "valid": (short - 1, long - short + 1),
-    }
-    if mode not in modes:
-        raise ArgumentError(f"convolve: mode {mode!r} is none of {', '.join(modes)}")
-    first, length = modes[mode]
-    return encrypted._times_matrix(
-        other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
-    )
-
-
-def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    _vectors("correlate", a, v)
-    a, v = _operands("correlate", a, v)
-    if _secret(a):
-        return _convolve(a, np.conj(v)[::-1], mode)
-    v = v.conj() if v._raw.is_complex else v
-    plain: Any = v._plain(a, "correlate")
-    if v.size > LONG:
-        return _correlate_long(plain, v, mode)
-    units = np.eye(v.size, dtype=np.int64)
-    return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
-
-
-def _correlate_long(a: Any, v: EncryptedArray, mode: str) -> Any:
-    """Return the sums of plain ``a[n + k]`` times ``v[n]`` for a long encrypted `v`: a convolution, backwards.
-
-    As one product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
-    """
-    short, long = sorted((len(a), v.size))
-    # Where numpy's result starts in the full one where the first operand is the longer, and how long it is.
-    modes = {
-        "full": (0, short + long - 1),
-        "same": (short - 1 - short // 2, long),
-        "valid": (short - 1, long - short + 1),
-    }
-    if mode not in modes:
-        raise ArgumentError(f"correlate: mode {mode!r} is none of {', '.join(modes)}")
-    start, length = modes[mode]
-    # numpy exchanges the operands where it is the shorter, and turns the result.
-    first = start if len(a) < v.size else short + long - 1 - start - length
-    sums = v._times_matrix(
-        a[::-1].copy(), lambda server, kernel: _native.convolve_plain(server, v._raw, kernel, first, length)
-    )
-    return sums[::-1]
-
-
 # Functions of one encrypted array
+
+
+def _diag(v: Any, k: int = 0) -> Any:
+    if v.ndim not in (1, 2):
+        raise ShapeError(f"diag takes arrays of one or two axes, not shape {v.shape}")
+    if v.ndim == 2:
+        return v.diagonal(k)
+    places = np.diag(places_of(v) + 1, k) - 1
+    return v._placed(places, [v], np.zeros(places.shape, dtype=np.int64))
 
 
 def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
@@ -399,6 +306,7 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.average: _average,
     np.broadcast_to: _broadcast_to,
     np.cov: _cov,
+    np.diag: _diag,
     np.diff: _diff,
     np.pad: _pad,
     np.ptp: _ptp,
@@ -406,16 +314,11 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.triu: lambda m, k=0: _triangle(np.triu, m, k),
 }
 SEVERAL: dict[Any, Callable[..., Any]] = {
+    **PRODUCTS,
     np.append: _append,
-    np.convolve: _convolve,
-    np.correlate: _correlate,
-    np.dot: _dot,
-    np.einsum: einsum,
-    np.inner: _inner,
+    np.block: _block,
+    np.compress: _compress,
     np.insert: _insert,
-    np.outer: _outer,
     np.polyval: _polyval,
-    np.tensordot: _tensordot,
-    np.vdot: _vdot,
     np.where: _where,
 }

@@ -120,6 +120,9 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
         result = (first.sum if ufunc is np.add else first.prod)(axis, **options)
     elif method == "reduce" and ufunc in (np.maximum, np.minimum):
         result = (first.max if ufunc is np.maximum else first.min)(axis, **options)
+    elif method == "outer" and ufunc in BINARY and not options:
+        left = np.reshape(first, np.shape(first) + (1,) * np.ndim(inputs[1]))
+        result = compute(ufunc, "__call__", (left, inputs[1]), {})
     elif method == "accumulate" and ufunc is np.add and not options:
         result = first.cumsum(axis)
     if result is NotImplemented and method == "__call__" and ufunc in BINARY and name not in HINTS:

@@ -48,17 +48,19 @@ def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
         raise ShapeError(f"{operation}: {error}") from None
 
 
-def numbers(values: npt.ArrayLike, operation: str) -> Values:
+def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:
     """Return `values` as a C-ordered array of doubles, of pairs of them, or of what `exact` takes.
 
-    What is not numbers is a `TypeError`, what is no array of them a `ShapeError`.
+    Integers that are no doubles are of the latter, unless they are to be `rounded`. What is not numbers is a
+    `TypeError`, what is no array of them a `ShapeError`.
     """
     if isinstance(values, (int, Fraction)):
         try:
             double = float(values)
         except OverflowError:
             raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
-        values = double if isinstance(values, int) or double == values else cast("npt.ArrayLike", values)
+        as_double = double == values or (rounded and isinstance(values, int))
+        values = double if as_double else np.array(values, dtype=object)
     array = to_array(values, operation)
     if is_exact_kind(array):
         return array
@@ -66,12 +68,22 @@ def numbers(values: npt.ArrayLike, operation: str) -> Values:
         raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
     if array.dtype.kind == "c":
         return np.asarray(array, dtype=np.complex128, order="C")
+    if array.dtype.kind in "iu" and not (rounded or _are_doubles(array)):
+        return cast("Values", array.astype(object))
     return np.asarray(array, dtype=np.float64, order="C")
+
+
+def _are_doubles(integers: npt.NDArray[Any]) -> bool:
+    """Tell whether doubles hold integers exactly."""
+    if integers.dtype.itemsize < 8:
+        return True
+    wide = integers[(integers > 2**53) | (integers < -(2**53))]
+    return all(int(float(number)) == number for number in wide.tolist())
 
 
 def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
     """Return `values` as a C-ordered array of doubles; what is not real numbers is a `TypeError`."""
-    array = numbers(values, operation)
+    array = numbers(values, operation, rounded=True)
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
     return cast("npt.NDArray[np.float64]", array)

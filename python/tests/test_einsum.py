@@ -130,6 +130,8 @@ def test_a_sum_takes_as_much_as_the_product_that_it_is(secret):
         ("ij->ii", [(2, 3)], "'ii' in 'ij->ii' does not name axes of the operands, each once"),
         ("ij,jk->ik", [(2, 3), (2, 3)], "'j' in 'ij,jk->ik' is of lengths 3 and 2"),
         ("ii->i", [(2, 3)], "'i' in 'ii->i' is of lengths 2 and 3"),
+        ("jij->j", [(1, 2, 3)], "'j' in 'jij->j' is of lengths 1 and 3"),
+        ("ii->", [(3, 1)], "'i' in 'ii->' is of lengths 3 and 1"),
         ("...,...", [(2,), (3,)], r"'\.\.\.' in '\.\.\.,\.\.\.' is of lengths 2 and 3"),
         ("...->", [(2,)], r"'' in '\.\.\.->' lacks the axes of the ellipsis"),
     ],

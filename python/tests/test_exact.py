@@ -212,3 +212,34 @@ def test_what_is_no_number_of_any_kind_is_a_type_error(precise):
     ):
         with pytest.raises(TypeError):
             misuse()
+
+
+LARGE = 2**70 + 1
+WIDE = np.array([2**60 + 1, -(2**62) + 3, 5])
+
+
+def test_integers_that_are_no_doubles_are_taken_as_they_are(precise):
+    client, server = precise
+    x = server.load(client.encrypt([1, 2, 3]))
+    encrypted = client.encrypt(WIDE)
+    for got, want in (
+        (encrypted, WIDE.tolist()),
+        (client.encrypt(np.array([2**64 - 1, 7], dtype=np.uint64)), [2**64 - 1, 7]),
+        (x + LARGE, [LARGE + k for k in (1, 2, 3)]),
+        (LARGE - x, [LARGE - k for k in (1, 2, 3)]),
+        (x * LARGE, [LARGE * k for k in (1, 2, 3)]),
+        (x + np.int64(2**60 + 1), [2**60 + 1 + k for k in (1, 2, 3)]),
+        (x + WIDE, [int(w) + k for w, k in zip(WIDE, (1, 2, 3), strict=True)]),
+        (np.where([True, False, True], x, WIDE), [1, -(2**62) + 3, 3]),
+    ):
+        decrypted = client.decrypt(got, dtype=Decimal)
+        assert [round(number) for number in decrypted] == want
+        assert error(decrypted, [mpmath.mpf(w) for w in want]) <= 2.0 ** (4 - got.precision_bits)
+
+
+def test_integers_of_matrices_and_divisors_are_rounded_to_doubles(precise):
+    client, server = precise
+    x = server.load(client.encrypt([1.0, 2.0]))
+    np.testing.assert_allclose(client.decrypt(x @ WIDE[:2]), [1, 2] @ WIDE[:2].astype(float))
+    np.testing.assert_allclose(client.decrypt(x / WIDE[:2]), [1, 2] / WIDE[:2], atol=1e-25)
+    np.testing.assert_allclose(client.decrypt(x / LARGE), [1 / LARGE, 2 / LARGE], atol=1e-25)

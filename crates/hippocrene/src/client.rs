@@ -63,7 +63,7 @@ impl ClientKey {
         Self::generate_with(preset.settings()?, 1)
     }
 
-    /// A fresh key for any settings, with so many threads.
+    /// A fresh key for any settings, with so many threads (0 and 1: only the calling one).
     ///
     /// # Errors
     /// [`Error::System`] when the machine has no entropy or refuses the threads.
@@ -340,7 +340,7 @@ impl ClientKey {
     /// (ePrint 2020/1533): results that others will see go through [`ClientKey::decrypt_for_sharing`].
     ///
     /// # Errors
-    /// [`Error::KeyMismatch`] when the array belongs to another key.
+    /// [`Error::KeyMismatch`] when the array belongs to another key, [`Error::Argument`] when it is one of a simulation.
     pub fn decrypt(&self, array: &EncryptedArray) -> Result<Vec<f64>, Error> {
         let context = self.session.context();
         self.decrypt_with(array, |c| Ok(context.decode_real(&context.decrypt(&self.secret, c)?)?))
@@ -429,8 +429,9 @@ impl ClientKey {
         array.expanded(&self.session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
 
-    /// Checks that an array is of this key and these parameters.
+    /// Checks that an array is of this key and these parameters, and not of a simulation.
     pub(crate) fn check<F: Elements>(&self, array: &Array<F>, operation: &'static str) -> Result<(), Error> {
+        array.check_residues(operation)?;
         self.session.context().rlwe().check_digest(array.parameters(), operation)?;
         if array.key() == self.fingerprint() {
             return Ok(());

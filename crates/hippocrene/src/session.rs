@@ -17,7 +17,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Prepares `settings` for `threads` threads (1: only the calling one). Key switches are planned by the profile of this machine, if there is one
+    /// Prepares `settings` for `threads` threads (0 and 1: only the calling one). Key switches are planned by the profile of this machine, if there is one
     /// ([`profile::installed`]).
     ///
     /// # Errors

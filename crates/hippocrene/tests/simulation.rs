@@ -133,7 +133,9 @@ fn errors_are_those_of_the_real_run() {
     // What is simulated stays there.
     let mixed = server.add(&simulated, &simulated).unwrap_err();
     assert!(matches!(mixed, Error::ParameterMismatch { .. }), "{mixed}");
-    assert!(client.decrypt(&simulated).is_err());
+    let error = client.decrypt(&simulated).unwrap_err().to_string();
+    assert_eq!(error, "decrypt: this is an array of a simulation, which has no residues");
+    assert!(Simulation::new(settings()).unwrap().report().seconds.is_sign_positive());
     let path = std::env::temp_dir().join("hippocrene-simulated-array");
     let error = simulated.save(&path).unwrap_err().to_string();
     assert!(error.contains("simulation") && !path.exists(), "{error}");

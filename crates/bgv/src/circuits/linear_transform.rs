@@ -1,6 +1,7 @@
 //! Plain matrices times encrypted slots, by diagonals.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -85,19 +86,45 @@ struct GiantStep {
 struct Diagonal {
     /// The number of its baby step.
     baby: usize,
-    /// The integers that are not 0, with their slots. A plaintext takes as much memory as all slots do, and is made where it is encoded modulo `P'Q`.
-    entries: Vec<(u32, i64)>,
+    integers: Integers,
     log2_norm: f64,
 }
 
+/// The integers of a diagonal. A plaintext takes as much memory as all slots do: where few of them are not 0, these are kept, with their slots, and encoded each time.
+#[derive(Debug)]
+enum Integers {
+    Few(Vec<(u32, i64)>),
+    Encoded(Plaintext),
+}
+
+/// Of slots, so many for each integer: fewer integers are few.
+const FEW: usize = 8;
+
 impl Diagonal {
-    fn plaintext(&self, context: &Context) -> Result<Plaintext, BgvError> {
-        let mut slots = vec![0; context.rlwe().degree()];
-        for (slot, integer) in &self.entries {
-            slots[*slot as usize] = *integer;
+    fn new(baby: usize, entries: Vec<(u32, i64)>, plaintext: Plaintext) -> Self {
+        let log2_norm = norm(&plaintext).log2();
+        let few = entries.len() < plaintext.coefficients().len() / FEW;
+        Diagonal {
+            baby,
+            integers: if few { Integers::Few(entries) } else { Integers::Encoded(plaintext) },
+            log2_norm,
         }
-        context.encoder().encode(&slots)
     }
+
+    fn plaintext(&self, context: &Context) -> Result<Cow<'_, Plaintext>, BgvError> {
+        Ok(match &self.integers {
+            Integers::Few(entries) => Cow::Owned(encoded(context, entries)?),
+            Integers::Encoded(plaintext) => Cow::Borrowed(plaintext),
+        })
+    }
+}
+
+fn encoded(context: &Context, entries: &[(u32, i64)]) -> Result<Plaintext, BgvError> {
+    let mut slots = vec![0; context.rlwe().degree()];
+    for (slot, integer) in entries {
+        slots[*slot as usize] = *integer;
+    }
+    context.encoder().encode(&slots)
 }
 
 impl LinearTransform {
@@ -160,12 +187,11 @@ impl LinearTransform {
                 let other_row = (slot / row + usize::from(p.exchanged)) % 2;
                 (other_row * row + (slot + step.rotation) % row) as u32
             };
-            let entries = entries.iter().map(|(slot, x)| (moved(*slot as usize), *x)).collect();
-            let mut diagonal =
-                Diagonal { baby: baby.partition_point(|b| *b < p.rotation % size), entries, log2_norm: 0.0 };
-            let plaintext = diagonal.plaintext(context)?;
-            diagonal.log2_norm = norm(&plaintext).log2();
-            dependence.add(&plaintext, baby[diagonal.baby]);
+            let entries: Vec<_> = entries.iter().map(|(slot, x)| (moved(*slot as usize), *x)).collect();
+            let plaintext = encoded(context, &entries)?;
+            dependence.add(&plaintext, p.rotation % size);
+            let diagonal =
+                Diagonal::new(baby.partition_point(|b| *b < p.rotation % size), entries, plaintext);
             // Diagonals come in the order of their giant steps.
             match giant.last_mut().filter(|last| last.step == step) {
                 Some(last) => last.diagonals.push(diagonal),

@@ -74,7 +74,7 @@ impl Server {
         Self::in_session(keys, keys.session().clone())
     }
 
-    /// A server with these keys that computes on so many threads, whatever the keys were loaded with.
+    /// A server with these keys that computes on so many threads (0 and 1: only the calling one), whatever the keys were loaded with.
     ///
     /// # Errors
     /// As [`Server::new`], and [`Error::System`] when the machine refuses the threads.

@@ -50,7 +50,8 @@ impl Tally {
 
     /// Seconds that one thread takes, as predicted.
     pub fn seconds(&self) -> f64 {
-        self.operations.values().map(|noted| noted.seconds).sum()
+        // The sum of none is -0.
+        self.operations.values().fold(0.0, |sum, noted| sum + noted.seconds)
     }
 
     /// Transforms of limbs, as [`crate::Context::transforms`] counts them.

@@ -1,0 +1,260 @@
+"""numpy's products of encrypted arrays and plain ones, and its linear maps, which are products with plain matrices."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+import string
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hippocrene import _native
+from hippocrene.einsum import einsum
+from hippocrene.encrypted import Encrypted
+from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.ufuncs import compute
+from hippocrene.values import to_array
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from hippocrene.array import EncryptedArray
+
+# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
+LONG = 1024
+
+
+def _secret(x: object) -> bool:
+    return isinstance(x, Encrypted)
+
+
+def operands(name: str, *both: Any) -> tuple[Any, ...]:
+    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
+    like = next(x for x in both if _secret(x))
+    exact = like.plain_modulus is not None
+    return tuple(x if _secret(x) else like._plain(x, name) if exact else to_array(x, name) for x in both)
+
+
+def stacked(a: Any, b: Any) -> Any:
+    """Compute what `numpy.matmul` does of stacks of matrices: of more than two axes the last two are of a matrix."""
+    left, right = np.shape(a), np.shape(b)
+    try:
+        np.broadcast_shapes(left[:-2], right[:-2])
+        fit = bool(left and right) and left[-1] == right[-2 if len(right) > 1 else -1]
+    except ValueError:
+        fit = False
+    if not fit:
+        raise ShapeError(f"matmul: there are no products of matrices of shapes {left} and {right}")
+    rows, columns = ("...i" if len(left) > 1 else ""), ("k" if len(right) > 1 else "")
+    other = "..." if columns else ""
+    return einsum(f"{rows}j,{other}j{columns}->...{rows[3:]}{columns}", a, b)
+
+
+# As numpy.multiply and numpy.matmul, which pandas would compute where its own objects come first.
+def _times(a: Any, b: Any) -> Any:
+    return compute(np.multiply, "__call__", (a, b), {})
+
+
+def _matmul(a: Any, b: Any) -> Any:
+    return compute(np.matmul, "__call__", (a, b), {})
+
+
+def dot(a: Any, b: Any) -> Any:
+    """Compute what `numpy.dot` does: of more than two axes in the second array, all rows with all matrices."""
+    if 0 in (np.ndim(a), np.ndim(b)):
+        return _times(a, b)
+    if np.ndim(b) <= 2:
+        return _matmul(a, b)
+    if np.shape(a)[-1] != np.shape(b)[-2]:
+        raise ShapeError(f"dot: shapes {np.shape(a)} and {np.shape(b)} do not go together")
+    names = iter(string.ascii_letters)
+    of_a, of_b = ("".join(itertools.islice(names, n)) for n in (np.ndim(a) - 1, np.ndim(b) - 2))
+    common, last = itertools.islice(names, 2)
+    return einsum(f"{of_a}{common},{of_b}{common}{last}->{of_a}{of_b}{last}", a, b)
+
+
+def _inner(a: Any, b: Any) -> Any:
+    a, b = operands("inner", a, b)
+    return _times(a, b) if 0 in (a.ndim, b.ndim) else _matmul(a, b.T)
+
+
+def _vdot(a: Any, b: Any) -> Any:
+    a, b = operands("vdot", a, b)
+    turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
+    a = np.conjugate(a) if turned else a
+    if np.shape(a) != np.shape(b):
+        raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} differ")
+    return _times(a, b).sum()
+
+
+def _outer(a: Any, b: Any) -> Any:
+    if not _secret(b):
+        # The copies of the encrypted one stand one after the other, which takes no product.
+        return _outer(b, a).T
+    a, b = operands("outer", a, b)
+    return _times(a.reshape(-1, 1), b.reshape(1, -1))
+
+
+def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    a, b = operands("tensordot", a, b)
+    if np.ndim(axes) == 0:
+        of_a, of_b = list(range(-operator.index(axes), 0)), list(range(operator.index(axes)))
+    else:
+        of_a, of_b = ([operator.index(i) for i in np.atleast_1d(one)] for one in axes)
+    of_a, of_b = _axes_of(a, of_a), _axes_of(b, of_b)
+    left = [i for i in range(np.ndim(a)) if i not in of_a]
+    right = [i for i in range(np.ndim(b)) if i not in of_b]
+    if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
+        raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
+    common = math.prod(np.shape(a)[i] for i in of_a)
+    rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
+    columns = np.reshape(np.transpose(b, of_b + right), (common, -1))
+    shape = tuple(np.shape(a)[i] for i in left) + tuple(np.shape(b)[i] for i in right)
+    return np.reshape(_matmul(rows, columns), shape)
+
+
+def _axes_of(x: Any, axes: list[int]) -> list[int]:
+    """Return axes counted from the first on; what numpy would not take for axes is an error."""
+    have = np.ndim(x)
+    for axis in axes:
+        if not -have <= axis < have:
+            raise ShapeError(f"tensordot: there is no axis {axis} in shape {np.shape(x)}")
+    counted = [axis % have for axis in axes]
+    if len(set(counted)) < len(counted):
+        raise ShapeError(f"tensordot: axes {axes} name one axis of shape {np.shape(x)} twice")
+    return counted
+
+
+def _vectors(name: str, a: Any, v: Any) -> None:
+    if (_secret(a) and _secret(v)) or np.ndim(a) != 1 or np.ndim(v) != 1:
+        raise TypeError(f"numpy.{name} is for an encrypted array of one axis and a plain one")
+
+
+def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
+    _vectors("convolve", a, v)
+    return _convolved(a, v, mode)
+
+
+def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
+    """Convolve; `mirrored`, "same" is the middle as it is seen from the other end."""
+    encrypted, other = (a, v) if _secret(a) else (v, a)
+    short, long = sorted((encrypted.size, len(other)))
+    if not short:
+        raise ValueError("convolve: a vector without elements")
+    modes = {
+        "full": (0, short + long - 1),
+        "same": (short // 2 if mirrored else (short - 1) // 2, long),
+        "valid": (short - 1, long - short + 1),
+    }
+    if mode not in modes:
+        raise ArgumentError(f"convolve: mode {mode!r} is none of {', '.join(modes)}")
+    first, length = modes[mode]
+    return encrypted._times_matrix(
+        other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
+    )
+
+
+def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    _vectors("correlate", a, v)
+    if _secret(a):
+        # numpy puts the longer one first, and turns what comes of it round.
+        return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
+    v = v.conj() if v._raw.is_complex else v
+    plain: Any = v._plain(a, "correlate", rounded=True)
+    if v.size > LONG:
+        return _correlate_long(plain, v, mode)
+    units = np.eye(v.size, dtype=np.int64)
+    return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
+
+
+def _correlate_long(a: Any, v: EncryptedArray, mode: str) -> Any:
+    """Return the sums of plain ``a[n + k]`` times ``v[n]`` for a long encrypted `v`: a convolution, backwards.
+
+    As one product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
+    """
+    short, long = sorted((len(a), v.size))
+    # Where numpy's result starts in the full one where the first operand is the longer, and how long it is.
+    modes = {
+        "full": (0, short + long - 1),
+        "same": (short - 1 - short // 2, long),
+        "valid": (short - 1, long - short + 1),
+    }
+    if mode not in modes:
+        raise ArgumentError(f"correlate: mode {mode!r} is none of {', '.join(modes)}")
+    start, length = modes[mode]
+    # numpy exchanges the operands where it is the shorter, and turns the result.
+    first = start if len(a) < v.size else short + long - 1 - start - length
+    sums = v._times_matrix(
+        a[::-1].copy(), lambda server, kernel: _native.convolve_plain(server, v._raw, kernel, first, length)
+    )
+    return sums[::-1]
+
+
+def _kron(a: Any, b: Any) -> Any:
+    a, b = operands("kron", a, b)
+    axes = max(a.ndim, b.ndim)
+    left, right = ((1,) * (axes - np.ndim(x)) + np.shape(x) for x in (a, b))
+    wide = a.reshape([length for pair in zip(left, (1,) * axes, strict=True) for length in pair])
+    other = b.reshape([length for pair in zip((1,) * axes, right, strict=True) for length in pair])
+    return _times(wide, other).reshape([x * y for x, y in zip(left, right, strict=True)])
+
+
+# Linear maps: what a function makes of the unit vectors is its matrix.
+
+
+def _mapped(name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1) -> Any:
+    """Apply a linear function of rows along an axis."""
+    if not _secret(a) or not a.ndim:
+        raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
+    matrix = function(np.eye(a.shape[a._axis(axis)]))
+    return np.moveaxis(np.moveaxis(a, axis, -1) @ matrix, -1, axis)
+
+
+def _fft(name: str) -> Callable[..., Any]:
+    function = getattr(np.fft, name)
+
+    def transform(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
+        if _secret(a) and name == "rfft" and a._raw.is_complex:
+            raise TypeError("numpy.fft.rfft is for real numbers: numpy.fft.fft is for complex ones")
+        return _mapped(f"fft.{name}", lambda units: function(units, n, norm=norm), a, axis)
+
+    return transform
+
+
+def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> Any:
+    if axis is None and np.ndim(f) > 1:
+        raise TypeError("numpy.gradient of encrypted arrays is along one axis: say axis=")
+    if any(_secret(x) for x in varargs):
+        raise TypeError("numpy.gradient takes no encrypted distances")
+    along = -1 if axis is None else axis
+    return _mapped("gradient", lambda u: np.gradient(u, *varargs, axis=-1, edge_order=edge_order), f, along)
+
+
+def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
+    if not _secret(y) or _secret(x) or _secret(dx) or not y.ndim:
+        raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
+    length = y.shape[y._axis(axis)]
+    steps = np.full(length - 1, float(dx)) if x is None else np.diff(np.asarray(x, dtype=np.float64))
+    if steps.shape != (length - 1,):
+        raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
+    weights = np.convolve(steps, [0.5, 0.5])
+    return np.moveaxis(y, axis, -1) @ weights
+
+
+PRODUCTS: dict[Any, Callable[..., Any]] = {
+    np.convolve: _convolve,
+    np.correlate: _correlate,
+    np.dot: dot,
+    np.einsum: einsum,
+    np.gradient: _gradient,
+    np.inner: _inner,
+    np.kron: _kron,
+    np.outer: _outer,
+    np.tensordot: _tensordot,
+    np.vdot: _vdot,
+    **{getattr(np.fft, name): _fft(name) for name in ("fft", "ifft", "rfft")},
+    # numpy before version 2 has trapz, and later versions have both or trapezoid only.
+    **{getattr(np, name): _trapezoid for name in ("trapezoid", "trapz") if hasattr(np, name)},
+}

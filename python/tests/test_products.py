@@ -1,0 +1,101 @@
+"""numpy's products of arrays of more than two axes, and its linear maps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from hippocrene import ShapeError
+
+RNG = np.random.default_rng(5)
+STACK, OTHER = RNG.uniform(-1, 1, (2, 3, 4)), RNG.uniform(-1, 1, (2, 4, 5))
+MATRIX, VECTOR = RNG.uniform(-1, 1, (4, 5)), RNG.uniform(-1, 1, 4)
+TRAPEZOID = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # numpy before version 2
+WAYS = ("left", "right", "both")
+
+
+def check(client, secret, function, *arrays, way="left"):
+    """Hold a function of encrypted arrays, or of encrypted and plain ones, to what numpy makes of plain ones."""
+    hidden = {"left": (0,), "right": (len(arrays) - 1,), "both": range(len(arrays))}[way]
+    operands = [secret(x) if i in hidden else x for i, x in enumerate(arrays)]
+    expected = function(*arrays)
+    got = client.decrypt(function(*operands))
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got, expected, atol=1e-3)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        (STACK, OTHER),
+        (STACK, MATRIX),
+        (STACK, VECTOR),
+        (VECTOR, OTHER),
+        (STACK[:1], OTHER),
+        (OTHER.swapaxes(1, 2), MATRIX),
+    ],
+)
+def test_stacks_of_matrices(client, secret, left, right, way):
+    check(client, secret, np.matmul, left, right, way=way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_dot_takes_all_rows_with_all_matrices(client, secret, way):
+    check(client, secret, np.dot, STACK, OTHER, way=way)
+    check(client, secret, lambda a, b: a.dot(b) if way != "right" else np.dot(a, b), VECTOR, OTHER, way=way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_products_of_all_elements_with_all(client, secret, way):
+    check(client, secret, np.kron, VECTOR, VECTOR[:3], way=way)
+    check(client, secret, np.kron, MATRIX[:2, :3], VECTOR[:2], way=way)
+    check(client, secret, np.add.outer, VECTOR, MATRIX[0], way=way)
+    check(client, secret, np.multiply.outer, VECTOR, MATRIX[:2], way=way)
+    check(client, secret, np.subtract.outer, VECTOR, VECTOR, way=way)
+
+
+def test_linear_maps(client, secret):
+    for function in (
+        np.fft.fft,
+        lambda x: np.fft.ifft(x, norm="ortho"),
+        lambda x: np.fft.rfft(x, 6),
+        np.gradient,
+        lambda x: np.gradient(x, 0.5, edge_order=2),
+        TRAPEZOID,
+    ):
+        check(client, secret, function, VECTOR)
+    check(client, secret, np.fft.fft, VECTOR + 1j * VECTOR[::-1])
+    check(client, secret, lambda x: np.fft.fft(x, axis=0), MATRIX)
+    check(client, secret, lambda x: np.gradient(x, [0.0, 1.0, 3.0, 4.0, 8.0], axis=1), MATRIX)
+
+
+def test_diagonals_and_blocks(client, secret):
+    for k in (0, 1, -2):
+        check(client, secret, lambda x, k=k: np.diag(x, k), VECTOR)
+        check(client, secret, lambda x, k=k: np.diag(x, k), MATRIX)
+    check(client, secret, lambda x: np.block([[x, np.ones((4, 1))], [x[:2], np.zeros((2, 1))]]), MATRIX)
+    check(client, secret, lambda x, y: np.block([x, 0.5, y]), VECTOR, VECTOR[:2], way="both")
+    check(client, secret, lambda x: np.compress([True, False, True], x, axis=0), MATRIX)
+
+
+def test_what_does_not_go_together_is_refused(secret):
+    x = secret(STACK)
+    for wrong in (
+        lambda: x @ OTHER[:, :1],
+        lambda: x @ np.ones((3, 4, 5)),
+        lambda: np.dot(x, np.ones((2, 3, 5))),
+        lambda: x @ 3.0,
+        lambda: 3.0 @ x,
+        lambda: np.diag(x),
+        lambda: np.fft.fft(x, 0),
+    ):
+        with pytest.raises(ShapeError):
+            wrong()
+    for wrong, match in (
+        (lambda: np.gradient(x), "say axis="),
+        (lambda: np.compress(x[0, 0], VECTOR), "encrypted condition"),
+        (lambda: np.fft.rfft(x * 1j), "real numbers"),
+    ):
+        with pytest.raises(TypeError, match=match):
+            wrong()
