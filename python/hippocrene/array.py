@@ -57,6 +57,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         With less precision every later product takes less of `capacity_bits`; more than the array has makes nothing
         more precise.
         """
+        self._need_numbers("with_precision")
         server = self._bound_server("with_precision")
         return server._wrap(server._raw.array_with_precision(self._raw, bits))
 
@@ -241,6 +242,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     def conj(self) -> EncryptedArray:
         """Conjugate complex values; the evaluation keys must have been made with ``conjugation=True``."""
+        self._need_numbers("conj")
         server = self._bound_server("conj")
         return server._wrap(server._raw.conjugate(self._raw))
 
@@ -473,6 +475,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         Where that is wrong, results may be. Slots between the elements, in which slices and sums along an axis leave
         other values, are set to zero where the bound is tighter than before: that is a product.
         """
+        self._need_numbers("with_bound")
         server = self._bound_server("with_bound")
         return server._wrap(server._raw.with_bound(self._raw, bound))
 
@@ -484,6 +487,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         large values are, or there is no room for the estimate in a bootstrap some day. Where that is wrong, so is what
         later operations say of their errors, and results may be; `Client.decrypt_for_sharing` hides less then.
         """
+        self._need_numbers("with_precision_bits")
         server = self._bound_server("with_precision_bits")
         return server._wrap(server._raw.with_precision_bits(self._raw, bits))
 

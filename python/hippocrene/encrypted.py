@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.errors import MissingServerError
+from hippocrene.errors import ArgumentError, MissingServerError
 from hippocrene.values import FilePath, file_path
 
 if TYPE_CHECKING:
@@ -137,6 +137,10 @@ class Encrypted:
                 f"{operation} is for encrypted numbers: integers modulo {self.plain_modulus} have no order and no "
                 "fractions; == and != compare them, and apply takes any function of theirs"
             )
+
+    def _need_numbers(self, operation: str) -> None:
+        if self.plain_modulus is not None:
+            raise ArgumentError(f"{operation}: an array of encrypted integers, where one of numbers is needed")
 
     def __len__(self) -> int:
         if not self.shape:

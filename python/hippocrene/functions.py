@@ -13,7 +13,7 @@ from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
-from hippocrene.products import PRODUCTS
+from hippocrene.products import PRODUCTS, operands
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import check_options, compute, given, refusal
 
@@ -178,7 +178,7 @@ def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
 def _append(arr: Any, values: Any, axis: Any = None) -> Any:
     arrays = [arr, values]
     if axis is None:
-        arrays, axis = [x.ravel() if _secret(x) else np.ravel(x) for x in arrays], 0
+        arrays, axis = [x.ravel() for x in operands("append", *arrays)], 0
     return _joined(np.concatenate, arrays, axis=axis)
 
 
@@ -186,7 +186,7 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if _secret(values) or not _secret(arr):
         raise refusal("insert")
     plain = arr._plain(values, "insert")
-    places = np.insert(places_of(arr), obj, -1, axis)
+    places = np.insert(places_of(arr), obj, np.full(plain.shape, -1), axis)
     zeros = np.zeros(arr.shape, dtype=plain.dtype)
     return arr._placed(places, [arr], np.insert(zeros, obj, plain, axis))
 

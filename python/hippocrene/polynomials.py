@@ -26,7 +26,8 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
     """Evaluate a polynomial at encrypted values as `numpy.polyval` does: the coefficient of the highest power first."""
     if isinstance(p, SERIES):
         raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
-    coefficients: np.ndarray[Any, np.dtype[Any]] = np.asarray(p)
+    modulus = x.plain_modulus
+    coefficients: np.ndarray[Any, np.dtype[Any]] = np.asarray(p) if modulus is None else integers(p, "polyval", modulus)
     return x.polynomial(coefficients[::-1] if coefficients.ndim else coefficients)
 
 

@@ -15,13 +15,26 @@ from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.ufuncs import compute
+from hippocrene.values import to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from hippocrene.array import EncryptedArray
+
+# Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
+LONG = 1024
+
 
 def _secret(x: object) -> bool:
     return isinstance(x, Encrypted)
+
+
+def operands(name: str, *both: Any) -> tuple[Any, ...]:
+    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
+    like = next(x for x in both if _secret(x))
+    exact = like.plain_modulus is not None
+    return tuple(x if _secret(x) else like._plain(x, name) if exact else to_array(x, name) for x in both)
 
 
 def stacked(a: Any, b: Any) -> Any:
@@ -62,15 +75,13 @@ def dot(a: Any, b: Any) -> Any:
     return einsum(f"{of_a}{common},{of_b}{common}{last}->{of_a}{of_b}{last}", a, b)
 
 
-def _transposed(x: Any) -> Any:
-    return x.T if _secret(x) else np.asarray(x).T
-
-
 def _inner(a: Any, b: Any) -> Any:
-    return _times(a, b) if 0 in (np.ndim(a), np.ndim(b)) else _matmul(a, _transposed(b))
+    a, b = operands("inner", a, b)
+    return _times(a, b) if 0 in (a.ndim, b.ndim) else _matmul(a, b.T)
 
 
 def _vdot(a: Any, b: Any) -> Any:
+    a, b = operands("vdot", a, b)
     turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
     a = np.conjugate(a) if turned else a
     if np.shape(a) != np.shape(b):
@@ -78,19 +89,16 @@ def _vdot(a: Any, b: Any) -> Any:
     return _times(a, b).sum()
 
 
-def _reshaped(x: Any, *shape: int) -> Any:
-    return x.reshape(shape) if _secret(x) else np.reshape(np.asarray(x), shape)
-
-
 def _outer(a: Any, b: Any) -> Any:
     if not _secret(b):
         # The copies of the encrypted one stand one after the other, which takes no product.
         return _outer(b, a).T
-    return _times(_reshaped(a, -1, 1), _reshaped(b, 1, -1))
+    a, b = operands("outer", a, b)
+    return _times(a.reshape(-1, 1), b.reshape(1, -1))
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = (x if _secret(x) else np.asarray(x) for x in (a, b))
+    a, b = operands("tensordot", a, b)
     if np.ndim(axes) == 0:
         of_a, of_b = list(range(-operator.index(axes), 0)), list(range(operator.index(axes)))
     else:
@@ -156,16 +164,42 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
         return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
     v = v.conj() if v._raw.is_complex else v
     plain: Any = v._plain(a, "correlate", rounded=True)
+    if v.size > LONG:
+        return _correlate_long(plain, v, mode)
     units = np.eye(v.size, dtype=np.int64)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
 
 
+def _correlate_long(a: Any, v: EncryptedArray, mode: str) -> Any:
+    """Return the sums of plain ``a[n + k]`` times ``v[n]`` for a long encrypted `v`: a convolution, backwards.
+
+    As one product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
+    """
+    short, long = sorted((len(a), v.size))
+    # Where numpy's result starts in the full one where the first operand is the longer, and how long it is.
+    modes = {
+        "full": (0, short + long - 1),
+        "same": (short - 1 - short // 2, long),
+        "valid": (short - 1, long - short + 1),
+    }
+    if mode not in modes:
+        raise ArgumentError(f"correlate: mode {mode!r} is none of {', '.join(modes)}")
+    start, length = modes[mode]
+    # numpy exchanges the operands where it is the shorter, and turns the result.
+    first = start if len(a) < v.size else short + long - 1 - start - length
+    sums = v._times_matrix(
+        a[::-1].copy(), lambda server, kernel: _native.convolve_plain(server, v._raw, kernel, first, length)
+    )
+    return sums[::-1]
+
+
 def _kron(a: Any, b: Any) -> Any:
-    axes = max(np.ndim(a), np.ndim(b))
+    a, b = operands("kron", a, b)
+    axes = max(a.ndim, b.ndim)
     left, right = ((1,) * (axes - np.ndim(x)) + np.shape(x) for x in (a, b))
-    wide = _reshaped(a, *(length for pair in zip(left, (1,) * axes, strict=True) for length in pair))
-    product = _times(wide, _reshaped(b, *(length for pair in zip((1,) * axes, right, strict=True) for length in pair)))
-    return _reshaped(product, *(x * y for x, y in zip(left, right, strict=True)))
+    wide = a.reshape([length for pair in zip(left, (1,) * axes, strict=True) for length in pair])
+    other = b.reshape([length for pair in zip((1,) * axes, right, strict=True) for length in pair])
+    return _times(wide, other).reshape([x * y for x, y in zip(left, right, strict=True)])
 
 
 # Linear maps: what a function makes of the unit vectors is its matrix.

@@ -186,6 +186,7 @@ class Server(Described):
         """
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
+        array._need_numbers("bootstrap")
         return self._wrap(self._raw.bootstrap(array._raw))
 
     def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:

@@ -158,6 +158,36 @@ def test_integers_of_any_size_and_kind_mix(client, equal, secret):
     equal(np.where(mask, [2**63, -1, 0], x), [2**63, 2, 0])
 
 
+def test_lists_of_integers_of_any_size_are_operands(equal, secret):
+    plain, wide = [[1, 2, 3], [4, 5, 6]], [2**63, -1, 2**64 - 1]
+    x, p, w = secret(plain), whole(plain), whole(wide)
+    for got, want in (
+        (np.inner(x, wide), p @ w),
+        (np.inner(wide, x[0]), w @ p[0]),
+        (np.outer(wide, x[0]), np.outer(w, p[0])),
+        (np.vdot(wide, x[0]), w @ p[0]),
+        (np.tensordot(x, wide, 1), p @ w),
+        (np.einsum("ij,j->i", x, wide), p @ w),
+        (np.correlate(x[0], wide, "full"), np.correlate(p[0], w, "full")),
+        (np.append(x, wide), np.append(p, w)),
+        (np.polyval(wide, x[0]), w[0] * p[0] ** 2 + w[1] * p[0] + w[2]),
+    ):
+        equal(got, want)
+
+
+def test_long_vectors_are_correlated(equal, secret, monkeypatch):
+    rng = np.random.default_rng(1)
+    for limit, length, others in ((1024, 1500, (3,)), (4, 7, (2, 3, 6, 7, 8, 11))):
+        monkeypatch.setattr("hippocrene.products.LONG", limit)
+        v = rng.integers(0, T, length)
+        x = secret(v)
+        for a in (rng.integers(0, T, other) for other in others):
+            for mode in ("full", "same", "valid"):
+                equal(np.correlate(a, x, mode), np.correlate(whole(a), whole(v), mode))
+    with pytest.raises(hippocrene.ArgumentError, match="mode 'half' is none of"):
+        np.correlate(a, x, "half")
+
+
 def test_conditions_pick(equal, secret):
     c, plain = secret([1, 0, 1]), np.array([1, 2, 3])
     equal(np.where(c, secret(plain), secret(-plain)), [1, -2, 3])
@@ -191,8 +221,15 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
     for name in ("precision", "precision_bits", "capacity_bits", "bound"):
         with pytest.raises(AttributeError, match=f"have no {name}"):
             getattr(encrypted, name)
-    with pytest.raises(hippocrene.ArgumentError, match="integers, where one of numbers is needed"):
-        encrypted.with_bound(1.0)
+    for name, of_numbers in (
+        ("with_bound", lambda: encrypted.with_bound(1.0)),
+        ("with_precision", lambda: encrypted.with_precision(8)),
+        ("with_precision_bits", lambda: encrypted.with_precision_bits(8)),
+        ("conj", encrypted.conj),
+        ("bootstrap", lambda: encrypted.server.bootstrap(encrypted)),
+    ):
+        with pytest.raises(hippocrene.ArgumentError, match=f"^{name}: .* integers, where one of numbers is needed"):
+            of_numbers()
     with pytest.raises(TypeError, match="neither bound nor precision"):
         client.encrypt([1], bound=2.0)
     with pytest.raises(TypeError, match=r"numpy\.int64"):

@@ -337,6 +337,8 @@ SAME = [
     lambda x: x.diagonal(1, 1, 2),
     lambda x: np.insert(x[0], 1, 7.0, axis=0),
     lambda x: np.insert(x[0, 0], [0, 2], [7.0, 8.0]),
+    lambda x: np.insert(x[0, 0], 1, [7.0, 8.0, 9.0]),
+    lambda x: np.insert(x[0], 1, np.ones((2, 4)), axis=0),
     lambda x: np.append(x, T),
     lambda x: np.append(x, T, axis=1),
     lambda x: np.append(x[0, 0], 1),

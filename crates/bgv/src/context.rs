@@ -7,10 +7,17 @@ use hippocrene_ring::{
     arith::{inv_mod, mul_mod, neg_mod},
     convert::BaseConverter,
 };
-use hippocrene_rlwe::{self as rlwe, Modulus, Parameters, PublicKey, SecretKey};
+use hippocrene_rlwe::{
+    self as rlwe, Modulus, Noise, Parameters, PublicKey, SIGMA, SecretKey, noise::secret_key_encryption,
+};
 use zeroize::Zeroize;
 
-use crate::{BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, modulus::Moduli, spare::Spares};
+use crate::{
+    BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, budget_bits, modulus::Moduli, spare::Spares,
+};
+
+/// The operation that errors of encryption name.
+const ENCRYPT: &str = "encrypt";
 
 /// The moduli for `t`, and that of fresh ciphertexts.
 fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvError> {
@@ -171,23 +178,36 @@ impl Context {
     /// Encrypts under the secret key; half of the ciphertext is a seed.
     ///
     /// # Errors
-    /// When key and plaintext do not fit.
+    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh ciphertext leaves no noise budget.
     pub fn encrypt(&self, key: &SecretKey, plaintext: &Plaintext) -> Result<SeededCiphertext, BgvError> {
-        let mut message = self.embed(plaintext, 1, self.fresh, "encrypt")?;
+        let mut message = self.embed(plaintext, 1, self.fresh, ENCRYPT)?;
         let inner = key.encrypt(&self.rlwe, &message, self.fresh);
         message.wipe();
+        self.check_fresh(secret_key_encryption(SIGMA))?;
         SeededCiphertext::from_parts(self, inner?, self.plain_modulus())
     }
 
     /// Encrypts under a public key.
     ///
     /// # Errors
-    /// When key and plaintext do not fit.
+    /// When key and plaintext do not fit, or [`BgvError::Budget`] when the error of a fresh ciphertext, here larger than under a secret key, leaves no noise budget.
     pub fn encrypt_public(&self, key: &PublicKey, plaintext: &Plaintext) -> Result<Ciphertext, BgvError> {
-        let mut message = self.embed(plaintext, 1, self.fresh, "encrypt")?;
+        let mut message = self.embed(plaintext, 1, self.fresh, ENCRYPT)?;
         let inner = key.encrypt(&self.rlwe, &message, self.fresh);
         message.wipe();
-        Ok(Ciphertext::new(inner?, self.plain_modulus(), 1))
+        let inner = inner?;
+        self.check_fresh(inner.noise())?;
+        Ok(Ciphertext::new(inner, self.plain_modulus(), 1))
+    }
+
+    /// Refuses a fresh ciphertext with an error that leaves no noise budget, of what the message leaves.
+    fn check_fresh(&self, error: Noise) -> Result<(), BgvError> {
+        let [have, left] =
+            [Noise::NONE, error].map(|error| budget_bits(self.log2(self.fresh), self.plain_modulus(), error));
+        if left > 0.0 {
+            return Ok(());
+        }
+        Err(BgvError::Budget { operation: ENCRYPT, need: have - left, have })
     }
 
     /// Decrypts. The result is exact as long as there is noise budget left.

@@ -5,7 +5,7 @@ mod common;
 use common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Context};
 use hippocrene_ring::{Domain, Poly};
-use hippocrene_rlwe::{Modulus, Parameters};
+use hippocrene_rlwe::{Modulus, Parameters, PublicKey};
 
 const LOG_DEGREE: u32 = 10;
 
@@ -187,6 +187,30 @@ fn what_does_not_fit_is_refused() {
     assert!(s.evaluator.switch_modulus(&a, Modulus::ONE).is_err());
     let error = s.evaluator.mul_bgv(&a, &setup(insecure_parameters(), 65537, &[]).encrypt(&[1])).unwrap_err();
     assert!(error.to_string().contains("other parameters"), "{error}");
+}
+
+/// A plaintext modulus so large that the error of a fresh ciphertext does not fit beside the message, which under a public key it does earlier.
+#[test]
+fn what_has_no_budget_from_the_start_is_refused() {
+    for (t, secret, public) in
+        [((1 << 40) + 1, true, true), ((1 << 42) + 1, true, false), ((1 << 46) + 1, false, false)]
+    {
+        let s = insecure(6, 25, 2, "none", t, &[]);
+        let (context, message) = (&s.context, s.context.encoder().encode_coefficients(&[1]).unwrap());
+        let key = PublicKey::generate(context.rlwe(), &s.secret).unwrap();
+        let refused = |error: BgvError| {
+            let BgvError::Budget { operation: "encrypt", need, have } = error else { panic!("{error}") };
+            assert!(need >= have, "{need} of {have}");
+        };
+        match context.encrypt(&s.secret, &message) {
+            Ok(_) => assert!(secret, "{t}"),
+            Err(error) => refused(error),
+        }
+        match context.encrypt_public(&key, &message) {
+            Ok(ciphertext) => assert!(public && ciphertext.budget_bits(context) > 0.0, "{t}"),
+            Err(error) => refused(error),
+        }
+    }
 }
 
 fn insecure_parameters() -> Parameters {

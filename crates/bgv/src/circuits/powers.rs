@@ -15,8 +15,26 @@ impl Evaluator {
             return self.add_integer(&self.mul_integer(a, 0)?, 1);
         }
         let mut powers = BTreeMap::from([(1, a.clone())]);
-        self.make_power(&mut powers, n)?;
+        if let Err(error) = self.make_power(&mut powers, n) {
+            return Err(self.of_all_products(error, a, &powers, n));
+        }
         Ok(powers.remove(&n).unwrap_or_else(|| a.clone()))
+    }
+
+    /// The error of one product on the way to the power `n` of `a`, of which `powers` are there. What is needed is said as if each of the products took as much as those up to there, and what there is
+    /// is what `a` has: a user of powers knows nothing of what is left in the middle.
+    fn of_all_products(
+        &self,
+        error: BgvError,
+        a: &Ciphertext,
+        powers: &BTreeMap<u64, Ciphertext>,
+        n: u64,
+    ) -> BgvError {
+        let BgvError::Budget { operation, need, have: left } = error else { return error };
+        let have = a.budget_bits(self.context());
+        let done = powers.last_key_value().map_or(0, |(largest, _)| depth_of(*largest)) + 1;
+        let share = f64::from(depth_of(n).max(done)) / f64::from(done);
+        BgvError::Budget { operation, need: (have - left + need) * share, have }
     }
 
     /// Adds the power `n >= 1` to `powers`, which has the first, with those that it is made of.
