@@ -241,9 +241,13 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         )
 
     def conj(self) -> EncryptedArray:
-        """Conjugate complex values; the evaluation keys must have been made with ``conjugation=True``."""
-        self._need_numbers("conj")
+        """Conjugate complex values; the evaluation keys must have been made with ``conjugation=True``.
+
+        Real values and integers are their own conjugates.
+        """
         server = self._bound_server("conj")
+        if self.plain_modulus is not None:
+            return self
         return server._wrap(server._raw.conjugate(self._raw))
 
     def conjugate(self) -> EncryptedArray:

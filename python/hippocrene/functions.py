@@ -42,8 +42,17 @@ MOVES = (
     np.take,
     np.tile,
     np.transpose,
+    *(getattr(np.linalg, name) for name in ("diagonal", "matrix_transpose") if hasattr(np.linalg, name)),
+    *(getattr(np, name) for name in ("matrix_transpose",) if hasattr(np, name)),
 )
-SPLITS = (np.array_split, np.dsplit, np.hsplit, np.split, np.vsplit)
+SPLITS = (
+    np.array_split,
+    np.dsplit,
+    np.hsplit,
+    np.split,
+    np.vsplit,
+    *(getattr(np, name) for name in ("unstack",) if hasattr(np, name)),
+)
 JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack)
 # Methods, and what they are called.
 METHODS: dict[Any, str] = {
@@ -80,6 +89,8 @@ class Functions(Encrypted):
         name = name if module == "numpy" else f"{module}.{name}".removeprefix("numpy.")
         if function in PROPERTIES and len(args) == 1 and not kwargs:
             return getattr(self, function.__name__)
+        if function is np.size:
+            return np.size(places_of(self), *args[1:], **kwargs)
         with shape_errors(f"numpy.{name}"):
             return _computed(name, function, args, kwargs)
 
@@ -296,6 +307,13 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
     return server._wrap(server._broadcast(array._raw, target))
 
 
+def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    if not _secret(x) or _secret(xp) or _secret(fp):
+        raise TypeError("numpy.interp takes encrypted numbers for places between plain ones")
+    x._refuse_integers("interp")
+    return x.apply(lambda v: np.interp(v, xp, fp, left, right))
+
+
 def _polyval(p: Any, x: Any) -> Any:
     if _secret(p):
         raise TypeError("numpy.polyval takes no encrypted coefficients: multiply them with plain powers, and sum")
@@ -319,6 +337,7 @@ SEVERAL: dict[Any, Callable[..., Any]] = {
     np.block: _block,
     np.compress: _compress,
     np.insert: _insert,
+    np.interp: _interp,
     np.polyval: _polyval,
     np.where: _where,
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import operator
@@ -133,7 +134,7 @@ def _vectors(name: str, a: Any, v: Any) -> None:
 
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    a, v = np.atleast_1d(a), np.atleast_1d(v)
+    a, v = (np.atleast_1d(x) for x in operands("convolve", a, v))
     _vectors("convolve", a, v)
     return _convolved(a, v, mode)
 
@@ -158,6 +159,7 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    a, v = operands("correlate", a, v)
     _vectors("correlate", a, v)
     if _secret(a):
         # numpy puts the longer one first, and turns what comes of it round.
@@ -202,6 +204,35 @@ def _kron(a: Any, b: Any) -> Any:
     return _times(wide, other).reshape([x * y for x, y in zip(left, right, strict=True)])
 
 
+def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
+    a, b = operands("cross", a, b)
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if a.shape[-1] != 3 or b.shape[-1] != 3:
+        raise ShapeError(f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} elements, where both have 3")
+    on, back = [1, 2, 0], [2, 0, 1]
+    return np.moveaxis(_times(a[..., on], b[..., back]) - _times(a[..., back], b[..., on]), -1, axisc)
+
+
+def _matrix_power(a: Any, n: Any) -> Any:
+    exponent = operator.index(n)
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"linalg.matrix_power: shape {a.shape} is not of square matrices")
+    if exponent < 1:
+        raise ArgumentError(f"linalg.matrix_power: exponents of encrypted matrices are from 1 on, not {exponent}")
+    half = a if exponent < 2 else _matrix_power(a, exponent // 2)
+    square = half if exponent < 2 else _matmul(half, half)
+    return _matmul(square, a) if exponent > 1 and exponent % 2 else square
+
+
+def _linalg_trace(x: Any, *, offset: Any = 0) -> Any:
+    return x.trace(offset, -2, -1)
+
+
+def _vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
+    return compute(np.vecdot, "__call__", (np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)), {})
+
+
 # Linear maps: what a function makes of the unit vectors is its matrix.
 
 
@@ -244,18 +275,31 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     return np.moveaxis(y, axis, -1) @ weights
 
 
+# Names of the array standard, which numpy has since version 2.
+LINALG: dict[str, Callable[..., Any]] = {
+    "cross": lambda a, b, *, axis=-1: _cross(a, b, axis=axis),
+    "matmul": _matmul,
+    "outer": _outer,
+    "tensordot": lambda a, b, *, axes=2: _tensordot(a, b, axes),
+    "trace": _linalg_trace,
+    "vecdot": _vecdot,
+}
 PRODUCTS: dict[Any, Callable[..., Any]] = {
     np.convolve: _convolve,
     np.correlate: _correlate,
+    np.cross: _cross,
     np.dot: dot,
     np.einsum: einsum,
     np.gradient: _gradient,
     np.inner: _inner,
     np.kron: _kron,
+    np.linalg.matrix_power: _matrix_power,
+    np.linalg.multi_dot: lambda arrays: functools.reduce(_matmul, arrays),
     np.outer: _outer,
     np.tensordot: _tensordot,
     np.vdot: _vdot,
     **{getattr(np.fft, name): _fft(name) for name in ("fft", "ifft", "rfft")},
+    **{getattr(np.linalg, name): f for name, f in LINALG.items() if hasattr(np.linalg, name)},
     # numpy before version 2 has trapz, and later versions have both or trapezoid only.
     **{getattr(np, name): _trapezoid for name in ("trapezoid", "trapz") if hasattr(np, name)},
 }

@@ -12,6 +12,31 @@ from hippocrene.encrypted import Encrypted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+
+def _looked_up(function: np.ufunc) -> Callable[[Any], Any]:
+    """Return what computes a function of all real numbers by tables."""
+
+    def compute_it(x: Any) -> Any:
+        x._refuse_integers(function.__name__)
+        return x.apply(function)
+
+    return compute_it
+
+
+def _vecdot(a: Any, b: Any) -> Any:
+    return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
+
+
+def _matvec(a: Any, b: Any) -> Any:
+    return compute(np.matmul, "__call__", (a, np.expand_dims(b, -1)), {})[..., 0]
+
+
+def _vecmat(a: Any, b: Any) -> Any:
+    return compute(np.matmul, "__call__", (np.expand_dims(np.conjugate(a), -2), b), {})[..., 0, :]
+
+
+# Products along axes, which numpy has since version 2.
+VECTORS: dict[str, Callable[[Any, Any], Any]] = {"matvec": _matvec, "vecdot": _vecdot, "vecmat": _vecmat}
 # Methods of the first operand and, where only the second one is encrypted, of that.
 BINARY: dict[Any, tuple[str, str]] = {
     np.add: ("__add__", "__radd__"),
@@ -48,6 +73,8 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
     np.exp: lambda x: x.exp(),
     np.sqrt: lambda x: x.sqrt(),
     np.tanh: lambda x: x.tanh(),
+    **{f: _looked_up(f) for f in (np.arctan, np.arcsinh, np.cbrt, np.cos, np.cosh, np.sin, np.sinh)},
+    **{f: _looked_up(f) for f in (np.ceil, np.exp2, np.expm1, np.floor, np.rint, np.trunc)},
 }
 # What to do instead, by the name of a function.
 HINTS = {
@@ -60,6 +87,10 @@ HINTS = {
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
     "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two",
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
+    "log2": "x.apply(numpy.log2, domain=(low, high)), where the keys have tables",
+    "log10": "x.apply(numpy.log10, domain=(low, high)), where the keys have tables",
+    "log1p": "x.apply(numpy.log1p, domain=(low, high)), where the keys have tables",
+    "tan": "x.apply(numpy.tan, domain=(low, high)), where the keys have tables",
     "linalg.norm": "(x * x).sum() is its square",
     "log": "x.log(domain=(low, high)), where the keys have tables",
     "power": "exponents are integers from 0 on, one for all values",
@@ -94,7 +125,7 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None and value is not np._NoValue}
 
 
-def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> object:
+def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Compute a universal function of operands some of which are encrypted arrays."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
     first = inputs[0]
@@ -108,7 +139,9 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
     check_options(name, options)
     result: object = NotImplemented
     if method == "__call__" and not options:
-        if ufunc in UNARY:
+        if name in VECTORS and axis == 0:
+            result = VECTORS[name](*inputs)
+        elif ufunc in UNARY:
             result = UNARY[ufunc](first)
         elif ufunc in BINARY:
             forward, reflected = BINARY[ufunc]

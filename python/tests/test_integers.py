@@ -225,7 +225,6 @@ def test_what_is_not_integers_is_refused_in_words(client, secret):
         ("with_bound", lambda: encrypted.with_bound(1.0)),
         ("with_precision", lambda: encrypted.with_precision(8)),
         ("with_precision_bits", lambda: encrypted.with_precision_bits(8)),
-        ("conj", encrypted.conj),
         ("bootstrap", lambda: encrypted.server.bootstrap(encrypted)),
     ):
         with pytest.raises(hippocrene.ArgumentError, match=f"^{name}: .* integers, where one of numbers is needed"):

@@ -82,6 +82,26 @@ def test_axes_in_any_order_are_moved(secret, near):
         near(np.flip(x, 0) * want, np.flip(want, 0) * want)
 
 
+def test_long_arrays_are_repeated_as_they_stand():
+    a, factors = plain((64, 128, 1)), np.array([[[1.0, -2.0, 0.5]]])
+
+    def program(x):
+        repeated = x * factors
+        # One product, no more.
+        assert repeated.capacity_bits > (x * 0.7).capacity_bits - 3
+        # Sums along an axis leave other numbers between the elements.
+        sums = x.sum(1, keepdims=True) * factors
+        return [repeated, repeated.sum(2), repeated[5], sums, np.flip(repeated, 2) + factors]
+
+    simulation = hippocrene.simulate(program, a, preset="n13")
+    product = a * factors
+    sums = a.sum(1, keepdims=True) * factors
+    for got, want in zip(
+        simulation.result, [product, product.sum(2), product[5], sums, np.flip(product, 2) + factors], strict=True
+    ):
+        np.testing.assert_allclose(got, want, atol=1e-5)
+
+
 def test_moves_among_ciphertexts_leave_bounds():
     bounds = []
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import hippocrene
 from hippocrene import ShapeError
 
 RNG = np.random.default_rng(5)
@@ -70,6 +71,49 @@ def test_linear_maps(client, secret):
     check(client, secret, lambda x: np.gradient(x, [0.0, 1.0, 3.0, 4.0, 8.0], axis=1), MATRIX)
 
 
+def test_names_of_linear_algebra(client, secret):
+    square, vectors = MATRIX[:, :4], RNG.uniform(-1, 1, (2, 4, 3))
+    for way in WAYS:
+        check(client, secret, np.cross, vectors, vectors[0, 1], way=way)
+        check(client, secret, lambda a, b: np.cross(a.T, b, axisa=0, axisc=0), vectors[0], vectors[1], way=way)
+        check(client, secret, lambda a, b: np.linalg.multi_dot([a, 2 * MATRIX, b]), square, MATRIX.T, way=way)
+    powers = hippocrene.simulate(lambda x: [np.linalg.matrix_power(x, n) for n in (1, 2, 3, 6)], square, preset="n15")
+    for n, got in zip((1, 2, 3, 6), powers.result, strict=True):
+        np.testing.assert_allclose(got, np.linalg.matrix_power(square, n), atol=1e-4)
+    # Since versions 2 to 2.2.
+    functions = {
+        "matmul": (STACK, OTHER),
+        "outer": (VECTOR, MATRIX[0]),
+        "tensordot": (STACK, OTHER[:1, :, :3].T),
+        "vecdot": (STACK, VECTOR),
+        "cross": (vectors, vectors[::-1]),
+    }
+    for name in functions.keys() & vars(np.linalg).keys():
+        for way in WAYS:
+            check(client, secret, getattr(np.linalg, name), *functions[name], way=way)
+    for name in {"matrix_transpose", "diagonal", "trace"} & vars(np.linalg).keys() if hasattr(np, "vecdot") else ():
+        check(client, secret, getattr(np.linalg, name), STACK)
+    ufuncs = {"vecdot": (STACK, VECTOR), "matvec": (STACK, VECTOR), "vecmat": (VECTOR, OTHER)}
+    for name in ufuncs.keys() & vars(np).keys():
+        for way in WAYS:
+            check(client, secret, getattr(np, name), *ufuncs[name], way=way)
+    if hasattr(np, "vecdot"):
+        check(client, secret, lambda a, b: np.linalg.vecdot(a, b, axis=0), MATRIX, MATRIX)
+        of_complex = hippocrene.Server(client.evaluation_keys(conjugation=True))
+        turned = of_complex.load(client.encrypt(VECTOR * 1j))
+        np.testing.assert_allclose(
+            client.decrypt(np.vecdot(turned, VECTOR + 1j)), np.vecdot(VECTOR * 1j, VECTOR + 1j), atol=1e-3
+        )
+
+
+def test_sizes_and_parts(client, secret):
+    x = secret(STACK)
+    assert [np.size(x), np.size(x, 1), np.size(x, axis=-1)] == [24, 3, 4]
+    if hasattr(np, "unstack"):
+        for got, part in zip(np.unstack(x, axis=1), np.unstack(STACK, axis=1), strict=True):
+            np.testing.assert_allclose(client.decrypt(got), part, atol=1e-4)
+
+
 def test_diagonals_and_blocks(client, secret):
     for k in (0, 1, -2):
         check(client, secret, lambda x, k=k: np.diag(x, k), VECTOR)
@@ -89,6 +133,8 @@ def test_what_does_not_go_together_is_refused(secret):
         lambda: 3.0 @ x,
         lambda: np.diag(x),
         lambda: np.fft.fft(x, 0),
+        lambda: np.cross(x, x),
+        lambda: np.linalg.matrix_power(x, 2),
     ):
         with pytest.raises(ShapeError):
             wrong()

@@ -127,6 +127,16 @@ def test_comparisons_are_simulated():
     assert not simulation.rotations
 
 
+def test_functions_of_numpy_are_looked_up():
+    x = np.array([0.5, -0.75, 1, -0.25])
+    functions = [np.sin, np.expm1, np.arctan, lambda x: np.interp(x, [-1, 0, 1], [0.5, 1, 0.5])]
+    simulation = simulate(lambda x: [f(x) for f in functions], x, preset="n15", tables=True)
+    for f, got in zip(functions, simulation.result, strict=True):
+        np.testing.assert_allclose(got, f(x), atol=0.01)
+    rounded = simulate(np.floor, x * 0.9, preset="n15", tables=True)
+    np.testing.assert_allclose(rounded.result, np.floor(x * 0.9), atol=0.02)
+
+
 def test_look_ups_are_simulated():
     def program(x):
         return {"exp": x.exp(), "precise": x.sigmoid(precise=True), "sorted": x.sort(), "place": x.argmax()}

@@ -83,6 +83,11 @@ fn complex_numbers() {
     }
     let (real, imaginary) = (server.real(&a).unwrap(), server.imaginary(&a).unwrap());
     assert!(!real.is_complex() && !imaginary.is_complex());
+    // Real numbers are their own conjugates, and take no key.
+    let without = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let same = without.conjugate(&real).unwrap();
+    assert_eq!(client.decrypt(&same).unwrap(), client.decrypt(&real).unwrap());
+    assert!(matches!(without.conjugate(&a).unwrap_err(), Error::MissingKey(_)));
     let parts = [real, imaginary].map(|array| client.decrypt(&array).unwrap());
     assert_close(&parts[0], &x.iter().map(|x| x.re).collect::<Vec<_>>(), "real parts");
     assert_close(&parts[1], &x.iter().map(|x| x.im).collect::<Vec<_>>(), "imaginary parts");

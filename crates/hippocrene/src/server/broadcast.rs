@@ -7,8 +7,13 @@
 
 use std::borrow::Cow;
 
-use super::Server;
+use super::{
+    Server,
+    stages::{Moves, ONE_STEP},
+};
 use crate::{Array, Error, Form, Layout};
+
+const OPERATION: &str = "broadcast";
 
 /// Two arrays of one layout.
 type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
@@ -24,7 +29,7 @@ struct Repetition {
 impl Server {
     /// The array repeated to a larger shape, as numpy's `broadcast_to`. One multiplication deep, except where the layout allows rotations to do
     /// it: where the array is fresh or a product, or a sum that went over whole ciphertexts, and its axes stand as those of a fresh array of
-    /// the larger shape do.
+    /// the larger shape do. Where that takes elements by hundreds of distances, they stay where they are, and whole copies of the array stand one after the other.
     ///
     /// # Errors
     /// [`Error::Shape`] when the shapes do not fit, [`Error::Capacity`] when no multiplication is left.
@@ -33,7 +38,29 @@ impl Server {
         if a.shape() == shape {
             return Ok(a.clone());
         }
-        self.broadcast_as(a, Layout::packed(shape, F::slots(&self.session))?)
+        self.broadcast_as(a, self.repeated_layout(a, shape)?)
+    }
+
+    /// The layout of a fresh array of this shape where that takes few products with plaintexts, and else that of copies of the array one after the other.
+    fn repeated_layout<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Layout, Error> {
+        let packed = Layout::packed(shape, F::slots(&self.session))?;
+        if common_shape(a.shape(), shape).as_deref() != Some(shape) {
+            return Ok(packed);
+        }
+        let (first, moves) = first_moves(a.layout(), &packed)?;
+        let few = || moves.len() <= ONE_STEP || repetition(a.layout(), &packed).is_some();
+        if few() || self.way(a, &moves, OPERATION)?.0 <= ONE_STEP {
+            return Ok(packed);
+        }
+        let mut next = (a.layout().last() + 1).next_power_of_two();
+        let mut strides = [&vec![1; shape.len() - a.shape().len()], a.layout().strides()].concat();
+        for (axis, stride) in strides.iter_mut().enumerate().rev() {
+            if shape[axis] > first.shape()[axis] {
+                *stride = next;
+                next = next.saturating_mul(shape[axis].next_power_of_two());
+            }
+        }
+        Layout::new(shape.to_vec(), strides, F::slots(&self.session))
     }
 
     /// Both arrays in one shape and one layout.
@@ -56,7 +83,7 @@ impl Server {
         }
         let layout = match b.shape() == shape {
             true => b.layout().clone(),
-            false => Layout::packed(&shape, F::slots(&self.session))?,
+            false => self.repeated_layout(a, &shape)?,
         };
         let a = self.broadcast_as(a, layout.clone())?;
         Ok((Cow::Owned(a), Cow::Owned(self.broadcast_as(b, layout)?)))
@@ -64,7 +91,6 @@ impl Server {
 
     /// The array repeated to the shape of `layout`, and its elements where that says.
     pub(super) fn broadcast_as<F: Form>(&self, a: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
-        const OPERATION: &str = "broadcast";
         if *a.layout() == layout {
             return Ok(a.clone());
         }
@@ -81,7 +107,8 @@ impl Server {
                 let out = pick(inputs.into_iter().map(Cow::into_owned).collect());
                 return Ok(Array::from_ciphertexts(layout, form, false, out).with_period(a.period()));
             }
-            if a.is_clean() {
+            // Whole ciphertexts are repeated with whatever is between their elements.
+            if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= F::slots(&self.session)) {
                 let repeated = inputs.iter().map(|c| self.repeated(&form, c, &repetition.axes));
                 let out = repeated.collect::<Result<Vec<_>, _>>().map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.
@@ -89,14 +116,13 @@ impl Server {
                 let fills = |(stride, length): &(usize, usize)| {
                     stride * length <= slots || (stride * length).is_multiple_of(slots)
                 };
-                let clean = repetition.axes.iter().all(fills);
+                let clean = a.is_clean() && repetition.axes.iter().all(fills);
                 return Ok(Array::from_ciphertexts(layout, form, clean, pick(out)));
             }
         }
         // Each element to the first of its places, and from there to the others.
-        let first = first_places(a.layout(), &layout)?;
+        let (first, moves) = first_moves(a.layout(), &layout)?;
         let operation = if a.shape() == layout.shape() { "move elements" } else { OPERATION };
-        let moves: Vec<_> = first.positions().zip(sources(a.layout(), first.shape())).collect();
         let moved = self.moved(a, first, &moves, operation)?;
         self.broadcast_as(&moved, layout)
     }
@@ -188,11 +214,13 @@ fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
     Some(Repetition { axes, sources: sources_of })
 }
 
-/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`: axes that are repeated have length 1.
-fn first_places(from: &Layout, to: &Layout) -> Result<Layout, Error> {
+/// Where the first copy of each element of an array of layout `from` stands in one of layout `to`, axes that are repeated having length 1; and position there and in the array of each.
+fn first_moves(from: &Layout, to: &Layout) -> Result<(Layout, Moves), Error> {
     let missing = to.shape().len() - from.shape().len();
     let shape = [&vec![1; missing], from.shape()].concat();
-    Layout::new(shape, to.strides().to_vec(), to.slots())
+    let first = Layout::new(shape, to.strides().to_vec(), to.slots())?;
+    let moves = first.positions().zip(sources(from, first.shape())).collect();
+    Ok((first, moves))
 }
 
 /// The positions that the elements of an array of layout `from` have, in row-major order of the larger shape `to`.

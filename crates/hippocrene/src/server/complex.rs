@@ -4,11 +4,15 @@ use super::Server;
 use crate::{EncryptedArray, Error};
 
 impl Server {
-    /// The complex conjugate of every element.
+    /// The complex conjugate of every element; of real elements they themselves.
     ///
     /// # Errors
     /// [`Error::MissingKey`] when the conjugation key is missing.
     pub fn conjugate(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
+        if !a.is_complex() {
+            self.check(a, "conjugate")?;
+            return Ok(a.clone());
+        }
         self.map(a, "conjugate", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
     }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Server, stages::ONE_STEP};
+use super::{
+    Server,
+    stages::{Moves, ONE_STEP},
+};
 use crate::{Array, Error, Form, Layout};
 
 const OPERATION: &str = "move elements";
-
-/// Where an element goes, and where it is: positions.
-type Moves = Vec<(usize, usize)>;
 
 impl Server {
     /// The array of this shape whose elements are, in row-major order, those at the places `sources` of all elements of `arrays`: these count in row-major order too, one array after the other.

@@ -50,7 +50,7 @@ impl Server {
     /// the smallest than the index of a table is off by in a round of the tournament, the result is the place of one of these.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there is one element only, or there are so many that sums of bits are not told apart, and as [`Server::sort`].
+    /// [`Error::Argument`] when there are so many that sums of bits are not told apart, and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
         self.place(a, &lines, |pegasus, x, scale| pegasus.argmin(x, lines.length, scale))
@@ -72,10 +72,19 @@ impl Server {
         lines: &Lines,
         f: impl Fn(&Pegasus, &Single, Scale) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
+        if lines.length == 1 {
+            return self.first_places(a, lines);
+        }
         let wide = |pegasus: &Pegasus| pegasus.place_bound(lines.length);
         self.of_lines(a, lines, wide, |pegasus, x| {
             f(pegasus, x, pegasus.plan().repacking_scale(lines.last())?)
         })
+    }
+
+    /// The place of the only element of every line, which is 0.
+    fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
+        self.check_real(a, lines.operation)?;
+        self.sum(&self.mul_number(a, 0.0)?, lines.axis)
     }
 
     /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on; or of all elements, counted in row-major order, as an array of one axis ([`Pegasus::argsort`]): by
@@ -83,9 +92,12 @@ impl Server {
     /// more than twice as much are in order.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, or there is one only, and as [`Server::sort`].
+    /// [`Error::Argument`] when there are so many elements that tables do not tell their ranks apart, and as [`Server::sort`].
     pub fn argsort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argsort")?;
+        if lines.length == 1 {
+            return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
+        }
         let (shape, next) = lines.with(lines.length);
         self.of_elements(a, &lines, Pegasus::argsort_bound, |pegasus, x, form| {
             let middle = lines.last() / 2.0;

@@ -24,7 +24,7 @@ const TRIED: usize = 8;
 const HALVED: usize = 1 << 22;
 
 /// Where elements go, and where from: `(to, from)`.
-type Moves = Vec<(usize, usize)>;
+pub(super) type Moves = Vec<(usize, usize)>;
 
 impl Server {
     /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two where that is much
