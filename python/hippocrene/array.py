@@ -439,6 +439,33 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         self._refuse_integers("minimum")
         return other - (other - self).relu(gap=gap, precision=precision)
 
+    def clip(
+        self,
+        min: EncryptedArray | npt.ArrayLike | None = None,  # noqa: A002
+        max: EncryptedArray | npt.ArrayLike | None = None,  # noqa: A002
+        *,
+        gap: float | None = None,
+        precision: float | None = None,
+    ) -> EncryptedArray:
+        """Return the values, and the nearer limit for those beyond: off by what `maximum` and `minimum` are, together.
+
+        Plain limits are as deep as one of them, encrypted ones as deep as both. The `bound` of the result is a worst
+        case, as always: `with_bound` says that it is that of the limits.
+        """
+        if min is None or max is None:
+            if min is not None:
+                return self.maximum(min, gap=gap, precision=precision)
+            if max is not None:
+                return self.minimum(max, gap=gap, precision=precision)
+            raise ArgumentError("clip: neither the least value nor the largest one is said")
+        if isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
+            return self.maximum(min, gap=gap, precision=precision).minimum(max, gap=gap, precision=precision)
+        self._refuse_integers("clip")
+        # Where the least value is above the largest one, numpy takes the largest one.
+        low, high = np.minimum(np.asarray(min), np.asarray(max)), np.asarray(max)
+        above, beyond = ((self - limit).relu(gap=gap, precision=precision) for limit in (low, high))
+        return (above - beyond)._with(low, "add")
+
     def relu(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return every value that is positive, and 0 for the others: `maximum` with 0, and as precise."""
         return self._of_sign("relu", gap, precision)

@@ -307,6 +307,12 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
     return server._wrap(server._broadcast(array._raw, target))
 
 
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, **limits: Any) -> Any:
+    if not _secret(a):
+        raise TypeError("numpy.clip of plain values takes plain limits: x.maximum and x.minimum are of encrypted ones")
+    return a.clip(limits.get("min", a_min), limits.get("max", a_max))
+
+
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
     if not _secret(x) or _secret(xp) or _secret(fp):
         raise TypeError("numpy.interp takes encrypted numbers for places between plain ones")
@@ -336,6 +342,7 @@ SEVERAL: dict[Any, Callable[..., Any]] = {
     np.append: _append,
     np.block: _block,
     np.compress: _compress,
+    np.clip: _clip,
     np.insert: _insert,
     np.interp: _interp,
     np.polyval: _polyval,

@@ -80,7 +80,6 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
 HINTS = {
     "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
     "array_equal": "== compares encrypted integers and bits, and x.is_close(y, tolerance=...) numbers",
-    "clip": "x.maximum(low).minimum(high) is near it: comparisons of encrypted numbers are approximate",
     "corrcoef": "numpy.cov(x) has the covariances: divide by deviations when they are decrypted",
     "cumprod": "x[:1], x[:2].prod() and so on are its values",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",

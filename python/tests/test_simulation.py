@@ -127,6 +127,23 @@ def test_comparisons_are_simulated():
     assert not simulation.rotations
 
 
+def test_values_are_clipped():
+    x = np.linspace(-1, 1, 9)
+    programs = [
+        lambda x: np.clip(x, -0.5, 0.25),
+        lambda x: np.clip(x, None, 0.3),
+        lambda x: x.clip(min=-0.1),
+        lambda x: np.clip(x, 0.5, -0.5),
+        lambda x: np.clip(x, None, 0.5 - x),
+    ]
+    simulation = simulate(lambda x: [f(x) for f in programs], x, preset="n15")
+    for f, got in zip(programs, simulation.result, strict=True):
+        np.testing.assert_allclose(got, f(x), atol=0.02)
+    apart = [-1.0, 0.0, 1.0]
+    both = simulate(lambda x, y: x.clip(-0.5, y, gap=0.4, precision=5), apart, [0.5] * 3, preset="n15", bound=1.0)
+    np.testing.assert_allclose(both.result, [-0.5, 0, 0.5], atol=0.1)
+
+
 def test_functions_of_numpy_are_looked_up():
     x = np.array([0.5, -0.75, 1, -0.25])
     functions = [np.sin, np.expm1, np.arctan, lambda x: np.interp(x, [-1, 0, 1], [0.5, 1, 0.5])]
