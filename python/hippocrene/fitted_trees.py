@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -14,29 +16,58 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     _Doubles = npt.NDArray[np.float64]
+    _Integers = npt.NDArray[np.intp]
+    _Outputs = Literal["class", "shares", "values", "scores"]
+    _Classes = tuple[int | float | str | bool, ...]
 
 
-def parts(
-    model: Any,
-) -> tuple[list[Any], Literal["class", "shares", "values"], tuple[int | float | str | bool, ...] | None]:
-    """Return the trees of a fitted model, what its results are, and its classes."""
-    estimators = getattr(model, "estimators_", None)
-    forest = isinstance(estimators, list) and not hasattr(model, "estimators_features_")
-    weighted = hasattr(model, "estimator_weights_")
-    trees = [model] if estimators is None else (estimators if forest and not weighted else [])
-    is_one = hasattr(model, "n_outputs_") and hasattr(model, "predict")
-    if not trees or not is_one or not all(hasattr(tree, "tree_") for tree in trees):
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The nodes of a tree: features, thresholds, left and right children, and for each the values of all outputs."""
+
+    features: _Integers
+    thresholds: _Doubles
+    left: _Integers
+    right: _Integers
+    values: _Doubles
+
+    def of_values(self, values: _Doubles) -> Nodes:
+        """Return the same tree with other values."""
+        return replace(self, values=values)
+
+    def lists(self) -> tuple[list[int], list[float], list[int], list[int], list[list[float]]]:
+        """Return what it consists of as the extension module takes it."""
+        children = self.left.tolist(), self.right.tolist()
+        return self.features.tolist(), self.thresholds.tolist(), *children, self.values.tolist()
+
+
+def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
+    """Return the trees of a fitted model, of which results are the means, what these are, and classes."""
+    estimators: Any = getattr(model, "estimators_", None)
+    boosted = isinstance(estimators, np.ndarray) and hasattr(model, "learning_rate")
+    forest = isinstance(estimators, list) and hasattr(model, "n_outputs_")
+    of_trees: list[Any] = list(estimators.flat) if boosted else estimators if forest else [model]
+    others = hasattr(model, "estimators_features_") or hasattr(model, "estimator_weights_")
+    if others or not hasattr(model, "predict") or not all(hasattr(tree, "tree_") for tree in of_trees):
         fitted = "one that is not fitted: " if hasattr(model, "fit") and not hasattr(model, "n_features_in_") else ""
         what = f"{fitted}{type(model).__name__}{_hint(model)}"
-        raise TypeError(f"from_sklearn takes a fitted decision tree or random forest, not {what}")
-    if any(np.isinf(tree.tree_.threshold[tree.tree_.children_left >= 0]).any() for tree in trees):
+        raise TypeError(f"from_sklearn takes a fitted decision tree, random forest or gradient boosting, not {what}")
+    if any(np.isinf(tree.tree_.threshold[tree.tree_.children_left >= 0]).any() for tree in of_trees):
         raise ArgumentError(
             "from_sklearn: these trees split by whether a value is missing, which encrypted rows cannot say: fit trees "
             "to rows without missing values (impute them)"
         )
+    classes = _classes_of(model)
+    if boosted:
+        return _boosted(model, classes), "values" if classes is None else "scores", classes
+    outputs: _Outputs = "values" if classes is None else "shares" if forest else "class"
+    return [_nodes_of(tree, outputs) for tree in of_trees], outputs, classes
+
+
+def _classes_of(model: Any) -> _Classes | None:
     if not hasattr(model, "classes_"):
-        return trees, "values", None
-    if model.n_outputs_ != 1 or len(model.classes_) < 2:
+        return None
+    if getattr(model, "n_outputs_", 1) != 1 or len(model.classes_) < 2:
         raise ArgumentError("from_sklearn: classifiers of one target and at least two classes are possible")
     classes = tuple(np.asarray(model.classes_).tolist())
     if not all(isinstance(one, (bool, int, float, str)) for one in classes) or model.classes_.dtype.kind in "mM":
@@ -44,7 +75,33 @@ def parts(
             f"from_sklearn: the classes are of type {model.classes_.dtype} ({classes[0]!r}, ..): the interface can "
             "hold numbers, booleans and text, so fit the trees to labels that are"
         )
-    return trees, "shares" if forest else "class", classes
+    return classes
+
+
+def _boosted(model: Any, classes: _Classes | None) -> list[Nodes]:
+    """Return the trees of a gradient boosting, with values of which it has the means: scores are log odds.
+
+    It starts from a number for each output and adds what its stages say, each with one tree for each output, times the
+    learning rate.
+    """
+    if model.init is not None and model.init != "zero":
+        raise ArgumentError("from_sklearn: a gradient boosting that starts from another model (init) is not possible")
+    stages, anywhere = model.estimators_, np.zeros((1, model.n_features_in_))
+    with warnings.catch_warnings():
+        # That the row has no names of features.
+        warnings.simplefilter("ignore", UserWarning)
+        result = (model.predict if classes is None else model.decision_function)(anywhere).reshape(-1)
+    of_stages = [[tree.predict(anywhere)[0] for tree in stage] for stage in stages]
+    start = result - model.learning_rate * np.sum(of_stages, axis=0)
+    # The exponential loss is of half of the log odds.
+    factor = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
+    trees = []
+    for output, tree in ((k, tree) for stage in stages for k, tree in enumerate(stage)):
+        nodes = _nodes_of(tree, "values")
+        values = np.tile(start, (len(nodes.values), 1))
+        values[:, output] += model.learning_rate * stages.size * nodes.values[:, 0]
+        trees.append(nodes.of_values(factor * values))
+    return trees
 
 
 def _hint(model: Any) -> str:
@@ -58,8 +115,7 @@ def _hint(model: Any) -> str:
     return ""
 
 
-def nodes_of(estimator: Any, outputs: str) -> tuple[list[int], list[float], list[int], list[int], list[list[float]]]:
-    """Return the nodes of a tree: features, thresholds, left and right children, and values."""
+def _nodes_of(estimator: Any, outputs: _Outputs) -> Nodes:
     tree = estimator.tree_
     # Nodes, targets, and classes.
     values = np.asarray(tree.value, dtype=np.float64)
@@ -69,21 +125,22 @@ def nodes_of(estimator: Any, outputs: str) -> tuple[list[int], list[float], list
         values = (values[:, 0, :] / values[:, 0, :].sum(axis=1, keepdims=True))[:, 1:]
     else:
         values = values[:, :, 0]
-    return (
-        tree.feature.tolist(),
-        tree.threshold.tolist(),
-        tree.children_left.tolist(),
-        tree.children_right.tolist(),
-        values.tolist(),
-    )
+    return Nodes(tree.feature, tree.threshold, tree.children_left, tree.children_right, values)
 
 
-def beyond_thresholds(estimators: list[Any], features: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
+def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
+    """Return the largest range that the values of a tree have, for each output, and a power of two as large."""
+    spans = np.max([np.ptp(tree.values, axis=0) for tree in trees], axis=0)
+    spans = np.where(spans > 0, spans, 1.0)
+    return spans, np.exp2(np.ceil(np.log2(spans)).clip(-1022, 1023))
+
+
+def beyond_thresholds(trees: list[Nodes], features: int) -> tuple[npt.ArrayLike, npt.ArrayLike]:
     """Return a range for each feature from its thresholds: to powers of two, a fifth of these away at least."""
     largest, negative = np.zeros(features), np.zeros(features, dtype=bool)
-    for estimator in estimators:
-        inner = estimator.tree_.feature >= 0
-        feature, threshold = estimator.tree_.feature[inner], estimator.tree_.threshold[inner]
+    for tree in trees:
+        inner = tree.features >= 0
+        feature, threshold = tree.features[inner], tree.thresholds[inner]
         np.maximum.at(largest, feature, abs(threshold))
         np.logical_or.at(negative, feature, threshold <= 0)
     exponents = np.ceil(np.log2(1.25 * largest, where=largest > 0, out=np.zeros(features)))

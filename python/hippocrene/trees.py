@@ -10,7 +10,7 @@ import errno
 import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,8 +23,8 @@ from hippocrene.fitted_trees import (
     deviations,
     feature_names,
     knots_of,
-    nodes_of,
     parts,
+    scales_of,
 )
 from hippocrene.progress import shown
 from hippocrene.values import FilePath, file_path, raw_bytes, real_numbers, thread_count
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _Doubles = npt.NDArray[np.float64]
+_OUTPUTS = ("class", "shares", "values", "scores")
 _FORMAT = "hippocrene interface of decision trees, version 2"
 
 
@@ -50,8 +51,12 @@ class TreeInterface:
     knots: tuple[tuple[float, ...], ...]
     """For each feature the values that have the shares ``0, 1/k, .. 1``, which rise: between them it is linear."""
 
-    outputs: Literal["class", "shares", "values"]
-    """What a reply holds for a row: the number of a class; the shares of all classes but the first; or values."""
+    outputs: Literal["class", "shares", "values", "scores"]
+    """What a reply holds for a row: the number of a class; the shares of all classes but the first; values; or scores.
+
+    Scores are the log odds of the second of two classes, or for each of several the logarithm of its share, up to a
+    number that is the same for all.
+    """
 
     classes: tuple[int | float | str | bool, ...] | None
     """The classes, in the order of their numbers."""
@@ -60,7 +65,7 @@ class TreeInterface:
     """The names of the features, if the trees know them."""
 
     scales: tuple[float, ...] | None = None
-    """Of values: what the numbers of a reply are multiplied by, for each output."""
+    """Of values and scores: what the numbers of a reply are multiplied by, for each output."""
 
     @property
     def digest(self) -> str:
@@ -106,7 +111,7 @@ class TreeInterface:
             if form != _FORMAT:
                 raise ValueError(f"its format is {form!r:.100}, {_FORMAT!r} is needed")
             fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
-            if not isinstance(fields["tables"], str) or fields["outputs"] not in {"class", "shares", "values"}:
+            if not isinstance(fields["tables"], str) or fields["outputs"] not in _OUTPUTS:
                 raise ValueError("unknown tables or outputs")
             if not all(_rises(knots) for knots in fields["knots"]):
                 raise ValueError("two or more knots that rise are needed for each feature")
@@ -118,8 +123,11 @@ class TreeInterface:
                 raise ValueError("classes and outputs do not go together")
             if not all(isinstance(own, (bool, int, float, str)) for own in fields["classes"] or ()):
                 raise ValueError("classes are numbers, texts or booleans")
-            if (scales is not None) != of_values or not all(_is_scale(scale) for scale in scales or ()):
-                raise ValueError("positive scales are needed where outputs are values, and there alone")
+            scaled = of_values or fields["outputs"] == "scores"
+            if (scales is not None) != scaled or not all(_is_scale(scale) for scale in scales or ()):
+                raise ValueError("positive scales are needed where outputs are values or scores, and there alone")
+            if scaled and not of_values and len(scales) != _scores(len(fields["classes"])):
+                raise ValueError("a scale is needed for each score")
             if names is not None and not (
                 len(names) == len(fields["knots"]) and all(isinstance(n, str) for n in names)
             ):
@@ -300,18 +308,20 @@ class TreeClient:
         return _read(interface, self._outputs(interface, reply))
 
     def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
-        """Return for each row the shares of the classes, which are the means over the trees of a forest."""
-        if interface.outputs != "shares":
-            raise ArgumentError("decrypt shares: replies hold shares of classes where the model is a forest")
-        return _shares(self._outputs(interface, reply))
+        """Return for each row the shares of the classes: `predict_proba` of a forest or of a gradient boosting."""
+        if interface.outputs not in {"shares", "scores"}:
+            raise ArgumentError(
+                "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
+            )
+        return _shares(interface, self._outputs(interface, reply))
 
     def _outputs(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
         _check_interface(interface)
         if not isinstance(reply, TreeReply):
             raise TypeError(f"decrypt takes a TreeReply, not {type(reply).__name__}")
         outputs = np.array(self._raw.decrypt(interface._raw(), reply._raw)).reshape(reply.shape)
-        counts = {"class": 1, "shares": len(interface.classes or ()) - 1, "values": len(interface.scales or ())}
-        need = counts[interface.outputs]
+        counts = {"class": 1, "shares": len(interface.classes or ()) - 1}
+        need = counts.get(interface.outputs, len(interface.scales or ()))
         if reply.shape[1] != need:
             raise ShapeError(f"decrypt: the reply has {reply.shape[1]} numbers for a row, not {need}")
         return outputs
@@ -405,7 +415,7 @@ class PrivateDecisionTree:
         tables: str = "lut12",
         deviation: float | npt.ArrayLike | None = None,
     ) -> PrivateDecisionTree:
-        """Take over a fitted tree or forest of scikit-learn, of one target if it classifies.
+        """Take over a fitted tree, forest or gradient boosting of scikit-learn, of one target if it classifies.
 
         `sample` are rows of features such as the trees were fitted to, or like those that clients will have. Values are
         compared by about their ranks in it, so that thresholds are sharp where values are many. **The extremes and
@@ -420,7 +430,8 @@ class PrivateDecisionTree:
         than twice as long.
 
         `deviation` is the largest standard deviation wanted of the errors of results, beside those at thresholds: 1/256
-        for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said,
+        for the shares of classes of a forest and a 1000th of the range of results for regression, if nothing is said
+        (for scores of a gradient boosting, and values of one, of the largest range of a tree times their number),
         or, in large forests, what is possible (`PrivateDecisionTree.deviation` says it). Of several targets each has
         its own range, and may have its own deviation: ``[0.1, 20.0]``. One that is asked for and not possible is
         refused. Classes of a single tree are exact.
@@ -430,30 +441,28 @@ class PrivateDecisionTree:
         """
         if sample is not None and ranges is not None:
             raise TypeError("from_sklearn takes a sample or ranges, not both")
-        estimators, outputs, classes = parts(model)
-        features = int(estimators[0].n_features_in_)
+        trees, outputs, classes = parts(model)
+        features = int(model.n_features_in_)
         names = feature_names(model)
         if sample is not None:
             check_columns(sample, names, "from_sklearn")
-        knots = knots_of(sample, beyond_thresholds(estimators, features) if ranges is None else ranges, features)
-        trees = [nodes_of(tree, outputs) for tree in estimators]
+        knots = knots_of(sample, beyond_thresholds(trees, features) if ranges is None else ranges, features)
         firm = deviation is not None or outputs == "class"
         scales, wanted = None, None
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
         if outputs == "shares":
             wanted = 1 / 256 if deviation is None else deviations(deviation, 1)[0]
-        elif outputs == "values":
-            spans = np.max([np.ptp(np.array(values), axis=0) for *_, values in trees], axis=0)
-            scales = tuple(np.exp2(np.ceil(np.log2(np.where(spans > 0, spans, 1.0))).clip(-1022, 1023)).tolist())
-            trees = [(*nodes, (np.array(values) / scales).tolist()) for *nodes, values in trees]
-            each = np.where(spans > 0, spans, 1.0) / 1000 if deviation is None else deviations(deviation, len(scales))
+        elif outputs != "class":
+            spans, units = scales_of(trees)
+            scales, trees = tuple(units.tolist()), [tree.of_values(tree.values / units) for tree in trees]
+            each = spans / 1000 if deviation is None else deviations(deviation, len(scales))
             # One for all outputs, of numbers that are as large: powers of two tell no more of them.
-            wanted = float(np.min(each / np.array(scales)))
+            wanted = float(np.min(each / units))
         interface = TreeInterface(
             tables=tables, knots=knots, outputs=outputs, classes=classes, feature_names=names, scales=scales
         )
-        return cls(_native.TreeModel(interface._raw(), trees, wanted, firm), interface)
+        return cls(_native.TreeModel(interface._raw(), [tree.lists() for tree in trees], wanted, firm), interface)
 
     @property
     def interface(self) -> TreeInterface:
@@ -529,7 +538,7 @@ def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
     if interface.outputs == "class":
         numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
     else:
-        numbers = np.argmax(_shares(values), axis=1)
+        numbers = np.argmax(_shares(interface, values), axis=1)
     return np.asarray(interface.classes)[numbers]
 
 
@@ -560,5 +569,17 @@ def _check_interface(interface: TreeInterface) -> None:
         raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
 
 
-def _shares(values: _Doubles) -> _Doubles:
-    return np.column_stack([1.0 - values.sum(axis=1), values])
+def _shares(interface: TreeInterface, values: _Doubles) -> _Doubles:
+    if interface.outputs == "shares":
+        return np.column_stack([1.0 - values.sum(axis=1), values])
+    scores = values * np.array(interface.scales)
+    if scores.shape[1] == 1:
+        # Of two classes there is one score: that of the first is 0.
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return cast("_Doubles", odds / odds.sum(axis=1, keepdims=True))
+
+
+def _scores(classes: int) -> int:
+    """Return how many scores there are of so many classes: one for each, but one in all of two."""
+    return 1 if classes == 2 else classes

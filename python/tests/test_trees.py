@@ -13,9 +13,13 @@ import pytest
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    BaggingClassifier,
     GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
     RandomForestClassifier,
     RandomTreesEmbedding,
+    VotingClassifier,
 )
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -161,6 +165,45 @@ def test_forests_have_shares(client, server):
         assert np.max(abs(shares - expected)) < 10 * 0.01 * len(names)
         clear = np.sort(expected)[:, -1] - np.sort(expected)[:, -2] > 0.3
         assert np.array_equal(client.decrypt(model.interface, reply)[clear], forest.predict(sure)[clear])
+
+
+def test_boosted_trees_have_scores(client, server):
+    cancer = load_breast_cancer(return_X_y=True)
+    names = np.array(["b", "c", "a"])
+    for classifier, (x, y) in (
+        (GradientBoostingClassifier(n_estimators=6, max_depth=2, random_state=1), (IRIS, names[SPECIES])),
+        (GradientBoostingClassifier(n_estimators=8, max_depth=2, random_state=1), cancer),
+        (GradientBoostingClassifier(loss="exponential", n_estimators=4, init="zero", random_state=1), cancer),
+    ):
+        frame = pandas.DataFrame(x)
+        frame.columns = [f"column {i}" for i in frame.columns]
+        boosting = classifier.fit(frame, y)
+        model = PrivateDecisionTree.from_sklearn(boosting, frame, tables="lut11")
+        assert TreeInterface.from_json(model.interface.to_json()) == model.interface
+        sure = frame[certain(model, boosting.estimators_.flat, x)][:3]
+        reply = model.evaluate(client.encrypt_query(model.interface, sure), server)
+        shares = client.decrypt_shares(model.interface, reply)
+        assert np.max(abs(shares - boosting.predict_proba(sure))) < 10 * np.max(model.deviation)
+        assert np.array_equal(client.decrypt(model.interface, reply), boosting.predict(sure))
+        # But for rows at thresholds.
+        assert np.mean(model.simulate(frame).result == boosting.predict(frame)) > 0.99
+
+
+def test_boosted_trees_have_values(client, server):
+    x, target = IRIS[:, :3], 10 * IRIS[:, 3]
+    for boosting in (
+        GradientBoostingRegressor(n_estimators=8, max_depth=2, random_state=1),
+        GradientBoostingRegressor(loss="absolute_error", n_estimators=5, learning_rate=0.5, random_state=1),
+    ):
+        model = PrivateDecisionTree.from_sklearn(boosting.fit(x, target), x, tables="lut11")
+        rows = x[certain(model, boosting.estimators_.flat, x)][:3]
+        values = client.decrypt(model.interface, model.evaluate(client.encrypt_query(model.interface, rows), server))
+        assert (abs(values - boosting.predict(rows)) < 10 * model.deviation).all()
+        np.testing.assert_allclose(model.simulate(x).result, boosting.predict(x), atol=10 * model.deviation)
+        assert model.deviation < 0.1
+    other = GradientBoostingRegressor(init=DecisionTreeRegressor(), n_estimators=2).fit(x, target)
+    with pytest.raises(ArgumentError, match="another model"):
+        PrivateDecisionTree.from_sklearn(other, x)
 
 
 def test_regression(client, server):
@@ -320,7 +363,7 @@ def test_what_is_no_tree_of_these_is_refused():
         tree = DecisionTreeClassifier(max_depth=2).fit(IRIS, labels[SPECIES])
         with pytest.raises(ArgumentError, match=f"the classes are of type .*{kind}.*numbers, booleans and text"):
             PrivateDecisionTree.from_sklearn(tree, IRIS)
-    with pytest.raises(TypeError, match="random forest, not RandomTreesEmbedding"):
+    with pytest.raises(TypeError, match="gradient boosting, not RandomTreesEmbedding"):
         PrivateDecisionTree.from_sklearn(RandomTreesEmbedding(3, max_depth=2).fit(IRIS), IRIS)
     missing = np.where(IRIS > 5.5, np.nan, IRIS)
     for fitted in (DecisionTreeClassifier(random_state=0), RandomForestClassifier(5, random_state=0)):
@@ -358,8 +401,14 @@ def test_mistakes_are_named(client, server):
         PrivateDecisionTree.from_sklearn(tree, IRIS, ranges=RANGES)
     with pytest.raises(ShapeError, match="shares: rows of 4 features"):
         interface.shares([1.0])
-    for other in (GradientBoostingClassifier(n_estimators=2), AdaBoostClassifier(n_estimators=2)):
-        with pytest.raises(TypeError, match="a fitted decision tree or random forest"):
+    for other in (
+        AdaBoostClassifier(n_estimators=2),
+        BaggingClassifier(n_estimators=2),
+        HistGradientBoostingClassifier(max_iter=2),
+        VotingClassifier([("a", RandomForestClassifier(2))]),
+        make_pipeline(StandardScaler(), DecisionTreeClassifier()),
+    ):
+        with pytest.raises(TypeError, match="a fitted decision tree, random forest or gradient boosting, not"):
             PrivateDecisionTree.from_sklearn(other.fit(IRIS, SPECIES), IRIS)
     with pytest.raises(TypeError, match="a fitted decision tree"):
         PrivateDecisionTree.from_sklearn(DecisionTreeClassifier(), IRIS)
