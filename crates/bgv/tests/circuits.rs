@@ -479,12 +479,12 @@ fn what_is_too_deep_is_refused() {
     assert_eq!(table.degree(), 1);
     s.evaluator.polynomial(&a, &table).unwrap();
     assert!(matches!(s.evaluator.is_zero(&a).unwrap_err(), BgvError::Budget { operation: "multiply", .. }));
-    // Of 16 products about as many are needed as one takes, of what there was before the first.
+    // What 16 products take, of what there was before the first. The first one takes the least, since the noise of fresh ciphertexts is small.
     let square = s.evaluator.square(&a).unwrap();
     let one = a.budget_bits(&s.context) - square.budget_bits(&s.context);
     let BgvError::Budget { need, have, .. } = s.evaluator.power(&a, 1 << 16).unwrap_err() else { panic!() };
     assert_eq!(have, a.budget_bits(&s.context));
-    assert!(need > 12.0 * one && need < 20.0 * one, "{need} bits are needed, {one} for each product");
+    assert!(need > 16.0 * one && need < 40.0 * one, "{need} bits are needed, {one} for the first product");
     assert!(LinearTransform::new(&s.context, &BTreeMap::new()).is_err());
     let short = BTreeMap::from([(Permutation::rotated(0), vec![1; 5])]);
     assert!(LinearTransform::new(&s.context, &short).unwrap_err().to_string().contains("5 integers"));

@@ -8,7 +8,7 @@ impl Evaluator {
     /// `a^n`, `ceil(log2 n)` products deep: one product for each bit of `n` but the first, and for each bit that is set but one. `a^0` is 1.
     ///
     /// # Errors
-    /// When the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large.
+    /// When the relinearisation key is missing, or [`BgvError::Budget`] when the noise would be too large: it says roughly what all products take, reckoned from those that there is room for.
     pub fn power(&self, a: &Ciphertext, n: u64) -> Result<Ciphertext, BgvError> {
         self.check(a, "raise to a power")?;
         if n == 0 {
@@ -21,7 +21,7 @@ impl Evaluator {
         Ok(powers.remove(&n).unwrap_or_else(|| a.clone()))
     }
 
-    /// The error of one product on the way to the power `n` of `a`, of which `powers` are there. What is needed is said as if each of the products took as much as those up to there, and what there is
+    /// The error of one product on the way to the power `n` of `a`, of which `powers` are there. What is needed is about that of all products, as if each took as much as those up to there, and what there is
     /// is what `a` has: a user of powers knows nothing of what is left in the middle.
     fn of_all_products(
         &self,
