@@ -6,8 +6,7 @@ import math
 import operator
 from typing import TYPE_CHECKING, SupportsIndex, cast
 
-import numpy as np
-
+from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 
@@ -113,21 +112,12 @@ class Reductions(Encrypted):
         return array.reshape(kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes))
 
     def cumsum(self, axis: SupportsIndex | None = None) -> EncryptedArray:
-        """Return sums of all values up to each, along one axis or of all in row-major order: a product with a matrix.
-
-        That is one multiplication for arrays of one or two axes, and moves besides for others.
-        """
+        """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
         array = cast("EncryptedArray", self)
         if axis is None:
             return array.ravel().cumsum(0)
-        index = self._axis(axis)
-        ones = np.tri(self.shape[index], dtype=np.float64 if self.plain_modulus is None else np.int64)
-        if self.ndim == 2 and index == 0:
-            return array.__rmatmul__(ones)
-        line = array.swapaxes(index, -1) if index != self.ndim - 1 else array
-        sums = (line if self.ndim <= 2 else line.reshape(-1, self.shape[index])) @ ones.T
-        sums = sums if self.ndim <= 2 else sums.reshape(line.shape)
-        return cast("EncryptedArray", sums.swapaxes(index, -1) if index != self.ndim - 1 else sums)
+        index, server = self._axis(axis), self._bound_server("cumsum")
+        return server._wrap(_native.cumsum(server._raw, self._raw, index))
 
     def trace(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:
         """Sum a diagonal, as `numpy.trace` does."""

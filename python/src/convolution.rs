@@ -1,4 +1,4 @@
-//! Convolutions.
+//! Convolutions, and sums up to each element.
 
 use hippocrene::{Numbers, Residues};
 use pyo3::prelude::*;
@@ -26,5 +26,20 @@ pub(crate) fn convolve_plain(
         server.compute::<Numbers>(py, array, |server, array| {
             server.convolve_plain(array, Numbers::of_matrix(kernel)?, first, length)
         })
+    }
+}
+
+/// The sums of all elements up to each along an axis.
+#[pyfunction]
+pub(crate) fn cumsum(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    axis: usize,
+) -> PyResult<EncryptedArray> {
+    if array.is_integers() {
+        server.compute::<Residues>(py, array, |server, array| server.cumsum(array, axis))
+    } else {
+        server.compute::<Numbers>(py, array, |server, array| server.cumsum(array, axis))
     }
 }

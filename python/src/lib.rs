@@ -37,7 +37,7 @@ mod _native {
     #[pymodule_export]
     use super::complex::{imag, real, times_i};
     #[pymodule_export]
-    use super::convolution::convolve_plain;
+    use super::convolution::{convolve_plain, cumsum};
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
     #[pymodule_export]

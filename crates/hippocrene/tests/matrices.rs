@@ -90,3 +90,64 @@ fn narrow_matrices_of_integers() {
         assert_eq!(y, (0..rows).map(entry).collect::<Vec<_>>(), "{rows} rows of {n}");
     }
 }
+
+/// The sums up to each of the elements of `x` along an axis.
+fn cumulative(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
+    let inner: usize = shape[axis + 1..].iter().product();
+    let mut sums = x.to_vec();
+    for i in 0..x.len() {
+        if i / inner % shape[axis] > 0 {
+            sums[i] += sums[i - inner];
+        }
+    }
+    sums
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(16))]
+
+    #[test]
+    fn sums_up_to_each(length in 1usize..400, other in 1usize..4, axis in 0usize..2, far: bool, seed in 0usize..100) {
+        let (client, server) = insecure(if far { 12 } else { 7 }, 2);
+        let shape = if axis == 0 { [length, other] } else { [other, length] };
+        let x: Vec<f64> = numbers(length * other, seed).iter().map(|x| x / 64.0).collect();
+        let fresh = client.encrypt(&x, &shape).unwrap();
+        // Other numbers between the elements change nothing, and neither does their order.
+        let strays = server.sum(&client.encrypt(&[x.clone(), x.clone()].concat(), &[2, shape[0], shape[1]]).unwrap(), Some(0));
+        let turned = server.transpose(&fresh).unwrap();
+        for (what, a, axis, factor) in [
+            ("fresh", &fresh, axis, 1.0), ("strays", &strays.unwrap(), axis, 2.0), ("turned", &turned, 1 - axis, 1.0)
+        ] {
+            let values: Vec<f64> = client.decrypt(a).unwrap();
+            let sums = server.cumsum(a, axis).unwrap();
+            let expected = cumulative(&values, a.shape(), axis);
+            assert_close(&client.decrypt(&sums).unwrap(), &expected, what);
+            prop_assert_eq!(left(&sums, &server), 1);
+            let total = server.sum(&sums, None).unwrap();
+            let wanted: f64 = expected.iter().sum();
+            let got = client.decrypt(&total).unwrap()[0];
+            prop_assert!((got - wanted).abs() < 1e-3 * factor, "{}: {} is not {}", what, got, wanted);
+        }
+    }
+}
+
+#[test]
+fn integers_are_summed_up_to_each() {
+    let integers = Integers { plain_modulus: 257, scheme: Scheme::Bgv };
+    let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    for n in [1, 100, 129, 300, 513] {
+        let x: Vec<i64> = (0..n as i64).map(|i| i * i % 97).collect();
+        let sums = server.cumsum(&client.encrypt_integers(&x, &[n]).unwrap(), 0).unwrap();
+        let expected: Vec<i64> = x
+            .iter()
+            .scan(0, |sum, x| {
+                *sum += x;
+                Some(*sum % 257)
+            })
+            .collect();
+        assert_eq!(client.decrypt_integers(&sums).unwrap(), expected, "{n}");
+    }
+    assert!(server.cumsum(&client.encrypt_integers(&[1, 2], &[2]).unwrap(), 1).is_err());
+}

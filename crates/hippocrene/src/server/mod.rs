@@ -13,6 +13,7 @@ mod clustering;
 mod comparison;
 mod complex;
 mod convolution;
+mod cumsum;
 mod equality;
 mod integers;
 mod linear_map;
