@@ -96,7 +96,7 @@ fn cumulative(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
     let inner: usize = shape[axis + 1..].iter().product();
     let mut sums = x.to_vec();
     for i in 0..x.len() {
-        if i / inner % shape[axis] > 0 {
+        if !(i / inner).is_multiple_of(shape[axis]) {
             sums[i] += sums[i - inner];
         }
     }
