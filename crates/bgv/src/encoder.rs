@@ -206,9 +206,10 @@ impl Plaintext {
         Plaintext::new(coefficients, t)
     }
 
-    /// The coefficients in `[0, t)`.
+    /// The coefficients, which are centred, in `[0, t)`: without a division, whose time depends on the number on some CPUs.
     pub(crate) fn residues(&self) -> Vec<u64> {
-        self.coefficients().iter().map(|c| reduced(*c, self.plain_modulus())).collect()
+        let t = self.plain_modulus() as i64;
+        self.coefficients().iter().map(|c| (c + (t & (c >> 63))) as u64).collect()
     }
 }
 

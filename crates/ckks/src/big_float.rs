@@ -14,6 +14,9 @@ use crate::Scale;
 /// The number type of the library that [`BigFloat`] stands on: for arithmetic.
 pub type Inner = FBig<HalfEven, 2>;
 
+/// No number has so many significant digits: those of the least have `log10(5)` for every bit behind the point, about 46,000.
+const MOST_DIGITS: usize = 1 << 16;
+
 /// A finite real number `mantissa 2^exponent` with up to [`BigFloat::PRECISION`] bits of mantissa: what goes into slots and comes out of
 /// them where the 53 bits of `f64` are too few.
 ///
@@ -180,7 +183,7 @@ impl BigFloat {
     pub fn to_decimal(&self, digits: usize) -> String {
         let Some(top) = self.log2_ceil() else { return "0".into() };
         let (mantissa, exponent) = self.to_parts();
-        let digits = i64::try_from(digits.max(1)).unwrap_or(i64::MAX);
+        let digits = digits.clamp(1, MOST_DIGITS) as i64;
         // The place of the first digit, or of the second: then there is one digit too many, and it is done again.
         let mut place = ((top - 1) as f64 * std::f64::consts::LOG10_2).floor() as i64;
         let text = loop {
@@ -500,6 +503,18 @@ mod tests {
         assert_eq!("1e19728".parse::<BigFloat>().unwrap().to_decimal(3), "1e19728");
         let large = BigFloat::from(3).scaled(Scale::power_of_two(1 << 17));
         assert!(matches!(large, Err(BigFloatError::TooLarge { bits: 131074 })));
+    }
+
+    /// However many digits are asked for, there are those of the number.
+    #[test]
+    fn more_digits_than_there_are_change_nothing() {
+        let least = BigFloat::from_parts(&BigInt::from(1u8), -65536).unwrap();
+        let all = least.to_decimal(1 << 16);
+        assert!(all.starts_with("4.99") && all.ends_with("25e-19729") && all.len() > 45_000, "{}", all.len());
+        for digits in [1 << 32, usize::MAX] {
+            assert_eq!(least.to_decimal(digits), all);
+            assert_eq!(BigFloat::from(-1250).to_decimal(digits), "-1.25e3");
+        }
     }
 
     #[test]

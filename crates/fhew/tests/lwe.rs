@@ -127,6 +127,27 @@ fn extraction_gives_the_coefficients() {
     assert!(error.to_string().contains("one limb is needed"), "{error}");
 }
 
+/// The secret of a secure set stays within its limit as one of LWE: what it encrypts, and keys that switch to it, would be modulo whatever is asked for.
+#[test]
+fn secrets_of_secure_sets_keep_to_their_limit() {
+    let literal = ParametersLiteral {
+        log_degree: 11,
+        units: ntt_primes(40, 2048, 1, &[]).unwrap(),
+        specials: Vec::new(),
+        sprout: Sprout::default(),
+        gadget_rank: 0,
+        secret: SecretDistribution::Ternary,
+    };
+    let context = Context::new(Parameters::new(literal).unwrap(), Threads::single()).unwrap();
+    let secret = SecretKey::generate(&context).unwrap();
+    let of = |modulus| LweSecretKey::of_rlwe(&context, &secret, modulus);
+    assert!(of(1 << 53).unwrap().encrypt(1).is_ok());
+    for beyond in [(1 << 53) + (1 << 40), 1 << 60] {
+        let error = of(beyond).unwrap_err();
+        assert!(matches!(error, FhewError::Rlwe(RlweError::Insecure { limit: 53, .. })), "{error}");
+    }
+}
+
 /// Every number of seven ciphertexts, of which the last is not full, with the error as estimated.
 #[test]
 fn coefficients_are_encrypted_as_their_seed_and_one_residue_each() {

@@ -177,6 +177,28 @@ fn security_is_that_of_the_keys() {
     );
 }
 
+/// Secrets of another distribution have another limit, and the key another error.
+#[test]
+fn keys_are_for_secrets_of_their_distributions() {
+    let ternary = insecure(16, 64, DIGITS);
+    let parameters = ternary.key.parameters();
+    let sparse = |of: LweParameters| {
+        let sparse = SecretDistribution::SparseTernary { weight: 8 };
+        LweSecretKey::generate(LweParameters::insecure(of.dimension(), of.modulus(), sparse).unwrap())
+            .unwrap()
+    };
+    let (input, ring) = (sparse(parameters.input()), sparse(parameters.ring()));
+    for (input, ring) in [(&input, &ternary.ring), (&ternary.input, &ring)] {
+        let error = BlindRotationKey::generate(parameters, input, ring).unwrap_err();
+        assert!(
+            matches!(&error, FhewError::Parameters { what } if what == "a sparse ternary (Hamming weight 8) secret where the parameters are for a ternary one"),
+            "{error}"
+        );
+    }
+    let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), DIGITS).unwrap();
+    assert!(BlindRotationKey::generate(parameters, &input, &ring).is_ok());
+}
+
 /// Three tables by one rotation: the entries of each, with the error as estimated.
 #[test]
 fn several_tables_take_one_rotation() {

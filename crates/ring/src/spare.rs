@@ -2,6 +2,7 @@
 
 use std::{
     collections::VecDeque,
+    fmt,
     ops::{Deref, DerefMut},
     sync::{Arc, Mutex, PoisonError},
 };
@@ -23,10 +24,9 @@ const ROOMY: usize = 4;
 ///
 /// Allocators return blocks of megabytes to the operating system, which hands them out again a page at a time and cleared: for polynomials of a large ring degree that takes as
 /// long as a pass of arithmetic over them.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SpareMemory(Arc<Shelf>);
 
-#[derive(Debug)]
 struct Shelf {
     /// In bytes.
     limit: usize,
@@ -88,6 +88,13 @@ impl SpareMemory {
     }
 }
 
+/// What is kept may have held secrets.
+impl fmt::Debug for SpareMemory {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SpareMemory").field("limit", &self.0.limit).field("bytes", &self.bytes()).finish()
+    }
+}
+
 impl Shelf {
     fn forget(&self) {
         let mut kept = std::mem::take(&mut *self.kept.lock().unwrap_or_else(PoisonError::into_inner));
@@ -102,7 +109,6 @@ impl Drop for Shelf {
 }
 
 /// The words of one polynomial, which grow and do not shrink.
-#[derive(Debug)]
 pub(crate) struct Residues {
     words: Words,
     spare: Option<SpareMemory>,
@@ -224,5 +230,16 @@ mod tests {
         assert_eq!(spare.bytes(), 4 * limb);
         spare.forget();
         assert_eq!(spare.bytes(), 0);
+    }
+
+    #[test]
+    fn nothing_prints_what_is_kept() {
+        let bytes = SHORT * 8;
+        let spare = SpareMemory::new(2 * bytes);
+        let mut secret = Poly::with_spare(SHORT, Domain::Evaluation, &spare);
+        secret.resize_limbs(1);
+        secret.as_mut_slice().fill(1_234_567);
+        drop(secret);
+        assert_eq!(format!("{spare:?}"), format!("SpareMemory {{ limit: {}, bytes: {bytes} }}", 2 * bytes));
     }
 }

@@ -20,6 +20,7 @@ impl Parameters {
     /// [`RlweError::NoSecurityLimit`], [`RlweError::Insecure`] or [`RlweError::Parameters`] where no `p` is left; [`RlweError::Modulus`] for a `base` that is no modulus of
     /// ciphertexts, or has no unit.
     pub fn encapsulation(&self, base: Modulus, weight: usize) -> Result<Parameters, RlweError> {
+        self.check_base(base)?;
         let secret = SecretDistribution::SparseTernary { weight };
         let limit = security::check(self.log_degree(), secret, self.log2(base))?;
         let left = (f64::from(limit.log2_pq) - self.log2(base)).floor() as u32;
@@ -42,7 +43,19 @@ impl Parameters {
     /// # Errors
     /// As `encapsulation`, but for security.
     pub fn encapsulation_insecure(&self, base: Modulus, weight: usize) -> Result<Parameters, RlweError> {
+        self.check_base(base)?;
         Parameters::new_insecure(self.encapsulation_literal(base, weight, LARGEST)?)
+    }
+
+    fn check_base(&self, base: Modulus) -> Result<(), RlweError> {
+        if base.words().is_one() || !base.divides(self.top()) {
+            return Err(RlweError::Modulus {
+                operation: "choose a parameter set for encapsulation",
+                have: base.limb_count(),
+                need: "a divisor of the units and the sprout that has a unit is needed",
+            });
+        }
+        Ok(())
     }
 
     fn encapsulation_literal(
@@ -51,13 +64,6 @@ impl Parameters {
         weight: usize,
         special: u32,
     ) -> Result<ParametersLiteral, RlweError> {
-        if base.words().is_one() || !base.divides(self.top()) {
-            return Err(RlweError::Modulus {
-                operation: "choose a parameter set for encapsulation",
-                have: base.limb_count(),
-                need: "a divisor of the units and the sprout that has a unit is needed",
-            });
-        }
         let units: Vec<u64> = base.words().factors().map(|i| self.factor(i)).collect();
         let primes: Vec<u64> = self.literal().sprout.chosen(base.odd()).collect();
         let avoid: Vec<u64> = units.iter().chain(&primes).copied().collect();

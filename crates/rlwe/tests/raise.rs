@@ -117,7 +117,9 @@ fn the_narrow_set_keeps_to_its_own_limit() {
         wide.encapsulation(Modulus::of_range(0..1), 31),
         Err(RlweError::NoSecurityLimit { .. })
     ));
-    assert!(matches!(wide.encapsulation(Modulus::ONE, 32), Err(RlweError::Modulus { .. })));
+    for none in [Modulus::ONE, Modulus::of_range(4..5), Modulus::of_factor(100)] {
+        assert!(matches!(wide.encapsulation(none, 32), Err(RlweError::Modulus { .. })));
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Plaintexts over the integers, between the special FFT and the limbs.
 
+use std::fmt;
+
 use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
 
@@ -7,12 +9,12 @@ use zeroize::Zeroize;
 pub(super) const DIGIT_BITS: u32 = 62;
 
 /// The polynomial `2^shift (c_0 + c_1 X + ... + c_(N-1) X^(N-1))` with integers `c_k`: what an encoded vector is before
-/// it is reduced modulo anything. It is wiped when dropped.
+/// it is reduced modulo anything. It is wiped when dropped, and nothing prints it.
 ///
 /// The `c_k` have signed digits to the base `2^62`, all of the sign of the number: `c_k = sum_i 2^(62 i) digit_(i,k)`. What comes from `f64`
 /// has one digit, and `shift` is 0 unless some coefficient exceeds `2^62`; then `|c_k| <= 2^62` are rounded to
 /// units of `2^shift`, 2^-62 of the largest, far below the rounding of the transform itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct IntegerPolynomial {
     /// The lowest digits.
     pub(super) coefficients: AVec<i64, ConstAlign<64>>,
@@ -62,6 +64,14 @@ impl IntegerPolynomial {
 
 fn zeros(degree: usize) -> AVec<i64, ConstAlign<64>> {
     AVec::from_iter(64, std::iter::repeat_n(0, degree))
+}
+
+impl fmt::Debug for IntegerPolynomial {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shape = f.debug_struct("IntegerPolynomial");
+        shape.field("degree", &self.coefficients.len()).field("digits", &self.digits().count());
+        shape.field("shift", &self.shift).finish_non_exhaustive()
+    }
 }
 
 impl Drop for IntegerPolynomial {

@@ -1,6 +1,9 @@
 //! Memory that encodings and decodings use again.
 
-use std::sync::{Mutex, PoisonError};
+use std::{
+    fmt,
+    sync::{Mutex, PoisonError},
+};
 
 use aligned_vec::{AVec, ConstAlign};
 use zeroize::Zeroize;
@@ -8,7 +11,6 @@ use zeroize::Zeroize;
 use super::{IntegerPolynomial, fft::Split};
 
 /// What one encoding or decoding works in.
-#[derive(Debug)]
 pub(super) struct Scratch {
     pub slots: Split,
     pub coefficients: Split,
@@ -30,10 +32,16 @@ impl Drop for Scratch {
 }
 
 /// Scratch memory that nobody is using; as many pieces as were ever in use at once.
-#[derive(Debug)]
 pub(super) struct Pool {
     degree: usize,
     free: Mutex<Vec<Scratch>>,
+}
+
+/// Without what is in it, which clients may have encrypted or decrypted.
+impl fmt::Debug for Pool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pool").field("degree", &self.degree).finish_non_exhaustive()
+    }
 }
 
 impl Pool {
@@ -60,5 +68,23 @@ impl Pool {
         let result = work(&mut scratch);
         self.free.lock().unwrap_or_else(PoisonError::into_inner).push(scratch);
         result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_prints_what_was_encoded() {
+        let pool = Pool::new(16);
+        let printed = pool.lend(|scratch| {
+            scratch.slots.re.fill(1_234_567.0);
+            scratch.integers.coefficients.fill(1_234_567);
+            scratch.blocks.push(1_234_567);
+            format!("{:?}", scratch.integers)
+        });
+        assert_eq!(printed, "IntegerPolynomial { degree: 16, digits: 1, shift: 0, .. }");
+        assert_eq!(format!("{pool:?}"), "Pool { degree: 16, .. }");
     }
 }

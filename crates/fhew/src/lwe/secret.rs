@@ -45,12 +45,17 @@ impl LweSecretKey {
     }
 
     /// The coefficients of an RLWE secret, with its fingerprint: what decrypts the coefficients of its ciphertexts. `modulus` is what
-    /// those are modulo.
+    /// those are modulo, and what the key itself encrypts modulo: of a secure set it is within the limit.
     ///
     /// # Errors
-    /// When the secret was made with other parameters, or the modulus is not in `[2^7, 2^61)`.
+    /// When the secret was made with other parameters, or the modulus is not in `[2^7, 2^61)`; [`RlweError::Insecure`] when the set is secure and the modulus beyond its limit.
     pub fn of_rlwe(context: &Context, secret: &SecretKey, modulus: u64) -> Result<Self, FhewError> {
-        let parameters = LweParameters::insecure(context.degree(), modulus, context.parameters().secret())?;
+        let distribution = context.parameters().secret();
+        let make = match context.parameters().security() {
+            Some(_) => LweParameters::new,
+            None => LweParameters::insecure,
+        };
+        let parameters = make(context.degree(), modulus, distribution)?;
         let coefficients = secret.coefficients(context)?;
         Ok(LweSecretKey { parameters, coefficients, fingerprint: secret.fingerprint() })
     }

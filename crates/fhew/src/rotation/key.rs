@@ -29,17 +29,26 @@ impl BlindRotationKey {
     /// A fresh key for the secret of inputs and the secret of the ring.
     ///
     /// # Errors
-    /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`; when a modulus is no prime that has transforms of the ring degree, or
-    /// the operating system has no entropy.
+    /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`, [`FhewError::Parameters`] when they are not of its distributions, for which the security
+    /// and the noise hold; when a modulus is no prime that has transforms of the ring degree, or the operating system has no entropy.
     pub fn generate(
         parameters: RotationParameters,
         input: &LweSecretKey,
         ring: &LweSecretKey,
     ) -> Result<Self, FhewError> {
         for (secret, need) in [(input, parameters.input()), (ring, parameters.ring())] {
-            let (have, need) = (secret.parameters().dimension(), need.dimension());
-            if have != need {
+            let secret = secret.parameters();
+            if secret.dimension() != need.dimension() {
+                let (have, need) = (secret.dimension(), need.dimension());
                 return Err(FhewError::Dimension { operation: "make a blind rotation key", have, need });
+            }
+            if secret.secret() != need.secret() {
+                let what = format!(
+                    "a {} secret where the parameters are for a {} one",
+                    secret.secret(),
+                    need.secret()
+                );
+                return Err(FhewError::Parameters { what });
             }
         }
         let maker = SampleMaker::new(ring, &parameters.moduli())?;
