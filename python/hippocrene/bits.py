@@ -107,6 +107,12 @@ class Gates:
         """Return ``~(x ^ y)``, as ``==`` does."""
         return self._method("xnor", other)
 
-    def select(self, where: EncryptedArray, otherwise: EncryptedArray) -> EncryptedArray:
+    def select(
+        self, where: EncryptedArray | npt.ArrayLike, otherwise: EncryptedArray | npt.ArrayLike
+    ) -> EncryptedArray:
         """Return the bits of `where` where this is 1 and those of `otherwise` where it is 0: three gates."""
-        return otherwise ^ (self._bits("select") & (where ^ otherwise))
+        mask = self._bits("select")
+        ones, zeros = (x if isinstance(x, Encrypted) else booleans(x, "select") for x in (where, otherwise))
+        if ones is None or zeros is None:
+            raise TypeError("select takes encrypted bits or booleans")
+        return zeros ^ (mask & (ones ^ zeros))

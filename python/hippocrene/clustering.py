@@ -17,7 +17,7 @@ from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
 from hippocrene.progress import shown
 from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import FilePath, file_path, raw_bytes, real_numbers
+from hippocrene.values import FilePath, file_path, raw_bytes, rows_of_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -200,10 +200,11 @@ class EncryptedKMeans:
             )
         if self.init == "random":
             return points[random.choice(len(points), self.n_clusters, replace=False)]
-        # Each next one with a probability that goes with the square of its distance from the nearest so far.
-        chosen = [int(random.integers(len(points)))]
+        # Each next one with a probability that goes with the square of its distance from the nearest so far, by a power
+        # of two smaller: squares of any doubles are in range.
+        chosen, units = [int(random.integers(len(points)))], np.ldexp(points, -int(np.frexp(points)[1].max()) - 1)
         while len(chosen) < self.n_clusters:
-            gaps = ((points[:, None, :] - points[chosen][None]) ** 2).sum(axis=2).min(axis=1)
+            gaps = ((units[:, None, :] - units[chosen][None]) ** 2).sum(axis=2).min(axis=1)
             total = gaps.sum()
             share = gaps / total if total > 0 else None
             chosen.append(int(random.choice(len(points), p=share)))
@@ -384,7 +385,7 @@ class EncryptedKMeans:
             )
 
     def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
-        rows = real_numbers(points, "k-means")
+        rows = rows_of_doubles(points, "k-means")
         if rows.ndim != 2:
             raise ShapeError(f"k-means: points are the rows of an array of two axes, not of shape {rows.shape}")
         _check_finite(rows, "points", "row")

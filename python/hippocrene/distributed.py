@@ -17,6 +17,8 @@ except ImportError as _missing:  # pragma: no cover
         "hippocrene.distributed needs Dask's distributed: pip install 'hippocrene[distributed]'"
     ) from _missing
 
+from hippocrene.errors import ArgumentError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from types import TracebackType
@@ -61,7 +63,7 @@ class Cluster(Generic[Prepared]):
             raise TypeError(f"a cluster is reached by a distributed.Client, not {type(client).__name__}")
         if not callable(prepare):
             raise TypeError(f"prepare is called on every worker; {type(prepare).__name__} cannot be")
-        self._client = client
+        self._client, self._closed = client, False
         self._name = f"hippocrene-{uuid4()}"
         client.register_plugin(_Preparation(prepare), name=self._name)
 
@@ -80,6 +82,8 @@ class Cluster(Generic[Prepared]):
 
         `progress` is called with how many tasks are done, and of how many, after each.
         """
+        if self._closed:
+            raise ArgumentError("map: this cluster was closed, and its workers hold no keys any more")
         futures = [self._client.submit(_task, self._name, function, item, pure=False) for item in items]
         try:
             for done, future in enumerate(as_completed(futures), start=1):
@@ -92,7 +96,10 @@ class Cluster(Generic[Prepared]):
             self._client.cancel(futures)
 
     def close(self) -> None:
-        """Have workers let go of what they prepared. The Dask cluster goes on."""
+        """Have workers let go of what they prepared, if they hold it. The Dask cluster goes on."""
+        if self._closed:
+            return
+        self._closed = True
         self._client.unregister_worker_plugin(self._name)
 
     def __enter__(self) -> Cluster[Prepared]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
-from hippocrene.values import real_numbers
+from hippocrene.values import real_numbers, rows_of_doubles
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -153,7 +153,7 @@ def knots_of(
 ) -> tuple[tuple[float, ...], ...]:
     """Return the knots of each feature, from a sample or else from ranges."""
     if sample is not None:
-        rows = real_numbers(sample, "from_sklearn")
+        rows = rows_of_doubles(sample, "from_sklearn")
         if rows.ndim != 2 or rows.shape[1] != features:
             raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
         return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
@@ -174,12 +174,14 @@ def feature_names(model: Any) -> tuple[str, ...] | None:
 
 
 def check_columns(rows: Any, names: tuple[str, ...] | None, operation: str) -> None:
-    """Check that a data frame has the columns that the trees were fitted to, in their order."""
+    """Check that a data frame, or a row of one, has the columns that the trees were fitted to, in their order."""
     columns = getattr(rows, "columns", None)
-    if names is None or columns is None:
+    labels = getattr(rows, "index", None) if columns is None else columns
+    if names is None or labels is None or callable(labels):
         return
-    have = tuple(str(column) for column in columns)
-    if have != names:
+    have = tuple(str(label) for label in labels)
+    # A row that has no names of its own is counted.
+    if have != names and (columns is not None or not all(isinstance(label, (int, np.integer)) for label in labels)):
         raise ShapeError(f"{operation}: the columns are {list(have)}, where {list(names)} are needed, in this order")
 
 

@@ -16,6 +16,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.products import PRODUCTS, operands
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import check_options, compute, given, refusal
+from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -317,7 +318,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> An
     if not _secret(x) or _secret(xp) or _secret(fp):
         raise TypeError("numpy.interp takes encrypted numbers for places between plain ones")
     x._refuse_integers("interp")
-    return x.apply(lambda v: np.interp(v, xp, fp, left, right))
+    places, values = (real_numbers(points, "interp") for points in (xp, fp))
+    return x.apply(lambda v: np.interp(v, places, values, left, right))
 
 
 def _polyval(p: Any, x: Any) -> Any:

@@ -153,13 +153,17 @@ class TableFunctions:
         """
         return self._in_order("sort", axis)
 
-    def max(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
-        """Return the largest values along an axis, or of all: ``n - 1`` look-ups for ``n``."""
-        return self._in_order("max", axis, keepdims=keepdims)
+    def max(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Return the largest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        return self._of_axes("max", axis, keepdims)
 
-    def min(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
-        """Return the smallest values along an axis, or of all: ``n - 1`` look-ups for ``n``."""
-        return self._in_order("min", axis, keepdims=keepdims)
+    def min(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Return the smallest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        return self._of_axes("min", axis, keepdims)
 
     def argsort(self, axis: SupportsIndex | None = -1, *, kind: str = "stable") -> EncryptedArray:
         """Return the places along an axis, or in all values, in rising order of what stands there.
@@ -177,19 +181,21 @@ class TableFunctions:
             raise ArgumentError(f"argsort: kind is {kind!r}: places of encrypted values are sorted stably")
         return self._in_order("argsort", axis)
 
-    def median(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
-        """Return the medians along an axis, or of all values: as `quantile` of 0.5."""
-        return self._in_order("median", axis, keepdims=keepdims)
+    def median(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+    ) -> EncryptedArray:
+        """Return the medians along an axis, several, or of all values: as `quantile` of 0.5."""
+        return self._of_axes("median", axis, keepdims)
 
     def quantile(
         self,
         q: npt.ArrayLike,
-        axis: SupportsIndex | None = None,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
         *,
         method: str = "linear",
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the quantiles of a share, or of an array of shares, 0 to 1, along an axis or of all values.
+        """Return the quantiles of a share, or of an array of shares, 0 to 1, along an axis, several, or of all values.
 
         The values are sorted once for all of them (see `sort`). Where a quantile falls between two values, it is that
         on the straight line between them, to a 4096th of their distance. That takes up to 12 bits of the capacity of
@@ -201,19 +207,24 @@ class TableFunctions:
     def percentile(
         self,
         q: npt.ArrayLike,
-        axis: SupportsIndex | None = None,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
         *,
         method: str = "linear",
         keepdims: bool = False,
     ) -> EncryptedArray:
-        """Return the percentiles, 0 to 100, along an axis or of all values: `quantile` of a 100th of `q`."""
+        """Return the percentiles, 0 to 100, along axes or of all values: `quantile` of a 100th of `q`."""
         return self._quantile("percentile", q, 100.0, axis, method, keepdims)
 
     def _quantile(
-        self, operation: str, q: npt.ArrayLike, whole: float, axis: SupportsIndex | None, method: str, keepdims: bool
+        self,
+        operation: str,
+        q: npt.ArrayLike,
+        whole: float,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None,
+        method: str,
+        keepdims: bool,
     ) -> EncryptedArray:
-        array = cast("EncryptedArray", self)
-        array._refuse_integers(operation)
+        cast("EncryptedArray", self)._refuse_integers(operation)
         if method != "linear":
             raise ArgumentError(f"{operation}: method is {method!r}: encrypted values have the linear one")
         shares = real_numbers(q, operation)
@@ -221,9 +232,10 @@ class TableFunctions:
         if not shares.size or wrong.size:
             have = wrong.flat[0] if wrong.size else "nothing"
             raise ArgumentError(f"{operation}: q holds {have}: numbers from 0 to {whole:g} are possible")
-        server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
+        array, along, ones = self._joined(axis)
+        server = array._bound_server(operation)
         result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
-        kept = array._kept(along) if keepdims else result.shape[1:]
+        kept = ones if keepdims else result.shape[1:]
         return result if result.shape == shares.shape + kept else result.reshape(shares.shape + kept)
 
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
@@ -255,6 +267,28 @@ class TableFunctions:
         server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
         result = server._wrap(server._raw.in_order(operation, array._raw, along))
         return result.reshape(array._kept(along)) if keepdims else result
+
+    def _of_axes(
+        self, operation: str, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, keepdims: bool
+    ) -> EncryptedArray:
+        array, along, ones = self._joined(axis)
+        result = array._in_order(operation, along)
+        return result.reshape(ones) if keepdims else result
+
+    def _joined(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None
+    ) -> tuple[EncryptedArray, int | None, tuple[int, ...]]:
+        """Return the array with these axes as one, which that is (None: all are), and the shape that keeps them."""
+        array = cast("EncryptedArray", self)
+        axes = array._axes(axis)
+        ones = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
+        if len(axes) == array.ndim:
+            return array, None, ones
+        if len(axes) == 1:
+            return array, axes[0], ones
+        others = [i for i in range(array.ndim) if i not in axes]
+        lengths = [array.shape[i] for i in others]
+        return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
     def _kept(self, along: int | None) -> tuple[int, ...]:
         """Return the shape in which one axis, or all of them, have length 1."""

@@ -27,7 +27,7 @@ from hippocrene.fitted_trees import (
     scales_of,
 )
 from hippocrene.progress import shown
-from hippocrene.values import FilePath, file_path, raw_bytes, real_numbers, thread_count
+from hippocrene.values import FilePath, file_path, raw_bytes, rows_of_doubles, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,7 +93,7 @@ class TreeInterface:
 
     def _rows(self, rows: npt.ArrayLike, operation: str) -> _Doubles:
         check_columns(rows, self.feature_names, operation)
-        values = np.atleast_2d(real_numbers(rows, operation))
+        values = np.atleast_2d(rows_of_doubles(rows, operation))
         if values.ndim != 2 or values.shape[1] != len(self.knots):
             raise ShapeError(f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}")
         return values
@@ -447,7 +447,6 @@ class PrivateDecisionTree:
         if sample is not None:
             check_columns(sample, names, "from_sklearn")
         knots = knots_of(sample, beyond_thresholds(trees, features) if ranges is None else ranges, features)
-        firm = deviation is not None or outputs == "class"
         scales, wanted = None, None
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
@@ -462,7 +461,13 @@ class PrivateDecisionTree:
         interface = TreeInterface(
             tables=tables, knots=knots, outputs=outputs, classes=classes, feature_names=names, scales=scales
         )
-        return cls(_native.TreeModel(interface._raw(), [tree.lists() for tree in trees], wanted, firm), interface)
+        made = cls(
+            _native.TreeModel(interface._raw(), [tree.lists() for tree in trees], wanted, outputs == "class"), interface
+        )
+        if deviation is not None and wanted is not None and made._raw.deviation > wanted:
+            possible = np.array2string(np.asarray(made.deviation), precision=3)
+            raise ArgumentError(f"from_sklearn: results with a deviation of {deviation}, where {possible} is possible")
+        return made
 
     @property
     def interface(self) -> TreeInterface:

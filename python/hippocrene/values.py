@@ -6,7 +6,7 @@ import operator
 import os
 from array import array as buffer
 from fractions import Fraction
-from numbers import Number
+from numbers import Number, Real
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
 
 import numpy as np
@@ -87,6 +87,17 @@ def real_numbers(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float6
     if array.dtype.kind != "f" or array.dtype.itemsize > 8:
         raise TypeError(f"{operation} takes doubles, not values of type {array.dtype}")
     return cast("npt.NDArray[np.float64]", array)
+
+
+def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.float64]:
+    """Return `values` as `real_numbers` does, and real numbers in arrays of objects, as data frames may have them."""
+    array = to_array(values, operation)
+    if array.dtype.kind == "O":
+        wrong = [one for one in array.flat if not isinstance(one, (Real, np.bool_))]
+        if wrong:
+            raise TypeError(f"{operation} takes doubles, not values of type {type(wrong[0]).__name__}")
+        array = array.astype(np.float64)
+    return real_numbers(array, operation)
 
 
 def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:

@@ -68,6 +68,9 @@ def test_gates_are_those_of_numpy(secret, equal):
     equal(x == y, a == b)
     equal(x != y, a != b)
     equal(x.select(y, ~y), np.where(a, b, ~b))
+    equal(x.select(b.tolist(), (~b).tolist()), np.where(a, b, ~b))
+    with pytest.raises(TypeError, match="select takes encrypted bits or booleans"):
+        x.select(1, 0)
 
 
 def test_gates_take_plain_booleans(secret, equal, server):

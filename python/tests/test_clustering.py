@@ -236,6 +236,16 @@ def test_what_is_not_possible_is_refused(client, server):
             wrong()
 
 
+def test_points_of_any_size_have_a_start():
+    points, _ = points_of_two_clusters()
+    random = EncryptedKMeans(3, random_state=1)
+    start = random.start(points)
+    for scale in (2.0**1000, 2.0**-1000):
+        np.testing.assert_array_equal(random.start(points * scale), start * scale)
+    simulated = EncryptedKMeans(2, max_iter=1, tables="lut11").simulate(points.astype(object))
+    assert simulated.labels is not None
+
+
 def test_it_is_cloned_as_estimators_are():
     model = EncryptedKMeans(3, max_iter=7, init=[0, 1, 2], random_state=4, tables="lut13")
     copy = clone(model)

@@ -13,7 +13,7 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.tree import DecisionTreeClassifier
 
-from hippocrene import EncryptedArray, Server
+from hippocrene import ArgumentError, EncryptedArray, Server
 from hippocrene.distributed import Cluster
 from hippocrene.trees import PrivateDecisionTree, TreeClient, TreeKeys, TreeQuery, TreeReply, TreeServer
 
@@ -70,6 +70,9 @@ def test_results_are_those_of_one_machine(dask_client, client, keys, tmp_path):
         with pytest.raises(ZeroDivisionError):
             cluster.map(fails, [1, 0, 2])
         assert cluster.map(square, []) == []
+    cluster.close()
+    with pytest.raises(ArgumentError, match="this cluster was closed"):
+        cluster.map(square, arrays)
 
 
 def tree_server(keys: TreeKeys, fitted: DecisionTreeClassifier, sample: np.ndarray) -> tuple:

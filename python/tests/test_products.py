@@ -106,6 +106,36 @@ def test_names_of_linear_algebra(client, secret):
         )
 
 
+def test_bounds_of_narrow_products_are_near(client, secret):
+    for columns, rows, most in ((35, 2, 3.0), (300, 3, 3.0), (5, 1, 3.0), (2, 35, 1.0), (2000, 2, 200.0)):
+        x, w = RNG.uniform(-1, 1, columns), RNG.uniform(-1, 1, (columns, rows)) / columns
+        y = secret(x, bound=1.0) @ w
+        np.testing.assert_allclose(client.decrypt(y), x @ w, atol=1e-5)
+        assert y.bound <= most * rows.bit_length()
+        if columns < 1000:
+            assert y.precision_bits > 29
+    # By keys of few rotations too: of those that there are no keys for, none is made.
+    few = hippocrene.Server(client.evaluation_keys(rotations=[2**k for k in range(12)]))
+    x = RNG.uniform(-1, 1, 35)
+    np.testing.assert_allclose(client.decrypt(few.load(client.encrypt(x)) @ np.eye(35, 2)), x[:2], atol=1e-4)
+
+
+def test_one_row_times_a_long_transpose(client, secret):
+    x, row = RNG.uniform(-1, 1, (2, 8200)), RNG.uniform(-1, 1, (1, 8200)) / 90
+    with_keys = hippocrene.simulate(lambda x: row @ x.T, x, preset="n14")
+    assert len(with_keys.rotations) < 40
+    check(client, secret, lambda x: row @ x.T, x)
+    check(client, secret, lambda x: (row @ x.T) * np.ones((3, 2)), x)
+
+
+def test_sums_up_to_each_of_many(client, secret):
+    for size in (2049, 4096):
+        x = RNG.uniform(-1, 1, size)
+        check(client, secret, np.cumsum, x)
+        diagonals = hippocrene.simulate(np.cumsum, x, preset="n14").rotations
+        assert len(diagonals) < 100
+
+
 def test_sizes_and_parts(client, secret):
     x = secret(STACK)
     assert [np.size(x), np.size(x, 1), np.size(x, axis=-1)] == [24, 3, 4]

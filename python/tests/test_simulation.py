@@ -152,6 +152,25 @@ def test_functions_of_numpy_are_looked_up():
         np.testing.assert_allclose(got, f(x), atol=0.01)
     rounded = simulate(np.floor, x * 0.9, preset="n15", tables=True)
     np.testing.assert_allclose(rounded.result, np.floor(x * 0.9), atol=0.02)
+    with pytest.raises(TypeError, match="interp takes doubles"):
+        simulate(lambda x: np.interp(x, [-1, 1], [0, 1j]), x, preset="n15", tables=True)
+
+
+def test_order_is_along_several_axes():
+    x = np.random.default_rng(3).uniform(-1, 1, (2, 3, 4))
+    functions = [
+        lambda x: np.max(x, axis=(0, 2)),
+        lambda x: np.min(x, axis=(-1, 1), keepdims=True),
+        lambda x: np.median(x, axis=(0, 1, 2)),
+        lambda x: np.quantile(x, [0.25, 0.5], axis=(1, 0), keepdims=True),
+        lambda x: np.ptp(x, axis=(1,)),
+    ]
+    simulation = simulate(lambda x: [f(x) for f in functions], x, preset="n15", tables=True)
+    for f, got in zip(functions, simulation.result, strict=True):
+        assert np.shape(got) == np.shape(f(x))
+        np.testing.assert_allclose(got, f(x), atol=0.02)
+    with pytest.raises(TypeError):
+        simulate(lambda x: x.sort(axis=(0, 1)), x, preset="n15", tables=True)
 
 
 def test_look_ups_are_simulated():
@@ -174,6 +193,9 @@ def test_look_ups_are_simulated():
         simulate(lambda x: x.sort(), x, preset="n15")
     with pytest.raises(hippocrene.ParameterError, match="lut11, lut12, lut13"):
         simulate(lambda x: x.sort(), x, preset="n15", tables="lut10")
+    for beyond in (lambda x: x.sqrt(), lambda x: x.exp(domain=(-1, 0)), lambda x: x.tanh(domain=(0, 1), precise=True)):
+        with pytest.raises(hippocrene.ArgumentError, match="is not in the domain"):
+            simulate(beyond, x, preset="n15", tables=True)
     with pytest.raises(hippocrene.ArgumentError, match="log is defined above 0"):
         simulate(lambda x: x.log(domain=(-1, 1)), x, preset="n15", tables=True)
 

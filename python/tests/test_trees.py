@@ -349,6 +349,13 @@ def test_columns_of_data_frames_stay_in_order(client):
     assert client.encrypt_query(model.interface, frame[:2]).shape == (2, 4)
     with pytest.raises(ShapeError, match=r"the columns are \['d', 'c', 'b', 'a'\], where \['a', 'b', 'c', 'd'\]"):
         client.encrypt_query(model.interface, frame[["d", "c", "b", "a"]])
+    row = frame.iloc[3]
+    for one in (row, row.reset_index(drop=True), frame[:1].convert_dtypes(), frame[:1].astype(object)):
+        assert client.encrypt_query(model.interface, one).shape == (1, 4)
+    with pytest.raises(ShapeError, match=r"the columns are \['b', 'a', 'd', 'c'\]"):
+        client.encrypt_query(model.interface, row[["b", "a", "d", "c"]])
+    with pytest.raises(TypeError, match="not values of type NAType"):
+        client.encrypt_query(model.interface, frame[:1].astype(object).replace(IRIS[0, 0], pandas.NA))
     with pytest.raises(ShapeError, match="from_sklearn: the columns are"):
         PrivateDecisionTree.from_sklearn(tree, frame[["b", "a", "c", "d"]])
 
@@ -444,7 +451,9 @@ def test_several_outputs_are_as_precise_as_one(client, server):
         PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=[1.0, 1.0, 1.0])
     with pytest.raises(ArgumentError, match="positive numbers"):
         PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=[1.0, 0.0])
-    with pytest.raises(ArgumentError, match="is possible"):
+    with pytest.raises(ArgumentError, match=r"a deviation of 1e-06, where \[.*e-0. .*e-0.\] is possible") as refused:
         PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=1e-6)
+    possible = [1.01 * float(each) for each in str(refused.value).split("[")[1].split("]")[0].split()]
+    assert (PrivateDecisionTree.from_sklearn(tree, tables="lut11", deviation=possible).deviation <= possible).all()
     with pytest.raises(TypeError, match="one that is not fitted: DecisionTreeRegressor"):
         PrivateDecisionTree.from_sklearn(DecisionTreeRegressor())

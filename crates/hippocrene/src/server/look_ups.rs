@@ -88,7 +88,7 @@ impl Server {
     /// # Errors
     /// As [`Server::apply_precisely`].
     pub fn apply_tangents(&self, a: &EncryptedArray, tangents: &Tangents) -> Result<EncryptedArray, Error> {
-        check_domain(a, tangents.domain())?;
+        self.check_domain(a, tangents.domain())?;
         // Slopes are multiplied by what is in other slots too.
         self.apply_each(&self.cleaned(a)?, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
     }
@@ -98,7 +98,7 @@ impl Server {
     /// # Errors
     /// As [`Server::apply`].
     pub fn apply_tables(&self, a: &EncryptedArray, tables: &Tables) -> Result<EncryptedArray, Error> {
-        check_domain(a, tables.domain())?;
+        self.check_domain(a, tables.domain())?;
         self.apply_each(a, |pegasus, c, places| pegasus.apply(c, tables, places))
     }
 
@@ -159,17 +159,28 @@ impl Server {
         }
         Ok(())
     }
-}
 
-/// Checks that there are numbers within the bound of an array that are in the domain of a function.
-fn check_domain(a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
-    let bound = a.bound();
-    if low > bound || high < -bound {
-        let what = format!(
-            "the values are from {} to {bound}, by the bound of the array: none is in the domain from {low} to {high}",
-            -bound
-        );
-        return Err(Error::argument(APPLY, what));
+    /// Checks that there are numbers within the bound of an array that are in the domain of a function, and in a simulation that its elements are, as far as tables reach.
+    fn check_domain(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
+        let bound = a.bound();
+        if low > bound || high < -bound {
+            let what = format!(
+                "the values are from {} to {bound}, by the bound of the array: none is in the domain from {low} to {high}",
+                -bound
+            );
+            return Err(Error::argument(APPLY, what));
+        }
+        let reach = (high - low) / 2.0 * self.pegasus(APPLY)?.plan().literal().margin;
+        let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
+        let known =
+            |at: usize| ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots());
+        let beyond = |x: &f64| *x < low - reach || *x > high + reach;
+        match layout.positions().filter_map(|at| Some(known(at)?.re)).find(beyond) {
+            None => Ok(()),
+            Some(x) => {
+                let what = format!("a value of {x} is not in the domain from {low} to {high}");
+                Err(Error::argument(APPLY, what))
+            }
+        }
     }
-    Ok(())
 }

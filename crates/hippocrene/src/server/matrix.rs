@@ -1,10 +1,15 @@
 //! Matrix products with plain matrices, and rolls.
 
+use std::iter::repeat_n;
+
 use super::Server;
 use crate::{Array, Error, Form, Layout};
 
 /// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of ciphertexts.
 const MOST_PRODUCTS: usize = 1 << 24;
+
+/// A row of no more numbers is multiplied by diagonals, which leaves zeros in slots without an element, and a longer one by one product.
+const FEW: usize = 64;
 
 impl Server {
     /// `a @ w` for an encrypted array of shape `(.., k)` and a plain matrix of shape `(k, columns)` in row-major order; the result has
@@ -105,12 +110,17 @@ impl Server {
         if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], OPERATION)? {
             return Ok(product);
         }
+        let rest = a.size() / n;
+        if rows == 1 && n > FEW {
+            let weights: Vec<_> = m.iter().flat_map(|w| repeat_n(*w, rest)).collect();
+            let sum = self.sum(&self.mul_plain(a, F::plain(&weights))?, Some(0))?;
+            return self.insert_axis(&sum, 0);
+        }
         let mut shape = a.shape().to_vec();
         shape[0] = rows;
         let slots = F::slots(&self.session);
         let layout = Layout::new(shape.clone(), a.layout().strides().to_vec(), slots)
             .or_else(|_| Layout::packed(&shape, slots))?;
-        let rest = a.size() / n;
         let (to, from): (Vec<usize>, Vec<usize>) =
             (layout.positions().collect(), a.layout().positions().collect());
         let entries = (0..rows).flat_map(|i| {
@@ -268,7 +278,7 @@ impl Server {
 
 /// `w` once for each row.
 fn tiled<T: Copy>(w: &[T], rows: usize) -> Vec<T> {
-    std::iter::repeat_n(w, rows).flatten().copied().collect()
+    repeat_n(w, rows).flatten().copied().collect()
 }
 
 /// Whether the elements stand one after the other.

@@ -82,16 +82,36 @@ impl Server {
         weight: impl Fn(usize, usize) -> F::Number,
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
-        let (side, span) = (rows.next_power_of_two(), axis.span);
-        let parts = axis.layout(&[(span / side, side), (rows, 1)], a.layout().slots())?;
+        let (side, span, slots) = (rows.next_power_of_two(), axis.span, a.layout().slots());
+        // Of a short axis that stands a side farther on, no slot is met from before the first.
+        let groups = (axis.length + side).div_ceil(side).next_power_of_two();
+        let moved = match WORTH * groups * side <= span && F::rotates(slots, slots - side * axis.stride) {
+            true => self.moved_on(a, side * axis.stride, operation)?,
+            false => None,
+        };
+        let (a, start, groups) = moved.as_ref().map_or((a, 0, span / side), |a| (a, side, groups));
+        let parts = axis.layout(&[(groups, side), (rows, 1)], slots)?;
         let entries = (0..axis.length).flat_map(|j| (0..rows).map(move |i| (i, j)));
         let entries = entries.filter_map(|(i, j)| {
             // From slot k on, k = i modulo the side, less than a side before j.
-            let before = (j + side - i) % side;
-            nonzero(((j + span - before) % span, j, weight(i, j)))
+            let (before, weight) = ((j + side - i) % side, weight(i, j));
+            nonzero(((start + j + span - before) % span, start + j, weight))
         });
         let sums = self.linear_map(a, parts, axis.spread(entries), operation)?;
         self.sum(&sums, Some(0)).map_err(|e| e.during(operation))
+    }
+
+    /// All slots rotated to the right, if the keys can; elements are not where the layout says any more.
+    fn moved_on<F: Form>(
+        &self,
+        a: &Array<F>,
+        right: usize,
+        operation: &'static str,
+    ) -> Result<Option<Array<F>>, Error> {
+        match self.map(a, operation, false, 0.0, |form, x| form.rotate(self, x, -(right as i64))) {
+            Err(Error::MissingKey(_)) => Ok(None),
+            moved => moved.map(Some),
+        }
     }
 
     /// [`Server::narrow_product`] of few columns, if `a` repeats or can be repeated for nothing.
@@ -104,7 +124,9 @@ impl Server {
         operation: &'static str,
     ) -> Result<Option<Array<F>>, Error> {
         let (side, span, slots) = (axis.length.next_power_of_two(), axis.span, a.layout().slots());
-        let copies = axis.layout(&[(span / side, side), (axis.length, 1)], slots)?;
+        // The last slot meets less than a side beyond it.
+        let count = (rows + side - 1).div_ceil(side).next_power_of_two().min(span / side);
+        let copies = axis.layout(&[(count, side), (axis.length, 1)], slots)?;
         let repeats = a.period().is_some_and(|period| (side * axis.stride).is_multiple_of(period));
         if !(a.is_clean() || repeats) {
             return Ok(None);
