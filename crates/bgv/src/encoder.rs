@@ -1,11 +1,7 @@
 //! From integers modulo `t` to polynomials and back.
 
 use hippocrene_ring::{
-    Kernel, ResidueRing, RingError,
-    arith::{centred, mul_mod},
-    elementwise::Elementwise,
-    ntt::exponent,
-    primes,
+    Kernel, ResidueRing, RingError, arith::centred, elementwise::Elementwise, ntt::exponent, primes,
 };
 use zeroize::Zeroize;
 
@@ -136,7 +132,7 @@ impl Encoder {
     pub(crate) fn multiply(&self, residues: &mut [u64], f: u64) {
         match &self.elementwise {
             Some(elementwise) => elementwise.mul_scalar_assign(residues, &elementwise.scalar(f)),
-            None => residues.iter_mut().for_each(|x| *x = mul_mod(*x % self.t, f, self.t)),
+            None => multiply_even(residues, f, self.t),
         }
     }
 
@@ -192,6 +188,16 @@ impl Slots {
     }
 }
 
+/// Residues of any size times `f` in `[0, t)`, to `[0, t)`, modulo any `t < 2^61`, by Shoup's quotient, which is one too small at most: no division by `t`, as residues are secret.
+fn multiply_even(residues: &mut [u64], f: u64, t: u64) {
+    let quotient = ((u128::from(f) << 64) / u128::from(t)) as u64;
+    for x in residues {
+        let whole = ((u128::from(*x) * u128::from(quotient)) >> 64) as u64;
+        let product = x.wrapping_mul(f).wrapping_sub(whole.wrapping_mul(t));
+        *x = product.min(product.wrapping_sub(t));
+    }
+}
+
 /// An integer modulo `t < 2^61`, in `[0, t)`, without a branch.
 fn reduced(value: i64, t: u64) -> u64 {
     let remainder = value % t as i64;
@@ -216,6 +222,7 @@ impl Plaintext {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use hippocrene_ring::arith::mul_mod;
     use proptest::prelude::*;
 
     const DEGREE: usize = 64;
@@ -264,7 +271,8 @@ mod tests {
     /// By whichever kernel, of odd and even moduli, of residues that may exceed them.
     #[test]
     fn residues_are_multiplied() {
-        for t in [2u64, 3, 257, 65536, 65537, 786_433, (1 << 40) + 15, LARGEST - 1] {
+        for t in [2u64, 3, 6, 257, 65536, 65537, 786_433, 1_000_000, (1 << 40) + 15, LARGEST - 2, LARGEST - 1]
+        {
             let encoder = Encoder::new(t, DEGREE, Kernel::detect().unwrap()).unwrap();
             let mut residues: Vec<u64> =
                 (0..DEGREE as u64).map(|i| (i + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15) % (2 * t)).collect();

@@ -167,7 +167,8 @@ fn the_sizes_that_schemes_use() {
 fn as_many_inputs_as_allowed_of_any_size() {
     for bits in [20, 40, 48, 49, 52, 53, 60, 61] {
         let from = moduli(&[bits], MAX_INPUTS, &[]);
-        let to = moduli(&[25, 40, 43, 49, 50, 59, 60, 61], 16, &from);
+        let mut to = moduli(&[25, 40, 43, 49, 50, 59, 60, 61], 16, &from);
+        to.extend([6, (1 << 61) - 2]);
         check(&from, &to, 32, u64::from(bits));
     }
 }

@@ -16,9 +16,11 @@ const ROOM: f64 = 1.2;
 ///
 /// It is kinder to the attacker than the attack is: a search of `S` guesses costs `sqrt(S)` calls of Babai's algorithm (Howgrave-Graham's collisions
 /// are taken to happen always), and memory costs nothing. Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d` (Becker, Ducas, Gama, Laarhoven,
-/// SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). Dual attacks are not considered.
+/// SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). Dual attacks are not considered. A weight above the degree counts as
+/// the degree.
 pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
     let degree = 1usize << log_degree;
+    let weight = weight.min(degree);
     let mut best = f64::INFINITY;
     for guessed in (0..64).map(|i| i * degree / 64) {
         let others = degree - guessed;
@@ -92,5 +94,7 @@ mod tests {
         assert!((134.0..135.5).contains(&bits), "{bits}");
         assert!(hybrid_attack_bits(14, 32, 75.0) < bits && hybrid_attack_bits(14, 28, 65.0) < bits);
         assert!(hybrid_attack_bits(13, 32, 65.0) < bits && bits < hybrid_attack_bits(15, 32, 65.0));
+        let all = hybrid_attack_bits(10, 1 << 10, 26.0);
+        assert_eq!(hybrid_attack_bits(10, (1 << 10) + 1, 26.0), all);
     }
 }

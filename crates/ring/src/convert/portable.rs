@@ -13,8 +13,8 @@ const TILE: usize = 16;
 /// Rows of residues: first the quotient, then the inputs.
 type Tile = [[u64; TILE]; 1 + MAX_INPUTS];
 
-/// The constants for the target `p`, of which `c` times the number is wanted. For odd `p` weights and start are multiplied by `R = 2^64`; even `p` are served by
-/// divisions, since Montgomery's reduction cannot.
+/// The constants for the target `p`, of which `c` times the number is wanted. For odd `p` weights and start are multiplied by `R = 2^64`; even `p`, which
+/// Montgomery's reduction cannot, are served by [`by_words`].
 pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
     let radix = if p % 2 == 1 { ((1u128 << 64) % u128::from(p)) as u64 } else { 1 };
     let plain = std::iter::once(source.negative_product((p, c))).chain(source.weights((p, c)));
@@ -59,7 +59,7 @@ pub(super) fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Out
             if output.target.p % 2 == 1 {
                 sums(output.target, exact, &tile, data, montgomery);
             } else {
-                sums(output.target, exact, &tile, data, |sum, t| (sum % u128::from(t.p)) as u64);
+                sums(output.target, exact, &tile, data, by_words(output.target.p));
             }
         }
     }
@@ -119,4 +119,20 @@ fn montgomery(sum: u128, target: &Target) -> u64 {
     let m = (sum as u64).wrapping_mul(target.inverse);
     let back = ((u128::from(m) * u128::from(target.p)) >> 64) as u64;
     (sum >> 64) as u64 + target.p - back
+}
+
+/// What takes a sum below `2^64 p` to one congruent modulo `p`, in `[0, 2p)`, for any `p`: the high word times `2^64 mod p`, and the low one, each reduced by its quotient (Shoup's),
+/// which is one too small at most. Sums may be of what is decrypted: nothing is divided by `p`, which takes a time of its own on some CPUs.
+fn by_words(p: u64) -> impl Fn(u128, &Target) -> u64 {
+    let high = |a: u64, b: u64| ((u128::from(a) * u128::from(b)) >> 64) as u64;
+    let times = move |x: u64, c: u64, quotient: u64| {
+        x.wrapping_mul(c).wrapping_sub(high(x, quotient).wrapping_mul(p))
+    };
+    let quotient = |c: u64| ((u128::from(c) << 64) / u128::from(p)) as u64;
+    let radix = ((1u128 << 64) % u128::from(p)) as u64;
+    let [of_radix, of_one] = [radix, 1].map(quotient);
+    move |sum, _| {
+        let both = times((sum >> 64) as u64, radix, of_radix) + times(sum as u64, 1, of_one);
+        both.min(both.wrapping_sub(2 * p))
+    }
 }

@@ -146,7 +146,7 @@ impl Evaluator {
         let extended = context.rlwe().rotation_modulus(modulus, common)?;
         let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
         let words = context.rlwe().degree() / if repeats { 8 } else { 1 } * extended.limb_count();
-        let at_once = (t.memory / (8 * words * t.baby)).clamp(1, giants);
+        let at_once = (t.memory / (8 * words * t.baby.min(t.count))).clamp(1, giants);
         let baby: Vec<usize> = (0..t.baby.min(t.count)).collect();
         let groups = (0..giants)
             .step_by(at_once)
