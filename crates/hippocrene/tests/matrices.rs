@@ -19,7 +19,7 @@ proptest! {
     #[test]
     fn wide_and_tall_matrices(
         few in 1usize..9,
-        many in 30usize..150,
+        many in 8usize..150,
         columns in 1usize..4,
         vector: bool,
         tall: bool,
