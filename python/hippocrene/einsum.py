@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from hippocrene.errors import ShapeError
-from hippocrene.integers import integers
 from hippocrene.moves import Moves, places_of
-from hippocrene.values import to_array
+from hippocrene.ufuncs import operands as as_arrays
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +26,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     del optimize
     if not isinstance(subscripts, str):
         raise TypeError("numpy.einsum of encrypted arrays takes subscripts as text, such as 'ij,jk->ik'")
-    arrays = [x if isinstance(x, Moves) else _plain(x, operands) for x in operands]
+    arrays = as_arrays("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
     parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]
@@ -37,12 +36,6 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
         array, labels = _product(array, labels, other, others, later)
     array, labels = _summed(array, labels, set(output))
     return _laid_out(array, labels, output)
-
-
-def _plain(x: Any, operands: Sequence[Any]) -> Any:
-    """Return a plain operand as an array: of integers of any size where encrypted ones are of integers."""
-    modulus = next(array.plain_modulus for array in operands if isinstance(array, Moves))
-    return to_array(x, "einsum") if modulus is None else integers(x, "einsum", modulus)
 
 
 def _parsed(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[list[_Label]], list[_Label]]:

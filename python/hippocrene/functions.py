@@ -13,9 +13,9 @@ from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.moves import Moves, places_of, shape_errors
-from hippocrene.products import PRODUCTS, operands
+from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
-from hippocrene.ufuncs import check_options, compute, given, refusal
+from hippocrene.ufuncs import check_options, compute, given, operands, refusal
 from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
@@ -308,10 +308,10 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
     return server._wrap(server._broadcast(array._raw, target))
 
 
-def _clip(a: Any, a_min: Any = None, a_max: Any = None, **limits: Any) -> Any:
+def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
     if not _secret(a):
         raise TypeError("numpy.clip of plain values takes plain limits: x.maximum and x.minimum are of encrypted ones")
-    return a.clip(limits.get("min", a_min), limits.get("max", a_max))
+    return a.clip(a_min if min is None else min, a_max if max is None else max)
 
 
 def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:

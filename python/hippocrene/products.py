@@ -15,13 +15,10 @@ from hippocrene import _native
 from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
-from hippocrene.ufuncs import compute
-from hippocrene.values import to_array
+from hippocrene.ufuncs import compute, operands
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from hippocrene.array import EncryptedArray
 
 # Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
 LONG = 1024
@@ -29,13 +26,6 @@ LONG = 1024
 
 def _secret(x: object) -> bool:
     return isinstance(x, Encrypted)
-
-
-def operands(name: str, *both: Any) -> tuple[Any, ...]:
-    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
-    like = next(x for x in both if _secret(x))
-    exact = like.plain_modulus is not None
-    return tuple(x if _secret(x) else like._plain(x, name) if exact else to_array(x, name) for x in both)
 
 
 def stacked(a: Any, b: Any) -> Any:
@@ -167,32 +157,10 @@ def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     v = v.conj() if v._raw.is_complex else v
     plain: Any = v._plain(a, "correlate", rounded=True)
     if v.size > LONG:
-        return _correlate_long(plain, v, mode)
+        # As a product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
+        return _convolved(v, plain[::-1], mode, mirrored=v.size <= len(plain))[::-1]
     units = np.eye(v.size, dtype=np.int64)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
-
-
-def _correlate_long(a: Any, v: EncryptedArray, mode: str) -> Any:
-    """Return the sums of plain ``a[n + k]`` times ``v[n]`` for a long encrypted `v`: a convolution, backwards.
-
-    As one product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
-    """
-    short, long = sorted((len(a), v.size))
-    # Where numpy's result starts in the full one where the first operand is the longer, and how long it is.
-    modes = {
-        "full": (0, short + long - 1),
-        "same": (short - 1 - short // 2, long),
-        "valid": (short - 1, long - short + 1),
-    }
-    if mode not in modes:
-        raise ArgumentError(f"correlate: mode {mode!r} is none of {', '.join(modes)}")
-    start, length = modes[mode]
-    # numpy exchanges the operands where it is the shorter, and turns the result.
-    first = start if len(a) < v.size else short + long - 1 - start - length
-    sums = v._times_matrix(
-        a[::-1].copy(), lambda server, kernel: _native.convolve_plain(server, v._raw, kernel, first, length)
-    )
-    return sums[::-1]
 
 
 def _kron(a: Any, b: Any) -> Any:
@@ -230,7 +198,7 @@ def _linalg_trace(x: Any, *, offset: Any = 0) -> Any:
 
 
 def _vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
-    return compute(np.vecdot, "__call__", (np.moveaxis(a, axis, -1), np.moveaxis(b, axis, -1)), {})
+    return compute(np.vecdot, "__call__", (a, b), {"axis": axis})
 
 
 # Linear maps: what a function makes of the unit vectors is its matrix.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hippocrene.encrypted import Encrypted
+from hippocrene.values import to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +24,8 @@ def _looked_up(function: np.ufunc) -> Callable[[Any], Any]:
     return compute_it
 
 
-def _vecdot(a: Any, b: Any) -> Any:
+def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+    a, b = (np.moveaxis(x, axis, -1) for x in operands("vecdot", a, b))
     return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
 
 
@@ -36,7 +38,7 @@ def _vecmat(a: Any, b: Any) -> Any:
 
 
 # Products along axes, which numpy has since version 2.
-VECTORS: dict[str, Callable[[Any, Any], Any]] = {"matvec": _matvec, "vecdot": _vecdot, "vecmat": _vecmat}
+VECTORS: dict[str, Callable[..., Any]] = {"matvec": _matvec, "vecdot": _vecdot, "vecmat": _vecmat}
 # Methods of the first operand and, where only the second one is encrypted, of that.
 BINARY: dict[Any, tuple[str, str]] = {
     np.add: ("__add__", "__radd__"),
@@ -124,6 +126,13 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in options.items() if value is not None and value is not np._NoValue}
 
 
+def operands(name: str, *both: Any) -> tuple[Any, ...]:
+    """Return plain operands as arrays: of integers of any size where the encrypted one is of integers."""
+    like: Any = next(x for x in both if isinstance(x, Encrypted))
+    exact = like.plain_modulus is not None
+    return tuple(x if isinstance(x, Encrypted) else like._plain(x, name) if exact else to_array(x, name) for x in both)
+
+
 def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:
     """Compute a universal function of operands some of which are encrypted arrays."""
     name = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
@@ -138,7 +147,9 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
     check_options(name, options)
     result: object = NotImplemented
     if method == "__call__" and not options:
-        if name in VECTORS and axis == 0:
+        if "axis" in keywords:
+            result = _vecdot(first, inputs[-1], axis) if name == "vecdot" else NotImplemented
+        elif name in VECTORS:
             result = VECTORS[name](*inputs)
         elif ufunc in UNARY:
             result = UNARY[ufunc](first)

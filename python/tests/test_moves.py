@@ -102,6 +102,15 @@ def test_long_arrays_are_repeated_as_they_stand():
         np.testing.assert_allclose(got, want, atol=1e-5)
 
 
+def test_the_longer_of_two_arrays_stays_where_it_is():
+    a, factors = plain((64, 128, 1)), np.array([[[1.0, -2.0, 0.5]]])
+    forward = hippocrene.simulate(lambda x, y: x * y, a, factors, preset="n13")
+    backward = hippocrene.simulate(lambda x, y: y * x, a, factors, preset="n13")
+    assert backward.seconds < 1.1 * forward.seconds
+    np.testing.assert_allclose(forward.result, a * factors, atol=1e-5)
+    np.testing.assert_allclose(backward.result, a * factors, atol=1e-5)
+
+
 def test_moves_among_ciphertexts_leave_bounds():
     bounds = []
 

@@ -99,6 +99,7 @@ def test_names_of_linear_algebra(client, secret):
             check(client, secret, getattr(np, name), *ufuncs[name], way=way)
     if hasattr(np, "vecdot"):
         check(client, secret, lambda a, b: np.linalg.vecdot(a, b, axis=0), MATRIX, MATRIX)
+        check(client, secret, lambda a, b: np.vecdot(a, b, axis=0), MATRIX, MATRIX)
         of_complex = hippocrene.Server(client.evaluation_keys(conjugation=True))
         turned = of_complex.load(client.encrypt(VECTOR * 1j))
         np.testing.assert_allclose(

@@ -1,4 +1,4 @@
-//! Sums, linear transforms, powers, polynomials and whole circuits against plain arithmetic modulo `t`, and the noise that is estimated against the noise there is.
+//! Sums over slots, linear transforms, powers, polynomials and whole circuits against plain arithmetic modulo `t`, and the noise that is estimated against the noise there is.
 
 mod common;
 
@@ -54,120 +54,7 @@ fn sums_over_slots() {
     }
 }
 
-#[test]
-fn products_are_added_up_before_they_are_relinearised() {
-    for (sprout, units, scheme) in chains_of_products() {
-        let s = insecure(10, 48, units, sprout, 65537, &[]);
-        let e = &s.evaluator.clone().with_scheme(scheme);
-        let values: Vec<Vec<u64>> = (0..8).map(|i| s.values(i)).collect();
-        let fresh: Vec<Ciphertext> = values.iter().map(|v| s.encrypt(v)).collect();
-        let (before, one) = (s.context.rlwe().transforms(), e.mul(&fresh[0], &fresh[1]).unwrap());
-        let transforms = s.context.rlwe().transforms() - before;
-        let pairs: Vec<(&Ciphertext, &Ciphertext)> = fresh.iter().zip(fresh.iter().rev()).collect();
-        let (before, sum) = (s.context.rlwe().transforms(), e.sum_of_products(&pairs).unwrap());
-        // Each product of BFV but the first takes 6 l + 4 r transforms, of 7 (l + r) and those of the key switch.
-        let most = if scheme == Scheme::Bgv { 2 * transforms } else { 5 * transforms };
-        assert!(s.context.rlwe().transforms() - before < most);
-        let pairs = values.iter().zip(values.iter().rev());
-        let expected = pairs
-            .fold(vec![0; s.degree()], |sum, (x, y)| s.zip(&sum, &s.zip(x, y, |x, y| x * y), |a, b| a + b));
-        assert_eq!(s.decrypt(&sum), expected);
-        match scheme {
-            Scheme::Bgv => s.check_noise(&sum, "a sum of products"),
-            // Errors of factors, and of products, are added up as if they were dependent.
-            Scheme::Bfv => assert!((-0.585..3.1).contains(&(sum.inner().noise().log2_std() - s.error(&sum)))),
-        }
-        // A bit for each doubling of the number of products at most.
-        assert!(sum.budget_bits(&s.context) > one.budget_bits(&s.context) - 3.0);
-
-        // Operands of different factors and moduli, a square among them: no budget is lost to the factors.
-        let square = e.mul(&one, &one).unwrap();
-        let mixed = [(&fresh[0], &fresh[2]), (&square, &fresh[1]), (&one, &one), (&fresh[3], &one)];
-        let sum = e.sum_of_products(&mixed).unwrap();
-        let product = s.zip(&values[0], &values[1], |x, y| x * y);
-        let squared = s.zip(&product, &product, |x, y| x * y);
-        let terms = [
-            s.zip(&values[0], &values[2], |x, y| x * y),
-            s.zip(&squared, &values[1], |x, y| x * y),
-            squared,
-            s.zip(&values[3], &product, |x, y| x * y),
-        ];
-        let expected = terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
-        assert_eq!(s.decrypt(&sum), expected);
-        let alone = e.mul(&square, &fresh[1]).unwrap();
-        let (have, all) = (sum.budget_bits(&s.context), alone.budget_bits(&s.context));
-        assert!(have > all - 8.0, "{have} of {all}");
-        assert!(e.sum_of_products(&[]).unwrap_err().to_string().contains("no products"));
-
-        // Factors that constants have changed, of operands with room and of such without.
-        let thrice = e.mul_integer(&fresh[2], 3).unwrap();
-        let sum =
-            e.sum_of_products(&[(&fresh[0], &fresh[1]), (&thrice, &fresh[3]), (&thrice, &thrice)]).unwrap();
-        let terms = [
-            s.zip(&values[0], &values[1], |x, y| x * y),
-            s.zip(&values[2], &values[3], |x, y| 3 * x * y),
-            s.zip(&values[2], &values[2], |x, y| 9 * x * y),
-        ];
-        let expected = terms.iter().fold(vec![0; s.degree()], |sum, term| s.zip(&sum, term, |a, b| a + b));
-        assert_eq!(s.decrypt(&sum), expected);
-        assert!(sum.budget_bits(&s.context) <= s.budget(&sum));
-    }
-}
-
-/// Sprouts and units, for products of both schemes.
-fn chains_of_products() -> [(&'static str, usize, Scheme); 4] {
-    [(SPROUT, 4, Scheme::Bgv), ("none", 5, Scheme::Bgv), (SPROUT, 4, Scheme::Bfv), ("none", 5, Scheme::Bfv)]
-}
-
-/// Errors of one product that is added again and again add up, and are not taken for independent ones.
-#[test]
-fn the_same_product_again_and_again() {
-    const TIMES: usize = 256;
-    for (sprout, units, scheme) in chains_of_products() {
-        let s = insecure(10, 48, units, sprout, 65537, &[]);
-        let e = &s.evaluator.clone().with_scheme(scheme);
-        let (x, y) = (s.values(1), s.values(2));
-        let (a, b) = (s.encrypt(&x), s.encrypt(&y));
-        let other = e.add_integer(&a, 1).unwrap();
-        let pairs: Vec<(&Ciphertext, &Ciphertext)> = (0..TIMES)
-            .map(|i| match i % 4 {
-                0 => (&a, &b),
-                1 => (&b, &a),
-                2 => (&other, &b),
-                _ => (&b, &other),
-            })
-            .collect();
-        let sum = e.sum_of_products(&pairs).unwrap();
-        let half = TIMES as u128 / 2;
-        assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| half * (x * y + (x + 1) * y)));
-        let (estimated, there) = (sum.inner().noise().log2_std(), s.error(&sum));
-        assert!(estimated > there - 0.585 && estimated < there + 3.0, "{estimated} bits for {there}");
-    }
-}
-
 /// The map that the diagonals describe.
-/// Operands that are sums share an error, though no two of them are alike: their products are no more independent than they are.
-#[test]
-fn products_of_operands_that_share_an_error() {
-    const TIMES: u128 = 256;
-    for (sprout, units, scheme) in chains_of_products() {
-        let s = insecure(10, 48, units, sprout, 65537, &[]);
-        let e = &s.evaluator.clone().with_scheme(scheme);
-        let (x, y) = (s.values(1), s.values(2));
-        let (a, b) = (s.encrypt(&x), s.encrypt(&y));
-        let multiples: Vec<Ciphertext> =
-            std::iter::successors(Some(a.clone()), |sum| Some(e.add(sum, &a).unwrap()))
-                .take(TIMES as usize)
-                .collect();
-        let pairs: Vec<(&Ciphertext, &Ciphertext)> = multiples.iter().map(|sum| (sum, &b)).collect();
-        let sum = e.sum_of_products(&pairs).unwrap();
-        let all = TIMES * (TIMES + 1) / 2;
-        assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| all * x * y));
-        let (estimated, there) = (sum.inner().noise().log2_std(), s.error(&sum));
-        assert!(estimated > there - 0.585, "{estimated} bits are estimated, {there} are there");
-    }
-}
-
 fn mapped(s: &Setup, diagonals: &BTreeMap<Permutation, Vec<i64>>, x: &[u64]) -> Vec<u64> {
     let (half, t) = (s.degree() / 2, s.t() as i64);
     let slot = |i: usize| {

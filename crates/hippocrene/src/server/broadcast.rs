@@ -83,7 +83,8 @@ impl Server {
         }
         let layout = match b.shape() == shape {
             true => b.layout().clone(),
-            false => self.repeated_layout(a, &shape)?,
+            // The longer one stays where it is.
+            false => self.repeated_layout(if a.size() < b.size() { b } else { a }, &shape)?,
         };
         let a = self.broadcast_as(a, layout.clone())?;
         Ok((Cow::Owned(a), Cow::Owned(self.broadcast_as(b, layout)?)))
