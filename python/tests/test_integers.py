@@ -128,6 +128,16 @@ def test_products_of_matrices_as_numpy(secret, equal, rows, inner, columns, data
     equal(a.dot(w), whole(x) @ whole(w))
 
 
+@pytest.mark.parametrize("shape", [(50, 2, 3), (5000, 2, 3), (9000, 1, 2), (700, 5, 6)])
+def test_matrices_that_make_rows_longer(secret, equal, shape):
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(-9, 9, shape[:2]), rng.integers(-9, 9, shape[1:])
+    a = secret(x)
+    equal(a @ w, x @ w)
+    equal(w.T @ a.T, w.T @ x.T)
+    equal((a @ w) * 3 - x @ w, 2 * (x @ w))
+
+
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int32, np.uint64, np.int64, bool, object])
 def test_every_type_of_integers_is_taken(client, secret, equal, dtype):
     x = np.array([0, 1, 100], dtype=dtype)

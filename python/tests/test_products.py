@@ -176,3 +176,17 @@ def test_what_does_not_go_together_is_refused(secret):
     ):
         with pytest.raises(TypeError, match=match):
             wrong()
+
+
+@pytest.mark.parametrize("shape", [(100, 2, 3), (40, 4, 10), (3000, 2, 7), (5000, 3, 4), (9000, 1, 2), (2, 60, 3, 5)])
+def test_matrices_that_make_rows_longer(client, secret, shape):
+    x, w = RNG.uniform(-1, 1, shape[:-1]), RNG.uniform(-1, 1, shape[-2:])
+    assert len(hippocrene.simulate(lambda x: x @ w, x, preset="n14").rotations) < 10
+    check(client, secret, lambda x: x @ w, x)
+    # What stands apart is computed with, and so are arrays with other numbers in between.
+    w2, bias = RNG.uniform(-1, 1, (shape[-1], 3)), RNG.uniform(-1, 1, shape[-1])
+    check(client, secret, lambda x: (x @ w + bias) ** 2 @ w2 + 0.5, x)
+    check(client, secret, lambda x: (x @ w).sum(0) + (x @ w)[1] + x @ w @ w.T @ w, x)
+    if len(shape) == 3:
+        assert len(hippocrene.simulate(lambda x: w.T @ x.T, x, preset="n14").rotations) < 10
+        check(client, secret, lambda x: w.T @ x.T - (x @ w).T * 2, x)

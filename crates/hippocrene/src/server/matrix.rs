@@ -1,12 +1,12 @@
 //! Matrix products with plain matrices, and rolls.
 
-use std::iter::repeat_n;
+use std::{cmp::Reverse, iter::repeat_n};
 
-use super::Server;
+use super::{Server, moves::in_order};
 use crate::{Array, Error, Form, Layout};
 
 /// The most slots for the products of the numbers of two encrypted matrices: some gigabytes of ciphertexts.
-const MOST_PRODUCTS: usize = 1 << 24;
+pub(super) const MOST_PRODUCTS: usize = 1 << 24;
 
 /// A row of no more numbers is multiplied by diagonals, which leaves zeros in slots without an element, and a longer one by one product.
 const FEW: usize = 64;
@@ -53,10 +53,16 @@ impl Server {
                 return Ok(product);
             }
         }
-        let layout = if columns <= k.next_power_of_two() {
-            Layout::new(shape, a.layout().strides().to_vec(), F::slots(&self.session))?
-        } else {
-            Layout::packed(&shape, F::slots(&self.session))?
+        let layout = match Layout::new(shape.clone(), a.layout().strides().to_vec(), F::slots(&self.session))
+        {
+            Ok(layout) => layout,
+            Err(_) => {
+                let product = self.wide_product(a, axis, columns, |i, j| w[j * columns + i], OPERATION)?;
+                if let Some(product) = product {
+                    return Ok(product);
+                }
+                Layout::packed(&shape, F::slots(&self.session))?
+            }
         };
         let (to, from): (Vec<usize>, Vec<usize>) =
             (layout.positions().collect(), a.layout().positions().collect());
@@ -118,9 +124,17 @@ impl Server {
         }
         let mut shape = a.shape().to_vec();
         shape[0] = rows;
-        let slots = F::slots(&self.session);
-        let layout = Layout::new(shape.clone(), a.layout().strides().to_vec(), slots)
-            .or_else(|_| Layout::packed(&shape, slots))?;
+        let layout = match Layout::new(shape.clone(), a.layout().strides().to_vec(), F::slots(&self.session))
+        {
+            Ok(layout) => layout,
+            Err(_) => {
+                let product = self.wide_product(a, 0, rows, |i, j| m[i * n + j], OPERATION)?;
+                if let Some(product) = product {
+                    return Ok(product);
+                }
+                packed_like(a.layout(), shape)?
+            }
+        };
         let (to, from): (Vec<usize>, Vec<usize>) =
             (layout.positions().collect(), a.layout().positions().collect());
         let entries = (0..rows).flat_map(|i| {
@@ -274,6 +288,14 @@ impl Server {
             None => Err(Error::shape(operation, "the encrypted array has no axis")),
         }
     }
+}
+
+/// The layout of a fresh array of this shape, but that the axes stand in the order in which those of `layout` do.
+fn packed_like(layout: &Layout, shape: Vec<usize>) -> Result<Layout, Error> {
+    let mut order: Vec<usize> = (0..shape.len()).collect();
+    order.sort_by_key(|axis| Reverse(layout.strides()[*axis]));
+    let strides = in_order(&shape, &order, layout.slots())?;
+    Layout::new(shape, strides, layout.slots())
 }
 
 /// `w` once for each row.

@@ -30,6 +30,7 @@ mod reduce;
 mod stages;
 mod steps;
 mod transfer;
+mod wide;
 
 pub use comparison::Comparison;
 

@@ -217,7 +217,7 @@ fn strides_like(
 }
 
 /// The strides of [`Layout::packed`] with the axes in this order.
-fn in_order(shape: &[usize], order: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
+pub(super) fn in_order(shape: &[usize], order: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
     let ordered: Vec<usize> = order.iter().map(|axis| shape[*axis]).collect();
     let mut strides = vec![1; shape.len()];
     for (axis, stride) in order.iter().zip(Layout::packed(&ordered, slots)?.strides()) {
