@@ -43,6 +43,8 @@ class Nodes:
 
 def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
     """Return the trees of a fitted model, of which results are the means, what these are, and classes."""
+    if hasattr(model, "_predictors") and hasattr(model, "is_categorical_"):
+        return _of_histograms(model)
     estimators: Any = getattr(model, "estimators_", None)
     boosted = isinstance(estimators, np.ndarray) and hasattr(model, "learning_rate")
     forest = isinstance(estimators, list) and hasattr(model, "n_outputs_")
@@ -52,11 +54,6 @@ def parts(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
         fitted = "one that is not fitted: " if hasattr(model, "fit") and not hasattr(model, "n_features_in_") else ""
         what = f"{fitted}{type(model).__name__}{_hint(model)}"
         raise TypeError(f"from_sklearn takes a fitted decision tree, random forest or gradient boosting, not {what}")
-    if any(np.isinf(tree.tree_.threshold[tree.tree_.children_left >= 0]).any() for tree in of_trees):
-        raise ArgumentError(
-            "from_sklearn: these trees split by whether a value is missing, which encrypted rows cannot say: fit trees "
-            "to rows without missing values (impute them)"
-        )
     classes = _classes_of(model)
     if boosted:
         return _boosted(model, classes), "values" if classes is None else "scores", classes
@@ -95,13 +92,52 @@ def _boosted(model: Any, classes: _Classes | None) -> list[Nodes]:
     start = result - model.learning_rate * np.sum(of_stages, axis=0)
     # The exponential loss is of half of the log odds.
     factor = 2.0 if getattr(model, "loss", "") == "exponential" else 1.0
-    trees = []
+    nodes = [[_nodes_of(tree, "values") for tree in stage] for stage in stages]
+    return _added(nodes, factor * start, factor * model.learning_rate)
+
+
+def _added(stages: list[list[Nodes]], start: _Doubles, rate: float) -> list[Nodes]:
+    """Return trees of which the mean is what stages, with a tree for each output, add to a start, times the rate."""
+    count, trees = sum(map(len, stages)), []
     for output, tree in ((k, tree) for stage in stages for k, tree in enumerate(stage)):
-        nodes = _nodes_of(tree, "values")
-        values = np.tile(start, (len(nodes.values), 1))
-        values[:, output] += model.learning_rate * stages.size * nodes.values[:, 0]
-        trees.append(nodes.of_values(factor * values))
+        values = np.tile(start, (len(tree.values), 1))
+        values[:, output] += rate * count * tree.values[:, 0]
+        trees.append(tree.of_values(values))
     return trees
+
+
+def _of_histograms(model: Any) -> tuple[list[Nodes], _Outputs, _Classes | None]:
+    """Return what `parts` does of a histogram-based gradient boosting."""
+    if model.is_categorical_ is not None and np.any(model.is_categorical_):
+        raise ArgumentError("from_sklearn: trees that split by categories are not possible: encode them as numbers")
+    if model.loss in {"gamma", "poisson"}:
+        raise ArgumentError(
+            f"from_sklearn: results of the loss {model.loss!r} are exponentials of what trees add up: fit logarithms "
+            "of the targets with the loss 'squared_error'"
+        )
+    stages = []
+    for stage in model._predictors:
+        for nodes in (predictor.nodes for predictor in stage):
+            _check_thresholds(nodes["num_threshold"][nodes["is_leaf"] == 0])
+        stages.append([_nodes_of_histograms(predictor.nodes) for predictor in stage])
+    classes = _classes_of(model)
+    start = np.asarray(model._baseline_prediction, dtype=np.float64).reshape(-1)
+    return _added(stages, start, 1.0), "values" if classes is None else "scores", classes
+
+
+def _nodes_of_histograms(nodes: Any) -> Nodes:
+    leaf = nodes["is_leaf"] != 0
+    left, right = (np.where(leaf, -1, nodes[side].astype(np.intp)) for side in ("left", "right"))
+    features = np.where(leaf, -1, nodes["feature_idx"].astype(np.intp))
+    return Nodes(features, nodes["num_threshold"], left, right, nodes["value"].astype(np.float64)[:, np.newaxis])
+
+
+def _check_thresholds(thresholds: _Doubles) -> None:
+    if np.isinf(thresholds).any():
+        raise ArgumentError(
+            "from_sklearn: these trees split by whether a value is missing, which encrypted rows cannot say: fit trees "
+            "to rows without missing values (impute them)"
+        )
 
 
 def _hint(model: Any) -> str:
@@ -117,6 +153,7 @@ def _hint(model: Any) -> str:
 
 def _nodes_of(estimator: Any, outputs: _Outputs) -> Nodes:
     tree = estimator.tree_
+    _check_thresholds(tree.threshold[tree.children_left >= 0])
     # Nodes, targets, and classes.
     values = np.asarray(tree.value, dtype=np.float64)
     if outputs == "class":

@@ -6,6 +6,7 @@ import json
 import pickle
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pandas
@@ -17,6 +18,7 @@ from sklearn.ensemble import (
     GradientBoostingClassifier,
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
     RandomForestClassifier,
     RandomTreesEmbedding,
     VotingClassifier,
@@ -187,6 +189,48 @@ def test_boosted_trees_have_scores(client, server):
         assert np.array_equal(client.decrypt(model.interface, reply), boosting.predict(sure))
         # But for rows at thresholds.
         assert np.mean(model.simulate(frame).result == boosting.predict(frame)) > 0.99
+
+
+def trees_of(boosting) -> list[SimpleNamespace]:
+    """Return the trees of a histogram-based boosting with the names that those of others have."""
+    trees = []
+    for nodes in (predictor.nodes for stage in boosting._predictors for predictor in stage):
+        left = np.where(nodes["is_leaf"], -1, nodes["left"].astype(int))
+        tree = SimpleNamespace(children_left=left, feature=nodes["feature_idx"], threshold=nodes["num_threshold"])
+        trees.append(SimpleNamespace(tree_=tree))
+    return trees
+
+
+def test_histogram_based_boosting(client, server):
+    cancer = load_breast_cancer(return_X_y=True)
+    names = np.array(["b", "c", "a"])
+    for x, y in ((IRIS, names[SPECIES]), cancer):
+        boosting = HistGradientBoostingClassifier(max_iter=4, max_leaf_nodes=5, random_state=1).fit(x, y)
+        model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11")
+        sure = x[certain(model, trees_of(boosting), x)][:3]
+        reply = model.evaluate(client.encrypt_query(model.interface, sure), server)
+        shares = client.decrypt_shares(model.interface, reply)
+        assert np.max(abs(shares - boosting.predict_proba(sure))) < 10 * np.max(model.deviation)
+        assert np.array_equal(client.decrypt(model.interface, reply), boosting.predict(sure))
+        assert np.mean(model.simulate(x).result == boosting.predict(x)) > 0.99
+    # Trees of the size that they have if nothing is said.
+    large = HistGradientBoostingClassifier(max_iter=5, random_state=1).fit(*cancer)
+    model, rows = PrivateDecisionTree.from_sklearn(large, cancer[0]), cancer[0][:100]
+    assert np.mean(model.simulate(rows).result == large.predict(rows)) > 0.95
+    x, target = IRIS[:, :3], 10 * IRIS[:, 3]
+    for loss in ("squared_error", "absolute_error"):
+        boosting = HistGradientBoostingRegressor(loss=loss, max_iter=5, max_leaf_nodes=4).fit(x, target)
+        model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11")
+        np.testing.assert_allclose(model.simulate(x).result, boosting.predict(x), atol=10 * model.deviation)
+    counts = HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(x, target)
+    with pytest.raises(ArgumentError, match="the loss 'poisson' are exponentials"):
+        PrivateDecisionTree.from_sklearn(counts, x)
+    kinds = HistGradientBoostingClassifier(max_iter=2, categorical_features=[0]).fit(IRIS // 1, SPECIES)
+    with pytest.raises(ArgumentError, match="split by categories"):
+        PrivateDecisionTree.from_sklearn(kinds, IRIS)
+    missing = np.where(IRIS > 5.5, np.nan, 1.0)
+    with pytest.raises(ArgumentError, match="fit trees to rows without missing values"):
+        PrivateDecisionTree.from_sklearn(HistGradientBoostingClassifier(max_iter=2).fit(missing, SPECIES), IRIS)
 
 
 def test_boosted_trees_have_values(client, server):
@@ -411,7 +455,6 @@ def test_mistakes_are_named(client, server):
     for other in (
         AdaBoostClassifier(n_estimators=2),
         BaggingClassifier(n_estimators=2),
-        HistGradientBoostingClassifier(max_iter=2),
         VotingClassifier([("a", RandomForestClassifier(2))]),
         make_pipeline(StandardScaler(), DecisionTreeClassifier()),
     ):

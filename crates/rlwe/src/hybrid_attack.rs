@@ -18,8 +18,11 @@ const ROOM: f64 = 1.2;
 /// are taken to happen always), and memory costs nothing. Lattice reduction of blocks `b` in dimension `d` costs `2^(0.292 b + 16.4) 8 d` (Becker, Ducas, Gama, Laarhoven,
 /// SODA 2016), with the root Hermite factor `(b/(2 pi e) (pi b)^(1/b))^(1/(2(b-1)))` (Chen's thesis). Dual attacks are not considered. A weight above the degree counts as
 /// the degree.
+///
+/// # Panics
+/// When `2^log_degree` is no `usize`.
 pub fn hybrid_attack_bits(log_degree: u32, weight: usize, log2_q: f64) -> f64 {
-    let degree = 1usize << log_degree;
+    let degree = 1usize.checked_shl(log_degree).expect("the degree is a usize");
     let weight = weight.min(degree);
     let mut best = f64::INFINITY;
     for guessed in (0..64).map(|i| i * degree / 64) {

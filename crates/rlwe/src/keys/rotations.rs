@@ -10,6 +10,9 @@ impl PreparedEvaluationKeys {
     /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`; fewer repeat, so
     /// that rotations are modulo their number): this itself, or those by powers of two to the left, to the right, or both (non-adjacent form). This itself
     /// when none of these can be had.
+    ///
+    /// # Panics
+    /// When there are no slots.
     pub fn rotation_elements(
         &self,
         degree: usize,
