@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 import operator
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy.typing as npt
 from hippocrene import _native
 from hippocrene.bits import Gates
 from hippocrene.errors import ArgumentError, ShapeError
-from hippocrene.exact import is_exact_kind
+from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.functions import Functions
 from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
@@ -119,7 +119,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if plain.dtype.kind != "c":
             if self.plain_modulus is None:
                 plain = real_numbers(plain, "matmul")
-            return server._wrap(multiply(server._raw, cast("_Matrix", plain)))
+            product = server._wrap(multiply(server._raw, cast("_Matrix", plain)))
+            rounded = self.plain_modulus is None and is_exact_kind(numbers(values, "matmul"))
+            return self._rounded(product, float(np.linalg.norm(plain))) if rounded else product
         real, imaginary = (server._wrap(multiply(server._raw, part.copy())) for part in (plain.real, plain.imag))
         return real + imaginary._times_i()
 
@@ -174,14 +176,31 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             raise TypeError(
                 f"encrypted integers are not divided: multiply by the inverse, pow(x, -1, {self.plain_modulus})"
             )
-        if isinstance(other, Fraction) and other:
-            return self._with(1 / other, "mul")
-        divisor = numbers(other, "div", rounded=True)
-        if is_exact_kind(divisor):
-            raise TypeError("an encrypted array is divided by doubles: multiply by the inverse instead")
+        divisor = numbers(other, "div")
+        if divisor.dtype.kind in "US":
+            raise TypeError("an encrypted array is divided by numbers, not by text: decimal.Decimal reads it")
         if not np.all(divisor):
             raise ZeroDivisionError("division of an encrypted array by zero")
-        return self._with(1.0 / divisor, "mul")
+        if divisor.dtype.kind == "c":
+            inverses = 1.0 / divisor
+            return self._rounded(self._with(inverses, "mul"), np.max(abs(inverses), initial=0.0))
+        if is_exact_kind(divisor):
+            return self._with(1 / fractions(divisor, "div"), "mul")
+        if not divisor.ndim:
+            server = self._bound_server("div")
+            return server._wrap(_native.divide(server._raw, self._raw, cast("float", divisor.item())))
+        inverses = 1.0 / divisor
+        if self._needs_digits(float(np.max(abs(inverses), initial=0.0)), "div"):
+            return self._with(1 / fractions(divisor, "div"), "mul")
+        return self._with(inverses, "mul")
+
+    def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
+        """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
+        if not self._needs_digits(size, "mul"):
+            return product
+        error = math.ldexp(self.bound * size, -53)
+        bits = product.precision_bits
+        return product if bits is None else product.with_precision_bits(-0.5 * math.log2(4.0**-bits + error**2))
 
     def _refuse_division(self) -> NoReturn:
         if self.plain_modulus is not None:

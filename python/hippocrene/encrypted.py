@@ -114,6 +114,10 @@ class Encrypted:
         """The server that computes with this array, if it has one."""
         return self._server
 
+    def _needs_digits(self, size: float, operation: str) -> bool:
+        """Tell whether products with doubles of up to `size` that are rounded are less precise than is asked for."""
+        return _native.needs_digits(self._bound_server(operation)._raw, self._raw, size)
+
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
         """Return the server that computes with this array and another: of numbers, or of integers."""
         if self.bit_error is not None or (other is not None and other.bit_error is not None):

@@ -35,6 +35,9 @@ _LONG_BITS = np.finfo(np.longdouble).nmant + 1
 # Bits that fractions are rounded to, within the 512 of the extension module.
 _FRACTION_BITS = 500
 
+# Binary or decimal places that fractions are made with: two to more than this is no number of the extension module.
+_MOST_PLACES = 2**16
+
 # Enough digits for every number that comes out of a decryption.
 _DECIMAL = Context(prec=1000)
 
@@ -71,6 +74,31 @@ def exact(value: object, operation: str) -> Exact:
             raise EncodeError(f"{operation}: {value} is not a finite number")
         return -int(magnitude) if negative else int(magnitude), int(exponent)
     raise TypeError(f"{operation} takes numbers, not values of type {type(value).__name__}")
+
+
+def fractions(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> npt.NDArray[np.object_]:
+    """Return numbers as the fractions that they are, but for text, which is a `TypeError`."""
+    out = np.empty(array.shape, dtype=object)
+    for place, value in np.ndenumerate(array):
+        out[place] = value if isinstance(value, Fraction) else _fraction(value, operation)
+    return out
+
+
+def _fraction(value: object, operation: str) -> Fraction:
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise EncodeError(f"{operation}: {value} is not a finite number")
+        sign, digits, places = value.as_tuple()
+        mantissa, exponent, base = int("".join(map(str, digits))), int(places), 10
+        mantissa = -mantissa if sign else mantissa
+    else:
+        parts = exact(value, operation)
+        if isinstance(parts, str):
+            raise TypeError(f"{operation} takes numbers, not text: decimal.Decimal reads it")
+        (mantissa, exponent), base = parts, 2
+    if mantissa and abs(exponent) > _MOST_PLACES:
+        raise EncodeError(f"{operation}: a number of so many places, {base}**{exponent}, is not computed with")
+    return mantissa * Fraction(base) ** (exponent if mantissa else 0)
 
 
 def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.BigArray:

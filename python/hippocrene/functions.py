@@ -12,6 +12,7 @@ from hippocrene import polynomials
 from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.exact import fractions
 from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
@@ -282,11 +283,15 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
         if plain.ndim != 1 or axis is None or isinstance(axis, tuple) or plain.size != a.shape[a._axis(axis)]:
             raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
         plain = plain.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis)))
-    plain = np.broadcast_to(plain, a.shape)
-    total = plain.sum(axis=tuple(a._axes(axis)), keepdims=True)
+    plain, axes = np.broadcast_to(plain, a.shape), tuple(a._axes(axis))
+    total = plain.sum(axis=axes, keepdims=True)
     if not np.all(total):
         raise ZeroDivisionError("average: weights sum to zero")
-    return (a * (plain / total)).sum(axis, keepdims=keepdims)
+    shares: Any = plain / total
+    if a._needs_digits(np.max(abs(shares)), "average"):
+        exactly = fractions(plain, "average")
+        shares = exactly / exactly.sum(axis=axes, keepdims=True)
+    return (a * shares).sum(axis, keepdims=keepdims)
 
 
 def _cov(m: Any, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:

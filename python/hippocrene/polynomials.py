@@ -54,7 +54,9 @@ def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[flo
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
     if isinstance(polynomial, Chebyshev):
         offset, slope = polynomial.mapparms()
-        ends = sorted(((-1.0 - offset) / slope, (1.0 - offset) / slope))
+        # As they are where nothing is to be computed.
+        known = np.array_equal(polynomial.window, [-1, 1])
+        ends = sorted(polynomial.domain if known else ((-1.0 - offset) / slope, (1.0 - offset) / slope))
         series = _line(_real(polynomial.coef))
         if slope < 0:
             series = series * (-1.0) ** np.arange(series.size)

@@ -204,12 +204,17 @@ def _vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
 # Linear maps: what a function makes of the unit vectors is its matrix.
 
 
-def _mapped(name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1) -> Any:
-    """Apply a linear function of rows along an axis."""
+def _mapped(name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1, *, exact: bool = False) -> Any:
+    """Apply a linear function of rows along an axis, whose factors are rounded to doubles unless they are `exact`."""
     if not _secret(a) or not a.ndim:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
     matrix = function(np.eye(a.shape[a._axis(axis)]))
-    return np.moveaxis(np.moveaxis(a, axis, -1) @ matrix, -1, axis)
+    return np.moveaxis(_times_rounded(np.moveaxis(a, axis, -1), matrix, exact=exact), -1, axis)
+
+
+def _times_rounded(a: Any, matrix: Any, *, exact: bool) -> Any:
+    """Multiply with a matrix of doubles that were computed, and are rounded unless they are `exact`."""
+    return a @ matrix if exact else a._rounded(a @ matrix, float(np.linalg.norm(matrix, axis=0).max()))
 
 
 def _fft(name: str) -> Callable[..., Any]:
@@ -229,7 +234,10 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
     along = -1 if axis is None else axis
-    return _mapped("gradient", lambda u: np.gradient(u, *varargs, axis=-1, edge_order=edge_order), f, along)
+    exact = all(np.ndim(step) == 0 and abs(np.frexp(step)[0]) == 0.5 for step in varargs)
+    return _mapped(
+        "gradient", lambda u: np.gradient(u, *varargs, axis=-1, edge_order=edge_order), f, along, exact=exact
+    )
 
 
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
@@ -240,7 +248,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
     weights = np.convolve(steps, [0.5, 0.5])
-    return np.moveaxis(y, axis, -1) @ weights
+    return _times_rounded(np.moveaxis(y, axis, -1), weights, exact=x is None)
 
 
 # Names of the array standard, which numpy has since version 2.

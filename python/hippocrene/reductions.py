@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, SupportsIndex, cast
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
@@ -42,7 +43,7 @@ class Reductions(Encrypted):
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
         total = self.sum(axis, keepdims=keepdims)
-        return total * (total.size / self.size)
+        return total / (self.size // total.size)
 
     def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
         """Return deviations from means, divided by the square root of their number less `ddof`."""
@@ -51,10 +52,15 @@ class Reductions(Encrypted):
             raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
         total = self.sum(axis, keepdims=True)
         count = self.size // total.size
-        if count <= ddof:
+        if not count > ddof:
             raise ArgumentError(f"var: {count} values, less ddof={ddof}, leave nothing to divide by")
-        factor = 1 / math.sqrt(count - ddof)
-        return array * factor - total * (factor / count)
+        # The root in twice as many bits as it is wanted in.
+        rest = count - Fraction(float(ddof))
+        factor = Fraction(math.isqrt((rest.denominator << 1024) // rest.numerator), 1 << 512)
+        factors: Any = (factor, factor / count)
+        if not self._needs_digits(1.0, "var"):
+            factors = tuple(map(float, factors))
+        return cast("EncryptedArray", array * factors[0] - total * factors[1])
 
     def var(
         self,

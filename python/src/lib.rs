@@ -8,6 +8,7 @@ mod clustering;
 mod complex;
 mod convolution;
 mod description;
+mod division;
 mod errors;
 mod files;
 mod numbers;
@@ -40,6 +41,8 @@ mod _native {
     use super::convolution::{convolve_plain, cumsum};
     #[pymodule_export]
     use super::description::{KeysDescription, inspect_bytes, inspect_file};
+    #[pymodule_export]
+    use super::division::{divide, needs_digits};
     #[pymodule_export]
     use super::errors::error_kinds;
     #[pymodule_export]

@@ -309,11 +309,6 @@ impl Server {
         compute!(self, py, array, |server, array| server.sum(array, axis))
     }
 
-    #[pyo3(signature = (array, axis))]
-    fn mean(&self, py: Python<'_>, array: &EncryptedArray, axis: Option<usize>) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.mean(array, axis))
-    }
-
     #[pyo3(signature = (array, shift, axis))]
     fn roll(
         &self,

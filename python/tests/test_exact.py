@@ -39,7 +39,7 @@ def error(got, want) -> float:
 @pytest.fixture(scope="module")
 def precise():
     client = hippocrene.Client.generate("n14", precision=BITS)
-    return client, hippocrene.Server(client.evaluation_keys(rotations=[1]))
+    return client, hippocrene.Server(client.evaluation_keys(conjugation=True))
 
 
 @pytest.fixture(autouse=True)
@@ -205,7 +205,7 @@ def test_what_is_no_number_of_any_kind_is_a_type_error(precise):
         lambda: client.encrypt([None]),
         lambda: client.encrypt([Decimal(1), object()]),
         lambda: client.encrypt([mpmath.mpc(1, 2)]),
-        lambda: encrypted / Decimal(3),
+        lambda: encrypted / ["3"],
         lambda: encrypted @ [Decimal(1)],
         lambda: client.decrypt(encrypted, dtype=7),
         lambda: client.decrypt(client.encrypt([1j], precision=20), dtype=Decimal),
@@ -237,12 +237,62 @@ def test_integers_that_are_no_doubles_are_taken_as_they_are(precise):
         assert error(decrypted, [mpmath.mpf(w) for w in want]) <= 2.0 ** (4 - got.precision_bits)
 
 
-def test_integers_of_matrices_and_divisors_are_rounded_to_doubles(precise):
+def test_what_is_rounded_to_doubles_says_so(precise):
     client, server = precise
     x = server.load(client.encrypt([1.0, 2.0]))
-    np.testing.assert_allclose(client.decrypt(x @ WIDE[:2]), [1, 2] @ WIDE[:2].astype(float))
-    np.testing.assert_allclose(client.decrypt(x / WIDE[:2]), [1, 2] / WIDE[:2], atol=1e-25)
-    np.testing.assert_allclose(client.decrypt(x / LARGE), [1 / LARGE, 2 / LARGE], atol=1e-25)
+    for got, want in (
+        (x @ WIDE[:2], [int(WIDE[0]) + 2 * int(WIDE[1])]),
+        (np.gradient(x, 0.1), [1 / Fraction(0.1)] * 2),
+        (np.fft.fft(server.load(client.encrypt([0, 1, 0]))).real, [Fraction(1), Fraction(-1, 2), Fraction(-1, 2)]),
+    ):
+        assert got.precision_bits < 60
+        fractions = [mpmath.mpf(Fraction(w).numerator) / Fraction(w).denominator for w in want]
+        assert error(client.decrypt(got, dtype=mpmath.mpf), fractions) <= 2.0 ** (4 - got.precision_bits)
+
+
+def test_quotients_and_means_have_all_bits():
+    bits = 80
+    client = hippocrene.Client.generate("n14", precision=bits)
+    server = hippocrene.Server(client.evaluation_keys())
+    values = [Fraction(Decimal(x)) for x in SEVENTHS]
+    x, n = server.load(client.encrypt(SEVENTHS)), len(values)
+    mean = sum(values) / n
+    weights = [0.1, 0.2, 0.7, 1.0, 3.0, 0.3, 0.9]
+    weighted = sum(Fraction(w) * v for w, v in zip(weights, values, strict=True)) / sum(map(Fraction, weights))
+    squares = sum((v - mean) ** 2 for v in values)
+    divisors = [1.5, -3.0, 0.1, 7.0, 2.0**60, 1e-3, 11.0]
+    third = np.polynomial.Chebyshev([0.5, 1.0], domain=[-3, 3])
+    for got, want in (
+        (x / 3, [v / 3 for v in values]),
+        (x / 0.1, [v / Fraction(0.1) for v in values]),
+        (x / -8, [v / -8 for v in values]),
+        (x / Decimal("0.1"), [v * 10 for v in values]),
+        (x / np.longdouble(7), [v / 7 for v in values]),
+        (x / mpmath.mpf(7), [v / 7 for v in values]),
+        (x / Fraction(2, 7), [v * 7 / 2 for v in values]),
+        (x / LARGE, [v / LARGE for v in values]),
+        (x / divisors, [v / Fraction(d) for v, d in zip(values, divisors, strict=True)]),
+        (x / [int(w) for w in (*WIDE, *WIDE, 3)], [v / int(w) for v, w in zip(values, (*WIDE, *WIDE, 3), strict=True)]),
+        (x / np.array([Decimal(3)] * n), [v / 3 for v in values]),
+        (x.mean(), [mean]),
+        (np.average(x, weights=weights), [weighted]),
+        (x.var(), [squares / n]),
+        (x.var(ddof=1), [squares / (n - 1)]),
+        (np.cov(x), [squares / (n - 1)]),
+        (x.polynomial(third), [Fraction(1, 2) + v / 3 for v in values]),
+    ):
+        numbers = [mpmath.mpf(w.numerator) / w.denominator for w in want]
+        assert got.precision_bits > bits - 12
+        assert error(client.decrypt(got, dtype=mpmath.mpf), numbers) <= 2.0 ** (4 - got.precision_bits)
+    for divisor in (0, 0.0, Decimal(0), Fraction(0), [1, 0] * 3 + [1], np.longdouble(0)):
+        with pytest.raises(ZeroDivisionError):
+            x / divisor
+    for divisor in (Decimal("Infinity"), Decimal("1e-999999999"), mpmath.mpf("1e99999999"), float("nan")):
+        with pytest.raises((EncodeError, ArgumentError)):
+            x / divisor
+    assert abs(client.decrypt(x / 1e300)).max() < 1e-25
+    # Complex divisors are doubles.
+    assert (x / (1 + 3j)).precision_bits < 56
 
 
 def test_products_are_as_precise_as_their_scales(precise):

@@ -32,6 +32,7 @@ const MOST_DIGITS: usize = 1 << 16;
 /// assert_eq!(tenth.to_f64(), 0.1);
 /// assert_eq!(tenth.to_decimal(40), "1e-1");
 /// assert_eq!(BigFloat::try_from(0.1)?.to_decimal(30), "1.00000000000000005551115123126e-1");
+/// assert_eq!(BigFloat::from(3).reciprocal().unwrap().to_decimal(20), "3.3333333333333333333e-1");
 /// let seventh = BigFloat::try_from(tenth.into_inner() / 7)?;
 /// assert_eq!(seventh.to_decimal(30), "1.42857142857142857142857142857e-2");
 /// # Ok::<(), hippocrene_ckks::BigFloatError>(())
@@ -135,6 +136,12 @@ impl BigFloat {
     /// Whether it is zero.
     pub fn is_zero(&self) -> bool {
         self.0.repr().significand().is_zero()
+    }
+
+    /// `1/x`, rounded to nearest; `None` of zero, and of numbers so small that it would be too large.
+    pub fn reciprocal(&self) -> Option<Self> {
+        (!self.is_zero())
+            .then(|| Self::try_from(Self::from(1).into_inner() / self.clone().into_inner()).ok())?
     }
 
     /// The least `e` for which the absolute value is below `2^e`; `None` for zero.

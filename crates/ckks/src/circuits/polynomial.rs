@@ -2,7 +2,7 @@
 
 use std::f64::consts::PI;
 
-use crate::CkksError;
+use crate::{BigFloat, CkksError};
 
 /// The basis of a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -126,6 +126,16 @@ impl Polynomial {
             }
             _ => None,
         }
+    }
+
+    /// [`Polynomial::affine`] in more digits than any scale has.
+    pub(super) fn affine_digits(&self) -> Option<(BigFloat, BigFloat)> {
+        let Basis::Chebyshev { low, high } = self.basis else { return None };
+        self.affine()?;
+        let [low, high] = [low, high].map(|end| BigFloat::try_from(end).map(BigFloat::into_inner));
+        let (low, high) = low.ok().zip(high.ok())?;
+        let (width, sum) = (&high - &low, high + low);
+        BigFloat::try_from(2 / &width).ok().zip(BigFloat::try_from(-sum / width).ok())
     }
 
     /// The polynomial times a number.

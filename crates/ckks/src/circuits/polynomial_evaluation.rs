@@ -115,11 +115,11 @@ impl Evaluator {
 
     /// The argument that the basis is of: for a Chebyshev interval, taken to `[-1, 1]`.
     fn argument(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
-        let mut argument = match p.affine() {
+        let mut argument = match p.affine_digits() {
             None => a.clone(),
             Some((factor, shift)) => {
-                let scaled = self.rescale(&self.mul_number(a, factor, a.scale())?, target)?;
-                if shift == 0.0 { scaled } else { self.add_number(&scaled, shift)? }
+                let scaled = self.rescale(&self.mul_big_number(a, &factor, a.scale())?, target)?;
+                if shift.is_zero() { scaled } else { self.add_big_number(&scaled, &shift)? }
             }
         };
         if matches!(p.basis(), Basis::Chebyshev { .. }) {

@@ -14,6 +14,7 @@ mod comparison;
 mod complex;
 mod convolution;
 mod cumsum;
+mod division;
 mod equality;
 mod integers;
 mod linear_map;

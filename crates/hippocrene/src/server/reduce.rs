@@ -1,7 +1,7 @@
 //! Sums along axes.
 
 use super::Server;
-use crate::{Array, EncryptedArray, Error, Form};
+use crate::{Array, Error, Form};
 
 const OPERATION: &str = "sum";
 
@@ -33,16 +33,6 @@ impl Server {
             return Err(Error::shape(OPERATION, format!("there is no axis {axis} in shape {:?}", a.shape())));
         }
         self.sum_axis(a, axis, padded)
-    }
-
-    /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one multiplication deep.
-    ///
-    /// # Errors
-    /// As [`Server::sum`], and [`Error::Capacity`] when no multiplication is left.
-    pub fn mean(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
-        let sum = self.sum(a, axis)?;
-        let count = a.size() / sum.size();
-        self.mul_number(&sum, 1.0 / count as f64)
     }
 
     /// The sum along `axis`: with the slots that fill the axis up to a power of two where these are zero (`padded`), else of its elements alone.

@@ -1,0 +1,46 @@
+//! Division by plain numbers: products with their inverses, in as many digits as the precision needs.
+
+use hippocrene_ckks::BigFloat;
+
+use super::Server;
+use crate::{EncryptedArray, Error, Values};
+
+/// The rounding of a factor is left in a result where it is so many bits below the precision that is asked for.
+const SPARE: f64 = 4.0;
+
+impl Server {
+    /// Whether products with factors of up to `size` that are rounded to doubles are less precise than what is asked for: off by more than `2^-(precision + 4)`.
+    pub fn needs_digits(&self, a: &EncryptedArray, size: f64) -> bool {
+        let precision = self.precision.unwrap_or(a.form().precision);
+        (a.bound() * size.abs()).log2() - f64::from(f64::MANTISSA_DIGITS) > -(precision + SPARE)
+    }
+
+    /// `a / divisor`, element by element: a product with the inverse, which is a double where that is precise enough ([`Server::needs_digits`]) and has 512 bits elsewhere.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] when `divisor` is zero or not finite, and as [`Server::mul_number`].
+    pub fn div_number(&self, a: &EncryptedArray, divisor: f64) -> Result<EncryptedArray, Error> {
+        const OPERATION: &str = "divide by a number";
+        self.check(a, OPERATION)?;
+        let inverse = BigFloat::try_from(divisor).ok().and_then(|d| d.reciprocal());
+        let Some(inverse) = inverse else {
+            return Err(Error::argument(OPERATION, format!("the divisor is {divisor}")));
+        };
+        let double = inverse.to_f64();
+        let exact = BigFloat::try_from(double).is_ok_and(|double| double == inverse);
+        if exact || !self.needs_digits(a, double) {
+            return self.mul_number(a, double).map_err(|e| e.during(OPERATION));
+        }
+        self.mul_plain(a, Values::Big(&vec![inverse; a.size()])).map_err(|e| e.during(OPERATION))
+    }
+
+    /// The mean of all elements (`axis` `None`) or along one axis, as numpy's `mean`; one multiplication deep.
+    ///
+    /// # Errors
+    /// As [`Server::sum`], and [`Error::Capacity`] when no multiplication is left.
+    pub fn mean(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
+        let sum = self.sum(a, axis)?;
+        let count = a.size() / sum.size();
+        self.div_number(&sum, count as f64)
+    }
+}

@@ -1,0 +1,42 @@
+//! Quotients and means are as precise as is asked for, beyond what doubles are.
+
+mod common;
+
+use common::insecure_grafted;
+use hippocrene::{BigFloat, ClientKey, EncryptedArray, KeyRequest, Server};
+use hippocrene_rlwe::SecretDistribution;
+
+fn over(numerator: i64, divisor: f64) -> BigFloat {
+    let (numerator, divisor) = (BigFloat::from(numerator), BigFloat::try_from(divisor).unwrap());
+    BigFloat::try_from(numerator.into_inner() / divisor.into_inner()).unwrap()
+}
+
+#[test]
+fn quotients_and_means_have_the_bits_asked_for() {
+    let settings = insecure_grafted(10, 6, SecretDistribution::Ternary);
+    for precision in [25.0, 48.0, 90.0] {
+        let client = ClientKey::generate_with(settings.clone().with_precision(precision).unwrap(), 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+        let x: Vec<f64> = (1..=7).map(f64::from).collect();
+        let a = client.encrypt(&x, &[7]).unwrap();
+        let check = |got: &EncryptedArray, expected: Vec<BigFloat>| {
+            let bits = got.precision_bits(server.session());
+            assert!(bits > precision - 12.0, "{bits}");
+            for (got, expected) in client.decrypt_big(got).unwrap().into_iter().zip(expected) {
+                let error = BigFloat::try_from(got.into_inner() - expected.into_inner()).unwrap().to_f64();
+                assert!(error.abs() < (4.0 - bits).exp2(), "{error}, where {bits} bits are claimed");
+            }
+        };
+        for divisor in [3.0, -0.1, 8.0, 1e10, 1e-3] {
+            let quotient = server.div_number(&a, divisor).unwrap();
+            check(&quotient, (1..=7).map(|n| over(n, divisor)).collect());
+        }
+        check(&server.mean(&a, None).unwrap(), vec![over(4, 1.0)]);
+        let pairs = client.encrypt(&[1.0, 0.0, 0.0, 2.0, 0.0, 0.0], &[2, 3]).unwrap();
+        check(&server.mean(&pairs, Some(1)).unwrap(), vec![over(1, 3.0), over(2, 3.0)]);
+        for divisor in [0.0, f64::NAN, f64::INFINITY] {
+            let error = server.div_number(&a, divisor).unwrap_err().to_string();
+            assert!(error.contains("divide by a number") && error.contains("the divisor is"), "{error}");
+        }
+    }
+}

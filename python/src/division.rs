@@ -1,0 +1,31 @@
+//! Division by plain numbers.
+
+use hippocrene::Numbers;
+use pyo3::prelude::*;
+
+use crate::array::EncryptedArray;
+use crate::errors::detached;
+use crate::server::Server;
+
+/// Every element over a number.
+#[pyfunction]
+pub(crate) fn divide(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    divisor: f64,
+) -> PyResult<EncryptedArray> {
+    server.compute::<Numbers>(py, array, |server, array| server.div_number(array, divisor))
+}
+
+/// Whether factors of a size that are rounded to doubles are less precise than products are asked to be.
+#[pyfunction]
+pub(crate) fn needs_digits(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    size: f64,
+) -> PyResult<bool> {
+    let session = server.0.session();
+    detached(py, || Ok(server.0.needs_digits(&*array.read::<Numbers>(session)?, size)))
+}
