@@ -6,7 +6,7 @@ comes back is, bit for bit, what one machine would have computed: evaluation dra
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from uuid import uuid4
 
 try:
@@ -76,24 +76,27 @@ class Cluster(Generic[Prepared]):
     ) -> list[Result]:
         """Return ``function(prepared, item)`` for every item, in order, each a task of its own.
 
-        Items and results travel pickled: encrypted arrays do, as the bytes that files hold. A worker that dies costs
-        the tasks that it was at, which others do again. An error of one task is raised here; the others are then given
-        up.
+        Items and results travel pickled: encrypted arrays do, as the bytes that files hold. Every result is fetched as
+        soon as it is there, so that a worker that dies costs the tasks that it was at, which others do again. An error
+        of one task is raised here; the others are then given up.
 
         `progress` is called with how many tasks are done, and of how many, after each.
         """
         if self._closed:
             raise ArgumentError("map: this cluster was closed, and its workers hold no keys any more")
         futures = [self._client.submit(_task, self._name, function, item, pure=False) for item in items]
+        results: list[Any] = [None] * len(futures)
+        places = {future: place for place, future in enumerate(futures)}
         try:
-            for done, future in enumerate(as_completed(futures), start=1):
-                if future.status != "finished":
-                    break
+            for done, (future, result) in enumerate(as_completed(futures, with_results=True), start=1):
+                results[places.pop(future)] = result
+                # No worker has to keep it, or to make it again.
+                future.release()
                 if progress is not None:
                     progress(done, len(futures))
-            return list(self._client.gather(futures))
         finally:
-            self._client.cancel(futures)
+            self._client.cancel(list(places))
+        return results
 
     def close(self) -> None:
         """Have workers let go of what they prepared, if they hold it. The Dask cluster goes on."""

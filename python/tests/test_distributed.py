@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import time
 from pathlib import Path
 
 import numpy as np
@@ -73,6 +74,32 @@ def test_results_are_those_of_one_machine(dask_client, client, keys, tmp_path):
     cluster.close()
     with pytest.raises(ArgumentError, match="this cluster was closed"):
         cluster.map(square, arrays)
+
+
+def noted(folder: Path, _: None, number: int) -> int:
+    """Notes that it was called; the last one kills its worker, the first time."""
+    calls = folder / f"call-{number}"
+    first = not calls.exists()
+    with calls.open("a") as notes:
+        notes.write(".")
+    if number == 9 and first:
+        # Until all results are fetched.
+        time.sleep(2)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number * number
+
+
+def prepared_in(folder: Path) -> None:
+    (folder / f"prepared-{os.getpid()}").touch(exist_ok=False)
+
+
+def test_a_worker_that_dies_costs_its_task(dask_client, tmp_path):
+    with Cluster(dask_client, functools.partial(prepared_in, tmp_path)) as cluster:
+        assert cluster.map(functools.partial(noted, tmp_path), range(10)) == [n * n for n in range(10)]
+    calls = {n: len((tmp_path / f"call-{n}").read_text()) for n in range(10)}
+    assert calls == {**dict.fromkeys(range(9), 1), 9: 2}
+    # Once on each of two workers, and on the one that took the place of one, if that was in time.
+    assert len(list(tmp_path.glob("prepared-*"))) in {2, 3}
 
 
 def tree_server(keys: TreeKeys, fitted: DecisionTreeClassifier, sample: np.ndarray) -> tuple:
