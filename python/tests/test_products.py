@@ -190,3 +190,19 @@ def test_matrices_that_make_rows_longer(client, secret, shape):
     if len(shape) == 3:
         assert len(hippocrene.simulate(lambda x: w.T @ x.T, x, preset="n14").rotations) < 10
         check(client, secret, lambda x: w.T @ x.T - (x @ w).T * 2, x)
+
+
+def test_products_of_matrices_one_after_the_other():
+    turn = np.linalg.qr(RNG.normal(size=(4, 4)))[0]
+
+    def program(x):
+        y = x
+        for _ in range(20):
+            y = (y @ x).with_bound(1.0).with_precision_bits(25)
+        return y
+
+    simulation = hippocrene.simulate(program, turn, preset="n16s", bootstrapping=True)
+    np.testing.assert_allclose(simulation.result, np.linalg.matrix_power(turn, 21), atol=1e-4)
+    assert simulation.bootstraps > 0
+    assert simulation.peak_memory < 12 << 30
+    assert hippocrene.simulate(lambda x: np.linalg.matrix_power(x, 64), turn, preset="n16").peak_memory < 8 << 30

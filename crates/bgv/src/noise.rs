@@ -14,6 +14,13 @@ pub(crate) const POWER: f64 = 2.0;
 /// The standard deviation of a number that is uniform in `[-1/2, 1/2)`: `1/sqrt(12)`.
 pub(crate) const FRACTION: f64 = 0.288_675_134_594_812_9;
 
+/// The error of a sum of ciphertexts: of their errors, and of messages, which outgrow `t/2`.
+pub(crate) fn sum_of_ciphertexts(a: Noise, b: Noise) -> Noise {
+    let fraction = Noise::from_std(FRACTION);
+    let at_least = |error: Noise| if error.log2_std() < fraction.log2_std() { fraction } else { error };
+    sum(at_least(a), at_least(b))
+}
+
 /// The error of a sum, whatever the errors have to do with each other.
 pub(crate) fn sum(a: Noise, b: Noise) -> Noise {
     let (high, low) = if a.log2_std() >= b.log2_std() { (a, b) } else { (b, a) };
@@ -60,6 +67,14 @@ fn dependence(a: Noise, b: Noise, floor: Noise, degree: usize, t: u64) -> f64 {
     let share = j / (j + k);
     let entropy = -share * share.log2() - (1.0 - share) * (1.0 - share).log2();
     1.0 + 1.5 * ((j + k) * entropy - 2.0)
+}
+
+/// The error of a ciphertext whose rows are exchanged, `conj(e(z))` at the roots of unity, as large as it has to be taken for products.
+///
+/// In a product with `e(z)` itself all `|e(z)|^2` are positive and gather in one coefficient: `N` times the product of the standard deviations, which no coefficient of any product exceeds (Cauchy and
+/// Schwarz), where others are `sqrt(N)` times as large, and are taken up to [`TAIL`] deviations. So is the square of a sum of both, or of a linear map with and without an exchange.
+pub(crate) fn exchanged(error: Noise, degree: usize) -> Noise {
+    error.scaled((0.5 * (degree as f64).log2() - TAIL).max(0.0))
 }
 
 /// An error times a plain polynomial with these coefficients, with the message that outgrows `t/2`.

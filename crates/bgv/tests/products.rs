@@ -2,8 +2,12 @@
 
 mod common;
 
-use common::insecure;
-use hippocrene_bgv::{Ciphertext, Scheme};
+use common::{Setup, insecure};
+use hippocrene_bgv::{Ciphertext, LinearTransform, Permutation, Scheme};
+use hippocrene_rlwe::{
+    Parameters, SecretDistribution, Sprout,
+    design::{Request, design},
+};
 
 const SPROUT: &str = "sprout-15-16-32";
 
@@ -117,5 +121,76 @@ fn products_of_operands_that_share_an_error() {
         assert_eq!(s.decrypt(&sum), s.zip(&x, &y, |x, y| all * x * y));
         let (estimated, there) = (sum.inner().noise().log2_std(), s.error(&sum));
         assert!(estimated > there - 0.585, "{estimated} bits are estimated, {there} are there");
+    }
+}
+
+/// Ring degree 2^15 with 128 bits of security, and so many bits of modulus.
+fn real(usable: u32) -> Setup {
+    let design = design(&Request {
+        log_degree: 15,
+        secret: SecretDistribution::Ternary,
+        sprout: Sprout::named(SPROUT).unwrap(),
+        usable,
+        word: 48,
+        log2_pq: None,
+        margin: 4,
+    });
+    common::setup(Parameters::new(design.unwrap().literal().unwrap()).unwrap(), 65537, &[1])
+}
+
+/// The conjugate of an error times the error gathers in one coefficient.
+#[test]
+fn products_with_exchanged_rows() {
+    for usable in [300, 560] {
+        let s = real(usable);
+        let (x, half) = (s.values(1), s.degree() / 2);
+        let f = s.encrypt(&x);
+        let exchanged = s.evaluator.exchange_rows(&f).unwrap();
+        let sum = s.evaluator.add(&f, &exchanged).unwrap();
+        // All slots one place on, those at the ends of the rows into the other row.
+        let mut diagonals = [(false, vec![1; s.degree()]), (true, vec![0; s.degree()])];
+        for end in [0, half] {
+            (diagonals[0].1[end], diagonals[1].1[end]) = (0, 1);
+        }
+        let diagonals =
+            diagonals.map(|(exchanged, diagonal)| (Permutation { exchanged, rotation: 1 }, diagonal));
+        let transform = LinearTransform::new(&s.context, &diagonals.into()).unwrap();
+        let moved = s.evaluator.linear_transform(&f, &transform).unwrap();
+        for (a, b, what) in [
+            (&f, &exchanged, "a product with exchanged rows"),
+            (&sum, &sum, "the square of a sum of both rows"),
+            (&moved, &moved, "the square of what was moved from row to row"),
+        ] {
+            let mut product = s.evaluator.mul(a, b).unwrap();
+            for squared in 0..3 {
+                let (have, there) = (product.budget_bits(&s.context), s.budget(&product));
+                assert!(
+                    have <= there,
+                    "{what}, {usable} bits, squared {squared}: {have} bits are estimated, {there} are there"
+                );
+                let Ok(square) = s.evaluator.mul(&product, &product) else { break };
+                product = square;
+            }
+        }
+    }
+}
+
+/// Messages that outgrow `t/2` are all the error of what is made of nothing.
+#[test]
+fn sums_of_what_has_no_error() {
+    for scheme in [Scheme::Bgv, Scheme::Bfv] {
+        let s = insecure(10, 48, 3, SPROUT, 65537, &[]);
+        let e = &s.evaluator.clone().with_scheme(scheme);
+        let zero = e.mul_integer(&s.encrypt(&s.values(1)), 0).unwrap();
+        let mut x = s.values(2);
+        let mut sum = e.add_plain(&zero, &s.plaintext(&x)).unwrap();
+        let mut doublings = 0;
+        while let Ok(twice) = e.add(&sum, &sum) {
+            (x, sum) = (s.zip(&x, &x, |x, y| x + y), twice);
+            assert_eq!(s.decrypt(&sum), x, "{scheme:?}, doubled {doublings} times");
+            assert!(sum.budget_bits(&s.context) <= s.budget(&sum));
+            doublings += 1;
+        }
+        assert!(doublings > 30, "{doublings}");
     }
 }

@@ -127,6 +127,13 @@ impl Layout {
         self.last() / self.slots + 1
     }
 
+    /// Which ciphertexts hold elements: those between axes that are padded may have none.
+    pub(crate) fn occupied(&self) -> Vec<bool> {
+        let mut out = vec![false; self.ciphertexts()];
+        self.positions().for_each(|position| out[position / self.slots] = true);
+        out
+    }
+
     /// The largest position of an element.
     pub(crate) fn last(&self) -> usize {
         self.shape.iter().zip(&self.strides).map(|(n, s)| (n - 1) * s).sum()
@@ -214,6 +221,10 @@ mod tests {
         assert!(Layout::packed(&[1; 64], 16).is_ok() && Layout::packed(&[1; 65], 16).is_err());
         assert!(Layout::new(vec![4, 4], vec![2, 1], 16).is_err());
         assert!(Layout::new(vec![4], vec![3], 16).is_err());
+        assert_eq!(
+            Layout::packed(&[2, 40], 16).unwrap().occupied(),
+            [true, true, true, false, true, true, true]
+        );
         assert!(Layout::packed(&[32], 16).unwrap().is_full());
         assert!(Layout::new(vec![2, 1, 2], vec![2, 8, 1], 16).unwrap().is_packed());
         assert!(!Layout::new(vec![2, 2], vec![1, 2], 16).unwrap().is_packed());

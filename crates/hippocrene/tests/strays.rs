@@ -3,7 +3,7 @@
 mod common;
 
 use common::{assert_close, insecure, numbers};
-use hippocrene::{EncryptedArray, Error, Server};
+use hippocrene::{ClientKey, EncryptedArray, Error, Layout, Server};
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use proptest::prelude::*;
 
@@ -12,8 +12,57 @@ fn modulus_bits(array: &EncryptedArray, server: &Server) -> f64 {
     array.capacity_bits(server.session()) + array.bound().log2()
 }
 
+/// What stands in all slots of all ciphertexts.
+fn slots_of(client: &ClientKey, array: &EncryptedArray) -> Vec<f64> {
+    let slots = array.layout().slots();
+    let layout = Layout::packed(&[array.bodies().len() * slots], slots).unwrap();
+    let all = EncryptedArray::from_parts(layout, *array.form(), true, array.bodies().to_vec()).unwrap();
+    client.decrypt(&all).unwrap()
+}
+
+/// Checks what an array says of its slots, and that it takes no bound that does not hold for them.
+fn check_slots(client: &ClientKey, server: &Server, array: &EncryptedArray) -> Result<(), TestCaseError> {
+    let mut slots = slots_of(client, array);
+    let largest = client.decrypt(array).unwrap().iter().fold(0.0f64, |most, x| most.max(x.abs())) + 1e-3;
+    let declared = server.declare_bound(array, largest).unwrap();
+    for slot in slots_of(client, &declared) {
+        prop_assert!(slot.abs() < largest + 1e-3, "{slot} beyond {largest}, of layout {:?}", array.layout());
+    }
+    for position in array.layout().positions() {
+        slots[position] = 0.0;
+    }
+    prop_assert!(!array.is_clean() || slots.iter().all(|slot| slot.abs() < 1e-3), "{:?}", array.layout());
+    Ok(())
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn products_of_matrices_know_their_slots(
+        sizes in prop::collection::vec(1usize..6, 3),
+        strides in prop::collection::vec(0u32..8, 4),
+        cleaned in any::<bool>(),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(7, 10);
+        let [n, k, m] = sizes[..] else { unreachable!() };
+        let laid_out = |shape: [usize; 2], strides: &[u32], seed| {
+            let array = client.encrypt(&numbers(shape[0] * shape[1], seed), &shape).unwrap();
+            let strides = strides.iter().map(|log2| 1 << log2).collect();
+            match Layout::new(shape.to_vec(), strides, array.layout().slots()) {
+                Ok(layout) => server.relayout(&array, layout).unwrap(),
+                Err(_) => array,
+            }
+        };
+        let (a, b) = (laid_out([n, k], &strides[..2], seed), laid_out([k, m], &strides[2..], seed + 1));
+        let product = server.dot(&a, &b).unwrap();
+        check_slots(&client, &server, &product)?;
+        let product = if cleaned { server.declare_bound(&product, k as f64 - 1e-6).unwrap() } else { product };
+        let square = server.dot(&product, &server.transpose(&product).unwrap()).unwrap();
+        check_slots(&client, &server, &square)?;
+        check_slots(&client, &server, &server.sum(&square, Some(1)).unwrap())?;
+    }
 
     #[test]
     fn sums_of_every_other_row_and_column_take_no_product(

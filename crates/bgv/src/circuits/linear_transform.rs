@@ -12,7 +12,7 @@ use hippocrene_ring::{
 };
 use hippocrene_rlwe::{Kept, Modulus, Noise, RotationSum, Summand, Term, stop};
 
-use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY};
+use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
 
 const OPERATION: &str = "linear transform";
 
@@ -408,7 +408,11 @@ impl Evaluator {
         }
         let [rotated, exchanged] = totals;
         let exchanged = match exchanged {
-            Some(sum) => Some(sum.rotated(galois_element_of_conjugation(degree), keys)?),
+            Some(sum) => {
+                let mut sum = sum.rotated(galois_element_of_conjugation(degree), keys)?;
+                sum.set_noise(noise::exchanged(sum.noise(), degree));
+                Some(sum)
+            }
             None => None,
         };
         match (rotated, exchanged) {

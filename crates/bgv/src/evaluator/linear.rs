@@ -19,7 +19,7 @@ impl Evaluator {
         const OPERATION: &str = "add";
         let (a, b) = self.align(a, b, OPERATION)?;
         let (mut out, have) = (a.into_owned(), b.budget_bits(self.context()));
-        let noise = noise::sum(out.inner().noise(), b.inner().noise());
+        let noise = noise::sum_of_ciphertexts(out.inner().noise(), b.inner().noise());
         self.context().rlwe().add_assign(out.inner_mut(), b.inner())?;
         out.inner_mut().set_noise(noise);
         self.check_budget(&out, have, OPERATION)?;
@@ -34,7 +34,7 @@ impl Evaluator {
         const OPERATION: &str = "subtract";
         let (a, b) = self.align(a, b, OPERATION)?;
         let (mut out, have) = (a.into_owned(), b.budget_bits(self.context()));
-        let noise = noise::sum(out.inner().noise(), b.inner().noise());
+        let noise = noise::sum_of_ciphertexts(out.inner().noise(), b.inner().noise());
         self.context().rlwe().sub_assign(out.inner_mut(), b.inner())?;
         out.inner_mut().set_noise(noise);
         self.check_budget(&out, have, OPERATION)?;

@@ -3,7 +3,7 @@
 use hippocrene_ring::automorphism::galois_element_of_conjugation;
 
 use super::Evaluator;
-use crate::{BgvError, Ciphertext};
+use crate::{BgvError, Ciphertext, noise};
 
 impl Evaluator {
     /// Both rows rotated by `steps` to the left: slot `i` of each row of the result is slot `i + steps` of that row of `a`, modulo `N/2`. Where this rotation has no key of its
@@ -47,7 +47,11 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::exchange_rows`].
     pub fn exchange_rows_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), BgvError> {
-        self.apply_galois_into(out, a, galois_element_of_conjugation(self.context().rlwe().degree()))
+        let degree = self.context().rlwe().degree();
+        self.apply_galois_into(out, a, galois_element_of_conjugation(degree))?;
+        let error = noise::exchanged(out.inner().noise(), degree);
+        out.inner_mut().set_noise(error);
+        self.check_budget(out, a.budget_bits(self.context()), "exchange rows")
     }
 
     fn apply_galois_into(

@@ -22,8 +22,8 @@ type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
 struct Repetition {
     /// Axes that are new, or longer than 1 now: stride and length, shortest stride first.
     axes: Vec<(usize, usize)>,
-    /// For each ciphertext of the result, which one of the array its elements come from.
-    sources: Vec<usize>,
+    /// For each ciphertext of the result, which one of the array its elements come from, if it has any.
+    sources: Vec<Option<usize>>,
 }
 
 impl Server {
@@ -102,10 +102,14 @@ impl Server {
         if let Some(repetition) = repetition(a.layout(), &layout) {
             let (inputs, form) = (a.expanded(&self.session), self.form_of(&[a]));
             let pick = |copies: Vec<F::Ciphertext>| {
-                repetition.sources.iter().map(|&i| copies[i].clone()).collect::<Vec<_>>()
+                let picked = repetition.sources.iter().map(|source| match source {
+                    Some(source) => Ok(copies[*source].clone()),
+                    None => form.mul_number(self, &copies[0], F::Number::default()),
+                });
+                picked.collect::<Result<Vec<_>, Error>>().map_err(|e| e.during(OPERATION))
             };
             if a.period().is_some_and(|period| repetition.axes.iter().all(|(s, _)| s % period == 0)) {
-                let out = pick(inputs.into_iter().map(Cow::into_owned).collect());
+                let out = pick(inputs.into_iter().map(Cow::into_owned).collect())?;
                 return Ok(Array::from_ciphertexts(layout, form, false, out).with_period(a.period()));
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
@@ -118,7 +122,8 @@ impl Server {
                     stride * length <= slots || (stride * length).is_multiple_of(slots)
                 };
                 let clean = a.is_clean() && repetition.axes.iter().all(fills);
-                return Ok(Array::from_ciphertexts(layout, form, clean, pick(out)));
+                let out = pick(out)?;
+                return Ok(Array::from_ciphertexts(layout, form, clean, out));
             }
         }
         // Each element to the first of its places, and from there to the others.
@@ -208,9 +213,9 @@ fn repetition(from: &Layout, to: &Layout) -> Option<Repetition> {
         }
     }
     axes.sort_unstable();
-    let mut sources_of = vec![0; to.ciphertexts()];
+    let mut sources_of = vec![None; to.ciphertexts()];
     for (position, source) in to.positions().zip(sources(from, to.shape())) {
-        sources_of[position / to.slots()] = source / from.slots();
+        sources_of[position / to.slots()] = Some(source / from.slots());
     }
     Some(Repetition { axes, sources: sources_of })
 }

@@ -175,7 +175,8 @@ impl Server {
         }
     }
 
-    /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand beyond it.
+    /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do
+    /// the columns of the product, and the next product of a chain finds room between them.
     fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let (shape, strides) = (a.shape(), a.layout().strides());
         let end =
@@ -188,11 +189,12 @@ impl Server {
             );
             return Err(Error::shape("dot product", what));
         }
-        let layout = Layout::new(
-            vec![shape[0], columns, shape[1]],
-            vec![strides[0], end, strides[1]],
-            F::slots(&self.session),
-        )?;
+        let copies = |stride: usize| {
+            let (shape, strides) = (vec![shape[0], columns, shape[1]], vec![strides[0], stride, strides[1]]);
+            Layout::new(shape, strides, F::slots(&self.session))
+        };
+        let between = (0..end.ilog2()).find_map(|log2| copies(1 << log2).ok());
+        let layout = between.map_or_else(|| copies(end), Ok)?;
         let rows = self.broadcast_as(&self.insert_axis(a, 1)?, layout.clone())?;
         let columns = self.broadcast_as(&self.insert_axis(&self.transpose(b)?, 0)?, layout)?;
         self.sum(&self.mul(&rows, &columns)?, Some(2))
