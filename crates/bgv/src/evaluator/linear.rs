@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use hippocrene_ring::arith::{inv_mod, mul_mod, signed_mod};
+use hippocrene_rlwe::Noise;
 
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
@@ -52,29 +53,33 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a + p` for an encoded vector: no noise is added.
+    /// `a + p` for an encoded vector: what the sum of both messages exceeds `t/2` by is all that is added to the noise.
     ///
     /// # Errors
-    /// When parameters or plaintext moduli differ.
+    /// When parameters or plaintext moduli differ, or [`BgvError::Budget`] when the noise would be too large.
     pub fn add_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "add a plaintext";
         self.check(a, OPERATION)?;
         let message = self.context().embed(p, a.factor(), a.modulus(), OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().add_plain_assign(out.inner_mut(), &message)?;
+        out.inner_mut().set_noise(noise::sum_of_ciphertexts(a.inner().noise(), Noise::NONE));
+        self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)
     }
 
-    /// `a - p` for an encoded vector: no noise is added.
+    /// `a - p` for an encoded vector: noise as of [`Evaluator::add_plain`].
     ///
     /// # Errors
-    /// When parameters or plaintext moduli differ.
+    /// As [`Evaluator::add_plain`].
     pub fn sub_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, BgvError> {
         const OPERATION: &str = "subtract a plaintext";
         self.check(a, OPERATION)?;
         let message = self.context().embed(p, a.factor(), a.modulus(), OPERATION)?;
         let mut out = a.clone();
         self.context().rlwe().sub_plain_assign(out.inner_mut(), &message)?;
+        out.inner_mut().set_noise(noise::sum_of_ciphertexts(a.inner().noise(), Noise::NONE));
+        self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)
     }
 
