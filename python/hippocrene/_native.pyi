@@ -154,7 +154,7 @@ class ClientKey:
         relinearisation: bool,
         conjugation: bool,
         bootstrapping: tuple[bool, float, float | None, int | None] | None,
-        look_ups: tuple[str, float] | None,
+        look_ups: tuple[str, float | None] | None,
         bits: bool,
     ) -> EvaluationKeys: ...
     def describe_bootstrapping(
@@ -197,7 +197,7 @@ class Simulation:
         scheme: str | None,
         plain_modulus: int | None,
         bootstrapping: tuple[bool, float, float | None, int | None] | None,
-        look_ups: tuple[str, float] | None,
+        look_ups: tuple[str, float | None] | None,
         bits: bool,
     ) -> Simulation: ...
     def server(self) -> Server: ...
@@ -229,7 +229,7 @@ class SimulationReport:
     @property
     def bootstraps_numbers(self) -> bool: ...
     @property
-    def looks_up(self) -> bool: ...
+    def look_ups(self) -> tuple[str, float | None] | None: ...
     @property
     def bits(self) -> bool: ...
     @property

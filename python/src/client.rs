@@ -23,7 +23,7 @@ pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrappin
 }
 
 /// What is said of look-up tables: their name, and the capacity of results.
-pub(crate) type WantedLookUps = (String, f64);
+pub(crate) type WantedLookUps = (String, Option<f64>);
 
 pub(crate) fn wanted_look_ups((tables, capacity): WantedLookUps) -> Result<LookUps, Error> {
     Ok(LookUps { capacity, ..LookUps::by_name(&tables)? })
