@@ -91,8 +91,12 @@ impl BootstrappingDescription {
 
     fn __repr__(&self) -> String {
         let hippocrene::BootstrappingDescription { precision, capacity_needed, capacity_after, .. } = self.0;
+        let fails = match self.0.log2_failure_probability {
+            Some(log2) => format!("{log2:.1}"),
+            None => "None".to_owned(),
+        };
         format!(
-            "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1})"
+            "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1}, log2_failure_probability={fails})"
         )
     }
 }
