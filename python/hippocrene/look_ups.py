@@ -30,17 +30,19 @@ class LookUps:
 
     - `tables`: ``"lut11"``, ``"lut12"`` (where nothing is said) or ``"lut13"``; each step up halves the errors and
       takes more than twice as long. Others are a `ParameterError` where keys are made.
-    - `capacity`: the capacity of results in bits, where they are of values up to 1; 30 where nothing is said.
+    - `capacity`: the capacity of results in bits, where they are of values up to 1. Where nothing is said it is 30,
+      for about one product; with bootstrapping too, and a preset that has room for it (from ``"n16s"`` on), more than a
+      bootstrap takes, so that results can be bootstrapped.
     """
 
     tables: str = "lut12"
-    capacity: float = 30.0
+    capacity: float | None = None
 
-    def _raw(self) -> tuple[str, float]:
-        return str(self.tables), float(self.capacity)
+    def _raw(self) -> tuple[str, float | None]:
+        return str(self.tables), None if self.capacity is None else float(self.capacity)
 
 
-def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float] | None:
+def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
     """Say it to the extension module; None for no tables."""
     if isinstance(tables, str):
         tables = LookUps(tables=tables)

@@ -177,17 +177,19 @@ class Server(Described):
         finally:
             _at_precision.reset(token)
 
-    def bootstrap(self, array: EncryptedArray) -> EncryptedArray:
-        """Give an array capacity again.
+    def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
+        """Give an array capacity again: `capacity` bits at least, or where nothing is said as many as there are.
 
         Operations that lack capacity do so by themselves, where the evaluation keys were made with bootstrapping; this
-        is for who knows a better moment. The array must have some capacity left for it (`Client.describe_bootstrapping`
-        says how much).
+        is for who knows a better moment, or how little is needed: the less `capacity`, the less time it takes, and an
+        array that is left with less than a bootstrap needs is not bootstrapped again. The array must have some capacity
+        left for it; `Client.describe_bootstrapping` says how much, and how much it can have after. Each `capacity` that
+        is new to a server takes some memory and, the first time, some more time.
         """
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
         array._need_numbers("bootstrap")
-        return self._wrap(self._raw.bootstrap(array._raw))
+        return self._wrap(_native.bootstrap(self._raw, array._raw, capacity))
 
     def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
         """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more.

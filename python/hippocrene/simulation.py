@@ -61,7 +61,7 @@ class Simulation:
     bootstrapping: Bootstrapping | None
     """The bootstrapping that takes keys; None where no number is bootstrapped."""
     tables: LookUps | None
-    """The tables that are looked up; None where none is."""
+    """The tables that are looked up, with the capacity that results have; None where none is."""
     bits: bool
     """Whether the keys of bits are used."""
     preset: str
@@ -125,7 +125,7 @@ def simulate(
         budget_bits=_least([array._raw.budget_bits for array in found]),
         bit_error=max((error for array in found if (error := array.bit_error) is not None), default=None),
         bootstrapping=_asked(bootstrapping) if report.bootstraps_numbers else None,
-        tables=_asked_tables(tables) if report.looks_up else None,
+        tables=None if report.look_ups is None else LookUps(tables=report.look_ups[0], capacity=report.look_ups[1]),
         bits=report.bits,
         preset=description.preset or preset,
         scheme=description.scheme,
@@ -135,10 +135,6 @@ def simulate(
 
 def _asked(bootstrapping: bool | Bootstrapping) -> Bootstrapping:
     return bootstrapping if isinstance(bootstrapping, Bootstrapping) else Bootstrapping()
-
-
-def _asked_tables(tables: bool | str | LookUps) -> LookUps:
-    return tables if isinstance(tables, LookUps) else LookUps(tables=tables) if isinstance(tables, str) else LookUps()
 
 
 def _plain(raw: _native.Simulation, returned: Any, found: list[EncryptedArray]) -> Any:

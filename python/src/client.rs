@@ -23,7 +23,7 @@ pub(crate) fn wanted((complex, bound, precision, slots): Wanted) -> Bootstrappin
 }
 
 /// What is said of look-up tables: their name, and the capacity of results.
-pub(crate) type WantedLookUps = (String, f64);
+pub(crate) type WantedLookUps = (String, Option<f64>);
 
 pub(crate) fn wanted_look_ups((tables, capacity): WantedLookUps) -> Result<LookUps, Error> {
     Ok(LookUps { capacity, ..LookUps::by_name(&tables)? })
@@ -91,8 +91,12 @@ impl BootstrappingDescription {
 
     fn __repr__(&self) -> String {
         let hippocrene::BootstrappingDescription { precision, capacity_needed, capacity_after, .. } = self.0;
+        let fails = match self.0.log2_failure_probability {
+            Some(log2) => format!("{log2:.1}"),
+            None => "None".to_owned(),
+        };
         format!(
-            "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1})"
+            "BootstrappingDescription(precision={precision:.1}, capacity_needed={capacity_needed:.1}, capacity_after={capacity_after:.1}, log2_failure_probability={fails})"
         )
     }
 }

@@ -3,6 +3,7 @@
 
 mod array;
 mod bits;
+mod bootstrapping;
 mod client;
 mod clustering;
 mod complex;
@@ -27,6 +28,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::array::EncryptedArray;
+    #[pymodule_export]
+    use super::bootstrapping::bootstrap;
     #[pymodule_export]
     use super::client::{BootstrappingDescription, ClientKey, EvaluationKeys, PublicKey, TransferKey};
     #[pymodule_export]

@@ -124,11 +124,6 @@ impl Server {
         }
     }
 
-    /// The array with capacity again.
-    fn bootstrap(&self, py: Python<'_>, array: &EncryptedArray) -> PyResult<EncryptedArray> {
-        self.compute::<Numbers>(py, array, |server, array| server.bootstrap(array))
-    }
-
     /// How many ciphertexts have been bootstrapped.
     #[getter]
     fn bootstraps(&self) -> u64 {

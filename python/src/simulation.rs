@@ -156,10 +156,10 @@ impl SimulationReport {
         self.0.bootstrapping.is_some()
     }
 
-    /// Whether tables are looked up.
+    /// Which tables are looked up, and the capacity of results.
     #[getter]
-    fn looks_up(&self) -> bool {
-        self.0.look_ups.is_some()
+    fn look_ups(&self) -> Option<WantedLookUps> {
+        self.0.look_ups.map(|look_ups| (look_ups.tables.to_owned(), look_ups.capacity))
     }
 
     /// Whether it computes on bits.

@@ -95,6 +95,44 @@ def test_more_precision_than_one_bootstrap_has_takes_several():
     assert abs(-error(x) - x.precision_bits) < 1
 
 
+def test_less_capacity_takes_less_time():
+    said = Client.generate("n16s").describe_bootstrapping()
+    assert repr(said).endswith(", log2_failure_probability=None)")
+
+    def bootstrapped(capacity):
+        def program(x):
+            return x.server.bootstrap(x, capacity=capacity)
+
+        return simulate(program, np.linspace(-1, 1, 100), preset="n16s", bootstrapping=True)
+
+    full = bootstrapped(None)
+    assert full.capacity_bits >= said.capacity_after - 4
+
+    def seconds_of(simulation):
+        # Matrices are encoded once for each capacity, for moduli that have more or less to encode.
+        return simulation.seconds - simulation.operations["encode"][1]
+
+    seconds = [seconds_of(full)]
+    assert bootstrapped(said.capacity_needed).seconds < 0.85 * full.seconds
+    for capacity in (said.capacity_after - 8, 300, said.capacity_needed, np.float64(100), 64):
+        less = bootstrapped(capacity)
+        assert capacity <= less.capacity_bits < capacity + 40
+        assert less.precision_bits > full.precision_bits - 0.5
+        assert less.bootstraps == 1
+        seconds.append(seconds_of(less))
+    assert seconds == sorted(seconds, reverse=True)
+    assert seconds[-1] < 0.8 * seconds[0]
+    for wrong, words in (
+        (said.capacity_after + 1, "bootstraps with these keys give back"),
+        (0, "a positive number is possible, up to"),
+        (float("nan"), "NaN bits of capacity"),
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            bootstrapped(wrong)
+    with pytest.raises(TypeError):
+        bootstrapped("300")
+
+
 def test_what_is_not_possible_is_refused(client, server):
     with pytest.raises(
         hippocrene.ParameterError, match=r"at the ring degree.*n15, n16s, n16, n17s and n17 have a bootstrap"

@@ -173,6 +173,36 @@ def test_order_is_along_several_axes():
         simulate(lambda x: x.sort(axis=(0, 1)), x, preset="n15", tables=True)
 
 
+def test_what_was_looked_up_is_bootstrapped_where_there_is_room():
+    x = np.linspace(-1, 1, 5)
+
+    def simulated(f, preset, **how):
+        return simulate(f, x, preset=preset, bootstrapping=True, **how)
+
+    def eighth(x):
+        return x.sigmoid() ** 8
+
+    sigmoid = 1 / (1 + np.exp(-x))
+    for f, expected, bootstraps in (
+        (lambda x: x.sigmoid().tanh(), np.tanh(sigmoid), False),
+        (eighth, sigmoid**8, True),
+    ):
+        simulation = simulated(f, "n16s", tables=True)
+        np.testing.assert_allclose(simulation.result, expected, atol=0.02)
+        assert simulation.tables is not None
+        assert simulation.tables.capacity > 134
+        assert (simulation.bootstraps > 0) == bootstraps
+    said = simulated(lambda x: x.sigmoid(), "n16s", tables=hippocrene.LookUps(capacity=30))
+    assert said.tables == hippocrene.LookUps(capacity=30)
+    assert said.capacity_bits < 134
+    for preset, tables, words in (
+        ("n15", True, "results of look-ups cannot be bootstrapped, .* take a preset with a larger modulus"),
+        ("n16s", said.tables, "results of look-ups cannot be bootstrapped, .* with more capacity"),
+    ):
+        with pytest.raises(hippocrene.CapacityError, match=words):
+            simulated(eighth, preset, tables=tables)
+
+
 def test_look_ups_are_simulated():
     def program(x):
         return {"exp": x.exp(), "precise": x.sigmoid(precise=True), "sorted": x.sort(), "place": x.argmax()}
@@ -183,7 +213,7 @@ def test_look_ups_are_simulated():
     np.testing.assert_allclose(simulation.result["precise"], 1 / (1 + np.exp(-x)), atol=0.001)
     np.testing.assert_allclose(simulation.result["sorted"], np.sort(x), atol=0.01)
     np.testing.assert_allclose(simulation.result["place"], 2, atol=0.01)
-    assert simulation.tables == hippocrene.LookUps()
+    assert simulation.tables == hippocrene.LookUps(capacity=30)
     count, seconds = simulation.operations["look up"]
     assert count > 4 + 4 + 5 + 10
     assert 0 < seconds < simulation.seconds

@@ -4,9 +4,6 @@ use std::borrow::Cow;
 
 use crate::{Ciphertext, CkksError, Context, bootstrap::Bootstrapper};
 
-/// How many bits [`crate::bootstrap::BootstrapPlan::bits`] may be off by, since no modulus is met exactly.
-const MARGIN: f64 = 4.0;
-
 /// What gives capacity back to ciphertexts in the middle of a circuit.
 ///
 /// A circuit of several stages asks before each of them for what that stage takes and, unless the rest of the circuit fits into what is there,
@@ -72,8 +69,7 @@ impl Refresh for Bootstrapper {
         if a.capacity_bits(context) >= need {
             return Ok(a);
         }
-        let bits = useful + beside_capacity(self) + MARGIN;
-        let bits = (bits <= self.plan().output_bits()).then_some(bits);
+        let bits = self.plan().output_bits_for(useful);
         enough(Cow::Owned(self.bootstrap_to(&a, bits)?), context, need, operation)
     }
 
@@ -83,14 +79,8 @@ impl Refresh for Bootstrapper {
     }
 
     fn most(&self) -> f64 {
-        self.plan().output_bits() - beside_capacity(self) - MARGIN
+        self.plan().certain_capacity()
     }
-}
-
-/// The bits of the modulus of the result of a bootstrap beside its capacity, at most.
-fn beside_capacity(bootstrapper: &Bootstrapper) -> f64 {
-    let (plan, literal) = (bootstrapper.plan(), bootstrapper.plan().literal());
-    literal.output_scale_bits + plan.scale_growth() + literal.bound.max(1.0).log2() + 1.0
 }
 
 /// `a`, if it has so many bits of capacity.

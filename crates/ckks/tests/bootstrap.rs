@@ -380,12 +380,16 @@ fn errors_are_bootstrapped_until_the_precision_is_reached() {
         // What is promised before is for an iteration that begins at the wanted precision.
         let more = y.capacity_bits(&c) - s.bootstrapper.most();
         assert!((0.0..32.0).contains(&more), "{more:.1}");
-        // The scale of what is bootstrapped is too small for more; the modulus of the result is too small for the scale.
+        // The scale of what is bootstrapped is too small for more.
         let coarse = c.encode((&values[..]).into(), 128, Scale::power_of_two(40), modulus).unwrap();
         let coarse = c.encrypt(&s.secret, &coarse).unwrap().expand(&c);
         let rough = s.bootstrapper.bootstrap(&coarse).unwrap();
         assert!((rough.precision_bits() - coarse.precision_bits()).abs() < 1.1);
-        let error = s.bootstrapper.bootstrap_to(&a, Some(60.0)).unwrap_err();
+        // No smaller a modulus than errors are found with.
+        let low = s.bootstrapper.bootstrap_to(&a, Some(60.0)).unwrap();
+        assert!(low.precision_bits() > wanted, "{:.1}", low.precision_bits());
+        assert!(low.capacity_bits(&c) < y.capacity_bits(&c) - 50.0, "{:.1}", low.capacity_bits(&c));
+        let error = s.bootstrapper.bootstrap_to(&a, Some(1e4)).unwrap_err();
         assert!(matches!(error, CkksError::Capacity { .. }), "{error}");
     }
     let last = literal(16, Order::SlotsToCoefficientsLast, true);

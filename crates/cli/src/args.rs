@@ -98,10 +98,10 @@ pub struct Keygen {
     #[arg(long, num_args = 0..=1, require_equals = true, default_missing_value = LookUps::NAMES[1], value_name = "TABLES",
         value_parser = PossibleValuesParser::new(LookUps::NAMES))]
     pub tables: Option<String>,
-    /// How much capacity results of tables are to have, in bits (by default, 30: about one product).
+    /// How much capacity results of tables are to have, in bits (by default, 30: about one product; with --bootstrapping what a bootstrap takes, where there is room).
     #[arg(long, value_name = "BITS", requires = "tables")]
     pub tables_capacity: Option<f64>,
-    /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it gives it back. For presets of the ring degree 2^16 or more;
+    /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it gives it back. For presets of the ring degree 2^15 or more;
     /// the keys take gigabytes.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
     pub bootstrapping: Option<Bootstrapped>,

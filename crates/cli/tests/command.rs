@@ -382,7 +382,11 @@ fn presets_say_what_they_bootstrap() {
     let plan = |preset: &str| -> serde_json::Value {
         serde_json::from_str(&succeed(&["plan", preset, "--json"])).expect("JSON")
     };
-    assert!(plan("n13")["bootstrapping"].is_null());
+    let none = plan("n13");
+    assert!(none["bootstrapping"].is_null() && none["bits_log2_failure_probability"].is_null());
+    let bits = plan("bits14");
+    assert!(bits["bits_log2_failure_probability"].as_f64().expect("a probability") < -128.0, "{bits}");
+    assert!(succeed(&["plan", "bits14"]).contains("bootstraps bits\n  failure     with probability 2^-"));
     let told = &plan("n16s")["bootstrapping"];
     assert_eq!((told["precision"].as_f64(), told["complex"].as_bool()), (Some(32.0), Some(false)));
     assert!(told["log2_failure_probability"].is_null() && told["sparse_log2_pq_limit"] == 121);

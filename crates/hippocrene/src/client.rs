@@ -144,9 +144,11 @@ impl ClientKey {
         if request.conjugation || request.powers_of_two && self.session.integers().is_some() {
             keys.add_conjugation(rlwe, &self.secret)?;
         }
+        let mut reserve = None;
         let bootstrapping = match &request.bootstrapping {
             Some(bootstrapping) => {
                 let (plan, own) = self.bootstrapping_keys(bootstrapping)?;
+                reserve = Some(crate::bootstrapping::reserve(&plan));
                 plan.add_keys(&mut keys, &self.secret)?;
                 // Comparisons, which bootstraps come with, take it at any modulus.
                 keys.add_conjugation(rlwe, &self.secret)?;
@@ -156,6 +158,7 @@ impl ClientKey {
         };
         let look_ups = match request.look_ups {
             Some(asked) => {
+                let asked = asked.beside(&self.session, reserve)?;
                 let plan = asked.plan(&self.session)?;
                 plan.add_keys(&mut keys, &self.secret)?;
                 // The secrets of single numbers are in no other key, and nothing is ever decrypted with them.

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use hippocrene_fhew::Preset as TableSet;
-use hippocrene_pegasus::{KMeansPlan, PegasusKeys, PegasusLiteral, PegasusPlan, Shape};
+use hippocrene_pegasus::{KMeansPlan, PegasusKeys, PegasusLiteral, PegasusPlan, Shape, Tangents};
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
 
 use crate::{Error, Session};
@@ -13,8 +13,10 @@ use crate::{Error, Session};
 pub struct LookUps {
     /// The tables by name: `lut11`, `lut12` or `lut13`, with rings of degree `2^11` to `2^13`. Each step up halves the errors, and takes more than twice as long.
     pub tables: &'static str,
-    /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts at the modulus that it takes.
-    pub capacity: f64,
+    /// The capacity that results have, in bits, where they are of numbers up to 1; repacking starts at the modulus that it takes. Where none is said: 30, for about one product; where there are keys for bootstraps
+    /// too and the parameters have room for it, what a bootstrap takes ([`Server::bootstrap_reserve`](crate::Server::bootstrap_reserve)) and a product of 28 bits, such as that of
+    /// [`Server::apply_precisely`](crate::Server::apply_precisely), or without that product.
+    pub capacity: Option<f64>,
     /// The keys are for k-means on points of this shape, and for nothing else. It has a capacity of its own.
     pub clusters: Option<Shape>,
 }
@@ -51,9 +53,9 @@ impl LookUpPlan {
 }
 
 impl Default for LookUps {
-    /// `lut12`, and a capacity of 30 bits: for about one product.
+    /// `lut12`, and no capacity said.
     fn default() -> Self {
-        LookUps { tables: Self::NAMES[1], capacity: 30.0, clusters: None }
+        LookUps { tables: Self::NAMES[1], capacity: None, clusters: None }
     }
 }
 
@@ -75,7 +77,28 @@ impl LookUps {
         }
     }
 
-    /// What is done with these parameters.
+    /// The capacity where nothing is said and nothing is bootstrapped.
+    const CAPACITY: f64 = 30.0;
+
+    /// The capacity in bits, where the parameters do not matter.
+    pub(crate) fn capacity_bits(&self) -> f64 {
+        self.capacity.unwrap_or(Self::CAPACITY)
+    }
+
+    /// The same with a capacity that is said, for keys with which bootstraps take so many bits of it, where there are any.
+    ///
+    /// # Errors
+    /// As [`LookUps::plan`].
+    pub(crate) fn beside(self, session: &Session, reserve: Option<f64>) -> Result<LookUps, Error> {
+        let said = LookUps { capacity: Some(self.capacity_bits()), ..self };
+        let (None, None, Some(reserve)) = (self.capacity, self.clusters, reserve) else { return Ok(said) };
+        let most = said.plan(session)?.pegasus().most_output_bits();
+        let fits = |bits: &f64| (Self::CAPACITY..=most).contains(bits);
+        let enough = [reserve + Tangents::OPERAND_BITS, reserve].map(f64::ceil).into_iter().find(fits);
+        Ok(LookUps { capacity: enough.or(said.capacity), ..self })
+    }
+
+    /// What is done with these parameters. Where no capacity is said, it is 30 bits.
     ///
     /// # Errors
     /// [`Error::Parameters`] when there are no such tables; [`Error::Argument`] when the parameters have no sprout or too small a modulus; the message says what it takes.
@@ -85,15 +108,13 @@ impl LookUps {
             return Ok(LookUpPlan::Clusters(self.clustering(session, shape)?.into()));
         }
         let set = self.set(session)?;
-        if !(1.0..=2000.0).contains(&self.capacity) {
-            return Err(Error::argument(
-                OPERATION,
-                format!("results with {} bits of capacity", self.capacity),
-            ));
+        let capacity = self.capacity_bits();
+        if !(1.0..=2000.0).contains(&capacity) {
+            return Err(Error::argument(OPERATION, format!("results with {capacity} bits of capacity")));
         }
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
-        let literal = PegasusLiteral { slots: vec![session.slots()], output_bits: self.capacity, ..made };
+        let literal = PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
         Ok(LookUpPlan::Functions(PegasusPlan::new(Arc::clone(session.context()), literal)?.into()))
     }
 
@@ -150,7 +171,7 @@ impl LookUpKeys {
         LookUpKeys { request, inner }
     }
 
-    /// What was asked for.
+    /// What was asked for, with the capacity that was chosen where none was.
     pub fn request(&self) -> LookUps {
         self.request
     }

@@ -27,7 +27,7 @@ fn clusters_of_points_in_files() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
     let client = ClientKey::generate_with(settings, 2).unwrap();
     let shape = Shape::new(12, 2, 2).unwrap();
-    let asked = LookUps { tables: "lut11", clusters: Some(shape), ..LookUps::default() };
+    let asked = LookUps { tables: "lut11", capacity: Some(30.0), clusters: Some(shape) };
     let keys = client.evaluation_keys(&KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) }).unwrap();
     let bytes = keys.to_bytes();
     drop(keys);

@@ -4,8 +4,8 @@ mod common;
 
 use common::{insecure_grafted, numbers};
 use hippocrene::{
-    ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps, Preset, Server,
-    Session, Values,
+    Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps,
+    Preset, Server, Session, Simulation, Values,
 };
 use hippocrene_pegasus::Pegasus;
 use hippocrene_rlwe::SecretDistribution;
@@ -28,7 +28,7 @@ fn near(got: &[f64], expected: &[f64], error: f64, what: &str) {
 fn functions_of_arrays_with_keys_that_were_stored() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
     let client = ClientKey::generate_with(settings, 2).unwrap();
-    let asked = LookUps { tables: "lut11", capacity: 40.0, clusters: None };
+    let asked = LookUps { tables: "lut11", capacity: Some(40.0), clusters: None };
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
     let keys = client.evaluation_keys(&request).unwrap();
     let bytes = keys.to_bytes();
@@ -254,6 +254,54 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     }
 }
 
+/// With keys of both, and no capacity said.
+#[test]
+fn results_are_bootstrapped_where_there_is_room() {
+    let bootstrapping = Some(Bootstrapping { precision: Some(16.0), ..Bootstrapping::default() });
+    let look_ups = LookUps::by_name("lut11").unwrap();
+    let request = KeyRequest { bootstrapping, look_ups: Some(look_ups), ..KeyRequest::only([]) };
+    let client = ClientKey::generate_with(insecure_grafted(11, 20, SecretDistribution::Ternary), 2).unwrap();
+    let keys = client.evaluation_keys(&request).unwrap();
+    let chosen = keys.look_ups().unwrap().request().capacity.unwrap();
+    let server = Server::new(keys).unwrap();
+    let reserve = server.bootstrap_reserve().unwrap();
+    assert!((reserve + 28.0..reserve + 29.0).contains(&chosen), "{chosen}, {reserve}");
+    let values = [0.5, -1.0, 1.5];
+    let y =
+        server.apply_function(&encrypt(&client, &values, &[3], 2.0), Function::Sigmoid, None, None).unwrap();
+    assert!(y.capacity_bits(server.session()) >= reserve + 20.0 && server.bootstraps() == 0);
+    let y = server.bootstrap(&y).unwrap();
+    let expected = values.map(|x| Function::Sigmoid.value(x));
+    near(&client.decrypt(&y).unwrap(), &expected, 0.05, "a sigmoid that was bootstrapped");
+
+    // What is said is what is done, and a small modulus has no room for more.
+    let simulated = |units, capacity| {
+        let asked = LookUps { capacity, ..look_ups };
+        let request = KeyRequest { look_ups: Some(asked), ..request.clone() };
+        let settings = insecure_grafted(11, units, SecretDistribution::Ternary);
+        let simulation = Simulation::with_keys(settings, &request).unwrap();
+        let declared = Encryption { bound: Some(2.0), precision: None };
+        let x = simulation.encrypt(Values::Real(&values), &[3], &declared).unwrap();
+        let y = simulation.server().apply_function(&x, Function::Sigmoid, None, None).unwrap();
+        let error = simulation.server().bootstrap(&y).err().map(|error| error.to_string());
+        (simulation.report().look_ups.unwrap().capacity, error)
+    };
+    assert_eq!(simulated(20, None), (Some(chosen), None));
+    for (units, capacity, words) in [
+        (20, Some(31.0), "make keys of look-ups with more capacity (LookUps)"),
+        (13, None, "take a preset with a larger modulus"),
+    ] {
+        let (chosen, error) = simulated(units, capacity);
+        let error =
+            error.unwrap_or_else(|| panic!("{units} units, {chosen:?} bits: a bootstrap takes {reserve}"));
+        assert_eq!(chosen, capacity.or(Some(30.0)));
+        assert!(
+            error.contains("results of look-ups cannot be bootstrapped") && error.contains(words),
+            "{error}"
+        );
+    }
+}
+
 #[test]
 fn what_has_no_tables_says_so() {
     let client = ClientKey::generate_with(insecure_grafted(8, 4, SecretDistribution::Ternary), 1).unwrap();
@@ -265,7 +313,7 @@ fn what_has_no_tables_says_so() {
     }
     let session = client.session();
     let plan = |tables, capacity| {
-        LookUps { tables, capacity, clusters: None }.plan(session).unwrap_err().to_string()
+        LookUps { tables, capacity: Some(capacity), clusters: None }.plan(session).unwrap_err().to_string()
     };
     assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
     assert!(plan("lut12", f64::NAN).contains("NaN bits of capacity"));

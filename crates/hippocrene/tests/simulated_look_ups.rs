@@ -25,7 +25,7 @@ fn place(x: &[f64], of: f64) -> Vec<f64> {
 #[test]
 fn look_ups_are_simulated() {
     let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
-    let asked = LookUps { tables: "lut11", capacity: 40.0, clusters: None };
+    let asked = LookUps { tables: "lut11", capacity: Some(40.0), clusters: None };
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
     let simulation = Simulation::with_keys(settings.clone(), &request).unwrap();
     let client = ClientKey::generate_with(settings, 2).unwrap();

@@ -293,7 +293,7 @@ fn switching_key(
 #[test]
 fn a_stranger_follows_the_keys_of_look_up_tables() {
     let client = ClientKey::generate_with(for_tables(), 2).unwrap();
-    let asked = LookUps { tables: "lut11", capacity: 20.5, clusters: None };
+    let asked = LookUps { tables: "lut11", capacity: Some(20.5), clusters: None };
     let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
     let bytes = client.evaluation_keys(&request).unwrap().to_bytes();
     let (set, s) = read_secret(&client.to_bytes());

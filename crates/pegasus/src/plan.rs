@@ -173,22 +173,42 @@ impl PegasusPlan {
         Ok(plan)
     }
 
+    /// How many bits lie between the modulus of the repacking key and that of the result, give or take a few.
+    fn bits(&self) -> f64 {
+        let l = &self.literal;
+        let transform = l.key_bits + l.matrix_bits - l.scale_bits;
+        transform + l.reduction.bits(l.scale_bits, self.reduced_bits(f64::INFINITY)) + 1.0
+    }
+
+    /// The bits of the modulus of the result beside its capacity.
+    fn beside_capacity(&self) -> f64 {
+        self.literal.output_scale_bits + self.literal.bound.max(1.0).log2() + 1.0
+    }
+
+    /// The largest modulus that a repacking key can have: it has no power of two.
+    fn highest(&self) -> Modulus {
+        let parameters = self.context.parameters();
+        Modulus::of_range(0..parameters.unit_count()).lcm(Modulus::of_sprout(parameters.top().odd(), 0))
+    }
+
+    /// The bits of capacity ([`PegasusLiteral::output_bits`]) that these parameters have room for; negative where they have none.
+    pub fn most_output_bits(&self) -> f64 {
+        self.context.parameters().log2(self.highest()) - self.bits() - self.beside_capacity()
+    }
+
     /// The smallest modulus without a power of two from which the output has the bits that are asked for.
     fn choose_repacking(&self) -> Result<Modulus, PegasusError> {
         let (parameters, l) = (self.context.parameters(), &self.literal);
-        let target = self.reduced_bits(f64::INFINITY);
-        let left = (target + 1.0).max(l.output_scale_bits + l.bound.max(1.0).log2() + 1.0 + l.output_bits);
-        let transform = l.key_bits + l.matrix_bits - l.scale_bits;
-        let wanted = transform + l.reduction.bits(l.scale_bits, target) + left + 1.0;
-        let top = parameters.top();
+        let left = (self.reduced_bits(f64::INFINITY) + 1.0).max(self.beside_capacity() + l.output_bits);
+        let wanted = self.bits() + left;
         let enough = |modulus: &Modulus| modulus.two() == 0 && parameters.log2(*modulus) >= wanted;
         let candidates = (0..100).map(|more| parameters.grafted_modulus(wanted + f64::from(more)));
-        let highest = Modulus::of_range(0..parameters.unit_count()).lcm(Modulus::of_sprout(top.odd(), 0));
+        let highest = self.highest();
         match candidates.chain([highest]).find(enough) {
             Some(modulus) => Ok(modulus),
             None => {
                 let have = parameters.log2(highest);
-                let fits = l.output_bits - (wanted - have).ceil();
+                let fits = self.most_output_bits().floor();
                 let fits =
                     if fits >= 1.0 { format!(", which is enough for {fits:.0}") } else { String::new() };
                 argument(

@@ -21,9 +21,6 @@ use crate::{
 const REACH: f64 = 4.0;
 const NODES: i64 = 16;
 
-/// The bits of the scale that numbers, over half of the domain, are multiplied by slopes at.
-const OPERAND_BITS: f64 = 28.0;
-
 /// No slope is so much steeper than from the least to the largest value along all of the domain.
 const STEEPEST: f64 = 16.0;
 
@@ -70,6 +67,9 @@ struct Moments {
 }
 
 impl Tangents {
+    /// The bits of the scale that numbers, over half of the domain, are multiplied by slopes at: so many bits of capacity that repacking leaves the product takes.
+    pub const OPERAND_BITS: f64 = 28.0;
+
     /// The tables of `f` on a domain; `deviation` is that of the index, in entries of a table of `parameters`, `margin` the share of the domain by which numbers may leave it, and `off` what repacked numbers are off by
     /// over their bound.
     pub(crate) fn new(
@@ -217,7 +217,7 @@ impl Pegasus {
         let (slopes, values) = (slopes?, values?);
         // Errors of slopes count times numbers of this root mean square.
         a.set_bound(half / 3f64.sqrt());
-        let (slopes, operand) = self.operands(slopes, &a, power(OPERAND_BITS - half.log2())?)?;
+        let (slopes, operand) = self.operands(slopes, &a, power(Tangents::OPERAND_BITS - half.log2())?)?;
         let products = e.mul_rescale(&slopes, &operand, power(plan.literal().output_scale_bits)?)?;
         let (products, values) = e.align(&products, &values)?;
         let mut result = e.add(&products, &values)?;
@@ -235,7 +235,7 @@ impl Pegasus {
         let e = self.evaluator();
         let parameters = self.plan().context().parameters();
         let [have, left] = [&slopes, a].map(|c| parameters.log2(c.modulus()));
-        let most = left - (a.scale().log2() - scale.log2() + OPERAND_BITS);
+        let most = left - (a.scale().log2() - scale.log2() + Tangents::OPERAND_BITS);
         let mut modulus = slopes.modulus();
         if have > most {
             modulus = e.divisor_at_least(modulus, most);

@@ -78,7 +78,7 @@ impl Bootstrapper {
     }
 
     /// [`Bootstrapper::bootstrap`] to a modulus of `output_bits` bits, give or take a few: the modulus is raised no further than these need, and every later step is
-    /// the faster for it (GRAFT F.2). `None` is for as many as the plan has. The first call for a modulus encodes the matrices of the transform for it
+    /// the faster for it (GRAFT F.2); what is iterated has as many at least as its errors take to be found. `None` is for as many as the plan has. The first call for a modulus encodes the matrices of the transform for it
     /// ([`crate::circuits::HomomorphicDft::set_memory`]), so that few different numbers are better than many.
     ///
     /// # Errors

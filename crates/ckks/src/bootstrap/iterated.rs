@@ -61,6 +61,10 @@ impl Bootstrapper {
         let off = [rounded; ROUNDINGS].into_iter().fold(a.inner().noise(), Noise::plus);
         let own = a.precision_bits() + a.inner().noise().log2_std() - off.log2_std();
         let reachable = wanted.min(own - 1.0);
+        // Results are brought to the modulus of what was bootstrapped, by a constant as fine as their scale.
+        let scale = plan.literal().output_scale_bits + plan.scale_growth();
+        let least = e.context().parameters().log2(low.modulus()) + scale;
+        let output_bits = output_bits.map(|bits| bits.max(least.min(plan.output_bits())));
         let mut y = self.bootstrap_once(&low, output_bits)?;
         while y.precision_bits() < reachable {
             let have = y.precision_bits();

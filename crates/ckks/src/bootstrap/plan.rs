@@ -13,6 +13,9 @@ use crate::{
 
 const OPERATION: &str = "plan a bootstrap";
 
+/// How many bits [`BootstrapPlan::bits`] may be off by, since no modulus is met exactly.
+const MARGIN: f64 = 4.0;
+
 /// When slots go into coefficients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
@@ -198,6 +201,23 @@ impl BootstrapPlan {
     /// The bits of the modulus of the result at most, give or take a few.
     pub fn output_bits(&self) -> f64 {
         self.context.parameters().log2(self.raised) - self.bits()
+    }
+
+    /// What to ask of [`Bootstrapper::bootstrap_to`](super::Bootstrapper::bootstrap_to) for a result with at least `capacity` bits of capacity
+    /// ([`crate::Ciphertext::capacity_bits`]), whose scale, bound and iterations take bits of the modulus beside: `None`, which is for all that the plan has, where that may be too little for it.
+    pub fn output_bits_for(&self, capacity: f64) -> Option<f64> {
+        Some(capacity + self.beside_capacity()).filter(|bits| *bits <= self.output_bits())
+    }
+
+    /// The bits of capacity that results have for certain, where the modulus is raised as far as the plan has it.
+    pub fn certain_capacity(&self) -> f64 {
+        self.output_bits() - self.beside_capacity()
+    }
+
+    /// The bits of the modulus of a result beside its capacity, at most.
+    fn beside_capacity(&self) -> f64 {
+        let literal = &self.literal;
+        literal.output_scale_bits + self.scale_growth() + literal.bound.max(1.0).log2() + 1.0 + MARGIN
     }
 
     /// How many bits lie between the modulus that is raised to and that of the result, give or take a few.

@@ -87,7 +87,7 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     });
     let mut look_ups = keygen.tables.as_deref().map(LookUps::by_name).transpose()?;
     if let (Some(look_ups), Some(capacity)) = (&mut look_ups, keygen.tables_capacity) {
-        look_ups.capacity = capacity;
+        look_ups.capacity = Some(capacity);
     }
     let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
     // Gates of bits take rotations of their own.

@@ -4,10 +4,11 @@ use super::bootstrapping::Bootstrap;
 use crate::args::PlanArguments;
 use crate::console::Console;
 use crate::error::CliError;
-use hippocrene::{Bootstrapping, BootstrappingDescription, Plan, Planned, Preset, Session, profile};
+use hippocrene::{BitPlan, Bootstrapping, BootstrappingDescription, Plan, Planned, Preset, Session, profile};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The plan, and what it was made by.
 #[derive(Debug, Serialize)]
@@ -18,6 +19,8 @@ struct Printed {
     profile: Option<PathBuf>,
     /// The bootstrap of real arrays of values up to 1, where there is one.
     bootstrapping: Option<BootstrappingDescription>,
+    /// log2 of the probability that a bootstrap of bits fails, where there is one.
+    bits_log2_failure_probability: Option<f64>,
 }
 
 impl Display for Printed {
@@ -49,7 +52,13 @@ impl Display for Printed {
              method    single, or double and into how many groups the key is decomposed a second time\n\
              time      predicted for a key switch, in milliseconds; as is: with the blocks and specials that the key has",
         )?;
-        self.bootstrapping.as_ref().map_or(Ok(()), |described| write!(f, "\n\n{}", Bootstrap(described)))
+        if let Some(described) = &self.bootstrapping {
+            write!(f, "\n\n{}", Bootstrap(described))?;
+        }
+        match self.bits_log2_failure_probability {
+            Some(log2) => write!(f, "\n\nbootstraps bits\n  failure     with probability 2^{log2:.0}"),
+            None => Ok(()),
+        }
     }
 }
 
@@ -65,8 +74,17 @@ pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Resul
     let plan = preset.plan(installed.clone())?;
     let used = installed.filter(|profile| profile.kernel().to_string() == plan.kernel);
     // Sets that are refused have no settings, and many sets no bootstrap.
-    let session = preset.settings().and_then(|settings| Session::new(settings, 1));
-    let bootstrapping = session.and_then(|session| Bootstrapping::default().describe(&session)).ok();
-    let printed = Printed { profile: used.and_then(|_| profile::path()), plan, bootstrapping };
+    let session = preset.settings().and_then(|settings| Session::new(settings, 1)).ok();
+    let describe = |session: &Session| Bootstrapping::default().describe(session).ok();
+    let bits = |session: &Session| BitPlan::new(Arc::clone(session.context()), preset.bits().ok()?).ok();
+    let printed = Printed {
+        profile: used.and_then(|_| profile::path()),
+        plan,
+        bootstrapping: session.as_ref().and_then(describe),
+        bits_log2_failure_probability: session
+            .as_ref()
+            .and_then(bits)
+            .map(|bits| bits.log2_failure_probability()),
+    };
     console.result(&printed, &printed)
 }

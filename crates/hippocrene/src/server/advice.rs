@@ -37,11 +37,19 @@ impl Server {
             ));
         }
         if let Some(pegasus) = &self.pegasus {
-            let bits = pegasus.plan().literal().output_bits;
+            let (bits, most) =
+                (pegasus.plan().literal().output_bits, pegasus.plan().most_output_bits().floor());
+            let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
+                Some(reserve) if most < reserve => format!(
+                    ", and {most:.0} at most with these parameters, so that results of look-ups cannot be bootstrapped, which takes {reserve:.0}: take a preset with a larger modulus"
+                ),
+                Some(reserve) => format!(
+                    ", so that results of look-ups cannot be bootstrapped, which takes {reserve:.0}: make keys of look-ups with more capacity (LookUps)"
+                ),
+                None => ", so make keys of look-ups with more capacity (LookUps)".to_owned(),
+            };
             if have < bits + ABOUT {
-                ways.push(format!(
-                    "look-ups with these keys return {bits:.0} bits for values up to 1, so make keys of look-ups with more capacity (LookUps)"
-                ));
+                ways.push(format!("look-ups with these keys return {bits:.0} bits for values up to 1{more}"));
             }
         }
         if self.bootstraps.is_none() {

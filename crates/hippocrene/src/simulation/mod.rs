@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use hippocrene_ckks::Values;
+use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
 use hippocrene_fhew::LOOK_UP;
 use hippocrene_ring::Meter;
 use hippocrene_rlwe::PreparedEvaluationKeys;
@@ -16,8 +16,8 @@ use num_complex::Complex64;
 use zeroize::Zeroizing;
 
 use crate::{
-    BitArray, Bootstrapping, CiphertextBody, ClientKey, Clustering, EncryptedArray, Encryption, Error,
-    EvaluationKeys, IntegerArray, KeyRequest, LookUps, Server, Session, Settings,
+    BitArray, Bootstrapping, BootstrappingKeys, CiphertextBody, ClientKey, Clustering, EncryptedArray,
+    Encryption, Error, EvaluationKeys, IntegerArray, KeyRequest, LookUps, Server, Session, Settings,
 };
 
 pub use report::{Purpose, Report, UsedKey};
@@ -98,16 +98,30 @@ impl Simulation {
         let none = || KeyRequest::only([]);
         let bootstrapping =
             request.bootstrapping.map(|wanted| KeyRequest { bootstrapping: Some(wanted), ..none() });
-        let look_ups = request.look_ups.map(|wanted| KeyRequest { look_ups: Some(wanted), ..none() });
-        let bits = request.bits.clone().map(KeyRequest::bits);
         let make = |request: KeyRequest| Ok(Feature { keys: client.evaluation_keys(&request)?, request });
-        let features = [bootstrapping, look_ups, bits].into_iter().flatten().map(make);
+        let bootstrapping: Option<Feature> = bootstrapping.map(make).transpose()?;
+        // Each is made for itself, and tables have the capacity that they have beside bootstraps.
+        let own = bootstrapping.as_ref().and_then(|feature| feature.keys.bootstrapping());
+        let reserve = match (own, request.look_ups) {
+            (Some(own), Some(_)) => {
+                let plan = BootstrapPlan::new(Arc::clone(session.context()), own.literal().clone())?;
+                Some(crate::bootstrapping::reserve(&plan))
+            }
+            _ => None,
+        };
+        let precision = own.map(BootstrappingKeys::precision);
+        let wanted = request.look_ups.map(|wanted| wanted.beside(&session, reserve)).transpose()?;
+        let look_ups = wanted.map(|wanted| KeyRequest { look_ups: Some(wanted), ..none() });
+        let bits = request.bits.clone().map(KeyRequest::bits);
+        let others = [look_ups, bits].into_iter().flatten().map(make);
+        let features = bootstrapping.into_iter().map(Ok).chain(others);
         let features = features.collect::<Result<Vec<Feature>, Error>>()?;
         let all = match &features[..] {
             [one] => one.keys.clone(),
             _ => client.evaluation_keys(&KeyRequest {
-                bootstrapping: request.bootstrapping,
-                look_ups: request.look_ups,
+                // It was found before.
+                bootstrapping: request.bootstrapping.map(|wanted| Bootstrapping { precision, ..wanted }),
+                look_ups: wanted,
                 bits: request.bits.clone(),
                 ..none()
             })?,

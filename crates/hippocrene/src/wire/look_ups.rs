@@ -70,7 +70,7 @@ pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &
     let number = number.expect("keys are made by a plan, and plans and files have tables of these names");
     let clusters = if request.clusters.is_some() { CLUSTERS } else { 0 };
     out.extend((clusters + number as u32 + 1).to_le_bytes());
-    out.extend(request.capacity.to_le_bytes());
+    out.extend(request.capacity_bits().to_le_bytes());
     if let Some(shape) = request.clusters {
         write_shape(out, shape);
     }
@@ -123,7 +123,7 @@ impl LookUpHead {
             let have = format!("{positions:#x} with sprout {odd:#b} and 2^{two}");
             return Err(FormatError::field("the modulus of a repacking key", have, "a divisor of Q"));
         };
-        let request = LookUps { tables: name, capacity, clusters };
+        let request = LookUps { tables: name, capacity: Some(capacity), clusters };
         Ok(LookUpHead { request, lwe, ring, repacking, set })
     }
 

@@ -1,0 +1,75 @@
+//! Bootstraps to a capacity that is said, at small insecure parameters.
+
+mod common;
+
+use common::insecure_grafted;
+use hippocrene::{Bootstrapping, ClientKey, Encryption, Error, KeyRequest, Server, Values};
+use hippocrene_rlwe::SecretDistribution;
+use num_complex::Complex64;
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
+
+fn with_precision(precision: f64) -> Bootstrapping {
+    Bootstrapping { precision: Some(precision), ..Bootstrapping::default() }
+}
+
+fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
+    assert_eq!(got.len(), expected.len());
+    let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();
+    (sum / got.len() as f64).sqrt().log2()
+}
+
+/// To what capacity is said, with few slots and iterated too, and no further.
+#[test]
+fn to_less_capacity() {
+    let few = Bootstrapping { slots: Some(32), ..with_precision(20.0) };
+    for (how, complex) in [
+        (with_precision(20.0), false),
+        (Bootstrapping { complex: true, ..with_precision(20.0) }, true),
+        (Bootstrapping { bound: 4.0, ..with_precision(20.0) }, false),
+        (few, false),
+        (with_precision(48.0), false),
+    ] {
+        let precision = how.precision.unwrap();
+        let settings = insecure_grafted(8, 24, SPARSE).with_precision(precision.max(32.0)).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let session = server.session();
+        let said = how.describe(session).unwrap();
+        let x: Vec<f64> = (0..20).map(|i| 0.3 * f64::from(i) - 3.0).collect();
+        let plain: Vec<Complex64> = x.iter().map(|x| Complex64::new(*x, 0.0)).collect();
+        let declared = Encryption { bound: Some(3.0), precision: None };
+        let values = if complex { Values::Complex(&plain) } else { Values::Real(&x) };
+        let a = client.encrypt_with(values, &[20], &declared).unwrap();
+        let full = server.bootstrap(&a).unwrap().capacity_bits(session);
+        let reserve = server.bootstrap_reserve().unwrap();
+        let middle = 0.5 * (reserve + said.capacity_after);
+        for capacity in [40.5, reserve, middle, said.capacity_after - 8.0] {
+            let y =
+                server.bootstrap_to(&a, Some(capacity)).unwrap_or_else(|e| panic!("{how:?} {capacity}: {e}"));
+            let have = y.capacity_bits(session);
+            // What is iterated has no less than its errors are found with, and a scale that is larger by less than might be.
+            let errors = reserve + session.settings().scale().log2();
+            let least = if said.iterations > 1 { capacity.max(errors) } else { capacity };
+            assert!(
+                have >= capacity && have <= least + 64.0 && have <= full + 1.0,
+                "{capacity}: {have}, {full}"
+            );
+            let got: Vec<f64> = client.decrypt_complex(&y).unwrap().iter().map(|z| z.re).collect();
+            assert!(log2_std(&got, &x) < 3.0 - precision, "{capacity}: 2^{}", log2_std(&got, &x));
+            assert_eq!((y.bound(), y.is_clean(), y.is_complex()), (3.0, true, complex));
+        }
+        let beyond = said.capacity_after + 1.0;
+        for (capacity, words) in [
+            (beyond, "bootstraps with these keys give back"),
+            (f64::INFINITY, "inf bits of capacity: bootstraps with these keys"),
+            (0.0, "0 bits of capacity: a positive number is possible, up to"),
+            (-1.0, "a positive number"),
+            (f64::NAN, "NaN bits of capacity: a positive number"),
+        ] {
+            let error = server.bootstrap_to(&a, Some(capacity)).unwrap_err();
+            assert!(matches!(error, Error::Argument { .. }) && error.to_string().contains(words), "{error}");
+        }
+    }
+}
