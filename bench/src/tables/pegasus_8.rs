@@ -21,7 +21,7 @@ pub const TABLE: Table = Table {
             uniform ternary secrets; lut12), beside the paper's times with 20 threads of an Intel Xeon Platinum 8269CY at N = 2^16 and 119 bits; shares of points that go to the closest centroid. \
             256 points in 2 and 4 clusters are computed in full; of all others the whole shape is planned and encrypted; one ciphertext of points, of which 16 are looked up, and the new centroids are computed, and the row says that it is extrapolated from that",
     memory: "6 GB",
-    time: "9 minutes",
+    time: "5 minutes",
     live: &[],
     plot: false,
     run,
