@@ -15,7 +15,8 @@ fn over(numerator: i64, divisor: f64) -> BigFloat {
 fn quotients_and_means_have_the_bits_asked_for() {
     let settings = insecure_grafted(10, 6, SecretDistribution::Ternary);
     for precision in [25.0, 48.0, 90.0] {
-        let client = ClientKey::generate_with(settings.clone().with_precision(precision).unwrap(), 1).unwrap();
+        let client =
+            ClientKey::generate_with(settings.clone().with_precision(precision).unwrap(), 1).unwrap();
         let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
         let x: Vec<f64> = (1..=7).map(f64::from).collect();
         let a = client.encrypt(&x, &[7]).unwrap();
