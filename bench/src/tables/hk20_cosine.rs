@@ -27,7 +27,8 @@ pub const PRODUCTS: Table = Table {
     name: "hk20-4",
     about: "HK20 Table 4: degree, products of ciphertexts (by our baby and giant steps) and depth of sin(2 pi x) where x is within 2^-10 of an integer \
             below 12, at the error bound of degree 74 without doublings; with exact coefficients, with coefficients that can be computed with, and \
-            interpolated on the whole interval",
+            interpolated on the whole interval. Our depth has the level of the products with coefficients in it: where a degree leaves no level over, as 30 with two doublings does, the sum of powers that is multiplied the \
+            most times has fewer of them, and that takes a product more than the paper's, whose baby and giant steps take another level with coefficients",
     memory: "10 MB",
     time: "a few seconds",
     live: &[],

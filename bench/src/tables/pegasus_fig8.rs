@@ -22,9 +22,11 @@ pub const TABLE: Table = Table {
     run,
 };
 
+/// Its 150 rows.
+pub(super) const IRIS: &str = include_str!("../../data/iris.csv");
 /// Rows of features and a class: scikit-learn's copies of sets of the UCI repository (CC BY 4.0).
 const SETS: [(&str, &str); 3] = [
-    ("Iris", include_str!("../../data/iris.csv")),
+    ("Iris", IRIS),
     ("Wine", include_str!("../../data/wine.csv")),
     ("Breast cancer", include_str!("../../data/breast_cancer.csv")),
 ];
@@ -55,7 +57,7 @@ impl Random {
 }
 
 /// A point and its class.
-type Labelled = (Vec<f64>, usize);
+pub(super) type Labelled = (Vec<f64>, usize);
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
     let mut rows = Vec::new();
@@ -85,7 +87,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 }
 
 /// Points with features scaled to `[0, 1]`.
-fn read(text: &str) -> Result<Vec<Labelled>> {
+pub(super) fn read(text: &str) -> Result<Vec<Labelled>> {
     let mut points = Vec::new();
     for line in text.lines() {
         let mut numbers = line.split(',').map(str::parse).collect::<std::result::Result<Vec<f64>, _>>()?;

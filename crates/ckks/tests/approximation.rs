@@ -120,6 +120,25 @@ fn reductions_modulo_1() {
 
 /// An even polynomial of `x - 1/4` takes the fewest products on a wide interval, and one that is right near the integers only where there are few of these.
 #[test]
+fn approximations_of_even_and_odd_functions_are_so_to_the_bit() {
+    let coefficients = |f: fn(f64) -> f64, low, high, degree| {
+        Polynomial::approximate(f, low, high, degree).unwrap().coefficients().to_vec()
+    };
+    for degree in [1, 12, 15, 30, 31] {
+        let odd = coefficients(f64::sin, -3.0, 3.0, degree);
+        assert!(odd.iter().step_by(2).all(|c| *c == 0.0) && odd.len().is_multiple_of(2), "{odd:?}");
+        assert!((odd[1] - coefficients(|x| x.sin() + 1.0, -3.0, 3.0, degree)[1]).abs() < 1e-14);
+        let even = coefficients(f64::cos, -3.0, 3.0, degree);
+        assert!(even.iter().skip(1).step_by(2).all(|c| *c == 0.0) && !even.len().is_multiple_of(2));
+        let neither = coefficients(f64::exp, -1.0, 1.0, degree);
+        assert!(neither[0] != 0.0 && neither[1] != 0.0);
+    }
+    let sine = |degree| Polynomial::approximate(f64::sin, -12.0, 12.0, degree).unwrap();
+    let dense = |degree| Polynomial::approximate(|x| x.sin() + x.cos(), -12.0, 12.0, degree).unwrap();
+    assert!(sine(31).products() < dense(31).products() && sine(101).products() < dense(101).products());
+}
+
+#[test]
 fn cosines_are_even_where_that_saves_products() {
     let wide = check(17, -8.0, -36.0, 2, 3);
     assert!(wide.cosine().is_even() && wide.shift() == 0.25);

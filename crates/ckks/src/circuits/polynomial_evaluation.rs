@@ -390,3 +390,15 @@ impl Evaluation<'_> {
         Ok(power)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// HK20 Table 4 has 11 products for degree 30, where the products with coefficients are not counted as a level.
+    #[test]
+    fn the_least_depth_costs_products() {
+        let dense: Vec<f64> = (1..=31).map(|i| 1.0 / f64::from(i)).collect();
+        assert_eq!([5, 6].map(|depth| fewest_products(&dense, depth, true).0), [12, 11]);
+    }
+}

@@ -15,6 +15,9 @@ use crate::{
 /// Bits of capacity beyond those that are reckoned with: moduli are found to the bit, and scales wander by as much.
 const SPARE: f64 = 4.0;
 
+/// The numbers that repacking is reckoned for.
+const BOUND: f64 = 1.0;
+
 /// Clusters smaller than this share of the mean size take steps that are too short.
 const SMALL: f64 = 0.25;
 
@@ -46,26 +49,6 @@ impl KMeansPlan {
     /// As [`Shape::together`] and [`PegasusPlan::new`].
     pub fn new(context: Arc<Context>, shape: Shape, literal: PegasusLiteral) -> Result<Self, PegasusError> {
         let together = shape.together(context.max_slots())?;
-        Self::with_room(context, shape, literal, together)
-    }
-
-    /// [`KMeansPlan::new`] with room for so many points in a ciphertext, a power of two: what does not depend on how many there are takes as long as if all of that were used.
-    ///
-    /// # Errors
-    /// [`PegasusError::Argument`] when there is no such room, and as [`KMeansPlan::new`].
-    pub fn with_room(
-        context: Arc<Context>,
-        shape: Shape,
-        literal: PegasusLiteral,
-        together: usize,
-    ) -> Result<Self, PegasusError> {
-        let most = context.max_slots() / shape.width();
-        if !together.is_power_of_two() || together > most {
-            let what = format!(
-                "room for {together} points in a ciphertext: a power of two up to {most} is possible"
-            );
-            return argument("plan k-means", what);
-        }
         let (width, scale) = (shape.width(), literal.output_scale_bits);
         let transform = |slots: usize, bound: f64| {
             let levels = transform_levels(slots) as f64;
@@ -77,10 +60,14 @@ impl KMeansPlan {
                 + 1.0
         };
         let distances = scale + transform(together * width, distance_bound(&shape));
-        let update = 2.0 * scale + (shape.points() as f64).log2() + transform(width, widening(&literal));
+        // Bits times differences are rescaled to a scale that is smaller by the number of points. Reciprocals come at a scale that is smaller by the largest of them (`PegasusPlan::reduced_bits`), so that their product
+        // takes as much less of the modulus.
+        let products =
+            2.0 * scale + (shape.points() as f64).log2() - (largest_reciprocal(&shape) / BOUND).log2();
+        let update = products + transform(width, widening(&literal));
         let output_bits = distances.max(update) - scale - 1.0 + SPARE;
         let literal =
-            PegasusLiteral { slots: vec![together * width, width], bound: 1.0, output_bits, ..literal };
+            PegasusLiteral { slots: vec![together * width, width], bound: BOUND, output_bits, ..literal };
         let pegasus = Arc::new(PegasusPlan::new(context, literal)?);
         Ok(KMeansPlan { shape, together, pegasus })
     }
@@ -139,11 +126,6 @@ impl KMeansPlan {
         Ok(4.0 * (1.0 + literal.margin) * index / literal.tables.ring().dimension() as f64)
     }
 
-    /// The largest reciprocal, of a count over the number of points.
-    pub(super) fn largest_reciprocal(&self) -> f64 {
-        self.shape.clusters() as f64 / SMALL
-    }
-
     /// The rotations whose keys sums need.
     fn sum_rotations(&self) -> Vec<i64> {
         let powers = |from: usize, to: usize| (from.ilog2()..to.ilog2()).map(|k| 1i64 << k);
@@ -193,6 +175,11 @@ impl KMeansPlan {
 /// round of the tournament. Differences may take all of the circle, of which a bound with its margin takes a quarter on either side.
 pub(super) fn distance_bound(shape: &Shape) -> f64 {
     f64::from(rounds(shape.clusters())).exp2()
+}
+
+/// The largest reciprocal, of a count over the number of points.
+pub(super) fn largest_reciprocal(shape: &Shape) -> f64 {
+    shape.clusters() as f64 / SMALL
 }
 
 /// By how much numbers that are repacked as they are, are smaller than those that are looked up.

@@ -11,7 +11,7 @@ use hippocrene_rlwe::Noise;
 
 use super::{
     KMeansPlan,
-    plan::{distance_bound, widening},
+    plan::{distance_bound, largest_reciprocal, widening},
 };
 use crate::{
     Layout, Numbers, Pegasus, PegasusError, PegasusKeys,
@@ -449,7 +449,8 @@ impl KMeans {
 
     /// `1/share`, up to a limit, of the shares that clusters have of all points.
     fn reciprocals(&self, shares: &Ciphertext, time: &mut Sectors) -> Result<Ciphertext, PegasusError> {
-        let (shape, most) = (self.plan.shape(), self.plan.largest_reciprocal());
+        let shape = self.plan.shape();
+        let most = largest_reciprocal(&shape);
         let start = Instant::now();
         let mut centred = self.evaluator().add_number(shares, -0.5)?;
         centred.set_bound(0.5);
