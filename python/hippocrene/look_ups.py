@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Number
 from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
@@ -11,7 +12,7 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
-from hippocrene.values import real_numbers, whole
+from hippocrene.values import is_plain, real_numbers, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,13 +61,13 @@ class TableFunctions:
 
     def apply(
         self,
-        function: Callable[[Any], Any],
+        function: Callable[[Any], Any] | npt.ArrayLike,
         *,
         domain: tuple[float, float] | None = None,
         look_ups: int = 3,
         precise: bool = False,
     ) -> EncryptedArray:
-        """Return any function of every value.
+        """Return any function, or the entry of a table, of every value.
 
         Of numbers it is had by look-up tables. `function` takes and returns one number; it is asked for its values on
         the `domain` ``(low, high)``, in which all values of the array have to lie: within the `bound` of the array, on
@@ -83,12 +84,17 @@ class TableFunctions:
         integers modulo `plain_modulus`, and returns an integer for each. Modulo 65537 the polynomial is of degree 65536
         in general, 17 multiplications deep and of some 500 of them; a function that is a polynomial of low degree is
         computed as such. `domain`, `look_ups` and `precise` are for numbers.
+
+        A sequence in place of a function is a table: of integers that for 0, 1, 2 and so on, `plain_modulus` of them,
+        and of numbers those at equal distances from ``low`` to ``high`` of the `domain`, which has to be said; for
+        values in between it is the nearest entry.
         """
         array = cast("EncryptedArray", self)
-        if not callable(function):
-            raise TypeError(f"apply takes a function, not {type(function).__name__}")
+        if not callable(function) and (not is_plain(function) or isinstance(function, Number)):
+            raise TypeError(f"apply takes a function or a table of numbers, not {type(function).__name__}")
         server, modulus = array._bound_server("apply"), array.plain_modulus
         if modulus is None:
+            function = function if callable(function) else _nearest(function, domain)
             count = whole(look_ups, "look_ups", 1, 4)
             return server._wrap(server._raw.apply(array._raw, function, _domain(domain), count, bool(precise)))
         if domain is not None or precise:
@@ -100,9 +106,10 @@ class TableFunctions:
                 f"apply: a function of all {modulus} integers is a polynomial of about that degree, which is for plain "
                 f"moduli up to {LARGEST_TABLE}; `polynomial` computes those of low degree"
             )
-        table = integers(function(np.arange(modulus)), "apply", modulus)
+        table = integers(function(np.arange(modulus)) if callable(function) else function, "apply", modulus)
         if table.shape != (modulus,):
-            raise ShapeError(f"apply: the function returned shape {table.shape} for the {modulus} integers")
+            what = "the function returned" if callable(function) else "a table of"
+            raise ShapeError(f"apply: {what} shape {table.shape} for the {modulus} integers")
         return server._wrap(server._raw.table(array._raw, table))
 
     def _named(self, name: str, domain: tuple[float, float] | None, precise: bool) -> EncryptedArray:
@@ -312,3 +319,16 @@ def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
     if not isinstance(domain, (tuple, list, np.ndarray)) or len(domain) != 2:
         raise TypeError(f"a domain is two numbers, (low, high), not {domain!r}")
     return float(domain[0]), float(domain[1])
+
+
+def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:
+    """Return the function that is the nearest of entries at equal distances over the domain."""
+    entries, ends = real_numbers(table, "apply"), _domain(domain)
+    if entries.ndim != 1 or entries.size < 2:
+        raise ShapeError(f"apply: a table is a sequence of two numbers or more, not shape {entries.shape}")
+    if ends is None:
+        raise ArgumentError("apply: the entries of a table are for numbers of a domain: say domain=(low, high)")
+    low, steps = ends[0], entries.size - 1
+    # What is no domain is refused where it is looked up.
+    width = ends[1] - low or 1.0
+    return lambda x: float(entries[min(max(round((x - low) / width * steps), 0), steps)])

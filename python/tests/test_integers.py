@@ -391,8 +391,11 @@ def test_equality_and_functions():
     cubic = np.poly1d([5, 0, -2, 1])
     np.testing.assert_array_equal(client.decrypt(secret.polynomial(cubic)), modulo(cubic(whole(x))))
     np.testing.assert_array_equal(client.decrypt(secret.apply(lambda v: v * v + 1)), modulo(whole(x) ** 2 + 1))
-    with pytest.raises(hippocrene.ShapeError, match="shape \\(3,\\) for the 65537"):
-        secret.apply(lambda v: v[:3])
+    squares = np.arange(T) ** 2
+    np.testing.assert_array_equal(client.decrypt(secret.apply(squares)), modulo(whole(x) ** 2))
+    for wrong in (lambda v: v[:3], [1, 2, 3]):
+        with pytest.raises(hippocrene.ShapeError, match="shape \\(3,\\) for the 65537"):
+            secret.apply(wrong)
     with pytest.raises(TypeError, match="integers"):
         secret.apply(np.sqrt)
     with pytest.raises(TypeError, match="integers"):

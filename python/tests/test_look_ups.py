@@ -143,6 +143,20 @@ def test_functions_of_values(capsys):
         x.apply(abs, look_ups=0)
     with pytest.raises(TypeError):
         x.apply(lambda _: "one")
+    with pytest.raises(ArgumentError, match="say domain="):
+        x.apply([1.0, 2.0])
+    with pytest.raises(ArgumentError, match="a domain from 1 to 1"):
+        x.apply([1.0, 2.0], domain=(1, 1))
+    with pytest.raises(ShapeError, match="a sequence of two numbers or more"):
+        x.apply([1.0], domain=(0, 1))
+    with pytest.raises(TypeError, match="a function or a table of numbers, not str"):
+        x.apply("abs")
+
+
+def test_entries_of_tables():
+    table, values = np.array([3.0, -1.0, 0.5, 2.0, 0.0]), np.array([-1.9, -1.2, 0.1, 0.8, 2.0])
+    simulation = simulate(lambda x: x.apply(table, domain=(-2, 2)), values, bound=2.0, preset="n15", tables=True)
+    np.testing.assert_allclose(simulation.result, [3.0, -1.0, 0.5, 2.0, 0.0], atol=0.2)
 
 
 def test_what_is_not_possible_is_refused(client, server):
