@@ -198,9 +198,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
         if not self._needs_digits(size, "mul"):
             return product
-        error = math.ldexp(self.bound * size, -53)
-        bits = product.precision_bits
-        return product if bits is None else product.with_precision_bits(-0.5 * math.log2(4.0**-bits + error**2))
+        rounding, bits = math.log2(self.bound * size) - 53, product.precision_bits
+        return product if bits is None else product.with_precision_bits(-0.5 * np.logaddexp2(-2 * bits, 2 * rounding))
 
     def _refuse_division(self) -> NoReturn:
         if self.plain_modulus is not None:

@@ -101,7 +101,7 @@ impl Evaluator {
         Ok(out)
     }
 
-    /// `a + c` for an integer `c` in every slot: no noise is added.
+    /// `a + c` for an integer `c` in every slot: noise as of [`Evaluator::add_plain`].
     ///
     /// # Errors
     /// When it was made with other parameters.
