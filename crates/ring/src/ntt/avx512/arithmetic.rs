@@ -12,11 +12,16 @@ pub(in crate::ntt) struct Twiddle {
 /// The multipliers of two or three layers, as a binary tree: node 0 for the layer with one multiplier, nodes 1 and 2 for the layer with
 /// two, nodes 3 to 6 for the layer with four.
 pub(in crate::ntt) trait Tree: Copy {
+    /// Whether multipliers come from [`Arithmetic::derive`].
+    const DERIVED: bool;
+
     /// The multiplier at `node`.
     fn twiddle<A: Arithmetic>(self, a: A, node: usize) -> Twiddle;
 }
 
 impl<const NODES: usize> Tree for [Twiddle; NODES] {
+    const DERIVED: bool = false;
+
     #[inline(always)]
     fn twiddle<A: Arithmetic>(self, _: A, node: usize) -> Twiddle {
         self[node]
@@ -37,7 +42,9 @@ pub(in crate::ntt) enum Half {
 /// A residue arithmetic modulo one odd `q`, on vectors of eight residues that are only loosely reduced.
 ///
 /// A forward pass takes some layers of butterflies `(x, y) -> (x + w y, x - w y)` through registers, in layer `l` of `L` on the pairs
-/// `(i, i + 2^(L-1-l))`. Between passes residues are in the interval *forward-loose*, which each arithmetic chooses.
+/// `(i, i + 2^(L-1-l))`. Between passes residues are in one of two intervals, which each arithmetic chooses: *forward-tight*, or
+/// *forward-loose*, which contains it. A pass of three layers takes tight residues to loose ones, or, when it begins with [`Arithmetic::enter`]
+/// in registers 0 and 1, loose ones to tight ones.
 ///
 /// An inverse pass takes butterflies `(x, y) -> (x + y, w (x - y))`, in layer `l` on the pairs `(i, i + 2^l)`. Between passes
 /// residues are in the interval *inverse-loose*, which contains `[0, 2q)`.
@@ -67,6 +74,11 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// What stands for the constant `w` in `[0, q)`: its multiplier and companion.
     fn prepare(q: u64, w: u64) -> [u64; 2];
 
+    /// The same for [`Arithmetic::butterfly`].
+    fn prepare_forward(q: u64, w: u64) -> [u64; 2] {
+        Self::prepare(q, w)
+    }
+
     /// The same for [`Arithmetic::derive`].
     fn prepare_factor(q: u64, w: u64) -> [u64; 2] {
         Self::prepare(q, w)
@@ -81,20 +93,26 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// the first three of an inverse one.
     fn derive(self, p: V, t: Twiddle) -> Twiddle;
 
-    /// From `[0, 2q)` to what the first pass takes, of three layers.
+    /// From `[0, 2q)` to what leaves the first three layers forward-tight.
     fn enter_first(self, r: [V; 8]) -> [V; 8];
 
-    /// From forward-loose to what a later pass takes in some registers: in two layers in the first of four, in three layers in the first
-    /// two of eight, in four layers in the first four of sixteen, and in three layers after those four in the first four of eight.
+    /// From `[0, 16q)` or forward-loose, whichever is more, to what later layers take in registers that no layer has multiplied yet: see
+    /// [`super::forward`] for the layers where.
     fn enter(self, x: V) -> V;
 
-    /// `(x + w y, x - w y)`.
+    /// `(x + w y, x - w y)`, with a multiplier that [`Arithmetic::prepare_forward`] has prepared.
     fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V);
 
-    /// From forward-loose to `[0, LAZY_BOUND q)`.
+    /// The same with a multiplier that is derived.
+    #[inline(always)]
+    fn derived_butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        self.butterfly(x, y, w)
+    }
+
+    /// From what the last layers leave to `[0, LAZY_BOUND q)`.
     fn leave_lazy(self, x: V) -> V;
 
-    /// From forward-loose to `[0, q)`.
+    /// From what the last layers leave to `[0, q)`.
     fn leave_canonical(self, x: V) -> V;
 
     /// The first two layers of an inverse pass on four registers (inverse-loose), by the tree below `root` of `t`. Lower and

@@ -18,7 +18,11 @@ fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
     macro_rules! butterflies {
         ($($node:literal: $(($i:literal, $j:literal))*;)*) => {{$(
             let w = t.twiddle(a, $node);
-            $((r[$i], r[$j]) = a.butterfly(r[$i], r[$j], w);)*
+            $((r[$i], r[$j]) = if T::DERIVED {
+                a.derived_butterfly(r[$i], r[$j], w)
+            } else {
+                a.butterfly(r[$i], r[$j], w)
+            };)*
         )*}};
     }
     match layer {
@@ -54,42 +58,74 @@ pub(super) unsafe fn store8(p: *mut u64, stride: usize, r: [V; 8]) {
     }
 }
 
-/// Three layers on the block of `8 stride` words with node `k`. At the root (`FIRST`) from `[0, 2q)`, else from forward-loose;
-/// to forward-loose.
+/// The first three layers, from `[0, 2q)` to forward-tight.
 ///
 /// # Safety
-/// `p` has `8 stride` words; `stride` is a multiple of 8.
+/// `p` has `8 stride` words; `stride` is a multiple of 16.
 #[inline(always)]
-pub(super) unsafe fn pass<A: Arithmetic, const FIRST: bool>(
+pub(super) unsafe fn first<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: usize) {
+    let enter = |r, j| {
+        for i in 0..8 {
+            prefetch(p.wrapping_add(j + i * stride + PREFETCH_WORDS));
+        }
+        a.enter_first(r)
+    };
+    // SAFETY: by the caller.
+    unsafe { three_layers(a, t, p, stride, 1, enter) }
+}
+
+/// Three layers on the block of `8 stride` words with node `k`, from forward-tight to forward-loose; or, when it `REDUCES`, from forward-loose
+/// to forward-tight.
+///
+/// # Safety
+/// `p` has `8 stride` words; `stride` is a multiple of 16.
+#[inline(always)]
+pub(super) unsafe fn pass<A: Arithmetic, const REDUCES: bool>(
     a: A,
     t: &Tables,
     p: *mut u64,
     stride: usize,
     k: usize,
 ) {
-    let w = t.tree(k).held();
-    for j in (0..stride).step_by(8) {
-        // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
+    // SAFETY: by the caller.
+    unsafe { three_layers(a, t, p, stride, k, |r, _| if REDUCES { enter(a, r) } else { r }) }
+}
+
+/// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide each other's latencies.
+///
+/// # Safety
+/// `p` has `8 stride` words; `stride` is a multiple of 16.
+#[inline(always)]
+unsafe fn three_layers<A: Arithmetic>(
+    a: A,
+    t: &Tables,
+    p: *mut u64,
+    stride: usize,
+    k: usize,
+    enter: impl Fn([V; 8], usize) -> [V; 8],
+) {
+    for j in (0..stride).step_by(16) {
+        // SAFETY: `j + 7 stride + 16` is at most `8 stride`.
         unsafe {
-            let mut r = load8(p.add(j), stride);
-            if FIRST {
-                for i in 0..8 {
-                    prefetch(p.wrapping_add(j + i * stride + PREFETCH_WORDS));
-                }
-                r = a.enter_first(r);
-            } else {
-                r = enter(a, r);
-            }
-            layer(a, &mut r, w, 0);
-            layer(a, &mut r, w, 1);
-            layer(a, &mut r, w, 2);
-            store8(p.add(j), stride, r);
+            let mut x = enter(load8(p.add(j), stride), j);
+            let mut y = enter(load8(p.add(j + 8), stride), j + 8);
+            let t = in_step(&mut x, &mut y, t);
+            layer(a, &mut x, t.tree(k), 0);
+            layer(a, &mut y, t.tree(k), 0);
+            let t = in_step(&mut x, &mut y, t);
+            layer(a, &mut x, t.tree(k), 1);
+            layer(a, &mut y, t.tree(k), 1);
+            let t = in_step(&mut x, &mut y, t);
+            layer(a, &mut x, t.tree(k), 2);
+            layer(a, &mut y, t.tree(k), 2);
+            store8(p.add(j), stride, x);
+            store8(p.add(j + 8), stride, y);
         }
     }
 }
 
 /// Two layers on each of the 256-blocks that `count` blocks of 128 words from `first` on make up; from forward-loose to
-/// forward-loose.
+/// what [`ends`] takes of eight layers.
 ///
 /// # Safety
 /// `p` has `128 count` words.
@@ -116,8 +152,8 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
     }
 }
 
-/// The last six layers of 64-blocks (`WIDE`: seven of 128-blocks), and their transposes, in `count` blocks of 128 words from `first` on; from
-/// forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
+/// What is left of the last `LAYERS` layers: six of 64-blocks, seven of 128-blocks, or six of 64-blocks after [`quarters`]; and the transposes of
+/// the 64-blocks. In `count` blocks of 128 words from `first` on, from forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
 ///
 /// Two 64-blocks go through side by side, because the butterflies of one layer of a single one do not hide each other's
 /// latencies.
@@ -125,7 +161,7 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
 /// # Safety
 /// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool, const CANONICAL: bool>(
+pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const FACTORED: bool, const CANONICAL: bool>(
     a: A,
     t: &Tables,
     p: *mut u64,
@@ -138,7 +174,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
         // SAFETY: 64 words each.
         let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
         let mut t = t;
-        if WIDE {
+        if LAYERS == 7 {
             for x in &mut x[..4] {
                 *x = a.enter(*x);
             }
@@ -149,7 +185,9 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
             t = in_step(&mut x, &mut y, t);
         } else {
             t = in_step(&mut x, &mut y, t);
-            (x, y) = (enter(a, x), enter(a, y));
+            if !(LAYERS == 8 && FACTORED) {
+                (x, y) = (enter(a, x), enter(a, y));
+            }
         }
         let block = 2 * (first + i);
         if !FACTORED {
@@ -163,12 +201,9 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
         }
         (x, y) = (transpose(x), transpose(y));
         t = in_step(&mut x, &mut y, t);
-        (x, y) = (enter(a, x), enter(a, y));
-        if WIDE {
-            // Four layers have left more than forward-loose.
-            for r in [&mut x, &mut y] {
-                (r[2], r[3]) = (a.enter(r[2]), a.enter(r[3]));
-            }
+        // At most four layers since the last time; or five, two of them in `quarters`.
+        if FACTORED {
+            (x, y) = (enter(a, x), enter(a, y));
         }
         for l in 0..3 {
             layer(a, &mut x, t.lanes::<FACTORED>(block), l);
@@ -183,7 +218,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const WIDE: bool, const FACTORED: bool,
     }
 }
 
-/// What three layers take.
+/// What three layers take of loose residues.
 #[inline(always)]
 fn enter<A: Arithmetic>(a: A, mut r: [V; 8]) -> [V; 8] {
     (r[0], r[1]) = (a.enter(r[0]), a.enter(r[1]));

@@ -3,7 +3,7 @@
 use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
 use crate::{
     arith::{inv_mod, mul_mod},
-    simd512::{V, add, inv52, madd52hi, madd52lo, red, set1, sub, zero},
+    simd512::{V, add, and, inv52, madd52hi, madd52lo, red, set1, sub, zero},
 };
 
 const MASK_52: u64 = (1 << 52) - 1;
@@ -17,9 +17,14 @@ const MASK_52: u64 = (1 << 52) - 1;
 /// in `[0, (1 + y / 2^52) q)`: the product, off by a constant that depends on `q` only. It goes where the sum begins, as `offset`:
 /// a number that is `1 - 2^-52 mod q`. Two multiplications add to it at no cost.
 ///
-/// In multiples of `q`, *forward-loose* is `[1.5, 12.5)`. The offset is chosen in `(-1.4, -0.4]`, so that products of `y < 14` are in
-/// `[-1.4, 1.48)` and each layer widens residues by at most 1.48 on both sides. Those that come from registers that
-/// [`Arithmetic::enter`] has brought to `[6, 7.87)` stay in `[0.08, 13.8)` for four layers, and the others in `[0, 14)` for one.
+/// That is for multipliers that are derived, and for the inverse. A forward transform takes Shoup's product with the quotient
+/// `k = floor(y W' / 2^52) + 1` for `W' = floor(2^52 w / q)`: `w y - k q` is in `[-q, y / 2^52 q)`. Modulo `2^52` it is the sum of two low halves,
+/// which adds to `x` at no cost; the other sum of the butterfly is `2x` minus the first. Residues in `[0, 2^52)` are then known modulo `2^52` alone,
+/// and whatever is above that (of [`Ifma48::butterfly`] and [`Ifma48::enter`]) goes when they leave.
+///
+/// In multiples of `q`, *forward-tight* is `[4, 12)` and *forward-loose* `[1, 15)`. Each layer widens residues by 1 on both sides, from `[7, 9)` where they
+/// [`Arithmetic::enter`]. Registers that do not enter may be in `[0, 16)` when they are multiplied. With derived multipliers, the offset is
+/// chosen in `(-1.4, -0.4]`, so that products of `y < 15.6` are in `[-1.4, 1.7)`, and those of `y < 14` in `[-1.4, 1.59)`.
 ///
 /// *Inverse-loose* is `[0, 4)`. Differences must not be negative. What ensures this is in `x + (y - c)` and `x - (y - c)` alike,
 /// or in the offsets of products, which begin at the fraction `g` in `[0, 1)` of the number that is `1 - 2^-52`.
@@ -30,7 +35,9 @@ pub(in crate::ntt) struct Ifma48 {
     minus_q: V,
     q2: V,
     q4: V,
-    minus_q6: V,
+    q7: V,
+    minus_7: V,
+    mask: V,
     negated_inverse: V,
     v: V,
     forward: V,
@@ -45,7 +52,7 @@ pub(in crate::ntt) struct Constants {
     negated_inverse: u64,
     /// `floor(2^52 / q)`, at least 16.
     v: u64,
-    /// The offset of products in a forward transform.
+    /// The offset of products with derived multipliers in a forward transform.
     forward: u64,
     inverse: Offsets<u64>,
 }
@@ -116,7 +123,7 @@ impl Ifma48 {
 impl Arithmetic for Ifma48 {
     type Constants = Constants;
     const MODULUS_BOUND: u64 = 1 << 48;
-    const LAZY_BOUND: u64 = 14;
+    const LAZY_BOUND: u64 = 16;
     const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 14];
 
     fn constants(q: u64) -> Constants {
@@ -140,7 +147,9 @@ impl Arithmetic for Ifma48 {
             minus_q: set1(c.q.wrapping_neg()),
             q2: set1(2 * c.q),
             q4: set1(4 * c.q),
-            minus_q6: set1((6 * c.q).wrapping_neg()),
+            q7: set1(7 * c.q),
+            minus_7: set1(7u64.wrapping_neg()),
+            mask: set1(MASK_52),
             negated_inverse: set1(c.negated_inverse),
             v: set1(c.v),
             forward: set1(c.forward),
@@ -151,6 +160,11 @@ impl Arithmetic for Ifma48 {
     fn prepare(q: u64, w: u64) -> [u64; 2] {
         let [multiplier, companion] = Self::prepare_final(q, w);
         [multiplier, companion.wrapping_neg() & MASK_52]
+    }
+
+    /// Shoup's.
+    fn prepare_forward(q: u64, w: u64) -> [u64; 2] {
+        [w, ((u128::from(w) << 52) / u128::from(q)) as u64]
     }
 
     /// An odd multiplier below `2q`.
@@ -170,7 +184,7 @@ impl Arithmetic for Ifma48 {
     /// With `p > 0` and an odd multiplier `T` of `t`, `p T` is no multiple of `2^52`; the low halves of `p T` and `m q`, with `m = p T'`, add up to
     /// `2^52`; and the product is 1 more than the sum of the high halves. It is in `(0, 9/8 q)`, as `p < 2^48` and `T < 2q`.
     ///
-    /// As a multiplier, that takes products of `y < 14 q` to `1.985 q`, with the offset to less than `1.59 q`:
+    /// As a multiplier, that takes products of `y < 14 q` to `1.985 q`, with the offset to less than `1.59 q` (`y < 15.6 q`: `1.7 q`):
     /// the last layers of a forward transform have room for it; and the first ones of an inverse one have smaller `y` than the others.
     #[inline(always)]
     fn derive(self, p: V, t: Twiddle) -> Twiddle {
@@ -181,32 +195,39 @@ impl Arithmetic for Ifma48 {
 
     #[inline(always)]
     fn enter_first(self, mut r: [V; 8]) -> [V; 8] {
-        r[0] = sub(r[0], self.minus_q6);
-        r[1] = add(r[1], self.q4);
-        r[2] = add(r[2], self.q2);
-        r[3] = add(r[3], self.q2);
+        r[0] = add(r[0], self.q7);
+        r[1] = add(r[1], self.q2);
+        r[2] = add(r[2], self.q);
+        r[3] = add(r[3], self.q);
         r
     }
 
     #[inline(always)]
     fn enter(self, x: V) -> V {
-        self.remainder(x, self.minus_q6)
+        madd52lo(x, madd52hi(self.minus_7, x, self.v), self.minus_q)
     }
 
     #[inline(always)]
     fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
+        let k = madd52hi(self.one, y, w.companion);
+        let sum = madd52lo(madd52lo(x, y, w.multiplier), k, self.minus_q);
+        (sum, sub(add(x, x), sum))
+    }
+
+    #[inline(always)]
+    fn derived_butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
         let t = self.product(y, w, self.forward);
         (add(x, t), sub(x, t))
     }
 
     #[inline(always)]
     fn leave_lazy(self, x: V) -> V {
-        x
+        and(x, self.mask)
     }
 
     #[inline(always)]
     fn leave_canonical(self, x: V) -> V {
-        red(self.remainder(x, zero()), self.q)
+        red(and(self.remainder(x, zero()), self.mask), self.q)
     }
 
     #[inline(always)]

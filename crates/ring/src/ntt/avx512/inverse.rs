@@ -84,8 +84,11 @@ pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
         let (source, p) = unsafe { (source.add(128 * i), p.add(128 * i)) };
         // SAFETY: 64 words each.
         let (mut x, mut y) = unsafe { (load8(source, 8), load8(source.add(64), 8)) };
-        for line in 0..16 {
-            prefetch(source.wrapping_add(PREFETCH_WORDS + 8 * line));
+        // Where the multipliers are factored, limbs are longer than the first cache.
+        if FACTORED {
+            for line in 0..16 {
+                prefetch(source.wrapping_add(PREFETCH_WORDS + 8 * line));
+            }
         }
         let t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
@@ -180,10 +183,11 @@ pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: 
 }
 
 /// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `factors` are that constant and the
-/// constant times the multiplier of the root.
+/// constant times the multiplier of the root. Two lots of eight vectors go through side by side; in [`pass`] that would take more registers than
+/// there are.
 ///
 /// # Safety
-/// `p` has `8 stride` words; `stride` is a multiple of 8.
+/// `p` has `8 stride` words; `stride` is a multiple of 16.
 #[inline(always)]
 pub(super) unsafe fn last<A: Arithmetic>(
     a: A,
@@ -192,18 +196,25 @@ pub(super) unsafe fn last<A: Arithmetic>(
     stride: usize,
     factors: [Twiddle; 2],
 ) {
-    let w = t.tree(1).held();
-    for j in (0..stride).step_by(8) {
-        // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
+    for j in (0..stride).step_by(16) {
+        // SAFETY: `j + 7 stride + 16` is at most `8 stride`.
         unsafe {
-            let mut r = load8(p.add(j), stride);
-            lower(a, &mut r, w);
-            upper(a, &mut r, w);
-            (r[0], r[4]) = a.inverse_final(r[0], r[4], factors);
-            (r[1], r[5]) = a.inverse_final(r[1], r[5], factors);
-            (r[2], r[6]) = a.inverse_final(r[2], r[6], factors);
-            (r[3], r[7]) = a.inverse_final(r[3], r[7], factors);
-            store8(p.add(j), stride, r);
+            let (mut x, mut y) = (load8(p.add(j), stride), load8(p.add(j + 8), stride));
+            let t = in_step(&mut x, &mut y, t);
+            lower(a, &mut x, t.tree(1));
+            lower(a, &mut y, t.tree(1));
+            let t = in_step(&mut x, &mut y, t);
+            upper(a, &mut x, t.tree(1));
+            upper(a, &mut y, t.tree(1));
+            in_step(&mut x, &mut y, t);
+            for r in [&mut x, &mut y] {
+                (r[0], r[4]) = a.inverse_final(r[0], r[4], factors);
+                (r[1], r[5]) = a.inverse_final(r[1], r[5], factors);
+                (r[2], r[6]) = a.inverse_final(r[2], r[6], factors);
+                (r[3], r[7]) = a.inverse_final(r[3], r[7], factors);
+            }
+            store8(p.add(j), stride, x);
+            store8(p.add(j + 8), stride, y);
         }
     }
 }

@@ -84,13 +84,21 @@ macro_rules! outermost {
             unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64) {
                 let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: `p` has `degree` words.
-                unsafe { forward::pass::<_, true>(a, t, p, plan.degree / 8, 1) };
+                unsafe { forward::first(a, t, p, plan.degree / 8) };
             }
 
             #[target_feature(enable = $features)]
             unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize) {
+                let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: by the caller.
-                unsafe { forward::pass::<_, false>(Self::new(&plan.constants), &plan.forward, p, stride, k) };
+                unsafe {
+                    // The first pass leaves tight residues, and the passes below it loose and tight ones by turns.
+                    if k.ilog2() / 3 % 2 == 1 {
+                        forward::pass::<_, false>(a, t, p, stride, k);
+                    } else {
+                        forward::pass::<_, true>(a, t, p, stride, k);
+                    }
+                }
             }
 
             #[target_feature(enable = $features)]
@@ -104,12 +112,11 @@ macro_rules! outermost {
                 // SAFETY: by the caller.
                 unsafe {
                     match plan.end_layers() {
-                        7 => forward::ends::<_, true, FACTORED, CANONICAL>(a, t, p, first, count),
-                        layers => {
-                            if layers == 8 {
-                                forward::quarters(a, t, p, first, count);
-                            }
-                            forward::ends::<_, false, FACTORED, CANONICAL>(a, t, p, first, count);
+                        6 => forward::ends::<_, 6, FACTORED, CANONICAL>(a, t, p, first, count),
+                        7 => forward::ends::<_, 7, FACTORED, CANONICAL>(a, t, p, first, count),
+                        _ => {
+                            forward::quarters(a, t, p, first, count);
+                            forward::ends::<_, 8, FACTORED, CANONICAL>(a, t, p, first, count);
                         }
                     }
                 }
@@ -176,8 +183,8 @@ impl<A: Outermost> Plan<A> {
             degree,
             unscaled,
             unit: inverse_factor::<A>(q, unscaled),
-            forward: Tables::new::<A>(q, degree, root, A::FACTORED_FROM[0]),
-            inverse: Tables::new::<A>(q, degree, inverse, A::FACTORED_FROM[1]),
+            forward: Tables::new::<A>(q, degree, root, A::prepare_forward, A::FACTORED_FROM[0]),
+            inverse: Tables::new::<A>(q, degree, inverse, A::prepare, A::FACTORED_FROM[1]),
             arithmetic: PhantomData,
         }
     }

@@ -28,12 +28,19 @@ pub(super) struct Tables {
 const TREE_WORDS: usize = 7 * 16;
 
 impl Tables {
-    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`; in rank-one form from degree `factored_from`.
-    pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64, factored_from: usize) -> Self {
+    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`, with multipliers as `prepare` makes them; in rank-one form from degree
+    /// `factored_from`.
+    pub(super) fn new<A: Arithmetic>(
+        q: u64,
+        degree: usize,
+        psi: u64,
+        prepare: fn(u64, u64) -> [u64; 2],
+        factored_from: usize,
+    ) -> Self {
         let roots = powers(psi, q, degree);
-        let at = |node: usize| A::prepare(q, roots[node]);
+        let at = |node: usize| prepare(q, roots[node]);
         let factored = degree >= factored_from;
-        let stored = if factored { A::prepare_factor } else { A::prepare };
+        let stored = if factored { A::prepare_factor } else { prepare };
         let tree = |lanes: &mut AVec<u64, ConstAlign<64>>, first: usize| {
             for (depth, child) in [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)] {
                 let prepared: [[u64; 2]; 8] =
@@ -51,7 +58,7 @@ impl Tables {
         if factored {
             tree(&mut tables.lanes, 0);
             for block in blocks {
-                let [a, b, c] = [8, 16, 32].map(|m| at(m * block)[0]);
+                let [a, b, c] = [8, 16, 32].map(|m| A::prepare(q, roots[m * block])[0]);
                 tables.scalars.extend_from_slice(&[a, b, c, 0]);
             }
         } else {
@@ -122,6 +129,8 @@ impl Broadcast<'_> {
 }
 
 impl Tree for Broadcast<'_> {
+    const DERIVED: bool = false;
+
     #[inline(always)]
     fn twiddle<A: Arithmetic>(self, _: A, node: usize) -> Twiddle {
         self.tables.node(match node {
@@ -140,6 +149,8 @@ pub(super) struct Lanes<'a, const FACTORED: bool> {
 }
 
 impl<const FACTORED: bool> Tree for Lanes<'_, FACTORED> {
+    const DERIVED: bool = FACTORED;
+
     #[inline(always)]
     fn twiddle<A: Arithmetic>(self, a: A, node: usize) -> Twiddle {
         let first = if FACTORED { 0 } else { self.block * TREE_WORDS };

@@ -8,19 +8,24 @@ use crate::{
     primes::{ntt_primes_above, ntt_primes_below, primitive_root_2n},
 };
 
-/// Multiples of `q/2` that bound the intervals: forward-loose from and to, inverse-loose to.
+/// Multiples of `q/2` that bound the intervals: forward-tight and forward-loose from and to, inverse-loose to.
 trait Intervals: Outermost {
-    const FORWARD: (u64, u64);
+    const TIGHT: (u64, u64);
+    const LOOSE: (u64, u64) = Self::TIGHT;
     const INVERSE: u64;
+    /// The bits that count of residues within a forward transform.
+    const BITS: u32 = 64;
 }
 
 impl Intervals for Ifma48 {
-    const FORWARD: (u64, u64) = (3, 25);
+    const TIGHT: (u64, u64) = (8, 24);
+    const LOOSE: (u64, u64) = (2, 30);
     const INVERSE: u64 = 8;
+    const BITS: u32 = 52;
 }
 
 impl Intervals for Ifma50 {
-    const FORWARD: (u64, u64) = (0, 8);
+    const TIGHT: (u64, u64) = (0, 8);
     const INVERSE: u64 = 4;
 }
 
@@ -28,7 +33,7 @@ impl<const IFMA: bool> Intervals for Word61<IFMA>
 where
     Word61<IFMA>: Outermost,
 {
-    const FORWARD: (u64, u64) = (0, 16);
+    const TIGHT: (u64, u64) = (0, 16);
     const INVERSE: u64 = 8;
 }
 
@@ -44,7 +49,8 @@ impl<A: Intervals> Setting<A> {
         let both = [root, inv_mod(root, q).unwrap()];
         let mut plan = Plan::new(q, degree, root);
         let from = if factored { 0 } else { usize::MAX };
-        [plan.forward, plan.inverse] = both.map(|psi| Tables::new::<A>(q, degree, psi, from));
+        plan.forward = Tables::new::<A>(q, degree, both[0], A::prepare_forward, from);
+        plan.inverse = Tables::new::<A>(q, degree, both[1], A::prepare, from);
         Setting { plan, roots: both.map(|psi| powers(psi, q, degree)) }
     }
 
@@ -122,24 +128,35 @@ fn transpose(a: &mut [u64]) {
 }
 
 fn passes<A: Intervals>(q: u64) {
-    let s = Setting::<A>::new(q, 1 << 9, false);
+    let s = Setting::<A>::new(q, 1 << 12, false);
     let (back, p) = ((0, A::INVERSE), &s.plan);
+    // A forward pass of blocks below 64 widens, and one of those below 512 narrows.
+    for (nodes, from, to) in [(8..16, A::TIGHT, A::LOOSE), (64..72, A::LOOSE, A::TIGHT)] {
+        for k in nodes {
+            let pass = |x: &mut [u64]| {
+                // SAFETY: `check` passes 128 words, and `Plan::new` has seen to the CPU.
+                unsafe { A::forward_pass(p, x.as_mut_ptr(), 16, k) };
+                x.iter_mut().for_each(|x| *x &= u64::MAX >> (64 - A::BITS));
+            };
+            s.check(128, from, to, pass, |x| s.forward(x, k, 3));
+        }
+    }
     for k in 8..16 {
         // SAFETY: `check` passes 64 words, and `Plan::new` has seen to the CPU.
-        let pass = |x: &mut [u64]| unsafe { A::forward_pass(p, x.as_mut_ptr(), 8, k) };
-        s.check(64, A::FORWARD, A::FORWARD, pass, |x| s.forward(x, k, 3));
-        // SAFETY: as above.
         let pass = |x: &mut [u64]| unsafe { A::inverse_pass(p, x.as_mut_ptr(), 8, k) };
         s.check(64, back, back, pass, |x| s.inverse(x, k, 3));
     }
-    // SAFETY: `check` passes 2^9 words.
-    let pass = |x: &mut [u64]| unsafe { A::forward_first(p, x.as_mut_ptr()) };
-    s.check(1 << 9, (0, 4), A::FORWARD, pass, |x| s.forward(x, 1, 3));
+    let pass = |x: &mut [u64]| {
+        // SAFETY: `check` passes 2^12 words.
+        unsafe { A::forward_first(p, x.as_mut_ptr()) };
+        x.iter_mut().for_each(|x| *x &= u64::MAX >> (64 - A::BITS));
+    };
+    s.check(1 << 12, (0, 4), A::TIGHT, pass, |x| s.forward(x, 1, 3));
     for c in [1, q - 1, q / 5] {
         let factor = p.inverse_factor(c);
         // SAFETY: as above.
         let pass = |x: &mut [u64]| unsafe { A::inverse_last(p, x.as_mut_ptr(), &factor) };
-        s.check(1 << 9, back, (0, 2), pass, |x| {
+        s.check(1 << 12, back, (0, 2), pass, |x| {
             s.inverse(x, 1, 3);
             x.iter_mut().for_each(|x| *x = mul_mod(*x, mul_mod(p.unscaled[0], c, q), q));
         });
@@ -163,10 +180,10 @@ fn ends<A: Intervals, const FACTORED: bool>(q: u64) {
         let (length, count) = (p.degree, p.degree / 128);
         // SAFETY: `check` passes `degree` words, and `Plan::new` has seen to the CPU.
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, false>(p, x.as_mut_ptr(), 0, count) };
-        s.check(length, A::FORWARD, (0, 2 * A::LAZY_BOUND), pass, forward);
+        s.check(length, A::LOOSE, (0, 2 * A::LAZY_BOUND), pass, forward);
         // SAFETY: as above.
         let pass = |x: &mut [u64]| unsafe { A::forward_ends::<FACTORED, true>(p, x.as_mut_ptr(), 0, count) };
-        s.check(length, A::FORWARD, (0, 2), pass, forward);
+        s.check(length, A::LOOSE, (0, 2), pass, forward);
         // SAFETY: as above.
         let pass =
             |x: &mut [u64]| unsafe { A::inverse_ends::<FACTORED>(p, x.as_ptr(), x.as_mut_ptr(), 0, count) };
@@ -176,8 +193,8 @@ fn ends<A: Intervals, const FACTORED: bool>(q: u64) {
 
 /// The largest primes for the arithmetic, with offsets of products all over `[0, q)`, and one of the smallest.
 fn primes<A: Intervals>() -> impl Iterator<Item = u64> {
-    let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 11).take(12);
-    largest.chain(ntt_primes_above(19, 1 << 11).next()).filter(|_| A::KERNEL.is_supported())
+    let largest = ntt_primes_below(A::MODULUS_BOUND.trailing_zeros(), 1 << 12).take(12);
+    largest.chain(ntt_primes_above(19, 1 << 12).next()).filter(|_| A::KERNEL.is_supported())
 }
 
 #[test]
