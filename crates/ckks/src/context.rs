@@ -10,13 +10,10 @@ use zeroize::Zeroize;
 use crate::{
     BigFloat, Ciphertext, CkksError, Plaintext, Scale,
     ciphertext::SeededCiphertext,
-    encoder::{Encoder, IntegerPolynomial},
+    encoder::{Encoder, IntegerPolynomial, Rounding},
     flood::{self, MAX_LOG2_STD},
     known::Known,
 };
-
-/// The standard deviation of a coefficient that was rounded to an integer.
-const ROUNDING: f64 = 0.288_675_134_594_812_9; // 1/sqrt(12)
 
 /// What encoding takes before the integers are reduced, in transforms of a limb of 61 bits, as it was measured; and that of numbers of many bits.
 const ENCODING: u64 = 4;
@@ -213,16 +210,17 @@ impl Context {
         modulus: Modulus,
     ) -> Result<Plaintext, CkksError> {
         self.rlwe.check_modulus(modulus, "encode")?;
-        self.encode_extended(values, slots, scale, modulus, modulus)
+        self.encode_extended(values, slots, scale, Rounding::Dithered, modulus, modulus)
     }
 
-    /// [`Context::encode`] of values that fit `modulus` to a plaintext modulo `extended`, a divisor of `PQ_max`: what ciphertexts modulo `P'Q` are
-    /// multiplied by.
+    /// [`Context::encode`], rounded as it says, of values that fit `modulus` to a plaintext modulo `extended`, a divisor of `PQ_max`: what ciphertexts
+    /// modulo `P'Q` are multiplied by.
     pub(crate) fn encode_extended(
         &self,
         values: Values<'_>,
         slots: usize,
         scale: Scale,
+        rounding: Rounding,
         modulus: Modulus,
         extended: Modulus,
     ) -> Result<Plaintext, CkksError> {
@@ -233,10 +231,16 @@ impl Context {
         self.note_encoding(extended, matches!(values, Values::Big(_) | Values::BigComplex(_)));
         let mut integers = IntegerPolynomial::zero(self.rlwe.degree());
         match values {
-            Values::Real(v) => encoder.quantise_real(v, slots, scale.to_f64(), bits, &mut integers)?,
-            Values::Complex(v) => encoder.quantise_complex(v, slots, scale.to_f64(), bits, &mut integers)?,
-            Values::Big(v) => encoder.quantise_big_real(v, slots, scale, bits, &mut integers)?,
-            Values::BigComplex(v) => encoder.quantise_big_complex(v, slots, scale, bits, &mut integers)?,
+            Values::Real(v) => {
+                encoder.quantise_real(v, slots, scale.to_f64(), rounding, bits, &mut integers)?
+            }
+            Values::Complex(v) => {
+                encoder.quantise_complex(v, slots, scale.to_f64(), rounding, bits, &mut integers)?
+            }
+            Values::Big(v) => encoder.quantise_big_real(v, slots, scale, rounding, bits, &mut integers)?,
+            Values::BigComplex(v) => {
+                encoder.quantise_big_complex(v, slots, scale, rounding, bits, &mut integers)?
+            }
         }
         let mut poly = self.rlwe.zero(extended, Domain::Evaluation);
         poly.for_each_limb(self.rlwe.threads(), |k, limb| {
@@ -268,7 +272,7 @@ impl Context {
 
     /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of [`rlwe::Context::rotation_sums`] without what repeats in it
     /// ([`rlwe::Context::repeated`]), in the ring of degree `N/8`: at an eighth of the cost of [`Context::encode_extended`]. Nothing where there are more
-    /// values than `N/16` or `extended` has a power of two.
+    /// values than `N/16` or `extended` has a power of two. Rounded to nearest.
     pub(crate) fn encode_repeated(
         &self,
         values: &[f64],
@@ -282,7 +286,8 @@ impl Context {
         }
         let mut integers = IntegerPolynomial::zero(encoder.degree());
         let bits = self.parameters().log2(modulus);
-        encoder.quantise_real(values, values.len(), scale.to_f64(), bits, &mut integers)?;
+        let rounding = Rounding::Nearest;
+        encoder.quantise_real(values, values.len(), scale.to_f64(), rounding, bits, &mut integers)?;
         self.rlwe.note_encoding(extended, ENCODING, self.rlwe.degree() / encoder.degree());
         // Hollow where the context is.
         let mut poly =
@@ -473,9 +478,9 @@ impl Context {
     }
 }
 
-/// The rounding of an encoded message.
+/// The rounding of a message that [`Context::encode`] has encoded.
 pub(crate) fn encoding_noise() -> Noise {
-    Noise::from_std(ROUNDING)
+    Rounding::Dithered.noise()
 }
 
 impl Plaintext {

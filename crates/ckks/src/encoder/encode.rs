@@ -5,14 +5,16 @@ use std::borrow::Borrow;
 use hippocrene_ring::{Domain, Poly, ResidueRing, arith::pow_mod};
 use num_complex::Complex64;
 
-use super::{EncodeError, Encoder, IntegerPolynomial, integer::DIGIT_BITS, round, scratch::Scratch};
+use super::{
+    EncodeError, Encoder, IntegerPolynomial, Rounding, integer::DIGIT_BITS, round, scratch::Scratch,
+};
 
 /// Coefficients up to `2^62` are kept to the unit.
 const INTEGER_BITS: i32 = 62;
 
 impl Encoder {
     /// Encodes real `values` into the first of `slots` slots, the others zero: the plaintext whose slots are
-    /// `scale * values`, up to the rounding of its coefficients, modulo the product of the moduli of `rings`.
+    /// `scale * values`, up to the rounding of its coefficients to nearest, modulo the product of the moduli of `rings`.
     /// `out` is given one limb for each ring, in the evaluation domain.
     ///
     /// # Errors
@@ -29,7 +31,7 @@ impl Encoder {
         self.check_rings(rings)?;
         self.pool.lend(|scratch| {
             self.load_real(values, slots, scratch)?;
-            self.quantise(slots, scale, modulus_bits(rings), scratch)?;
+            self.quantise(slots, scale, Rounding::Nearest, modulus_bits(rings), scratch)?;
             self.reduce_all(&scratch.integers, rings, out)
         })
     }
@@ -49,7 +51,7 @@ impl Encoder {
         self.check_rings(rings)?;
         self.pool.lend(|scratch| {
             self.load_complex(values, slots, scratch)?;
-            self.quantise(slots, scale, modulus_bits(rings), scratch)?;
+            self.quantise(slots, scale, Rounding::Nearest, modulus_bits(rings), scratch)?;
             self.reduce_all(&scratch.integers, rings, out)
         })
     }
@@ -64,12 +66,13 @@ impl Encoder {
         values: &[f64],
         slots: usize,
         scale: f64,
+        rounding: Rounding,
         modulus_bits: f64,
         out: &mut IntegerPolynomial,
     ) -> Result<(), EncodeError> {
         self.pool.lend(|scratch| {
             self.load_real(values, slots, scratch)?;
-            self.quantise(slots, scale, modulus_bits, scratch)?;
+            self.quantise(slots, scale, rounding, modulus_bits, scratch)?;
             self.hand_over(scratch, out);
             Ok(())
         })
@@ -84,12 +87,13 @@ impl Encoder {
         values: &[Complex64],
         slots: usize,
         scale: f64,
+        rounding: Rounding,
         modulus_bits: f64,
         out: &mut IntegerPolynomial,
     ) -> Result<(), EncodeError> {
         self.pool.lend(|scratch| {
             self.load_complex(values, slots, scratch)?;
-            self.quantise(slots, scale, modulus_bits, scratch)?;
+            self.quantise(slots, scale, rounding, modulus_bits, scratch)?;
             self.hand_over(scratch, out);
             Ok(())
         })
@@ -193,6 +197,7 @@ impl Encoder {
         &self,
         slots: usize,
         scale: f64,
+        rounding: Rounding,
         modulus_bits: f64,
         scratch: &mut Scratch,
     ) -> Result<(), EncodeError> {
@@ -223,12 +228,24 @@ impl Encoder {
         let gap = self.degree / (2 * slots);
         if gap == 1 {
             let (low, high) = integers.split_at_mut(slots);
-            round::round(self.kernel, low, x, factor);
-            round::round(self.kernel, high, y, factor);
+            match rounding {
+                Rounding::Nearest => {
+                    round::round(self.kernel, low, x, factor);
+                    round::round(self.kernel, high, y, factor);
+                }
+                Rounding::Dithered => {
+                    round::dither(self.kernel, low, x, factor, 0);
+                    round::dither(self.kernel, high, y, factor, slots as u64);
+                }
+            }
         } else {
             integers.fill(0);
-            for (integer, c) in integers.iter_mut().step_by(gap).zip(x.iter().chain(y.iter())) {
-                *integer = round::nearest(c * factor);
+            let coefficients = x.iter().chain(y.iter()).map(|c| c * factor);
+            for ((integer, c), index) in integers.iter_mut().step_by(gap).zip(coefficients).zip(0..) {
+                *integer = match rounding {
+                    Rounding::Nearest => round::nearest(c),
+                    Rounding::Dithered => round::dithered(c, index),
+                };
             }
         }
         Ok(())

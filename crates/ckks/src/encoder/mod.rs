@@ -35,6 +35,7 @@ mod lanes;
 mod mixed_radix;
 mod roots;
 mod round;
+mod rounding;
 mod scratch;
 #[cfg(test)]
 mod tests;
@@ -49,6 +50,7 @@ use num_complex::{Complex, Complex64};
 
 pub use error::EncodeError;
 pub use integer::IntegerPolynomial;
+pub use rounding::Rounding;
 
 use big::Tables;
 use fft::SpecialFft;

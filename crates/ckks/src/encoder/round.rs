@@ -54,6 +54,15 @@ per_kernel! {
 }
 
 per_kernel! {
+    /// `out = values * factor`, rounded by [`dithered`]; the first is coefficient `first`. For products up to 2^62.
+    fn dither(out: &mut [i64], values: &[f64], factor: f64, first: u64) {
+        for ((out, x), index) in out.iter_mut().zip(values).zip(first..) {
+            *out = dithered(x * factor, index);
+        }
+    }
+}
+
+per_kernel! {
     /// `out = (digits - half) * weight`.
     fn weigh(out: &mut [f64], digits: &[u64], half: u64, weight: f64) {
         for (out, digit) in out.iter_mut().zip(digits) {
@@ -92,6 +101,23 @@ pub(super) fn nearest(x: f64) -> i64 {
     (integer(high) << 32) + integer(low)
 }
 
+/// The dither of coefficient `index`: 32 bits that look random.
+#[inline(always)]
+pub(super) fn dither_bits(index: u64) -> u32 {
+    // The finaliser of SplitMix64.
+    let x = (index + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    ((x ^ (x >> 31)) >> 32) as u32
+}
+
+/// `x` rounded down or up, as coefficient `index` of a plaintext: see [`super::Rounding::Dithered`]. Integers stay as they are.
+#[inline(always)]
+pub(super) fn dithered(x: f64, index: u64) -> i64 {
+    // In (-1/2, 1/2).
+    nearest(x + (f64::from(dither_bits(index)) + 0.5) * 2f64.powi(-32) - 0.5)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -116,6 +142,9 @@ mod tests {
                 round(kernel, &mut out, &values, 0.5);
                 prop_assert_eq!(&out, &expected);
                 prop_assert_eq!(largest(kernel, &values), most);
+                dither(kernel, &mut out, &values, 0.5, 7);
+                let dithered: Vec<i64> = values.iter().zip(7..).map(|(x, k)| dithered(x * 0.5, k)).collect();
+                prop_assert_eq!(&out, &dithered);
                 let mut out = vec![0.0; values.len()];
                 weigh(kernel, &mut out, &digits, half, 0.7);
                 prop_assert_eq!(&out, &weighed);
@@ -126,6 +155,20 @@ mod tests {
                 same[values.len() - 1] += 1;
                 prop_assert!(!all_are(kernel, &same, half));
             }
+        }
+    }
+
+    #[test]
+    fn dithers_round_up_as_often_as_the_fraction_says() {
+        for x in [0.0, 0.001, 0.25, 0.5, 0.9, 3.0, -0.001, -2.3, 1e6 + 0.125] {
+            let rounded = || (0..1 << 16).map(|k| dithered(x, k) as f64);
+            assert!(rounded().all(|r| (r - x).abs() < 1.0), "{x}");
+            let mean = rounded().sum::<f64>() / 65536.0;
+            let fraction = x - x.floor();
+            assert!(
+                (mean - x).abs() <= 5.0 * (fraction * (1.0 - fraction) / 65536.0).sqrt() + 1e-9,
+                "{x}: {mean}"
+            );
         }
     }
 

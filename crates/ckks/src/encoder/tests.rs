@@ -6,7 +6,7 @@ use num_complex::Complex64;
 use proptest::prelude::*;
 
 use super::{
-    EncodeError, Encoder, IntegerPolynomial,
+    EncodeError, Encoder, IntegerPolynomial, Rounding,
     double_double::DoubleDouble,
     fft::{SpecialFft, Split},
     roots::power_of_five,
@@ -155,7 +155,7 @@ fn plaintext_is_the_rounded_inverse() {
         let (slots, gap) = (1usize << log, degree >> (log + 1));
         let values = complex_noise(slots, 11);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_complex(&values, slots, 1e6, 100.0, &mut integers).unwrap();
+        encoder.quantise_complex(&values, slots, 1e6, Rounding::Nearest, 100.0, &mut integers).unwrap();
         assert_eq!(integers.shift(), 0);
         let coefficients = integers.coefficients();
         assert!(coefficients.iter().enumerate().all(|(k, &c)| k % gap == 0 || c == 0));
@@ -224,7 +224,7 @@ fn large_scales_keep_the_bits_of_f64() {
     for scale_bits in [40, 55, 62, 80, 120, 150] {
         let scale = 2f64.powi(scale_bits);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_real(&values, degree / 2, scale, 192.0, &mut integers).unwrap();
+        encoder.quantise_real(&values, degree / 2, scale, Rounding::Nearest, 192.0, &mut integers).unwrap();
         let largest = integers.coefficients().iter().map(|c| c.unsigned_abs()).max().unwrap();
         assert!(largest <= 1 << 62 && (integers.shift() == 0 || largest >= 1 << 60));
         let (mut poly, mut out) = (empty(degree), vec![0.0; degree / 2]);
@@ -393,7 +393,7 @@ proptest! {
         let sum: Vec<_> = a.iter().zip(&b).map(|(a, b)| a * factor as f64 + b).collect();
         let integers = [&a, &b, &sum].map(|values| {
             let mut out = IntegerPolynomial::zero(degree);
-            encoder.quantise_complex(values, slots, 1e9, 60.0, &mut out).unwrap();
+            encoder.quantise_complex(values, slots, 1e9, Rounding::Nearest, 60.0, &mut out).unwrap();
             out
         });
         let [a, b, sum] = integers.each_ref().map(IntegerPolynomial::coefficients);
@@ -408,7 +408,7 @@ proptest! {
         let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
         let ring = &rings(degree, &[bits], Kernel::Portable)[0];
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_complex(&complex_noise(32, seed), 32, 2f64.powi(scale_bits), 120.0, &mut integers).unwrap();
+        encoder.quantise_complex(&complex_noise(32, seed), 32, 2f64.powi(scale_bits), Rounding::Nearest, 120.0, &mut integers).unwrap();
         let mut limb = vec![0; degree];
         encoder.reduce(&integers, ring, &mut limb).unwrap();
         ring.ntt().inverse(&mut limb);
@@ -518,7 +518,7 @@ proptest! {
 
         let scale = Scale::power_of_two(scale_bits);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&big, slots, scale, bits, &mut integers).unwrap();
+        encoder.quantise_big_complex(&big, slots, scale, Rounding::Nearest, bits, &mut integers).unwrap();
         for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
             encoder.reduce(&integers, ring, limb).unwrap();
         }

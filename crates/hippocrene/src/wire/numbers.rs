@@ -46,7 +46,7 @@ impl FileForm for Numbers {
 
     /// `sigma` and the rounding of the encoder.
     fn fresh_noise() -> Noise {
-        secret_key_encryption(SIGMA).plus(Noise::from_std((1.0f64 / 12.0).sqrt()))
+        secret_key_encryption(SIGMA).plus(Noise::from_std((1.0f64 / 6.0).sqrt()))
     }
 
     fn coefficients(&self) -> usize {

@@ -3,7 +3,10 @@
 use hippocrene_rlwe::Modulus;
 use num_complex::{Complex, Complex64};
 
-use crate::{BigFloat, CkksError, Context, Plaintext, Scale, Values, encoder::EncodeError};
+use crate::{
+    BigFloat, CkksError, Context, Plaintext, Scale, Values,
+    encoder::{EncodeError, Rounding},
+};
 
 /// Up to this scale (as log2), `f64` holds all that an encoding does: see [`crate::encoder`].
 const DOUBLE_BITS: f64 = 50.0;
@@ -110,6 +113,15 @@ impl Diagonal {
         (sum / self.period() as f64).sqrt()
     }
 
+    /// How they are rounded. The roots of a DFT have enough structure to be thought of, and too many that are not 0 for it to matter: the same powers of few roots,
+    /// in all slots.
+    pub fn rounding(&self) -> Rounding {
+        match self {
+            Diagonal::Roots(_) => Rounding::Nearest,
+            Diagonal::Double(_) | Diagonal::Sparse(_) | Diagonal::Big(_) => Rounding::Dithered,
+        }
+    }
+
     /// The numbers rotated by `steps` to the right and encoded at `scale` modulo `extended`; they fit `modulus`.
     pub fn encode_rotated(
         &self,
@@ -130,7 +142,7 @@ impl Diagonal {
         }
         let steps = steps % slots;
         let encode = |values: Values<'_>, scale: Scale| {
-            context.encode_extended(values, slots, scale, modulus, extended)
+            context.encode_extended(values, slots, scale, self.rounding(), modulus, extended)
         };
         match self {
             Diagonal::Double(v) => {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hippocrene_rlwe::{Modulus, RotationSum, Summand, Term};
+use hippocrene_rlwe::{Modulus, Noise, RotationSum, Summand, Term};
 
 use super::{Encoded, LinearTransform};
-use crate::{Ciphertext, CkksError, Evaluator, Scale, context::encoding_noise};
+use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 const OPERATION: &str = "linear transform";
 
@@ -153,10 +153,10 @@ impl Evaluator {
             }
             let sums = rlwe.rotation_sums(&summands, &rows, self.keys(), common)?;
             for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
-                // The rounding of the diagonals, times the message. A diagonal that repeats has fewer coefficients that are rounded.
-                let rounding = Self::message_times(a.scale().log2(), magnitude, encoding_noise());
-                let share: f64 = terms.iter().map(|factor| factor.share).sum();
-                let rounding = rounding.scaled(0.5 * share.log2());
+                // The rounding of the diagonals, times the message.
+                let rounding: f64 = terms.iter().map(|factor| factor.rounding).sum();
+                let rounding =
+                    Self::message_times(a.scale().log2(), magnitude, Noise::from_std(rounding.sqrt()));
                 sum.set_noise(sum.noise().plus(rounding));
                 if *giant > 0 {
                     for element in self.rotation_elements(slots, *giant as i64, a.modulus()) {

@@ -6,7 +6,7 @@ use hippocrene_rlwe::Modulus;
 use num_complex::Complex64;
 
 use super::{Encoded, Encoding, Factor};
-use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, known::Known};
+use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known};
 
 const OPERATION: &str = "fresh linear transform";
 
@@ -82,11 +82,17 @@ impl FreshTransform<'_> {
             Some(repeated) => Encoding::Repeated(repeated),
             None => {
                 let values = Values::Real(&values);
-                Encoding::Whole(context.encode_extended(values, self.slots, scale, modulus, extended)?)
+                let (slots, rounding) = (self.slots, Rounding::Nearest);
+                Encoding::Whole(context.encode_extended(values, slots, scale, rounding, modulus, extended)?)
             }
         };
         let log2_norm = scale.log2() + self.magnitude.log2();
-        Ok(Factor { baby: rotation % self.baby, plaintext, log2_norm, share: 1.0 })
+        Ok(Factor {
+            baby: rotation % self.baby,
+            plaintext,
+            log2_norm,
+            rounding: Rounding::Nearest.variance(),
+        })
     }
 
     /// The map of values that are known.

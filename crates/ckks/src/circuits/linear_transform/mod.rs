@@ -51,8 +51,8 @@ struct Factor {
     plaintext: Encoding,
     /// By how many bits it makes noise grow: its scale and the root mean square of its numbers, over the rows of the map that are not zero.
     log2_norm: f64,
-    /// The share of the coefficients that are not zero.
-    share: f64,
+    /// The variance of what its rounding adds to a coefficient, on average over all: those that are zero have no error.
+    rounding: f64,
 }
 
 /// A plaintext modulo `P'Q`.
@@ -276,7 +276,8 @@ impl LinearTransform {
             let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
             let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
             let share = diagonal.period() as f64 / self.slots as f64;
-            encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, share });
+            let rounding = share * diagonal.rounding().variance();
+            encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, rounding });
         }
         Ok(encoded)
     }

@@ -4,7 +4,9 @@ use num_complex::Complex;
 use zeroize::Zeroizing;
 
 use super::{
-    super::{EncodeError, Encoder, IntegerPolynomial, encode::check_count, integer::DIGIT_BITS},
+    super::{
+        EncodeError, Encoder, IntegerPolynomial, Rounding, encode::check_count, integer::DIGIT_BITS, round,
+    },
     fft::{self, Fft},
     fixed::{Fixed, Point, bit_length, shifted},
     with_words, words_for,
@@ -12,7 +14,7 @@ use super::{
 use crate::{BigFloat, Scale};
 
 impl Encoder {
-    /// [`Encoder::quantise_real`] for numbers of many bits: each coefficient is within `1/2 + 2^-8` of the exact one, as long as the
+    /// [`Encoder::quantise_real`] for numbers of many bits: each coefficient is within `1/2 + 2^-8` of the exact one (or `1 + 2^-8`, when it is dithered), as long as the
     /// largest scaled value is below `2^290 / slots`; beyond that, within `2^-290 slots` of the largest scaled value.
     ///
     /// # Errors
@@ -22,10 +24,11 @@ impl Encoder {
         values: &[BigFloat],
         slots: usize,
         scale: Scale,
+        rounding: Rounding,
         modulus_bits: f64,
         out: &mut IntegerPolynomial,
     ) -> Result<(), EncodeError> {
-        self.quantise_big(values.iter().map(|x| [Some(x), None]), slots, scale, modulus_bits, out)
+        self.quantise_big(values.iter().map(|x| [Some(x), None]), slots, scale, rounding, modulus_bits, out)
     }
 
     /// [`Encoder::quantise_big_real`] for complex values.
@@ -37,10 +40,12 @@ impl Encoder {
         values: &[Complex<BigFloat>],
         slots: usize,
         scale: Scale,
+        rounding: Rounding,
         modulus_bits: f64,
         out: &mut IntegerPolynomial,
     ) -> Result<(), EncodeError> {
-        self.quantise_big(values.iter().map(|z| [Some(&z.re), Some(&z.im)]), slots, scale, modulus_bits, out)
+        let parts = values.iter().map(|z| [Some(&z.re), Some(&z.im)]);
+        self.quantise_big(parts, slots, scale, rounding, modulus_bits, out)
     }
 
     fn quantise_big<'a>(
@@ -48,6 +53,7 @@ impl Encoder {
         values: impl ExactSizeIterator<Item = [Option<&'a BigFloat>; 2]> + Clone,
         slots: usize,
         scale: Scale,
+        rounding: Rounding,
         modulus_bits: f64,
         out: &mut IntegerPolynomial,
     ) -> Result<(), EncodeError> {
@@ -63,7 +69,7 @@ impl Encoder {
         let words = words_for(top + scale.log2().ceil() as i64 + 10 + 3 + log);
         with_words!(&self.big, words, |fft| {
             let (points, unit) = transformed(&fft, values.clone(), slots, top);
-            let quantised = Quantised { points: &points, unit: unit - log, scale };
+            let quantised = Quantised { points: &points, unit: unit - log, scale, rounding };
             let needed_bits = quantised.needed_bits();
             if needed_bits > modulus_bits {
                 let value = values.flatten().flatten().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
@@ -110,6 +116,7 @@ struct Quantised<'a, const W: usize> {
     points: &'a [Point<W>],
     unit: i64,
     scale: Scale,
+    rounding: Rounding,
 }
 
 impl<const W: usize> Quantised<'_, W> {
@@ -145,13 +152,38 @@ impl<const W: usize> Quantised<'_, W> {
         shifted(&mut integer[..], &product[..W + 2], -dropped);
         out.set_digit_count((bit_length(&integer[..]) as usize).div_ceil(DIGIT_BITS as usize));
         for (k, z) in self.points.iter().enumerate() {
-            for (part, index) in [(z.re, k * gap), (z.im, (k + self.points.len()) * gap)] {
+            for (part, index) in [(z.re, k), (z.im, k + self.points.len())] {
                 multiply(&mut product[..W + 2], &part.magnitude(), &mantissa);
+                if self.rounding == Rounding::Dithered {
+                    dither(&mut product[..W + 2], dropped, index as u64);
+                }
                 shifted(&mut integer[..], &product[..W + 2], -dropped);
-                out.set(index, part.is_negative(), &integer[..]);
+                out.set(index * gap, part.is_negative(), &integer[..]);
             }
         }
     }
+}
+
+/// Adds the dither of coefficient `index`, less 1/2, to `x / 2^dropped` (unsigned, lowest word first), which is rounded to nearest next; what would be
+/// negative is 0. `dropped` is at least 33.
+fn dither(x: &mut [u64], dropped: i64, index: u64) {
+    // In units of 2^-33.
+    let amount = 2 * i64::from(round::dither_bits(index)) + 1 - (1 << 32);
+    let (word, bit) = (((dropped - 33) / 64) as usize, (dropped - 33) % 64);
+    // What is shorter than that is rounded to 0 anyway.
+    let Some(x) = x.get_mut(word..) else { return };
+    let shifted = u128::from(amount.unsigned_abs()) << bit;
+    let words = [shifted as u64, (shifted >> 64) as u64].into_iter().chain(std::iter::repeat(0));
+    let mut carry = false;
+    for (x, y) in x.iter_mut().zip(words) {
+        let step = if amount > 0 { u64::overflowing_add } else { u64::overflowing_sub };
+        let (sum, first) = step(*x, y);
+        let (sum, second) = step(sum, u64::from(carry));
+        (*x, carry) = (sum, first | second);
+    }
+    // No branch: whether it is negative depends on the message.
+    let kept = u64::from(carry && amount < 0).wrapping_sub(1);
+    x.iter_mut().for_each(|x| *x &= kept);
 }
 
 /// `out = a b`, unsigned; `out` is as long as both together.

@@ -6,7 +6,7 @@ use num_bigint::{BigInt, Sign};
 use num_complex::Complex;
 use proptest::prelude::*;
 
-use super::super::{EncodeError, Encoder, IntegerPolynomial, roots::power_of_five};
+use super::super::{EncodeError, Encoder, IntegerPolynomial, Rounding, roots::power_of_five};
 use crate::{BigFloat, Scale, big_float::Inner};
 
 /// Bits of the reference.
@@ -143,7 +143,7 @@ proptest! {
         let scale = Scale::from_parts(mantissa | 1 << 127, scale_bits - 127).unwrap();
         let values = complex_noise(slots, seed, f64::from(size_bits).exp2());
         let mut out = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&values, slots, scale, 400.0, &mut out).unwrap();
+        encoder.quantise_big_complex(&values, slots, scale, Rounding::Nearest, 400.0, &mut out).unwrap();
         let (have, gap) = (integers(&out), degree / (2 * slots));
         for (k, c) in have.iter().enumerate() {
             prop_assert!(k % gap == 0 || *c == BigInt::ZERO);
@@ -209,7 +209,7 @@ fn words_are_enough_where_their_number_changes() {
         let values = complex_noise(slots, bits as u64, 1.0);
         let scale = Scale::power_of_two(bits);
         let mut out = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&values, slots, scale, 400.0, &mut out).unwrap();
+        encoder.quantise_big_complex(&values, slots, scale, Rounding::Nearest, 400.0, &mut out).unwrap();
         let coefficients = integers(&out);
         let z: Vec<Pair> = values.iter().map(|z| (float(&z.re), float(&z.im))).collect();
         for k in 0..slots {
@@ -243,7 +243,7 @@ fn round_trips_grow_with_the_scale() {
     for bits in [20, 40, 60, 80, 100, 120, 140, 160] {
         let scale = Scale::power_of_two(bits);
         let mut integers = IntegerPolynomial::zero(degree);
-        encoder.quantise_big_complex(&values, slots, scale, 190.0, &mut integers).unwrap();
+        encoder.quantise_big_complex(&values, slots, scale, Rounding::Nearest, 190.0, &mut integers).unwrap();
         let mut poly = Poly::zero(degree, rings.len(), Domain::Evaluation);
         for (ring, limb) in rings.iter().zip(poly.limbs_mut()) {
             encoder.reduce(&integers, ring, limb).unwrap();
@@ -273,7 +273,14 @@ fn what_does_not_fit_is_named() {
     let encoder = Encoder::new(degree, Kernel::Portable).unwrap();
     let mut out = IntegerPolynomial::zero(degree);
     let mut encode = |values: &[BigFloat], slots, bits, modulus_bits| {
-        encoder.quantise_big_real(values, slots, Scale::power_of_two(bits), modulus_bits, &mut out)
+        encoder.quantise_big_real(
+            values,
+            slots,
+            Scale::power_of_two(bits),
+            Rounding::Nearest,
+            modulus_bits,
+            &mut out,
+        )
     };
     let (three, five) = (BigFloat::from(-3), BigFloat::from(-5));
     assert_eq!(encode(&[three.clone(), three.clone(), three.clone(), three], 4, 77, 80.0), Ok(()));
