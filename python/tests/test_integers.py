@@ -311,9 +311,14 @@ def test_clients_say_what_they_compute_on(client, scheme):
     for wrong in (-1, 1, 2**61, 2**200):
         with pytest.raises(hippocrene.ParameterError, match="supported"):
             hippocrene.Client.generate("n12", scheme="bfv", plain_modulus=wrong)
-    without = hippocrene.Client.generate("n12", scheme="bfv", plain_modulus=1000)
-    with pytest.raises(hippocrene.ParameterError, match="a prime that is 1 modulo 8192 does, such as 65537"):
-        without.encrypt([1])
+    without = r"^plaintext modulus 1000: it gives no slots .* a prime that is 1 modulo 8192, .* such as 65537$"
+    with pytest.raises(hippocrene.ParameterError, match=without):
+        hippocrene.Client.generate("n12", scheme="bfv", plain_modulus=1000)
+    with pytest.raises(hippocrene.ParameterError, match=without):
+        hippocrene.simulate(lambda x: x, [1], preset="n12", scheme="bgv", plain_modulus=1000)
+    # A prime, but for smaller ring degrees.
+    with pytest.raises(hippocrene.ParameterError, match="1 modulo 131072"):
+        hippocrene.Client.generate("n16", scheme="bgv", plain_modulus=65537)
 
 
 @pytest.mark.parametrize("scheme", ["bgv", "bfv"])

@@ -81,7 +81,10 @@ fn signs_and_public_keys() {
         .encrypt_integers(&[1], &[])
         .unwrap_err();
     assert_eq!(error.kind(), "ParameterError");
-    assert!(error.to_string().contains("1 modulo 128 does, such as 65537"), "{error}");
+    assert!(
+        error.to_string().contains("1 modulo 128, twice the ring degree, does, such as 65537"),
+        "{error}"
+    );
 }
 
 #[test]
