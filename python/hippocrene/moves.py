@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import HippocreneError, ShapeError
+from hippocrene.errors import HippocreneError, ShapeError, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,9 +28,13 @@ def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
 
 @contextmanager
 def shape_errors(operation: str) -> Iterator[None]:
-    """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one."""
+    """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one.
+
+    Errors of the moves that the operation is made of name it too.
+    """
     try:
-        yield
+        with named(operation, "move elements"):
+            yield
     except (HippocreneError, IndexError):
         raise
     except ValueError as error:
