@@ -267,14 +267,20 @@ impl BitServer {
         Ok(Cow::Owned(refreshed?))
     }
 
-    fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
+    pub(super) fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
         for a in inputs {
             self.plan().context().rlwe().check_digest(a.parameters(), operation)?;
             if a.key() != self.key {
                 return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
             }
             if a.layout() != inputs[0].layout() {
-                let what = format!("arrays of bits of shapes {:?} and {:?}", inputs[0].shape(), a.shape());
+                let (left, right) = (inputs[0].shape(), a.shape());
+                let what = match left == right {
+                    true => format!(
+                        "arrays of bits of shape {left:?} that stand differently, as rows and columns do: what was picked is for gates with what was picked in the same way"
+                    ),
+                    false => format!("arrays of bits of shapes {left:?} and {right:?}"),
+                };
                 return Err(Error::shape(operation, what));
             }
         }
