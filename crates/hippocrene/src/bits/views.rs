@@ -49,7 +49,7 @@ impl BitServer {
         let evaluator = self.bootstrapper().evaluator();
         let moved = |x: Cow<'_, BitCiphertext>| -> Result<BitCiphertext, Error> {
             let x = if left < row { x.into_owned() } else { evaluator.exchange_parts(&x)? };
-            Ok(if left % row == 0 { x } else { evaluator.rotate_bits(&x, (left % row) as i64)? })
+            Ok(if left.is_multiple_of(row) { x } else { evaluator.rotate_bits(&x, (left % row) as i64)? })
         };
         let moved = part.expanded(&self.session).into_iter().map(moved).collect::<Result<_, Error>>()?;
         Ok(Array::from_ciphertexts(layout, *a.form(), false, moved))
