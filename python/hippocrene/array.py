@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.bits import Gates
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.functions import Functions
 from hippocrene.integers import integers
@@ -78,15 +78,16 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             raise TypeError(
                 "encrypted numbers are never equal, for they have an error: == is not for them, is_close is"
             )
-        difference = self._with(other, "sub")
-        server = self._bound_server("==")
-        return server._wrap(server._raw.is_zero(difference._raw))
+        server = self._bound_server("==", other if isinstance(other, EncryptedArray) else None)
+        with named("==", "subtract", "add plain numbers", "add a number", "test for zero"):
+            return server._wrap(server._raw.is_zero(self._with(other, "sub")._raw))
 
     def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
         """Return 1 where encrypted integers or bits differ from others, and 0 elsewhere, encrypted."""
         if self.bit_error is not None:
             return self._gate("xor", other, "!=")
-        equal = self.__eq__(other)
+        with named("!=", "=="):
+            equal = self.__eq__(other)
         return equal if equal is NotImplemented else 1 - equal
 
     # Arithmetic
@@ -357,7 +358,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if not moved:
             return self.copy()
         if len(moved) > 1:
-            return self._gather(np.roll(places_of(self), tuple(moved.values()), tuple(moved)))
+            with shape_errors("roll"):
+                return self._gather(np.roll(places_of(self), tuple(moved.values()), tuple(moved)))
         ((index, by),) = moved.items()
         return server._wrap(server._raw.roll(self._raw, by, None if axis is None else index))
 
@@ -513,10 +515,11 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         Of integers it is a sequence of integer coefficients or a `numpy.poly1d`, and counts modulo `plain_modulus`.
         """
         server = self._bound_server("polynomial")
-        if self.plain_modulus is not None:
-            whole = whole_coefficients(polynomial, self.plain_modulus)
-            return server._wrap(server._raw.integer_polynomial(self._raw, whole))
-        return server._wrap(server._raw.polynomial(self._raw, *coefficients(polynomial)))
+        with named("polynomial", "evaluate a polynomial"):
+            if self.plain_modulus is not None:
+                whole = whole_coefficients(polynomial, self.plain_modulus)
+                return server._wrap(server._raw.integer_polynomial(self._raw, whole))
+            return server._wrap(server._raw.polynomial(self._raw, *coefficients(polynomial)))
 
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.

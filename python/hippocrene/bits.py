@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ShapeError
+from hippocrene.errors import ShapeError, named
 from hippocrene.values import is_plain, to_array
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
 
 
 # What gates are of conditions that are numbers.
-_OF_NUMBERS = {"and": "a * b", "or": "a + b - a * b", "xor": "a + b - 2 * a * b", "~": "1 - a"}
+_OF_NUMBERS = {"&": "a * b", "|": "a + b - a * b", "^": "a + b - 2 * a * b", "~": "1 - a"}
 
 
 class Gates:
@@ -45,10 +45,12 @@ class Gates:
 
     def _gate(self, gate: str, other: object, operation: str = "") -> EncryptedArray:
         """Compute a gate, which errors call `operation`; `NotImplemented` of what is no array and no number."""
-        array, operation = self._bits(gate), operation or gate
+        operation = operation or gate
+        array = self._bits(operation)
         if isinstance(other, Encrypted):
             server = array._any_server(operation, other)
-            return server._wrap(server._raw.gates([gate], [array._raw, other._raw])[0])
+            with named(operation, gate, "bootstrap bits"):
+                return server._wrap(server._raw.gates([gate], [array._raw, other._raw])[0])
         plain = booleans(other, operation)
         if plain is None and is_plain(other):
             have = to_array(cast("npt.ArrayLike", other), operation).dtype
@@ -63,7 +65,8 @@ class Gates:
             plain = np.array(np.broadcast_to(plain, array.shape), order="C")
         except ValueError:
             raise ShapeError(f"{operation}: booleans of shape {plain.shape} for bits of shape {array.shape}") from None
-        return server._wrap(server._raw.gate_plain(gate, array._raw, plain))
+        with named(operation, gate, "bootstrap bits"):
+            return server._wrap(server._raw.gate_plain(gate, array._raw, plain))
 
     def _method(self, gate: str, other: object) -> EncryptedArray:
         result = self._gate(gate, other)
@@ -72,28 +75,29 @@ class Gates:
         return result
 
     def __and__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self._gate("and", other)
+        return self._gate("and", other, "&")
 
     def __rand__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._gate("and", other)
+        return self._gate("and", other, "&")
 
     def __or__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self._gate("or", other)
+        return self._gate("or", other, "|")
 
     def __ror__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._gate("or", other)
+        return self._gate("or", other, "|")
 
     def __xor__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
-        return self._gate("xor", other)
+        return self._gate("xor", other, "^")
 
     def __rxor__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return self._gate("xor", other)
+        return self._gate("xor", other, "^")
 
     def __invert__(self) -> EncryptedArray:
         """Return the complements, for nothing."""
         array = self._bits("~")
         server = array._any_server("~")
-        return server._wrap(server._raw.complement(array._raw))
+        with named("~", "not"):
+            return server._wrap(server._raw.complement(array._raw))
 
     def nand(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         """Return ``~(x & y)``."""

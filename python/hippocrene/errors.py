@@ -81,6 +81,19 @@ class FileError(HippocreneError, OSError):
         return FileError, (self.errno, self.strerror, self.filename)
 
 
+@contextmanager
+def named(operation: str, *parts: str) -> Iterator[None]:
+    """Name `operation` in errors of the block that name one of the parts that it is made of."""
+    try:
+        yield
+    except HippocreneError as error:
+        words = str(error)
+        part = next((part for part in parts if words.startswith((f"{part} needs", f"{part}: "))), None)
+        if part is None:
+            raise
+        raise type(error)(operation + words.removeprefix(part)) from None
+
+
 _FILE_ERRORS: dict[type[OSError], type[FileError]] = {
     kind: type("FileError", (FileError, kind), {"__module__": __name__, "__doc__": FileError.__doc__})
     for kind in (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)

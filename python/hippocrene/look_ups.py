@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.integers import integers
 from hippocrene.values import is_plain, real_numbers, whole
 
@@ -110,7 +110,8 @@ class TableFunctions:
         if table.shape != (modulus,):
             what = "the function returned" if callable(function) else "a table of"
             raise ShapeError(f"apply: {what} shape {table.shape} for the {modulus} integers")
-        return server._wrap(server._raw.table(array._raw, table))
+        with named("apply", "evaluate a polynomial"):
+            return server._wrap(server._raw.table(array._raw, table))
 
     def _named(self, name: str, domain: tuple[float, float] | None, precise: bool) -> EncryptedArray:
         array = cast("EncryptedArray", self)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import HippocreneError, ShapeError
+from hippocrene.errors import HippocreneError, ShapeError, named
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -28,9 +28,13 @@ def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
 
 @contextmanager
 def shape_errors(operation: str) -> Iterator[None]:
-    """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one."""
+    """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one.
+
+    Errors of the moves that the operation is made of name it too.
+    """
     try:
-        yield
+        with named(operation, "move elements"):
+            yield
     except (HippocreneError, IndexError):
         raise
     except ValueError as error:
@@ -44,10 +48,13 @@ class Moves(Encrypted):
 
     def _mover(self, arrays: Sequence[Moves]) -> Server:
         """Return the server that moves elements of these arrays."""
-        if any(array.bit_error is not None for array in arrays):
-            raise TypeError("encrypted bits are not moved: encrypt them in the shape and order that they are wanted in")
+        if len(arrays) > 1 and any(array.bit_error is not None for array in arrays):
+            raise TypeError(
+                "encrypted bits of several arrays are not joined: encrypt them in the shape and order that they are "
+                "wanted in"
+            )
         servers = [array._server for array in arrays if array._server is not None]
-        return servers[0] if servers else self._bound_server("moving elements")
+        return servers[0] if servers else self._any_server("moving elements")
 
     def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
         """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
@@ -64,6 +71,10 @@ class Moves(Encrypted):
 
         Slices with steps that are powers of two, rows and columns take no multiplication, nearly always; other picks
         take one, as a product with plain numbers does.
+
+        Of encrypted bits, single elements, slices with steps that are powers of two, rows and columns can be picked, by
+        a rotation, whose key has to be asked for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]``
+        of an array of one axis.
         """
         with shape_errors("indexing"):
             return self._gather(np.asarray(places_of(self)[cast("Any", key)]))
@@ -136,6 +147,8 @@ class Moves(Encrypted):
         holes = places < 0
         if not holes.any():
             return self._gather(places, arrays)
+        if arrays[0].bit_error is not None:
+            raise TypeError("encrypted bits are not joined with plain ones: encrypt them together")
         self._mover(arrays)
         pattern = max(arrays, key=lambda array: (array._server is not None, array.size))
         zeros = places_of(pattern, sum(array.size for array in arrays))

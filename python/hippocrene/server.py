@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
@@ -176,6 +176,15 @@ class Server(Described):
             yield self
         finally:
             _at_precision.reset(token)
+
+    def with_scheme(self, scheme: Literal["bgv", "bfv"]) -> Server:
+        """Return a server with the same keys that multiplies encrypted integers in the manner of `scheme`.
+
+        Arrays are the same in both, so that nothing is converted, no noise budget is lost, and the client decrypts what
+        comes of either: ``server.with_scheme("bfv").load(x)`` is `x` with products of BFV. An operation on arrays of
+        both servers is done by that of the first. docs/integers.md says when it is worth it.
+        """
+        return Server._of(*_native.with_scheme(self._own, self._description, scheme))
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Give an array capacity again: `capacity` bits at least, or where nothing is said as many as there are.

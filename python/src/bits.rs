@@ -32,18 +32,9 @@ pub(crate) fn preset(session: &Session) -> Result<Preset, Error> {
 
 /// The gate of this name.
 pub(crate) fn gate(name: &str) -> Result<Gate, Error> {
-    const GATES: [(&str, Gate); 7] = [
-        ("and", Gate::And),
-        ("or", Gate::Or),
-        ("xor", Gate::Xor),
-        ("nand", Gate::Nand),
-        ("nor", Gate::Nor),
-        ("xnor", Gate::Xnor),
-        ("majority", Gate::Majority),
-    ];
-    let named = GATES.iter().find(|(known, _)| *known == name);
-    named.map(|(_, gate)| *gate).ok_or_else(|| {
-        let what = format!("there is no gate {name:?}; there are {}", GATES.map(|(name, _)| name).join(", "));
-        Error::Argument { operation: "gate", what }
+    Gate::ALL.into_iter().find(|gate| gate.name() == name).ok_or_else(|| {
+        let names = Gate::ALL.map(Gate::name).join(", ");
+        let what = format!("there is no gate {name:?}; there are {names}");
+        Error::Argument { operation: "gates", what }
     })
 }

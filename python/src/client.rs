@@ -116,7 +116,9 @@ pub(crate) fn settings(
     let scheme = Integers::scheme_by_name(scheme)?;
     let degree = settings.parameters().degree();
     let plain_modulus = plain_modulus.unwrap_or_else(|| Integers::default_plain_modulus(degree));
-    settings.with_integers(Integers { scheme, plain_modulus })
+    let settings = settings.with_integers(Integers { scheme, plain_modulus })?;
+    Integers::check_slots(plain_modulus, degree)?;
+    Ok(settings)
 }
 
 /// The secret key of a client.

@@ -1,7 +1,7 @@
 //! What keys and files say of themselves.
 
 use hippocrene::wire;
-use hippocrene::{Error, KeyRequest, Preset, Session};
+use hippocrene::{Error, KeyRequest, Preset, Scheme, Session};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -49,6 +49,11 @@ impl KeysDescription {
             bits: keys.bits().is_some(),
             ..Self::every(keys.session(), &KeyRequest::default())
         }
+    }
+
+    /// Of the same keys, where products are in the manner of another scheme.
+    pub(crate) fn of_scheme(self, scheme: Scheme) -> Self {
+        KeysDescription { scheme: scheme.name(), ..self }
     }
 
     /// Of a simulation: every rotation and conjugation, and what was requested beside them.

@@ -16,6 +16,7 @@ mod numbers;
 mod presets;
 mod progress;
 mod quantile;
+mod scheme;
 mod server;
 mod several;
 mod simulation;
@@ -60,6 +61,8 @@ mod _native {
     use super::quantile::quantile;
     #[pymodule_export]
     use super::run_command;
+    #[pymodule_export]
+    use super::scheme::with_scheme;
     #[pymodule_export]
     use super::server::Server;
     #[pymodule_export]

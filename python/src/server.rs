@@ -329,6 +329,9 @@ impl Server {
     ) -> PyResult<EncryptedArray> {
         let arrays: Vec<&EncryptedArray> = arrays.iter().map(|array| &**array).collect();
         let sources = sources.as_slice()?;
+        if arrays.iter().any(|array| array.is_bits()) {
+            return self.gather_bits(py, &arrays, &shape, sources);
+        }
         match arrays.iter().any(|array| array.is_integers()) {
             true => self.gather_of::<Residues>(py, &arrays, &shape, sources),
             false => self.gather_of::<Numbers>(py, &arrays, &shape, sources),

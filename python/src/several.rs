@@ -1,7 +1,7 @@
 //! What is computed from many arrays, or from those of another key, by form.
 
-use hippocrene::{Array, Form};
-use pyo3::prelude::*;
+use hippocrene::{Array, Bits, Form};
+use pyo3::{exceptions::PyValueError, prelude::*};
 
 use crate::array::{EncryptedArray, Held};
 use crate::errors::detached;
@@ -47,10 +47,26 @@ impl Server {
         detached(py, || {
             let read = arrays.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
-            // What is negative is beyond all elements.
-            let sources: Vec<usize> =
-                sources.iter().map(|s| usize::try_from(*s).unwrap_or(usize::MAX)).collect();
-            Ok(F::hold(self.0.gather(&arrays, shape, &sources)?, session))
+            Ok(F::hold(self.0.gather(&arrays, shape, &places(sources))?, session))
         })
     }
+
+    /// Bits of the one array that there may be.
+    pub(crate) fn gather_bits(
+        &self,
+        py: Python<'_>,
+        arrays: &[&EncryptedArray],
+        shape: &[usize],
+        sources: &[i64],
+    ) -> PyResult<EncryptedArray> {
+        let [array] = arrays else {
+            return Err(PyValueError::new_err("bits of several arrays are not joined"));
+        };
+        self.compute::<Bits>(py, array, |server, array| server.bits()?.gather(array, shape, &places(sources)))
+    }
+}
+
+/// Places as the library counts them: what is negative is beyond all elements.
+fn places(sources: &[i64]) -> Vec<usize> {
+    sources.iter().map(|s| usize::try_from(*s).unwrap_or(usize::MAX)).collect()
 }

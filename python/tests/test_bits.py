@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 import pickle
 
 import numpy as np
@@ -206,10 +207,21 @@ def test_client_and_server_share_only_files(client, keys, equal, tmp_path):
 
 def test_what_bits_are_not_is_refused(client, secret, server):
     x = secret(np.array([True, False]))
-    with pytest.raises(hippocrene.ShapeError, match="shapes"):
-        x & secret(np.array([True]))
-    with pytest.raises(hippocrene.ShapeError, match="shape"):
-        x & np.array([True, False, True])
+    short, long = secret(np.array([True])), np.array([True, False, True])
+    for name, gate in {
+        r"&": operator.and_,
+        r"\|": operator.or_,
+        r"\^": operator.xor,
+        "==": operator.eq,
+        "!=": operator.ne,
+        "nand": lambda a, b: a.nand(b),
+        "xnor": lambda a, b: a.xnor(b),
+    }.items():
+        for other in (short, long):
+            with pytest.raises(hippocrene.ShapeError, match=f"^{name}: .*shape"):
+                gate(x, other)
+    with pytest.raises(hippocrene.KeyMismatchError, match=r"^&: encrypted under key"):
+        x & hippocrene.Client.generate("bits14").encrypt(np.array([True, False]))
     for compute in (lambda: x & 1, lambda: 1 & x, lambda: x == 1, lambda: x != [1, 0], lambda: np.array([1, 0]) == x):
         with pytest.raises(TypeError, match="takes encrypted bits or booleans, not values of type int64"):
             compute()
@@ -230,7 +242,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
             compute()
     with pytest.raises(hippocrene.ArgumentError, match="there is no gate"):
         server.gates(["imply"], x, x)
-    with pytest.raises(hippocrene.ArgumentError):
+    with pytest.raises(hippocrene.ArgumentError, match=r"^majority: 2 operands: a majority is of three bits"):
         server.gates(["majority"], x, x)
     with pytest.raises(TypeError, match="several names"):
         server.gates("xor", x, x)
@@ -273,9 +285,46 @@ def test_keys_without_bits_say_so(client):
     )
 
 
-def test_bits_are_not_moved(secret):
-    with pytest.raises(TypeError, match="are not moved"):
-        secret(truth()[0])[0]
+def test_bits_that_move_alike_are_picked(client, equal):
+    plain = np.random.default_rng(3).random((5, 6)) < 0.5
+    line = plain.ravel()
+    server = hippocrene.Server(client.evaluation_keys(rotations=[1 << k for k in range(6)]))
+    bits, row = server.load(client.encrypt(plain)), server.load(client.encrypt(line))
+    for pick in (3, -1, slice(1, 5), slice(None, None, 2), slice(5, None, 4), None):
+        equal(row[pick], line[pick])
+    for pick in (2, (slice(None), 3), (slice(1, 4), slice(2, 4)), (4, 5), (slice(None), slice(None, None, 2))):
+        equal(bits[pick], plain[pick])
+    # Gates of what was picked, again and again; what stands in other slots is no matter.
+    equal(row[1:5] & row[8:12], line[1:5] & line[8:12])
+    equal(bits[1] ^ bits[3], plain[1] ^ plain[3])
+    equal(bits[:, 1] | ~bits[:, 4], plain[:, 1] | ~plain[:, 4])
+    equal((row[2:9] ^ row[:7])[3:5] & [True, False], (line[2:9] ^ line[:7])[3:5] & [True, False])
+    equal(sum_of_pairs(row[:8]), np.logical_xor.reduce(line[:8]))
+    equal(bits.transpose()[2], plain.T[2])
+    with pytest.raises(hippocrene.ArgumentError, match=r"^indexing: these bits do not move alike"):
+        row[[1, 5, 2]]
+    with pytest.raises(hippocrene.ArgumentError, match=r"^numpy\.flip: these bits do not move alike"):
+        np.flip(row)
+    with pytest.raises(IndexError):
+        row[99]
+
+
+def sum_of_pairs(bits: EncryptedArray) -> EncryptedArray:
+    """The parity, of halves and halves again."""
+    while len(bits) > 1:
+        bits = bits[: len(bits) // 2] ^ bits[len(bits) // 2 :]
+    return bits[0]
+
+
+def test_picked_bits_take_keys(client, secret):
+    x = secret(np.array([True, False, True]))
+    with pytest.raises(hippocrene.MissingKeyError, match="rotation by 1 "):
+        x[1]
+    picked = hippocrene.simulate(lambda x: x[1:] & x[:2], [True, False, True], preset="bits14")
+    np.testing.assert_array_equal(picked.result, [False, False])
+    server = hippocrene.Server(client.evaluation_keys(for_=picked))
+    y = server.load(client.encrypt([True, True, False]))
+    np.testing.assert_array_equal(client.decrypt(y[1:] & y[:2]), [True, False])
 
 
 def test_universal_functions_and_joins_of_bits(secret, equal):
@@ -295,6 +344,7 @@ def test_universal_functions_and_joins_of_bits(secret, equal):
     with pytest.raises(TypeError, match="where of encrypted bits takes booleans, not int"):
         np.where(bits, 1, 0)
     equal(other == bits, plain == other)
-    for join in (lambda: np.concatenate([bits, other]), lambda: np.pad(bits, 1), lambda: bits.ravel()):
-        with pytest.raises(TypeError, match="bits are not moved"):
+    equal(bits.ravel(), plain)
+    for join in (lambda: np.concatenate([bits, other]), lambda: np.concatenate([bits, bits]), lambda: np.pad(bits, 1)):
+        with pytest.raises(TypeError, match=r"bits .*are not joined"):
             join()

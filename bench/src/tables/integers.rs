@@ -110,6 +110,11 @@ impl Shape {
         keys.add_galois(&rlwe, &secret, galois_element_of_conjugation(rlwe.degree()))?;
         let keys = Arc::new(keys.prepare(&rlwe)?);
         let evaluator = Evaluator::new(Arc::clone(&context), keys);
+        // As a client makes them where nothing is said: others are composed.
+        let mut powers = EvaluationKeys::empty(&rlwe, secret.fingerprint());
+        powers.add_rotations(&rlwe, &secret, [1, 2, 4, 8])?;
+        let powers = Evaluator::new(Arc::clone(&context), Arc::new(powers.prepare(&rlwe)?));
+        let steps: Vec<i64> = (1..SUMMED as i64).collect();
         let values: Vec<i64> = (0..1i64 << log_n).map(|i| i * i % 65521).collect();
         let plaintext = context.encoder().encode(&values)?;
         let (a, b) =
@@ -142,6 +147,13 @@ impl Shape {
         let [bfv] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &b)?)])?;
         let [bfv_square] = session.time(log_n, [&mut || Ok(evaluator.mul_bfv_into(o3, &a, &a)?)])?;
         let [rotate] = session.time(log_n, [&mut || Ok(evaluator.rotate_rows_into(o1, &a, 1)?)])?;
+        let [one_by_one, together] = session.time(
+            log_n,
+            [
+                &mut || Ok(steps.iter().try_for_each(|steps| powers.rotate_rows_into(o1, &a, *steps))?),
+                &mut || Ok(powers.rotate_many(&a, &steps).map(drop)?),
+            ],
+        )?;
         let [exchange] = session.time(log_n, [&mut || Ok(evaluator.exchange_rows_into(o2, &a)?)])?;
         let [inner_sum] = session.time(log_n, [&mut || Ok(evaluator.inner_sum(&a, 1, SUMMED).map(drop)?)])?;
         let [matrix_product] =
@@ -178,6 +190,8 @@ impl Shape {
             ("BFV square + relinearise", bfv_square),
             (ROTATE_BGV, rotate),
             (ROTATE_BFV, rotate),
+            ("rotations by 1 to 15, keys of powers of two, one by one", one_by_one),
+            ("rotations by 1 to 15, keys of powers of two, together", together),
             ("exchange rows", exchange),
             ("sum of 16 slots", inner_sum),
             ("matrix product, 16 x 16", matrix_product),

@@ -44,10 +44,14 @@ impl Encoder {
         if !degree.is_power_of_two() || !(16..=1 << 17).contains(&degree) {
             return Err(RingError::RingDegree { degree }.into());
         }
-        let has_slots = t % (2 * degree as u64) == 1 && primes::is_prime(t);
-        let slots = if has_slots { Some(Slots::new(t, degree, kernel)?) } else { None };
+        let slots = if Self::gives_slots(t, degree) { Some(Slots::new(t, degree, kernel)?) } else { None };
         let elementwise = (t % 2 == 1).then(|| Elementwise::new(t, kernel));
         Ok(Encoder { t, degree, slots, elementwise })
+    }
+
+    /// Whether plaintexts modulo `t` have slots at this ring degree `N`: whether `t` is a prime that is 1 modulo `2N`.
+    pub fn gives_slots(t: u64, degree: usize) -> bool {
+        t % (2 * degree as u64) == 1 && primes::is_prime(t)
     }
 
     /// Checks that `t` is in range.

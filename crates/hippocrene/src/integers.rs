@@ -61,12 +61,7 @@ pub(crate) fn encrypt_integers(
     const OPERATION: &str = "encrypt integers";
     let context = session.need_integers(OPERATION)?;
     let (t, degree) = (context.plain_modulus(), context.rlwe().degree());
-    if !context.encoder().has_slots() {
-        let (modulus, good) = (2 * degree, Integers::default_plain_modulus(degree));
-        return Err(Error::Parameters(format!(
-            "{OPERATION}: the plaintext modulus {t} gives no slots for the elements of arrays; a prime that is 1 modulo {modulus} does, such as {good}"
-        )));
-    }
+    Integers::check_slots(t, degree)?;
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
     let mut slots = layout.scatter(values);
     let bodies: Result<Vec<_>, Error> =

@@ -88,6 +88,22 @@ impl Layout {
         Ok(Layout { shape, strides, slots })
     }
 
+    /// The layout of elements that stand at the positions `from`, but that the first one is at position 0: if they stand as a layout has them, and a rotation of whole ciphertexts brings them there.
+    pub(crate) fn standing(shape: &[usize], from: &[usize], slots: usize) -> Option<Self> {
+        let mut inner = 1;
+        let mut strides = vec![1; shape.len()];
+        for (stride, length) in strides.iter_mut().zip(shape).rev() {
+            if *length > 1 {
+                *stride = from[inner].wrapping_sub(from[0]);
+            }
+            inner *= length;
+        }
+        let layout = Layout::new(shape.to_vec(), strides, slots).ok()?;
+        let (offset, left) = (from[0], from[0] % slots);
+        let alike = layout.positions().zip(from).all(|(p, f)| p + offset == *f && f % slots >= left);
+        alike.then_some(layout)
+    }
+
     /// The shape.
     pub fn shape(&self) -> &[usize] {
         &self.shape

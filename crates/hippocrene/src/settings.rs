@@ -1,6 +1,6 @@
 //! Settings: a parameter set and how precisely it is computed with.
 
-use hippocrene_bgv::Scheme;
+use hippocrene_bgv::{BgvError, Encoder, Scheme};
 use hippocrene_ckks::Scale;
 use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::{
@@ -60,6 +60,21 @@ impl Integers {
     /// A plaintext modulus that arrays can have: 65537, and 786433 at the ring degrees `2^16` and `2^17`.
     pub fn default_plain_modulus(degree: usize) -> u64 {
         if degree <= 1 << 15 { 65_537 } else { 786_433 }
+    }
+
+    /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for single ciphertexts ([`crate::Server::integer_evaluator`]).
+    ///
+    /// # Errors
+    /// [`Error::Parameters`] when it gives no slots; it says which do.
+    pub fn check_slots(t: u64, degree: usize) -> Result<(), Error> {
+        if Encoder::gives_slots(t, degree) {
+            return Ok(());
+        }
+        let (modulus, good) = (2 * degree, Integers::default_plain_modulus(degree));
+        let what = format!(
+            "it gives no slots for the elements of arrays; a prime that is 1 modulo {modulus}, twice the ring degree, does, such as {good}"
+        );
+        Err(BgvError::PlainModulus { t, what }.into())
     }
 }
 

@@ -233,3 +233,72 @@ fn what_does_not_belong_together_is_refused() {
     assert!(matches!(s.server.xor(&a, &theirs), Err(Error::KeyMismatch(_))));
     assert!(matches!(s.server.not(&theirs), Err(Error::KeyMismatch(_))));
 }
+
+/// Bits of a line picked from the first one on, from the middle, from the imaginary parts, and from the second ciphertext, and gates of what was picked; masks are refused.
+#[test]
+fn bits_that_move_alike_are_picked() {
+    for packing in [BitPacking::Real, BitPacking::Complex] {
+        let (client, (_, literal)) = (client(1), insecure_bits(packing, true, None));
+        let plan = client.bit_plan(literal.clone()).unwrap();
+        let request = KeyRequest { bits: Some(literal), ..KeyRequest::only(1..32) };
+        let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+        let server = server.bits().unwrap();
+        let capacity = plan.capacity();
+        let plain = bits(capacity + capacity / 2, 7);
+        let a = client.encrypt_bits(&plan, &plain, &[plain.len()]).unwrap();
+        let pick = |first: usize, count: usize, step: usize| {
+            let sources: Vec<usize> = (0..count).map(|i| first + i * step).collect();
+            let expected: Vec<bool> = sources.iter().map(|i| plain[*i]).collect();
+            (server.gather(&a, &[count], &sources), expected)
+        };
+        let (last, middle) = (capacity - 1, capacity / 2);
+        let alike = [
+            (0, 5, 1),
+            (3, 1, 1),
+            (1, 6, 2),
+            (middle, 7, 1),
+            (middle + 3, 4, 4),
+            (last, 1, 1),
+            (capacity, 9, 1),
+            (capacity + 2, 3, 1),
+        ];
+        for (first, count, step) in alike {
+            let (picked, expected) = pick(first, count, step);
+            let picked = picked.unwrap();
+            assert_eq!(picked.shape(), [count]);
+            assert_eq!(
+                client.decrypt_bits(&picked).unwrap(),
+                expected,
+                "{first}, {count}, {step}, {packing:?}"
+            );
+            assert_eq!(
+                client.decrypt_bits(&server.not(&picked).unwrap()).unwrap(),
+                expected.iter().map(|bit| !bit).collect::<Vec<_>>()
+            );
+        }
+        // Gates go on with what was picked, and what is beside it does no harm, again and again.
+        let ((x, p), (y, q)) = (pick(middle, 7, 1), pick(2, 7, 1));
+        let (x, y) = (x.unwrap(), y.unwrap());
+        let (mut gate, mut expected) =
+            (server.and(&x, &y).unwrap(), p.iter().zip(&q).map(|(p, q)| p & q).collect::<Vec<_>>());
+        for _ in 0..3 {
+            gate = server.xor(&gate, &x).unwrap();
+            expected = expected.iter().zip(&p).map(|(e, p)| e ^ p).collect();
+            gate = server.or(&gate, &y).unwrap();
+            expected = expected.iter().zip(&q).map(|(e, q)| e | q).collect();
+        }
+        assert_eq!(client.decrypt_bits(&gate).unwrap(), expected);
+        // What is partly in real and partly in imaginary parts stays partly there only from a part of its own on.
+        let (across, expected) = pick(middle - 2, 4, 1);
+        match packing {
+            BitPacking::Real => assert_eq!(client.decrypt_bits(&across.unwrap()).unwrap(), expected),
+            BitPacking::Complex => assert!(across.unwrap_err().to_string().contains("do not move alike")),
+        }
+        for wrong in [server.gather(&a, &[2], &[1, 0]), server.gather(&a, &[3], &[0, 1, 5])] {
+            assert!(wrong.unwrap_err().to_string().contains("do not move alike"));
+        }
+        assert!(server.gather(&a, &[1], &[plain.len()]).unwrap_err().to_string().contains("a place beyond"));
+        let error = server.and(&pick(0, 4, 2).0.unwrap(), &pick(0, 4, 1).0.unwrap()).unwrap_err().to_string();
+        assert!(error.starts_with("and: ") && error.contains("stand differently"), "{error}");
+    }
+}

@@ -81,7 +81,10 @@ fn signs_and_public_keys() {
         .encrypt_integers(&[1], &[])
         .unwrap_err();
     assert_eq!(error.kind(), "ParameterError");
-    assert!(error.to_string().contains("1 modulo 128 does, such as 65537"), "{error}");
+    assert!(
+        error.to_string().contains("1 modulo 128, twice the ring degree, does, such as 65537"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -247,6 +250,15 @@ fn the_budget_ends_with_an_error_that_names_the_operation() {
     assert!(error.to_string().starts_with("square needs "), "{error}");
     let named = [
         (server.pow(&array, 8), "power needs"),
+        (server.mul(&array, &array), "multiply needs"),
+        (server.dot(&array, &array), "dot product needs"),
+        (server.dot_plain(&array, &x), "dot product needs"),
+        (server.matmul_plain(&array, &x, 1), "matrix product needs"),
+        (server.rmatmul_plain(&x, 1, &array), "matrix product needs"),
+        (server.cumsum(&array, 0), "cumsum needs"),
+        (server.sum_of_products(&[(&array, &array), (&array, &array)]), "add products needs"),
+        (server.is_zero(&array), "test for zero needs"),
+        (server.equals(&array, &array), "compare needs"),
         (server.mul_plain(&array, &x[..]), "multiply by plain numbers needs"),
         (server.roll(&server.mul_number(&array, 5).unwrap(), 1, None), "roll needs"),
         (server.matmul_plain(&array, &[1000; 80], 2), "matrix product needs"),

@@ -353,19 +353,14 @@ impl Evaluator {
         };
         let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
         // Rotations without a key of their own are composed, each of them as a ciphertext.
-        let composed: Vec<Option<Ciphertext>> = transform
-            .baby
-            .iter()
-            .map(|step| match keys.has_galois(element(*step), a.modulus()) {
-                true => Ok(None),
-                false => self.rotate_rows(a, *step as i64).map(Some),
-            })
-            .collect::<Result<_, _>>()?;
+        let is_composed = |step: &usize| !keys.has_galois(element(*step), a.modulus());
+        let steps: Vec<usize> = transform.baby.iter().copied().filter(is_composed).collect();
+        let rotated = self.rotate_many(a, &steps.iter().map(|step| *step as i64).collect::<Vec<_>>())?;
+        let composed: BTreeMap<usize, Ciphertext> = steps.into_iter().zip(rotated).collect();
         let summands: Vec<Summand> = transform
             .baby
             .iter()
-            .zip(&composed)
-            .map(|(step, composed)| match composed {
+            .map(|step| match composed.get(step) {
                 Some(rotated) => Summand::Same(rotated.inner()),
                 None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
             })

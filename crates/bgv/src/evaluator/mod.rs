@@ -6,6 +6,7 @@
 mod linear;
 mod multiply;
 mod rotate;
+mod rotate_many;
 mod scaled;
 mod switch;
 

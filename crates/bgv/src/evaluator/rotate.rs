@@ -5,6 +5,8 @@ use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, noise};
 
+pub(super) const OPERATION: &str = "rotate";
+
 impl Evaluator {
     /// Both rows rotated by `steps` to the left: slot `i` of each row of the result is slot `i + steps` of that row of `a`, modulo `N/2`. Where this rotation has no key of its
     /// own, it is composed of rotations by powers of two.
@@ -54,13 +56,12 @@ impl Evaluator {
         self.check_budget(out, a.budget_bits(self.context()), "exchange rows")
     }
 
-    fn apply_galois_into(
+    pub(super) fn apply_galois_into(
         &self,
         out: &mut Ciphertext,
         a: &Ciphertext,
         element: usize,
     ) -> Result<(), BgvError> {
-        const OPERATION: &str = "rotate";
         self.check(a, OPERATION)?;
         let rlwe = self.context().rlwe();
         rlwe.apply_galois_into(out.inner_mut(), a.inner(), element, self.keys())?;

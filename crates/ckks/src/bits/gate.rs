@@ -82,6 +82,19 @@ impl Gate {
     pub const ALL: [Gate; 7] =
         [Gate::And, Gate::Or, Gate::Xor, Gate::Nand, Gate::Nor, Gate::Xnor, Gate::Majority];
 
+    /// Its name: `and`, `majority`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Gate::And => "and",
+            Gate::Or => "or",
+            Gate::Xor => "xor",
+            Gate::Nand => "nand",
+            Gate::Nor => "nor",
+            Gate::Xnor => "xnor",
+            Gate::Majority => "majority",
+        }
+    }
+
     /// The value for so many bits of which `ones` are 1, `ones <= count`.
     pub fn value(self, ones: usize, count: usize) -> bool {
         match self {
@@ -128,10 +141,9 @@ impl Gate {
             (Gate::Nor, 3) => (single(false), 0.0),
             (Gate::Or, 3) => (single(true), 0.0),
             _ => {
-                let what = format!(
-                    "{self:?} of {count} bits: a majority is of three, the other gates of two or three"
-                );
-                return Err(CkksError::Argument { operation: "gate", what });
+                let what =
+                    format!("{count} operands: a majority is of three bits, the other gates of two or three");
+                return Err(CkksError::Argument { operation: self.name(), what });
             }
         };
         Ok(Reading { shape, turn: principal((sum - count as f64 / 2.0) / 4.0) })

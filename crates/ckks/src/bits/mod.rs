@@ -27,6 +27,7 @@ mod evaluate;
 mod gate;
 mod leveled;
 mod plan;
+mod rotate;
 
 pub use bootstrapper::BitBootstrapper;
 pub use ciphertext::{

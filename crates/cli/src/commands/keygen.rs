@@ -63,17 +63,9 @@ fn generate(
     let degree = settings.parameters().degree();
     if let Some(integers) = integers(keygen, degree)? {
         settings = settings.with_integers(integers)?;
+        Integers::check_slots(integers.plain_modulus, degree).map_err(|e| CliError::Usage(e.to_string()))?;
     }
-    let client = console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))?;
-    if let Some(context) = client.session().integers().filter(|context| !context.encoder().has_slots()) {
-        return Err(CliError::Usage(format!(
-            "the plain modulus {} gives no slots for arrays of integers: a prime that is 1 modulo {}, twice the ring degree, is needed, such as {}",
-            context.plain_modulus(),
-            2 * degree,
-            Integers::default_plain_modulus(degree)
-        )));
-    }
-    Ok(client)
+    console.step("make the secret key", || Ok(ClientKey::generate_with(settings, threads)?))
 }
 
 /// The evaluation keys that are asked for.

@@ -5,6 +5,7 @@
 
 mod keys;
 mod server;
+mod views;
 
 use std::sync::Arc;
 

@@ -17,7 +17,8 @@ use hippocrene_rlwe::{Fingerprint, RlweError};
 use super::{BitArray, BitKeys};
 use crate::{Array, Error, Session};
 
-const OPERATION: &str = "gate";
+/// Several gates at once.
+const GATES: &str = "gates";
 
 /// Operands whose errors are larger are refreshed before a gate. Gates of three bits that are that uncertain are still told, and a refresh makes `O(e^2)` of an error `e`.
 const TIRED: f64 = 1.0 / 16.0;
@@ -31,7 +32,7 @@ const SLACK: f64 = 2.0;
 /// one shape; bits are not broadcast.
 #[derive(Debug, Clone)]
 pub struct BitServer {
-    session: Session,
+    pub(super) session: Session,
     bootstrapper: BitBootstrapper,
     key: Fingerprint,
     count: Arc<AtomicU64>,
@@ -143,7 +144,7 @@ impl BitServer {
     /// # Errors
     /// [`Error::Shape`] when the shapes differ, [`Error::KeyMismatch`] when the keys do, [`Error::Argument`] for a number of arrays that the gate does not take.
     pub fn gate(&self, gate: Gate, inputs: &[&BitArray]) -> Result<BitArray, Error> {
-        self.check(inputs, OPERATION)?;
+        self.check(inputs, gate.name())?;
         if let Some(product) = self.product(gate, inputs)? {
             return Ok(product);
         }
@@ -157,9 +158,13 @@ impl BitServer {
     /// # Errors
     /// As [`BitServer::gate`].
     pub fn gates(&self, gates: &[Gate], inputs: &[&BitArray]) -> Result<Vec<BitArray>, Error> {
-        self.check(inputs, OPERATION)?;
+        let operation = match gates {
+            [gate] => gate.name(),
+            _ => GATES,
+        };
+        self.check(inputs, operation)?;
         let Some(first) = inputs.first() else {
-            return Err(Error::argument(OPERATION, "there are no bits"));
+            return Err(Error::argument(operation, "there are no bits"));
         };
         let ready = inputs.iter().map(|a| self.ready(a)).collect::<Result<Vec<_>, _>>()?;
         let expanded: Vec<_> = ready.iter().map(|a| a.expanded(&self.session)).collect();
@@ -182,10 +187,10 @@ impl BitServer {
     /// # Errors
     /// [`Error::Shape`] when there are not as many as elements, and as [`BitServer::gate`].
     pub fn gate_plain(&self, gate: Gate, a: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
-        self.check(&[a], OPERATION)?;
+        self.check(&[a], gate.name())?;
         if bits.len() != a.size() {
             let what = format!("{} bits for an array of shape {:?}", bits.len(), a.shape());
-            return Err(Error::shape(OPERATION, what));
+            return Err(Error::shape(gate.name(), what));
         }
         gate.error(2, 0.0)?;
         let of = |bit: bool, other: bool| gate.value(usize::from(bit) + usize::from(other), 2);
@@ -262,14 +267,20 @@ impl BitServer {
         Ok(Cow::Owned(refreshed?))
     }
 
-    fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
+    pub(super) fn check(&self, inputs: &[&BitArray], operation: &'static str) -> Result<(), Error> {
         for a in inputs {
             self.plan().context().rlwe().check_digest(a.parameters(), operation)?;
             if a.key() != self.key {
                 return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
             }
             if a.layout() != inputs[0].layout() {
-                let what = format!("arrays of bits of shapes {:?} and {:?}", inputs[0].shape(), a.shape());
+                let (left, right) = (inputs[0].shape(), a.shape());
+                let what = match left == right {
+                    true => format!(
+                        "arrays of bits of shape {left:?} that stand differently, as rows and columns do: what was picked is for gates with what was picked in the same way"
+                    ),
+                    false => format!("arrays of bits of shapes {left:?} and {right:?}"),
+                };
                 return Err(Error::shape(operation, what));
             }
         }

@@ -41,11 +41,12 @@ impl Server {
     /// [`Error::Shape`] when the shapes do not fit, [`Error::KeyMismatch`] when the keys do, [`Error::Capacity`] or [`Error::Budget`] when no multiplication is
     /// left.
     pub fn mul<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+        const OPERATION: &str = "multiply";
         if std::ptr::eq(a, b) {
-            return self.square(a);
+            return self.square(a).map_err(|e| e.during(OPERATION));
         }
         let bits = self.form_of(&[a, b]).product_bits(self);
-        self.zip(a, b, "multiply", |a, b| a || b, bits, |form, x, y| form.mul(self, x, y))
+        self.zip(a, b, OPERATION, |a, b| a || b, bits, |form, x, y| form.mul(self, x, y))
     }
 
     /// `a^2`, element by element.

@@ -26,13 +26,14 @@ impl Server {
             _ => 1 << length.ilog2().div_ceil(2),
         };
         let form = self.form_of(&[a]);
-        self.with_capacity([a], form.product_bits(self), |[a]| {
+        let sums = self.with_capacity([a], form.product_bits(self), |[a]| {
             let within = self.within_pieces(a, axis, piece)?;
             match length <= piece {
                 true => Ok(within),
                 false => self.add(&within, &self.before_pieces(a, axis, piece)?),
             }
-        })
+        });
+        sums.map_err(|e| e.during(OPERATION))
     }
 
     /// For each element the sum of those of its piece up to it.

@@ -41,7 +41,7 @@ impl Server {
         shape[axis] = columns;
         if columns == 1 {
             // One product and a few rotations.
-            let sum = self.sum(&self.mul_plain(a, F::plain(&tiled(w, rows)))?, Some(axis))?;
+            let sum = self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?;
             let mut strides = sum.layout().strides().to_vec();
             strides.push(1);
             let layout = sum.layout().with_shape(shape, strides)?;
@@ -86,7 +86,19 @@ impl Server {
                 format!("shape {:?} with a vector of {} numbers", a.shape(), w.len()),
             ));
         }
-        self.sum(&self.mul_plain(a, F::plain(&tiled(w, rows)))?, Some(a.shape().len() - 1))
+        self.weighted_sum(a, &tiled(w, rows), a.shape().len() - 1, OPERATION)
+    }
+
+    /// The sum along `axis` of the products with plain numbers, one for each element.
+    fn weighted_sum<F: Form>(
+        &self,
+        a: &Array<F>,
+        weights: &[F::Number],
+        axis: usize,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        let sum = self.mul_plain(a, F::plain(weights)).and_then(|products| self.sum(&products, Some(axis)));
+        sum.map_err(|e| e.during(operation))
     }
 
     /// `m @ a` for a plain matrix of shape `(rows, n)` in row-major order and an encrypted array of shape `(n, ..)`; the result has shape
@@ -119,7 +131,7 @@ impl Server {
         let rest = a.size() / n;
         if rows == 1 && n > FEW {
             let weights: Vec<_> = m.iter().flat_map(|w| repeat_n(*w, rest)).collect();
-            let sum = self.sum(&self.mul_plain(a, F::plain(&weights))?, Some(0))?;
+            let sum = self.weighted_sum(a, &weights, 0, OPERATION)?;
             return self.insert_axis(&sum, 0);
         }
         let mut shape = a.shape().to_vec();
@@ -152,6 +164,7 @@ impl Server {
     /// # Errors
     /// [`Error::Shape`] when the axes that are summed over are not of one length, there are more than two axes, or two matrices take more than 2^24 slots.
     pub fn dot<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+        const OPERATION: &str = "dot product";
         let fits = match (a.shape(), b.shape()) {
             ([n], [m]) | ([_, n], [m]) | ([n] | [_, n], [m, _]) => n == m,
             _ => false,
@@ -161,18 +174,19 @@ impl Server {
             let what = format!(
                 "shapes {left:?} and {right:?}, where vectors and matrices are needed, and the last axis of the first is as long as the first axis of the second"
             );
-            return Err(Error::shape("dot product", what));
+            return Err(Error::shape(OPERATION, what));
         }
-        match (a.shape(), b.shape()) {
-            ([_, _], [_, _]) => return self.matrix_product(a, b),
-            ([_, _], _) => return self.sum(&self.mul(a, b)?, Some(1)),
-            (_, [_, _]) => return self.sum(&self.mul(&self.transpose(b)?, a)?, Some(1)),
-            _ => {}
-        }
-        match self.dot_of_ciphertexts(a, b)? {
-            Some(sum) => self.sum(&sum, None),
-            None => self.sum(&self.mul(a, b)?, None),
-        }
+        let summed = |products: Result<Array<F>, Error>, axis| self.sum(&products?, axis);
+        let product = match (a.shape(), b.shape()) {
+            ([_, _], [_, _]) => self.matrix_product(a, b),
+            ([_, _], _) => summed(self.mul(a, b), Some(1)),
+            (_, [_, _]) => summed(self.transpose(b).and_then(|b| self.mul(&b, a)), Some(1)),
+            _ => match self.dot_of_ciphertexts(a, b)? {
+                Some(sum) => self.sum(&sum, None),
+                None => summed(self.mul(a, b), None),
+            },
+        };
+        product.map_err(|e| e.during(OPERATION))
     }
 
     /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do

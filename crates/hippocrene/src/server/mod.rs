@@ -28,6 +28,7 @@ mod polynomial;
 mod products;
 mod quantile;
 mod reduce;
+mod scheme;
 mod stages;
 mod steps;
 mod transfer;

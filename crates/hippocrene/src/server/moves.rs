@@ -95,18 +95,9 @@ impl Server {
         from: &[usize],
     ) -> Result<Option<Array<F>>, Error> {
         let slots = F::slots(&self.session);
-        let mut inner = 1;
-        let mut strides = vec![1; shape.len()];
-        for (stride, length) in strides.iter_mut().zip(shape).rev() {
-            if *length > 1 {
-                *stride = from[inner].wrapping_sub(from[0]);
-            }
-            inner *= length;
-        }
-        let Ok(layout) = Layout::new(shape.to_vec(), strides, slots) else { return Ok(None) };
+        let Some(layout) = Layout::standing(shape, from, slots) else { return Ok(None) };
         let (offset, left) = (from[0], from[0] % slots);
-        let alike = layout.positions().zip(from).all(|(p, f)| p + offset == *f && f % slots >= left);
-        if !alike || (left != 0 && !F::rotates(slots, left)) {
+        if left != 0 && !F::rotates(slots, left) {
             return Ok(None);
         }
         let view = a.part(offset / slots, layout, a.is_clean() && from.len() == a.size());

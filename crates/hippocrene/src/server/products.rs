@@ -18,10 +18,11 @@ impl Server {
         if let Some(sum) = self.products_of_one_layout(pairs)? {
             return Ok(sum);
         }
-        rest.iter().try_fold(self.mul(a, b)?, |sum, (a, b)| {
-            let product = self.mul(a, b)?;
+        let product = |a, b| self.mul(a, b).map_err(|e| e.during(OPERATION));
+        rest.iter().try_fold(product(a, b)?, |sum, (a, b)| {
+            let product = product(a, b)?;
             if product.shape() == sum.shape() {
-                return self.add(&sum, &product);
+                return self.add(&sum, &product).map_err(|e| e.during(OPERATION));
             }
             let what = format!("products of shapes {:?} and {:?}", sum.shape(), product.shape());
             Err(Error::shape(OPERATION, what))

@@ -44,11 +44,13 @@ impl Server {
         if WORTH * work > diagonals || copies.ciphertexts() > MOST_SPACE * packed.ciphertexts() {
             return Ok(None);
         }
-        let repeated = self.broadcast_as(&self.insert_axis(a, axis)?, copies)?;
-        let weights = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
-        let weights: Vec<F::Number> = weights.flat_map(|(i, j)| repeat_n(weight(i, j), inner)).collect();
-        let products = self.mul_plain(&repeated, F::plain(&weights.repeat(outer)))?;
-        drop(repeated);
-        self.sum(&products, Some(axis + 1)).map(Some).map_err(|e| e.during(operation))
+        let repeated = self.insert_axis(a, axis).and_then(|a| self.broadcast_as(&a, copies));
+        let products = repeated.and_then(|repeated| {
+            let weights = (0..rows).flat_map(|i| (0..columns).map(move |j| (i, j)));
+            let weights: Vec<F::Number> = weights.flat_map(|(i, j)| repeat_n(weight(i, j), inner)).collect();
+            self.mul_plain(&repeated, F::plain(&weights.repeat(outer)))
+        });
+        let sum = products.and_then(|products| self.sum(&products, Some(axis + 1)));
+        sum.map(Some).map_err(|e| e.during(operation))
     }
 }

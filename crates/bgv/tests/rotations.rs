@@ -1,0 +1,110 @@
+//! Several rotations of one ciphertext, against one by one.
+
+mod common;
+
+use common::{Setup, insecure};
+use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Permutation};
+use proptest::prelude::*;
+
+/// Grafted and simple chains, with keys of the powers of two to the left, and of some to the right; and with a few odd ones.
+fn chains() -> Vec<Setup> {
+    let chain = |sprout, rotations: &[i64]| insecure(8, 48, 4, sprout, 65537, rotations);
+    let powers: Vec<i64> = (0..7).map(|k| 1 << k).collect();
+    vec![
+        chain("sprout-15-16-32", &[&powers[..], &[-1, -4]].concat()),
+        chain("none", &powers),
+        chain("none", &[1, 2, 3, 4, 5, 8, 16, 32, 64]),
+    ]
+}
+
+/// How many transforms `f` takes: of a key switch, most of the time.
+fn transforms<T>(s: &Setup, f: impl FnOnce() -> Result<T, BgvError>) -> (T, u64) {
+    let before = s.context.rlwe().transforms();
+    let out = f().unwrap();
+    (out, s.context.rlwe().transforms() - before)
+}
+
+/// The same messages, factors and errors as one by one, in as many rotations, or fewer.
+fn check(s: &Setup, a: &Ciphertext, steps: &[i64]) {
+    let e = &s.evaluator;
+    let (many, together) = transforms(s, || e.rotate_many(a, steps));
+    let each = || steps.iter().map(|steps| e.rotate_rows(a, *steps)).collect::<Result<Vec<_>, _>>();
+    let (each, one_by_one) = transforms(s, each);
+    assert!(together <= one_by_one, "{together} transforms for {steps:?}, {one_by_one} one by one");
+    assert_eq!(many.len(), steps.len());
+    for ((one, other), steps) in many.iter().zip(&each).zip(steps) {
+        assert_eq!(s.decrypt(one), s.decrypt(other), "{steps}");
+        assert_eq!((one.factor(), one.modulus()), (other.factor(), other.modulus()));
+        let [one, other] = [one, other].map(|c| c.inner().noise().log2_std());
+        assert!((one - other).abs() < 1.0, "{steps}: {one} bits, {other} one by one");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn many_rotations_are_those_one_by_one(
+        steps in prop::collection::vec(-300..300i64, 0..8),
+        seed: u64,
+        multiplied: bool,
+    ) {
+        for s in chains() {
+            let fresh = s.encrypt(&s.values(seed));
+            // Of another factor and modulus.
+            let a = if multiplied { s.evaluator.mul(&fresh, &fresh).unwrap() } else { fresh };
+            check(&s, &a, &steps);
+        }
+    }
+}
+
+#[test]
+fn what_is_composed_shares_what_it_has_in_common() {
+    for s in &chains()[..2] {
+        let a = s.encrypt(&s.values(1));
+        let steps: Vec<i64> = (1..32).collect();
+        check(s, &a, &steps);
+        let (_, together) = transforms(s, || s.evaluator.rotate_many(&a, &steps));
+        let (_, one) = transforms(s, || s.evaluator.rotate_rows(&a, 1));
+        // 31 rotations at most, where one by one they are up to 80; and decompositions are shared.
+        assert!(together < 31 * one, "{together} transforms, {one} for a rotation");
+        // The same and none at all.
+        let again = s.evaluator.rotate_many(&a, &[3, 0, 3, 128]).unwrap();
+        assert_eq!((&again[0], &again[1], &again[3]), (&again[2], &a, &a));
+        assert!(s.evaluator.rotate_many(&a, &[]).unwrap().is_empty());
+    }
+}
+
+/// A plaintext matrix with keys of the powers of two alone: its baby steps are no more than as many rotations.
+#[test]
+fn matrices_share_the_rotations_that_they_compose() {
+    let s = &chains()[1];
+    let (n, x) = (s.degree(), s.values(2));
+    let half = n / 2;
+    let diagonals = (0..32).map(|k| (Permutation::rotated(k), vec![k as i64 + 1; n])).collect();
+    let map = LinearTransform::new(&s.context, &diagonals).unwrap();
+    let a = s.encrypt(&x);
+    s.evaluator.linear_transform(&a, &map).unwrap();
+    let (result, together) = transforms(s, || s.evaluator.linear_transform(&a, &map));
+    let at = |i: usize, k: usize| u128::from(x[i / half * half + (i + k) % half]);
+    let sum = |i| (0..32).map(|k| (k as u128 + 1) * at(i, k)).sum::<u128>() % 65537;
+    assert_eq!(s.decrypt(&result), (0..n).map(|i| sum(i) as u64).collect::<Vec<_>>());
+    let steps: Vec<i64> =
+        map.rotations().into_iter().filter(|step| !(*step as u64).is_power_of_two()).collect();
+    assert!(steps.len() > 3, "{steps:?}");
+    let each =
+        || steps.iter().map(|steps| s.evaluator.rotate_rows(&a, *steps)).collect::<Result<Vec<_>, _>>();
+    let (_, one_by_one) = transforms(s, each);
+    assert!(together < one_by_one, "{together} transforms, {one_by_one} for the composed rotations alone");
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let s = insecure(8, 48, 3, "none", 65537, &[1, 2]);
+    let a = s.encrypt(&s.values(3));
+    assert!(s.evaluator.rotate_many(&a, &[1, 3]).is_ok());
+    let error = s.evaluator.rotate_many(&a, &[1, 2, 4]).unwrap_err().to_string();
+    assert!(error.contains("not generated"), "{error}");
+    let other = insecure(8, 47, 3, "none", 65537, &[1]);
+    assert!(other.evaluator.rotate_many(&a, &[1]).unwrap_err().to_string().starts_with("rotate"));
+}
