@@ -7,7 +7,10 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
-PAGES = (README, *(ROOT / "docs" / page for page in ("integers.md", "python.md", "simulation.md", "trees.md")))
+PAGES = (
+    README,
+    *(ROOT / "docs" / page for page in ("approximation.md", "integers.md", "python.md", "simulation.md", "trees.md")),
+)
 EXAMPLES = [
     pytest.param(page, example, id=f"{page.stem}-{number}")
     for page in PAGES
