@@ -28,8 +28,8 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 def served(path: Path) -> Server:
-    """What a worker looks up with."""
-    return Server(EvaluationKeys.load(path))
+    """What a worker looks up with: of as many threads, by which look-ups are shared out."""
+    return Server(EvaluationKeys.load(path), threads=2)
 
 
 def looked_up(server: Server, x: EncryptedArray) -> list[EncryptedArray]:
