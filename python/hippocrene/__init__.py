@@ -4,7 +4,8 @@ A `Client` encrypts arrays and makes evaluation keys; a `Server` with those keys
 the client reads the result.
 """
 
-from hippocrene._native import BootstrappingDescription, Preset, __version__, presets
+from hippocrene._native import BootstrappingDescription, Preset, TablesDescription, __version__, presets
+from hippocrene.approximation import Approximation, approximate
 from hippocrene.array import EncryptedArray
 from hippocrene.bootstrapping import Bootstrapping
 from hippocrene.client import Client, PublicKey
@@ -36,6 +37,7 @@ from hippocrene.server import EvaluationKeys, Server, TransferKey
 from hippocrene.simulation import Simulation, simulate
 
 __all__ = [
+    "Approximation",
     "ArgumentError",
     "Bootstrapping",
     "BootstrappingDescription",
@@ -65,8 +67,10 @@ __all__ = [
     "ShapeError",
     "Simulation",
     "StoppedError",
+    "TablesDescription",
     "TransferKey",
     "__version__",
+    "approximate",
     "inspect",
     "polyval",
     "presets",

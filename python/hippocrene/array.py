@@ -507,10 +507,11 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     def polynomial(self, polynomial: Series) -> EncryptedArray:
         """Evaluate a polynomial at every value, in ``ceil(log2(degree + 1))`` multiplications one after the other.
 
-        It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, or a sequence of coefficients, that of the
-        constant first. A Chebyshev or Legendre series is right on its domain only and explodes beyond it, so an array
-        whose `bound` exceeds the domain is refused: choose the domain with room, and say with `with_bound` what is
-        known of the values. A domain other than ``[-1, 1]`` costs one multiplication more.
+        It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, what `hippocrene.approximate` returns, or a
+        sequence of coefficients, that of the constant first. A Chebyshev or Legendre series is right on its domain only
+        and explodes beyond it, so an array whose `bound` exceeds the domain is refused: choose the domain with room,
+        and say with `with_bound` what is known of the values. A domain other than ``[-1, 1]`` costs one multiplication
+        more.
 
         Of integers it is a sequence of integer coefficients or a `numpy.poly1d`, and counts modulo `plain_modulus`.
         """

@@ -360,6 +360,16 @@ class Client:
             raise TypeError(f"a Bootstrapping is described, not {type(how).__name__}")
         return self._raw.describe_bootstrapping(how._raw())
 
+    def describe_tables(self, tables: bool | str | LookUps = True) -> _native.TablesDescription:
+        """Tell what look-ups would be like, before any key is made: the capacity of results, and the chance of failure.
+
+        `tables` is what `evaluation_keys` takes, without bootstrapping.
+        """
+        how = wanted_tables(tables)
+        if how is None:
+            raise ArgumentError("describe_tables: no tables are asked for")
+        return _native.describe_tables(self._raw, how)
+
     def second(self, capacity: float) -> Client:
         """Make a client with a second secret key, for what needs no more than `capacity` bits of capacity.
 

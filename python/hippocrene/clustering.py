@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import functools
 import math
 import operator
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -259,11 +260,31 @@ class EncryptedKMeans:
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
         """Say what `fit` on these points takes, and what it ends with, before there are keys."""
-        rows = self._rows(points)
+        return self._simulated(self._rows(points), None, preset)
+
+    def simulate_predict(self, points: npt.ArrayLike, new: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
+        """Say what `predict` of new points takes after `fit` on these, and the labels of the new ones.
+
+        The keys are those of `fit`, which it needs; `seconds` and `operations` are of `predict` alone.
+        """
+        rows, more = self._rows(points), self._rows(new)
+        if more.shape[1] != rows.shape[1]:
+            raise ShapeError(f"k-means: new points of shape {more.shape}, where (samples, {rows.shape[1]}) is needed")
+        return self._simulated(rows, more, preset)
+
+    def _simulated(
+        self, rows: npt.NDArray[np.float64], new: npt.NDArray[np.float64] | None, preset: str
+    ) -> KMeansSimulation:
         sizes = self._sizes(rows.shape)
         start = self.start(rows)
         found, report = _native.simulate_clustering(
-            preset, self.tables, sizes, rows.ravel().tolist(), start.ravel().tolist(), self.max_iter
+            preset,
+            self.tables,
+            sizes,
+            rows.ravel().tolist(),
+            start.ravel().tolist(),
+            self.max_iter,
+            None if new is None else new.ravel().tolist(),
         )
         centres, labels = (None, None) if found is None else found
         return KMeansSimulation(
@@ -346,19 +367,33 @@ class EncryptedKMeans:
         self.clusters_ = state
         return self
 
-    def predict(self, points: EncryptedClusters, keys: Server | EvaluationKeys) -> EncryptedClusters:
+    def predict(
+        self,
+        points: EncryptedClusters,
+        keys: Server | EvaluationKeys | None = None,
+        *,
+        cluster: Cluster[Server] | None = None,
+    ) -> EncryptedClusters:
         """Assign new points, what `encrypt_new` returned, to the nearest centroids of `clusters_`, encrypted.
 
         The client reads the labels by `decrypt`. They are found as in an iteration of `fit`, by as many look-ups for
         each point and as exactly, and with the keys for the points that were clustered. Points are refused that were
         encrypted for other clusters than `clusters_`: a model that only predicts is given them, as in
         ``model.clusters_ = EncryptedClusters.load(..)``.
+
+        With a `cluster` (see `hippocrene.distributed`), whose workers have a `Server` with these keys, one of them does
+        it, and no keys are needed here; one call of `encrypt_new` is one task.
         """
         _check(points, EncryptedClusters, "what is assigned are")
+        if cluster is not None:
+            if not hasattr(cluster, "map"):
+                raise TypeError(
+                    f"points are spread over a hippocrene.distributed.Cluster, not {type(cluster).__name__}"
+                )
+            return cluster.map(functools.partial(_predicted, self.clusters_), [points])[0]
         server = Server(keys) if isinstance(keys, EvaluationKeys) else keys
         _check(server, Server, "k-means computes with EvaluationKeys or")
-        assigned = _native.assign_new_points(server._raw, points.to_bytes(), self.clusters_.to_bytes())
-        return EncryptedClusters(assigned)
+        return _predicted(self.clusters_, cast("Server", server), points)
 
     def _check_checkpoint(
         self, path: Path, state: EncryptedClusters, points: EncryptedClusters, server: Server
@@ -469,6 +504,11 @@ def _warn_of_errors(points: npt.NDArray[np.float64], start: npt.NDArray[np.float
             UserWarning,
             stacklevel=3,
         )
+
+
+def _predicted(clusters: EncryptedClusters, server: Server, points: EncryptedClusters) -> EncryptedClusters:
+    """Assign new points; what a worker does."""
+    return EncryptedClusters(_native.assign_new_points(server._raw, points.to_bytes(), clusters.to_bytes()))
 
 
 def _assign(server: Server, item: tuple[bytes, int, bytes]) -> tuple[bytes, list[float]]:

@@ -70,6 +70,21 @@ class Described:
         return self._description.tables
 
     @property
+    def log2_failure_probability(self) -> float | None:
+        """log2 of the probability that a look-up of as many values as a ciphertext holds fails.
+
+        One of the results is wrong then by more than `precision_bits` says. None where there are no tables; bootstraps
+        have one of their own (`Client.describe_bootstrapping`).
+        """
+        return self._description.log2_failure_probability
+
+    def _looks_up(self) -> str:
+        """Say of tables what stands in `repr`."""
+        failure = self.log2_failure_probability
+        told = "" if failure is None else f", log2_failure_probability={failure:.1f}"
+        return "" if self.tables is None else f", tables={self.tables!r}{told}"
+
+    @property
     def bits(self) -> bool:
         """Whether gates of encrypted bits are computed."""
         return self._description.bits

@@ -264,6 +264,8 @@ class TableFunctions:
 
         It takes ``2 * n - 3`` look-ups for ``n`` values. Values that are no more than a 20th of the bound apart
         may not be told apart: where several are that near to the smallest, the result is the place of one of them.
+        Of more than 32 values the place is repacked bit by bit, which takes a repacking each. Round the places when
+        they are decrypted: `precision_bits` says what they are off by.
         """
         return self._in_order("argmin", axis, keepdims=keepdims)
 

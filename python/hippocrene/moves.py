@@ -140,20 +140,9 @@ class Moves(Encrypted):
     def _placed(
         self, places: npt.NDArray[np.int64], arrays: Sequence[EncryptedArray], values: npt.NDArray[Any]
     ) -> EncryptedArray:
-        """Return the elements at these places of the arrays, and plain values where places are -1.
-
-        Plain values are added to zeros that are moved in, from places where they cost the least.
-        """
+        """Return the elements at these places of the arrays, and plain values where places are -1."""
         holes = places < 0
-        if not holes.any():
-            return self._gather(places, arrays)
-        if arrays[0].bit_error is not None:
+        if holes.any() and arrays[0].bit_error is not None:
             raise TypeError("encrypted bits are not joined with plain ones: encrypt them together")
-        self._mover(arrays)
-        pattern = max(arrays, key=lambda array: (array._server is not None, array.size))
-        zeros = places_of(pattern, sum(array.size for array in arrays))
-        if zeros.ndim == places.ndim:
-            zeros = zeros[np.ix_(*(np.arange(n) % m for n, m in zip(places.shape, zeros.shape, strict=True)))]
-        places = np.where(holes, np.resize(zeros, places.shape), places)
-        moved = self._gather(places, (*arrays, pattern * 0))
+        moved = self._gather(places, arrays)
         return moved + np.where(holes, values, 0) if np.any(values[holes] != 0) else moved

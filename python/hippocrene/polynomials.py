@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
+from hippocrene.approximation import Approximation
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
 from hippocrene.values import real_numbers
@@ -17,14 +18,16 @@ if TYPE_CHECKING:
 
 # The classes of numpy, of which poly1d has the coefficient of the highest power first.
 SERIES = (Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial)
-Series: TypeAlias = Chebyshev | Hermite | HermiteE | Laguerre | Legendre | Polynomial | np.poly1d | npt.ArrayLike
+Series: TypeAlias = (
+    Chebyshev | Hermite | HermiteE | Laguerre | Legendre | Polynomial | np.poly1d | Approximation | npt.ArrayLike
+)
 
 _Array = TypeVar("_Array", bound=np.ndarray[Any, Any])
 
 
 def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
     """Evaluate a polynomial at encrypted values as `numpy.polyval` does: the coefficient of the highest power first."""
-    if isinstance(p, SERIES):
+    if isinstance(p, (*SERIES, Approximation)):
         raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
     modulus = x.plain_modulus
     coefficients: np.ndarray[Any, np.dtype[Any]] = np.asarray(p) if modulus is None else integers(p, "polyval", modulus)
@@ -33,7 +36,7 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
 
 def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64]:
     """Return the coefficients of a polynomial of integers, that of the constant first."""
-    if isinstance(polynomial, SERIES):
+    if isinstance(polynomial, (*SERIES, Approximation)):
         raise TypeError(
             "polynomial takes integer coefficients here, or a numpy.poly1d of them: "
             f"a {type(polynomial).__name__} has doubles"
@@ -45,6 +48,8 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
 
 def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None]:
     """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval."""
+    if isinstance(polynomial, Approximation):
+        polynomial = polynomial.series
     if isinstance(polynomial, SERIES):
         for what, (low, high) in (("domain", polynomial.domain), ("window", polynomial.window)):
             if not (np.isfinite([low, high]).all() and low != high):

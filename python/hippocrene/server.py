@@ -61,7 +61,10 @@ class EvaluationKeys(Described):
         return EvaluationKeys.from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
-        return f"EvaluationKeys(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r})"
+        tables = self._looks_up()
+        return (
+            f"EvaluationKeys(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r}{tables})"
+        )
 
 
 class TransferKey:
@@ -280,4 +283,5 @@ class Server(Described):
         raise TypeError("a Server is neither pickled nor copied: send its EvaluationKeys, and make one of them there")
 
     def __repr__(self) -> str:
-        return f"Server(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r})"
+        tables = self._looks_up()
+        return f"Server(preset={self.preset!r}, scheme={self.scheme!r}, fingerprint={self.fingerprint!r}{tables})"

@@ -42,6 +42,11 @@ class Simulation:
     """The most bytes of memory at one time, keys and all."""
     bootstraps: int
     """How many bootstraps of ciphertexts there are, those of gates of bits too."""
+    log2_failure_probability: float | None
+    """log2 of the probability that a bootstrap or a look-up fails, for all of them together; None where none can.
+
+    What fails is wrong by more than `precision_bits` says.
+    """
     rotations: Mapping[int, float]
     """The rotations that have keys of their own, each with the bits of the modulus that its key is used at."""
     relinearisation: bool
@@ -116,6 +121,7 @@ def simulate(
         operations={name: (count, seconds) for name, count, seconds in report.operations},
         peak_memory=report.peak_memory,
         bootstraps=report.bootstraps,
+        log2_failure_probability=report.log2_failure_probability,
         rotations=dict(report.rotations),
         relinearisation=report.relinearisation,
         conjugation=report.conjugation,

@@ -187,8 +187,9 @@ pub(crate) fn start_clusters<'py>(
     detached(py, work).map(|bytes| PyBytes::new(py, &bytes))
 }
 
-/// So many iterations as if points were encrypted: centroids row by row, labels, and what it takes.
+/// So many iterations as if points were encrypted: centroids row by row, labels, and what it takes. Where there are new points, these are assigned then: their labels, and what that alone takes.
 #[pyfunction]
+#[allow(clippy::too_many_arguments)] // what an estimator has, and its data
 pub(crate) fn simulate_clustering(
     py: Python<'_>,
     preset: &str,
@@ -197,6 +198,7 @@ pub(crate) fn simulate_clustering(
     points: Vec<f64>,
     start: Vec<f64>,
     iterations: usize,
+    new: Option<Vec<f64>>,
 ) -> PyResult<(Clusters, SimulationReport)> {
     detached(py, || {
         let wanted = look_ups(tables, sizes)?;
@@ -207,6 +209,11 @@ pub(crate) fn simulate_clustering(
         let mut clusters = points.clone();
         for _ in 0..iterations {
             clusters = simulation.server().cluster(&points, &clusters)?.0;
+        }
+        if let Some(new) = new {
+            let new = simulation.encrypt_new_points(&wanted, &clusters, &new)?;
+            simulation.restart();
+            clusters = simulation.server().assign_new_points(&new, &clusters)?.0;
         }
         Ok((simulation.clusters(&clusters), SimulationReport::of(&simulation)))
     })

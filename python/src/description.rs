@@ -1,7 +1,7 @@
 //! What keys and files say of themselves.
 
 use hippocrene::wire;
-use hippocrene::{Error, KeyRequest, Preset, Scheme, Session};
+use hippocrene::{Error, KeyRequest, LookUps, Preset, Scheme, Session};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
@@ -35,6 +35,8 @@ pub(crate) struct KeysDescription {
     conjugation: bool,
     bootstrapping: bool,
     tables: Option<&'static str>,
+    /// That a look-up of all values of a ciphertext fails.
+    log2_failure_probability: Option<f64>,
     bits: bool,
 }
 
@@ -46,6 +48,7 @@ impl KeysDescription {
             conjugation: keys.conjugation(),
             bootstrapping: keys.bootstrapping().is_some(),
             tables: keys.look_ups().map(|own| own.request().tables),
+            log2_failure_probability: failure(keys.session(), keys.look_ups().map(|own| own.request())),
             bits: keys.bits().is_some(),
             ..Self::every(keys.session(), &KeyRequest::default())
         }
@@ -69,9 +72,15 @@ impl KeysDescription {
             conjugation: true,
             bootstrapping: request.bootstrapping.is_some(),
             tables: request.look_ups.map(|wanted| wanted.tables),
+            log2_failure_probability: failure(session, request.look_ups),
             bits: request.bits.is_some(),
         }
     }
+}
+
+/// log2 of the probability that a look-up of all values of a ciphertext fails.
+fn failure(session: &Session, look_ups: Option<LookUps>) -> Option<f64> {
+    look_ups.and_then(|wanted| wanted.describe(session).ok()).map(|told| told.log2_failure_probability)
 }
 
 /// What bytes are, in the JSON that `hippocrene inspect` prints of a file.

@@ -1,6 +1,7 @@
 //! The extension module `hippocrene._native`: thin wrappers over the crate `hippocrene`. What a user sees is in
 //! `../hippocrene`, in Python.
 
+mod approximation;
 mod array;
 mod bits;
 mod bootstrapping;
@@ -12,6 +13,7 @@ mod description;
 mod division;
 mod errors;
 mod files;
+mod look_ups;
 mod numbers;
 mod presets;
 mod progress;
@@ -27,6 +29,8 @@ use pyo3::prelude::*;
 /// The extension module of the package `hippocrene`.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::approximation::approximate;
     #[pymodule_export]
     use super::array::EncryptedArray;
     #[pymodule_export]
@@ -51,6 +55,8 @@ mod _native {
     use super::errors::error_kinds;
     #[pymodule_export]
     use super::files::write_file;
+    #[pymodule_export]
+    use super::look_ups::{TablesDescription, describe_tables};
     #[pymodule_export]
     use super::numbers::BigArray;
     #[pymodule_export]
@@ -81,8 +87,8 @@ mod _native {
     }
 }
 
-/// Runs the command `hippocrene` and returns its exit status.
+/// Runs the command `hippocrene` and returns its exit status. `closed` says that standard output is.
 #[pyfunction]
-fn run_command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| hippocrene_cli::run(arguments))
+fn run_command(py: Python<'_>, arguments: Vec<std::ffi::OsString>, closed: bool) -> u8 {
+    py.detach(|| if closed { hippocrene_cli::run_closed(arguments) } else { hippocrene_cli::run(arguments) })
 }

@@ -6,8 +6,8 @@ use hippocrene::{
 };
 use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
 use pyo3::{exceptions::PyValueError, prelude::*};
-use std::cell::RefCell;
 
+use crate::approximation::Calls;
 use crate::array::{EncryptedArray, Held};
 use crate::bits::gate;
 use crate::client::{EvaluationKeys, TransferKey};
@@ -499,26 +499,15 @@ impl Server {
         precise: bool,
     ) -> PyResult<EncryptedArray> {
         let session = self.0.session();
-        let failure: RefCell<Option<PyErr>> = RefCell::new(None);
-        let value = |x: f64| {
-            if failure.borrow().is_some() {
-                return f64::NAN;
-            }
-            let y = function.call1((x,)).and_then(|y| y.extract::<f64>());
-            y.unwrap_or_else(|error| {
-                failure.replace(Some(error));
-                f64::NAN
-            })
-        };
+        let calls = Calls::new(function);
+        let value = |x: f64| calls.value(x);
         let array = detached(py, || Ok(array.read::<Numbers>(session)?.into_owned()))?;
         let domain = domain.unwrap_or((-array.bound(), array.bound()));
         let made = match precise {
             true => self.0.tangents(value, domain).map(Made::Tangents),
             false => self.0.tables(value, domain, Some(look_ups)).map(Made::Tables),
         };
-        if let Some(error) = failure.into_inner() {
-            return Err(error);
-        }
+        calls.end()?;
         let made = made.map_err(|error| to_py(py, &error))?;
         let result = detached(py, || match &made {
             Made::Tables(tables) => self.0.apply_tables(&array, tables),

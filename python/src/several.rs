@@ -47,7 +47,9 @@ impl Server {
         detached(py, || {
             let read = arrays.iter().map(|a| a.read::<F>(session)).collect::<Result<Vec<_>, _>>()?;
             let arrays: Vec<&Array<F>> = read.iter().map(|array| &**array).collect();
-            Ok(F::hold(self.0.gather(&arrays, shape, &places(sources))?, session))
+            // What is negative is a zero.
+            let sources: Vec<Option<usize>> = sources.iter().map(|s| usize::try_from(*s).ok()).collect();
+            Ok(F::hold(self.0.gather_padded(&arrays, shape, &sources)?, session))
         })
     }
 

@@ -150,6 +150,12 @@ impl SimulationReport {
         self.0.bootstraps
     }
 
+    /// log2 of the probability that a bootstrap or a look-up fails.
+    #[getter]
+    fn log2_failure_probability(&self) -> Option<f64> {
+        self.0.log2_failure_probability
+    }
+
     /// Whether numbers are bootstrapped.
     #[getter]
     fn bootstraps_numbers(&self) -> bool {

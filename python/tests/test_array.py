@@ -392,3 +392,18 @@ def test_what_numpy_asks_arrays_for(secret):
 def test_coefficients_have_one_axis(secret):
     with pytest.raises(ShapeError, match=r"\(2, 2\)"):
         secret([0.5]).polynomial([[1.0, 2.0], [3.0, 4.0]])
+
+
+@pytest.mark.parametrize("shape", [(5, 3), (8, 8), (37, 11), (128, 40)])
+def test_a_column_scales_a_plain_matrix_in_one_product(secret, client, shape):
+    weights = np.random.default_rng(8).uniform(-1, 1, shape)
+    y = np.random.default_rng(9).uniform(-1, 1, shape[0])
+    encrypted = secret(y)
+    one = encrypted * y
+    for scaled in (weights * encrypted[:, None], encrypted.reshape(-1, 1) * weights, (weights.T * encrypted).T):
+        assert scaled.capacity_bits > one.capacity_bits - 1
+        np.testing.assert_allclose(client.decrypt(scaled), weights * y[:, None], atol=1e-6)
+    # And it is computed with as any other.
+    scaled = weights * encrypted[:, None]
+    np.testing.assert_allclose(client.decrypt(scaled.sum(axis=1)), weights.sum(axis=1) * y, atol=1e-5)
+    np.testing.assert_allclose(client.decrypt(scaled + encrypted[:, None]), (weights + 1) * y[:, None], atol=1e-5)

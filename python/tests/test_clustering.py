@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import pickle
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.base import clone
 
-from hippocrene import ArgumentError, Client, FormatError, Server, ShapeError
+from hippocrene import ArgumentError, Client, EvaluationKeys, FormatError, Server, ShapeError
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 from hippocrene.distributed import Cluster
 
@@ -44,12 +45,9 @@ def killed(done: int, _: int) -> None:
         raise KilledError
 
 
-HELD: list[Server] = []
-
-
-def held() -> Server:
-    """What the workers of this process compute with."""
-    return HELD[0]
+def served(path: Path) -> Server:
+    """What workers compute with, from a file of keys that they share."""
+    return Server(EvaluationKeys.load(path))
 
 
 def written_whole(folder: Path, *clusters: EncryptedClusters) -> None:
@@ -78,8 +76,9 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     client = Client.generate("n15")
     points, labels = points_of_two_clusters()
     model = EncryptedKMeans(2, max_iter=2, init=points[:2], tables="lut11")
-    server = Server(model.evaluation_keys(client, points.shape), threads=2)
-    HELD[:] = [server]
+    keys = model.evaluation_keys(client, points.shape)
+    keys.save(tmp_path / "keys")
+    server = Server(keys, threads=2)
     sent = model.encrypt(client, points)
     assert (sent.shape, sent.n_clusters, sent.iteration, sent.has_points) == ((24, 2), 2, 0, True)
 
@@ -99,14 +98,20 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     assert len(model.seconds_) == 2
     assert tuple(model.seconds_[0]) == SECTORS
 
-    # Points assigned by workers, here of this process, which share the keys; test_distributed.py kills workers.
+    # New points, two of which are farther out than all others: fewer than were clustered, with the same keys.
+    new = np.array([[5.0, 0.0], [7.1, 2.1], [3.0, -2.0], [99.0, 0.0], [6.9, 1.7]])
+    reader = EncryptedKMeans(2, tables="lut11")
+    new_sent = reader.encrypt_new(client, new, resumed)
+
+    # Points assigned by workers, which are processes of their own; test_distributed.py kills workers.
     with (
-        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, dashboard_address=None) as workers,
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
         DaskClient(workers) as dask_client,
-        Cluster(dask_client, held) as cluster,
+        Cluster(dask_client, functools.partial(served, tmp_path / "keys")) as cluster,
     ):
         spread = EncryptedKMeans(2, max_iter=1).fit(sent, server, cluster=cluster)
-    HELD.clear()
+        elsewhere = model.predict(new_sent, cluster=cluster)
+    assert elsewhere.to_bytes() == model.predict(new_sent, server).to_bytes()
     assert spread.clusters_.to_bytes() == first.to_bytes()
     assert all(time > 0 for time in spread.seconds_[0].values())
 
@@ -118,10 +123,6 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     means = np.array([points[labels == j].mean(axis=0) for j in range(2)])
     assert np.max(abs(read.cluster_centers_ - means)) < 0.1
 
-    # New points, two of which are farther out than all others: fewer than were clustered, with the same keys.
-    new = np.array([[5.0, 0.0], [7.1, 2.1], [3.0, -2.0], [99.0, 0.0], [6.9, 1.7]])
-    reader = EncryptedKMeans(2, tables="lut11")
-    new_sent = reader.encrypt_new(client, new, resumed)
     assert (new_sent.shape, new_sent.has_points, new_sent.iteration) == ((5, 2), True, 2)
     new_sent.save(tmp_path / "new")
     with pytest.raises(AttributeError, match="clusters_ is there after fit"):
@@ -161,6 +162,10 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     with pytest.raises(FileNotFoundError, match="no such folder for the checkpoint"):
         model.fit(sent, server, checkpoint=tmp_path / "nowhere" / "checkpoint")
     with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
+        model.predict(new_sent, cluster="tcp://127.0.0.1:8786")
+    with pytest.raises(TypeError, match="EvaluationKeys"):
+        model.predict(new_sent)
+    with pytest.raises(TypeError, match=r"hippocrene\.distributed\.Cluster, not str"):
         model.fit(sent, server, cluster="tcp://127.0.0.1:8786")
     with pytest.raises(ArgumentError, match=r"the checkpoint .*checkpoint is of EncryptedClusters\(shape="):
         model.fit(model.encrypt(client, points[:20]), server, checkpoint=tmp_path / "checkpoint")
@@ -193,6 +198,15 @@ def test_a_run_is_simulated():
     assert 1 < told.seconds < 100
     with pytest.raises(ShapeError, match="points are the rows"):
         model.simulate([1.0, 2.0])
+    # New points, with the keys of the others and without iterations.
+    new = model.simulate_predict(points, [[5.0, 0.0], [7.1, 2.1], [99.0, 0.0]])
+    assert new.labels.tolist() == [0, 1, 1]
+    np.testing.assert_array_equal(new.cluster_centers, told.cluster_centers)
+    assert new.operations["look up"][0] == 3
+    assert new.seconds < told.seconds / 2
+    assert new.key_bytes > 5e8
+    with pytest.raises(ShapeError, match=r"shape \(1, 3\), where \(samples, 2\) is needed"):
+        model.simulate_predict(points, [[1.0, 2.0, 3.0]])
 
 
 def test_what_is_not_possible_is_refused(client, server):

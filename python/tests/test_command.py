@@ -32,6 +32,19 @@ def folder(tmp_path_factory):
     return folder
 
 
+@pytest.mark.parametrize("command", [[COMMAND], [sys.executable, "-m", "hippocrene"]], ids=["command", "module"])
+def test_a_closed_standard_output_is_an_error(folder, command):
+    run("encrypt", "-k", folder / "keys" / "client.key", folder / "rows.csv", "-o", folder / "closed.enc")
+    decrypt = ["decrypt", "-k", folder / "keys" / "client.key", folder / "closed.enc"]
+    # The shell closes it.
+    closed = ["sh", "-c", '"$@" >&-', "sh", *command, *decrypt]
+    result = subprocess.run(list(map(str, closed)), capture_output=True, text=True)
+    assert result.returncode == 3, result.stderr
+    assert "standard output" in result.stderr
+    result = subprocess.run(list(map(str, [*command, *decrypt])), stdout=subprocess.DEVNULL)
+    assert result.returncode == 0
+
+
 def test_the_command_and_the_module_are_one():
     as_module = subprocess.run(
         [sys.executable, "-m", "hippocrene", "presets", "--json"], capture_output=True, text=True, check=True

@@ -2,13 +2,42 @@
 
 from __future__ import annotations
 
+import functools
+from pathlib import Path
+
 import numpy as np
 import pytest
+from distributed import Client as DaskClient
+from distributed import LocalCluster
 
-from hippocrene import ArgumentError, Client, LookUps, ParameterError, Server, ShapeError, simulate
+from hippocrene import (
+    ArgumentError,
+    Client,
+    EncryptedArray,
+    EvaluationKeys,
+    LookUps,
+    ParameterError,
+    Server,
+    ShapeError,
+    simulate,
+)
+from hippocrene.distributed import Cluster
+
+# Dask's own.
+pytestmark = pytest.mark.filterwarnings("ignore")
 
 
-def test_functions_of_values(capsys):
+def served(path: Path) -> Server:
+    """What a worker looks up with: of as many threads, by which look-ups are shared out."""
+    return Server(EvaluationKeys.load(path), threads=2)
+
+
+def looked_up(server: Server, x: EncryptedArray) -> list[EncryptedArray]:
+    loaded = server.load(x)
+    return [loaded.sigmoid(), loaded[0].max()]
+
+
+def test_functions_of_values(capsys, tmp_path):
     client = Client.generate("n15")
     lines = {"min": lambda x: x.min(), "pool": lambda x: x.max_pool(2)}
     simulations = {
@@ -17,6 +46,7 @@ def test_functions_of_values(capsys):
     }
     keys = client.evaluation_keys(for_=simulations["min"])
     stored = len(keys.to_bytes())
+    keys.save(tmp_path / "keys")
     server = Server(keys, threads=2)
     del keys
     assert (server.tables, server.bootstrapping, server.bits) == ("lut11", False, False)
@@ -32,6 +62,15 @@ def test_functions_of_values(capsys):
     ):
         assert y.shape == (2, 3)
         assert np.max(abs(client.decrypt(y) - expected)) < error
+
+    # In a process of its own, bit for bit the same.
+    with (
+        LocalCluster(n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None) as workers,
+        DaskClient(workers) as dask_client,
+        Cluster(dask_client, functools.partial(served, tmp_path / "keys")) as cluster,
+    ):
+        elsewhere = cluster.map(looked_up, [x])[0]
+    assert [y.to_bytes() for y in elsewhere] == [y.to_bytes() for y in looked_up(server, x)]
 
     for f, error in (
         (lambda x: np.sort(x), 1.9),
@@ -157,6 +196,29 @@ def test_entries_of_tables():
     table, values = np.array([3.0, -1.0, 0.5, 2.0, 0.0]), np.array([-1.9, -1.2, 0.1, 0.8, 2.0])
     simulation = simulate(lambda x: x.apply(table, domain=(-2, 2)), values, bound=2.0, preset="n15", tables=True)
     np.testing.assert_allclose(simulation.result, [3.0, -1.0, 0.5, 2.0, 0.0], atol=0.2)
+
+
+def test_how_likely_look_ups_fail_is_told(client, server):
+    said = Client.generate("n15").describe_tables("lut11")
+    assert (said.tables, said.slots, said.capacity) == ("lut11", 2**14, 30)
+    # 2^-40 for 2^15 numbers.
+    assert -60 < said.log2_failure_probability <= -41
+    assert repr(said).startswith("TablesDescription(tables='lut11', capacity=30.0, slots=16384, log2_failure_prob")
+    assert Client.generate("n15").describe_tables(LookUps(capacity=25)).capacity == 25
+    with pytest.raises(ArgumentError, match="no tables"):
+        client.describe_tables(False)
+    with pytest.raises(ArgumentError, match="repacking needs a modulus of"):
+        client.describe_tables()
+    assert server.log2_failure_probability is None
+    assert "tables" not in repr(server)
+
+    def program(x):
+        told = x._server
+        assert told.log2_failure_probability == said.log2_failure_probability
+        assert f"tables='lut11', log2_failure_probability={told.log2_failure_probability:.1f})" in repr(told)
+        return x
+
+    simulate(program, [1.0], preset="n15", tables="lut11")
 
 
 def test_what_is_not_possible_is_refused(client, server):

@@ -219,3 +219,25 @@ def test_what_cannot_be_moved_says_so(client, secret):
         iter(x[0, 0]).__next__()
     with pytest.raises(hippocrene.MissingServerError, match="moving elements"):
         client.encrypt(plain((2, 3)))[0]
+
+
+def test_images_are_padded_in_place_where_there_is_room(client, server):
+    for shape in ((28, 28), (3, 13, 13), (2, 2, 5, 6)):
+        values = np.random.default_rng(6).uniform(-1, 1, shape)
+        x = server.load(client.encrypt(values))
+        for margins in (1, [(0, 0)] * (len(shape) - 2) + [(2, 1), (0, 2)]):
+            y = np.pad(x, margins if margins != 1 else [(0, 0)] * (len(shape) - 2) + [(1, 1)] * 2)
+            expected = np.pad(values, margins if margins != 1 else [(0, 0)] * (len(shape) - 2) + [(1, 1)] * 2)
+            np.testing.assert_allclose(client.decrypt(y), expected, atol=1e-6)
+            # No product, with anything.
+            assert y.capacity_bits == x.capacity_bits
+        framed = np.pad(x, [(0, 0)] * (len(shape) - 2) + [(1, 1)] * 2, constant_values=0.5)
+        assert framed.capacity_bits > x.capacity_bits - 2
+        # Sums of what is around are zeros.
+        np.testing.assert_allclose(client.decrypt(y.sum()), values.sum(), atol=1e-5)
+    # Beyond the power of two they move, which is one product.
+    values = np.random.default_rng(7).uniform(-1, 1, (32, 8))
+    x = server.load(client.encrypt(values))
+    y = np.pad(x, ((0, 0), (1, 0)))
+    np.testing.assert_allclose(client.decrypt(y), np.pad(values, ((0, 0), (1, 0))), atol=1e-6)
+    assert y.capacity_bits < x.capacity_bits - 20

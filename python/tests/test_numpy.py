@@ -248,6 +248,8 @@ def test_objects_of_pandas(secret, near):
     near(ed * frame, M * M)
     near(frame - 2 * ed, -M)
     near(ed @ line, M @ V)
+    near(ed @ frame.T, M @ M.T)
+    near(ev @ frame.T, V @ M.T)
     near(np.dot(line, ev), V @ V)
     near(np.dot(frame, ev), M @ V)
     near(np.add(frame, ed), 2 * M)

@@ -9,7 +9,10 @@ ROOT = Path(__file__).parents[2]
 README = ROOT / "README.md"
 PAGES = (
     README,
-    *(ROOT / "docs" / page for page in ("bits.md", "integers.md", "python.md", "simulation.md", "trees.md")),
+    *(
+        ROOT / "docs" / page
+        for page in ("approximation.md", "bits.md", "integers.md", "python.md", "simulation.md", "trees.md")
+    ),
 )
 EXAMPLES = [
     pytest.param(page, example, id=f"{page.stem}-{number}")

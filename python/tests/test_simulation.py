@@ -90,6 +90,8 @@ def test_programs_that_lack_capacity_bootstrap():
     simulation = simulate(deep, X, preset="n16s", bootstrapping=True)
     np.testing.assert_allclose(simulation.result, plain(X, 40), atol=1e-9)
     assert simulation.bootstraps > 0
+    # No bootstrap of numbers can fail.
+    assert simulation.log2_failure_probability is None
     assert simulation.bootstrapping == hippocrene.Bootstrapping()
     # The bootstrap has keys of its own.
     assert not simulation.rotations
@@ -214,6 +216,10 @@ def test_look_ups_are_simulated():
     np.testing.assert_allclose(simulation.result["sorted"], np.sort(x), atol=0.01)
     np.testing.assert_allclose(simulation.result["place"], 2, atol=0.01)
     assert simulation.tables == hippocrene.LookUps(capacity=30)
+    # Of all look-ups together, and so more than of one.
+    assert -60 < simulation.log2_failure_probability < -45
+    one = simulate(lambda x: x.exp(), x, preset="n15", tables=True).log2_failure_probability
+    assert one < simulation.log2_failure_probability - 1
     count, seconds = simulation.operations["look up"]
     assert count > 4 + 4 + 5 + 10
     assert 0 < seconds < simulation.seconds
@@ -228,6 +234,23 @@ def test_look_ups_are_simulated():
             simulate(beyond, x, preset="n15", tables=True)
     with pytest.raises(hippocrene.ArgumentError, match="log is defined above 0"):
         simulate(lambda x: x.log(domain=(-1, 1)), x, preset="n15", tables=True)
+
+
+@pytest.mark.parametrize("preset", ["n15", "n16"])
+def test_places_among_many_are_found(preset):
+    # The least and the largest are told from the others.
+    values = np.random.default_rng(5).uniform(-0.5, 0.5, 150)
+    values[[21, 32]] = -1, 1
+    for tables, count in (("lut11", 33), ("lut12", 65), ("lut12", 100), ("lut12", 150), ("lut13", 128)):
+        found = simulate(lambda x: (x.argmin(), x.argmax()), values[:count], preset=preset, bound=1, tables=tables)
+        for place, expected in zip(found.result, (values[:count].argmin(), values[:count].argmax()), strict=True):
+            assert abs(place - expected) < 0.01
+        # What they are off by goes by the highest bit: four deviations are a half of up to 64 values.
+        assert found.precision_bits > 8.9 - (count - 1).bit_length()
+    rows = values.reshape(3, 50).copy()
+    rows[[0, 1, 2], [21, 49, 0]] = -1
+    found = simulate(lambda x: x.argmin(axis=1), rows, preset=preset, bound=1, tables="lut12")
+    np.testing.assert_allclose(found.result, rows.argmin(axis=1), atol=0.01)
 
 
 def test_what_makes_no_sense_is_refused(client):

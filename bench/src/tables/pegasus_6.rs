@@ -137,10 +137,12 @@ fn single_numbers(session: &Session, setup: &Setup, values: &[f64]) -> Result<Ve
         rows.push(Row::new(format!("lut12: {name}, worst error"), worst, "log2"));
     }
     for count in LEAST {
-        // The bound allows for errors of the extraction, and the factor for those of slots to coefficients: all are doubled in every round.
-        let x = extract(count, (1.0 + count as f64 / 800.0) * pegasus.place_bound(count))?;
+        let scale = pegasus.plan().table_scale(1.0)?;
+        let mut a = fresh.clone();
+        a.set_bound(BOUND);
+        let x = extract(count, pegasus.place_bound_of(&a, 0, count, scale)?)?;
         let start = Instant::now();
-        let bits = pegasus.is_smallest(&x, count, pegasus.plan().table_scale(1.0)?)?;
+        let bits = pegasus.is_smallest(&x, count, scale)?;
         let seconds = start.elapsed().as_secs_f64();
         let bits = decrypt(&bits)?;
         let found = (0..count).fold(0, |best, i| if bits[i] > bits[best] { i } else { best });

@@ -4,7 +4,8 @@ use std::f64::consts::TAU;
 
 use hippocrene_ckks::{
     approximation::{
-        ModularReduction, Parity, Smoothness, interpolate, interpolate_to, minimax, sign::CompositeSign,
+        ModularReduction, Parity, Smoothness, best, best_to, interpolate, interpolate_to, minimax,
+        sign::CompositeSign,
     },
     circuits::{Basis, Polynomial},
 };
@@ -278,6 +279,66 @@ fn best_approximations_of_nothing_are_refused() {
     assert!(
         minimax(f64::ln, &[(-1.0, 1.0)], 3, Parity::Any, smooth).unwrap_err().to_string().contains("NaN")
     );
+}
+
+/// Where nothing is said of a function, the error follows from its values, and is no farther from what is seen than where it is known.
+#[test]
+fn functions_of_whom_nothing_is_known_have_an_error() {
+    type Case = (fn(f64) -> f64, (f64, f64), usize, usize);
+    let cases: [Case; 8] = [
+        (f64::tanh, (-4.0, 4.0), 16, 15),
+        (|x| 1.0 / (1.0 + (-x).exp()), (-8.0, 8.0), 31, 31),
+        (f64::sqrt, (0.01, 1.0), 12, 12),
+        (|x| (x - 1.0).abs(), (-1.0, 3.0), 21, 20),
+        (|x| (x - 0.3).max(0.0), (-1.0, 2.0), 63, 63),
+        (|x| 1.0 / (1.0 + 25.0 * x * x), (-1.0, 1.0), 40, 40),
+        (|x| (x - 2.0) / (1.0 + (x - 2.0).powi(2)), (0.0, 4.0), 20, 19),
+        (|x| x * x * x - 2.0 * x, (-1.0, 1.0), 7, 3),
+    ];
+    for (i, (f, (low, high), degree, symmetric)) in cases.into_iter().enumerate() {
+        let have = best(f, (low, high), degree, Smoothness::Sampled).unwrap();
+        let seen = largest(f, |x| have.polynomial.evaluate(x), low, high);
+        // More is said of a kink, to which polynomials come slowly.
+        assert!(
+            seen <= have.error && have.error < 1.25 * seen + 1e-13,
+            "case {i}: {seen:e} {:e}",
+            have.error
+        );
+        // What is beyond is rounding only.
+        let real = have.polynomial.coefficients().iter().rposition(|c| c.abs() > 1e-14).unwrap();
+        assert_eq!(real, symmetric, "case {i}");
+        // No worse than what agrees with the function at the nodes.
+        let other = interpolate(f, low, high, degree, Smoothness::Sampled).unwrap();
+        assert!(have.error <= other.error + 1e-13, "case {i}: {:e} {:e}", have.error, other.error);
+    }
+    let odd = best(f64::sin, (-3.0, 3.0), 8, Smoothness::Sampled).unwrap().polynomial;
+    assert!(odd.degree() == 7 && odd.coefficients().iter().step_by(2).all(|c| *c == 0.0));
+    // A jump is seen, and no polynomial comes nearer than half of it.
+    let jump = best(f64::signum, (-1.0, 2.0), 30, Smoothness::Sampled).unwrap();
+    assert!(jump.error >= 1.0, "{:e}", jump.error);
+}
+
+#[test]
+fn the_least_degree_that_reaches_an_error() {
+    let smooth = Smoothness::Derivative { order: 1, bound: 1.0 };
+    for (f, smoothness) in [(f64::tanh as fn(f64) -> f64, Smoothness::Sampled), (f64::sin, smooth)] {
+        for error in [0.5, 1e-2, 1e-3] {
+            let have = best_to(f, (-2.0, 3.0), error, smoothness).unwrap();
+            let degree = have.polynomial.degree();
+            assert!(have.error <= error, "{degree}");
+            let less = best(f, (-2.0, 3.0), degree.saturating_sub(1), smoothness).unwrap();
+            assert!(degree == 0 || less.error > error, "{degree}: {:e}", less.error);
+        }
+    }
+    assert_eq!(
+        best_to(|_| 2.0, (0.0, 1.0), 1e-9, Smoothness::Sampled).unwrap().polynomial.coefficients(),
+        [2.0]
+    );
+    let message =
+        |error| best_to(f64::signum, (-1.0, 2.0), error, Smoothness::Sampled).unwrap_err().to_string();
+    assert!(message(0.1).contains("degrees up to 255 come within"), "{}", message(0.1));
+    assert!(message(0.0).contains("above 0") && message(f64::NAN).contains("above 0"));
+    assert!(best(f64::ln, (-1.0, 1.0), 3, Smoothness::Sampled).unwrap_err().to_string().contains("NaN"));
 }
 
 /// The stated ranges and error hold everywhere and are tight.

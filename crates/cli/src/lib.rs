@@ -22,6 +22,11 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     run_with(arguments, &mut io::stdout(), &mut io::stderr())
 }
 
+/// [`run`] in a process whose standard output was closed when it began. What is written there is an error then: the standard library would take it for written, or write it into the next file that is opened.
+pub fn run_closed(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    run_with(arguments, &mut streams::Closed, &mut io::stderr())
+}
+
 /// Runs the command with results to `out` and errors to `err`, and returns its exit status.
 pub fn run_with(
     arguments: impl IntoIterator<Item = OsString>,

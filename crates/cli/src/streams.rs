@@ -3,7 +3,7 @@
 use crate::error::CliError;
 use hippocrene::wire::{self, Kind};
 use std::fs;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::Path;
 
@@ -15,6 +15,24 @@ pub(crate) fn is_input(path: &Path) -> bool {
 /// Whether a file that is written is standard output. It is a stream, wherever it leads: no other file takes its place.
 pub(crate) fn is_output(path: &Path) -> bool {
     ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
+/// A standard output that is closed.
+pub(crate) struct Closed;
+
+impl Closed {
+    /// Bad file descriptor: `EBADF`, on every system that has one.
+    const NUMBER: i32 = 9;
+}
+
+impl Write for Closed {
+    fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+        Err(io::Error::from_raw_os_error(Self::NUMBER))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// All of a file.

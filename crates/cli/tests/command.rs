@@ -33,6 +33,59 @@ fn numbers_go_in_and_come_out() {
 }
 
 #[test]
+fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
+    let folder = Folder::new("digits");
+    succeed(&["keygen", "-p", "n14", "--rotations=1", "-o", &folder.path("keys")]);
+    let (client, public) = (folder.path("keys/client.key"), folder.path("keys/public.key"));
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    let digits = "0.12345678901234567890123456789012345";
+    fs::write(&csv, format!("x\n{digits}\n-0.1\n")).expect("a file");
+    for key in [&client, &public] {
+        succeed(&["encrypt", "-k", key, &csv, "-o", &enc, "--precision", "90"]);
+        let out = succeed(&["decrypt", "-k", &client, &enc]);
+        let lines: Vec<&str> = out.lines().collect();
+        let near = |line: &str, want: &str| {
+            let [got, want] =
+                [line, want].map(|text| text.parse::<hippocrene::BigFloat>().expect("a number"));
+            let difference = got.into_inner() - want.into_inner();
+            difference.to_f64().value().abs() < 1e-24
+        };
+        assert!(near(lines[0], digits) && near(lines[1], "-0.1"), "{out}");
+        assert!(lines[0].len() < 40, "no digits that mean nothing: {out}");
+    }
+    // To a file, and doubles elsewhere.
+    let (text, npy) = (folder.path("out.csv"), folder.path("out.npy"));
+    succeed(&["decrypt", "-k", &client, &enc, "-o", &text]);
+    assert!(fs::read_to_string(&text).expect("a file").starts_with("1.2345678901234567890123456"));
+    succeed(&["decrypt", "-k", &client, &enc, "-o", &npy]);
+    let bytes = fs::read(&npy).expect("a file");
+    assert!(String::from_utf8_lossy(&bytes).contains("'<f8'") && bytes.ends_with(&(-0.1f64).to_le_bytes()));
+    let told: serde_json::Value =
+        serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
+    assert_eq!(told["values"][1].as_f64(), Some(-0.1));
+    // At a precision that doubles have, they are doubles.
+    succeed(&["encrypt", "-k", &client, &csv, "-o", &enc]);
+    let out = succeed(&["decrypt", "-k", &client, &enc]);
+    assert!(out.starts_with("0.1234567") && out.lines().all(|line| line.len() < 22), "{out}");
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_closed_standard_output_is_an_error() {
+    let presets = |redirection: &str| {
+        let command = format!("{} presets --json {redirection}", env!("CARGO_BIN_EXE_hippocrene"));
+        std::process::Command::new("sh").args(["-c", &command]).output().expect("the shell")
+    };
+    let output = presets(">&-");
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(3), "{words}");
+    assert!(words.contains("standard output") && words.contains("Bad file descriptor"), "{words}");
+    for redirection in ["", ">/dev/null", "1<>/dev/null"] {
+        assert!(presets(redirection).status.success(), "{redirection}");
+    }
+}
+
+#[test]
 fn integers_go_in_and_come_out() {
     let folder = Folder::new("integers");
     succeed(&["keygen", "-p", "n12", "--scheme", "bgv", "--rotations=1", "-o", &folder.path("keys")]);
@@ -276,12 +329,24 @@ fn presets_are_listed_with_their_sizes() {
             }
             None => assert!(line.contains("beyond our limits: refused"), "{line}"),
         }
+        let failures = preset["bootstraps"].as_array().expect("bootstraps");
+        for failure in failures {
+            let likely = failure["log2_failure_probability"].as_f64();
+            let told = likely.map_or("never".to_owned(), |log2| format!("2^{log2:.0}"));
+            let told = if failure["of"] == "bits" { format!("bits {told}") } else { told };
+            assert!(line.contains(&format!(" {told} ")) || line.contains(&format!(" {told},")), "{line}");
+        }
+        assert_eq!(failures.is_empty(), !line.contains("never") && !line.contains("bits 2^"), "{line}");
         let key = &preset["relinearisation_key"];
         let bytes = |which: &str| key[which].as_u64().expect("bytes");
         assert_eq!(bytes("unseeded"), 2 * (bytes("seeded") - 32));
     }
     let grafted = words.lines().find(|line| line.starts_with("graSHE15 ")).expect("a line");
     assert!(grafted.contains("192 bits up to 597 [1]") && grafted.contains("sprout-15-16-30"), "{grafted}");
+    assert!(
+        words.lines().any(|line| line.starts_with("n16s ") && line.contains("never, bits 2^-1")),
+        "{words}"
+    );
     assert!(words.contains("(eight 62-bit primes have 61 bits)"), "{words}");
 }
 
@@ -392,6 +457,16 @@ fn presets_say_what_they_bootstrap() {
     assert!(told["log2_failure_probability"].is_null() && told["sparse_log2_pq_limit"] == 121);
     let bits = |field: &str| told[field].as_f64().expect("bits");
     assert!(bits("capacity_after") > bits("capacity_needed") + 200.0, "{told}");
+    // Look-ups fail more often, and there is no room for them below 2^15.
+    assert!(none["look_ups"].is_null());
+    let look_ups = &plan("n15")["look_ups"];
+    let likely = look_ups["log2_failure_probability"].as_f64().expect("a probability");
+    assert!((-60.0..=-40.0).contains(&likely) && look_ups["tables"] == "lut12", "{look_ups}");
+    let words = succeed(&["plan", "n15"]);
+    assert!(
+        words.contains("in tables lut12") && words.contains("each ciphertext of 16384 numbers"),
+        "{words}"
+    );
     let words = succeed(&["plan", "n16s"]);
     assert!(words.contains("32.0 bits after the binary point") && words.contains("impossible"), "{words}");
 

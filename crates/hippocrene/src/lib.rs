@@ -57,11 +57,11 @@ pub use num_complex::Complex64;
 pub use integers::{IntegerArray, Residues};
 pub use keys::{EvaluationKeys, KeyRequest, PublicKey, TransferKey};
 pub use layout::Layout;
-pub use look_ups::{LookUpKeys, LookUpPlan, LookUps};
+pub use look_ups::{LookUpKeys, LookUpPlan, LookUps, LookUpsDescription};
 pub use numbers::{EncryptedArray, Numbers};
 pub use preset::{
-    Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset, PresetDescription,
-    SecurityDescription,
+    FailureDescription, Family, KeyBytes, PRESETS, Paper, PaperDescription, Plan, Planned, Preset,
+    PresetDescription, SecurityDescription,
 };
 pub use server::{Comparison, Server};
 pub use session::Session;

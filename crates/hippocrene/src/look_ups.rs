@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use hippocrene_fhew::Preset as TableSet;
 use hippocrene_pegasus::{KMeansPlan, PegasusKeys, PegasusLiteral, PegasusPlan, Shape, Tangents};
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
+use serde::Serialize;
 
 use crate::{Error, Session};
 
@@ -157,6 +158,36 @@ impl LookUps {
 
 /// One for each of the tables: polynomials are searched for.
 type Literals = [OnceLock<PegasusLiteral>; LookUps::NAMES.len()];
+
+/// Look-ups on arrays in numbers.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LookUpsDescription {
+    /// The tables by name.
+    pub tables: &'static str,
+    /// The capacity that results of values up to 1 have, in bits.
+    pub capacity: f64,
+    /// How many values go through one ciphertext.
+    pub slots: usize,
+    /// log2 of the probability that a look-up of all values of a ciphertext fails: one of the results is wrong by more than its error says.
+    pub log2_failure_probability: f64,
+}
+
+impl LookUps {
+    /// What look-ups with these parameters are like, before any key is made.
+    ///
+    /// # Errors
+    /// As [`LookUps::plan`].
+    pub fn describe(&self, session: &Session) -> Result<LookUpsDescription, Error> {
+        let (plan, slots) = (self.plan(session)?, session.slots());
+        let pegasus = plan.pegasus();
+        Ok(LookUpsDescription {
+            tables: self.tables,
+            capacity: pegasus.literal().output_bits,
+            slots,
+            log2_failure_probability: pegasus.log2_failure_probability(slots),
+        })
+    }
+}
 
 /// What evaluation keys hold for look-ups beside rotations.
 #[derive(Debug, Clone)]

@@ -161,10 +161,7 @@ impl Pegasus {
     ) -> Result<(Numbers, Numbers), PegasusError> {
         let parameters = self.tables().parameters();
         let (domain, factor) = (self.circle(x)?, times as f64);
-        let sign = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), half_sign)?;
-        let other = self.output(magnitude).to_f64();
-        let other = LookupTable::new(&parameters, domain, other, |x| (x.abs() - domain) / factor)?;
-        let tables = LookupTables::new(&parameters, &[sign, other])?;
+        let tables = self.sign_and_magnitude(domain, scale, magnitude, factor)?;
         let inputs: Vec<&LweCiphertext> = x.ciphertexts().iter().collect();
         let threads = self.plan().context().rlwe().threads();
         let mut both = self.tables().look_up_several_all(&inputs, &tables, threads)?;
@@ -178,6 +175,21 @@ impl Pegasus {
         let most = domain / factor;
         let least = Numbers::new(self.back_to_lwe(magnitudes)?, magnitude, most)?;
         Ok((sign, least.with_bound(0.0)?.plus(most)?))
+    }
+
+    /// The tables of [`Pegasus::look_up_sign_and_magnitude`], of which the second one is that of `(|x| - domain)/times`.
+    pub(crate) fn sign_and_magnitude(
+        &self,
+        domain: f64,
+        scale: Scale,
+        magnitude: Scale,
+        times: f64,
+    ) -> Result<LookupTables, PegasusError> {
+        let parameters = self.tables().parameters();
+        let sign = LookupTable::new(&parameters, domain, self.output(scale).to_f64(), half_sign)?;
+        let other = self.output(magnitude).to_f64();
+        let other = LookupTable::new(&parameters, domain, other, |x| (x.abs() - domain) / times)?;
+        Ok(LookupTables::new(&parameters, &[sign, other])?)
     }
 
     /// The domain of the table of an antiperiodic function of such numbers, of which they may take twice as much.

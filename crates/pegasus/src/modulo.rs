@@ -31,6 +31,8 @@ impl Pegasus {
         let share = x.scale().over(q);
         let target = plan.reduced_bits(-share.log2());
         let (scale, target) = (power(literal.scale_bits)?, power(target)?);
+        let rlwe = plan.context().rlwe();
+        rlwe.note_failure(|| plan.log2_failure_probability(decrypted.slots()));
         let y = e.reduce_modulo_one(decrypted, &literal.reduction, scale, target)?;
         // An error of standard deviation e in n real slots is one of e/sqrt(n) in coefficients, as precision is reckoned, and that of a number is repeated with it. What the computation adds
         // is in all coefficients, and so in the slots as many as these are.

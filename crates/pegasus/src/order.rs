@@ -276,16 +276,56 @@ impl Pegasus {
     /// # Errors
     /// As [`Pegasus::argmax`].
     pub fn argmin(&self, x: &Numbers, size: usize, scale: Scale) -> Result<Numbers, PegasusError> {
-        let (levels, groups) = (self.levels(x, size, scale)?, x.len() / size);
-        // Bit k of the place is that of the second ones of two in level k.
-        let mut place = levels[0].select(&at(0..1, groups))?.times_integer(0)?;
-        for (k, level) in levels.iter().enumerate() {
-            for second in (1..level.len() / groups).step_by(2) {
-                let bit = level.select(&at(second..second + 1, groups))?.times_integer(1 << k)?;
-                place = place.with_bound(0.0)?.add(&bit)?;
-            }
+        Ok(self.argmin_digits(x, size, rounds_of(size).max(1), scale)?.swap_remove(0))
+    }
+
+    /// The digits of so many bits of [`Pegasus::argmin`], the least significant one first: what bits are off by goes by the largest digit then, and not by the largest place.
+    ///
+    /// # Errors
+    /// As [`Pegasus::argmin`], and when digits have no bits.
+    pub fn argmin_digits(
+        &self,
+        x: &Numbers,
+        size: usize,
+        bits: u32,
+        scale: Scale,
+    ) -> Result<Vec<Numbers>, PegasusError> {
+        if !(1..=32).contains(&bits) {
+            return argument("find a place", format!("in digits of {bits} bits"));
         }
-        place.with_bound((size - 1) as f64)
+        let (levels, groups) = (self.levels(x, size, scale)?, x.len() / size);
+        let none = levels[0].select(&at(0..1, groups))?.times_integer(0)?;
+        let most = size - 1;
+        levels
+            .chunks(bits as usize)
+            .enumerate()
+            .map(|(digit, levels)| {
+                let mut sum = none.clone();
+                // Bit k of the place is that of the second ones of two in level k.
+                for (k, level) in levels.iter().enumerate() {
+                    for second in (1..level.len() / groups).step_by(2) {
+                        let bit = level.select(&at(second..second + 1, groups))?.times_integer(1 << k)?;
+                        sum = sum.with_bound(0.0)?.add(&bit)?;
+                    }
+                }
+                let above = most >> (digit * bits as usize);
+                sum.with_bound(above.min((1 << levels.len()) - 1) as f64)
+            })
+            .collect()
+    }
+
+    /// [`Pegasus::argmin_digits`] of the place of the largest number.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn argmax_digits(
+        &self,
+        x: &Numbers,
+        size: usize,
+        bits: u32,
+        scale: Scale,
+    ) -> Result<Vec<Numbers>, PegasusError> {
+        self.argmin_digits(&x.clone().times_integer(-1)?, size, bits, scale)
     }
 
     /// The levels of a tournament of every `size` numbers: one at least.
@@ -293,19 +333,6 @@ impl Pegasus {
         let groups = groups_of(x, size, "find the smallest or largest")?;
         let by_place: Vec<usize> = (0..x.len()).map(|i| i % groups * size + i / groups).collect();
         self.tournament(&x.select(&by_place)?, size, 2.0 * x.bound(), scale)
-    }
-
-    /// The bound to extract numbers with of which the place of the largest or smallest among so many is asked for, over their own: that with which differences fit the circle in the last round of the tournament. It is about half
-    /// the number of them.
-    pub fn place_bound(&self, size: usize) -> f64 {
-        let parameters = self.tables().parameters();
-        let last = f64::from(rounds_of(size).max(1) - 1);
-        let q = self.plan().literal().lwe().modulus();
-        let extracted = self.extraction().noise().scaled(last + 0.5);
-        let index = parameters.index_noise(extracted, q).log2_std().exp2();
-        // Of both numbers in every round before the last, at half of the index, and of the last, and a little for what else they are off by.
-        let off = 1.1 * DEVIATIONS * index * (1.0 + last / 2.0).sqrt() / parameters.ring().dimension() as f64;
-        last.exp2() / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
 }
 

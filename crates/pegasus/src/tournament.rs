@@ -5,7 +5,7 @@
 //! is 2, which one look-up says for the first one, and what is left is the second one. With `K` numbers this takes `K - 1` look-ups of signs, of which `K - 2` have the magnitudes with them, and `K - 2` of products:
 //! `2K - 3` (PEGASUS has about `2K`).
 
-use hippocrene_ckks::Scale;
+use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_rlwe::Noise;
 
 use crate::{Numbers, Pegasus, PegasusError, error::argument, look_up::DEVIATIONS};
@@ -59,6 +59,65 @@ impl Pegasus {
             first_wins.iter().map(|wins| wins.noise().log2_std()).fold(f64::NEG_INFINITY, f64::max);
         self.check_bits(count, scale, Noise::from_log2_std(noisiest))?;
         self.along(&first_wins, count, groups)
+    }
+
+    /// The bound to extract numbers with among `size` of which a tournament finds the smallest or largest, over their own: with it differences of numbers that are extracted with this noise fit the circle in the last
+    /// round. It is about half the number of them. Bits are to be at `scale`.
+    ///
+    /// What numbers are off by is followed as the tournament itself does. In the round with `t = 2^j` rounds' doublings still to come, differences `d = y - x` are looked up as `t d`, and numbers go on as `x + y - |d|`, of which the parts are taken to be
+    /// off independently: by `e^2` each, and `|d|` by that of the index of the table, over `t`, and of rotation and switch. All of `e` doubles from round to round, what numbers were off by when they were extracted
+    /// too: of slots to coefficients, of which there is more the larger the ring, and of the key switch.
+    ///
+    /// # Errors
+    /// [`PegasusError::Argument`] when there are so many that they are off by more than half of a table then.
+    pub fn place_bound(&self, size: usize, extracted: Noise, scale: Scale) -> Result<f64, PegasusError> {
+        let (parameters, back) = (self.tables().parameters(), self.back());
+        let (ring, lwe) = (parameters.ring(), back.parameters()[1]);
+        let (q, degree) = (self.plan().literal().lwe().modulus(), ring.dimension() as f64);
+        // Numbers in units of residues: half of the circle is a domain.
+        let (domain, unit) = (q as f64 / 4.0, Scale::power_of_two(0));
+        let last = rounds(size).max(1) - 1;
+        let mut off = extracted;
+        for doublings in (1..=last).rev() {
+            let times = f64::from(doublings).exp2();
+            let difference = off.plus(off);
+            let index = parameters.index_noise(difference.scaled(f64::from(doublings)), q);
+            let entry = (2.0 * domain / degree / times).log2();
+            let tables = self.sign_and_magnitude(domain, scale, unit, times)?;
+            let rotation = tables.noises(&parameters)[1];
+            let looked_up = rotation.scaled(lwe.log2_modulus() - ring.log2_modulus()).plus(back.noise());
+            off = difference.plus(index.scaled(entry)).plus(looked_up);
+        }
+        let index = parameters.index_noise(off.plus(off), q).log2_std().exp2();
+        let share = DEVIATIONS * index / degree;
+        if share > 0.5 {
+            let what = format!(
+                "among {size} numbers: what they are off by takes {share:.2} of a table in the last round"
+            );
+            return argument(OPERATION, what);
+        }
+        // A thousandth is for what is rounded.
+        let wide = 1.001 / (1.0 - share);
+        Ok(f64::from(last).exp2() * wide / (1.0 + self.plan().literal().margin))
+    }
+
+    /// [`Pegasus::place_bound`] of the numbers in the slots of `a`: by the noise that the one in this slot is extracted with.
+    ///
+    /// # Errors
+    /// As [`Pegasus::to_coefficients`], [`Pegasus::extract`] and [`Pegasus::place_bound`].
+    pub fn place_bound_of(
+        &self,
+        a: &Ciphertext,
+        slot: usize,
+        size: usize,
+        scale: Scale,
+    ) -> Result<f64, PegasusError> {
+        let least = self.place_bound(size, self.extraction().noise(), scale)?;
+        let mut wide = a.clone();
+        wide.set_bound(least * a.bound());
+        let one = self.extract(&self.to_coefficients(&wide)?, &[slot])?;
+        // The wider they are extracted, the less it is.
+        Ok(least.max(self.place_bound(size, one.noise(), scale)?))
     }
 
     /// Whether `x_i <= y_i`, and, except in the last round, `2 min(x_i, y_i)`.

@@ -3,7 +3,8 @@
 mod common;
 
 use common::{Setup, check, context, literal, setup, spread, tables_of};
-use hippocrene_pegasus::{Layout, Numbers, Pegasus, PegasusLiteral};
+use hippocrene_ckks::Scale;
+use hippocrene_pegasus::{Layout, Numbers, Pegasus, PegasusError, PegasusLiteral};
 use hippocrene_rlwe::Noise;
 
 const BOUND: f64 = 8.0;
@@ -27,6 +28,42 @@ fn wide(s: &Setup, values: &[f64], wide: f64) -> Numbers {
         s.lwe.encrypt(message.rem_euclid(q as i64) as u64).unwrap()
     };
     Numbers::new(values.iter().map(encrypt).collect(), scale, BOUND).unwrap()
+}
+
+/// The bound of places among so many such numbers.
+fn place_bound(s: &Setup, size: usize, scale: Scale) -> f64 {
+    let noise = s.lwe.encrypt(0).unwrap().noise();
+    s.pegasus.place_bound(size, noise, scale).unwrap()
+}
+
+/// Numbers that are off by more than those that are extracted, as they are in large rings, fit with the bound of places, and with hardly less.
+#[test]
+fn the_bound_of_places_is_tight() {
+    let s = with_tables(1024);
+    let scale = s.pegasus.plan().table_scale(4.0).unwrap();
+    let q = s.pegasus.plan().literal().lwe().modulus() as f64;
+    // A part of an entry of a table, which the last of five rounds has 16 times.
+    for part in [0.0, 0.2, 0.5] {
+        let noise = Noise::from_std(part * q / 2048.0);
+        let bound = s.pegasus.place_bound(32, noise, scale).unwrap();
+        let values: Vec<f64> = (0..32).map(|i| f64::from((7 * i + 3) % 32) / 2.0 - 7.75).collect();
+        let found = |wider: f64| {
+            let x = wide(&s, &values, wider * bound);
+            let mut numbers = x.ciphertexts().to_vec();
+            numbers.iter_mut().for_each(|c| c.set_noise(c.noise().plus(noise)));
+            let x = Numbers::new(numbers, x.scale(), BOUND).unwrap();
+            s.pegasus.argmin_digits(&x, 32, 2, scale)
+        };
+        let digits = found(1.0).unwrap();
+        let least = (0..32).find(|i| (7 * i + 3) % 32 == 0).unwrap();
+        assert_eq!(digits.len(), 3);
+        for (k, digit) in digits.iter().enumerate() {
+            close(&s, digit, &[f64::from(least >> (2 * k) & 3)], 0.2, "digit");
+        }
+        assert!(matches!(found(0.98), Err(PegasusError::Domain { .. })), "{part}");
+    }
+    let x = wide(&s, &[1.0, 2.0], 1.0);
+    assert!(s.pegasus.argmin_digits(&x, 2, 0, scale).unwrap_err().to_string().contains("digits of 0 bits"));
 }
 
 fn close(s: &Setup, got: &Numbers, expected: &[f64], error: f64, what: &str) {
@@ -109,7 +146,7 @@ fn places_are_found() {
             values.iter().map(|v| values.iter().filter(|w| *w < v).count() as f64).collect();
         close(&s, &s.pegasus.ranks(&x, count).unwrap(), &ranks, 0.05, "ranks");
         let of_rank = |rank: usize| ranks.iter().map(|r| f64::from(*r == rank as f64)).collect::<Vec<_>>();
-        let x = wide(&s, &values, s.pegasus.place_bound(count));
+        let x = wide(&s, &values, place_bound(&s, count, scale));
         close(&s, &s.pegasus.is_largest(&x, count, scale).unwrap(), &of_rank(count - 1), 0.05, "the largest");
         close(&s, &s.pegasus.is_smallest(&x, count, scale).unwrap(), &of_rank(0), 0.05, "the smallest");
         let place = |rank: f64| ranks.iter().position(|r| *r == rank).unwrap() as f64;
@@ -164,7 +201,7 @@ fn groups_are_apart() {
         of_groups(&values, size, |group, v| place(group, v[3])),
         of_groups(&values, size, |group, v| place(group, v[0])),
     );
-    let wide = wide(&s, &values, p.place_bound(size));
+    let wide = wide(&s, &values, place_bound(&s, size, scale));
     close(&s, &p.argmax(&wide, size, scale).unwrap(), &last, 0.2, "argmax");
     close(&s, &p.argmin(&wide, size, scale).unwrap(), &first, 0.2, "argmin");
     let places =
@@ -234,7 +271,7 @@ fn one_of_equal_numbers_is_the_largest() {
     ] {
         let size = group.len();
         let values: Vec<f64> = (0..48).flat_map(|_| group.clone()).collect();
-        let x = wide(&s, &values, s.pegasus.place_bound(size));
+        let x = wide(&s, &values, place_bound(&s, size, scale));
         let largest = s.decrypt_numbers(&s.pegasus.is_largest(&x, size, scale).unwrap());
         let found = s.decrypt_numbers(&s.pegasus.argmax(&x, size, scale).unwrap());
         for (bits, found) in largest.chunks(size).zip(found) {
@@ -256,7 +293,7 @@ fn one_of_equal_numbers_is_the_largest() {
         }
     }
     // Equal to the bit, by differences of no error.
-    let x = wide(&s, &[-5.0, 5.0], s.pegasus.place_bound(3)).select(&[0, 1, 1, 1, 0, 1, 1, 1, 1]).unwrap();
+    let x = wide(&s, &[-5.0, 5.0], place_bound(&s, 3, scale)).select(&[0, 1, 1, 1, 0, 1, 1, 1, 1]).unwrap();
     let found = s.decrypt_numbers(&s.pegasus.argmax(&x, 3, scale).unwrap());
     // After a round with another, a number is off by what that look-up is.
     let places: [&[f64]; 3] = [&[1.0, 2.0], &[0.0, 2.0], &[0.0]];

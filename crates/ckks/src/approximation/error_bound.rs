@@ -25,19 +25,25 @@ pub enum Smoothness {
         /// The bound.
         bound: f64,
     },
+    /// Nothing is known. `E_m` is *estimated*: the coefficients of the Chebyshev polynomials beyond `m`, of which those up to `2m` are computed from values and
+    /// the others are taken to sum up to as much. That is so where coefficients fall as `k^-2` (functions with kinks) or faster; an error that is stated of a
+    /// function with jumps is a small multiple of the jump. A function that is other than its values at thousands of points show is not seen through.
+    Sampled,
 }
 
 impl Smoothness {
     /// A bound of `E_m` on an interval of length `2 half`: Jackson's `(pi/2)^k half^k bound / ((m+1) m .. (m-k+2))` for `m >= k` (Cheney,
     /// Introduction to Approximation Theory, 4.6), or `2 bound rho^-m / (rho - 1)` (Trefethen, Approximation Theory and Approximation
     /// Practice, Theorem 8.2).
-    fn distance(self, half: f64, m: usize) -> f64 {
+    /// `values` are those at Chebyshev nodes, more than `2m` of them.
+    fn distance(self, half: f64, m: usize, values: &[f64]) -> f64 {
         match self {
             Smoothness::Derivative { order, bound } => {
                 let factors = (0..order).map(|j| FRAC_PI_2 * half / (m + 1 - j as usize) as f64);
                 factors.product::<f64>() * bound
             }
             Smoothness::Analytic { rho, bound } => 2.0 * bound * rho.powi(-(m as i32)) / (rho - 1.0),
+            Smoothness::Sampled => 2.0 * coefficients_beyond(m, values),
         }
     }
 
@@ -49,11 +55,30 @@ impl Smoothness {
             Smoothness::Analytic { rho, bound } => {
                 rho > 1.0 && rho.is_finite() && bound.is_finite() && bound >= 0.0
             }
+            Smoothness::Sampled => true,
         };
         let what =
             || format!("{self:?}: orders are 1 to 64, rho is above 1, bounds are finite and not negative");
         if good { Ok(()) } else { Err(CkksError::Argument { operation, what: what() }) }
     }
+}
+
+/// The sum of the absolute values of the coefficients `m + 1 .. 2m` of the Chebyshev series that has these values at the Chebyshev nodes, less what the rounding of
+/// the values makes of zeros.
+fn coefficients_beyond(m: usize, values: &[f64]) -> f64 {
+    let n = values.len();
+    // Angles are multiples of pi / 2n, and there are 4n of them.
+    let cosines: Vec<f64> = (0..4 * n).map(|j| (FRAC_PI_2 * j as f64 / n as f64).cos()).collect();
+    let rounding = 4.0 * f64::EPSILON * values.iter().map(|v| v.abs()).fold(0.0, f64::max);
+    let coefficient = |k: usize| {
+        let (mut at, mut sum) = (k, 0.0);
+        for value in values {
+            sum += value * cosines[at];
+            at = (at + 2 * k) % (4 * n);
+        }
+        ((2.0 * sum / n as f64).abs() - rounding).max(0.0)
+    };
+    (m + 1..=2 * m).map(coefficient).sum()
 }
 
 /// A bound of `|e|` on an interval, where `e` is within `distance` of a polynomial of degree `m`, and `|e|` is at most `largest` at the `samples >
@@ -77,13 +102,14 @@ pub(super) fn bound(
     (low, high): (f64, f64),
     smoothness: Smoothness,
 ) -> Result<f64, CkksError> {
-    const MOST: usize = 1 << 14;
     smoothness.check(operation)?;
+    // The sums of an estimate are as many as the values, each.
+    let most = if smoothness == Smoothness::Sampled { 1 << 11 } else { 1 << 14 };
     let half = 0.5 * (high - low);
     let mut m = p.degree().max(64);
     loop {
         let samples = 8 * m;
-        let (mut largest, mut size) = (0f64, 0f64);
+        let (mut largest, mut size, mut values) = (0f64, 0f64, Vec::with_capacity(samples));
         for x in chebyshev_nodes(low, high, samples) {
             let value = f(x);
             if !value.is_finite() {
@@ -94,9 +120,10 @@ pub(super) fn bound(
             }
             largest = largest.max((value - p.evaluate(x)).abs());
             size = size.max(value.abs());
+            values.push(value);
         }
-        let distance = smoothness.distance(half, m);
-        if distance <= largest / 64.0 || m >= MOST {
+        let distance = smoothness.distance(half, m, &values);
+        if distance <= largest / 64.0 || m >= most {
             let sum: f64 = p.bound(low.abs().max(high.abs()));
             let rounding = f64::EPSILON * (size + sum * (p.degree() + 1) as f64);
             return Ok(from_samples(largest, samples, m, distance) + rounding);

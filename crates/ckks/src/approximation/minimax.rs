@@ -21,9 +21,9 @@ pub enum Parity {
     Odd,
 }
 
-const OPERATION: &str = "approximate a function";
+pub(super) const OPERATION: &str = "approximate a function";
 /// The largest degree.
-const MOST: usize = 255;
+pub(super) const MOST: usize = 255;
 
 /// The polynomial up to degree `degree` whose largest distance from `f` on a union of intervals is least, and a bound of that distance.
 ///
@@ -53,6 +53,21 @@ pub fn minimax(
     parity: Parity,
     smoothness: Smoothness,
 ) -> Result<Approximation, CkksError> {
+    let polynomial = exchanged(&f, intervals, degree, parity)?;
+    let mut error = 0f64;
+    for &interval in intervals {
+        error = error.max(error_bound::bound(OPERATION, &f, &polynomial, interval, smoothness)?);
+    }
+    Ok(Approximation { polynomial, error })
+}
+
+/// The polynomial of [`minimax`], whose error is not yet known.
+pub(super) fn exchanged(
+    f: &dyn Fn(f64) -> f64,
+    intervals: &[(f64, f64)],
+    degree: usize,
+    parity: Parity,
+) -> Result<Polynomial, CkksError> {
     let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
     let finite = intervals.iter().all(|(low, high)| low.is_finite() && high.is_finite() && low < high);
     if intervals.is_empty() || !finite || intervals.windows(2).any(|w| w[0].1 >= w[1].0) {
@@ -76,13 +91,7 @@ pub fn minimax(
     if indices.is_empty() {
         return fail(format!("an odd polynomial of degree {degree} is 0"));
     }
-    let exchange = Exchange { f: &f, intervals, basis: Basis::Chebyshev { low, high }, indices };
-    let polynomial = exchange.run()?;
-    let mut error = 0f64;
-    for &interval in intervals {
-        error = error.max(error_bound::bound(OPERATION, &f, &polynomial, interval, smoothness)?);
-    }
-    Ok(Approximation { polynomial, error })
+    Exchange { f, intervals, basis: Basis::Chebyshev { low, high }, indices }.run()
 }
 
 struct Exchange<'a> {

@@ -188,6 +188,7 @@ impl BitBootstrapper {
         let (plan, context) = (&self.plan, self.evaluator.context());
         let mut out = Ciphertext::empty(context);
         let (rlwe, keys) = (context.rlwe(), &self.encapsulation);
+        rlwe.note_failure(|| plan.log2_failure_probability());
         rlwe.raise_encapsulated_into(out.inner_mut(), a.inner(), keys, plan.narrow(), plan.raised())?;
         let slots = context.max_slots();
         let magnitude = (2.0 * slots as f64 * (plan.literal().sparse_weight as f64 + 1.0) / 12.0).sqrt();

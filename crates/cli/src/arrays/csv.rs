@@ -1,6 +1,7 @@
 //! Comma-separated values.
 
-use super::{Array, Column, Element, Header, Number, Table, cut};
+use super::{Array, Column, Element, Header, Table, cut};
+use serde::Serialize;
 use std::io::{self, Write};
 
 /// So many names of columns are told where another was asked for.
@@ -154,9 +155,9 @@ impl Table {
     }
 }
 
-/// Writes one line to a row; a one-dimensional array is one column. Each number has as many digits as tell it apart
-/// from every other double.
-pub(super) fn write<T: Number>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
+/// Writes one line to a row; a one-dimensional array is one column. Each double has as many digits as tell it apart
+/// from every other one.
+pub(super) fn write<T: Serialize>(array: &Array<T>, stream: &mut dyn Write) -> io::Result<()> {
     let columns = array.shape.get(1).copied().unwrap_or(1).max(1);
     let mut writer = csv::WriterBuilder::new().has_headers(false).from_writer(stream);
     for row in array.values.chunks(columns) {

@@ -1,6 +1,7 @@
 //! Arrays of numbers in files: comma-separated values and numpy's `.npy`.
 
 mod csv;
+mod exact;
 mod npy;
 
 use crate::error::CliError;
@@ -11,6 +12,9 @@ use std::fmt::{self, Debug};
 use std::io::{self, Write};
 use std::path::Path;
 use std::str::FromStr;
+
+pub use exact::{Decimal, needs_digits};
+use hippocrene::BigFloat;
 
 /// An array of numbers in row-major order: doubles, or integers.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,6 +46,8 @@ pub enum Numbers {
     Real(Array),
     /// Complex ones.
     Complex(Array<Complex>),
+    /// Real ones of which doubles hold too little.
+    Exact(Array<BigFloat>),
 }
 
 /// A number as it stands in a file of `.npy`.
@@ -270,18 +276,27 @@ impl Format {
 }
 
 impl Numbers {
-    /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the shape that they say.
+    /// Reads a file. Comma-separated values have two axes, (rows, columns); `.npy` files have the shape that they say. Numbers are doubles, the nearest to what is written, where these are right to `precision` bits after the binary
+    /// point, and [`Numbers::Exact`] else.
     ///
     /// # Errors
     /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but finite numbers in a
     /// full rectangle; the message names the line and the column, or the index.
-    pub fn read(path: &Path, format: Format, table: &Table) -> Result<Self, CliError> {
+    pub fn read(path: &Path, format: Format, table: &Table, precision: f64) -> Result<Self, CliError> {
         let bytes = streams::read(path)?;
-        let numbers = match format {
-            Format::Csv => csv::parse(&bytes, table).map(Self::Real),
-            Format::Npy => npy::parse_numbers(&bytes),
+        let read = || {
+            let numbers = match format {
+                Format::Csv => csv::parse(&bytes, table).map(Self::Real),
+                Format::Npy => npy::parse_numbers(&bytes),
+            }?;
+            match (&numbers, format) {
+                (Self::Real(array), _) if !needs_digits(&array.values, precision) => Ok(numbers),
+                (Self::Real(_), Format::Csv) => csv::parse(&bytes, table).map(Self::Exact),
+                (Self::Real(_), Format::Npy) => npy::parse(&bytes).map(Self::Exact),
+                _ => Ok(numbers),
+            }
         };
-        numbers.map_err(|reason| CliError::Data { path: path.to_owned(), reason })
+        read().map_err(|reason| CliError::Data { path: path.to_owned(), reason })
     }
 
     /// Extent along each axis.
@@ -289,6 +304,7 @@ impl Numbers {
         match self {
             Self::Real(array) => &array.shape,
             Self::Complex(array) => &array.shape,
+            Self::Exact(array) => &array.shape,
         }
     }
 }
@@ -322,20 +338,35 @@ pub fn check_format(shape: &[usize], format: Format) -> Result<(), CliError> {
     Ok(())
 }
 
+impl<T: serde::Serialize> Array<T> {
+    /// The array as comma-separated values.
+    ///
+    /// # Errors
+    /// As [`check_format`].
+    pub fn to_csv(&self) -> Result<Vec<u8>, CliError> {
+        check_format(&self.shape, Format::Csv)?;
+        let mut bytes = Vec::new();
+        csv::write(self, &mut bytes).map_err(|source| self.too_large(&source))?;
+        Ok(bytes)
+    }
+
+    /// Of what is written to memory only the sizes can be wrong.
+    fn too_large(&self, source: &io::Error) -> CliError {
+        CliError::Usage(format!("an array of shape {:?}: {source}", self.shape))
+    }
+}
+
 impl<T: Number> Array<T> {
     /// The file of the array.
     ///
     /// # Errors
     /// As [`check_format`].
     pub fn to_bytes(&self, format: Format) -> Result<Vec<u8>, CliError> {
-        check_format(&self.shape, format)?;
+        if format == Format::Csv {
+            return self.to_csv();
+        }
         let mut bytes = Vec::new();
-        let written = match format {
-            Format::Csv => csv::write(self, &mut bytes),
-            Format::Npy => npy::write(self, &mut bytes),
-        };
-        // Of memory only the sizes can be wrong.
-        written.map_err(|source| CliError::Usage(format!("an array of shape {:?}: {source}", self.shape)))?;
+        npy::write(self, &mut bytes).map_err(|source| self.too_large(&source))?;
         Ok(bytes)
     }
 }

@@ -2,7 +2,7 @@
 
 use super::check_output;
 use crate::args::Decrypt;
-use crate::arrays::{Array, Complex, Format, Number, check_format};
+use crate::arrays::{Array, Complex, Decimal, Format, Number, check_format, needs_digits};
 use crate::console::Console;
 use crate::error::CliError;
 use crate::streams;
@@ -102,6 +102,15 @@ impl Job<'_> {
         if encrypted.is_complex() {
             return self.complex(&encrypted, console);
         }
+        let bits = encrypted.precision_bits(client.session());
+        let in_text = self.format == Format::Csv && !self.prints_json(console);
+        if self.decrypt.for_sharing.is_none() && in_text && needs_digits(&[encrypted.bound()], bits) {
+            let values = console.step("decrypt", || Ok(client.decrypt_big(&encrypted)?))?;
+            let values = values.iter().map(|value| Decimal::of(value, bits)).collect();
+            let bytes = Array { shape: encrypted.shape().to_vec(), values }.to_csv()?;
+            let quality = Quality::Numbers { precision_bits: bits };
+            return self.give_bytes(encrypted.shape(), &bytes, quality, console);
+        }
         let hidden = match self.decrypt.for_sharing {
             Some(None) => Some(client.sharing_bits(&encrypted).map_err(self.fail())?),
             said => said.flatten(),
@@ -114,7 +123,7 @@ impl Job<'_> {
         })?;
         // The noise that makes a result safe to share is most of its error.
         let lost = hidden.map_or(0.0, |bits| f64::from(bits) + 2.0);
-        let precision_bits = encrypted.precision_bits(client.session()) - lost;
+        let precision_bits = bits - lost;
         let array = Array { shape: encrypted.shape().to_vec(), values };
         self.give(&array, Quality::Numbers { precision_bits }, console)
     }
@@ -193,19 +202,24 @@ impl Job<'_> {
         quality: Quality,
         console: &mut Console<'_>,
     ) -> Result<(), CliError> {
-        let path = self.output;
-        let mut decrypted = Decrypted { shape: &array.shape, quality, path, values: None };
-        match path {
-            Some(path) => {
-                wire::write(path, &array.to_bytes(self.format)?)?;
-                let words = format!("{}: numbers of shape {:?}", path.display(), array.shape);
-                console.result(&decrypted, words)
-            }
-            None if console.is_json() => {
-                decrypted.values = Some(&array.values);
-                console.result(&decrypted, "")
-            }
-            None => console.give(&array.to_bytes(self.format)?),
+        if self.prints_json(console) {
+            let (shape, values) = (&array.shape[..], Some(&array.values[..]));
+            return console.result(&Decrypted { shape, quality, path: None, values }, "");
         }
+        self.give_bytes(&array.shape, &array.to_bytes(self.format)?, quality, console)
+    }
+
+    /// Writes a file of what was decrypted to where it is asked for.
+    fn give_bytes(
+        &self,
+        shape: &[usize],
+        bytes: &[u8],
+        quality: Quality,
+        console: &mut Console<'_>,
+    ) -> Result<(), CliError> {
+        let Some(path) = self.output else { return console.give(bytes) };
+        wire::write(path, bytes)?;
+        let words = format!("{}: numbers of shape {shape:?}", path.display());
+        console.result(&Decrypted::<f64> { shape, quality, path: Some(path), values: None }, words)
     }
 }

@@ -55,6 +55,7 @@ impl Key {
         };
         match numbers {
             Numbers::Real(array) => encrypt(Values::Real(&array.values)),
+            Numbers::Exact(array) => encrypt(Values::Big(&array.values)),
             Numbers::Complex(array) => {
                 let values = array.values.iter().map(|[re, im]| Complex64::new(*re, *im));
                 encrypt(Values::Complex(&values.collect::<Vec<_>>()))
@@ -108,7 +109,8 @@ pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) 
         let array = console.step("encrypt", || key.encrypt_integers(&integers, modulus).map_err(fail))?;
         (array.to_bytes(), integers.shape, Kind::IntegerArray, array.key())
     } else {
-        let numbers = Numbers::read(input, format, &table)?;
+        let precision = encrypt.precision.unwrap_or(key.session().settings().precision());
+        let numbers = Numbers::read(input, format, &table, precision)?;
         let how = Encryption { bound: encrypt.bound, precision: encrypt.precision };
         let array = console.step("encrypt", || key.encrypt(&numbers, &how).map_err(fail))?;
         (array.to_bytes(), numbers.shape().to_vec(), Kind::Array, array.key())

@@ -3,11 +3,13 @@
 use super::bootstrapping::Bootstrap;
 use super::check_rotations;
 use super::files::{Folder, Written};
+use super::look_ups::LookedUp;
 use crate::args::{Bootstrapped, Keygen, Scheme};
 use crate::console::Console;
 use crate::error::CliError;
 use hippocrene::{
-    Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps, Preset, Session,
+    Bootstrapping, BootstrappingDescription, ClientKey, Integers, KeyRequest, LookUps, LookUpsDescription,
+    Preset, Session,
 };
 use serde::Serialize;
 use std::fmt::{self, Display};
@@ -20,13 +22,18 @@ struct Made {
     files: Vec<Written>,
     #[serde(skip_serializing_if = "Option::is_none")]
     bootstrapping: Option<BootstrappingDescription>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    look_ups: Option<LookUpsDescription>,
 }
 
 impl Display for Made {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "key {} ({})", self.key, self.preset.unwrap_or("no preset"))?;
         self.files.iter().try_for_each(|file| write!(f, "\n{file}"))?;
-        self.bootstrapping.as_ref().map_or(Ok(()), |described| write!(f, "\n{}", Bootstrap(described)))
+        if let Some(described) = &self.bootstrapping {
+            write!(f, "\n{}", Bootstrap(described))?;
+        }
+        self.look_ups.as_ref().map_or(Ok(()), |described| write!(f, "\n{}", LookedUp(described)))
     }
 }
 
@@ -118,6 +125,8 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
         folder.place(staged)
     })?;
     let key = client.fingerprint().to_string();
-    let made = Made { preset, key, files, bootstrapping: described };
+    // As the keys have them: with the capacity that was chosen where none was said.
+    let looked_up = keys.look_ups().map(|own| own.request().describe(client.session())).transpose()?;
+    let made = Made { preset, key, files, bootstrapping: described, look_ups: looked_up };
     console.result(&made, &made)
 }

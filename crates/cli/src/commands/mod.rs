@@ -6,6 +6,7 @@ mod encrypt;
 mod files;
 mod inspect;
 mod keygen;
+mod look_ups;
 mod plan;
 mod presets;
 mod second;

@@ -1,10 +1,14 @@
 //! `hippocrene plan`.
 
 use super::bootstrapping::Bootstrap;
+use super::look_ups::LookedUp;
 use crate::args::PlanArguments;
 use crate::console::Console;
 use crate::error::CliError;
-use hippocrene::{BitPlan, Bootstrapping, BootstrappingDescription, Plan, Planned, Preset, Session, profile};
+use hippocrene::{
+    BitPlan, Bootstrapping, BootstrappingDescription, LookUps, LookUpsDescription, Plan, Planned, Preset,
+    Session, profile,
+};
 use serde::Serialize;
 use std::fmt::{self, Display};
 use std::path::PathBuf;
@@ -21,6 +25,8 @@ struct Printed {
     bootstrapping: Option<BootstrappingDescription>,
     /// log2 of the probability that a bootstrap of bits fails, where there is one.
     bits_log2_failure_probability: Option<f64>,
+    /// Look-ups in the default tables, where there is room for them.
+    look_ups: Option<LookUpsDescription>,
 }
 
 impl Display for Printed {
@@ -55,8 +61,11 @@ impl Display for Printed {
         if let Some(described) = &self.bootstrapping {
             write!(f, "\n\n{}", Bootstrap(described))?;
         }
-        match self.bits_log2_failure_probability {
-            Some(log2) => write!(f, "\n\nbootstraps bits\n  failure     with probability 2^{log2:.0}"),
+        if let Some(log2) = self.bits_log2_failure_probability {
+            write!(f, "\n\nbootstraps bits\n  failure     with probability 2^{log2:.0}")?;
+        }
+        match &self.look_ups {
+            Some(described) => write!(f, "\n\n{}", LookedUp(described)),
             None => Ok(()),
         }
     }
@@ -85,6 +94,7 @@ pub(super) fn run(arguments: &PlanArguments, console: &mut Console<'_>) -> Resul
             .as_ref()
             .and_then(bits)
             .map(|bits| bits.log2_failure_probability()),
+        look_ups: session.as_ref().and_then(|session| LookUps::default().describe(session).ok()),
     };
     console.result(&printed, &printed)
 }

@@ -2,7 +2,9 @@
 
 use crate::console::{Console, size};
 use crate::error::CliError;
-use hippocrene::{KeyBytes, PRESETS, PaperDescription, Preset, PresetDescription, SecurityDescription};
+use hippocrene::{
+    FailureDescription, KeyBytes, PRESETS, PaperDescription, Preset, PresetDescription, SecurityDescription,
+};
 use serde::Serialize;
 use std::fmt::{self, Display};
 
@@ -15,7 +17,7 @@ impl Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(
             "name           degree  secret   log2 PQ  usable  sprout            scale limbs  specials  rank        key   unseeded  \
-             security\n",
+             failure             security\n",
         )?;
         let mut sources: Vec<&str> = Vec::new();
         for preset in &self.presets {
@@ -36,7 +38,8 @@ impl Display for Table {
              scale     of a simple chain; sets with a sprout go with any\n\
              limbs     of fresh ciphertexts\n\
              specials  how many special primes, and their bits together\n\
-             key       the relinearisation key as stored; unseeded: with its seed written out",
+             key       the relinearisation key as stored; unseeded: with its seed written out\n\
+             failure   how likely a bootstrap of numbers fails, and one of bits, where there are any",
         )
     }
 }
@@ -56,7 +59,8 @@ impl Display for Line<'_> {
         write!(
             f,
             "{name:<14}{ring_degree:>7}  {secret:<7}{log2_pq:>9.1}{usable_bits:>8.1}  {sprout:<16}{scale:>7}{limbs:>6}{specials:>10}\
-             {gadget_rank:>6}{seeded:>11}{unseeded:>11}  "
+             {gadget_rank:>6}{seeded:>11}{unseeded:>11}  {:<20}",
+            failures(&self.0.bootstraps)
         )?;
         match &self.0.security {
             Some(SecurityDescription { bits, log2_pq_limit, source }) => {
@@ -73,6 +77,18 @@ impl Display for Line<'_> {
         }
         Ok(())
     }
+}
+
+/// How likely bootstraps fail, in a few words.
+fn failures(bootstraps: &[FailureDescription]) -> String {
+    let told = |failure: &FailureDescription| {
+        let likely = match failure.log2_failure_probability {
+            Some(log2) => format!("2^{log2:.0}"),
+            None => "never".to_owned(),
+        };
+        if failure.of == "bits" { format!("bits {likely}") } else { likely }
+    };
+    bootstraps.iter().map(told).collect::<Vec<_>>().join(", ")
 }
 
 pub(super) fn run(console: &mut Console<'_>) -> Result<(), CliError> {

@@ -3,7 +3,7 @@
 use zeroize::Zeroizing;
 
 use super::{Clustering, Origin, client::to_frame, point_layout};
-use crate::{ClientKey, Error, LookUps};
+use crate::{ClientKey, EncryptedArray, Error, LookUps};
 
 const OPERATION: &str = "encrypt new points";
 
@@ -20,6 +20,17 @@ impl ClientKey {
         clusters: &Clustering,
         points: &[f64],
     ) -> Result<Clustering, Error> {
+        self.new_points_by(look_ups, clusters, points, |array| Ok(Zeroizing::new(self.decrypt(array)?)))
+    }
+
+    /// [`ClientKey::encrypt_new_points`], with what of the clusters has to be known as `read` reads it.
+    pub(crate) fn new_points_by(
+        &self,
+        look_ups: &LookUps,
+        clusters: &Clustering,
+        points: &[f64],
+        read: impl Fn(&EncryptedArray) -> Result<Zeroizing<Vec<f64>>, Error>,
+    ) -> Result<Clustering, Error> {
         if let Some(i) = points.iter().position(|x| !x.is_finite()) {
             let what =
                 format!("number {i} of the points is {}, only finite ones can be encrypted", points[i]);
@@ -27,8 +38,7 @@ impl ClientKey {
         }
         let (shape, slots) = (clusters.shape(), self.session().slots());
         let plan = look_ups.clustering(self.session(), shape)?;
-        let frame = Zeroizing::new(self.decrypt(&clusters.frame)?);
-        let centroids = Zeroizing::new(self.decrypt(&clusters.centroids)?);
+        let (frame, centroids) = (read(&clusters.frame)?, read(&clusters.centroids)?);
         let inside = Zeroizing::new(to_frame(points, &frame));
         let rows = Zeroizing::new(shape.new_points_in_slots(&inside, &centroids, plan.together())?);
         let layout = point_layout(shape, points.len() / shape.dimension(), slots)?;

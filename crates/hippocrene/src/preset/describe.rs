@@ -3,7 +3,7 @@
 use hippocrene_rlwe::security::{self, SecurityLimit};
 use serde::Serialize;
 
-use super::{Family, Paper, Preset};
+use super::{FailureDescription, Family, Paper, Preset};
 use crate::Error;
 
 /// A preset in numbers, for lists.
@@ -37,6 +37,8 @@ pub struct PresetDescription {
     pub gadget_rank: usize,
     /// The size of a relinearisation key, as of any other switching key.
     pub relinearisation_key: KeyBytes,
+    /// How likely its bootstraps fail, of numbers and of bits, where there are any.
+    pub bootstraps: Vec<FailureDescription>,
     /// Its security; none for a set beyond our limits, which is refused unless it is asked for as an insecure one.
     pub security: Option<SecurityDescription>,
     /// What the paper says that it is from.
@@ -110,6 +112,7 @@ impl Preset {
             special_bits: parameters.log2(specials),
             gadget_rank: self.gadget_rank,
             relinearisation_key: KeyBytes { seeded: key.seeded, unseeded: key.packed, words: key.words },
+            bootstraps: self.failures(),
             security: security.map(|SecurityLimit { bits, log2_pq, source }| SecurityDescription {
                 bits,
                 log2_pq_limit: log2_pq,

@@ -3,6 +3,7 @@
 mod bits;
 mod chain;
 mod describe;
+mod failure;
 mod grafted;
 mod plan;
 mod simple;
@@ -17,6 +18,7 @@ use hippocrene_rlwe::{
 use crate::{Error, Settings};
 
 pub use describe::{KeyBytes, PaperDescription, PresetDescription, SecurityDescription};
+pub use failure::FailureDescription;
 pub use plan::{Plan, Planned};
 
 /// A named parameter set, by the sizes of its primes. No grafted set belongs to a scale: its moduli have any number of bits.

@@ -280,3 +280,35 @@ fn bits_are_bootstrapped_with_the_sets_that_are_made_for_it() {
     }
     assert!(Preset::by_name("n14").unwrap().bits().unwrap_err().to_string().contains("bits14"));
 }
+
+/// What is written down of bootstraps is what the plans say.
+#[test]
+fn bootstraps_fail_as_likely_as_is_written_down() {
+    use std::sync::Arc;
+
+    use crate::{Bootstrapping, Session};
+    use hippocrene_ckks::bits::BitPlan;
+
+    for preset in PRESETS {
+        let told = preset.failures();
+        let session = preset.settings().and_then(Session::hollow);
+        let Ok(session) = session else {
+            assert!(told.is_empty(), "{}", preset.name);
+            continue;
+        };
+        let described = Bootstrapping::default().describe(&session).ok();
+        let numbers = described.map(|described| described.log2_failure_probability);
+        let bits = preset.bits().ok().and_then(|bits| {
+            let plan = BitPlan::new(Arc::clone(session.context()), bits).ok()?;
+            Some((plan.log2_failure_probability() * 10.0).ceil() / 10.0)
+        });
+        let mut have = told.iter();
+        for (of, likely) in [("numbers", numbers), ("bits", bits.map(Some))] {
+            if let Some(likely) = likely {
+                let found = have.next().expect(preset.name);
+                assert_eq!((found.of, found.log2_failure_probability), (of, likely), "{}", preset.name);
+            }
+        }
+        assert!(have.next().is_none(), "{}", preset.name);
+    }
+}

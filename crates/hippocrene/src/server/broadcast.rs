@@ -38,7 +38,14 @@ impl Server {
         if a.shape() == shape {
             return Ok(a.clone());
         }
-        self.broadcast_as(a, self.repeated_layout(a, shape)?)
+        let mut layout = self.repeated_layout(a, shape)?;
+        if !repeats_freely(a, &layout) && common_shape(a.shape(), shape).as_deref() == Some(shape) {
+            let copies = copied_layout(a, shape, F::slots(&self.session))?;
+            if repeats_freely(a, &copies) && copies.ciphertexts() <= layout.ciphertexts() {
+                layout = copies;
+            }
+        }
+        self.broadcast_as(a, layout)
     }
 
     /// The layout of a fresh array of this shape where that takes few products with plaintexts, and else that of copies of the array one after the other.
@@ -47,20 +54,12 @@ impl Server {
         if common_shape(a.shape(), shape).as_deref() != Some(shape) {
             return Ok(packed);
         }
-        let (first, moves) = first_moves(a.layout(), &packed)?;
+        let (_, moves) = first_moves(a.layout(), &packed)?;
         let few = || moves.len() <= ONE_STEP || repetition(a.layout(), &packed).is_some();
         if few() || self.way(a, &moves, OPERATION)?.0 <= ONE_STEP {
             return Ok(packed);
         }
-        let mut next = (a.layout().last() + 1).next_power_of_two();
-        let mut strides = [&vec![1; shape.len() - a.shape().len()], a.layout().strides()].concat();
-        for (axis, stride) in strides.iter_mut().enumerate().rev() {
-            if shape[axis] > first.shape()[axis] {
-                *stride = next;
-                next = next.saturating_mul(shape[axis].next_power_of_two());
-            }
-        }
-        Layout::new(shape.to_vec(), strides, F::slots(&self.session))
+        copied_layout(a, shape, F::slots(&self.session))
     }
 
     /// Both arrays in one shape and one layout.
@@ -113,7 +112,7 @@ impl Server {
                 return Ok(Array::from_ciphertexts(layout, form, false, out).with_period(a.period()));
             }
             // Whole ciphertexts are repeated with whatever is between their elements.
-            if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= F::slots(&self.session)) {
+            if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
                 let repeated = inputs.iter().map(|c| self.repeated(&form, c, &repetition.axes));
                 let out = repeated.collect::<Result<Vec<_>, _>>().map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.
@@ -183,6 +182,29 @@ impl Server {
         }
         Ok(out)
     }
+}
+
+/// The layout in which copies of the array stand one after the other.
+fn copied_layout<F: Form>(a: &Array<F>, shape: &[usize], slots: usize) -> Result<Layout, Error> {
+    let mut next = (a.layout().last() + 1).next_power_of_two();
+    let missing = shape.len() - a.shape().len();
+    let mut strides = [&vec![1; missing], a.layout().strides()].concat();
+    for (axis, stride) in strides.iter_mut().enumerate().rev() {
+        if shape[axis] > axis.checked_sub(missing).map_or(1, |i| a.shape()[i]) {
+            *stride = next;
+            next = next.saturating_mul(shape[axis].next_power_of_two());
+        }
+    }
+    Layout::new(shape.to_vec(), strides, slots)
+}
+
+/// Whether the array repeats to this layout without a multiplication: in copies that are there already, or go to slots that are zero.
+fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
+    let Some(repetition) = repetition(a.layout(), layout) else { return false };
+    let far = |stride: usize| a.period().is_some_and(|period| stride.is_multiple_of(period));
+    a.is_clean()
+        || repetition.axes.iter().all(|(stride, _)| far(*stride))
+        || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots())
 }
 
 /// The shape that both broadcast to, as numpy's rules have it.

@@ -28,12 +28,29 @@ impl Server {
         shape: &[usize],
         sources: &[usize],
     ) -> Result<Array<F>, Error> {
+        self.gather_padded(arrays, shape, &sources.iter().copied().map(Some).collect::<Vec<_>>())
+    }
+
+    /// [`Server::gather`] with zeros where there is no source. Where all elements of an array move alike and there is room around them, as in an image whose rows are not as long as the power of two that they stand
+    /// apart, no multiplication is needed either.
+    ///
+    /// # Errors
+    /// As [`Server::gather`], and [`Error::Argument`] when there are zeros only.
+    pub fn gather_padded<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        shape: &[usize],
+        sources: &[Option<usize>],
+    ) -> Result<Array<F>, Error> {
         for array in arrays {
             self.check(array, OPERATION)?;
         }
         let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
         let total = arrays.iter().map(|array| array.size()).sum();
-        if let Some(have) = sources.iter().find(|source| **source >= total) {
+        let Some(start) = sources.iter().copied().flatten().next() else {
+            return Err(Error::argument(OPERATION, "no place of an element: zeros take no moving"));
+        };
+        if let Some(have) = sources.iter().flatten().find(|source| **source >= total) {
             let what = format!("place {have} of {total} elements in {} arrays", arrays.len());
             return Err(Error::argument(OPERATION, what));
         }
@@ -42,17 +59,19 @@ impl Server {
             .enumerate()
             .flat_map(|(k, array)| array.layout().positions().map(move |position| (k, position)))
             .collect();
-        let (first, _) = places[sources[0]];
-        if sources.iter().all(|source| places[*source].0 == first) {
-            let from: Vec<usize> = sources.iter().map(|source| places[*source].1).collect();
-            if let Some(view) = self.view(arrays[first], shape, &from)? {
-                return Ok(view);
-            }
+        let (first, _) = places[start];
+        let place_in_first = |source: &Option<usize>| {
+            source.map(|source| places[source]).filter(|(array, _)| *array == first).map(|(_, at)| at)
+        };
+        if let Some(from) = sources.iter().map(place_in_first).collect::<Option<Vec<_>>>()
+            && let Some(view) = self.view(arrays[first], shape, &from)?
+        {
+            return Ok(view);
         }
         let moves_to = |out: &Layout| {
             let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
             for (to, source) in out.positions().zip(sources) {
-                let (k, from) = places[*source];
+                let Some((k, from)) = source.map(|source| places[source]) else { continue };
                 moves.entry(k).or_default().push((to, from));
             }
             moves
@@ -119,7 +138,7 @@ impl Server {
         let mut sums: Vec<Option<F::Ciphertext>> = vec![None; out.ciphertexts()];
         // A ciphertext that has nothing but padding comes of a linear map, which gives all of them.
         let mut with_elements = vec![false; out.ciphertexts()];
-        out.positions().for_each(|to| with_elements[to / out.slots()] = true);
+        moves.values().flatten().for_each(|(to, _)| with_elements[to / out.slots()] = true);
         let mut complete = with_elements.iter().all(|with| *with);
         for (k, moves) in moves {
             let shifted = if complete { self.shifted(&form, arrays[k], &out, &moves)? } else { None };
@@ -187,7 +206,7 @@ fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
 fn strides_like(
     places: &[(usize, usize)],
     shape: &[usize],
-    sources: &[usize],
+    sources: &[Option<usize>],
     slots: usize,
 ) -> Result<Vec<usize>, Error> {
     let mut inner = 1;
@@ -195,6 +214,7 @@ fn strides_like(
     for (nearest, length) in nearest.iter_mut().zip(shape).rev() {
         let pairs = sources.iter().zip(&sources[inner..]).enumerate();
         for (_, (one, next)) in pairs.filter(|(i, _)| i / inner % length + 1 < *length) {
+            let (Some(one), Some(next)) = (one, next) else { continue };
             let ((array, here), (other, there)) = (places[*one], places[*next]);
             if array == other && here != there {
                 *nearest = here.abs_diff(there).min(*nearest);

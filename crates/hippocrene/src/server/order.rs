@@ -53,7 +53,7 @@ impl Server {
     /// [`Error::Argument`] when there are so many that sums of bits are not told apart, and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
-        self.place(a, &lines, |pegasus, x, scale| pegasus.argmin(x, lines.length, scale))
+        self.place(a, &lines, Pegasus::argmin_digits)
     }
 
     /// The places of the largest elements: as [`Server::argmin`].
@@ -62,22 +62,36 @@ impl Server {
     /// As [`Server::argmin`].
     pub fn argmax(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmax")?;
-        self.place(a, &lines, |pegasus, x, scale| pegasus.argmax(x, lines.length, scale))
+        self.place(a, &lines, Pegasus::argmax_digits)
     }
 
-    /// The place that `f` finds in every line.
+    /// The place that `f` finds in every line, digit by digit.
     fn place(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
-        f: impl Fn(&Pegasus, &Single, Scale) -> Result<Single, PegasusError>,
+        f: impl Fn(&Pegasus, &Single, usize, u32, Scale) -> Result<Vec<Single>, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
         if lines.length == 1 {
             return self.first_places(a, lines);
         }
-        let wide = |pegasus: &Pegasus| pegasus.place_bound(lines.length);
-        self.of_lines(a, lines, wide, |pegasus, x| {
-            f(pegasus, x, pegasus.plan().repacking_scale(lines.last())?)
+        let bits = lines.digit_bits();
+        let largest = lines.last().min(f64::from((1u32 << bits) - 1));
+        let scale_of = |pegasus: &Pegasus| pegasus.plan().repacking_scale(largest);
+        let wide = |pegasus: &Pegasus, a: &Ciphertext, slot: usize| {
+            pegasus.place_bound_of(a, slot, lines.length, scale_of(pegasus)?)
+        };
+        self.of_elements(a, lines, wide, |pegasus, x, form| {
+            let digits = f(pegasus, x, lines.length, bits, scale_of(pegasus)?)?;
+            let mut place: Option<EncryptedArray> = None;
+            for digit in digits.iter().rev() {
+                let digit = self.repacked(pegasus, digit, &lines.kept, form)?;
+                place = Some(match place {
+                    Some(higher) => self.add(&self.mul_number(&higher, f64::from(1u32 << bits))?, &digit)?,
+                    None => digit,
+                });
+            }
+            place.ok_or_else(|| Error::Internal("a place without digits".into()))
         })
     }
 
@@ -99,12 +113,17 @@ impl Server {
             return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
         }
         let (shape, next) = lines.with(lines.length);
-        self.of_elements(a, &lines, Pegasus::argsort_bound, |pegasus, x, form| {
-            let middle = lines.last() / 2.0;
-            let scale = pegasus.plan().repacking_scale(middle)?;
-            let places = pegasus.argsort(x, lines.length, scale)?.select(&next)?;
-            self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
-        })
+        self.of_elements(
+            a,
+            &lines,
+            |pegasus, _, _| Ok(pegasus.argsort_bound()),
+            |pegasus, x, form| {
+                let middle = lines.last() / 2.0;
+                let scale = pegasus.plan().repacking_scale(middle)?;
+                let places = pegasus.argsort(x, lines.length, scale)?.select(&next)?;
+                self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
+            },
+        )
     }
 
     /// The largest element of every window of `size`, or of `size` by `size` in an array of two axes ([`Pegasus::largest`]): windows lie side by side.
@@ -143,7 +162,7 @@ impl Server {
         k: usize,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let wide = |pegasus: &Pegasus| pegasus.order_bound(Pegasus::sort_rounds(lines.length));
+        let wide = |pegasus: &Pegasus, _: &_, _| Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)));
         let (shape, next) = lines.with(k);
         self.of_elements(a, lines, wide, |pegasus, x, form| {
             self.repacked(pegasus, &f(pegasus, x)?.select(&next)?, &shape, form)
@@ -158,24 +177,32 @@ impl Server {
         wide: impl Fn(&Pegasus) -> f64,
         f: impl Fn(&Pegasus, &Single) -> Result<Single, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        self.of_elements(a, lines, wide, |pegasus, x, form| {
-            self.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form)
-        })
+        self.of_elements(
+            a,
+            lines,
+            |pegasus, _, _| Ok(wide(pegasus)),
+            |pegasus, x, form| self.repacked(pegasus, &f(pegasus, x)?, &lines.kept, form),
+        )
     }
 
-    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are extracted as if their bound was `wide` times as large, and of the form that results have.
+    /// `f` of the elements as single numbers, line by line, at the scale that they have if they are extracted as if their bound was `wide` times as large (asked for of a slot of the ciphertext with the first element), and of the form that
+    /// results have.
     pub(super) fn of_elements(
         &self,
         a: &EncryptedArray,
         lines: &Lines,
-        wide: impl Fn(&Pegasus) -> f64,
+        wide: impl Fn(&Pegasus, &Ciphertext, usize) -> Result<f64, PegasusError>,
         f: impl Fn(&Pegasus, &Single, Numbers) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
         let pegasus = self.pegasus(lines.operation)?;
         self.check_real(a, lines.operation)?;
         let form = self.form_of(&[a]);
         self.with_capacity([a], 0.0, |[a]| {
-            let x = self.single(pegasus, a, wide(pegasus) * a.bound())?;
+            let first = a.layout().positions().next().unwrap_or(0);
+            let (ciphertext, slot) = (first / a.layout().slots(), first % a.layout().slots());
+            let mut one = Ciphertext::clone(&a.expanded(&self.session)[ciphertext]);
+            one.set_bound(a.bound());
+            let x = self.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
             f(pegasus, &x.select(&lines.order)?, form)
         })
     }
@@ -282,6 +309,15 @@ impl Lines {
         let count = self.order.len() / self.length * k;
         let next = |i: usize| (i / (k * inner) * inner + i % inner) * k + i / inner % k;
         (shape, (0..count).map(next).collect())
+    }
+
+    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them in lines of up to 32 elements, and one in longer ones.
+    ///
+    /// Of a digit up to `r`, what a bit is off by and what repacking adds go by `r`. Bits of `n/2` elements are added up, which makes the error of one digit about `n^2`; of several digits it is about that of the highest
+    /// one, `r` times its place value, which is least where `r` is 1: `n/2`.
+    fn digit_bits(&self) -> u32 {
+        const MOST_IN_ONE: usize = 32;
+        if self.length > MOST_IN_ONE { 1 } else { self.length.next_power_of_two().ilog2() }
     }
 
     /// The last place in a line, of one element at least.

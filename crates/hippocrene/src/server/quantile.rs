@@ -52,7 +52,7 @@ impl Server {
         shape: Vec<usize>,
     ) -> Result<EncryptedArray, Error> {
         let between: Vec<(usize, f64)> = q.iter().map(|q| place(*q, lines.length)).collect();
-        let wide = |pegasus: &Pegasus| pegasus.order_bound(Pegasus::sort_rounds(lines.length));
+        let wide = |pegasus: &Pegasus, _: &_, _| Ok(pegasus.order_bound(Pegasus::sort_rounds(lines.length)));
         self.of_elements(a, lines, wide, |pegasus, x, form| {
             let sorted = pegasus.sort(x, lines.length)?;
             let count = sorted.len() / lines.length;

@@ -183,6 +183,25 @@ impl Simulation {
         self.client.encrypt_points(look_ups, points, start)
     }
 
+    /// [`Simulation::encrypt`] for points to be assigned to these clusters.
+    ///
+    /// # Errors
+    /// As [`ClientKey::encrypt_new_points`], and [`Error::Argument`] when the clusters are not known.
+    pub fn encrypt_new_points(
+        &self,
+        look_ups: &LookUps,
+        clusters: &Clustering,
+        points: &[f64],
+    ) -> Result<Clustering, Error> {
+        let known = |array: &EncryptedArray| {
+            let values = self.values(array).ok_or_else(|| {
+                Error::argument("simulate new points", "the clusters are not known without noise")
+            })?;
+            Ok(Zeroizing::new(values.iter().map(|z| z.re).collect()))
+        };
+        self.client.new_points_by(look_ups, clusters, points, known)
+    }
+
     /// The centroids, row by row, and labels if there are any, but for noise; nothing where they are not known.
     pub fn clusters(&self, clusters: &Clustering) -> Option<(Vec<f64>, Option<Vec<usize>>)> {
         let known = |array: &EncryptedArray| {

@@ -24,6 +24,9 @@ pub struct Report {
     pub keys: Vec<UsedKey>,
     /// How many bootstraps of ciphertexts there are, those of gates of bits too.
     pub bootstraps: u64,
+    /// log2 of a bound of the probability that a bootstrap or a look-up fails, for all of them together; none where none can. Results are wrong then by more than
+    /// their errors say.
+    pub log2_failure_probability: Option<f64>,
     /// The bootstrap of numbers, if there is any.
     pub bootstrapping: Option<Bootstrapping>,
     /// The tables, if any is looked up.
@@ -85,6 +88,7 @@ impl Report {
                 + features.iter().map(|feature| feature.table_bytes()).sum::<usize>(),
             keys,
             bootstraps: tally.raises(),
+            log2_failure_probability: tally.log2_failure_probability(),
             bootstrapping: request(|a| a.bootstrapping.is_some()).and_then(|a| a.bootstrapping),
             look_ups: request(|a| a.look_ups.is_some()).and_then(|a| a.look_ups),
             bits: request(|a| a.bits.is_some()).and_then(|a| a.bits.clone()),

@@ -109,6 +109,13 @@ impl Context {
         }
     }
 
+    /// In a hollow context, notes log2 of the probability that what is computed fails: with it, no error tells of what results are off by.
+    pub fn note_failure(&self, log2_probability: impl FnOnce() -> f64) {
+        if let Some(hollow) = &self.hollow {
+            hollow.note(|tally| tally.add_failure(log2_probability()));
+        }
+    }
+
     /// In a hollow context, notes an operation by what it does with limbs.
     pub(crate) fn reckon<'a>(&'a self, operation: &'static str, count: impl FnOnce(&mut Count<'a>)) {
         let Some(hollow) = &self.hollow else { return };

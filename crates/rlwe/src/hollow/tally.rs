@@ -30,6 +30,7 @@ pub struct Tally {
     operations: BTreeMap<&'static str, Noted>,
     keys: BTreeMap<KeyUse, Modulus>,
     derived: BTreeMap<(Option<KeyUse>, usize, usize), usize>,
+    failure: f64,
 }
 
 impl Tally {
@@ -46,6 +47,12 @@ impl Tally {
     /// How many ciphertexts had their modulus raised: every bootstrap does that once.
     pub fn raises(&self) -> u64 {
         self.count(RAISE)
+    }
+
+    /// log2 of a bound of the probability that something goes wrong that errors do not tell of, the sum of those that were noted
+    /// ([`crate::Context::note_failure`]); none where nothing can.
+    pub fn log2_failure_probability(&self) -> Option<f64> {
+        (self.failure > 0.0).then(|| self.failure.min(1.0).log2())
     }
 
     /// Seconds that one thread takes, as predicted.
@@ -74,6 +81,10 @@ impl Tally {
         noted.count += 1;
         noted.seconds += seconds;
         noted.transforms += transforms;
+    }
+
+    pub(super) fn add_failure(&mut self, log2_probability: f64) {
+        self.failure += log2_probability.exp2();
     }
 
     pub(super) fn add_key(&mut self, name: KeyUse, modulus: Modulus) {

@@ -1,0 +1,125 @@
+//! The best polynomial for a function of a user, of whom nothing need be known.
+
+use super::{
+    Approximation, Parity, Smoothness,
+    error_bound::{self, chebyshev_nodes},
+    minimax::{MOST, OPERATION, exchanged},
+};
+use crate::{
+    CkksError,
+    circuits::{Basis, Polynomial},
+};
+
+/// The best polynomial of a degree up to `degree` on `[low, high]` ([`minimax`](super::minimax)), and a bound of its error. Where the function is even or odd about the middle of the
+/// interval, to within the rounding of its values, the polynomial is so too, which takes fewer products.
+///
+/// ```
+/// use hippocrene_ckks::approximation::{best, Smoothness};
+///
+/// let p = best(f64::tanh, (-4.0, 4.0), 16, Smoothness::Sampled)?;
+/// assert!(p.error < 0.004 && p.polynomial.degree() == 15);
+/// assert_eq!(p.polynomial.coefficients()[2], 0.0);
+/// # Ok::<(), hippocrene_ckks::CkksError>(())
+/// ```
+///
+/// # Errors
+/// As [`minimax`](super::minimax).
+pub fn best(
+    f: impl Fn(f64) -> f64,
+    (low, high): (f64, f64),
+    degree: usize,
+    smoothness: Smoothness,
+) -> Result<Approximation, CkksError> {
+    let polynomial = Symmetric::new(&f, low, high).polynomial(degree)?;
+    let error = error_bound::bound(OPERATION, &f, &polynomial, (low, high), smoothness)?;
+    Ok(Approximation { polynomial, error })
+}
+
+/// [`best`] of the least degree whose error is at most `error`.
+///
+/// # Errors
+/// As [`best`], and [`CkksError::Argument`] when no degree up to 255 reaches the error.
+pub fn best_to(
+    f: impl Fn(f64) -> f64,
+    (low, high): (f64, f64),
+    error: f64,
+    smoothness: Smoothness,
+) -> Result<Approximation, CkksError> {
+    if error.is_nan() || error <= 0.0 {
+        let what = format!("an error of {error}: it is above 0");
+        return Err(CkksError::Argument { operation: OPERATION, what });
+    }
+    let function = Symmetric::new(&f, low, high);
+    let of_degree = |degree: usize| {
+        let polynomial = function.polynomial(degree)?;
+        let error = error_bound::bound(OPERATION, &f, &polynomial, (low, high), smoothness)?;
+        Ok::<_, CkksError>(Approximation { polynomial, error })
+    };
+    // The error falls with the degree: degrees up to `below` miss it, and that of `found` does not.
+    let (mut below, mut degree) = (None, 1);
+    let mut found = loop {
+        let have = of_degree(degree)?;
+        if have.error <= error {
+            break have;
+        }
+        if degree == MOST {
+            let what = format!("degrees up to {MOST} come within {:.3e}, not within {error:.3e}", have.error);
+            return Err(CkksError::Argument { operation: OPERATION, what });
+        }
+        below = Some(degree);
+        degree = (2 * degree + 1).min(MOST);
+    };
+    let mut least = below.map_or(0, |degree| degree + 1);
+    while least < degree {
+        let middle = (least + degree) / 2;
+        let have = of_degree(middle)?;
+        if have.error <= error {
+            (found, degree) = (have, middle);
+        } else {
+            least = middle + 1;
+        }
+    }
+    Ok(found)
+}
+
+/// A function on an interval, and whether it is even or odd about the middle.
+struct Symmetric<'a> {
+    f: &'a dyn Fn(f64) -> f64,
+    ends: (f64, f64),
+    parity: Parity,
+}
+
+impl<'a> Symmetric<'a> {
+    fn new(f: &'a dyn Fn(f64) -> f64, low: f64, high: f64) -> Self {
+        const NODES: usize = 128;
+        let values: Vec<f64> = chebyshev_nodes(low, high, NODES).map(f).collect();
+        let rounding = 8.0 * f64::EPSILON * values.iter().map(|v| v.abs()).fold(0.0, f64::max);
+        let mirrored =
+            |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| (x - sign * y).abs() <= rounding);
+        let parity = match (mirrored(1.0), mirrored(-1.0)) {
+            (true, _) => Parity::Even,
+            (_, true) => Parity::Odd,
+            _ => Parity::Any,
+        };
+        Symmetric { f, ends: (low, high), parity }
+    }
+
+    /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on the upper half, with the middle taken to 0; of an odd one from a little above, where all odd
+    /// polynomials are 0 and no equation says anything.
+    fn polynomial(&self, degree: usize) -> Result<Polynomial, CkksError> {
+        let (low, high) = self.ends;
+        let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+        let above = match self.parity {
+            Parity::Any => return exchanged(self.f, &[self.ends], degree, Parity::Any),
+            Parity::Even => 0.0,
+            Parity::Odd => half / (64.0 * (degree + 1) as f64),
+        };
+        let basis = Basis::Chebyshev { low, high };
+        if degree == 0 && self.parity == Parity::Odd {
+            return Polynomial::new(basis, vec![0.0]);
+        }
+        let centred = |x: f64| (self.f)(middle + x);
+        let found = exchanged(&centred, &[(above, half)], degree, self.parity)?;
+        Polynomial::new(basis, found.coefficients().to_vec())
+    }
+}

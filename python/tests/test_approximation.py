@@ -1,0 +1,111 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.polynomial import Chebyshev
+
+import hippocrene
+from hippocrene import Approximation, approximate
+
+FUNCTIONS = {
+    "tanh": (np.tanh, (-4, 4), 15),
+    "exp": (np.exp, (-1, 2), 7),
+    "kink": (lambda x: abs(x - 0.25), (-1, 1), 31),
+    "pole": (lambda x: 1 / (1 + 25 * x * x), (-1, 1), 40),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_error_is_what_is_seen(name):
+    function, domain, degree = FUNCTIONS[name]
+    have = approximate(function, domain=domain, degree=degree)
+    x = np.linspace(*domain, 20001)
+    seen = np.abs(have(x) - function(x)).max()
+    # More is said of a kink, to which polynomials come slowly.
+    assert seen <= have.error <= (1.25 if name == "kink" else 1.06) * seen
+    assert have.degree == degree
+    assert have.domain == domain
+    assert isinstance(have.series, Chebyshev)
+    np.testing.assert_array_equal(have.series.coef, have.coefficients)
+    # Better than what agrees with it at the nodes.
+    nodes = Chebyshev.interpolate(np.vectorize(function), degree, domain=domain)
+    assert seen <= np.abs(nodes(x) - function(x)).max()
+
+
+def test_the_least_degree_with_an_error():
+    have = approximate(np.exp, domain=(-1, 2), error=1e-4)
+    assert have.error <= 1e-4 < approximate(np.exp, domain=(-1, 2), degree=have.degree - 1).error
+    # It is known then, and no smaller than where it is taken from values.
+    known = approximate(np.exp, domain=(-1, 2), degree=have.degree, derivative=(12, float(np.exp(2))))
+    assert 0.98 * have.error <= known.error <= 1.1 * have.error
+    assert approximate(lambda _: 2.0, domain=(0, 1), error=1e-9).degree == 0
+
+
+def test_odd_and_even_functions_have_half_of_the_coefficients():
+    assert not approximate(np.sin, domain=(-3, 3), degree=8).coefficients[::2].any()
+    assert not approximate(np.cos, domain=(-3, 3), degree=8).coefficients[1::2].any()
+
+
+def test_at_encrypted_values(secret, client):
+    tanh = approximate(np.tanh, domain=(-4, 4), error=0.02)
+    values = np.random.default_rng(3).uniform(-4, 4, (5, 7))
+    for y in (tanh(secret(values)), secret(values).polynomial(tanh)):
+        assert y.shape == (5, 7)
+        assert np.abs(client.decrypt(y) - np.tanh(values)).max() <= tanh.error + 2 ** (4 - y.precision_bits)
+    np.testing.assert_allclose(client.decrypt(tanh(secret(values))), tanh(values), atol=1e-4)
+    with pytest.raises(hippocrene.ArgumentError, match="interval"):
+        tanh(secret(values).with_bound(8))
+
+
+def test_it_says_what_it_is():
+    assert repr(approximate(np.exp, domain=(-1, 1), degree=3)).startswith(
+        "Approximation(degree=3, domain=(-1, 1), error=0.005"
+    )
+    # What is asked of it alters nothing.
+    have = approximate(np.exp, domain=(-1, 1), degree=3)
+    have.coefficients[:] = 0.0
+    assert have(0.0) != 0.0
+
+
+def test_what_the_function_raises_is_raised():
+    def fail(x: float) -> float:
+        raise KeyError(x)
+
+    with pytest.raises(KeyError):
+        approximate(fail, domain=(-1, 1), degree=3)
+    with pytest.raises(hippocrene.ArgumentError, match="the function is NaN"):
+        approximate(lambda _: float("nan"), domain=(-1, 1), error=0.1)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"domain": (-1, 1)}, hippocrene.ArgumentError, "either"),
+        ({"domain": (-1, 1), "degree": 3, "error": 0.1}, hippocrene.ArgumentError, "either"),
+        ({"domain": (-1, 1), "degree": 256}, hippocrene.ArgumentError, "degree is 256"),
+        ({"domain": (1, -1), "degree": 3}, hippocrene.ArgumentError, "not some intervals in order"),
+        ({"domain": (-1, 1), "error": 0}, hippocrene.ArgumentError, "above 0"),
+        ({"domain": 3, "degree": 3}, TypeError, "a domain is two numbers"),
+        ({"domain": ("a", "b"), "degree": 3}, TypeError, "a domain is two numbers"),
+        ({"domain": (-1, 1), "degree": 3, "derivative": 2}, TypeError, "an order and a bound"),
+        ({"domain": (-1, 1), "degree": 3, "derivative": (0, 1.0)}, hippocrene.ArgumentError, "order is 0"),
+        ({"domain": (-1, 1), "degree": 3, "derivative": (1, -1.0)}, hippocrene.ArgumentError, "not negative"),
+        ({"domain": (-2, 1), "error": 1e-3}, hippocrene.ArgumentError, "degrees up to 255"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(options, error, message):
+    with pytest.raises(error, match=message):
+        approximate(np.sign, **options)
+
+
+def test_only_functions_are_approximated_and_only_numbers_take_them():
+    with pytest.raises(TypeError, match="takes a function"):
+        approximate([1.0, 2.0], domain=(-1, 1), degree=3)
+    exp = approximate(np.exp, domain=(-1, 1), degree=3)
+    assert isinstance(exp, Approximation)
+    with pytest.raises(TypeError, match=r"x\.polynomial takes a"):
+        hippocrene.polyval(exp, 0.0)
+    integers = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=65537)
+    server = hippocrene.Server(integers.evaluation_keys(rotations=[]))
+    with pytest.raises(TypeError, match="a Approximation has doubles"):
+        exp(server.load(integers.encrypt([1, 2])))
