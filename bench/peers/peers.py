@@ -16,6 +16,9 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 
+# What the measuring programs need of Python.
+LEAST_PYTHON = (3, 9)
+
 # For each program the package that it imports, what to install for that, and the Pythons to try first: the
 # openfhe wheel holds a module for one version of Python only.
 OPENFHE = ("openfhe", "openfhe==1.6.1.*", ("3.10", "3.12"))
@@ -54,7 +57,7 @@ def run(what: str, command: list[str], timeout: int, folder: Path = HERE) -> str
 
 
 def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
-    """The Pythons of this machine, each as version ("3.11") and path, the preferred versions first."""
+    """The Pythons >= 3.9 of this machine, each as version ("3.11") and path, the preferred versions first."""
     names = [*(f"python{version}" for version in preferred), *(f"python3.{minor}" for minor in range(14, 8, -1))]
     candidates = [Path(sys.executable), *(Path(path) for name in names if (path := shutil.which(name)))]
     managed = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
@@ -65,7 +68,8 @@ def pythons(preferred: tuple[str, ...]) -> list[tuple[str, str]]:
             version = run(str(path), [str(path), "-c", "import sys; print('%d.%d' % sys.version_info[:2])"], 30).strip()
         except StepError:
             continue  # a shim for a version that is not there
-        found.setdefault(version, str(path))
+        if tuple(map(int, version.split("."))) >= LEAST_PYTHON:
+            found.setdefault(version, str(path))
     order = [version for version in preferred if version in found]
     return [(version, found[version]) for version in order + [v for v in found if v not in order]]
 
@@ -74,14 +78,15 @@ def environment(folder: Path, package: str, requirement: str, version: str, pyth
     """The Python of a virtual environment in which `package` can be imported."""
     home = folder / f"{package}-{version}"
     inside = home / "bin" / "python"
-    if not inside.exists():
-        run("make a virtual environment", [python, "-m", "venv", str(home)], 120)
+    load = [str(inside), "-c", f"import {package}"]
     try:
-        run("import it", [str(inside), "-c", f"import {package}"], 60)
+        run("import it", load, 60)
     except StepError:
+        # There is none, or one that was left half made: without pip it could not be completed.
+        run("make a virtual environment", [python, "-m", "venv", "--clear", str(home)], 120)
         install = [str(inside), "-m", "pip", "install", "--quiet", "--only-binary", ":all:", requirement]
         run("install it", install, 600)
-        run("import it", [str(inside), "-c", f"import {package}"], 60)
+        run("import it", load, 60)
     return str(inside)
 
 

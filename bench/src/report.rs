@@ -38,6 +38,8 @@ enum Against {
     Here(Compared),
     /// A peer's figure on the reference machine.
     Peer(PeerFigure),
+    /// A paper's figure on the paper's machine.
+    Paper(PaperFigure),
 }
 
 impl Row {
@@ -82,6 +84,12 @@ impl Row {
         self
     }
 
+    /// Compares with what a paper states, as it stands there: of times, those of the paper's machine.
+    pub fn against_paper(mut self, figure: Option<PaperFigure>) -> Self {
+        self.against = figure.clone().map(Against::Paper);
+        self.paper(figure)
+    }
+
     /// Sets how many times better than what it is compared with the measurement has to be.
     pub fn target(mut self, ratio: Option<f64>) -> Self {
         self.target = ratio;
@@ -92,6 +100,7 @@ impl Row {
         let against = self.against.map(|against| match against {
             Against::Here(other) => other,
             Against::Peer(figure) => figure.compared(self.unit, yardstick),
+            Against::Paper(figure) => figure.compared(self.unit),
         });
         let ratio = against.as_ref().map(|other| match (self.better, self.unit) {
             (Better::Less, "log2") => (other.value - self.value).exp2(),
@@ -288,6 +297,7 @@ mod tests {
             Row::new("transform", 20.0, "us").against("tfhe-ntt 0.7.1", 34.0).target(Some(1.75)),
             Row::new("something new", 0.1234567, "s"),
             Row::more("precision", 24.0, "bits").against("simple", 20.0).target(Some(1.0)),
+            Row::new("encryption", 10.0, "ms").against_paper(papers.find("simSHE14", operation)),
             Row::missing("the wheel is not there"),
         ];
         Report::new("she", "a CPU".into(), "avx512ifma".into(), 1, slow_machine(), rows)
@@ -305,7 +315,9 @@ mod tests {
         assert_eq!((&rows[2]["ratio"], &rows[2]["met"]), (&1.7.into(), &false.into()));
         assert!(rows[3]["against"].is_null() && rows[3]["ratio"].is_null());
         assert_eq!((&rows[4]["ratio"], &rows[4]["met"]), (&1.2.into(), &true.into()));
-        assert!(rows[5]["value"].is_null());
+        // The paper's 41.61 ms, whatever the machine.
+        assert_eq!((&rows[5]["against"], &rows[5]["ratio"]), (&rows[5]["paper"], &4.161.into()));
+        assert!(rows[6]["value"].is_null());
     }
 
     #[test]

@@ -54,3 +54,37 @@ fn a_table_without_a_figure_is_not_plotted() {
     assert!(String::from_utf8(out.stderr).unwrap().contains("has no figure"));
     assert!(!std::path::Path::new("plot.png").exists());
 }
+
+/// A table that encrypts nothing, in the shape that is agreed for all of them.
+#[test]
+fn json_is_one_object_whose_targets_are_judged_by_their_ratios() {
+    let out = bench(&["graft-7", "--json"]);
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+    let report: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
+    let keys = |value: &serde_json::Value| -> Vec<String> {
+        let mut keys: Vec<String> = value.as_object().unwrap().keys().cloned().collect();
+        keys.sort();
+        keys
+    };
+    assert_eq!(keys(&report), ["cpu", "kernel", "rows", "table", "threads", "yardstick"]);
+    assert_eq!((report["table"].as_str(), report["threads"].as_u64()), (Some("graft-7"), Some(1)));
+    assert!(report["yardstick"].is_object() && report["cpu"].is_string() && report["kernel"].is_string());
+    let rows = report["rows"].as_array().unwrap();
+    let mut judged = 0;
+    for row in rows {
+        assert_eq!(keys(row), ["against", "met", "paper", "ratio", "row", "target", "unit", "value"]);
+        assert!(row["row"].is_string() && row["unit"].is_string() && row["value"].is_number());
+        for figure in [&row["against"], &row["paper"]] {
+            assert!(figure.is_null() || keys(figure) == ["name", "source", "value"]);
+        }
+        assert_eq!(row["against"].is_null(), row["ratio"].is_null());
+        match (row["ratio"].as_f64(), row["target"].as_f64()) {
+            (Some(ratio), Some(target)) => {
+                assert_eq!(row["met"], ratio >= target, "{row}");
+                judged += 1;
+            }
+            _ => assert!(row["met"].is_null(), "{row}"),
+        }
+    }
+    assert!(judged > 0, "the table has targets");
+}

@@ -15,11 +15,11 @@ use crate::{
 /// The table.
 pub const TABLE: Table = Table {
     name: "planner",
-    about: "key switches with every gadget (coalesced keys held) as a profile measured in the same run predicts them, at six moduli of \
-            each chain, and the planned gadget against the fastest; the LAKS chain has 40 primes of 44 bits, 13 bits beyond the 128-bit \
+    about: "key switches with every gadget (coalesced keys held) as a profile measured in the same run predicts them, at six products of words of \
+            each chain, and at as many with a part of the sprout where there is one, and the planned gadget against the fastest; the LAKS chain has 40 primes of 44 bits, 13 bits beyond the 128-bit \
             limit, and is only there to be timed",
     memory: "10 GB",
-    time: "about 3 minutes",
+    time: "about 6 minutes",
     live: &[],
     plot: false,
     run,
@@ -30,9 +30,9 @@ const PREDICTED_WITHIN: f64 = 1.25;
 const PLANNED_WITHIN: f64 = 1.05;
 
 /// The presets.
-const PRESETS: [&str; 3] = ["n14", "n15", "n16"];
+const PRESETS: [&str; 4] = ["n14", "bits14", "n15", "n16"];
 
-/// How many moduli of a chain are timed, evenly spaced from the top.
+/// How many products of words of a chain are timed, evenly spaced from the top.
 const MODULI: usize = 6;
 
 fn run(session: &mut Session) -> Result<Vec<Row>> {
@@ -45,10 +45,18 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     Ok(rows)
 }
 
-/// The moduli: products of the first units, without the sprout.
-fn moduli(parameters: &Parameters) -> impl Iterator<Item = Modulus> {
-    let units = parameters.unit_count();
-    (0..MODULI).map(move |i| Modulus::of_range(0..units - i * units / MODULI))
+/// The moduli: products of the first units, and where there is a sprout the same with divisors of it, from the whole sprout to less and less of its power of two and of its
+/// odd primes.
+fn moduli(parameters: &Parameters) -> Vec<Modulus> {
+    let (units, sprout) = (parameters.unit_count(), parameters.top().sprout());
+    let words = (0..MODULI).map(|i| Modulus::of_range(0..units - i * units / MODULI));
+    let primes = sprout.odd().count_ones() as usize;
+    let grafted = |(i, words): (usize, Modulus)| {
+        let two = usize::from(sprout.two());
+        words.lcm(Modulus::of_sprout(sprout.odd() >> (i % (primes + 1)), (two - i * two / MODULI) as u8))
+    };
+    let grafted = words.clone().enumerate().map(grafted).filter(|_| !sprout.is_one());
+    words.clone().chain(grafted).collect()
 }
 
 /// One chain: a row for each gadget at each modulus, one for the plan at each modulus, and one for the worst prediction.
@@ -60,8 +68,8 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters, profile: &Pr
     let (context, mut rows, mut worst) = (&scheme.context, Vec::new(), 1f64);
     for modulus in moduli(context.parameters()) {
         let at = format!(
-            "{name}, {} limbs ({:.0} bits)",
-            modulus.limb_count(),
+            "{name}, {} ({:.0} bits)",
+            limbs(context.parameters(), modulus),
             context.parameters().log2(modulus)
         );
         let timed = time(session, &scheme, modulus)?;
@@ -81,6 +89,17 @@ fn chain(session: &mut Session, name: &str, parameters: Parameters, profile: &Pr
     let row = Row::new(format!("{name}: the worst prediction is off by a factor of"), worst, "x");
     rows.push(row.against("allowed", PREDICTED_WITHIN).target(Some(1.0)));
     Ok(rows)
+}
+
+/// The limbs of a modulus in words: those of whole words, and those of the sprout.
+fn limbs(parameters: &Parameters, modulus: Modulus) -> String {
+    let (words, odd) = (modulus.words().limb_count(), parameters.literal().sprout.odd_product(modulus.odd()));
+    match (modulus.sprout().is_one(), modulus.two(), odd) {
+        (true, ..) => format!("{words} limbs"),
+        (false, 0, odd) => format!("{words} limbs and {odd}"),
+        (false, two, 1) => format!("{words} limbs and 2^{two}"),
+        (false, two, odd) => format!("{words} limbs and 2^{two} {odd}"),
+    }
 }
 
 /// A gadget in words.
@@ -103,4 +122,33 @@ fn time(session: &mut Session, scheme: &Scheme, modulus: Modulus) -> Result<Vec<
     }
     let timed = session.time_named(parameters.log_degree(), works)?;
     Ok(gadgets.into_iter().zip(timed.into_iter().map(|(_, seconds)| seconds)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moduli_have_parts_of_the_sprout_where_there_is_one() {
+        for name in PRESETS {
+            let parameters = Preset::by_name(name).unwrap().parameters().unwrap();
+            let all = moduli(&parameters);
+            let (words, grafted): (Vec<Modulus>, Vec<Modulus>) =
+                all.iter().partition(|m| m.sprout().is_one());
+            assert_eq!((words.len(), grafted.len()), (MODULI, MODULI));
+            assert_eq!(grafted[0], parameters.top());
+            assert!(all.iter().all(|m| m.divides(parameters.top())));
+            assert!(grafted.iter().any(|m| m.odd() == 0) && grafted.iter().all(|m| m.two() > 0));
+            assert!(parameters.double_gadgets(grafted[0]).len() > 1);
+        }
+        assert_eq!(moduli(&laks::finest().parameters().unwrap()).len(), MODULI);
+    }
+
+    #[test]
+    fn limbs_in_words() {
+        let parameters = Preset::by_name("bits14").unwrap().parameters().unwrap();
+        let of = |odd, two| limbs(&parameters, Modulus::of_range(0..2).lcm(Modulus::of_sprout(odd, two)));
+        assert_eq!([of(0, 0), of(1, 0), of(0, 3)], ["2 limbs", "2 limbs and 65537", "2 limbs and 2^3"]);
+        assert_eq!(of(3, 15), "2 limbs and 2^15 10737647617");
+    }
 }

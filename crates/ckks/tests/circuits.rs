@@ -336,6 +336,53 @@ proptest! {
     }
 }
 
+/// The error of a polynomial over its estimate, both as standard deviations, as `log2`.
+fn polynomial_error(s: &Setup, p: &Polynomial, x: &[f64]) -> f64 {
+    let a = s.encrypt(&x.iter().map(|x| Complex64::from(*x)).collect::<Vec<_>>());
+    let y = s.evaluator.polynomial(&a, p, s.scale).unwrap();
+    let errors = s.decrypt(&y).into_iter().zip(x).map(|(y, x)| (y - p.evaluate(*x)).norm_sqr());
+    let variance = errors.sum::<f64>() / (2 * x.len()) as f64;
+    0.5 * variance.log2() + y.precision_bits()
+}
+
+/// The window that [`hippocrene_ckks::Evaluator::polynomial`] states: errors that reach the result by several ways count as independent. At the bound, powers are `sqrt(3)` times off by that at
+/// most; where values are smaller than the bound or the ways cancel, as in the Chebyshev basis, the estimate is up to `2^6` times too large.
+#[test]
+fn the_noise_of_polynomials_is_within_the_window_that_is_stated() {
+    let s = insecure(9, 6, &[]);
+    let n = s.context.max_slots();
+    let measured = 1.5f64.log2();
+    let power = 3f64.sqrt().log2() + 0.2;
+    let window = |name: &str, p: &Polynomial, x: &[f64], least: f64, most: f64| {
+        let ratio = polynomial_error(&s, p, x);
+        assert!((least..most).contains(&ratio), "{name}: 2^{ratio:.2} times the estimate");
+    };
+    let unit = |degree: usize| [vec![0.0; degree], vec![1.0]].concat();
+    let ends: Vec<f64> = (0..n).map(|i| if i * i % 7 < 3 { 1.0 } else { -1.0 }).collect();
+    let inside = reals(n, -1.0, 1.0);
+    for degree in [2, 3, 4, 7, 8, 15, 16, 31] {
+        let monomial = Polynomial::new(Basis::Monomial, unit(degree)).unwrap();
+        window(&format!("x^{degree}, |x| = 1"), &monomial, &ends, -measured, power);
+        window(&format!("x^{degree}"), &monomial, &inside, -6.0, measured);
+        let chebyshev = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, unit(degree)).unwrap();
+        window(&format!("T_{degree}, |x| = 1"), &chebyshev, &ends, -6.0, measured);
+        window(&format!("T_{degree}"), &chebyshev, &inside, -6.0, measured);
+    }
+    // Of one sign, all ways add up: 1 + 2 + .. + d in place of the root of the sum of squares, and more within the powers.
+    for degree in [7, 15, 31] {
+        let sum = Polynomial::new(Basis::Monomial, vec![1.0; degree + 1]).unwrap();
+        let most = 0.5 * (3.0 * degree as f64 / 4.0).log2();
+        window(&format!("1 + x + .. + x^{degree}, x = 1"), &sum, &vec![1.0; n], -measured, most + power);
+        window(&format!("1 + x + .. + x^{degree}"), &sum, &inside, -6.0, measured);
+    }
+    type Function = fn(f64) -> f64;
+    let functions: [(&str, Function); 2] = [("sigmoid", |x| 1.0 / (1.0 + (-x).exp())), ("sine", f64::sin)];
+    for ((name, f), degree) in functions.into_iter().flat_map(|f| [7, 15, 31].map(|degree| (f, degree))) {
+        let p = Polynomial::approximate(f, -8.0, 8.0, degree).unwrap();
+        window(&format!("{name} of degree {degree}"), &p, &reals(n, -8.0, 8.0), -6.0, measured);
+    }
+}
+
 #[test]
 fn approximations() {
     let s = insecure(9, 6, &[]);

@@ -103,7 +103,7 @@ fn a_key_switch_is_counted_as_by_hand() {
     assert_eq!((counted.of_size(WordSize::Below48), counted.total()), (by_hand, by_hand));
 }
 
-/// Single decompositions, and double ones where they take a tenth less; these too are planned where digits are many.
+/// Single decompositions, and double ones where those take 3 % longer; these too are planned where digits are many.
 #[test]
 fn the_plan_is_the_cheapest_by_the_profile_in_use() {
     let mut doubles = 0;
@@ -127,7 +127,7 @@ fn the_plan_is_the_cheapest_by_the_profile_in_use() {
             let double = context.parameters().double_gadgets(modulus).into_iter().map(time);
             let double = double.fold(f64::INFINITY, f64::min);
             let is_double = planned.method() != Method::Single;
-            assert_eq!(is_double, double / 0.9 < single, "{modulus:?}: {double} against {single}");
+            assert_eq!(is_double, 1.03 * double < single, "{modulus:?}: {double} against {single}");
             assert_eq!(time(planned), if is_double { double } else { single });
             doubles += usize::from(is_double);
         }
