@@ -68,15 +68,23 @@ def dot(a: Any, b: Any) -> Any:
 
 def _inner(a: Any, b: Any) -> Any:
     a, b = operands("inner", a, b)
-    return _times(a, b) if 0 in (a.ndim, b.ndim) else _matmul(a, b.T)
+    if 0 in (a.ndim, b.ndim):
+        return _times(a, b)
+    if a.ndim <= 2 and b.ndim <= 2:
+        return _matmul(a, b.T)
+    if a.shape[-1] != b.shape[-1]:
+        raise ShapeError(f"inner: the last axes of shapes {a.shape} and {b.shape} differ")
+    return _tensordot(a, b, ([-1], [-1]))
 
 
 def _vdot(a: Any, b: Any) -> Any:
     a, b = operands("vdot", a, b)
     turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
     a = np.conjugate(a) if turned else a
+    if np.size(a) != np.size(b):
+        raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} are of different sizes")
     if np.shape(a) != np.shape(b):
-        raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} differ")
+        a, b = np.reshape(a, -1), np.reshape(b, -1)
     return _times(a, b).sum()
 
 
@@ -247,7 +255,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     steps = np.full(length - 1, float(dx)) if x is None else np.diff(np.asarray(x, dtype=np.float64))
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
-    weights = np.convolve(steps, [0.5, 0.5])
+    weights = np.convolve(steps, [0.5, 0.5]) if length > 1 else np.zeros(1)
     return _times_rounded(np.moveaxis(y, axis, -1), weights, exact=x is None)
 
 

@@ -71,6 +71,39 @@ def test_linear_maps(client, secret):
     check(client, secret, lambda x: np.gradient(x, [0.0, 1.0, 3.0, 4.0, 8.0], axis=1), MATRIX)
 
 
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((3, 3), (3, 3, 3)),
+        ((2, 3, 4), (4,)),
+        ((4,), (2, 3, 4)),
+        ((2, 3), (4, 2, 3)),
+        ((1, 1, 1), (1, 1, 1)),
+        ((3, 2), (3, 2)),
+    ],
+)
+def test_inner_products_of_last_axes(client, secret, way, shapes):
+    check(client, secret, np.inner, *(RNG.uniform(-1, 1, shape) for shape in shapes), way=way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_vdot_flattens(client, secret, way):
+    check(client, secret, np.vdot, MATRIX, MATRIX.reshape(10, 2), way=way)
+
+
+def test_nothing_lies_between_one_place(client, secret):
+    check(client, secret, lambda x: TRAPEZOID(x, axis=1), MATRIX[:, :1])
+
+
+@pytest.mark.parametrize(("precision", "count"), [(8, 1000), (10, 4000), (14, 1000), (16, 4000)])
+def test_means_at_low_precision(precision, count):
+    """The factor of a mean stands in one slot of a plaintext, whose coefficients are all small and alike."""
+    client = hippocrene.Client.generate("n14", precision=precision)
+    mean = hippocrene.Server(client.evaluation_keys()).load(client.encrypt(np.ones(count))).mean()
+    assert abs(client.decrypt(mean) - 1) < 6 * 2.0**-mean.precision_bits
+
+
 def test_names_of_linear_algebra(client, secret):
     square, vectors = MATRIX[:, :4], RNG.uniform(-1, 1, (2, 4, 3))
     for way in WAYS:
