@@ -2,8 +2,8 @@
 
 mod common;
 
-use common::{Setup, check, context, literal, setup, spread};
-use hippocrene_pegasus::{Numbers, PegasusError};
+use common::{Setup, check, context, literal, setup, setups, spread};
+use hippocrene_pegasus::{Layout, Numbers, PegasusError};
 
 type Function = fn(f64) -> f64;
 
@@ -87,5 +87,29 @@ fn all_steps_in_one() {
             assert!(s.decrypt(&y).iter().all(|y_i| y_i.abs() <= y.bound() * 1.2));
         }
         assert!(s.pegasus.lut(&a, |x| x.ln()).is_err());
+    }
+}
+
+/// Every step gives the same bits whatever the number of threads.
+#[test]
+fn threads_change_nothing() {
+    let all = setups([1, 2, 3].map(|threads| context(9, 17, threads)), literal(&[64], 64));
+    let values = spread(64, BOUND);
+    let mut a = all[0].encrypt(&values, 40, 300.0);
+    a.set_bound(BOUND);
+    let scale = all[0].pegasus.plan().table_scale(BOUND).unwrap();
+    let steps = all.each_ref().map(|s| {
+        let coefficients = s.pegasus.to_coefficients(&a).unwrap();
+        let numbers = s.pegasus.extract(&coefficients, &(0..64).collect::<Vec<_>>()).unwrap();
+        let values = s.pegasus.look_up(&numbers, scale, f64::tanh).unwrap();
+        let partial = s.pegasus.partial_decryption(&values, &Layout::in_order(64)).unwrap();
+        let whole = s.pegasus.repack(&values, &Layout::in_order(64)).unwrap();
+        (numbers, values, partial, whole)
+    });
+    for other in &steps[1..] {
+        assert!(steps[0].0.ciphertexts() == other.0.ciphertexts(), "extraction");
+        assert!(steps[0].1.ciphertexts() == other.1.ciphertexts(), "look-ups");
+        assert!(steps[0].2 == other.2, "partial decryption");
+        assert!(steps[0].3 == other.3, "reduction");
     }
 }

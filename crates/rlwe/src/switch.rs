@@ -218,7 +218,11 @@ impl Context {
     /// How many of `limbs` limbs are worked on together: equal shares of those that each thread has, of at most [`GROUP`] limbs, which take `scratch` limbs
     /// of scratch memory each.
     pub(crate) fn group(&self, limbs: usize, scratch: usize) -> usize {
-        let threads = self.threads().count();
+        self.group_of_threads(self.threads().count(), limbs, scratch)
+    }
+
+    /// [`Context::group`] with so many threads.
+    pub(crate) fn group_of_threads(&self, threads: usize, limbs: usize, scratch: usize) -> usize {
         let most = (GROUP_WORDS / (threads * scratch.max(1) * self.degree())).clamp(1, GROUP);
         let share = limbs.div_ceil(threads).max(1);
         share.div_ceil(share.div_ceil(most))

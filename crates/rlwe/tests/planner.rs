@@ -3,10 +3,10 @@
 mod common;
 
 use common::{insecure, insecure_grafted};
-use hippocrene_ring::{Domain, Kernel, Poly};
+use hippocrene_ring::{Domain, Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
-    Context, Destination, EvaluationKeys, LimbOperations, Method, Modulus, PreparedEvaluationKeys, Profile,
-    SecretKey, Sprout, WordSize,
+    Context, Destination, EvaluationKeys, LimbOperations, Method, Modulus, Parameters, ParametersLiteral,
+    PreparedEvaluationKeys, Profile, SecretDistribution, SecretKey, Sprout, WordSize,
 };
 
 const LOG_DEGREE: u32 = 10;
@@ -136,6 +136,28 @@ fn the_plan_is_the_cheapest_by_the_profile_in_use() {
 }
 
 /// What is measured is sound, and it is of this machine: larger rings take longer.
+/// Results are the same bits on every machine: a plan for two threads would leave other roundings.
+#[test]
+fn the_plan_does_not_depend_on_threads() {
+    let log_degree = 15;
+    let sprout = Sprout::for_degree(log_degree).unwrap();
+    let words = primes::ntt_primes(48, 1 << log_degree, 17, &sprout.primes).unwrap();
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree,
+        units: words[..13].to_vec(),
+        specials: words[13..].to_vec(),
+        sprout,
+        gadget_rank: 4,
+        secret: SecretDistribution::Ternary,
+    })
+    .unwrap();
+    let [one, two] = [1, 2].map(|n| Context::new(parameters.clone(), Threads::new(n).unwrap()).unwrap());
+    for bits in 60..parameters.log2(parameters.top()) as u32 {
+        let modulus = parameters.grafted_modulus(f64::from(bits));
+        assert_eq!(one.gadget(modulus).unwrap(), two.gadget(modulus).unwrap(), "{bits} bits");
+    }
+}
+
 #[test]
 fn measuring_gives_a_profile() {
     let mut told = Vec::new();

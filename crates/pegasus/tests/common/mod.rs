@@ -16,8 +16,8 @@ pub static Q: LazyLock<u64> = LazyLock::new(|| primes::ntt_primes(40, 512, 1, &[
 
 pub struct Setup {
     pub context: Arc<Context>,
-    pub secret: SecretKey,
-    pub lwe: LweSecretKey,
+    pub secret: Arc<SecretKey>,
+    pub lwe: Arc<LweSecretKey>,
     pub pegasus: Pegasus,
 }
 
@@ -77,15 +77,27 @@ pub fn literal(slots: &[usize], dimension: usize) -> PegasusLiteral {
 }
 
 pub fn setup(context: Arc<Context>, literal: PegasusLiteral) -> Setup {
-    let secret = SecretKey::generate(context.rlwe()).unwrap();
-    let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal).unwrap());
+    let [s] = setups([context], literal);
+    s
+}
+
+/// The same keys for all of these contexts, which have the same parameters.
+pub fn setups<const N: usize>(contexts: [Arc<Context>; N], literal: PegasusLiteral) -> [Setup; N] {
+    let context = &contexts[0];
+    let secret = Arc::new(SecretKey::generate(context.rlwe()).unwrap());
+    let plan = PegasusPlan::new(Arc::clone(context), literal.clone()).unwrap();
     let mut keys = EvaluationKeys::empty(context.rlwe(), secret.fingerprint());
     plan.add_keys(&mut keys, &secret).unwrap();
-    let keys = Arc::new(keys.prepare(context.rlwe()).unwrap());
     let secrets = PegasusSecrets::generate(&plan).unwrap();
     let stored = PegasusKeys::generate(&plan, &secret, &secrets).unwrap();
-    let evaluator = Evaluator::new(Arc::clone(&context), keys);
-    Setup { pegasus: Pegasus::new(plan, evaluator, &stored).unwrap(), context, secret, lwe: secrets.lwe }
+    let lwe = Arc::new(secrets.lwe);
+    contexts.map(|context| {
+        let plan = Arc::new(PegasusPlan::new(Arc::clone(&context), literal.clone()).unwrap());
+        let prepared = Arc::new(keys.clone().prepare(context.rlwe()).unwrap());
+        let evaluator = Evaluator::new(Arc::clone(&context), prepared);
+        let pegasus = Pegasus::new(plan, evaluator, &stored).unwrap();
+        Setup { pegasus, context, secret: Arc::clone(&secret), lwe: Arc::clone(&lwe) }
+    })
 }
 
 impl Setup {

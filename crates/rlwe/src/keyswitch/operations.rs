@@ -192,9 +192,10 @@ impl<'a> Count<'a> {
         let (context, digits) = (self.context, self.digits.len());
         let scratch = match shape {
             Some(shape) => {
-                digits * context.group(shape.primes, digits) + 2 * shape.groups.len() * shape.primes
+                digits * context.group_of_threads(1, shape.primes, digits)
+                    + 2 * shape.groups.len() * shape.primes
             }
-            None => (digits + 2) * context.group(to.limb_count(), digits + 2),
+            None => (digits + 2) * context.group_of_threads(1, to.limb_count(), digits + 2),
         };
         let dropped = self.extended.without(to);
         let limbs = 4 * from.limb_count() + 2 * (dropped.limb_count() + to.limb_count()) + scratch;
