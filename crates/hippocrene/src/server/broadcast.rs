@@ -39,7 +39,7 @@ impl Server {
             return Ok(a.clone());
         }
         let mut layout = self.repeated_layout(a, shape)?;
-        if !repeats_freely(a, &layout) && common_shape(a.shape(), shape).as_deref() == Some(shape) {
+        if common_shape(a.shape(), shape).as_deref() == Some(shape) && !repeats_freely(a, &layout) {
             let copies = copied_layout(a, shape, F::slots(&self.session))?;
             if repeats_freely(a, &copies) && copies.ciphertexts() <= layout.ciphertexts() {
                 layout = copies;
