@@ -59,6 +59,11 @@ fn moves_take_the_memory_of_what_they_move() {
     // The entries of a matrix are collected before that is found, and stopped at.
     let (columns, x) = (256, client.encrypt(&numbers(slots, 1), &[slots]).unwrap());
     let w = numbers(slots * columns, 2);
-    let error = stoppable(|| true, || server.matmul_plain(&x, &w, columns)).unwrap_err();
+    let product = || {
+        // It is asked every 50 milliseconds, and at once after these.
+        std::thread::sleep(std::time::Duration::from_millis(100));
+        server.matmul_plain(&x, &w, columns)
+    };
+    let error = stoppable(|| true, product).unwrap_err();
     assert!(matches!(error, Error::Stopped(_)), "{error}");
 }
