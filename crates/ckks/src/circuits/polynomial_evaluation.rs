@@ -18,7 +18,7 @@ impl Evaluator {
     /// [`Polynomial::depth`] times and rescaled to `target` each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the
     /// target first.
     ///
-    /// The noise is that of the single operations, each at the bounds of its values and with the errors of what it adds or multiplies taken as independent. So it is up to `2^6` times too large where
+    /// The noise is that of the single operations, each at the bounds of its values and with the errors of what it adds or multiplies taken as independent. So it is up to `2^7` times too large, at degree 31, where
     /// values are below their bounds or errors cancel, as in the Chebyshev basis; and too small where values at the bound have errors that add up, by up to `sqrt(3)` for a power and `sqrt(9d/4)` for a sum
     /// of the powers up to `x^d` with coefficients of one sign.
     ///
