@@ -69,22 +69,6 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     assert!(out.starts_with("0.1234567") && out.lines().all(|line| line.len() < 22), "{out}");
 }
 
-#[cfg(target_os = "linux")]
-#[test]
-fn a_closed_standard_output_is_an_error() {
-    let presets = |redirection: &str| {
-        let command = format!("{} presets --json {redirection}", env!("CARGO_BIN_EXE_hippocrene"));
-        std::process::Command::new("sh").args(["-c", &command]).output().expect("the shell")
-    };
-    let output = presets(">&-");
-    let words = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(3), "{words}");
-    assert!(words.contains("standard output") && words.contains("Bad file descriptor"), "{words}");
-    for redirection in ["", ">/dev/null", "1<>/dev/null"] {
-        assert!(presets(redirection).status.success(), "{redirection}");
-    }
-}
-
 #[test]
 fn integers_go_in_and_come_out() {
     let folder = Folder::new("integers");
