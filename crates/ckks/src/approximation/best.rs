@@ -30,9 +30,7 @@ pub fn best(
     degree: usize,
     smoothness: Smoothness,
 ) -> Result<Approximation, CkksError> {
-    let polynomial = Symmetric::new(&f, low, high).polynomial(degree)?;
-    let error = error_bound::bound(OPERATION, &f, &polynomial, (low, high), smoothness)?;
-    Ok(Approximation { polynomial, error })
+    Symmetric::new(&f, low, high).best(degree, smoothness)
 }
 
 /// [`best`] of the least degree whose error is at most `error`.
@@ -50,15 +48,10 @@ pub fn best_to(
         return Err(CkksError::Argument { operation: OPERATION, what });
     }
     let function = Symmetric::new(&f, low, high);
-    let of_degree = |degree: usize| {
-        let polynomial = function.polynomial(degree)?;
-        let error = error_bound::bound(OPERATION, &f, &polynomial, (low, high), smoothness)?;
-        Ok::<_, CkksError>(Approximation { polynomial, error })
-    };
     // The error falls with the degree: degrees up to `below` miss it, and that of `found` does not.
     let (mut below, mut degree) = (None, 1);
     let mut found = loop {
-        let have = of_degree(degree)?;
+        let have = function.best(degree, smoothness)?;
         if have.error <= error {
             break have;
         }
@@ -72,7 +65,7 @@ pub fn best_to(
     let mut least = below.map_or(0, |degree| degree + 1);
     while least < degree {
         let middle = (least + degree) / 2;
-        let have = of_degree(middle)?;
+        let have = function.best(middle, smoothness)?;
         if have.error <= error {
             (found, degree) = (have, middle);
         } else {
@@ -102,6 +95,13 @@ impl<'a> Symmetric<'a> {
             _ => Parity::Any,
         };
         Symmetric { f, ends: (low, high), parity }
+    }
+
+    /// [`best`] on the interval.
+    fn best(&self, degree: usize, smoothness: Smoothness) -> Result<Approximation, CkksError> {
+        let polynomial = self.polynomial(degree)?;
+        let error = error_bound::bound(OPERATION, &self.f, &polynomial, self.ends, smoothness)?;
+        Ok(Approximation { polynomial, error })
     }
 
     /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on the upper half, with the middle taken to 0; of an odd one from a little above, where all odd

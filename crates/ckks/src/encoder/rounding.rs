@@ -26,8 +26,8 @@ impl Rounding {
         }
     }
 
-    /// The error of a plaintext.
-    pub(crate) fn noise(self) -> Noise {
+    /// The error of a plaintext, as noise.
+    pub fn noise(self) -> Noise {
         Noise::from_std(self.variance().sqrt())
     }
 }

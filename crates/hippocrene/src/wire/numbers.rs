@@ -1,6 +1,6 @@
 //! What files of arrays of numbers have of their own.
 
-use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext};
+use hippocrene_ckks::{Ciphertext, Scale, SeededCiphertext, encoder::Rounding};
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise, Parameters, SIGMA, noise::secret_key_encryption};
 
 use super::{
@@ -46,7 +46,7 @@ impl FileForm for Numbers {
 
     /// `sigma` and the rounding of the encoder.
     fn fresh_noise() -> Noise {
-        secret_key_encryption(SIGMA).plus(Noise::from_std((1.0f64 / 6.0).sqrt()))
+        secret_key_encryption(SIGMA).plus(Rounding::Dithered.noise())
     }
 
     fn coefficients(&self) -> usize {

@@ -113,8 +113,7 @@ impl Diagonal {
         (sum / self.period() as f64).sqrt()
     }
 
-    /// How they are rounded. The roots of a DFT have enough structure to be thought of, and too many that are not 0 for it to matter: the same powers of few roots,
-    /// in all slots.
+    /// How they are rounded. The roots of a DFT fill their slots, so that coefficients are sums of many waves; a dither would only double the variance.
     pub fn rounding(&self) -> Rounding {
         match self {
             Diagonal::Roots(_) => Rounding::Nearest,

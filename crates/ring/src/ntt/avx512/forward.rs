@@ -91,7 +91,8 @@ pub(super) unsafe fn pass<A: Arithmetic, const REDUCES: bool>(
     unsafe { three_layers(a, t, p, stride, k, |r, _| if REDUCES { enter(a, r) } else { r }) }
 }
 
-/// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide each other's latencies.
+/// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide each other's latencies. The layers are spelt out: the compiler
+/// does not unroll a loop over them.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
@@ -201,7 +202,7 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const FACTORED: bool
         }
         (x, y) = (transpose(x), transpose(y));
         t = in_step(&mut x, &mut y, t);
-        // At most four layers since the last time; or five, two of them in `quarters`.
+        // Derived multipliers widen residues by more than others, of which seven layers since the last time leave them in `[0, LAZY_BOUND q)`.
         if FACTORED {
             (x, y) = (enter(a, x), enter(a, y));
         }
