@@ -12,18 +12,13 @@ pub(in crate::ntt) struct Twiddle {
 /// The multipliers of two or three layers, as a binary tree: node 0 for the layer with one multiplier, nodes 1 and 2 for the layer with
 /// two, nodes 3 to 6 for the layer with four.
 pub(in crate::ntt) trait Tree: Copy {
-    /// Whether multipliers come from [`Arithmetic::derive`].
-    const DERIVED: bool;
-
     /// The multiplier at `node`.
-    fn twiddle<A: Arithmetic>(self, a: A, node: usize) -> Twiddle;
+    fn twiddle(self, node: usize) -> Twiddle;
 }
 
 impl<const NODES: usize> Tree for [Twiddle; NODES] {
-    const DERIVED: bool = false;
-
     #[inline(always)]
-    fn twiddle<A: Arithmetic>(self, _: A, node: usize) -> Twiddle {
+    fn twiddle(self, node: usize) -> Twiddle {
         self[node]
     }
 }
@@ -44,7 +39,7 @@ pub(in crate::ntt) enum Half {
 /// A forward pass takes some layers of butterflies `(x, y) -> (x + w y, x - w y)` through registers, in layer `l` of `L` on the pairs
 /// `(i, i + 2^(L-1-l))`. Between passes residues are in one of two intervals, which each arithmetic chooses: *forward-tight*, or
 /// *forward-loose*, which contains it. A pass of three layers takes tight residues to loose ones, or, when it begins with [`Arithmetic::enter`]
-/// in registers 0 and 1, loose ones to tight ones.
+/// in registers 0 and 1, loose ones to tight ones. The last six layers take loose residues to loose ones: they begin with [`Arithmetic::scale`].
 ///
 /// An inverse pass takes butterflies `(x, y) -> (x + y, w (x - y))`, in layer `l` on the pairs `(i, i + 2^l)`. Between passes
 /// residues are in the interval *inverse-loose*, which contains `[0, 2q)`.
@@ -60,11 +55,6 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// [`Arithmetic::leave_lazy`] leaves residues in `[0, LAZY_BOUND q)`.
     const LAZY_BOUND: u64;
 
-    /// From these degrees up, forward and inverse, the multipliers of the last layers are made from factors as they are needed, by
-    /// [`Arithmetic::derive`]. As a table they are most of the memory. Below, that stays in cache as long as a transform has it for itself;
-    /// factors cost 3 % of a forward transform and 5 % of an inverse one.
-    const FACTORED_FROM: [usize; 2];
-
     /// The constants of the modulus `q`.
     fn constants(q: u64) -> Self::Constants;
 
@@ -74,25 +64,6 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// What stands for the constant `w` in `[0, q)`: its multiplier and companion.
     fn prepare(q: u64, w: u64) -> [u64; 2];
 
-    /// The same for [`Arithmetic::butterfly`].
-    fn prepare_forward(q: u64, w: u64) -> [u64; 2] {
-        Self::prepare(q, w)
-    }
-
-    /// The same for [`Arithmetic::derive`].
-    fn prepare_factor(q: u64, w: u64) -> [u64; 2] {
-        Self::prepare(q, w)
-    }
-
-    /// The same for [`Arithmetic::inverse_final`].
-    fn prepare_final(q: u64, w: u64) -> [u64; 2] {
-        Self::prepare(q, w)
-    }
-
-    /// The product of two constants, `p` (its multiplier) and `t` (prepared as a factor), neither of them 0; fit for the last three layers of a forward transform and
-    /// the first three of an inverse one.
-    fn derive(self, p: V, t: Twiddle) -> Twiddle;
-
     /// From `[0, 2q)` to what leaves the first three layers forward-tight.
     fn enter_first(self, r: [V; 8]) -> [V; 8];
 
@@ -100,14 +71,11 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// [`super::forward`] for the layers where.
     fn enter(self, x: V) -> V;
 
-    /// `(x + w y, x - w y)`, with a multiplier that [`Arithmetic::prepare_forward`] has prepared.
-    fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V);
+    /// `w x`, where [`Arithmetic::enter`] takes `x`.
+    fn scale(self, x: V, w: Twiddle) -> V;
 
-    /// The same with a multiplier that is derived.
-    #[inline(always)]
-    fn derived_butterfly(self, x: V, y: V, w: Twiddle) -> (V, V) {
-        self.butterfly(x, y, w)
-    }
+    /// `(x + w y, x - w y)`.
+    fn butterfly(self, x: V, y: V, w: Twiddle) -> (V, V);
 
     /// From what the last layers leave to `[0, LAZY_BOUND q)`.
     fn leave_lazy(self, x: V) -> V;
@@ -122,10 +90,12 @@ pub(in crate::ntt) trait Arithmetic: Copy + 'static {
     /// A butterfly of the third layer of an inverse pass, between register `index` (0 to 3) of each half; to inverse-loose.
     fn inverse_join(self, index: usize, x: V, y: V, w: Twiddle) -> (V, V);
 
+    /// The same with a multiplier for the sum and one for the difference.
+    fn inverse_scaled(self, x: V, y: V, w: [Twiddle; 2]) -> (V, V);
+
     /// A pass of a single layer, from inverse-loose to inverse-loose.
     fn inverse_single(self, x: V, y: V, w: Twiddle) -> (V, V);
 
-    /// The butterfly of [`Arithmetic::inverse_join`] with a multiplier (prepared as final) for the sum and one for the difference; to
-    /// `[0, q)`.
-    fn inverse_final(self, x: V, y: V, w: [Twiddle; 2]) -> (V, V);
+    /// From what [`Arithmetic::inverse_scaled`] leaves to `[0, q)`.
+    fn inverse_leave(self, x: V) -> V;
 }

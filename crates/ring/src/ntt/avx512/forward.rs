@@ -1,12 +1,12 @@
 //! Forward passes. All of them follow the contract of [`crate::simd512`].
 
 use super::{
-    arithmetic::{Arithmetic, Tree},
+    arithmetic::{Arithmetic, Tree, Twiddle},
     tables::Tables,
 };
 use crate::simd512::{V, in_step, load, prefetch, store, transpose, zero};
 
-/// How many blocks of 128 words ahead the tables of the last layers are prefetched.
+/// How many blocks of 128 words ahead the scales of the last layers are prefetched.
 pub(super) const PREFETCH_PAIRS: usize = 6;
 
 /// How many words ahead of its eight streams the first pass prefetches a limb that is not in the cache.
@@ -17,12 +17,8 @@ const PREFETCH_WORDS: usize = 128;
 fn layer<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T, layer: usize) {
     macro_rules! butterflies {
         ($($node:literal: $(($i:literal, $j:literal))*;)*) => {{$(
-            let w = t.twiddle(a, $node);
-            $((r[$i], r[$j]) = if T::DERIVED {
-                a.derived_butterfly(r[$i], r[$j], w)
-            } else {
-                a.butterfly(r[$i], r[$j], w)
-            };)*
+            let w = t.twiddle($node);
+            $((r[$i], r[$j]) = a.butterfly(r[$i], r[$j], w);)*
         )*}};
     }
     match layer {
@@ -153,6 +149,14 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
     }
 }
 
+/// Layer 0 of a 64-block, with its scales, from `[0, 16q)` or forward-loose.
+#[inline(always)]
+fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], [w, node]: [Twiddle; 2]) {
+    for i in 0..4 {
+        (r[i], r[i + 4]) = a.butterfly(a.scale(r[i], w), r[i + 4], node);
+    }
+}
+
 /// What is left of the last `LAYERS` layers: six of 64-blocks, seven of 128-blocks, or six of 64-blocks after [`quarters`]; and the transposes of
 /// the 64-blocks. In `count` blocks of 128 words from `first` on, from forward-loose to `[0, q)` when `CANONICAL`, else to `[0, LAZY_BOUND q)`.
 ///
@@ -162,7 +166,7 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
 /// # Safety
 /// `p` has `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const FACTORED: bool, const CANONICAL: bool>(
+pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const CANONICAL: bool>(
     a: A,
     t: &Tables,
     p: *mut u64,
@@ -174,41 +178,29 @@ pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32, const FACTORED: bool
         let p = unsafe { p.add(128 * i) };
         // SAFETY: 64 words each.
         let (mut x, mut y) = unsafe { (load8(p, 8), load8(p.add(64), 8)) };
-        let mut t = t;
         if LAYERS == 7 {
-            for x in &mut x[..4] {
-                *x = a.enter(*x);
-            }
             let w = t.node(t.degree() / 128 + first + i);
             for (x, y) in x.iter_mut().zip(&mut y) {
                 (*x, *y) = a.butterfly(*x, *y, w);
             }
-            t = in_step(&mut x, &mut y, t);
-        } else {
-            t = in_step(&mut x, &mut y, t);
-            if !(LAYERS == 8 && FACTORED) {
-                (x, y) = (enter(a, x), enter(a, y));
-            }
         }
+        let mut t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
-        if !FACTORED {
-            t.prefetch_lanes(block + 2 * PREFETCH_PAIRS);
-        }
+        t.prefetch_scales(block + 2 * PREFETCH_PAIRS);
         let root = t.degree() / 64 + block;
-        for l in 0..3 {
+        scaled(a, &mut x, t.scales(block));
+        scaled(a, &mut y, t.scales(block + 1));
+        t = in_step(&mut x, &mut y, t);
+        for l in 1..3 {
             layer(a, &mut x, t.tree(root), l);
             layer(a, &mut y, t.tree(root + 1), l);
             t = in_step(&mut x, &mut y, t);
         }
         (x, y) = (transpose(x), transpose(y));
         t = in_step(&mut x, &mut y, t);
-        // Derived multipliers widen residues by more than others, of which seven layers since the last time leave them in `[0, LAZY_BOUND q)`.
-        if FACTORED {
-            (x, y) = (enter(a, x), enter(a, y));
-        }
         for l in 0..3 {
-            layer(a, &mut x, t.lanes::<FACTORED>(block), l);
-            layer(a, &mut y, t.lanes::<FACTORED>(block + 1), l);
+            layer(a, &mut x, t.lanes(), l);
+            layer(a, &mut y, t.lanes(), l);
             t = in_step(&mut x, &mut y, t);
         }
         // SAFETY: 64 words each.

@@ -1,12 +1,13 @@
 //! Residues modulo `q < 2^50` in words of 52 bits: four multiples of `q` fit.
 
-use super::{
-    arithmetic::{Arithmetic, Half, Tree, Twiddle},
-    ifma48::Ifma48,
+use super::arithmetic::{Arithmetic, Half, Tree, Twiddle};
+use crate::{
+    arith::mul_mod,
+    simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, sub, zero},
 };
-use crate::simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, sub, zero};
 
-/// The product of [`Ifma48`], with a reduction in every butterfly.
+/// Montgomery's product with a precomputed companion, and a reduction in every butterfly. The constant `w` is stored as `W = 2^52 w mod q` and `W' = W q^-1 mod 2^52`. With
+/// `m = y W' mod 2^52` the low halves of `y W` and `m q` are equal, and the difference of the high ones is `w y mod q`.
 ///
 /// *Forward-loose* is `[0, 4q)`. *Inverse-loose* is `[0, 2q)`; within an inverse pass, what is subtracted is kept in `[-2q, 0)`, so that
 /// differences are in `(0, 4q)` at no cost.
@@ -14,7 +15,6 @@ use crate::simd512::{V, add, inv52, madd52hi, madd52lo, maxu, minu, red, set1, s
 pub(in crate::ntt) struct Ifma50 {
     q: V,
     minus_q: V,
-    q_inverse: V,
     q2: V,
 }
 
@@ -44,7 +44,6 @@ impl Arithmetic for Ifma50 {
     type Constants = u64;
     const MODULUS_BOUND: u64 = 1 << 50;
     const LAZY_BOUND: u64 = 4;
-    const FACTORED_FROM: [usize; 2] = [1 << 14, 1 << 14];
 
     fn constants(q: u64) -> u64 {
         q
@@ -52,18 +51,12 @@ impl Arithmetic for Ifma50 {
 
     #[inline(always)]
     fn new(&q: &u64) -> Self {
-        Ifma50 { q: set1(q), minus_q: set1(q.wrapping_neg()), q_inverse: set1(inv52(q)), q2: set1(2 * q) }
+        Ifma50 { q: set1(q), minus_q: set1(q.wrapping_neg()), q2: set1(2 * q) }
     }
 
     fn prepare(q: u64, w: u64) -> [u64; 2] {
-        Ifma48::prepare_final(q, w)
-    }
-
-    #[inline(always)]
-    fn derive(self, p: V, t: Twiddle) -> Twiddle {
-        let product = self.product(p, t, zero());
-        let multiplier = minu(product, add(product, self.q));
-        Twiddle { multiplier, companion: madd52lo(zero(), multiplier, self.q_inverse) }
+        let multiplier = mul_mod(w, (1 << 52) % q, q);
+        [multiplier, multiplier.wrapping_mul(inv52(q)) & ((1 << 52) - 1)]
     }
 
     #[inline(always)]
@@ -74,6 +67,11 @@ impl Arithmetic for Ifma50 {
     #[inline(always)]
     fn enter(self, x: V) -> V {
         x
+    }
+
+    #[inline(always)]
+    fn scale(self, x: V, w: Twiddle) -> V {
+        self.product(x, w, self.q)
     }
 
     #[inline(always)]
@@ -97,10 +95,10 @@ impl Arithmetic for Ifma50 {
     fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
         let (y0, y1) = (sub(r[1], self.q2), sub(r[3], self.q2));
         let s0 = self.raise(add(r[0], y0));
-        let p0 = self.product(sub(r[0], y0), t.twiddle(self, 2 * root + 1), self.q);
+        let p0 = self.product(sub(r[0], y0), t.twiddle(2 * root + 1), self.q);
         let s1 = self.lower(add(r[2], y1));
-        let p1 = self.product(sub(r[2], y1), t.twiddle(self, 2 * root + 2), self.minus_q);
-        let w = t.twiddle(self, root);
+        let p1 = self.product(sub(r[2], y1), t.twiddle(2 * root + 2), self.minus_q);
+        let w = t.twiddle(root);
         let (s, p) = (add(s0, s1), add(p0, p1));
         let (ds, dp) = (sub(s0, s1), sub(p0, p1));
         if half == Half::Upper {
@@ -123,8 +121,13 @@ impl Arithmetic for Ifma50 {
     }
 
     #[inline(always)]
-    fn inverse_final(self, x: V, y: V, [sums, products]: [Twiddle; 2]) -> (V, V) {
+    fn inverse_scaled(self, x: V, y: V, [sums, differences]: [Twiddle; 2]) -> (V, V) {
         let sum = self.product(self.raise(add(x, y)), sums, self.q);
-        (red(sum, self.q), red(self.product(sub(x, y), products, self.q), self.q))
+        (sum, self.product(sub(x, y), differences, self.q))
+    }
+
+    #[inline(always)]
+    fn inverse_leave(self, x: V) -> V {
+        red(x, self.q)
     }
 }

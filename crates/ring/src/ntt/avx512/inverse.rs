@@ -25,53 +25,47 @@ fn upper<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
 /// The third layer.
 #[inline(always)]
 fn join<A: Arithmetic>(a: A, r: &mut [V; 8], w: Twiddle) {
-    (r[0], r[4]) = a.inverse_join(0, r[0], r[4], w);
-    (r[1], r[5]) = a.inverse_join(1, r[1], r[5], w);
-    (r[2], r[6]) = a.inverse_join(2, r[2], r[6], w);
-    (r[3], r[7]) = a.inverse_join(3, r[3], r[7], w);
+    for i in 0..4 {
+        (r[i], r[i + 4]) = a.inverse_join(i, r[i], r[i + 4], w);
+    }
 }
 
-/// Three layers, in registers.
+/// The third layer, with a multiplier for sums and one for differences.
 #[inline(always)]
-fn layers<A: Arithmetic, T: Tree>(a: A, r: &mut [V; 8], t: T) {
-    lower(a, r, t);
-    upper(a, r, t);
-    join(a, r, t.twiddle(a, 0));
+fn scaled<A: Arithmetic>(a: A, r: &mut [V; 8], w: [Twiddle; 2]) {
+    for i in 0..4 {
+        (r[i], r[i + 4]) = a.inverse_scaled(r[i], r[i + 4], w);
+    }
 }
 
-/// Three layers of two blocks, side by side.
+/// The first two layers of two blocks, side by side.
 #[inline(always)]
-fn pair<'a, A: Arithmetic, T: Tree>(
+fn two_layers<'a, A: Arithmetic, T: Tree>(
     a: A,
     x: &mut [V; 8],
     y: &mut [V; 8],
-    mut t: &'a Tables,
-    trees: impl Fn(&'a Tables) -> (T, T),
+    t: &'a Tables,
+    trees: impl Fn(&'a Tables) -> [T; 2],
 ) -> &'a Tables {
-    let (wx, wy) = trees(t);
+    let [wx, wy] = trees(t);
     lower(a, x, wx);
     lower(a, y, wy);
-    t = in_step(x, y, t);
-    let (wx, wy) = trees(t);
+    let t = in_step(x, y, t);
+    let [wx, wy] = trees(t);
     upper(a, x, wx);
     upper(a, y, wy);
-    t = in_step(x, y, t);
-    let (wx, wy) = trees(t);
-    join(a, x, wx.twiddle(a, 0));
-    join(a, y, wy.twiddle(a, 0));
     in_step(x, y, t)
 }
 
-/// The transposes and the first six layers of 64-blocks, in `count` blocks of 128 words from `first` on, from `[0, 2q)` to
+/// The transposes and the first `LAYERS` layers: six of 64-blocks, or seven of 128-blocks. In `count` blocks of 128 words from `first` on, from `[0, 2q)` to
 /// inverse-loose, and from `source` to `p`, which may be the same.
 ///
-/// Two 64-blocks go through side by side, as in [`super::forward::ends`]; or when there are factors to be multiplied, which fills gaps too,
-/// one behind the other: a transpose keeps one execution port busy and leaves the others to the butterflies of the other block.
+/// Two 64-blocks go through side by side, as in [`super::forward::ends`].
 ///
 /// # Safety
 /// `source` and `p` have `128 count` words.
 #[inline(always)]
-pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
+pub(super) unsafe fn ends<A: Arithmetic, const LAYERS: u32>(
     a: A,
     t: &Tables,
     source: *const u64,
@@ -84,59 +78,33 @@ pub(super) unsafe fn ends<A: Arithmetic, const FACTORED: bool>(
         let (source, p) = unsafe { (source.add(128 * i), p.add(128 * i)) };
         // SAFETY: 64 words each.
         let (mut x, mut y) = unsafe { (load8(source, 8), load8(source.add(64), 8)) };
-        // Where the multipliers are factored, limbs are longer than the first cache.
-        if FACTORED {
-            for line in 0..16 {
-                prefetch(source.wrapping_add(PREFETCH_WORDS + 8 * line));
-            }
+        for line in 0..16 {
+            prefetch(source.wrapping_add(PREFETCH_WORDS + 8 * line));
         }
-        let t = in_step(&mut x, &mut y, t);
+        let mut t = in_step(&mut x, &mut y, t);
         let block = 2 * (first + i);
-        if !FACTORED {
-            t.prefetch_lanes(block + 2 * PREFETCH_PAIRS);
-        }
+        t.prefetch_scales(block + 2 * PREFETCH_PAIRS);
         let root = t.degree() / 64 + block;
-        if FACTORED {
-            layers(a, &mut x, t.lanes::<FACTORED>(block));
-            let t = in_step(&mut x, &mut y, t);
-            x = transpose(x);
-            layers(a, &mut y, t.lanes::<FACTORED>(block + 1));
-            let t = in_step(&mut x, &mut y, t);
-            y = transpose(y);
-            layers(a, &mut x, t.tree(root));
-            let t = in_step(&mut x, &mut y, t);
-            layers(a, &mut y, t.tree(root + 1));
-        } else {
-            let t =
-                pair(a, &mut x, &mut y, t, |t| (t.lanes::<FACTORED>(block), t.lanes::<FACTORED>(block + 1)));
-            (x, y) = (transpose(x), transpose(y));
-            let t = in_step(&mut x, &mut y, t);
-            pair(a, &mut x, &mut y, t, |t| (t.tree(root), t.tree(root + 1)));
+        t = two_layers(a, &mut x, &mut y, t, |t| [t.lanes(); 2]);
+        join(a, &mut x, t.lanes().twiddle(0));
+        join(a, &mut y, t.lanes().twiddle(0));
+        t = in_step(&mut x, &mut y, t);
+        (x, y) = (transpose(x), transpose(y));
+        t = in_step(&mut x, &mut y, t);
+        t = two_layers(a, &mut x, &mut y, t, |t| [t.tree(root), t.tree(root + 1)]);
+        scaled(a, &mut x, t.scales(block));
+        scaled(a, &mut y, t.scales(block + 1));
+        if LAYERS == 7 {
+            t = in_step(&mut x, &mut y, t);
+            let w = t.node(t.degree() / 128 + first + i);
+            for (x, y) in x.iter_mut().zip(&mut y) {
+                (*x, *y) = a.inverse_single(*x, *y, w);
+            }
         }
         // SAFETY: 64 words each.
         unsafe {
             store8(p, 8, x);
             store8(p.add(64), 8, y);
-        }
-    }
-}
-
-/// One layer, which joins the 64-blocks within each of `count` blocks of 128 words from `first` on.
-///
-/// # Safety
-/// `p` has `128 count` words.
-#[inline(always)]
-pub(super) unsafe fn halves<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, first: usize, count: usize) {
-    for i in 0..count {
-        let w = t.node(t.degree() / 128 + first + i);
-        for j in (0..64).step_by(8) {
-            // SAFETY: there are 128 words for each block.
-            unsafe {
-                let p = p.add(128 * i + j);
-                let (x, y) = a.inverse_single(load(p), load(p.add(64)), w);
-                store(p, x);
-                store(p.add(64), y);
-            }
         }
     }
 }
@@ -165,26 +133,28 @@ pub(super) unsafe fn quarters<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, firs
     }
 }
 
-/// Three layers on the block of `8 stride` words with node `k`, from inverse-loose to inverse-loose.
+/// Three layers on the block of `8 stride` words with node `k`, from inverse-loose to inverse-loose. Two lots of eight vectors go through side by side.
 ///
 /// # Safety
-/// `p` has `8 stride` words; `stride` is a multiple of 8.
+/// `p` has `8 stride` words; `stride` is a multiple of 16.
 #[inline(always)]
 pub(super) unsafe fn pass<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: usize, k: usize) {
-    let w = t.tree(k).held();
-    for j in (0..stride).step_by(8) {
-        // SAFETY: `j + 7 stride + 8` is at most `8 stride`.
+    for j in (0..stride).step_by(16) {
+        // SAFETY: `j + 7 stride + 16` is at most `8 stride`.
         unsafe {
-            let mut r = load8(p.add(j), stride);
-            layers(a, &mut r, w);
-            store8(p.add(j), stride, r);
+            let (mut x, mut y) = (load8(p.add(j), stride), load8(p.add(j + 8), stride));
+            let t = in_step(&mut x, &mut y, t);
+            let t = two_layers(a, &mut x, &mut y, t, |t| [t.tree(k); 2]);
+            join(a, &mut x, t.tree(k).twiddle(0));
+            join(a, &mut y, t.tree(k).twiddle(0));
+            store8(p.add(j), stride, x);
+            store8(p.add(j + 8), stride, y);
         }
     }
 }
 
 /// The last three layers, at the root, from inverse-loose to `[0, q)`, times a constant: `factors` are that constant and the
-/// constant times the multiplier of the root. Two lots of eight vectors go through side by side; in [`pass`] that would take more registers than
-/// there are.
+/// constant times the multiplier of the root.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
@@ -201,17 +171,12 @@ pub(super) unsafe fn last<A: Arithmetic>(
         unsafe {
             let (mut x, mut y) = (load8(p.add(j), stride), load8(p.add(j + 8), stride));
             let t = in_step(&mut x, &mut y, t);
-            lower(a, &mut x, t.tree(1));
-            lower(a, &mut y, t.tree(1));
-            let t = in_step(&mut x, &mut y, t);
-            upper(a, &mut x, t.tree(1));
-            upper(a, &mut y, t.tree(1));
-            in_step(&mut x, &mut y, t);
+            two_layers(a, &mut x, &mut y, t, |t| [t.tree(1); 2]);
             for r in [&mut x, &mut y] {
-                (r[0], r[4]) = a.inverse_final(r[0], r[4], factors);
-                (r[1], r[5]) = a.inverse_final(r[1], r[5], factors);
-                (r[2], r[6]) = a.inverse_final(r[2], r[6], factors);
-                (r[3], r[7]) = a.inverse_final(r[3], r[7], factors);
+                scaled(a, r, factors);
+                for x in r.iter_mut() {
+                    *x = a.inverse_leave(*x);
+                }
             }
             store8(p.add(j), stride, x);
             store8(p.add(j + 8), stride, y);

@@ -58,19 +58,8 @@ pub(super) trait Outermost: Arithmetic {
 
     unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64);
     unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
-    unsafe fn forward_ends<const FACTORED: bool, const CANONICAL: bool>(
-        plan: &Plan<Self>,
-        p: *mut u64,
-        first: usize,
-        count: usize,
-    );
-    unsafe fn inverse_ends<const FACTORED: bool>(
-        plan: &Plan<Self>,
-        source: *const u64,
-        p: *mut u64,
-        first: usize,
-        count: usize,
-    );
+    unsafe fn forward_ends<const CANONICAL: bool>(plan: &Plan<Self>, p: *mut u64, first: usize, count: usize);
+    unsafe fn inverse_ends(plan: &Plan<Self>, source: *const u64, p: *mut u64, first: usize, count: usize);
     unsafe fn inverse_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
     unsafe fn inverse_last(plan: &Plan<Self>, p: *mut u64, factor: &InverseFactor);
 }
@@ -102,7 +91,7 @@ macro_rules! outermost {
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn forward_ends<const FACTORED: bool, const CANONICAL: bool>(
+            unsafe fn forward_ends<const CANONICAL: bool>(
                 plan: &Plan<Self>,
                 p: *mut u64,
                 first: usize,
@@ -112,18 +101,18 @@ macro_rules! outermost {
                 // SAFETY: by the caller.
                 unsafe {
                     match plan.end_layers() {
-                        6 => forward::ends::<_, 6, FACTORED, CANONICAL>(a, t, p, first, count),
-                        7 => forward::ends::<_, 7, FACTORED, CANONICAL>(a, t, p, first, count),
+                        6 => forward::ends::<_, 6, CANONICAL>(a, t, p, first, count),
+                        7 => forward::ends::<_, 7, CANONICAL>(a, t, p, first, count),
                         _ => {
                             forward::quarters(a, t, p, first, count);
-                            forward::ends::<_, 8, FACTORED, CANONICAL>(a, t, p, first, count);
+                            forward::ends::<_, 8, CANONICAL>(a, t, p, first, count);
                         }
                     }
                 }
             }
 
             #[target_feature(enable = $features)]
-            unsafe fn inverse_ends<const FACTORED: bool>(
+            unsafe fn inverse_ends(
                 plan: &Plan<Self>,
                 source: *const u64,
                 p: *mut u64,
@@ -133,11 +122,13 @@ macro_rules! outermost {
                 let (a, t) = (Self::new(&plan.constants), &plan.inverse);
                 // SAFETY: by the caller.
                 unsafe {
-                    inverse::ends::<_, FACTORED>(a, t, source, p, first, count);
                     match plan.end_layers() {
-                        7 => inverse::halves(a, t, p, first, count),
-                        8 => inverse::quarters(a, t, p, first, count),
-                        _ => {}
+                        6 => inverse::ends::<_, 6>(a, t, source, p, first, count),
+                        7 => inverse::ends::<_, 7>(a, t, source, p, first, count),
+                        _ => {
+                            inverse::ends::<_, 6>(a, t, source, p, first, count);
+                            inverse::quarters(a, t, p, first, count);
+                        }
                     }
                 }
             }
@@ -183,8 +174,8 @@ impl<A: Outermost> Plan<A> {
             degree,
             unscaled,
             unit: inverse_factor::<A>(q, unscaled),
-            forward: Tables::new::<A>(q, degree, root, A::prepare_forward, A::FACTORED_FROM[0]),
-            inverse: Tables::new::<A>(q, degree, inverse, A::prepare, A::FACTORED_FROM[1]),
+            forward: Tables::new::<A>(q, degree, root),
+            inverse: Tables::new::<A>(q, degree, inverse),
             arithmetic: PhantomData,
         }
     }
@@ -214,7 +205,7 @@ impl<A: Outermost> Plan<A> {
             A::forward_first(self, p);
             let bits = self.degree.trailing_zeros() - 3;
             if bits < 9 {
-                self.forward_ends::<CANONICAL>(p, 0, self.degree / 128);
+                A::forward_ends::<CANONICAL>(self, p, 0, self.degree / 128);
             } else {
                 for i in 0..8 {
                     self.forward_block::<CANONICAL>(p.add(i << bits), bits, 8 + i);
@@ -234,26 +225,11 @@ impl<A: Outermost> Plan<A> {
             A::forward_pass(self, p, 1 << eighth, k);
             if bits < 12 {
                 let first = ((k << bits) - self.degree) / 128;
-                self.forward_ends::<CANONICAL>(p, first, (1 << bits) / 128);
+                A::forward_ends::<CANONICAL>(self, p, first, (1 << bits) / 128);
             } else {
                 for i in 0..8 {
                     self.forward_block::<CANONICAL>(p.add(i << eighth), eighth, 8 * k + i);
                 }
-            }
-        }
-    }
-
-    /// The ends of `count` 128-blocks from `first` on.
-    ///
-    /// # Safety
-    /// `p` has their words.
-    unsafe fn forward_ends<const CANONICAL: bool>(&self, p: *mut u64, first: usize, count: usize) {
-        // SAFETY: by the caller.
-        unsafe {
-            if self.forward.is_factored() {
-                A::forward_ends::<true, CANONICAL>(self, p, first, count);
-            } else {
-                A::forward_ends::<false, CANONICAL>(self, p, first, count);
             }
         }
     }
@@ -288,7 +264,7 @@ impl<A: Outermost> Plan<A> {
         unsafe {
             let bits = self.degree.trailing_zeros() - 3;
             if bits < 9 {
-                self.inverse_ends(source, p, 0, self.degree / 128);
+                A::inverse_ends(self, source, p, 0, self.degree / 128);
             } else {
                 for i in 0..8 {
                     self.inverse_block(source.add(i << bits), p.add(i << bits), bits, 8 + i);
@@ -308,7 +284,7 @@ impl<A: Outermost> Plan<A> {
         unsafe {
             if bits < 12 {
                 let first = ((k << bits) - self.degree) / 128;
-                self.inverse_ends(source, p, first, (1 << bits) / 128);
+                A::inverse_ends(self, source, p, first, (1 << bits) / 128);
             } else {
                 for i in 0..8 {
                     self.inverse_block(source.add(i << eighth), p.add(i << eighth), eighth, 8 * k + i);
@@ -317,25 +293,10 @@ impl<A: Outermost> Plan<A> {
             A::inverse_pass(self, p, 1 << eighth, k);
         }
     }
-
-    /// The ends of `count` 128-blocks from `first` on.
-    ///
-    /// # Safety
-    /// `source` and `p` have their words.
-    unsafe fn inverse_ends(&self, source: *const u64, p: *mut u64, first: usize, count: usize) {
-        // SAFETY: by the caller.
-        unsafe {
-            if self.inverse.is_factored() {
-                A::inverse_ends::<true>(self, source, p, first, count);
-            } else {
-                A::inverse_ends::<false>(self, source, p, first, count);
-            }
-        }
-    }
 }
 
 /// The multipliers of the last layer of an inverse transform.
 fn inverse_factor<A: Arithmetic>(q: u64, multipliers: [u64; 2]) -> InverseFactor {
-    let [[s, s1], [d, d1]] = multipliers.map(|w| A::prepare_final(q, w));
+    let [[s, s1], [d, d1]] = multipliers.map(|w| A::prepare(q, w));
     InverseFactor([s, s1, d, d1])
 }

@@ -4,65 +4,60 @@ use aligned_vec::{AVec, ConstAlign};
 
 use super::arithmetic::{Arithmetic, Tree, Twiddle};
 use crate::{
+    arith::mul_mod,
     ntt::portable::powers,
-    simd512::{V, load, prefetch, set1},
+    simd512::{load, prefetch, set1},
 };
 
 /// The multipliers of one direction. With `psi` the root of that direction, the butterfly block `k` of the layer with `m` blocks
 /// (`0 <= k < m`) has node `m + k` and multiplier `psi^brv(m + k)`, where `brv` reverses `log2 N` bits.
+///
+/// The last three layers run across lanes, and the nodes `8b + lane` (and their children) of the 64-block with node `b` are in one vector. As a table that
+/// would be most of the memory. But `psi^brv(8b + lane) = psi^brv(8b) psi^brv(lane)`, and the children have roots of the first factor: with
+/// `s = psi^brv(32b)` the multipliers are `s^4`, `s^2` and `s` times what does not depend on the block. So the eighth `r` of the block, which is multiplied by those
+/// for which `r` has a bit, may be multiplied by `s^r` before, and all blocks share the rest.
+///
+/// Before the transposes `s^r` belongs to lane `r`, the same in all vectors, and may be multiplied in any layer of the three that run across vectors: in the
+/// first of a forward transform and the last of an inverse one, where half of the vectors have a product already.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
     degree: usize,
     /// Multiplier and companion of the nodes below `N / 8`.
     nodes: AVec<u64, ConstAlign<64>>,
-    /// The last three layers, whose nodes `8b + lane` (and their children) of the 64-block with node `b` are in one vector. A full table
-    /// has, for each 64-block, seven vectors of multipliers, each followed by its companions, in the order of
-    /// [`Tree`]. Since `psi^brv(8b + lane) = psi^brv(8b) psi^brv(lane)`, it has a rank-one form: `lanes` has only the second factors,
-    /// and `scalars` the first ones.
+    /// What the last three layers of all blocks share: seven vectors of multipliers, each followed by its companions, in the order of [`Tree`].
     lanes: AVec<u64, ConstAlign<64>>,
-    /// The multipliers at `8b`, `16b`, `32b` (and one word of padding), or nothing when `lanes` is a full table.
-    scalars: AVec<u64, ConstAlign<64>>,
+    /// For each 64-block the vector `s^0, .., s^7`, and that times the multiplier of the block's node, each followed by its companions.
+    scales: AVec<u64, ConstAlign<64>>,
 }
 
-/// Words of the seven vectors of multipliers and companions.
-const TREE_WORDS: usize = 7 * 16;
+/// Words of [`Tables::scales`] for each block.
+const SCALE_WORDS: usize = 4 * 8;
 
 impl Tables {
-    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`, with multipliers as `prepare` makes them; in rank-one form from degree
-    /// `factored_from`.
-    pub(super) fn new<A: Arithmetic>(
-        q: u64,
-        degree: usize,
-        psi: u64,
-        prepare: fn(u64, u64) -> [u64; 2],
-        factored_from: usize,
-    ) -> Self {
+    /// For the primitive `2 degree`-th root of unity `psi` modulo `q`.
+    pub(super) fn new<A: Arithmetic>(q: u64, degree: usize, psi: u64) -> Self {
         let roots = powers(psi, q, degree);
-        let at = |node: usize| prepare(q, roots[node]);
-        let factored = degree >= factored_from;
-        let stored = if factored { A::prepare_factor } else { prepare };
-        let tree = |lanes: &mut AVec<u64, ConstAlign<64>>, first: usize| {
-            for (depth, child) in [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)] {
-                let prepared: [[u64; 2]; 8] =
-                    std::array::from_fn(|lane| stored(q, roots[((first + lane) << depth) + child]));
-                lanes.extend_from_slice(&prepared.map(|[multiplier, _]| multiplier));
-                lanes.extend_from_slice(&prepared.map(|[_, companion]| companion));
-            }
-        };
-        let blocks = degree / 64..degree / 32;
-        let mut tables =
-            Tables { degree, nodes: AVec::new(64), lanes: AVec::new(64), scalars: AVec::new(64) };
-        for node in 0..degree / 8 {
-            tables.nodes.extend_from_slice(&at(node));
+        let mut tables = Tables { degree, nodes: AVec::new(64), lanes: AVec::new(64), scales: AVec::new(64) };
+        for root in &roots[..degree / 8] {
+            tables.nodes.extend_from_slice(&A::prepare(q, *root));
         }
-        if factored {
-            tree(&mut tables.lanes, 0);
-            for block in blocks {
-                let [a, b, c] = [8, 16, 32].map(|m| A::prepare(q, roots[m * block])[0]);
-                tables.scalars.extend_from_slice(&[a, b, c, 0]);
-            }
-        } else {
-            blocks.for_each(|block| tree(&mut tables.lanes, 8 * block));
+        let vector = |table: &mut AVec<u64, ConstAlign<64>>, multipliers: [u64; 8]| {
+            let prepared = multipliers.map(|w| A::prepare(q, w));
+            table.extend_from_slice(&prepared.map(|[multiplier, _]| multiplier));
+            table.extend_from_slice(&prepared.map(|[_, companion]| companion));
+        };
+        for (depth, child) in [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)] {
+            vector(&mut tables.lanes, std::array::from_fn(|lane| roots[(lane << depth) + child]));
+        }
+        for block in degree / 64..degree / 32 {
+            let mut scale = 1;
+            let scales = [(); 8].map(|()| {
+                let power = scale;
+                scale = mul_mod(scale, roots[32 * block % degree], q);
+                power
+            });
+            vector(&mut tables.scales, scales);
+            vector(&mut tables.scales, scales.map(|s| mul_mod(s, roots[block], q)));
         }
         tables
     }
@@ -70,11 +65,6 @@ impl Tables {
     /// The degree `N`.
     pub(super) fn degree(&self) -> usize {
         self.degree
-    }
-
-    /// Whether the multipliers of the last layers are to be derived.
-    pub(super) fn is_factored(&self) -> bool {
-        !self.scalars.is_empty()
     }
 
     /// The same multiplier in all lanes: that of `node < N / 8`.
@@ -92,23 +82,41 @@ impl Tables {
         Broadcast { tables: self, root }
     }
 
-    /// The tree of the last three layers of 64-block `block < N / 64`.
+    /// The tree of the last three layers, of any 64-block.
     #[inline(always)]
-    pub(super) fn lanes<const FACTORED: bool>(&self, block: usize) -> Lanes<'_, FACTORED> {
-        debug_assert!(block < self.degree / 64 && FACTORED == self.is_factored());
-        Lanes { tables: self, block }
+    pub(super) fn lanes(&self) -> Lanes<'_> {
+        Lanes(self)
     }
-}
 
-impl Tables {
-    /// Starts loading what [`Tables::lanes`] will give for the 64-blocks `block` and `block + 1`, if there are such.
+    /// What the vectors of 64-block `block < N / 64` are multiplied by: those that its first layer does not multiply by its node, and those that it does.
     #[inline(always)]
-    pub(super) fn prefetch_lanes(&self, block: usize) {
-        let p = self.lanes.as_ptr().wrapping_add(block * TREE_WORDS);
-        for line in 0..2 * TREE_WORDS / 8 {
+    pub(super) fn scales(&self, block: usize) -> [Twiddle; 2] {
+        debug_assert!(block < self.degree / 64);
+        // SAFETY: there are four vectors for each block.
+        unsafe {
+            let p = self.scales.as_ptr().add(SCALE_WORDS * block);
+            [pair(p), pair(p.add(16))]
+        }
+    }
+
+    /// Starts loading [`Tables::scales`] of the 64-blocks `block` and `block + 1`, if there are such.
+    #[inline(always)]
+    pub(super) fn prefetch_scales(&self, block: usize) {
+        let p = self.scales.as_ptr().wrapping_add(block * SCALE_WORDS);
+        for line in 0..2 * SCALE_WORDS / 8 {
             prefetch(p.wrapping_add(8 * line));
         }
     }
+}
+
+/// A vector of multipliers and one of companions.
+///
+/// # Safety
+/// `p` has 16 words.
+#[inline(always)]
+unsafe fn pair(p: *const u64) -> Twiddle {
+    // SAFETY: by the caller.
+    unsafe { Twiddle { multiplier: load(p), companion: load(p.add(8)) } }
 }
 
 /// See [`Tables::tree`].
@@ -118,21 +126,9 @@ pub(super) struct Broadcast<'a> {
     root: usize,
 }
 
-impl Broadcast<'_> {
-    /// All multipliers at once, to hold in registers.
-    #[inline(always)]
-    pub(super) fn held(self) -> [Twiddle; 7] {
-        let (t, k) = (self.tables, self.root);
-        let (k2, k4) = (2 * k, 4 * k);
-        [t.node(k), t.node(k2), t.node(k2 + 1), t.node(k4), t.node(k4 + 1), t.node(k4 + 2), t.node(k4 + 3)]
-    }
-}
-
 impl Tree for Broadcast<'_> {
-    const DERIVED: bool = false;
-
     #[inline(always)]
-    fn twiddle<A: Arithmetic>(self, _: A, node: usize) -> Twiddle {
+    fn twiddle(self, node: usize) -> Twiddle {
         self.tables.node(match node {
             0 => self.root,
             1 | 2 => 2 * self.root + node - 1,
@@ -143,33 +139,13 @@ impl Tree for Broadcast<'_> {
 
 /// See [`Tables::lanes`].
 #[derive(Clone, Copy)]
-pub(super) struct Lanes<'a, const FACTORED: bool> {
-    tables: &'a Tables,
-    block: usize,
-}
+pub(super) struct Lanes<'a>(&'a Tables);
 
-impl<const FACTORED: bool> Tree for Lanes<'_, FACTORED> {
-    const DERIVED: bool = FACTORED;
-
+impl Tree for Lanes<'_> {
     #[inline(always)]
-    fn twiddle<A: Arithmetic>(self, a: A, node: usize) -> Twiddle {
-        let first = if FACTORED { 0 } else { self.block * TREE_WORDS };
-        // SAFETY: a full table has so many words for each block, and a factored one has them once.
-        let (multiplier, companion): (V, V) = unsafe {
-            let p = self.tables.lanes.as_ptr().add(first + 16 * node);
-            (load(p), load(p.add(8)))
-        };
-        let stored = Twiddle { multiplier, companion };
-        if !FACTORED {
-            return stored;
-        }
-        let depth = match node {
-            0 => 0,
-            1 | 2 => 1,
-            _ => 2,
-        };
-        // SAFETY: a factored table has four words for each block.
-        let scalar = unsafe { *self.tables.scalars.as_ptr().add(4 * self.block + depth) };
-        a.derive(set1(scalar), stored)
+    fn twiddle(self, node: usize) -> Twiddle {
+        debug_assert!(node < 7);
+        // SAFETY: there are seven.
+        unsafe { pair(self.0.lanes.as_ptr().add(16 * node)) }
     }
 }

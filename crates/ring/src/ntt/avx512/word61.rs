@@ -55,8 +55,6 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     type Constants = u64;
     const MODULUS_BOUND: u64 = 1 << 61;
     const LAZY_BOUND: u64 = 4;
-    /// Never: making a companion takes a division.
-    const FACTORED_FROM: [usize; 2] = [usize::MAX; 2];
 
     fn constants(q: u64) -> u64 {
         q
@@ -71,10 +69,6 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
         [w, ((u128::from(w) << 64) / u128::from(q)) as u64]
     }
 
-    fn derive(self, _: V, t: Twiddle) -> Twiddle {
-        t
-    }
-
     #[inline(always)]
     fn enter_first(self, r: [V; 8]) -> [V; 8] {
         r
@@ -83,6 +77,11 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     #[inline(always)]
     fn enter(self, x: V) -> V {
         x
+    }
+
+    #[inline(always)]
+    fn scale(self, x: V, w: Twiddle) -> V {
+        self.product(x, w)
     }
 
     #[inline(always)]
@@ -105,10 +104,10 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     fn inverse_half<T: Tree>(self, r: [V; 4], t: T, root: usize, half: Half) -> [V; 4] {
         let (y0, y1) = (sub(r[1], self.q4), sub(r[3], self.q4));
         let s0 = self.raise(add(r[0], y0));
-        let p0 = self.product(sub(r[0], y0), t.twiddle(self, 2 * root + 1));
+        let p0 = self.product(sub(r[0], y0), t.twiddle(2 * root + 1));
         let s1 = self.lower(add(r[2], y1));
-        let p1 = sub(self.product(sub(r[2], y1), t.twiddle(self, 2 * root + 2)), self.q4);
-        let w = t.twiddle(self, root);
+        let p1 = sub(self.product(sub(r[2], y1), t.twiddle(2 * root + 2)), self.q4);
+        let w = t.twiddle(root);
         let (s, p) = (add(s0, s1), add(p0, p1));
         let (ds, dp) = (self.product(sub(s0, s1), w), self.product(sub(p0, p1), w));
         if half == Half::Upper {
@@ -130,9 +129,12 @@ impl<const IFMA: bool> Arithmetic for Word61<IFMA> {
     }
 
     #[inline(always)]
-    fn inverse_final(self, x: V, y: V, [sums, products]: [Twiddle; 2]) -> (V, V) {
-        let (sum, difference) =
-            (self.product(self.raise(add(x, y)), sums), self.product(sub(x, y), products));
-        (red(red(sum, self.q2), self.q), red(red(difference, self.q2), self.q))
+    fn inverse_scaled(self, x: V, y: V, [sums, differences]: [Twiddle; 2]) -> (V, V) {
+        (self.product(self.raise(add(x, y)), sums), self.product(sub(x, y), differences))
+    }
+
+    #[inline(always)]
+    fn inverse_leave(self, x: V) -> V {
+        red(red(x, self.q2), self.q)
     }
 }
