@@ -152,7 +152,10 @@ fn products_by_constants(e: &Elementwise, case: &mut Case) -> Result<(), TestCas
     prop_assert_eq!(&out, &sum);
     out.copy_from_slice(&x);
     e.sub_from_mul_scalar_assign(&mut out, &twice, &s);
-    prop_assert_eq!(&out, &expected([&twice, &x], |[a, x]| (a + u128::from(lazy) - x) * c % q));
+    let difference = expected([&twice, &x], |[a, x]| (a + u128::from(lazy) - x) * c % q);
+    prop_assert_eq!(&out, &difference);
+    e.sub_mul_scalar(&mut out, &twice, &x, &s);
+    prop_assert_eq!(&out, &difference);
     Ok(())
 }
 

@@ -208,7 +208,10 @@ fn linear(case: &mut Case) {
         assert_eq!(out, sum);
         out.copy_from_slice(&lazy);
         e.sub_from_mul_scalar_assign(&mut out, &twice, &s);
-        assert_eq!(out, each(&a, &b, |a, b| mul_mod(sub_mod(a, b, q), c, q)));
+        let difference = each(&a, &b, |a, b| mul_mod(sub_mod(a, b, q), c, q));
+        assert_eq!(out, difference);
+        e.sub_mul_scalar(&mut out, &twice, &lazy, &s);
+        assert_eq!(out, difference);
     }
 }
 

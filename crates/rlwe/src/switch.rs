@@ -283,12 +283,17 @@ impl Context {
         }
         let reduce =
             target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);
-        match x {
-            Some(x) if reduce => {
+        match (x, &target.combination, automorphism) {
+            (Some(x), _, _) if reduce => {
                 ring.elementwise().reduce(spare, x);
                 target.combine(ring, limb, Some(spare));
             }
-            x => target.combine(ring, limb, x),
+            (Some(x), Combination::Difference(raise), Some(automorphism)) => {
+                // What is permuted has to lie elsewhere anyway.
+                ring.elementwise().sub_mul_scalar(spare, x, limb, raise);
+                return ring.apply_automorphism(automorphism, domain, limb, spare);
+            }
+            (x, ..) => target.combine(ring, limb, x),
         }
         if let Some(automorphism) = automorphism {
             spare.copy_from_slice(limb);

@@ -30,6 +30,7 @@ macro_rules! entries {
                 mul_scalar(out: &mut [u64], a: &[u64], s: &Scalar);
                 mul_scalar_add_assign(acc: &mut [u64], a: &[u64], s: &Scalar);
                 add_mul_scalar(out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar);
+                sub_mul_scalar(out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar);
                 sub_from_mul_scalar_assign(a: &mut [u64], b: &[u64], s: &Scalar);
                 add_scalar_assign(a: &mut [u64], c: u64);
                 tensor(

@@ -239,6 +239,11 @@ impl Elementwise {
         run!(self, words, add_mul_scalar(out, a, b, s));
     }
 
+    /// `out = (a - b) s` for `a` in `[0, 2q)` and `b` lazily reduced. 10 / 21.
+    pub fn sub_mul_scalar(&self, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
+        run!(self, words, sub_mul_scalar(out, a, b, s));
+    }
+
     /// `a = (b - a) s` for `a` lazily reduced and `b` in `[0, 2q)`. 10 / 21.
     pub fn sub_from_mul_scalar_assign(&self, a: &mut [u64], b: &[u64], s: &Scalar) {
         run!(self, words, sub_from_mul_scalar_assign(a, b, s));

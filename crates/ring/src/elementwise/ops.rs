@@ -113,6 +113,12 @@ pub(super) fn add_mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u6
 }
 
 #[inline(always)]
+pub(super) fn sub_mul_scalar<L: Lanes>(l: L, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
+    let f = l.factor(s);
+    each!(L, (a, b) -> (out), [l.mul_difference(a, b, f)]);
+}
+
+#[inline(always)]
 pub(super) fn sub_from_mul_scalar_assign<L: Lanes>(l: L, a: &mut [u64], b: &[u64], s: &Scalar) {
     let f = l.factor(s);
     each!(L, (a, b) -> (a), [l.mul_difference(b, a, f)]);

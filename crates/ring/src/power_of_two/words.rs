@@ -146,6 +146,12 @@ impl Words {
             each!(w, (a, b) -> out, a.wrapping_add(w.times(b, s)))
         }
 
+        /// `out = (a - b) s`.
+        sub_mul_scalar(w, out: &mut [u64], a: &[u64], b: &[u64], s: &Scalar) {
+            let s = s.value();
+            each!(w, (a, b) -> out, w.times(a.wrapping_sub(b), s))
+        }
+
         /// `a = (b - a) s`.
         sub_from_mul_scalar_assign(w, a: &mut [u64], b: &[u64], s: &Scalar) {
             let s = s.value();
