@@ -34,6 +34,23 @@ pub(crate) unsafe fn store(p: *mut u64, x: V) {
     unsafe { _mm512_storeu_si512(p.cast(), x) }
 }
 
+/// Stores eight words at `p`, past the cache: for what is read long after. [`fence`] comes after the last of them.
+///
+/// # Safety
+/// `p` is valid for writing 64 bytes, and a multiple of 64.
+#[inline(always)]
+pub(crate) unsafe fn store_past_cache(p: *mut u64, x: V) {
+    // SAFETY: the caller vouches for `p`; module contract.
+    unsafe { _mm512_stream_si512(p.cast(), x) }
+}
+
+/// Orders stores past the cache before whatever comes next.
+#[inline(always)]
+pub(crate) fn fence() {
+    // SAFETY: module contract.
+    unsafe { _mm_sfence() }
+}
+
 /// Starts loading the cache line at `p`, which may be any address.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u64) {

@@ -1,7 +1,7 @@
 //! Base conversion against big integers, for every kernel of this CPU.
 
 use hippocrene_ring::{
-    Kernel,
+    Domain, Kernel, Poly,
     convert::{BaseConverter, MAX_INPUTS},
     primes::ntt_primes,
 };
@@ -257,6 +257,26 @@ fn some_targets_in_any_order() {
                 converter.convert_into(&mut pairs, &y);
             }
             assert!(wanted.iter().zip(&some).all(|(&j, limb)| *limb == all[j]), "{kernel}");
+        }
+    }
+}
+
+/// Outputs of more bytes than the cache has, in aligned memory, are those of one target at a time.
+#[test]
+fn large_outputs() {
+    let n = 1 << 14;
+    for kernel in Kernel::supported() {
+        let from = moduli(&[48, 44], 5, &[]);
+        let to = moduli(&[48, 45], 20, &from);
+        let converter = BaseConverter::new(&from, &to, kernel);
+        let y = residues(3, &from, n);
+        let y: Vec<&[u64]> = y.iter().map(Vec::as_slice).collect();
+        let mut all = Poly::zero(n, to.len(), Domain::Coefficient);
+        converter.convert_exact(&mut all.as_mut_slice().chunks_exact_mut(n).collect::<Vec<_>>(), &y);
+        for (j, limb) in all.limbs().enumerate() {
+            let mut alone = vec![0; n];
+            converter.convert_exact_into(&mut [(j, &mut alone[..])], &y);
+            assert!(limb == alone, "{kernel} {j}");
         }
     }
 }

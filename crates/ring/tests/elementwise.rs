@@ -336,6 +336,35 @@ fn products_where_quotients_fall_short() {
     }
 }
 
+/// Long inner products of many digits, which are taken a few digits and a stretch at a time, are the sums of those of single digits.
+#[test]
+fn long_inner_products_of_many_digits() {
+    let length = 2 * 4096 + 24;
+    for kernel in Kernel::supported() {
+        for q in [ntt_primes_below(48, 16).next().unwrap(), (1 << 61) - 1] {
+            let e = Elementwise::new(q, kernel);
+            let mut words = Words(q);
+            let mut polynomials =
+                |count: usize| (0..count).map(|_| words.vector(length, q)).collect::<Vec<_>>();
+            let (x, b, a) = (polynomials(9), polynomials(9), polynomials(9));
+            let key = e.prepare_key(&b.iter().zip(&a).map(|(b, a)| (&b[..], &a[..])).collect::<Vec<_>>());
+            let product = |digits: &[usize]| {
+                let mut acc = (vec![0; length], vec![0; length]);
+                let digits: Vec<(usize, &[u64])> = digits.iter().map(|d| (*d, &x[*d][..])).collect();
+                e.inner_product(&mut acc.0, &mut acc.1, &digits, &key);
+                acc
+            };
+            let mut sum = (vec![0; length], vec![0; length]);
+            for d in 0..9 {
+                let one = product(&[d]);
+                e.add_assign(&mut sum.0, &one.0);
+                e.add_assign(&mut sum.1, &one.1);
+            }
+            assert!(product(&[0, 1, 2, 3, 4, 5, 6, 7, 8]) == sum, "{kernel} {q}");
+        }
+    }
+}
+
 /// A gathered key gives what its limbs gave apart, whichever end of the memory they come to lie at.
 #[test]
 fn gathered_keys_give_the_same() {

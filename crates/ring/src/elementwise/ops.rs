@@ -258,6 +258,12 @@ pub(super) fn inner_product<L: Lanes>(
     }
 }
 
+/// How many digits go together. Each is read from two places, itself and the key: of more than sixteen places at once, memory reads half as fast.
+const DIGITS: usize = 7;
+
+/// For how many words so many digits go together, before others do: those of the sums stay in the cache.
+const STRETCH: usize = 4096;
+
 /// The length of all slices, after the checks of an inner product.
 #[inline(always)]
 fn check_inner_product<L: Lanes>(
@@ -290,24 +296,31 @@ fn inner_product_wide<L: Lanes, const WIDE: usize>(
     key: &KeyLimb,
 ) {
     let length = key.length();
-    let wide = length - length % (WIDE * L::LANES);
-    let mut at = 0;
-    while at < wide {
-        // SAFETY: `at + WIDE LANES <= length`, the length of every slice, and the digits are in the key: checked above.
-        unsafe { inner_product_at::<L, WIDE>(l, acc0, acc1, digits, key, at) };
-        at += WIDE * L::LANES;
-    }
-    while at < length {
-        // SAFETY: as above, with one vector.
-        unsafe { inner_product_at::<L, 1>(l, acc0, acc1, digits, key, at) };
-        at += L::LANES;
+    let together = digits.len().div_ceil(digits.len().div_ceil(DIGITS));
+    let stretch = if together == digits.len() { length } else { STRETCH };
+    for first in (0..length).step_by(stretch.max(1)) {
+        let end = length.min(first + stretch);
+        for (batch, digits) in digits.chunks(together).enumerate() {
+            let mut at = first;
+            // SAFETY: each vector ends at `end` or before, within every slice, and the digits are in the key: checked above.
+            unsafe {
+                while at + WIDE * L::LANES <= end {
+                    inner_product_at::<L, WIDE>(l, acc0, acc1, digits, key, at, batch > 0);
+                    at += WIDE * L::LANES;
+                }
+                while at < end {
+                    inner_product_at::<L, 1>(l, acc0, acc1, digits, key, at, batch > 0);
+                    at += L::LANES;
+                }
+            }
+        }
     }
 }
 
 /// How far ahead of its use a key is fetched, in bytes.
 const PREFETCH: usize = 2048;
 
-/// `WIDE` vectors of the inner product, at word `at`.
+/// `WIDE` vectors of the inner product, at word `at`; or added to what is there.
 ///
 /// # Safety
 /// All slices and the key have at least `at + WIDE LANES` words; the key has every digit and is stored for `L`.
@@ -319,11 +332,18 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
     digits: &[(usize, &[u64])],
     key: &KeyLimb,
     at: usize,
+    adds: bool,
 ) {
     let nothing = [[l.no_products(); 2]; WIDE];
     // SAFETY: the caller vouches for `WIDE` vectors at `at`, and for the digits.
     unsafe {
-        let totals = sum_digits::<L, WIDE>(l, (nothing, 0), digits, key, at);
+        let mut totals = sum_digits::<L, WIDE>(l, (nothing, 0), digits, key, at);
+        if adds {
+            for (i, [b, a]) in totals.iter_mut().enumerate() {
+                *b = l.add(L::load(acc0.as_ptr().add(at + i * L::LANES)), *b);
+                *a = l.add(L::load(acc1.as_ptr().add(at + i * L::LANES)), *a);
+            }
+        }
         store_pairs::<L, WIDE>(acc0, acc1, &totals, at);
     }
 }

@@ -23,6 +23,10 @@ use crate::{
 /// Coefficients that are converted together.
 const TILE: usize = 128;
 
+/// From so many bytes of outputs on, more than a second-level cache has, they are stored past the cache: they do not wait there for what comes next, and memory is not read only to be
+/// written.
+const STREAMED: usize = 2 << 20;
+
 /// How many rows ahead inputs are fetched.
 const PREFETCH_ROWS: usize = 4;
 
@@ -117,6 +121,8 @@ pub(super) unsafe fn run(
     let mut tile = Tile(MaybeUninit::uninit());
     let tile: *mut u64 = tile.0.as_mut_ptr().cast();
     let rows = Rows { first: usize::from(!exact), full: digits.full_rows(source), all: digits.rows(source) };
+    let aligned = outputs.iter().all(|output| output.data.as_ptr().align_offset(64) == 0);
+    let streams = aligned && size_of_val(y[0]) * outputs.len() > STREAMED;
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
         // SAFETY: `count` coefficients from `at` on exist, and the tile has a row of TILE words for each digit.
@@ -136,13 +142,16 @@ pub(super) unsafe fn run(
                     (Family::IfmaWide, 3) => wide::sums::<3>(group, tile, at, count, rows),
                     (Family::IfmaWide, 2) => wide::sums::<2>(group, tile, at, count, rows),
                     (Family::IfmaWide, _) => wide::sums::<1>(group, tile, at, count, rows),
-                    (_, 4) => narrow::sums::<4>(group, tile, at, count, rows),
-                    (_, 3) => narrow::sums::<3>(group, tile, at, count, rows),
-                    (_, 2) => narrow::sums::<2>(group, tile, at, count, rows),
-                    (_, _) => narrow::sums::<1>(group, tile, at, count, rows),
+                    (_, 4) => narrow::sums::<4>(group, tile, at, count, rows, streams),
+                    (_, 3) => narrow::sums::<3>(group, tile, at, count, rows, streams),
+                    (_, 2) => narrow::sums::<2>(group, tile, at, count, rows, streams),
+                    (_, _) => narrow::sums::<1>(group, tile, at, count, rows, streams),
                 }
             }
         }
+    }
+    if streams {
+        fence();
     }
 }
 

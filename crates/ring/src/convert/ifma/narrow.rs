@@ -6,10 +6,10 @@ use crate::{
     simd512::*,
 };
 
-/// The residues of `J` targets for the tile.
+/// The residues of `J` targets for the tile; when it `streams`, they are stored past the cache.
 ///
 /// # Safety
-/// As said in [`super::run`].
+/// As said in [`super::run`]. When it streams, outputs begin at multiples of 64 bytes.
 #[inline(always)]
 pub(super) unsafe fn sums<const J: usize>(
     outputs: &mut [Output],
@@ -17,6 +17,7 @@ pub(super) unsafe fn sums<const J: usize>(
     at: usize,
     count: usize,
     rows: Rows,
+    streams: bool,
 ) {
     let targets: [&Target; J] = std::array::from_fn(|j| outputs[j].target);
     let start = targets.map(|target| if rows.first == 0 { 0 } else { target.start[0] });
@@ -61,8 +62,13 @@ pub(super) unsafe fn sums<const J: usize>(
             }
             for j in 0..J {
                 let to = out[j].add(u);
-                store(to, r[j][0]);
-                store(to.add(8), r[j][1]);
+                if streams {
+                    store_past_cache(to, r[j][0]);
+                    store_past_cache(to.add(8), r[j][1]);
+                } else {
+                    store(to, r[j][0]);
+                    store(to.add(8), r[j][1]);
+                }
             }
         }
     }
