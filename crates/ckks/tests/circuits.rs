@@ -2,9 +2,9 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, f64::consts::PI};
 
-use common::{Setup, circle, insecure, setup};
+use common::{Setup, circle, grafted, insecure, setup};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
     circuits::{Basis, LinearTransform, Polynomial},
@@ -336,51 +336,162 @@ proptest! {
     }
 }
 
-/// The error of a polynomial over its estimate, both as standard deviations, as `log2`.
-fn polynomial_error(s: &Setup, p: &Polynomial, x: &[f64]) -> f64 {
-    let a = s.encrypt(&x.iter().map(|x| Complex64::from(*x)).collect::<Vec<_>>());
-    let y = s.evaluator.polynomial(&a, p, s.scale).unwrap();
-    let errors = s.decrypt(&y).into_iter().zip(x).map(|(y, x)| (y - p.evaluate(*x)).norm_sqr());
-    let variance = errors.sum::<f64>() / (2 * x.len()) as f64;
-    0.5 * variance.log2() + y.precision_bits()
+/// Polynomials of values that are known to be real, or of any.
+#[derive(Clone, Copy)]
+enum Slots {
+    Real,
+    Complex,
 }
 
-/// The window that [`hippocrene_ckks::Evaluator::polynomial`] states: errors that reach the result by several ways count as independent. At the bound, powers are `sqrt(3)` times off by that at
-/// most; where values are smaller than the bound or the ways cancel, as in the Chebyshev basis, the estimate is up to `2^7` times too large, at degree 31.
-#[test]
-fn the_noise_of_polynomials_is_within_the_window_that_is_stated() {
-    let s = insecure(9, 6, &[]);
-    let n = s.context.max_slots();
-    let measured = 1.5f64.log2();
-    let power = 3f64.sqrt().log2() + 0.2;
-    let careful = -7.0 - measured;
-    let window = |name: &str, p: &Polynomial, x: &[f64], least: f64, most: f64| {
-        let ratio = polynomial_error(&s, p, x);
-        assert!((least..most).contains(&ratio), "{name}: 2^{ratio:.2} times the estimate");
+/// The mean squares of the errors of `p` over the estimate of them, one for every so many slots.
+fn polynomial_errors(s: &Setup, p: &Polynomial, a: &Ciphertext, x: &[Complex64], slots: Slots) -> Vec<f64> {
+    let y = match slots {
+        Slots::Real => s.evaluator.polynomial_of_reals(a, p, s.scale).unwrap(),
+        Slots::Complex => s.evaluator.polynomial(a, p, s.scale).unwrap(),
     };
-    let unit = |degree: usize| [vec![0.0; degree], vec![1.0]].concat();
-    let ends: Vec<f64> = (0..n).map(|i| if i * i % 7 < 3 { 1.0 } else { -1.0 }).collect();
-    let inside = reals(n, -1.0, 1.0);
+    let value = |x: &Complex64| match p.basis() {
+        Basis::Monomial => p.coefficients().iter().rev().fold(Complex64::ZERO, |sum, c| sum * x + c),
+        Basis::Chebyshev { .. } => p.evaluate(x.re).into(),
+    };
+    let unit = 0.5 * (2.0 * y.precision_bits()).exp2();
+    s.decrypt(&y).iter().zip(x).map(|(y, x)| unit * (y - value(x)).norm_sqr()).collect()
+}
+
+/// Errors have the standard deviation that is stated, to a factor 1.5, where they are largest of some places, with all values there, and no more than 1.5 of it at any other.
+fn check_polynomial_noise(s: &Setup, p: &Polynomial, places: &[Complex64], slots: Slots, name: &str) {
+    const RUNS: usize = 2;
+    let n = s.context.max_slots();
+    let bound = places.iter().map(|x| x.norm()).fold(0.0, f64::max);
+    let errors = |places: &[Complex64]| {
+        let x: Vec<Complex64> = (0..n).map(|i| places[i % places.len()]).collect();
+        let mut squares = vec![0.0; places.len()];
+        for _ in 0..RUNS {
+            let mut a = s.encrypt(&x);
+            a.set_bound(bound);
+            let errors = polynomial_errors(s, p, &a, &x, slots);
+            errors.iter().enumerate().for_each(|(i, e)| squares[i % places.len()] += e);
+        }
+        let mean = |sum: f64| (sum * places.len() as f64 / (RUNS * n) as f64).sqrt();
+        squares.into_iter().map(mean).collect::<Vec<_>>()
+    };
+    let everywhere = errors(places);
+    let worst = (0..places.len()).max_by(|i, j| everywhere[*i].total_cmp(&everywhere[*j])).unwrap();
+    assert!(everywhere[worst] < 1.5, "{name} at {}: {} times the estimate", places[worst], everywhere[worst]);
+    let [ratio] = errors(&places[worst..=worst])[..] else { unreachable!() };
+    assert!((1.0 / 1.5..1.5).contains(&ratio), "{name} at {}: {ratio} times the estimate", places[worst]);
+}
+
+/// Where `T_8` has their extrema, and the ends.
+fn interval(low: f64, high: f64) -> Vec<Complex64> {
+    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
+    (0..=8).map(|k| (middle + half * (PI * f64::from(k) / 8.0).cos()).into()).collect()
+}
+
+const UNIT: Basis = Basis::Chebyshev { low: -1.0, high: 1.0 };
+
+/// The polynomial of one coefficient, 1.
+fn single(basis: Basis, degree: usize) -> Polynomial {
+    Polynomial::new(basis, [vec![0.0; degree], vec![1.0]].concat()).unwrap()
+}
+
+/// The coefficients of Taylor's series at 0 of the sigmoid, `s' = s (1 - s)`, and of the sine.
+fn series(degree: usize) -> [(&'static str, Vec<f64>); 2] {
+    let (mut sigmoid, mut sine) = (vec![0.5], vec![0.0, 1.0]);
+    for k in 0..degree {
+        let square: f64 = (0..=k).map(|i| sigmoid[i] * sigmoid[k - i]).sum();
+        sigmoid.push((sigmoid[k] - square) / (k + 1) as f64);
+        sine.push(-sine[k] / ((k + 1) * (k + 2)) as f64);
+    }
+    sine.truncate(degree + 1);
+    [("sigmoid", sigmoid), ("sine", sine)]
+}
+
+#[test]
+fn powers_and_chebyshev_polynomials_are_as_noisy_as_is_estimated() {
+    let s = insecure(10, 6, &[]);
+    let reals = interval(-1.0, 1.0);
     for degree in [2, 3, 4, 7, 8, 15, 16, 31] {
-        let monomial = Polynomial::new(Basis::Monomial, unit(degree)).unwrap();
-        window(&format!("x^{degree}, |x| = 1"), &monomial, &ends, -measured, power);
-        window(&format!("x^{degree}"), &monomial, &inside, careful, measured);
-        let chebyshev = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, unit(degree)).unwrap();
-        window(&format!("T_{degree}, |x| = 1"), &chebyshev, &ends, careful, measured);
-        window(&format!("T_{degree}"), &chebyshev, &inside, careful, measured);
+        for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
+            check_polynomial_noise(
+                &s,
+                &single(basis, degree),
+                &reals,
+                Slots::Real,
+                &format!("{name}{degree}"),
+            );
+        }
+        let circle: Vec<Complex64> = (0..8).map(|k| Complex64::from_polar(1.2, f64::from(k))).collect();
+        let name = format!("x^{degree}, complex");
+        check_polynomial_noise(&s, &single(Basis::Monomial, degree), &circle, Slots::Complex, &name);
     }
-    // Of one sign, all ways add up: 1 + 2 + .. + d in place of the root of the sum of squares, and more within the powers.
+}
+
+/// Errors that come by several ways to the result add up, or cancel: `1 + 2 + .. + d` in place of the root of the sum of squares.
+#[test]
+fn polynomials_are_as_noisy_as_is_estimated() {
+    let s = insecure(10, 6, &[]);
+    let circle: Vec<Complex64> =
+        (0..=8).map(|k| Complex64::from_polar(1.0, PI * f64::from(k) / 8.0)).collect();
     for degree in [7, 15, 31] {
-        let sum = Polynomial::new(Basis::Monomial, vec![1.0; degree + 1]).unwrap();
-        let most = 0.5 * (3.0 * degree as f64 / 4.0).log2();
-        window(&format!("1 + x + .. + x^{degree}, x = 1"), &sum, &vec![1.0; n], -measured, most + power);
-        window(&format!("1 + x + .. + x^{degree}"), &sum, &inside, careful, measured);
+        let check = |p: &Polynomial, places: &[Complex64], slots: Slots, name: &str| {
+            check_polynomial_noise(&s, p, places, slots, &format!("{name} of degree {degree}"));
+        };
+        for (basis, name) in [(Basis::Monomial, "sum"), (UNIT, "Chebyshev sum")] {
+            let sum = Polynomial::new(basis, vec![1.0; degree + 1]).unwrap();
+            check(&sum, &interval(-1.0, 1.0), Slots::Real, name);
+        }
+        for (name, coefficients) in series(degree) {
+            let p = Polynomial::new(Basis::Monomial, coefficients).unwrap();
+            check(&p, &interval(-1.5, 1.5), Slots::Real, &format!("series of the {name}"));
+            check(&p, &circle, Slots::Complex, &format!("series of the {name}, complex"));
+        }
+        type Function = fn(f64) -> f64;
+        let functions: [(&str, Function); 2] =
+            [("sigmoid", |x| 1.0 / (1.0 + (-x).exp())), ("sine", f64::sin)];
+        for (name, f) in functions {
+            let p = Polynomial::approximate(f, -8.0, 8.0, degree).unwrap();
+            check(&p, &interval(-8.0, 8.0), Slots::Real, name);
+            check(&p, &interval(-0.5, 0.5), Slots::Real, &format!("{name} near 0"));
+            let p = Polynomial::approximate(f, -1.0, 5.0, degree).unwrap();
+            check(&p, &interval(-1.0, 5.0), Slots::Real, &format!("{name} to one side"));
+        }
     }
-    type Function = fn(f64) -> f64;
-    let functions: [(&str, Function); 2] = [("sigmoid", |x| 1.0 / (1.0 + (-x).exp())), ("sine", f64::sin)];
-    for ((name, f), degree) in functions.into_iter().flat_map(|f| [7, 15, 31].map(|degree| (f, degree))) {
-        let p = Polynomial::approximate(f, -8.0, 8.0, degree).unwrap();
-        window(&format!("{name} of degree {degree}"), &p, &reals(n, -8.0, 8.0), careful, measured);
+}
+
+/// With a sprout, powers stand at moduli that do not divide each other, and are brought from one to the other.
+#[test]
+fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
+    let s = grafted(10, 6, "sprout-15-16-32", &[]);
+    let reals = interval(-1.0, 1.0);
+    for degree in [5, 7, 15, 31] {
+        for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
+            check_polynomial_noise(
+                &s,
+                &single(basis, degree),
+                &reals,
+                Slots::Real,
+                &format!("{name}{degree}"),
+            );
+            let sum = Polynomial::new(basis, vec![1.0; degree + 1]).unwrap();
+            check_polynomial_noise(&s, &sum, &reals, Slots::Real, &format!("sum up to {name}{degree}"));
+        }
+    }
+}
+
+/// Of values that are nothing but errors, the squares of these are left.
+#[test]
+fn squares_of_errors_are_estimated() {
+    let s = insecure(9, 1, &[]);
+    let p = single(Basis::Monomial, 2);
+    for slots in [s.context.max_slots(), 16] {
+        let (mut sum, runs) = (0.0, 64);
+        for _ in 0..runs {
+            let x = vec![Complex64::ZERO; slots];
+            let a = s.encrypt_at(&x, slots, Scale::power_of_two(12), s.top());
+            sum += polynomial_errors(&s, &p, &a, &x, Slots::Real).iter().sum::<f64>();
+        }
+        let ratio = (sum / (runs * slots) as f64).sqrt();
+        assert!((1.0 / 1.5..1.5).contains(&ratio), "{slots} slots: {ratio} times the estimate");
     }
 }
 

@@ -165,6 +165,11 @@ impl Bootstrapper {
             Packing::SideBySide | Packing::Real => vec![x],
         };
         parts.iter_mut().for_each(|part| part.set_bound(1.0));
+        if plan.real_last() {
+            // All of this error is in real parts. Stated is the mean of both parts until slots are in coefficients, as of what the reduction adds.
+            let noise = parts[0].inner().noise().scaled(-0.5);
+            parts[0].inner_mut().set_noise(noise);
+        }
         if plan.literal().first_slots {
             let count = parts.len();
             parts.iter_mut().for_each(|part| self.of_all_slots(a, part, count));
@@ -215,8 +220,8 @@ impl Bootstrapper {
         let mut out = reduced.clone();
         let unit = plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
         let values = lowered.scale().over(unit);
-        // What the reduction's polynomials are off by.
-        let parts = if literal.real || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
+        // What the reduction's polynomials are off by: the real part of a result, or, where slots go into coefficients yet, half of it either part on average.
+        let parts = if plan.real_last() || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
         let off =
             plan.approximation.log2() + out.scale().log2() - 0.5 * ((parts * out.slots()) as f64).log2();
         let noise = out.inner().noise().plus(Noise::from_log2_std(off));
@@ -225,6 +230,10 @@ impl Bootstrapper {
         if literal.order == Order::SlotsToCoefficientsLast {
             out = e.homomorphic_dft(&out, &plan.to_coefficients, plan.output_scale)?;
             out.set_bound(literal.bound);
+        }
+        if plan.real_last() {
+            let noise = out.inner().noise().scaled(0.5);
+            out.inner_mut().set_noise(noise);
         }
         Ok(out)
     }

@@ -292,6 +292,11 @@ impl BootstrapPlan {
         }
     }
 
+    /// Whether real slots go into coefficients last. Their complex errors come out in real parts then, doubled.
+    pub(super) fn real_last(&self) -> bool {
+        self.literal.real && self.literal.order == Order::SlotsToCoefficientsLast
+    }
+
     /// The slots of what is bootstrapped, and of the result.
     pub fn operand_slots(&self) -> usize {
         if self.literal.first_slots { self.context.max_slots() } else { self.literal.slots }

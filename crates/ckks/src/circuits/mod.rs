@@ -2,11 +2,13 @@
 
 pub mod comparison;
 mod dft;
+mod followed;
 mod linear_transform;
 mod polynomial;
 mod polynomial_evaluation;
 mod polynomial_noise;
 mod sums;
+mod trace;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
 pub use linear_transform::{FreshTransform, LinearTransform};

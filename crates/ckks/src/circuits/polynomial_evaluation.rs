@@ -6,9 +6,13 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Modulus, Noise};
 
-use super::{Basis, Polynomial};
+use super::{
+    Basis, Polynomial,
+    followed::{Errors, Followed, Slots},
+    trace::Step,
+};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 const OPERATION: &str = "evaluate a polynomial";
@@ -18,21 +22,44 @@ impl Evaluator {
     /// [`Polynomial::depth`] times and rescaled to `target` each time ([`Evaluator::after_product`]). An `a` of larger scale is rescaled to the
     /// target first.
     ///
-    /// The noise is that of the single operations, each at the bounds of its values and with the errors of what it adds or multiplies taken as independent. So it is up to `2^7` times too large, at degree 31, where
-    /// values are below their bounds or errors cancel, as in the Chebyshev basis; and too small where values at the bound have errors that add up, by up to `sqrt(3)` for a power and `sqrt(9d/4)` for a sum
-    /// of the powers up to `x^d` with coefficients of one sign.
+    /// The noise is what errors of the argument and of every operation on the way add up to where values are worst: at any complex numbers up to the bound of `a`, and in the Chebyshev basis, which is for real values, in the part of the
+    /// interval up to there. Elsewhere there is less. ([`Evaluator::polynomial_of_reals`] says less where the worst is not real.)
     ///
     /// # Errors
     /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound of `a` exceeds the interval of a
     /// Chebyshev polynomial, outside of which its values explode.
     pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
+        self.polynomial_in(Slots::Complex, a, p, |_| target, |scale| scale)
+    }
+
+    /// [`Evaluator::polynomial`] of slots that are known to hold real numbers: the same, with the noise at the worst of these.
+    ///
+    /// # Errors
+    /// As [`Evaluator::polynomial`].
+    pub fn polynomial_of_reals(
+        &self,
+        a: &Ciphertext,
+        p: &Polynomial,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         self.polynomial_to(a, p, |_| target, |scale| scale)
     }
 
-    /// [`Evaluator::polynomial`] with a target for each depth, from 0 for the argument, and a result at exactly another scale, `exact` of the one that it has
+    /// [`Evaluator::polynomial_of_reals`] with a target for each depth, from 0 for the argument, and a result at exactly another scale, `exact` of the one that it has
     /// there: a factor of 2 or so of it.
     pub(crate) fn polynomial_to(
         &self,
+        a: &Ciphertext,
+        p: &Polynomial,
+        targets: impl Fn(usize) -> Scale,
+        exact: impl FnOnce(Scale) -> Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        self.polynomial_in(Slots::Real, a, p, targets, exact)
+    }
+
+    fn polynomial_in(
+        &self,
+        slots: Slots,
         a: &Ciphertext,
         p: &Polynomial,
         targets: impl Fn(usize) -> Scale,
@@ -58,22 +85,27 @@ impl Evaluator {
         let bound = p.bound(a.bound());
         let a = &*self.at_most(a, target)?;
         self.check_depth(a, p.depth(), &targets)?;
-        let mut argument = self.argument(a, p, target)?;
+        let argument = self.argument(a, p, target)?;
         let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(p);
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
+        let (mut errors, mut argument) =
+            Errors::new(p, a.bound(), slots, argument, self.context().rlwe().degree());
         if squared {
             chain.remove(0);
-            argument = self.squared(&argument, chebyshev, chain[0].0)?;
+            let square = self.squared(&argument.ciphertext, chebyshev, chain[0].0)?;
+            argument = errors.follow(square, Step::square(argument.step, chebyshev));
         }
         let scale = exact(chain[depth].1);
         let powers = BTreeMap::from([(1, argument)]);
         let lowered = BTreeMap::new();
-        let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, chain, powers, lowered };
-        let mut out = match evaluation.evaluate(&coefficients, depth, scale)? {
+        let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, chain, errors, powers, lowered };
+        let out = match evaluation.evaluate(&coefficients, depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
         };
+        let noise = evaluation.errors.noise(&out);
+        let mut out = out.ciphertext.with_noise(noise);
         out.set_bound(bound.min(out.bound()));
         Ok(out)
     }
@@ -240,9 +272,14 @@ fn products(coefficients: &[f64], depth: usize, baby: usize, chebyshev: bool) ->
     visit(coefficients, depth, baby, chebyshev, &mut powers) + powers.len()
 }
 
+/// Whether a number is 0 at a scale.
+fn vanishes(c: f64, scale: Scale) -> bool {
+    c.abs() * scale.to_f64() < 0.5
+}
+
 enum Value {
     Constant(f64),
-    Encrypted(Ciphertext),
+    Encrypted(Followed),
 }
 
 struct Evaluation<'a> {
@@ -252,10 +289,11 @@ struct Evaluation<'a> {
     baby: usize,
     /// Modulus and scale of the argument squared so many times.
     chain: Vec<(Modulus, Scale)>,
+    errors: Errors,
     /// The powers (or Chebyshev polynomials) of the argument that were needed.
-    powers: BTreeMap<usize, Ciphertext>,
+    powers: BTreeMap<usize, Followed>,
     /// The powers brought to a modulus of the chain, by its place.
-    lowered: BTreeMap<(usize, usize), Ciphertext>,
+    lowered: BTreeMap<(usize, usize), Followed>,
 }
 
 impl Evaluation<'_> {
@@ -270,33 +308,58 @@ impl Evaluation<'_> {
         let (e, (to, _)) = (self.evaluator, self.chain[depth]);
         let unscaled = e.switched_scale(scale, to, self.chain[depth - 1].0);
         let (mut rest, mut products, mut sum) = (coefficients.to_vec(), Vec::new(), None);
+        let (mut step, mut is_zero) = (Step::default(), true);
         while rest.len() > 1 && !is_leaf(&rest, depth, self.baby) {
             let (m, q, r) = split(&rest, self.chebyshev);
-            let factor_scale = unscaled.over(self.lowered(m, depth - 1)?.scale());
+            let factor_scale = unscaled.over(self.lowered(m, depth - 1)?.ciphertext.scale());
             match self.evaluate(&q, depth - 1, factor_scale)? {
                 Value::Encrypted(q) => products.push((q, m)),
                 Value::Constant(q) => {
-                    let multiple = e.mul_number(self.at(m, depth - 1), q, factor_scale)?;
-                    let mut term = Ciphertext::empty(e.context());
-                    e.rescale_to_into(&mut term, &multiple, to)?;
-                    self.add(&mut sum, term, scale)?;
+                    let power = self.at(m, depth - 1);
+                    step.terms.push((q, power.step));
+                    let multiple = e.mul_number(&power.ciphertext, q, factor_scale)?;
+                    let vanishes = vanishes(q, factor_scale);
+                    is_zero &= vanishes;
+                    self.add(&mut sum, self.rescaled(&multiple, to, vanishes)?, scale)?;
                 }
             }
             rest = r;
         }
         if !products.is_empty() {
-            let pairs: Vec<_> = products.iter().map(|(q, m)| (q, self.at(*m, depth - 1))).collect();
-            self.add(&mut sum, e.sum_of_products_to(&pairs, to)?, scale)?;
+            let pairs = products.iter().map(|(q, m)| (q, self.at(*m, depth - 1)));
+            step.products.extend(pairs.clone().map(|(q, power)| (1.0, q.step, power.step)));
+            let pairs: Vec<_> = pairs.map(|(q, power)| (&q.ciphertext, &power.ciphertext)).collect();
+            let mut term = e.sum_of_products_to(&pairs, to)?;
+            if products.iter().all(|(q, _)| q.is_zero) {
+                term.inner_mut().set_noise(Noise::NONE);
+            } else {
+                is_zero = false;
+            }
+            self.add(&mut sum, term, scale)?;
         }
         if rest.len() > 1 {
             let leaf = self.leaf(&rest, depth, scale)?;
-            self.add(&mut sum, leaf, scale)?;
+            step.terms.push((1.0, leaf.step));
+            is_zero &= leaf.is_zero;
+            self.add(&mut sum, leaf.ciphertext, scale)?;
         }
         let mut sum = sum.expect("constants and leaves have returned above, so that the loop was entered, and each of its turns has a term");
         if rest.len() == 1 && rest[0] != 0.0 {
+            step.constant = rest[0];
+            is_zero = false;
             e.add_number_assign(&mut sum, rest[0])?;
         }
-        Ok(Value::Encrypted(sum))
+        Ok(Value::Encrypted(Followed { is_zero, ..self.errors.follow(sum, step) }))
+    }
+
+    /// A sum times numbers, rescaled: without an error where it is zero, as all of these are at their scale.
+    fn rescaled(&self, a: &Ciphertext, to: Modulus, is_zero: bool) -> Result<Ciphertext, CkksError> {
+        let (e, mut out) = (self.evaluator, Ciphertext::empty(self.evaluator.context()));
+        e.rescale_to_into(&mut out, a, to)?;
+        if is_zero {
+            out.inner_mut().set_noise(a.inner().noise().scaled(e.log2(to) - e.log2(a.modulus())));
+        }
+        Ok(out)
     }
 
     /// Adds a term whose scale is `scale` but for rounding.
@@ -311,19 +374,20 @@ impl Evaluation<'_> {
 
     /// A sum of powers times numbers, rescaled once: modulo a divisor, as small as will do, of the moduli of all these powers, or where that is
     /// too small modulo the chain's modulus of the last.
-    fn leaf(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Ciphertext, CkksError> {
+    fn leaf(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Followed, CkksError> {
         let e = self.evaluator;
         let indices: Vec<usize> = (1..coefficients.len()).filter(|i| coefficients[*i] != 0.0).collect();
         let (to, enough) = (self.chain[depth].0, e.log2(self.chain[depth - 1].0));
         let mut common = e.context().parameters().top();
         let mut last = 0;
         for &i in &indices {
-            common = common.gcd(self.power(i)?.modulus());
+            common = common.gcd(self.power(i)?.ciphertext.modulus());
             last = last.max(depth_of(i));
         }
         let shared = !common.is_one() && e.log2(common) + 1e-9 >= enough;
         let from = e.divisor_at_least(if shared { common } else { self.chain[last].0 }, enough);
         let raised = e.switched_scale(scale, to, from);
+        let mut step = Step { constant: coefficients[0], ..Step::default() };
         let mut powers = Vec::with_capacity(indices.len());
         for &i in &indices {
             if !shared {
@@ -332,66 +396,78 @@ impl Evaluation<'_> {
         }
         for &i in &indices {
             let power = if shared { &self.powers[&i] } else { self.at(i, last) };
+            step.terms.push((coefficients[i], power.step));
+            let power = &power.ciphertext;
             // Limbs that the sum does not have are passed over, without a copy of the others.
             let divides = from.divides(power.modulus());
             powers.push(if divides { Cow::Borrowed(power) } else { e.brought(power, from)? });
         }
         let terms: Vec<_> = powers.iter().zip(&indices).map(|(a, i)| (&**a, coefficients[*i])).collect();
+        let is_zero =
+            coefficients[0] == 0.0 && terms.iter().all(|(a, c)| vanishes(*c, raised.over(a.scale())));
         let mut sum = e.linear_combination(&terms, from, raised)?;
         if coefficients[0] != 0.0 {
             e.add_number_assign(&mut sum, coefficients[0])?;
         }
-        let mut out = Ciphertext::empty(e.context());
-        e.rescale_to_into(&mut out, &sum, to)?;
+        let mut out = self.rescaled(&sum, to, is_zero)?;
         out.set_meta(scale, out.slots(), out.bound());
-        Ok(out)
+        Ok(Followed { is_zero, ..self.errors.follow(out, step) })
     }
 
     /// Power `n` at the modulus `chain[place]`, which is no larger than where it stands.
-    fn lowered(&mut self, n: usize, place: usize) -> Result<&Ciphertext, CkksError> {
+    fn lowered(&mut self, n: usize, place: usize) -> Result<&Followed, CkksError> {
         let (e, to) = (self.evaluator, self.chain[place].0);
         let power = self.power(n)?;
-        if power.modulus() != to && !self.lowered.contains_key(&(n, place)) {
-            let lowered = e.bring_to(&self.powers[&n], to)?;
-            self.lowered.insert((n, place), lowered);
+        if power.ciphertext.modulus() != to && !self.lowered.contains_key(&(n, place)) {
+            let power = &self.powers[&n];
+            let step = Step::multiple(1.0, power.step);
+            let lowered = e.bring_to(&power.ciphertext, to)?;
+            self.lowered.insert((n, place), self.errors.follow(lowered, step));
         }
         Ok(self.at(n, place))
     }
 
     /// What [`Evaluation::lowered`] has made.
-    fn at(&self, n: usize, place: usize) -> &Ciphertext {
+    fn at(&self, n: usize, place: usize) -> &Followed {
         self.lowered.get(&(n, place)).unwrap_or_else(|| &self.powers[&n])
     }
 
     /// Power `n`, at the modulus `chain[ceil(log2 n)]`.
-    fn power(&mut self, n: usize) -> Result<&Ciphertext, CkksError> {
+    fn power(&mut self, n: usize) -> Result<&Followed, CkksError> {
         if !self.powers.contains_key(&n) {
-            let power = self.make_power(n)?;
-            self.powers.insert(n, power);
+            let (power, step) = self.make_power(n)?;
+            self.powers.insert(n, self.errors.follow(power, step));
         }
         Ok(&self.powers[&n])
     }
 
-    fn make_power(&mut self, n: usize) -> Result<Ciphertext, CkksError> {
+    fn make_power(&mut self, n: usize) -> Result<(Ciphertext, Step), CkksError> {
         let (a, b) = split_power(n, self.chebyshev);
-        let (e, place) = (self.evaluator, depth_of(n));
+        let (e, chebyshev, place) = (self.evaluator, self.chebyshev, depth_of(n));
         let to = self.chain[place].0;
         if a == b {
-            let chebyshev = self.chebyshev;
-            return e.squared(self.power(a)?, chebyshev, to);
+            let half = self.power(a)?;
+            let step = Step::square(half.step, chebyshev);
+            return Ok((e.squared(&half.ciphertext, chebyshev, to)?, step));
         }
         self.lowered(a, place - 1)?;
         self.lowered(b, place - 1)?;
+        let (left, right) = (self.at(a, place - 1), self.at(b, place - 1));
+        let mut step = Step::product(left.step, right.step, chebyshev);
         let mut power = Ciphertext::empty(e.context());
-        let n = 1 + u64::from(self.chebyshev);
-        e.mul_multiple_to_into(&mut power, self.at(a, place - 1), self.at(b, place - 1), n, to)?;
-        if self.chebyshev {
+        let n = 1 + u64::from(chebyshev);
+        e.mul_multiple_to_into(&mut power, &left.ciphertext, &right.ciphertext, n, to)?;
+        if chebyshev {
             // T_n = 2 T_a T_b - T_1, as a and b are neighbours.
-            let first = e.adjust(self.power(1)?, to, power.scale())?;
+            self.power(1)?;
+            let first = &self.powers[&1];
+            step.terms.push((-1.0, first.step));
+            let there = self.errors.noise(first);
+            let first = e.adjust_beside(&first.ciphertext, there, to, power.scale())?;
             e.sub_assign(&mut power, &first)?;
             power.set_bound(1.0);
         }
-        Ok(power)
+        Ok((power, step))
     }
 }
 

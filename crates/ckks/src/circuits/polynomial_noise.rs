@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     Polynomial,
     polynomial_evaluation::{Steps, depth_of, is_leaf, split, split_power},
+    trace::{Step, Trace},
 };
 
 /// How an error in the argument and the roundings inside of an evaluation come out.
@@ -18,60 +19,35 @@ pub(crate) struct Gains {
 
 impl Polynomial {
     /// What [`Evaluator::polynomial`](crate::Evaluator::polynomial) makes of errors at the argument `x`: with `r_j` the rounding errors of products, of sums of powers, and of
-    /// powers that are brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a variance. The same operations on plain numbers, with the
-    /// derivative by each error taken along, so that errors which meet again on several ways are counted as what they are: one.
+    /// powers that are brought to smaller moduli, the roundings add the sum of the squares of `dp/dr_j` as a variance.
     pub(crate) fn gains(&self, x: f64) -> Gains {
         let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(self);
-        let mut x = Traced { value: x, derivatives: vec![1.0] };
-        let mut sources = vec![];
-        if let Some((a, b)) = self.affine() {
-            x = Traced { value: a * x.value + b, derivatives: vec![a, 1.0] };
-            sources.push(0);
-        }
         let first = usize::from(squared);
-        let (powers, lowered) = (BTreeMap::from([(1, x)]), BTreeMap::new());
-        let mut evaluation = Evaluation { chebyshev, baby, first, sources, powers, lowered };
+        let (powers, lowered) = (BTreeMap::from([(1, 0)]), BTreeMap::new());
+        let (trace, depths) = (Trace::new(), vec![None]);
+        let mut evaluation = Evaluation { chebyshev, baby, first, trace, depths, powers, lowered };
+        let mut argument = 0;
+        if let Some((a, b)) = self.affine() {
+            let mut affine = Step::multiple(a, 0);
+            affine.constant = b;
+            argument = evaluation.push(affine, 0);
+        }
         if squared {
-            let square = evaluation.squared(1, 0);
-            evaluation.powers.insert(1, square);
+            argument = evaluation.push(Step::square(argument, chebyshev), first);
         }
-        let derivatives = evaluation.evaluate(&coefficients, depth).derivatives;
-        let (argument, own) = derivatives.split_first().unwrap_or((&0.0, &[]));
+        evaluation.powers.insert(1, argument);
         let mut roundings = vec![0.0; first + depth + 1];
-        for (derivative, depth) in own.iter().zip(&evaluation.sources) {
-            roundings[*depth] += derivative * derivative;
+        if coefficients.len() == 1 {
+            return Gains { argument: 0.0, roundings };
         }
-        Gains { argument: argument.abs(), roundings }
-    }
-}
-
-/// A number with its derivatives by the rounding errors so far; those that are not there are 0.
-#[derive(Clone)]
-struct Traced {
-    value: f64,
-    derivatives: Vec<f64>,
-}
-
-impl Traced {
-    fn constant(value: f64) -> Self {
-        Traced { value, derivatives: Vec::new() }
-    }
-
-    /// `self += other factor`.
-    fn add(&mut self, other: &Traced, factor: f64) {
-        self.value += other.value * factor;
-        if self.derivatives.len() < other.derivatives.len() {
-            self.derivatives.resize(other.derivatives.len(), 0.0);
+        let result = evaluation.evaluate(&coefficients, depth);
+        let derivatives = evaluation.trace.derivatives(result, x.into());
+        for (derivative, depth) in derivatives.iter().zip(&evaluation.depths) {
+            if let Some(depth) = depth {
+                roundings[*depth] += derivative.norm_sqr();
+            }
         }
-        self.derivatives.iter_mut().zip(&other.derivatives).for_each(|(d, e)| *d += e * factor);
-    }
-
-    fn times(&self, other: &Traced) -> Traced {
-        let mut out = Traced::constant(0.0);
-        out.add(self, other.value);
-        out.add(other, self.value);
-        out.value = self.value * other.value;
-        out
+        Gains { argument: derivatives[0].norm(), roundings }
     }
 }
 
@@ -81,91 +57,81 @@ struct Evaluation {
     baby: usize,
     /// The depth of what the powers are of.
     first: usize,
-    /// At which depth each rounding error is made.
-    sources: Vec<usize>,
-    powers: BTreeMap<usize, Traced>,
+    trace: Trace,
+    /// At which depth the rounding of each step is; none is that of the argument.
+    depths: Vec<Option<usize>>,
+    powers: BTreeMap<usize, usize>,
     /// Powers brought to the modulus that squarings would have reached by now, by how many.
-    lowered: BTreeMap<(usize, usize), Traced>,
+    lowered: BTreeMap<(usize, usize), usize>,
 }
 
 impl Evaluation {
-    /// The number with one more error, made at that depth.
-    fn rounded(&mut self, mut a: Traced, depth: usize) -> Traced {
-        self.sources.push(self.first + depth);
-        a.derivatives.resize(self.sources.len(), 0.0);
-        a.derivatives.push(1.0);
-        a
+    /// A step with a rounding at that depth, from 0 for the argument.
+    fn push(&mut self, step: Step, depth: usize) -> usize {
+        self.depths.push(Some(depth));
+        self.trace.push(step)
     }
 
-    fn evaluate(&mut self, coefficients: &[f64], depth: usize) -> Traced {
-        if coefficients.len() == 1 {
-            return Traced::constant(coefficients[0]);
-        }
+    /// A step with a rounding at the depth, from 0 for what the powers are of.
+    fn rounded(&mut self, step: Step, depth: usize) -> usize {
+        self.push(step, self.first + depth)
+    }
+
+    /// A polynomial that is not constant.
+    fn evaluate(&mut self, coefficients: &[f64], depth: usize) -> usize {
+        let mut step = Step::default();
         if is_leaf(coefficients, depth, self.baby) {
-            let mut sum = Traced::constant(coefficients[0]);
+            step.constant = coefficients[0];
             for (i, c) in coefficients.iter().enumerate().skip(1).filter(|(_, c)| **c != 0.0) {
-                sum.add(&self.power(i), *c);
+                step.terms.push((*c, self.power(i)));
             }
-            return self.rounded(sum, depth);
+            return self.rounded(step, depth);
         }
         let (m, q, r) = split(coefficients, self.chebyshev);
-        let factor = self.evaluate(&q, depth - 1);
         let power = self.lowered(m, depth - 1);
-        let mut product = self.rounded(factor.times(&power), depth);
-        product.add(&self.evaluate(&r, depth), 1.0);
-        product
+        match q[..] {
+            [q] => step.terms.push((q, power)),
+            _ => step.products.push((1.0, self.evaluate(&q, depth - 1), power)),
+        }
+        match r[..] {
+            [r] => step.constant = r,
+            _ => step.terms.push((1.0, self.evaluate(&r, depth))),
+        }
+        self.rounded(step, depth)
     }
 
-    fn lowered(&mut self, n: usize, place: usize) -> Traced {
+    fn lowered(&mut self, n: usize, place: usize) -> usize {
         if depth_of(n) == place {
             return self.power(n);
         }
         if let Some(lowered) = self.lowered.get(&(n, place)) {
-            return lowered.clone();
+            return *lowered;
         }
         let power = self.power(n);
-        let lowered = self.rounded(power, place);
-        self.lowered.insert((n, place), lowered.clone());
+        let lowered = self.rounded(Step::multiple(1.0, power), place);
+        self.lowered.insert((n, place), lowered);
         lowered
     }
 
-    fn power(&mut self, n: usize) -> Traced {
+    fn power(&mut self, n: usize) -> usize {
         if let Some(power) = self.powers.get(&n) {
-            return power.clone();
+            return *power;
         }
         let (a, b) = split_power(n, self.chebyshev);
-        let power = if a == b { self.squared(a, depth_of(n)) } else { self.product(a, b, depth_of(n)) };
-        self.powers.insert(n, power.clone());
+        let depth = depth_of(n);
+        let step = if a == b {
+            Step::square(self.power(a), self.chebyshev)
+        } else {
+            let (left, right) = (self.lowered(a, depth - 1), self.lowered(b, depth - 1));
+            let mut product = Step::product(left, right, self.chebyshev);
+            if self.chebyshev {
+                let first = self.power(1);
+                product.terms.push((-1.0, self.rounded(Step::multiple(1.0, first), depth)));
+            }
+            product
+        };
+        let power = self.rounded(step, depth);
+        self.powers.insert(n, power);
         power
-    }
-
-    /// `x^2n` or `T_2n`.
-    fn squared(&mut self, n: usize, depth: usize) -> Traced {
-        let half = self.power(n);
-        let mut power = self.rounded(self.multiple(half.times(&half)), depth);
-        if self.chebyshev {
-            power.value -= 1.0;
-        }
-        power
-    }
-
-    fn product(&mut self, a: usize, b: usize, depth: usize) -> Traced {
-        let (left, right) = (self.lowered(a, depth - 1), self.lowered(b, depth - 1));
-        let mut power = self.rounded(self.multiple(left.times(&right)), depth);
-        if self.chebyshev {
-            let first = self.power(1);
-            let first = self.rounded(first, depth);
-            power.add(&first, -1.0);
-        }
-        power
-    }
-
-    /// The product that is in `x^(a + b)`, or in `T_(a + b)`.
-    fn multiple(&self, mut product: Traced) -> Traced {
-        if self.chebyshev {
-            let one = product.clone();
-            product.add(&one, 1.0);
-        }
-        product
     }
 }

@@ -46,6 +46,17 @@ impl Evaluator {
     /// [`CkksError::Capacity`] when `Q` is too small for a `c` whose rounding stays below the noise, so that precision would be lost, or when
     /// the values at the new scale do not fit `Q'`; when `a` or `Q'` is not of these parameters.
     pub fn adjust(&self, a: &Ciphertext, to: Modulus, scale: Scale) -> Result<Ciphertext, CkksError> {
+        self.adjust_beside(a, a.inner().noise(), to, scale)
+    }
+
+    /// [`Evaluator::adjust`] of what has an error `there` that it need not state, beside which `c` may be rounded.
+    pub(crate) fn adjust_beside(
+        &self,
+        a: &Ciphertext,
+        there: Noise,
+        to: Modulus,
+        scale: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "adjust modulus and scale";
         self.check_move(a, to, OPERATION)?;
         let (from, bits) = (a.modulus(), self.log2(to));
@@ -54,7 +65,7 @@ impl Evaluator {
         let candidates = [to.divides(from).then_some(to), Some(enough), Some(from)];
         let mut last = None;
         for middle in candidates.into_iter().flatten() {
-            let constant = self.constant(a, middle, to, scale);
+            let constant = self.constant(a, there, middle, to, scale);
             if constant.is_fine() {
                 return self.adjust_by(a, &constant, to, scale);
             }
@@ -68,7 +79,7 @@ impl Evaluator {
         Err(CkksError::Capacity { operation: OPERATION, need: have + short.max(0.1), have })
     }
 
-    fn constant(&self, a: &Ciphertext, middle: Modulus, to: Modulus, scale: Scale) -> Constant {
+    fn constant(&self, a: &Ciphertext, there: Noise, middle: Modulus, to: Modulus, scale: Scale) -> Constant {
         let exact = self.switched_scale(scale, to, middle);
         let (log2, down) = (exact.log2() - a.scale().log2(), self.log2(to) - self.log2(middle));
         let shift = if log2 < LARGEST_CONSTANT + 8.0 { 0.0 } else { (log2 - LARGEST_CONSTANT).ceil() };
@@ -81,7 +92,7 @@ impl Evaluator {
             true => Noise::NONE,
             false => Self::message(a).scaled(distance_to_integer(exact.over(unit)).log2() + f64::from(shift)),
         };
-        let scaled = a.inner().noise().scaled(log2 + down);
+        let scaled = there.scaled(log2 + down);
         let noise = if middle == to { scaled } else { scaled.plus(self.switch_noise()) };
         Constant { middle, value, shift, log2, rounding: rounding.scaled(down), noise }
     }

@@ -241,7 +241,8 @@ impl Form for Numbers {
     }
 
     fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.polynomial(&*self.lowered(server, x)?, p, self.scale(server)?)?)
+        let (e, x, scale) = (&server.evaluator, self.lowered(server, x)?, self.scale(server)?);
+        Ok(if self.complex { e.polynomial(&x, p, scale) } else { e.polynomial_of_reals(&x, p, scale) }?)
     }
 
     fn polynomial_depth(p: &Polynomial) -> usize {
