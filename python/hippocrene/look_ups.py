@@ -12,6 +12,7 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.integers import integers
+from hippocrene.ufuncs import unset
 from hippocrene.values import is_plain, real_numbers, whole
 
 if TYPE_CHECKING:
@@ -164,15 +165,25 @@ class TableFunctions:
         return self._in_order("sort", axis)
 
     def max(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return the largest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        unset("max", None, out)
         return self._of_axes("max", axis, keepdims)
 
     def min(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return the smallest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        unset("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
     def argsort(self, axis: SupportsIndex | None = -1, *, kind: str = "stable") -> EncryptedArray:
@@ -259,7 +270,7 @@ class TableFunctions:
         """
         return self._counted("max_pool", index(size))
 
-    def argmin(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+    def argmin(self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False) -> EncryptedArray:
         """Return the places of the smallest values along an axis, or of the smallest among all in row-major order.
 
         It takes ``2 * n - 3`` look-ups for ``n`` values. Values that are no more than a 20th of the bound apart
@@ -267,10 +278,12 @@ class TableFunctions:
         Of more than 32 values the place is repacked bit by bit, which takes a repacking each. Round the places when
         they are decrypted: `precision_bits` says what they are off by.
         """
+        unset("argmin", None, out)
         return self._in_order("argmin", axis, keepdims=keepdims)
 
-    def argmax(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+    def argmax(self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False) -> EncryptedArray:
         """Return the places of the largest values: see `argmin`."""
+        unset("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
     def _in_order(self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False) -> EncryptedArray:
