@@ -104,8 +104,8 @@ impl Form for Residues {
         Ok(evaluator(server)?.add_integer(x, c)?)
     }
 
-    fn is_product(_: i64) -> bool {
-        false
+    fn factors(_: i64, _: f64) -> Option<[i64; 2]> {
+        None
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
