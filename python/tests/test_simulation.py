@@ -76,6 +76,16 @@ def test_integers_are_simulated_without_values():
     assert simulation.rotations
 
 
+@pytest.mark.parametrize("scheme", ["bgv", "bfv"])
+def test_the_encoding_of_integers_takes_time(scheme):
+    product = simulate(lambda x: x * [1, 2, 3, 4, 5], np.arange(5), scheme=scheme)
+    assert product.operations["encode"][0] == 1
+    matrix = simulate(lambda x: x @ np.ones((5, 5), dtype=int), np.arange(5), scheme=scheme)
+    count, seconds = matrix.operations["encode"]
+    assert count >= 9  # diagonals
+    assert 0 < seconds < matrix.seconds
+
+
 def test_programs_that_lack_capacity_bootstrap():
     def deep(x):
         for _ in range(40):

@@ -259,8 +259,7 @@ fn with_plain(
     f: impl Fn(&Evaluator, &Ciphertext, &Plaintext) -> Result<Ciphertext, BgvError>,
 ) -> Result<Vec<Ciphertext>, Error> {
     let evaluator = evaluator(server)?;
-    let encoder = evaluator.context().encoder();
-    let slots = layout.scatter(plain);
-    let each = ciphertexts.iter().zip(&slots).map(|(x, slots)| Ok(f(evaluator, x, &encoder.encode(slots)?)?));
+    let (context, slots) = (evaluator.context(), layout.scatter(plain));
+    let each = ciphertexts.iter().zip(&slots).map(|(x, slots)| Ok(f(evaluator, x, &context.encode(slots)?)?));
     each.collect()
 }
