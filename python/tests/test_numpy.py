@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pandas
 import pytest
+import scipy.sparse
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -492,6 +493,10 @@ def test_integers_are_exact():
         (lambda x: x.polynomial([1, 2j]), r"real coefficients.*1j \* x\.polynomial\(c\.imag\)"),
         (lambda x: x.polynomial(np.poly1d([1j, 2])), "real coefficients"),
         (lambda x: x.polynomial(np.polynomial.Chebyshev([1j, 2])), "real coefficients"),
+        (lambda x: np.insert(x, 0, x[0]), r"numpy\.insert .*numpy\.concatenate"),
+        (lambda x: np.cov(x, x), r"numpy\.cov .*numpy\.cov\(numpy\.stack"),
+        (lambda x: np.sum([x, x]), r"numpy\.stack\(\[x, y\]\) in place of lists"),
+        (lambda x: x @ scipy.sparse.eye(3, format="csr"), r"\.toarray\(\), in place of masked and of sparse"),
         (lambda x: np.nansum(x), r"numpy\.nansum .*no NaN, so that sum does"),
         (lambda x: np.zeros_like(x), r"numpy\.zeros_like .*numpy\.zeros\(x\.shape\)"),
         (lambda x: np.hypot.outer(x, x), r"numpy\.hypot\.outer takes no encrypted arrays"),
