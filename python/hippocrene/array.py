@@ -20,6 +20,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
+from hippocrene.ufuncs import unset
 from hippocrene.values import FilePath, Values, file_path, is_plain, numbers, raw_bytes, real_numbers, to_native
 
 if TYPE_CHECKING:
@@ -325,12 +326,13 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
         return self._times_matrix(other, multiply)
 
-    def dot(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def dot(self, other: EncryptedArray | npt.ArrayLike, out: None = None) -> EncryptedArray:
         """Compute what `numpy.dot` does.
 
         That is the inner product of vectors, the product of matrices, or of a matrix and a vector, and the product with
         a plain matrix or a number; of arrays of more axes, of their last axis and the last but one of the other.
         """
+        unset("dot", None, out)
         return cast("EncryptedArray", dot(self, other))
 
     @property
@@ -463,6 +465,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         self,
         min: EncryptedArray | npt.ArrayLike | None = None,  # noqa: A002
         max: EncryptedArray | npt.ArrayLike | None = None,  # noqa: A002
+        out: None = None,
         *,
         gap: float | None = None,
         precision: float | None = None,
@@ -472,6 +475,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         Plain limits are as deep as one of them, encrypted ones as deep as both. The `bound` of the result is a worst
         case, as always: `with_bound` says that it is that of the limits.
         """
+        unset("clip", None, out)
         if min is None or max is None:
             if min is not None:
                 return self.maximum(min, gap=gap, precision=precision)

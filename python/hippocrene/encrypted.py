@@ -174,7 +174,8 @@ class Encrypted:
             raise TypeError(
                 "an encrypted array cannot become a plain one: only Client.decrypt reads it. Its operators and methods "
                 "compute with it: x.polynomial(p) in place of p(x), numpy.dot(a, x) where a pandas object refuses "
-                "a @ x, and plain arrays, .filled(), in place of masked ones"
+                "a @ x, a.dot(x) and numpy.matmul(a, x), numpy.stack([x, y]) in place of lists of them, and plain "
+                "arrays, .filled() and .toarray(), in place of masked and of sparse ones"
             )
 
     # Files

@@ -16,7 +16,7 @@ from hippocrene.exact import fractions
 from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
-from hippocrene.ufuncs import check_options, compute, given, operands, refusal
+from hippocrene.ufuncs import compute, given, operands, refusal, without_options
 from hippocrene.values import real_numbers
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Functions(Encrypted):
 def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
     first, *rest = args if args else (None,)
     if function is not np.where:
-        check_options(name, given(kwargs))
+        kwargs = without_options(name, kwargs)
     if function in JOINS and args and not kwargs.keys() - {"axis"}:
         return _joined(function, list(first), *rest, **kwargs)
     if function in SEVERAL:
@@ -276,7 +276,7 @@ def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
-    if weights is None:
+    if weights is None or a.plain_modulus is not None:
         return a.mean(axis, keepdims=keepdims)
     plain = np.asarray(weights, dtype=np.float64)
     if plain.shape != a.shape:

@@ -12,6 +12,7 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.integers import integers
+from hippocrene.ufuncs import unset
 from hippocrene.values import is_plain, real_numbers, whole
 
 if TYPE_CHECKING:
@@ -164,15 +165,25 @@ class TableFunctions:
         return self._in_order("sort", axis)
 
     def max(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return the largest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        unset("max", None, out)
         return self._of_axes("max", axis, keepdims)
 
     def min(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Return the smallest values along an axis, several, or of all: ``n - 1`` look-ups for ``n``."""
+        unset("min", None, out)
         return self._of_axes("min", axis, keepdims)
 
     def argsort(self, axis: SupportsIndex | None = -1, *, kind: str = "stable") -> EncryptedArray:
@@ -259,18 +270,23 @@ class TableFunctions:
         """
         return self._counted("max_pool", index(size))
 
-    def argmin(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+    def argmin(self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False) -> EncryptedArray:
         """Return the places of the smallest values along an axis, or of the smallest among all in row-major order.
 
         It takes ``2 * n - 3`` look-ups for ``n`` values. Values that are no more than a 20th of the bound apart
         may not be told apart: where several are that near to the smallest, the result is the place of one of them.
-        Of more than 32 values the place is repacked bit by bit, which takes a repacking each. Round the places when
-        they are decrypted: `precision_bits` says what they are off by.
+        Of more than 16 values the place is repacked bit by bit, which takes a repacking each. Round the places when
+        they are decrypted: `precision_bits` says what they are off by. With ``"n15"`` it is about 5 of 32 values, with
+        ``"n16"`` 4, and one less for each doubling: with 2, every twentieth place is rounded to one beside it, and with
+        1 every third. More than 256 are refused: ``lines = x.reshape(-1, 256)``, ``lines.argmin(axis=1)`` and
+        ``lines.min(axis=1).argmin()`` say it together.
         """
+        unset("argmin", None, out)
         return self._in_order("argmin", axis, keepdims=keepdims)
 
-    def argmax(self, axis: SupportsIndex | None = None, *, keepdims: bool = False) -> EncryptedArray:
+    def argmax(self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False) -> EncryptedArray:
         """Return the places of the largest values: see `argmin`."""
+        unset("argmax", None, out)
         return self._in_order("argmax", axis, keepdims=keepdims)
 
     def _in_order(self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False) -> EncryptedArray:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import HippocreneError, ShapeError, named
+from hippocrene.ufuncs import unset
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,8 +123,9 @@ class Moves(Encrypted):
         with shape_errors("squeeze"):
             return self._gather(places_of(self).squeeze(axis))
 
-    def take(self, indices: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
+    def take(self, indices: npt.ArrayLike, axis: SupportsIndex | None = None, out: None = None) -> EncryptedArray:
         """Pick elements, or along one axis, by their places, as `numpy.take` does."""
+        unset("take", None, out)
         with shape_errors("take"):
             return self._gather(np.asarray(places_of(self).take(cast("Any", indices), axis)))
 

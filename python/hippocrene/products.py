@@ -216,6 +216,7 @@ def _mapped(name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1, *
     """Apply a linear function of rows along an axis, whose factors are rounded to doubles unless they are `exact`."""
     if not _secret(a) or not a.ndim:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
+    a._refuse_integers(name)
     matrix = function(np.eye(a.shape[a._axis(axis)]))
     return np.moveaxis(_times_rounded(np.moveaxis(a, axis, -1), matrix, exact=exact), -1, axis)
 
@@ -251,6 +252,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
 def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     if not _secret(y) or _secret(x) or _secret(dx) or not y.ndim:
         raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
+    y._refuse_integers("trapezoid")
     length = y.shape[y._axis(axis)]
     steps = np.full(length - 1, float(dx)) if x is None else np.diff(np.asarray(x, dtype=np.float64))
     if steps.shape != (length - 1,):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.ufuncs import unset
 
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
@@ -21,9 +22,15 @@ class Reductions(Encrypted):
     __slots__ = ()
 
     def sum(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        unset("sum", dtype, out)
         server = self._bound_server("sum")
         axes = self._axes(axis)
         raw = self._raw
@@ -37,9 +44,15 @@ class Reductions(Encrypted):
         return server._wrap(raw)
 
     def mean(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        unset("mean", dtype, out)
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
         total = self.sum(axis, keepdims=keepdims)
@@ -65,6 +78,8 @@ class Reductions(Encrypted):
     def var(
         self,
         axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: None = None,
+        out: None = None,
         *,
         ddof: float = 0,
         keepdims: bool = False,
@@ -73,6 +88,7 @@ class Reductions(Encrypted):
 
         Complex values are multiplied by their conjugates, and the variance is real.
         """
+        unset("var", dtype, out)
         return self._squared_deviations(axis, ddof, keepdims=keepdims).real
 
     def _squared_deviations(
@@ -86,11 +102,14 @@ class Reductions(Encrypted):
     def std(
         self,
         axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: None = None,
+        out: None = None,
         *,
         ddof: float = 0,
         keepdims: bool = False,
     ) -> EncryptedArray:
         """Return the standard deviation: the square root of the variance, by `sqrt`, which takes keys with tables."""
+        unset("std", dtype, out)
         variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:
             return variance.sqrt()
@@ -100,9 +119,15 @@ class Reductions(Encrypted):
             ) from None
 
     def prod(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None, *, keepdims: bool = False
+        self,
+        axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None,
+        dtype: None = None,
+        out: None = None,
+        *,
+        keepdims: bool = False,
     ) -> EncryptedArray:
         """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each."""
+        unset("prod", dtype, out)
         array = cast("EncryptedArray", self)
         axes = self._axes(axis)
         for one in axes:
@@ -117,16 +142,25 @@ class Reductions(Encrypted):
         kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
         return array.reshape(kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes))
 
-    def cumsum(self, axis: SupportsIndex | None = None) -> EncryptedArray:
+    def cumsum(self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None) -> EncryptedArray:
         """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
+        unset("cumsum", dtype, out)
         array = cast("EncryptedArray", self)
         if axis is None:
             return array.ravel().cumsum(0)
         index, server = self._axis(axis), self._bound_server("cumsum")
         return server._wrap(_native.cumsum(server._raw, self._raw, index))
 
-    def trace(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:
+    def trace(
+        self,
+        offset: SupportsIndex = 0,
+        axis1: SupportsIndex = 0,
+        axis2: SupportsIndex = 1,
+        dtype: None = None,
+        out: None = None,
+    ) -> EncryptedArray:
         """Sum a diagonal, as `numpy.trace` does."""
+        unset("trace", dtype, out)
         return cast("EncryptedArray", self).diagonal(offset, axis1, axis2).sum(-1)
 
     def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None) -> list[int]:

@@ -80,24 +80,43 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
 }
 # What to do instead, by the name of a function.
 HINTS = {
+    "all": "of conditions that are 0 and 1 it is their product",
     "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
+    "any": "of conditions that are 0 and 1 it is 1 less the product of 1 - c",
+    "apply_along_axis": "numpy.stack([f(row) for row in x]) does it",
     "array_equal": "== compares encrypted integers and bits, and x.is_close(y, tolerance=...) numbers",
     "corrcoef": "numpy.cov(x) has the covariances: divide by deviations when they are decrypted",
+    "cov": "of two vectors it is numpy.cov(numpy.stack([x, y]))",
     "cumprod": "x[:1], x[:2].prod() and so on are its values",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
     "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two",
+    "copyto": "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
+    "count_nonzero": "the sum of conditions that are 0 and 1, such as x > 0.5, is a count, approximately",
+    "insert": "numpy.concatenate puts encrypted values between parts: [x[:2], y, x[2:]]",
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
     "log2": "x.apply(numpy.log2, domain=(low, high)), where the keys have tables",
     "log10": "x.apply(numpy.log10, domain=(low, high)), where the keys have tables",
     "log1p": "x.apply(numpy.log1p, domain=(low, high)), where the keys have tables",
     "tan": "x.apply(numpy.tan, domain=(low, high)), where the keys have tables",
+    "isfinite": "what is encrypted is finite",
+    "isnan": "what is encrypted is no NaN",
+    "linalg.inv": "matrices are inverted when they are decrypted, or by iterations: y = y @ (2 * eye - x @ y)",
     "linalg.norm": "(x * x).sum() is its square",
     "log": "x.log(domain=(low, high)), where the keys have tables",
+    "meshgrid": "numpy.broadcast_to, or operands with new axes, x[:, None] and y[None, :], which broadcast",
+    "nan_to_num": "what is encrypted is no NaN",
+    "nanmean": "what is encrypted is no NaN, so that mean does",
+    "nansum": "what is encrypted is no NaN, so that sum does",
+    "ones_like": "numpy.ones(x.shape) mixes with encrypted arrays",
     "power": "exponents are integers from 0 on, one for all values",
     "reciprocal": "x.reciprocal(domain=(low, high)), where the keys have tables",
     "round": "Client.decrypt first",
+    "save": "x.save(path) writes it",
+    "unique": "x.sort() has them in order, where the keys have tables",
+    "select": "numpy.where does it, one condition after the other",
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",
+    "zeros_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
 }
 # What no function can do, by the keyword.
 OPTIONS = {
@@ -121,9 +140,24 @@ def check_options(name: str, options: Iterable[str]) -> None:
             raise TypeError(f"numpy.{name} takes no {option}= for encrypted arrays: {OPTIONS[option]}")
 
 
+def _says(key: str, value: object) -> bool:
+    return not (value is None or value is np._NoValue or (key == "where" and value is True))
+
+
 def given(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keywords that say something."""
-    return {key: value for key, value in options.items() if value is not None and value is not np._NoValue}
+    return {key: value for key, value in options.items() if _says(key, value)}
+
+
+def without_options(name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keywords without those that cannot be honoured and say nothing; refuse those that do."""
+    check_options(name, given(keywords))
+    return {key: value for key, value in keywords.items() if key not in OPTIONS}
+
+
+def unset(name: str, dtype: object, out: object) -> None:
+    """Refuse what methods take as numpy's do, which numpy and others say as None, where it says something."""
+    check_options(name, given({"dtype": dtype, "out": out}))
 
 
 def operands(name: str, *both: Any) -> tuple[Any, ...]:

@@ -76,6 +76,16 @@ def test_integers_are_simulated_without_values():
     assert simulation.rotations
 
 
+@pytest.mark.parametrize("scheme", ["bgv", "bfv"])
+def test_the_encoding_of_integers_takes_time(scheme):
+    product = simulate(lambda x: x * [1, 2, 3, 4, 5], np.arange(5), scheme=scheme)
+    assert product.operations["encode"][0] == 1
+    matrix = simulate(lambda x: x @ np.ones((5, 5), dtype=int), np.arange(5), scheme=scheme)
+    count, seconds = matrix.operations["encode"]
+    assert count >= 9  # diagonals
+    assert 0 < seconds < matrix.seconds
+
+
 def test_programs_that_lack_capacity_bootstrap():
     def deep(x):
         for _ in range(40):
@@ -240,6 +250,8 @@ def test_look_ups_are_simulated():
 def test_places_among_many_are_found(preset):
     # The least and the largest are told from the others.
     values = np.random.default_rng(5).uniform(-0.5, 0.5, 150)
+    few = values[:32].copy()
+    few[[12, 16]] = -1, 1
     values[[21, 32]] = -1, 1
     for tables, count in (("lut11", 33), ("lut12", 65), ("lut12", 100), ("lut12", 150), ("lut13", 128)):
         found = simulate(lambda x: (x.argmin(), x.argmax()), values[:count], preset=preset, bound=1, tables=tables)
@@ -247,10 +259,16 @@ def test_places_among_many_are_found(preset):
             assert abs(place - expected) < 0.01
         # What they are off by goes by the highest bit: four deviations are a half of up to 64 values.
         assert found.precision_bits > 8.9 - (count - 1).bit_length()
+    for count in (17, 32):
+        found = simulate(lambda x: (x.argmin(), x.argmax()), few[:count], preset=preset, bound=1, tables="lut12")
+        np.testing.assert_allclose(found.result, [12, 16], atol=0.01)
+        assert found.precision_bits > 3.9
     rows = values.reshape(3, 50).copy()
     rows[[0, 1, 2], [21, 49, 0]] = -1
     found = simulate(lambda x: x.argmin(axis=1), rows, preset=preset, bound=1, tables="lut12")
     np.testing.assert_allclose(found.result, rows.argmin(axis=1), atol=0.01)
+    with pytest.raises(hippocrene.ArgumentError, match=r"argmin: among 257 numbers: .* 256 are the most"):
+        simulate(lambda x: x.argmin(), np.zeros(257), preset=preset, bound=1, tables="lut12")
 
 
 def test_what_makes_no_sense_is_refused(client):

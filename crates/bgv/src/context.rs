@@ -16,6 +16,9 @@ use crate::{
     BgvError, Ciphertext, Encoder, Plaintext, SeededCiphertext, budget_bits, modulus::Moduli, spare::Spares,
 };
 
+/// What encoding takes before the integers are reduced modulo those of ciphertexts, in transforms of a limb of 61 bits, as it was measured.
+const ENCODING: u64 = 2;
+
 /// The operation that errors of encryption name.
 const ENCRYPT: &str = "encrypt";
 
@@ -71,6 +74,15 @@ impl Context {
     /// The encoder.
     pub fn encoder(&self) -> &Encoder {
         &self.encoder
+    }
+
+    /// [`Encoder::encode`], which a hollow context notes.
+    ///
+    /// # Errors
+    /// As [`Encoder::encode`].
+    pub fn encode(&self, values: &[i64]) -> Result<Plaintext, BgvError> {
+        self.rlwe.note_encoding(Modulus::ONE, ENCODING, 1);
+        self.encoder.encode(values)
     }
 
     /// The plaintext modulus `t`.

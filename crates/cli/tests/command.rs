@@ -63,7 +63,17 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     let told: serde_json::Value =
         serde_json::from_str(&succeed(&["decrypt", "-k", &client, &enc, "--json"])).expect("JSON");
     assert_eq!(told["values"][1].as_f64(), Some(-0.1));
+    // All bits of long doubles: a tenth, as x86 has it.
+    let long = folder.path("long.npy");
+    let tenth = [&[0xcd][..], &[0xcc; 7], &[0xfb, 0x3f], &[0; 6]].concat();
+    fs::write(&long, crate::npy("<f16", "(1,)", &tenth)).expect("a file");
+    succeed(&["encrypt", "-k", &client, &long, "-o", &enc, "--precision", "90"]);
+    let out = succeed(&["decrypt", "-k", &client, &enc]);
+    assert!(out.starts_with("1.00000000000000000001355"), "{out}");
     // At a precision that doubles have, they are doubles.
+    succeed(&["encrypt", "-k", &client, &long, "-o", &enc]);
+    let out = succeed(&["decrypt", "-k", &client, &enc]);
+    assert!(out.len() < 22 && (out.trim().parse::<f64>().expect("a number") - 0.1).abs() < 1e-6, "{out}");
     succeed(&["encrypt", "-k", &client, &csv, "-o", &enc]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(out.starts_with("0.1234567") && out.lines().all(|line| line.len() < 22), "{out}");

@@ -113,8 +113,9 @@ pub trait Form: Elements {
     /// As [`Form::add`].
     fn add_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
-    /// Whether elements times this number take as much as elements times any other.
-    fn is_product(c: Self::Number) -> bool;
+    /// Two factors of a number, if elements times it take as much as elements times any other: the second one is exact, and such that elements of this bound times the first one, as a plain number in
+    /// every slot, are not off by more than they need be.
+    fn factors(c: Self::Number, log2_bound: f64) -> Option<[Self::Number; 2]>;
 
     /// `c x`.
     ///

@@ -65,7 +65,7 @@ pub(crate) fn encrypt_integers(
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
     let mut slots = layout.scatter(values);
     let bodies: Result<Vec<_>, Error> =
-        slots.iter().map(|slots| encrypt(context, &context.encoder().encode(slots)?)).collect();
+        slots.iter().map(|slots| encrypt(context, &context.encode(slots)?)).collect();
     wipe(&mut slots);
     Ok(Array::from_parts(layout, Residues { plain_modulus: t }, true, bodies?)
         .expect("one body for each ciphertext of the layout, all of one key"))

@@ -151,3 +151,44 @@ fn integers_are_summed_up_to_each() {
     }
     assert!(server.cumsum(&client.encrypt_integers(&[1, 2], &[2]).unwrap(), 1).is_err());
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+
+    /// Rows that a matrix has made longer stand in far more ciphertexts than fresh ones.
+    #[test]
+    fn products_of_what_stands_far_apart(few in 3usize..6, columns in 12usize..20, other in 5usize..12, seed in 0usize..100) {
+        let rows = 128;
+        let (client, server) = insecure(11, 5);
+        let x: Vec<f64> = numbers(rows * few, seed).iter().map(|x| x / 32.0).collect();
+        let w: Vec<f64> = numbers(few * columns, seed + 1).iter().map(|x| x / 4.0).collect();
+        let y = server.matmul_plain(&client.encrypt(&x, &[rows, few]).unwrap(), &w, columns).unwrap();
+        let plain = product(&x, rows, &w, columns);
+        assert_close(&client.decrypt(&y).unwrap(), &plain, "longer rows");
+        prop_assert!(!y.layout().is_packed() && y.layout().ciphertexts() > 4);
+
+        let turned: Vec<f64> = (0..columns * rows).map(|k| plain[k % rows * columns + k / rows]).collect();
+        let squares = server.dot(&server.transpose(&y).unwrap(), &y).unwrap();
+        assert_close(&client.decrypt(&squares).unwrap(), &product(&turned, columns, &plain, columns), "turned times itself");
+        prop_assert_eq!(squares.shape(), [columns, columns]);
+        prop_assert!(squares.layout().ciphertexts() <= 1);
+
+        let right = numbers(columns * other, seed + 2);
+        let fresh = client.encrypt(&right, &[columns, other]).unwrap();
+        let next = server.dot(&y, &fresh).unwrap();
+        assert_close(&client.decrypt(&next).unwrap(), &product(&plain, rows, &right, other), "and fresh columns");
+    }
+}
+
+#[test]
+fn small_numbers_times_large_sums_keep_their_bits_beside_strays() {
+    let (client, server) = insecure(7, 3);
+    let rows = server.sum(&client.encrypt(&[1.0; 61 * 16], &[61, 16]).unwrap(), Some(1)).unwrap();
+    let sum = server.sum(&rows, Some(0)).unwrap();
+    let mean = server.mul_number(&sum, 1.0 / 976.0).unwrap();
+    assert!((client.decrypt(&mean).unwrap()[0] - 1.0).abs() < 1e-8);
+    assert!(mean.precision_bits(server.session()) > 29.0, "{}", mean.precision_bits(server.session()));
+    // The slots beside it are zero, so that it is repeated without a product.
+    let repeated = server.broadcast_to(&mean, &[40]).unwrap();
+    assert_eq!(left(&repeated, &server), left(&mean, &server));
+}

@@ -270,7 +270,10 @@ impl Context {
     /// The polynomial with small signed coefficients `values`, modulo `modulus`, in the evaluation domain.
     pub fn from_signed(&self, values: &[i64], modulus: Modulus) -> Poly {
         let mut poly = self.zero(modulus, Domain::Evaluation);
-        self.reckon("transform", |count| count.forward(modulus, 1));
+        self.reckon("transform", |count| {
+            count.passes(modulus, 1);
+            count.forward(modulus, 1);
+        });
         poly.for_each_limb(&self.threads, |k, limb| {
             let ring = self.limb_ring(modulus, k);
             ring.elementwise().from_signed(limb, values);

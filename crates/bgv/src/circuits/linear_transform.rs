@@ -124,7 +124,7 @@ fn encoded(context: &Context, entries: &[(u32, i64)]) -> Result<Plaintext, BgvEr
     for (slot, integer) in entries {
         slots[*slot as usize] = *integer;
     }
-    context.encoder().encode(&slots)
+    context.encode(&slots)
 }
 
 impl LinearTransform {

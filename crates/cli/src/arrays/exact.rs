@@ -27,6 +27,10 @@ impl Element for BigFloat {
         let read = match number {
             Stored::Real(value) => BigFloat::try_from(value),
             Stored::Integer(integer) => integer.to_string().parse(),
+            Stored::Long(parts) => match parts.map(BigFloat::try_from) {
+                [Ok(high), Ok(low)] => BigFloat::try_from(high.into_inner() + low.into_inner()),
+                [high, low] => high.and(low),
+            },
         };
         read.map_err(|_| Self::WHAT)
     }

@@ -2,6 +2,7 @@
 
 mod csv;
 mod exact;
+mod longdouble;
 mod npy;
 
 use crate::error::CliError;
@@ -10,6 +11,7 @@ use std::borrow::Cow;
 use std::convert::Infallible;
 use std::fmt::{self, Debug};
 use std::io::{self, Write};
+use std::ops::RangeInclusive;
 use std::path::Path;
 use std::str::FromStr;
 
@@ -57,6 +59,8 @@ pub enum Stored {
     Real(f64),
     /// An integer, or a boolean.
     Integer(i128),
+    /// A float of up to 64 bits of mantissa: the sum of two doubles, the second one the bits beyond 53.
+    Long([f64; 2]),
 }
 
 impl Debug for Stored {
@@ -64,6 +68,10 @@ impl Debug for Stored {
         match self {
             Self::Real(number) => write!(f, "{number:?}"),
             Self::Integer(integer) => write!(f, "{integer}"),
+            Self::Long([high, low]) => match BigFloat::of_number(*self) {
+                Ok(number) => write!(f, "{number}"),
+                Err(_) => write!(f, "{:?}", high + low),
+            },
         }
     }
 }
@@ -95,6 +103,7 @@ impl Element for f64 {
             Stored::Real(value) if !value.is_finite() => Err(Self::WHAT),
             Stored::Real(value) => Ok(value),
             Stored::Integer(integer) => Ok(integer as f64),
+            Stored::Long([high, low]) => Self::of_number(Stored::Real(high + low)),
         }
     }
 }
@@ -111,6 +120,11 @@ impl Element for i128 {
             Stored::Integer(integer) => Ok(integer),
             Stored::Real(value) if value.fract() == 0.0 && value.abs() < FIRST_INEXACT => Ok(value as i128),
             Stored::Real(_) => Err("an integer below 2^53, which these keys encrypt of doubles"),
+            Stored::Long(parts) => {
+                let whole = parts.iter().all(|part| part.fract() == 0.0 && part.abs() < FIRST_WIDE);
+                let integer = whole.then(|| parts.iter().map(|part| *part as i128).sum());
+                integer.filter(|integer| SIXTY_FOUR_BITS.contains(integer)).ok_or(Self::WHAT)
+            }
         }
     }
 }
@@ -153,7 +167,7 @@ fn whole(text: &str) -> Option<i128> {
     let scale = 10i128.checked_pow(u32::try_from(zeros).ok()?)?;
     let size = significant.parse::<i128>().ok()?.checked_mul(scale)?;
     let value = if integer.starts_with('-') { -size } else { size };
-    (i128::from(i64::MIN)..=i128::from(u64::MAX)).contains(&value).then_some(value)
+    SIXTY_FOUR_BITS.contains(&value).then_some(value)
 }
 
 /// A number that files hold.
@@ -202,6 +216,12 @@ impl Number for Complex {
 
 /// Integers below this, `2^53`, in absolute value are doubles, each its own.
 const FIRST_INEXACT: f64 = 9_007_199_254_740_992.0;
+
+/// Those of 64 bits, with or without a sign, are below this in absolute value.
+const FIRST_WIDE: f64 = 18_446_744_073_709_551_616.0;
+
+/// Integers of 64 bits, with or without a sign.
+const SIXTY_FOUR_BITS: RangeInclusive<i128> = i64::MIN as i128..=u64::MAX as i128;
 
 /// How numbers are written in a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]

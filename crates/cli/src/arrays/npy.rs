@@ -1,7 +1,7 @@
 //! numpy's `.npy`, versions 1 to 3: a magic string, a header that is a Python dictionary literal of three known keys,
 //! and the numbers. Read without trusting a length in it: nothing is allocated beyond the size of the file.
 
-use super::{Array, Element, Number, Numbers, Stored, cut};
+use super::{Array, Element, Number, Numbers, Stored, cut, longdouble};
 use std::fmt::Debug;
 use std::io::{self, Write};
 
@@ -67,6 +67,7 @@ impl<'a> Contents<'a> {
         let (real, parts) = match header.descr.get(1..) {
             Some("c16") => (format!("{}f8", &header.descr[..1]), 2),
             Some("c8") => (format!("{}f4", &header.descr[..1]), 2),
+            Some("c32") => (format!("{}f16", &header.descr[..1]), 2),
             _ => (header.descr.to_owned(), 1),
         };
         let (size, decode) = decoder(&real).ok_or_else(|| {
@@ -84,6 +85,9 @@ impl<'a> Contents<'a> {
                 parts * size,
                 data.len()
             ));
+        }
+        if size == longdouble::SIZE {
+            longdouble::check(data)?;
         }
         Ok(Self { header, parts, size, decode, data })
     }
@@ -191,6 +195,7 @@ fn decoder(descr: &str) -> Option<(usize, Decoder)> {
         ("f2", false) => {
             Some((2, |bytes| Stored::Real(half(u16::from_be_bytes(bytes.try_into().unwrap_or_default())))))
         }
+        ("f16", true) => Some((longdouble::SIZE, longdouble::read)),
         ("i1", _) => decode!(i8, from_le_bytes, Integer),
         ("u1" | "b1", _) => decode!(u8, from_le_bytes, Integer),
         ("i2", true) => decode!(i16, from_le_bytes, Integer),
@@ -379,8 +384,11 @@ mod tests {
             "number 0 in row-major order, [1.0, NaN], is not a finite number"
         );
         assert!(error(&file(1, complex, &data[..8])).contains("16-byte numbers does not fit the 8 bytes"));
+        let long = "{'descr': '>f16', 'fortran_order': False, 'shape': (1,), }";
+        assert!(error(&file(1, long, &[0; 16])).contains("numpy type \">f16\" cannot be read"));
         let long = "{'descr': '<f16', 'fortran_order': False, 'shape': (1,), }";
-        assert!(error(&file(1, long, &[0; 16])).contains("numpy type \"<f16\" cannot be read"));
+        assert!(error(&file(1, long, &[255; 16])).contains("not a finite number"));
+        assert!(error(&file(1, long, &[1; 16])).contains("number 0 of the file is no long double of x86"));
         assert_eq!(
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),
             "the header has 4294967295 bytes, 1 are left"

@@ -104,8 +104,8 @@ impl Form for Residues {
         Ok(evaluator(server)?.add_integer(x, c)?)
     }
 
-    fn is_product(_: i64) -> bool {
-        false
+    fn factors(_: i64, _: f64) -> Option<[i64; 2]> {
+        None
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
@@ -259,8 +259,7 @@ fn with_plain(
     f: impl Fn(&Evaluator, &Ciphertext, &Plaintext) -> Result<Ciphertext, BgvError>,
 ) -> Result<Vec<Ciphertext>, Error> {
     let evaluator = evaluator(server)?;
-    let encoder = evaluator.context().encoder();
-    let slots = layout.scatter(plain);
-    let each = ciphertexts.iter().zip(&slots).map(|(x, slots)| Ok(f(evaluator, x, &encoder.encode(slots)?)?));
+    let (context, slots) = (evaluator.context(), layout.scatter(plain));
+    let each = ciphertexts.iter().zip(&slots).map(|(x, slots)| Ok(f(evaluator, x, &context.encode(slots)?)?));
     each.collect()
 }

@@ -189,31 +189,6 @@ impl Server {
         product.map_err(|e| e.during(OPERATION))
     }
 
-    /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do
-    /// the columns of the product, and the next product of a chain finds room between them.
-    fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        let (shape, strides) = (a.shape(), a.layout().strides());
-        let end =
-            shape.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(n, s)| n.next_power_of_two() * s).max();
-        let (columns, end) = (b.shape()[1], end.unwrap_or(1));
-        if columns.saturating_mul(end) > MOST_PRODUCTS {
-            let what = format!(
-                "shapes {shape:?} and {:?} take {columns} times {end} slots: {MOST_PRODUCTS} are the most, so take fewer columns of the second at a time",
-                b.shape()
-            );
-            return Err(Error::shape("dot product", what));
-        }
-        let copies = |stride: usize| {
-            let (shape, strides) = (vec![shape[0], columns, shape[1]], vec![strides[0], stride, strides[1]]);
-            Layout::new(shape, strides, F::slots(&self.session))
-        };
-        let between = (0..end.ilog2()).find_map(|log2| copies(1 << log2).ok());
-        let layout = between.map_or_else(|| copies(end), Ok)?;
-        let rows = self.broadcast_as(&self.insert_axis(a, 1)?, layout.clone())?;
-        let columns = self.broadcast_as(&self.insert_axis(&self.transpose(b)?, 0)?, layout)?;
-        self.sum(&self.mul(&rows, &columns)?, Some(2))
-    }
-
     /// The products of the ciphertexts of two vectors added up, as an array of as many elements as there are slots, if they are of several ciphertexts that fit and their products can be
     /// relinearised at once.
     fn dot_of_ciphertexts<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Option<Array<F>>, Error> {

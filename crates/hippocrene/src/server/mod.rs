@@ -20,6 +20,7 @@ mod integers;
 mod linear_map;
 mod look_ups;
 mod matrix;
+mod matrix_product;
 mod moves;
 mod narrow;
 mod numbers;

@@ -133,8 +133,14 @@ impl Form for Numbers {
         Ok(server.evaluator.add_number(x, c)?)
     }
 
-    fn is_product(c: f64) -> bool {
-        c.is_finite() && exact_scale(c).is_none()
+    /// Numbers in slots are off by as much whatever their size: what is multiplied by small ones is off by that times its bound.
+    fn factors(c: f64, log2_bound: f64) -> Option<[f64; 2]> {
+        if !c.is_finite() || exact_scale(c).is_some() {
+            return None;
+        }
+        let places = (-c.abs().log2()).min(log2_bound.ceil()).clamp(0.0, f64::from(MOST_BINARY_PLACES));
+        let exact = (-places.floor()).exp2();
+        Some([c / exact, exact])
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {

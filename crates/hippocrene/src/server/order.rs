@@ -6,6 +6,9 @@ use hippocrene_pegasus::{Layout as Places, Numbers as Single, Pegasus, PegasusEr
 use super::Server;
 use crate::{Array, EncryptedArray, Error, Layout, Numbers};
 
+/// Places among more numbers are off by half of one and more, as a standard deviation.
+const MOST_PLACES: usize = 256;
+
 impl Server {
     /// The elements in rising order along an axis, or all of them as an array of one axis (`axis` `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
     ///
@@ -50,7 +53,7 @@ impl Server {
     /// the smallest than the index of a table is off by in a round of the tournament, the result is the place of one of these.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are so many that sums of bits are not told apart, and as [`Server::sort`].
+    /// [`Error::Argument`] when there are more than 256 in a line, or what they are off by is too much for a tournament of so many; and as [`Server::sort`].
     pub fn argmin(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "argmin")?;
         self.place(a, &lines, Pegasus::argmin_digits)
@@ -74,6 +77,14 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         if lines.length == 1 {
             return self.first_places(a, lines);
+        }
+        if lines.length > MOST_PLACES {
+            let what = format!(
+                "among {} numbers: what places are off by goes by how many there are, and those of {MOST_PLACES} are the most that are told apart; of an array of several lines the places in each, along the axis, and those of the \
+                 largest or smallest among the lines say it together",
+                lines.length
+            );
+            return Err(Error::argument(lines.operation, what));
         }
         let bits = lines.digit_bits();
         let largest = lines.last().min(f64::from((1u32 << bits) - 1));
@@ -311,12 +322,12 @@ impl Lines {
         (shape, (0..count).map(next).collect())
     }
 
-    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them in lines of up to 32 elements, and one in longer ones.
+    /// How many bits there are in a digit of places, as digits are repacked one by one: all of them in lines of up to 16 elements, and one in longer ones.
     ///
     /// Of a digit up to `r`, what a bit is off by and what repacking adds go by `r`. Bits of `n/2` elements are added up, which makes the error of one digit about `n^2`; of several digits it is about that of the highest
     /// one, `r` times its place value, which is least where `r` is 1: `n/2`.
     fn digit_bits(&self) -> u32 {
-        const MOST_IN_ONE: usize = 32;
+        const MOST_IN_ONE: usize = 16;
         if self.length > MOST_IN_ONE { 1 } else { self.length.next_power_of_two().ilog2() }
     }
 

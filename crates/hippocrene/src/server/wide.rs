@@ -11,7 +11,7 @@ use crate::{Array, Error, Form, Layout};
 /// Copies are worth it where diagonals take so many times as many products.
 const WORTH: usize = 4;
 /// A rotation takes about as long as so many products with plaintexts.
-const ROTATION: usize = 4;
+pub(super) const ROTATION: usize = 4;
 /// The most ciphertexts of the result, in multiples of those of a fresh array.
 const MOST_SPACE: usize = 32;
 

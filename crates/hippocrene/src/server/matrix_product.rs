@@ -1,0 +1,102 @@
+//! Products of two encrypted matrices.
+
+use super::{Server, matrix::MOST_PRODUCTS, stages::ONE_STEP, wide::ROTATION};
+use crate::{Array, Error, Form, Layout};
+
+const OPERATION: &str = "dot product";
+
+/// Blocks are worth it where what is beyond takes so many times as much work.
+const WORTH: usize = 2;
+
+/// Where the products of two matrices stand: columns of the second one are taken so many at a time, and repeated to this layout.
+struct Way {
+    layout: Layout,
+    at_once: usize,
+}
+
+impl Way {
+    /// How many blocks of columns there are, and how many ciphertexts of products.
+    fn count(&self, columns: usize) -> (usize, usize) {
+        let blocks = columns.div_ceil(self.at_once);
+        (blocks, blocks * self.layout.ciphertexts())
+    }
+}
+
+impl Server {
+    /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do
+    /// the columns of the product, and the next product of a chain finds room between them. Where there is room for some columns at a time, and copies beyond would take far more ciphertexts, as after
+    /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
+    pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
+        let Way { layout, at_once } = self.way_of_product(a, b)?;
+        let columns = b.shape()[1];
+        if at_once >= columns {
+            return self.product_as(a, b, layout);
+        }
+        let (rows, inner) = (a.shape()[0], a.shape()[1]);
+        let firsts: Vec<usize> = (0..columns).step_by(at_once).collect();
+        let block = |first: &usize| {
+            let width = at_once.min(columns - first);
+            let sources: Vec<usize> =
+                (0..inner).flat_map(|i| (0..width).map(move |j| i * columns + first + j)).collect();
+            let part = self.gather(&[b], &[inner, width], &sources)?;
+            let layout = layout.with_shape(vec![rows, width, inner], layout.strides().to_vec())?;
+            self.product_as(a, &part, layout)
+        };
+        let blocks = firsts.iter().map(block).collect::<Result<Vec<_>, Error>>()?;
+        let source = |i: usize, j: usize| {
+            let (first, width) = (j / at_once * at_once, at_once.min(columns - j / at_once * at_once));
+            rows * first + i * width + j % at_once
+        };
+        let sources: Vec<usize> = (0..rows).flat_map(|i| (0..columns).map(move |j| source(i, j))).collect();
+        self.gather(&blocks.iter().collect::<Vec<_>>(), &[rows, columns], &sources)
+    }
+
+    /// The product with both repeated to `layout`: of rows, columns, and what is summed over.
+    fn product_as<F: Form>(&self, a: &Array<F>, b: &Array<F>, layout: Layout) -> Result<Array<F>, Error> {
+        let rows = self.broadcast_as(&self.insert_axis(a, 1)?, layout.clone())?;
+        let columns = self.broadcast_as(&self.insert_axis(&self.transpose(b)?, 0)?, layout)?;
+        self.sum(&self.mul(&rows, &columns)?, Some(2))
+    }
+
+    /// The way that takes least, of those that there are.
+    fn way_of_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Way, Error> {
+        let (shape, strides, columns) = (a.shape(), a.layout().strides(), b.shape()[1]);
+        let end =
+            shape.iter().zip(strides).filter(|(n, _)| **n > 1).map(|(n, s)| n.next_power_of_two() * s).max();
+        let end = end.unwrap_or(1);
+        let copies = |at_once: usize, stride: usize| {
+            let (shape, strides) = (vec![shape[0], at_once, shape[1]], vec![strides[0], stride, strides[1]]);
+            Layout::new(shape, strides, F::slots(&self.session))
+        };
+        let between = |at_once: usize| {
+            let layout = (0..end.ilog2()).find_map(|log2| copies(at_once, 1 << log2).ok());
+            layout.map(|layout| Way { layout, at_once })
+        };
+        if let Some(way) = between(columns) {
+            return Ok(way);
+        }
+        let beyond = columns.saturating_mul(end) <= MOST_PRODUCTS;
+        let beyond =
+            beyond.then(|| copies(columns, end)).transpose()?.map(|layout| Way { layout, at_once: columns });
+        let halves = std::iter::successors(Some(columns.next_power_of_two() / 2), |n| Some(n / 2));
+        let blocks = halves.take_while(|n| *n > 1).find_map(between);
+        let blocks = blocks.filter(|way| {
+            let (blocks, ciphertexts) = way.count(columns);
+            // A product, the sum over its slots, and joining, by a distance for each row of a block.
+            let each = ROTATION * (2 + shape[1].next_power_of_two().ilog2() as usize);
+            let work = ciphertexts * each + blocks * shape[0];
+            let less =
+                |beyond: &Way| shape[0] <= ONE_STEP && WORTH * work < beyond.layout.ciphertexts() * each;
+            ciphertexts.saturating_mul(F::slots(&self.session)) <= MOST_PRODUCTS
+                && beyond.as_ref().is_none_or(less)
+                && self.form_of(&[a, b]).has_products(self, a, 3)
+        });
+        blocks.or(beyond).ok_or_else(|| {
+            let what = format!(
+                "shapes {shape:?} and {:?} take {columns} times {end} slots: {MOST_PRODUCTS} are the most, so take fewer columns of the second at a time",
+                b.shape()
+            );
+            Error::shape(OPERATION, what)
+        })
+    }
+}
