@@ -55,7 +55,7 @@ pub(crate) fn fence() {
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u64) {
     // SAFETY: prefetching never faults.
-    unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+    unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
 }
 
 /// `x` in every lane.

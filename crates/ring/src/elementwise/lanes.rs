@@ -102,7 +102,7 @@ pub(super) trait Lanes: Copy {
         x
     }
 
-    /// Asks the cache for the line at `p`, which may be any address.
+    /// Asks the second-level cache for the line at `p`, which may be any address.
     fn prefetch(p: *const u8);
 
     /// The empty sum.
