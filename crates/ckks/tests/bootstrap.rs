@@ -468,13 +468,15 @@ fn estimates_are_as_large_as_errors() {
         (512, first, true),
         (32, first, false),
         (512, last, true),
+        (256, last, false),
         (64, last, true),
         (64, last, false),
     ] {
         let literal = BootstrapLiteral { reduction: reduction.clone(), ..literal(slots, order, real) };
         let (measured, estimated) = measured_and_stated(&c, 6, &literal);
+        let within = if slots >= 256 { 0.2 } else { 1.5f64.log2() };
         assert!(
-            (measured - estimated).abs() < 1.5f64.log2(),
+            (measured - estimated).abs() < within,
             "{slots} {order:?} {real}: {measured:.2}, estimated {estimated:.2}"
         );
     }
