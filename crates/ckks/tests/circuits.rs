@@ -406,20 +406,19 @@ fn series(degree: usize) -> [(&'static str, Vec<f64>); 2] {
     [("sigmoid", sigmoid), ("sine", sine)]
 }
 
+/// A power and a Chebyshev polynomial of this degree at these places, which are real.
+fn check_power_noise(s: &Setup, degree: usize, places: &[Complex64]) {
+    for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
+        check_polynomial_noise(s, &single(basis, degree), places, Slots::Real, &format!("{name}{degree}"));
+    }
+}
+
 #[test]
 fn powers_and_chebyshev_polynomials_are_as_noisy_as_is_estimated() {
     let s = insecure(10, 6, &[]);
     let reals = interval(-1.0, 1.0);
     for degree in [2, 3, 4, 7, 8, 15, 16, 31] {
-        for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
-            check_polynomial_noise(
-                &s,
-                &single(basis, degree),
-                &reals,
-                Slots::Real,
-                &format!("{name}{degree}"),
-            );
-        }
+        check_power_noise(&s, degree, &reals);
         let circle: Vec<Complex64> = (0..8).map(|k| Complex64::from_polar(1.2, f64::from(k))).collect();
         let name = format!("x^{degree}, complex");
         check_polynomial_noise(&s, &single(Basis::Monomial, degree), &circle, Slots::Complex, &name);
@@ -464,14 +463,8 @@ fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
     let s = grafted(10, 6, "sprout-15-16-32", &[]);
     let reals = interval(-1.0, 1.0);
     for degree in [5, 7, 15, 31] {
+        check_power_noise(&s, degree, &reals);
         for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
-            check_polynomial_noise(
-                &s,
-                &single(basis, degree),
-                &reals,
-                Slots::Real,
-                &format!("{name}{degree}"),
-            );
             let sum = Polynomial::new(basis, vec![1.0; degree + 1]).unwrap();
             check_polynomial_noise(&s, &sum, &reals, Slots::Real, &format!("sum up to {name}{degree}"));
         }
