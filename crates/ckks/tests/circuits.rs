@@ -471,6 +471,34 @@ fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
     }
 }
 
+/// Errors that come to a power by several of its factors add up.
+#[test]
+fn powers_are_as_noisy_as_is_estimated() {
+    for s in [insecure(10, 5, &[]), grafted(10, 5, "sprout-15-16-32", &[])] {
+        for (n, radius) in (1..=16).flat_map(|n| [(n, 1.0), (n, 1.2), (n, 0.8)]) {
+            let x = circle(s.context.max_slots(), radius, 0.7);
+            let mut a = s.encrypt(&x);
+            a.set_bound(radius);
+            let y = s.evaluator.power(&a, n, s.scale).unwrap();
+            let expected: Vec<Complex64> = x.iter().map(|x| x.powu(n)).collect();
+            assert!((y.bound() / radius.powi(n as i32) - 1.0).abs() < 1e-9, "{}", y.bound());
+            let depth = f64::from(n.next_power_of_two().ilog2());
+            let bits = |a: &Ciphertext| s.context.parameters().log2(a.modulus());
+            let taken = bits(&a) - bits(&y);
+            assert!((taken - depth * s.scale.log2()).abs() < 2.0, "{taken} bits for {n}");
+            let sum: f64 = s.decrypt(&y).iter().zip(&expected).map(|(y, e)| (y - e).norm_sqr()).sum();
+            let ratio = (0.5 * sum / x.len() as f64).sqrt() * y.precision_bits().exp2();
+            assert!((1.0 / 1.25..1.25).contains(&ratio), "power {n} of {radius}: {ratio} times the estimate");
+        }
+    }
+    let s = insecure(8, 2, &[]);
+    let a = s.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
+    let error = s.evaluator.power(&a, 0, s.scale).unwrap_err().to_string();
+    assert!(error.contains("the exponent is 0"), "{error}");
+    let error = s.evaluator.power(&a, 5, s.scale).unwrap_err();
+    assert!(matches!(error, CkksError::Capacity { operation: "power", .. }), "{error}");
+}
+
 /// Of values that are nothing but errors, the squares of these are left.
 #[test]
 fn squares_of_errors_are_estimated() {
