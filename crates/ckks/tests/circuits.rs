@@ -406,20 +406,19 @@ fn series(degree: usize) -> [(&'static str, Vec<f64>); 2] {
     [("sigmoid", sigmoid), ("sine", sine)]
 }
 
+/// A power and a Chebyshev polynomial of this degree at these places, which are real.
+fn check_power_noise(s: &Setup, degree: usize, places: &[Complex64]) {
+    for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
+        check_polynomial_noise(s, &single(basis, degree), places, Slots::Real, &format!("{name}{degree}"));
+    }
+}
+
 #[test]
 fn powers_and_chebyshev_polynomials_are_as_noisy_as_is_estimated() {
     let s = insecure(10, 6, &[]);
     let reals = interval(-1.0, 1.0);
     for degree in [2, 3, 4, 7, 8, 15, 16, 31] {
-        for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
-            check_polynomial_noise(
-                &s,
-                &single(basis, degree),
-                &reals,
-                Slots::Real,
-                &format!("{name}{degree}"),
-            );
-        }
+        check_power_noise(&s, degree, &reals);
         let circle: Vec<Complex64> = (0..8).map(|k| Complex64::from_polar(1.2, f64::from(k))).collect();
         let name = format!("x^{degree}, complex");
         check_polynomial_noise(&s, &single(Basis::Monomial, degree), &circle, Slots::Complex, &name);
@@ -464,18 +463,40 @@ fn polynomials_on_grafted_chains_are_as_noisy_as_is_estimated() {
     let s = grafted(10, 6, "sprout-15-16-32", &[]);
     let reals = interval(-1.0, 1.0);
     for degree in [5, 7, 15, 31] {
+        check_power_noise(&s, degree, &reals);
         for (basis, name) in [(Basis::Monomial, "x^"), (UNIT, "T_")] {
-            check_polynomial_noise(
-                &s,
-                &single(basis, degree),
-                &reals,
-                Slots::Real,
-                &format!("{name}{degree}"),
-            );
             let sum = Polynomial::new(basis, vec![1.0; degree + 1]).unwrap();
             check_polynomial_noise(&s, &sum, &reals, Slots::Real, &format!("sum up to {name}{degree}"));
         }
     }
+}
+
+/// Errors that come to a power by several of its factors add up.
+#[test]
+fn powers_are_as_noisy_as_is_estimated() {
+    for s in [insecure(10, 5, &[]), grafted(10, 5, "sprout-15-16-32", &[])] {
+        for (n, radius) in (1..=16).flat_map(|n| [(n, 1.0), (n, 1.2), (n, 0.8)]) {
+            let x = circle(s.context.max_slots(), radius, 0.7);
+            let mut a = s.encrypt(&x);
+            a.set_bound(radius);
+            let y = s.evaluator.power(&a, n, s.scale).unwrap();
+            let expected: Vec<Complex64> = x.iter().map(|x| x.powu(n)).collect();
+            assert!((y.bound() / radius.powi(n as i32) - 1.0).abs() < 1e-9, "{}", y.bound());
+            let depth = f64::from(n.next_power_of_two().ilog2());
+            let bits = |a: &Ciphertext| s.context.parameters().log2(a.modulus());
+            let taken = bits(&a) - bits(&y);
+            assert!((taken - depth * s.scale.log2()).abs() < 2.0, "{taken} bits for {n}");
+            let sum: f64 = s.decrypt(&y).iter().zip(&expected).map(|(y, e)| (y - e).norm_sqr()).sum();
+            let ratio = (0.5 * sum / x.len() as f64).sqrt() * y.precision_bits().exp2();
+            assert!((1.0 / 1.25..1.25).contains(&ratio), "power {n} of {radius}: {ratio} times the estimate");
+        }
+    }
+    let s = insecure(8, 2, &[]);
+    let a = s.encrypt(&circle(s.context.max_slots(), 1.0, 0.0));
+    let error = s.evaluator.power(&a, 0, s.scale).unwrap_err().to_string();
+    assert!(error.contains("the exponent is 0"), "{error}");
+    let error = s.evaluator.power(&a, 5, s.scale).unwrap_err();
+    assert!(matches!(error, CkksError::Capacity { operation: "power", .. }), "{error}");
 }
 
 /// Of values that are nothing but errors, the squares of these are left.

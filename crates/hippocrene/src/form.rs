@@ -213,6 +213,12 @@ pub trait Form: Elements {
     /// As [`Server::bootstrap`].
     fn bootstrapped(server: &Server, a: &Array<Self>) -> Result<Array<Self>, Error>;
 
+    /// `x^n`, slot by slot, for `n >= 1`: `ceil(log2 n)` multiplications deep.
+    ///
+    /// # Errors
+    /// As [`Form::mul`].
+    fn power(&self, server: &Server, x: &Self::Ciphertext, n: u32) -> Computed<Self>;
+
     /// `p(x)`, slot by slot.
     ///
     /// # Errors

@@ -372,6 +372,26 @@ fn operations_bootstrap_what_lacks_capacity() {
     }
 }
 
+/// One that a bootstrap is enough for, and one with bootstraps between its products, of values whose power is not 0.
+#[test]
+fn powers_of_any_height() {
+    let (client, server) = insecure(7, with_precision(24.0));
+    let x: Vec<f64> = numbers(64, 3).iter().map(|x| x.signum() * (1.0 - x.abs() / 1e5)).collect();
+    let a = spent(&client, &server, &x, &[64]);
+    let mut counts = Vec::new();
+    for (n, bits) in [(15, 14.0), (65_537, 1.0)] {
+        let before = server.bootstraps();
+        let y = server.pow(&a, n).unwrap();
+        counts.push(server.bootstraps() - before);
+        let expected: Vec<f64> = x.iter().map(|x| x.powi(n as i32)).collect();
+        let error = log2_std(&client.decrypt(&y).unwrap(), &expected);
+        assert!(error < -bits, "power {n}: 2^{error}");
+        assert!(error < 1.0 - y.precision_bits(server.session()), "power {n}: 2^{error}");
+    }
+    // What is bootstrapped first is kept for the second.
+    assert!(counts[0] == 1 && counts[1] >= 1, "{counts:?} bootstraps");
+}
+
 /// The logistic map, far beyond what the modulus holds. Its error may double in every step.
 #[test]
 fn circuits_of_any_depth() {

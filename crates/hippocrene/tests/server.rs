@@ -68,6 +68,27 @@ fn element_by_element() {
     }
 }
 
+/// Values as large as their bound, at which errors are the largest.
+#[test]
+fn powers_are_as_precise_as_is_stated() {
+    let (client, server) = insecure(10, 4);
+    let x: Vec<Complex64> = (0..512).map(|i| Complex64::from_polar(1.0, f64::from(i))).collect();
+    let signs: Vec<f64> = x.iter().map(|x| x.re.signum()).collect();
+    let (a, b) = (client.encrypt(&signs, &[512]).unwrap(), client.encrypt_complex(&x, &[512]).unwrap());
+    for n in 1..=16 {
+        let real = server.pow(&a, n).unwrap();
+        let got = client.decrypt(&real).unwrap();
+        let sum: f64 = got.iter().zip(&signs).map(|(y, x)| (y - x.powi(n as i32)).powi(2)).sum();
+        let complex = server.pow(&b, n).unwrap();
+        let got = client.decrypt_complex(&complex).unwrap();
+        let both: f64 = got.iter().zip(&x).map(|(y, x)| 0.5 * (y - x.powu(n)).norm_sqr()).sum();
+        for (y, sum, what) in [(real, sum, "real"), (complex, both, "complex")] {
+            let ratio = (sum / 512.0).sqrt() * y.precision_bits(server.session()).exp2();
+            assert!((1.0 / 1.5..1.5).contains(&ratio), "{what}, power {n}: {ratio} times what is stated");
+        }
+    }
+}
+
 #[test]
 fn complex_numbers() {
     let (client, server) = insecure(8, 2);

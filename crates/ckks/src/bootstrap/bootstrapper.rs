@@ -85,7 +85,7 @@ impl Bootstrapper {
     /// As [`Bootstrapper::bootstrap`], and [`CkksError::Capacity`] when the plan has fewer bits ([`BootstrapPlan::output_bits`]).
     pub fn bootstrap_to(&self, a: &Ciphertext, output_bits: Option<f64>) -> Result<Ciphertext, CkksError> {
         let mut out = match self.plan.literal.precision {
-            None => self.bootstrap_once(a, output_bits)?,
+            None => self.bootstrap_once(a, output_bits, self.plan.approximation)?,
             Some(bits) => self.bootstrap_precisely(a, output_bits, bits)?,
         };
         out.set_bound(a.bound());
@@ -96,18 +96,19 @@ impl Bootstrapper {
         Ok(out)
     }
 
-    /// One bootstrap, by its phases.
+    /// One bootstrap, by its phases; the reduction's polynomials are off by `approximation`, a root mean square ([`BootstrapPlan::approximation_error`]).
     pub(super) fn bootstrap_once(
         &self,
         a: &Ciphertext,
         output_bits: Option<f64>,
+        approximation: f64,
     ) -> Result<Ciphertext, CkksError> {
         let modulus = self.plan.raised_for(output_bits)?;
         let lowered = self.lower(a)?;
         let raised = self.raise(&lowered, modulus)?;
         let slots = self.coefficients_to_slots(&raised)?;
         let reduced = self.reduce(&slots)?;
-        let out = self.finish(&reduced, &lowered)?;
+        let out = self.finish_off_by(&reduced, &lowered, approximation)?;
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(out)
     }
@@ -215,6 +216,16 @@ impl Bootstrapper {
     /// # Errors
     /// When the modulus is too small or a key is missing.
     pub fn finish(&self, reduced: &Ciphertext, lowered: &Ciphertext) -> Result<Ciphertext, CkksError> {
+        self.finish_off_by(reduced, lowered, self.plan.approximation)
+    }
+
+    /// [`Bootstrapper::finish`] where the reduction's polynomials are off by `approximation`.
+    fn finish_off_by(
+        &self,
+        reduced: &Ciphertext,
+        lowered: &Ciphertext,
+        approximation: f64,
+    ) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let literal = plan.literal();
         let mut out = reduced.clone();
@@ -222,8 +233,7 @@ impl Bootstrapper {
         let values = lowered.scale().over(unit);
         // What the reduction's polynomials are off by: the real part of a result, or, where slots go into coefficients yet, half of it either part on average.
         let parts = if plan.real_last() || plan.to_slots.packing() == Packing::SideBySide { 2 } else { 1 };
-        let off =
-            plan.approximation.log2() + out.scale().log2() - 0.5 * ((parts * out.slots()) as f64).log2();
+        let off = approximation.log2() + out.scale().log2() - 0.5 * ((parts * out.slots()) as f64).log2();
         let noise = out.inner().noise().plus(Noise::from_log2_std(off));
         out.inner_mut().set_noise(noise);
         out.set_meta(out.scale().times(values), out.slots(), literal.bound);

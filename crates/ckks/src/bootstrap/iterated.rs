@@ -18,7 +18,7 @@ const OPERATION: &str = "bootstrap";
 
 /// An error of so many estimated standard deviations may still be bootstrapped. Errors are estimated within a factor 2: of `2^15` slots, one
 /// exceeds eight deviations (of its real or its imaginary part) with a probability of `2^-31`, and sixteen with one of `2^-169`.
-const DEVIATIONS: f64 = 16.0;
+pub(super) const DEVIATIONS: f64 = 16.0;
 
 /// `f`: the bits of the constant that the correction is multiplied by.
 const FINE: i32 = 6;
@@ -65,7 +65,7 @@ impl Bootstrapper {
         let scale = plan.literal().output_scale_bits + plan.scale_growth();
         let least = e.context().parameters().log2(low.modulus()) + scale;
         let output_bits = output_bits.map(|bits| bits.max(least.min(plan.output_bits())));
-        let mut y = self.bootstrap_once(&low, output_bits)?;
+        let mut y = self.bootstrap_once(&low, output_bits, plan.approximation)?;
         while y.precision_bits() < reachable {
             let have = y.precision_bits();
             y = self.corrected(&low, &y, output_bits)?;
@@ -113,7 +113,7 @@ impl Bootstrapper {
         out.inner_mut().set_noise(Noise::NONE);
         let mut error = e.sub(a, &e.adjust(&out, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);
-        let mut correction = self.bootstrap_once(&error, output_bits)?;
+        let mut correction = self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;
         let scale = correction.scale().times(Scale::power_of_two(k));
         let fine = scale.times(Scale::power_of_two(FINE));
         e.check_capacity(&out, out.modulus(), fine.log2(), y.bound(), OPERATION)?;

@@ -8,6 +8,7 @@
 //! [`BootstrapPlan`] is everything that can be said without a key: transforms, scales, moduli, the rotations whose keys are needed, the failure probability.
 //! [`Bootstrapper`] is the plan with the keys of a client.
 
+mod approximation;
 mod bootstrapper;
 mod failure;
 mod gains;

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, Modulus, SecretKey};
 
-use super::{failure::log2_failure_probability, gains::ReductionGains};
+use super::{
+    approximation::Spread, failure::log2_failure_probability, gains::ReductionGains, iterated::DEVIATIONS,
+};
 use crate::{
     CkksError, Context, Scale,
     approximation::ModularReduction,
@@ -85,8 +87,10 @@ pub struct BootstrapPlan {
     pub(super) reduced_scale: Scale,
     /// The scale of the result where it can be exact, and near which it is where it cannot.
     pub(super) output_scale: Scale,
-    /// The root mean square of the error of the reduction's polynomials.
+    /// The root mean square of the error of the reduction's polynomials on values up to the bound.
     pub(super) approximation: f64,
+    /// The same on the errors that iterations bootstrap.
+    pub(super) approximation_of_errors: f64,
     /// What roundings of the reduction are multiplied by.
     pub(super) gains: ReductionGains,
 }
@@ -148,6 +152,7 @@ impl BootstrapPlan {
             reduced_scale: power(literal.output_scale_bits + ratio + summed)?,
             output_scale: power(literal.output_scale_bits)?,
             approximation: 0.0,
+            approximation_of_errors: 0.0,
             gains: literal.reduction.gains(1.0)?,
             context: Arc::clone(&context),
             literal,
@@ -161,7 +166,8 @@ impl BootstrapPlan {
             ));
         }
         plan.raised = plan.raised_for(plan.literal.output_bits)?;
-        plan.approximation = plan.approximation_error();
+        plan.approximation = plan.approximation_error(plan.spread_of_values());
+        plan.approximation_of_errors = plan.approximation_error(Spread::Normal(DEVIATIONS.recip()));
         plan.gains = plan.literal.reduction.gains(plan.deviation())?;
         Ok(plan)
     }
@@ -244,35 +250,6 @@ impl BootstrapPlan {
         q0.times_integer((self.context.max_slots() / self.literal.slots) as u64)
     }
 
-    /// The root mean square of `f(x) - (x - round(x))`, `f` the reduction's polynomials, where `round(x)` is normal with the deviation that the secret makes, and
-    /// `x - round(x)` is uniform on `[-epsilon, epsilon]`, as real values up to the bound are, or a part of what is uniform on the disc, as complex ones are; or has the root mean square of the coefficients of
-    /// such values.
-    fn approximation_error(&self) -> f64 {
-        const SAMPLES: u32 = 4096;
-        let reduction = &self.literal.reduction;
-        let shrunk = match self.literal.order {
-            Order::SlotsToCoefficientsFirst => 1.0,
-            Order::SlotsToCoefficientsLast => (2.0 * self.literal.slots as f64).sqrt().recip(),
-        };
-        let (most, deviation) = (reduction.reach() - 1.0, self.deviation());
-        let disc = !self.literal.real && self.literal.order == Order::SlotsToCoefficientsFirst;
-        // Additive recurrences by the powers of the root of x^5 = x + 1 are evenly spread in the cube of four dimensions.
-        let uniform = |i: u32, step: f64| (0.5 + f64::from(i) * step).fract();
-        let square = |i: u32| {
-            let radius = (-2.0 * uniform(i, 0.856_674_883_854_503).max(1e-12).ln()).sqrt();
-            let integer =
-                deviation * radius * (std::f64::consts::TAU * uniform(i, 0.733_891_856_627_126)).cos();
-            let [u, v] = [0.628_706_721_037_809, 0.538_597_257_223_61].map(|step| uniform(i, step));
-            let part = match disc {
-                true => u.sqrt() * (std::f64::consts::TAU * v).cos(),
-                false => 2.0 * u - 1.0,
-            };
-            let offset = reduction.epsilon() * shrunk * part;
-            (reduction.apply(integer.round().clamp(-most, most) + offset) - offset).powi(2)
-        };
-        ((0..SAMPLES).map(square).sum::<f64>() / f64::from(SAMPLES)).sqrt()
-    }
-
     /// The expected Hamming weight of the secret under which the modulus is raised.
     pub(super) fn weight(&self) -> f64 {
         let dense = self.context.parameters().secret().expected_weight(self.context.rlwe().degree());
@@ -280,7 +257,7 @@ impl BootstrapPlan {
     }
 
     /// The standard deviation of the integers that the reduction takes away.
-    fn deviation(&self) -> f64 {
+    pub(super) fn deviation(&self) -> f64 {
         ((self.weight() + 1.0) / 12.0).sqrt()
     }
 

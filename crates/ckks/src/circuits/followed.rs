@@ -35,18 +35,15 @@ pub(super) struct Errors {
 }
 
 impl Errors {
-    /// Of an evaluation that starts from an `argument`, which is that of the basis ([`Polynomial::affine`]), for values up to `bound`.
+    /// Of an evaluation that starts from an `argument`, looked at for arguments at the `places` that are worst where it is off by a standard deviation.
     pub(super) fn new(
-        p: &Polynomial,
-        bound: f64,
-        slots: Slots,
         argument: Ciphertext,
         degree: usize,
+        places: impl FnOnce(f64) -> Vec<Complex64>,
     ) -> (Self, Followed) {
         let mut errors = Errors { trace: Trace::new(), log2: Vec::new(), places: Vec::new() };
         let argument = errors.taken(argument, 0);
-        let error = errors.log2[0].exp2() * (0.5 * degree as f64).sqrt();
-        errors.places = p.places(bound, slots, error);
+        errors.places = places(errors.log2[0].exp2() * (0.5 * degree as f64).sqrt());
         (errors, argument)
     }
 
@@ -86,7 +83,7 @@ impl Polynomial {
     /// Of a polynomial of degree `d` the derivatives by errors are of degree `d - 1` at most. On an interval the sum of their squares is no more than twice as large elsewhere as at the `4 d + 1` extrema of `T_4d`, and
     /// complex values are worst on the circle around all, of which a half with `2 d + 1` points says the same (Ehlich and Zeller 1964: polynomials of degree `n` are up to `1/cos(pi n/2m)` times what they are at the extrema of
     /// `T_m`). Errors `e` whose squares count, as in `(x + e)^2 = x^2 + 2 x e + e^2`, make the interval and the circle larger: to `hypot(r, error)` from the middle.
-    fn places(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
+    pub(super) fn places(&self, bound: f64, slots: Slots, error: f64) -> Vec<Complex64> {
         let (low, high) = match (self.basis(), slots) {
             (Basis::Chebyshev { low, high }, _) => {
                 let (a, b) = self.affine().unwrap_or((1.0, 0.0));

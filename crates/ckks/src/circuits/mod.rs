@@ -1,4 +1,4 @@
-//! Circuits made of the evaluator's operations: linear transforms, sums, polynomials, the homomorphic DFT, and comparisons.
+//! Circuits made of the evaluator's operations: linear transforms, sums, powers, polynomials, the homomorphic DFT, and comparisons.
 
 pub mod comparison;
 mod dft;
@@ -7,6 +7,7 @@ mod linear_transform;
 mod polynomial;
 mod polynomial_evaluation;
 mod polynomial_noise;
+mod power;
 mod sums;
 mod trace;
 

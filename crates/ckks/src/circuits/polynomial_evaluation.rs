@@ -84,22 +84,21 @@ impl Evaluator {
         }
         let bound = p.bound(a.bound());
         let a = &*self.at_most(a, target)?;
-        self.check_depth(a, p.depth(), &targets)?;
+        self.check_depth(a, p.depth(), &targets, OPERATION)?;
         let argument = self.argument(a, p, target)?;
         let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(p);
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
-        let (mut errors, mut argument) =
-            Errors::new(p, a.bound(), slots, argument, self.context().rlwe().degree());
+        let places = |error| p.places(a.bound(), slots, error);
+        let (mut errors, mut argument) = Errors::new(argument, self.context().rlwe().degree(), places);
         if squared {
             chain.remove(0);
             let square = self.squared(&argument.ciphertext, chebyshev, chain[0].0)?;
             argument = errors.follow(square, Step::square(argument.step, chebyshev));
         }
         let scale = exact(chain[depth].1);
-        let powers = BTreeMap::from([(1, argument)]);
-        let lowered = BTreeMap::new();
-        let mut evaluation = Evaluation { evaluator: self, chebyshev, baby, chain, errors, powers, lowered };
+        let mut evaluation = Evaluation::new(self, chain, errors, argument);
+        (evaluation.chebyshev, evaluation.baby) = (chebyshev, baby);
         let out = match evaluation.evaluate(&coefficients, depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
@@ -126,16 +125,17 @@ impl Evaluator {
     }
 
     /// Checks that `a` has the capacity for so many products rescaled to these targets: each takes as many bits as the scale of its factors has.
-    fn check_depth(
+    pub(super) fn check_depth(
         &self,
         a: &Ciphertext,
         depth: usize,
         targets: impl Fn(usize) -> Scale,
+        operation: &'static str,
     ) -> Result<(), CkksError> {
         let have = a.capacity_bits(self.context());
         let chain = self.square_chain((a.modulus(), a.scale()), depth, targets);
         let need = chain[..depth].iter().map(|(_, scale)| scale.log2()).sum();
-        if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation: OPERATION, need, have }) }
+        if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation, need, have }) }
     }
 
     /// `x^2` or `T_2(x)`.
@@ -282,7 +282,8 @@ enum Value {
     Encrypted(Followed),
 }
 
-struct Evaluation<'a> {
+/// An evaluation on its way.
+pub(super) struct Evaluation<'a> {
     evaluator: &'a Evaluator,
     chebyshev: bool,
     /// See [`Steps`].
@@ -296,7 +297,25 @@ struct Evaluation<'a> {
     lowered: BTreeMap<(usize, usize), Followed>,
 }
 
-impl Evaluation<'_> {
+impl<'a> Evaluation<'a> {
+    /// One in the monomial basis, of powers alone, of an argument that stands at the first place of the chain.
+    pub(super) fn new(
+        evaluator: &'a Evaluator,
+        chain: Vec<(Modulus, Scale)>,
+        errors: Errors,
+        argument: Followed,
+    ) -> Self {
+        let powers = BTreeMap::from([(1, argument)]);
+        Evaluation { evaluator, chebyshev: false, baby: 1, chain, errors, powers, lowered: BTreeMap::new() }
+    }
+
+    /// Power `n` with its noise.
+    pub(super) fn into_power(mut self, n: usize) -> Result<Ciphertext, CkksError> {
+        self.power(n)?;
+        let power = &self.powers[&n];
+        Ok(power.ciphertext.clone().with_noise(self.errors.noise(power)))
+    }
+
     /// The polynomial at modulus `chain[depth]` and exactly at `scale`: `sum_m q_m X^m + r`, whose products are relinearised and rescaled as one.
     fn evaluate(&mut self, coefficients: &[f64], depth: usize, scale: Scale) -> Result<Value, CkksError> {
         if coefficients.len() == 1 {

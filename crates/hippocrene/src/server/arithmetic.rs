@@ -58,33 +58,6 @@ impl Server {
         self.map(a, "square", a.is_clean(), bits, |form, x| form.mul(self, x, x))
     }
 
-    /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
-    ///
-    /// # Errors
-    /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left.
-    pub fn pow<F: Form>(&self, a: &Array<F>, n: u32) -> Result<Array<F>, Error> {
-        const OPERATION: &str = "power";
-        self.check(a, OPERATION)?;
-        if n == 0 {
-            return Err(Error::argument(OPERATION, "the exponent is 0, an integer from 1 is needed"));
-        }
-        // The product of a^(2^k) over the bits of n, smallest first: the product so far is never deeper than the next factor by one.
-        let mut square = a.clone();
-        let mut product: Option<Array<F>> = None;
-        for k in 0..=n.ilog2() {
-            if k > 0 {
-                square = self.square(&square).map_err(|e| e.during(OPERATION))?;
-            }
-            if n >> k & 1 == 1 {
-                product = Some(match product {
-                    None => square.clone(),
-                    Some(product) => self.mul(&square, &product).map_err(|e| e.during(OPERATION))?,
-                });
-            }
-        }
-        product.ok_or_else(|| Error::argument(OPERATION, "the exponent has no bit set"))
-    }
-
     /// `a + p` for plain numbers in the shape of `a`, in row-major order.
     ///
     /// # Errors

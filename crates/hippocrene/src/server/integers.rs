@@ -8,7 +8,7 @@ use hippocrene_bgv::{
 use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
-use super::Server;
+use super::{Server, power::by_squaring};
 use crate::{CiphertextBody, Diagonals, Elements, Error, Form, IntegerArray, Layout, Residues, Session};
 
 impl Elements for Residues {
@@ -221,6 +221,10 @@ impl Form for Residues {
 
     fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
         Ok(evaluator(server)?.linear_transform(x, map)?)
+    }
+
+    fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
+        by_squaring(x, n, |x, y| self.mul(server, x, y))
     }
 
     fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {

@@ -26,6 +26,7 @@ mod narrow;
 mod numbers;
 mod order;
 mod polynomial;
+mod power;
 mod products;
 mod quantile;
 mod reduce;

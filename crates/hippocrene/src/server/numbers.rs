@@ -246,6 +246,10 @@ impl Form for Numbers {
         Ok(server.evaluator.linear_transform(x, map, self.scale(server)?)?)
     }
 
+    fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
+        Ok(server.evaluator.power(&*self.lowered(server, x)?, n, self.scale(server)?)?)
+    }
+
     fn polynomial(&self, server: &Server, x: &Ciphertext, p: &Polynomial) -> Result<Ciphertext, Error> {
         let (e, x, scale) = (&server.evaluator, self.lowered(server, x)?, self.scale(server)?);
         Ok(if self.complex { e.polynomial(&x, p, scale) } else { e.polynomial_of_reals(&x, p, scale) }?)

@@ -1,6 +1,9 @@
 //! The homomorphic DFT of ciphertexts.
 
-use std::{borrow::Cow, f64::consts::SQRT_2};
+use std::{
+    borrow::Cow,
+    f64::consts::{FRAC_1_SQRT_2, SQRT_2},
+};
 
 use hippocrene_rlwe::{Modulus, Noise};
 
@@ -94,6 +97,8 @@ impl Evaluator {
         let paired = dft.direction == Direction::SlotsToCoefficients && dft.packing == Packing::SideBySide;
         let between = if a.scale() < target { target } else { a.scale() };
         let mut coefficients = a.bound() * if paired { SQRT_2 } else { 1.0 };
+        // Side by side, slots repeat until the last level: roundings of diagonals, times them, are in every other one of the coefficients that are averaged over from there on.
+        let repeat = dft.direction == Direction::CoefficientsToSlots && dft.packing == Packing::SideBySide;
         let mut magnitude = a.bound();
         // The modulus that the levels lead to; a result may be modulo a larger one, with its scale larger by as much.
         let (mut modulus, mut scale) = (a.modulus(), a.scale());
@@ -116,7 +121,7 @@ impl Evaluator {
             landings.push(Landing {
                 modulus: up,
                 scale: self.switched_scale(next_scale, next, up),
-                magnitude,
+                magnitude: magnitude * if repeat && !is_last { FRAC_1_SQRT_2 } else { 1.0 },
                 largest_coefficient: coefficients,
                 bound: coefficients,
             });

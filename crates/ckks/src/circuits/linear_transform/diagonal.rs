@@ -45,6 +45,29 @@ impl Roots {
     /// Stands for 0 among exponents.
     pub const ZERO: u32 = u32::MAX;
 
+    /// How many coefficients of the polynomial with these numbers in its slots may be other than 0, in pairs: all are as many pairs as there are numbers. The difference of the two halves makes the odd ones, which are none
+    /// where these are the same, and the sum makes the even ones: none where one is the negative of the other, and as many as the first alone has where the second is another multiple of it.
+    fn coefficients(exponents: &[u32], log_order: u32) -> usize {
+        let (first, second) = exponents.split_at(exponents.len() / 2);
+        if first.is_empty() {
+            return 1;
+        }
+        let (half, mask) = (1 << (log_order - 1), (1 << log_order) - 1);
+        let turn = |(x, y): (&u32, &u32)| match (Self::parts(*x), Self::parts(*y)) {
+            (None, None) => None,
+            (Some((x, shift)), Some((y, other))) if shift == other => Some(Some(y.wrapping_sub(x) & mask)),
+            _ => Some(None),
+        };
+        let mut turns = first.iter().zip(second).filter_map(turn);
+        let by = turns.next().flatten();
+        match by.filter(|_| turns.all(|turn| turn == by)) {
+            Some(0) => Self::coefficients(first, log_order),
+            Some(by) if by == half => second.len(),
+            Some(_) => Self::coefficients(first, log_order) + second.len(),
+            None => exponents.len(),
+        }
+    }
+
     /// An entry as the exponent of its root and the power of two that this is multiplied by; nothing for 0.
     fn parts(entry: u32) -> Option<(u32, i32)> {
         (entry != Self::ZERO).then_some((entry & !Self::HALF, if entry & Self::HALF == 0 { 0 } else { -1 }))
@@ -113,6 +136,14 @@ impl Diagonal {
         (sum / self.period() as f64).sqrt()
     }
 
+    /// How many coefficients of the polynomial are rounded, in pairs: those that are 0 have no error.
+    pub fn rounded_coefficients(&self) -> usize {
+        match self {
+            Diagonal::Roots(roots) => Roots::coefficients(&roots.exponents, roots.log_order),
+            Diagonal::Double(_) | Diagonal::Sparse(_) | Diagonal::Big(_) => self.period(),
+        }
+    }
+
     /// How they are rounded. The roots of a DFT fill their slots, so that coefficients are sums of many waves; a dither would only double the variance.
     pub fn rounding(&self) -> Rounding {
         match self {
@@ -178,6 +209,66 @@ impl Diagonal {
                     encode(Values::Complex(&exponents.map(root).collect::<Vec<_>>()), scale)
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The coefficients of the polynomial with these numbers in its slots that are not 0, by the sums that they are.
+    fn counted(exponents: &[u32], log_order: u32) -> usize {
+        let turn = |t: f64| Complex64::cis(std::f64::consts::TAU * t);
+        let n = exponents.len();
+        let values: Vec<Complex64> = exponents
+            .iter()
+            .map(|entry| match Roots::parts(*entry) {
+                Some((t, shift)) => f64::from(shift).exp2() * turn(f64::from(t) / f64::from(1 << log_order)),
+                None => Complex64::ZERO,
+            })
+            .collect();
+        let coefficient = |k: usize| {
+            let mut power = 1;
+            let mut sum = Complex64::ZERO;
+            for value in &values {
+                sum += value * turn(-((power * k % (4 * n)) as f64) / (4 * n) as f64);
+                power = 5 * power % (4 * n);
+            }
+            sum.re
+        };
+        (0..2 * n).filter(|k| coefficient(*k).abs() > 1e-9).count()
+    }
+
+    /// Numbers without a structure, and what is made of them by halves that are multiples of each other.
+    #[test]
+    fn coefficients_are_counted() {
+        let zero = Roots::ZERO;
+        let halves = |first: &[u32], by: u32| -> Vec<u32> {
+            let turned = |x: &u32| (x & Roots::HALF) | ((x + by) % 64);
+            let second = first.iter().map(|x| if *x == zero { zero } else { turned(x) });
+            first.iter().copied().chain(second).collect()
+        };
+        let some = [5, 17, zero, 40];
+        for (exponents, expected) in [
+            (some.to_vec(), 4),
+            (halves(&some, 0), 4),
+            (halves(&some, 32), 4),
+            (halves(&some, 48), 8),
+            (halves(&halves(&some, 0), 48), 12),
+            (halves(&halves(&some, 32), 16), 12),
+            (halves(&[3, 3 | Roots::HALF], 0), 2),
+            (vec![3, 9, 3 | Roots::HALF, 9], 4),
+            (vec![3, 9, zero, 9], 4),
+            (vec![7], 1),
+        ] {
+            assert_eq!(Roots::coefficients(&exponents, 6), expected, "{exponents:?}");
+            assert_eq!(counted(&exponents, 6), 2 * expected, "{exponents:?}");
+            // Slots that are rotated have the coefficients that are not 0 where they were.
+            let mut rotated = exponents.clone();
+            rotated.rotate_right(exponents.len() / 2);
+            rotated.rotate_left(exponents.len() / 4);
+            assert_eq!(counted(&rotated, 6), 2 * expected, "{exponents:?}");
         }
     }
 }

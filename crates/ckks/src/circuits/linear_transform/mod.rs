@@ -275,7 +275,7 @@ impl LinearTransform {
             let log2_norm = scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2();
             let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
             let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
-            let share = diagonal.period() as f64 / self.slots as f64;
+            let share = diagonal.rounded_coefficients() as f64 / self.slots as f64;
             let rounding = share * diagonal.rounding().variance();
             encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, rounding });
         }

@@ -1,0 +1,140 @@
+//! Sums of products of polynomials with pairs of them.
+
+use super::inner_products::PREFETCH;
+use crate::elementwise::{PairTerm, Scalar, lanes::Lanes};
+
+/// See [`crate::elementwise::Elementwise::sum_products`]. `montgomery` is the Montgomery factor of key residues, which sums of products are divided by.
+#[inline(always)]
+pub(in crate::elementwise) fn sum_products<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    sum_any_products::<L, false>(l, acc0, acc1, terms, montgomery);
+}
+
+/// See [`crate::elementwise::Elementwise::sum_repeated_products`].
+#[inline(always)]
+pub(in crate::elementwise) fn sum_repeated_products<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    sum_any_products::<L, true>(l, acc0, acc1, terms, montgomery);
+}
+
+/// Either of these, after its checks.
+#[inline(always)]
+fn sum_any_products<L: Lanes, const REPEATED: bool>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    let length = acc0.len();
+    let (multiple, share) = if REPEATED { (64, 8) } else { (L::LANES, 1) };
+    assert!(
+        length.is_multiple_of(multiple)
+            && acc1.len() == length
+            && terms
+                .iter()
+                .all(|(x, pair)| { x.len() * share == length && pair.iter().all(|y| y.len() == length) }),
+        "the slices of a sum of products have one length, a multiple of 8, and repeated ones an eighth of it"
+    );
+    match L::LANES {
+        8 => sum_products_wide::<L, 4, REPEATED>(l, acc0, acc1, terms, montgomery),
+        4 => sum_products_wide::<L, 2, REPEATED>(l, acc0, acc1, terms, montgomery),
+        _ => sum_products_wide::<L, 1, REPEATED>(l, acc0, acc1, terms, montgomery),
+    }
+}
+
+/// [`sum_any_products`] by `WIDE` vectors at a time.
+#[inline(always)]
+fn sum_products_wide<L: Lanes, const WIDE: usize, const REPEATED: bool>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    montgomery: &Scalar,
+) {
+    let length = acc0.len();
+    let wide = length - length % (WIDE * L::LANES);
+    let factor = l.factor(montgomery);
+    let mut at = 0;
+    while at < wide {
+        // SAFETY: `at + WIDE LANES <= length`, the length of every slice (or eight times that): checked above.
+        unsafe { sum_products_at::<L, WIDE, REPEATED>(l, acc0, acc1, terms, factor, at) };
+        at += WIDE * L::LANES;
+    }
+    while at < length {
+        // SAFETY: as above, with one vector.
+        unsafe { sum_products_at::<L, 1, REPEATED>(l, acc0, acc1, terms, factor, at) };
+        at += L::LANES;
+    }
+}
+
+/// `WIDE` vectors of the sums of products, at word `at`.
+///
+/// # Safety
+/// All slices have at least `at + WIDE LANES` words, but for those of repeated values, which have an eighth of a multiple of 64 that is no less.
+#[inline(always)]
+unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    terms: &[PairTerm<'_>],
+    factor: L::Factor,
+    at: usize,
+) {
+    // No closures here: one that is not inlined would be compiled without the caller's instructions.
+    let mut totals = [[L::splat(0); 2]; WIDE];
+    for terms in terms.chunks(L::TERMS) {
+        let mut sums = [[l.no_products(); 2]; WIDE];
+        for (x, [y0, y1]) in terms {
+            if !REPEATED {
+                for line in 0..(WIDE * L::LANES).div_ceil(8) {
+                    L::prefetch(x.as_ptr().wrapping_add(at + PREFETCH / 8 + 8 * line).cast());
+                }
+            }
+            for (i, sum) in sums.iter_mut().enumerate() {
+                let at = at + i * L::LANES;
+                let at_x = if REPEATED { at / 64 * 8 + at % 8 } else { at };
+                // SAFETY: the caller vouches for `WIDE` vectors at `at`. A vector of repeated values is part of a group of 8.
+                let (x, y0, y1) = unsafe {
+                    (
+                        L::load(x.as_ptr().add(at_x)),
+                        L::load(y0.as_ptr().add(at)),
+                        L::load(y1.as_ptr().add(at)),
+                    )
+                };
+                let (x, y0, y1) = (l.multiplicand(x), l.key_residue(y0), l.key_residue(y1));
+                *sum = [l.add_product(sum[0], x, y0), l.add_product(sum[1], x, y1)];
+            }
+        }
+        for (total, sum) in totals.iter_mut().zip(&sums) {
+            for (total, sum) in total.iter_mut().zip(sum) {
+                let mut reduced = l.reduce_sum(*sum);
+                for step in (0..L::sum_bound_log2(terms.len())).rev() {
+                    reduced = L::subtract_if_above(reduced, L::splat(l.modulus() << step));
+                }
+                *total = l.add(*total, reduced);
+            }
+        }
+    }
+    for (i, total) in totals.iter().enumerate() {
+        let [mut t0, mut t1] = *total;
+        if L::KEY_WORD.montgomery_log2 > 0 {
+            (t0, t1) = (l.mul_factor(t0, factor), l.mul_factor(t1, factor));
+        }
+        // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+        unsafe {
+            L::store(acc0.as_mut_ptr().add(at + i * L::LANES), t0);
+            L::store(acc1.as_mut_ptr().add(at + i * L::LANES), t1);
+        }
+    }
+}
