@@ -3,6 +3,7 @@
 use hippocrene_ring::{
     Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed,
     arith::{add_mod, centred, mul_mod, neg_mod, signed_mod, sub_mod},
+    elementwise::{Beside, KeyLimb},
     primes::{is_prime, ntt_primes, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -284,6 +285,43 @@ fn inner_products(case: &mut Case) {
             });
             case.check(acc, &expected, "inner product");
         }
+        if q % 2 == 1 {
+            products_beside(case, &digits, &prepared, &out);
+        }
+    }
+}
+
+/// With more summands, the inner product `without` them is what it would be with those multiplied and added by themselves.
+fn products_beside(case: &mut Case, digits: &[(usize, &[u64])], key: &KeyLimb, without: &[Vec<u64>; 2]) {
+    let e = case.ring.elementwise();
+    let [factor, multiple] = [0, 1].map(|i| e.scalar(case.coefficients()[i]));
+    let mut lazy = [(); 3].map(|()| case.coefficients());
+    lazy.iter_mut().for_each(|x| case.ring.ntt().forward_lazy(x));
+    let [x, y0, y1] = &lazy;
+    for which in 0..8 {
+        let [scaled, first, second] = [0, 1, 2].map(|bit| which >> bit & 1 == 1);
+        let beside = Beside {
+            scaled: scaled.then_some((1, &x[..], &factor)),
+            added: [first.then_some((&y0[..], &multiple)), second.then_some((&y1[..], &multiple))],
+        };
+        let mut expected = without.clone();
+        if scaled {
+            let mut product = x.clone();
+            e.mul_scalar_assign(&mut product, &factor);
+            let mut more = [case.zeros(), case.zeros()];
+            let [more0, more1] = &mut more;
+            e.inner_product(more0, more1, &[(1, &product)], key);
+            expected.iter_mut().zip(&more).for_each(|(sum, more)| e.add_assign(sum, more));
+        }
+        for (sum, added) in expected.iter_mut().zip(&beside.added) {
+            if let Some((y, multiple)) = added {
+                e.mul_scalar_add_assign(sum, y, multiple);
+            }
+        }
+        let mut out = [case.coefficients(), case.coefficients()];
+        let [acc0, acc1] = &mut out;
+        e.inner_product_beside(acc0, acc1, digits, key, &beside);
+        assert_eq!(out, expected, "modulo {}, with {which:b} beside", case.ring.modulus());
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{PairTerm, Scalar, key::KeyLimb, lanes::Lanes, ops};
+use super::{Beside, PairTerm, Scalar, key::KeyLimb, lanes::Lanes, ops};
 use crate::monomial::Monomial;
 
 /// A module of entry functions for the given target features.
@@ -44,6 +44,10 @@ macro_rules! entries {
                 pack_key(out: &mut [MaybeUninit<u8>], b: &[u64], a: &[u64], montgomery: &Scalar);
                 coalesce_key(out: &mut [MaybeUninit<u8>], key: &KeyLimb, groups: &[&[usize]]);
                 inner_product(acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb);
+                inner_product_beside(
+                    acc0: &mut [u64], acc1: &mut [u64], digits: &[(usize, &[u64])], key: &KeyLimb,
+                    beside: &Beside<'_>, montgomery: &Scalar
+                );
                 inner_product_turned(
                     acc0: &mut [u64], acc1: &mut [u64], digits: [&[(usize, &[u64])]; 2], key: &KeyLimb,
                     monomial: &Monomial<'_>

@@ -19,7 +19,7 @@ use super::Words;
 use crate::{
     Domain, Kernel, RingError,
     convert::BaseConverter,
-    elementwise::{Elementwise, KeyLimb, PairTerm, Scalar},
+    elementwise::{Beside, Elementwise, KeyLimb, PairTerm, Scalar},
     monomial::Monomial,
     ntt::{InverseFactor, NttPlan, check_degree},
     primes,
@@ -311,6 +311,19 @@ impl Products {
     /// The sum of several digits of a key, each of centred numbers, can be larger than sums of products leave room for.
     pub(crate) fn coalesce_key(&self, _: &mut [MaybeUninit<u8>], _: &KeyLimb, _: &[&[usize]]) {
         panic!("digits of a key modulo 2^{} are not coalesced", self.words.exponent());
+    }
+
+    /// Products of limbs modulo a power of two are sums modulo primes, in which a multiple of a limb is no multiple.
+    pub(crate) fn inner_product_beside(
+        &self,
+        _: &mut [u64],
+        _: &mut [u64],
+        _: &[(usize, &[u64])],
+        _: &KeyLimb,
+        _: &Beside<'_>,
+        _: &Scalar,
+    ) {
+        panic!("inner products modulo 2^{} are of digits alone", self.words.exponent());
     }
 
     /// Modulo powers of two limbs hold coefficients, of which monomials have no values.

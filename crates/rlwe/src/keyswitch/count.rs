@@ -126,10 +126,8 @@ impl Context {
             for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
                 count.operand(from, operand);
             }
-            let parts = added
-                .iter()
-                .map(|a| usize::from(a.evaluation.is_some()) + usize::from(a.coefficients.is_some()));
-            count.passes(from, parts.sum::<usize>() as u64);
+            // What is in the evaluation domain goes with the inner products.
+            count.passes(from, added.iter().filter(|added| added.coefficients.is_some()).count() as u64);
             match &shape {
                 Some(shape) => {
                     if decomposed.shared.is_none() {
@@ -172,7 +170,7 @@ impl Context {
                 let own = modulus.contains(position);
                 (0..rotated).for_each(|_| count.inner_product(position));
                 let limbs = count.at(plan.extended, position);
-                limbs.passes += rotated as u64 * (2 + u64::from(own)) + 2 * same as u64 * u64::from(own);
+                limbs.passes += 2 * rotated as u64 + 2 * same as u64 * u64::from(own);
                 limbs.products += terms as u64;
                 limbs.sums += rows as u64;
                 count.operations.key_bytes += (8 * words * terms) as u64;

@@ -316,7 +316,10 @@ impl<'a> Count<'a> {
         let digits = std::mem::take(&mut self.digits);
         for digit in &digits {
             match digit.factors.contains(position) {
-                true => self.at(extended, position).passes += u64::from(self.scaled),
+                // Modulo a prime it goes with the inner product.
+                true => {
+                    self.at(extended, position).passes += u64::from(self.scaled && position >= MAX_FACTORS)
+                }
                 false => {
                     self.convert(digit.factors, extended, position, 1);
                     self.transform(extended, position, |limbs| &mut limbs.forward, 1);

@@ -3,7 +3,12 @@
 use std::sync::Arc;
 
 use arrayvec::ArrayVec;
-use hippocrene_ring::{Domain, Poly, arith::mul_mod, elementwise::KeyLimb, scratch::Scratch};
+use hippocrene_ring::{
+    Domain, Poly,
+    arith::mul_mod,
+    elementwise::{Beside, KeyLimb, Scalar},
+    scratch::Scratch,
+};
 
 use super::{
     Decomposed, Method,
@@ -99,11 +104,28 @@ impl<'a> Product<'a> {
             let limb = targets.len() * d + i;
             if digit.others.contains(position) {
                 context.forward_lazy(context.ring_at(digit.others, position), fresh.limb_mut(limb));
-            } else if decomposed.own().is_none() {
+            } else if decomposed.own().is_none() && self.scaled_component(position).is_none() {
                 let own = decomposed.modulus.limb_of(position);
                 decomposed.own_limb(context, own, fresh.limb_mut(limb));
             }
         }
+    }
+
+    /// The component of the key that goes with the digit that has the limb at `position` itself, where that limb is multiplied by its constant in the inner product, not
+    /// before: where it is a limb of the polynomial, in the evaluation domain, and goes with one component.
+    fn scaled_component(&self, position: usize) -> Option<usize> {
+        let Product { decomposed, .. } = *self;
+        let is_late = position < MAX_FACTORS
+            && decomposed.hoisted.is_none()
+            && decomposed.plan.factors.is_some()
+            && decomposed.original.poly().is_some_and(|poly| poly.domain() == Domain::Evaluation);
+        let digit = decomposed.plan.digits.iter().find(|digit| digit.factors.contains(position))?;
+        let component = match (&self.expanded, &digit.groups[..], &digit.blocks[..]) {
+            (Some(expanded), [group], _) => expanded.components.index(*group),
+            (None, _, [block]) => self.key.components().index(*block),
+            _ => None,
+        };
+        component.filter(|_| is_late)
     }
 
     /// The inner product at target `i`, from the digits that [`Product::extend`] gave for these targets, plus what is added in the evaluation
@@ -130,6 +152,9 @@ impl<'a> Product<'a> {
             }
             (None, false) => fresh.limb(targets.len() * d + i),
         };
+        if position < MAX_FACTORS {
+            return self.at_prime(position, limb, [acc0, acc1]);
+        }
         if position == Modulus::TWO {
             let size = wide.lifted_limbs() * context.degree();
             let hoisted = decomposed.hoisted.as_ref().and_then(|hoisted| hoisted.lifted.as_ref());
@@ -153,24 +178,70 @@ impl<'a> Product<'a> {
         }
         let k = decomposed.modulus.limb_of(position);
         let (specials, ring) = (&plan.specials[k], context.ring_at(decomposed.modulus, position));
+        let mut spare = context.scratch_limbs(1, Domain::Evaluation);
+        let spare = spare.limb_mut(0);
         for (added, acc) in self.added.iter().zip([acc0, acc1]) {
-            match added.evaluation {
-                None => (),
-                Some(Operand::Poly(added)) => {
-                    elementwise.mul_scalar_add_assign(acc, added.limb(k), specials);
-                }
-                Some(added @ Operand::Tensor(tensor)) => {
-                    let mut spare = context.scratch_limbs(1, Domain::Evaluation);
-                    tensor.compute(ring, k, spare.limb_mut(0));
-                    let factor = mul_mod(specials.value(), added.factor() % ring.modulus(), ring.modulus());
-                    elementwise.mul_scalar_add_assign(acc, spare.limb(0), &ring.scalar(factor));
+            if let Some(operand) = &added.evaluation {
+                let (limb, factor) = self.multiple(operand, position, spare);
+                elementwise.mul_scalar_add_assign(acc, limb, &factor);
+            }
+            if let Some(added) = added.coefficients {
+                spare.copy_from_slice(added.limb(k));
+                context.forward(ring, spare);
+                elementwise.mul_scalar_add_assign(acc, spare, specials);
+            }
+        }
+    }
+
+    /// [`Product::at`] the position of a unit or a special, where the limbs of the digits are these. What is added goes with the inner product, and so does the multiplication that
+    /// [`Product::scaled_component`] tells of: they take no passes of their own.
+    fn at_prime<'b>(
+        &'b self,
+        position: usize,
+        limb: impl Fn(usize) -> &'b [u64],
+        [acc0, acc1]: [&mut [u64]; 2],
+    ) {
+        let Product { context, decomposed, .. } = *self;
+        let elementwise = context.ring_at(self.key.modulus(), position).elementwise();
+        let mut pairs = self.pairs(true, limb);
+        let mut beside = Beside::default();
+        let mut spare = context.scratch_limbs(2, Domain::Evaluation);
+        let mut factors: [Option<Scalar>; 2] = [None; 2];
+        if decomposed.modulus.contains(position) {
+            let k = decomposed.modulus.limb_of(position);
+            if let (Some(component), Some(poly), Some(factors)) =
+                (self.scaled_component(position), decomposed.original.poly(), &decomposed.plan.factors)
+            {
+                pairs.retain(|(c, _)| *c != component);
+                beside.scaled = Some((component, poly.limb(k), &factors[k]));
+            }
+            let spares = spare.limbs_mut().zip(&mut factors);
+            for ((added, (spare, factor)), beside) in self.added.iter().zip(spares).zip(&mut beside.added) {
+                if let Some(operand) = &added.evaluation {
+                    let (limb, multiple) = self.multiple(operand, position, spare);
+                    *beside = Some((limb, factor.insert(multiple)));
                 }
             }
-            if let (Some(added), true) = (added.coefficients, position >= MAX_FACTORS) {
-                let mut spare = context.scratch_limbs(1, Domain::Evaluation);
-                spare.limb_mut(0).copy_from_slice(added.limb(k));
-                context.forward(ring, spare.limb_mut(0));
-                elementwise.mul_scalar_add_assign(acc, spare.limb(0), specials);
+        }
+        elementwise.inner_product_beside(acc0, acc1, &pairs, self.key_limb(position), &beside);
+    }
+
+    /// The limb at a position of `Q` of what is added in the evaluation domain, in `spare` where it has to be computed, and the multiple of it that is added.
+    fn multiple<'b>(
+        &self,
+        operand: &Operand<'b>,
+        position: usize,
+        spare: &'b mut [u64],
+    ) -> (&'b [u64], Scalar) {
+        let Decomposed { modulus, plan, .. } = self.decomposed;
+        let k = modulus.limb_of(position);
+        match operand {
+            Operand::Poly(poly) => (poly.limb(k), plan.specials[k]),
+            Operand::Tensor(tensor) => {
+                let ring = self.context.ring_at(*modulus, position);
+                tensor.compute(ring, k, spare);
+                let q = ring.modulus();
+                (spare, ring.scalar(mul_mod(plan.specials[k].value(), operand.factor() % q, q)))
             }
         }
     }
@@ -184,19 +255,24 @@ impl<'a> Product<'a> {
         let pairs = self.pairs(true, |d| &self.extended_limb(d, position)[range.clone()]);
         let key = self.key_limb(position);
         let key = key.range(first, range.len());
-        context.ring_at(full, position).elementwise().inner_product(acc0, acc1, &pairs, &key);
+        let wide = context.ring_at(full, position).elementwise();
+        let added = self.added.each_ref().map(|added| {
+            debug_assert!(added.coefficients.is_none(), "what is added is in the evaluation domain");
+            let poly = added.evaluation.as_ref().and_then(Operand::poly)?;
+            let k = decomposed.modulus.contains(position).then(|| decomposed.modulus.limb_of(position))?;
+            Some((&poly.limb(k)[range.clone()], &plan.specials[k]))
+        });
+        if position < MAX_FACTORS {
+            return wide.inner_product_beside(acc0, acc1, &pairs, &key, &Beside { scaled: None, added });
+        }
+        wide.inner_product(acc0, acc1, &pairs, &key);
         if !full.agrees(plan.extended, position) {
             self.reduce(position, [&mut *acc0, &mut *acc1]);
         }
-        if !decomposed.modulus.contains(position) {
-            return;
-        }
-        let k = decomposed.modulus.limb_of(position);
         let elementwise = context.ring_at(plan.extended, position).elementwise();
-        for (added, acc) in self.added.iter().zip([acc0, acc1]) {
-            debug_assert!(added.coefficients.is_none(), "what is added is in the evaluation domain");
-            if let Some(Operand::Poly(added)) = added.evaluation {
-                elementwise.mul_scalar_add_assign(acc, &added.limb(k)[range.clone()], &plan.specials[k]);
+        for (added, acc) in added.into_iter().zip([acc0, acc1]) {
+            if let Some((limb, specials)) = added {
+                elementwise.mul_scalar_add_assign(acc, limb, specials);
             }
         }
     }

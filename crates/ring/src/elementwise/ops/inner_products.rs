@@ -3,7 +3,7 @@
 use std::iter;
 
 use crate::{
-    elementwise::{key::KeyLimb, lanes::Lanes},
+    elementwise::{Beside, Scalar, key::KeyLimb, lanes::Lanes},
     monomial::{Monomial, PERIOD},
 };
 
@@ -35,10 +35,57 @@ pub(in crate::elementwise) fn inner_product<L: Lanes>(
     // A vector at a time leaves the multiplier idle while each sum waits for its last product: as many go together as there are
     // registers for.
     match L::LANES {
-        8 => inner_product_wide::<L, 4>(l, acc0, acc1, digits, key),
-        4 => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key),
-        _ => inner_product_wide::<L, 1>(l, acc0, acc1, digits, key),
+        8 => inner_product_wide::<L, 4>(l, acc0, acc1, digits, key, None),
+        4 => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key, None),
+        _ => inner_product_wide::<L, 1>(l, acc0, acc1, digits, key, None),
     }
+}
+
+/// See [`crate::elementwise::Elementwise::inner_product_beside`]. `montgomery` is the Montgomery factor of key residues.
+#[inline(always)]
+pub(in crate::elementwise) fn inner_product_beside<L: Lanes>(
+    l: L,
+    acc0: &mut [u64],
+    acc1: &mut [u64],
+    digits: &[(usize, &[u64])],
+    key: &KeyLimb,
+    beside: &Beside<'_>,
+    montgomery: &Scalar,
+) {
+    if beside.scaled.is_none() && beside.added.iter().all(Option::is_none) {
+        return inner_product(l, acc0, acc1, digits, key);
+    }
+    let length = check_inner_product::<L>(acc0, acc1, digits, key);
+    if let Some((d, x, _)) = beside.scaled {
+        check_inner_product::<L>(acc0, acc1, &[(d, x)], key);
+    }
+    assert!(
+        beside.added.iter().flatten().all(|(x, _)| x.len() == length),
+        "what is added to an inner product has the length of its key, {length}"
+    );
+    let montgomery = l.factor(montgomery);
+    let mut added = [None; 2];
+    for (added, beside) in added.iter_mut().zip(&beside.added) {
+        if let Some((x, s)) = beside {
+            *added = Some((*x, l.key_residue(l.mul_factor(L::splat(s.value), montgomery))));
+        }
+    }
+    let mut scaled = None;
+    if let Some((d, x, s)) = beside.scaled {
+        scaled = Some((d, x, l.factor(s)));
+    }
+    let begun = Some(Begun { scaled, added });
+    match L::LANES {
+        8 => inner_product_wide::<L, 4>(l, acc0, acc1, digits, key, begun),
+        4 => inner_product_wide::<L, 2>(l, acc0, acc1, digits, key, begun),
+        _ => inner_product_wide::<L, 1>(l, acc0, acc1, digits, key, begun),
+    }
+}
+
+/// [`Beside`] with its constants in vectors: those of `added` as key residues.
+struct Begun<'a, L: Lanes> {
+    scaled: Option<(usize, &'a [u64], L::Factor)>,
+    added: [Option<(&'a [u64], L::V)>; 2],
 }
 
 /// The length of all slices, after the checks of an inner product.
@@ -71,22 +118,27 @@ fn inner_product_wide<L: Lanes, const WIDE: usize>(
     acc1: &mut [u64],
     digits: &[(usize, &[u64])],
     key: &KeyLimb,
+    begun: Option<Begun<'_, L>>,
 ) {
     let length = key.length();
-    let together = digits.len().div_ceil(digits.len().div_ceil(DIGITS));
+    let together = digits.len().div_ceil(digits.len().div_ceil(DIGITS).max(1));
     let stretch = if together == digits.len() { length } else { STRETCH };
     for first in (0..length).step_by(stretch.max(1)) {
         let end = length.min(first + stretch);
-        for (batch, digits) in digits.chunks(together).enumerate() {
+        // With what was begun alone, there is one batch of no digits.
+        let (head, rest) = digits.split_at(together);
+        let batches = iter::once(head).chain(rest.chunks(together.max(1)));
+        for (batch, digits) in batches.enumerate() {
+            let begun = if batch == 0 { begun.as_ref() } else { None };
             let mut at = first;
             // SAFETY: each vector ends at `end` or before, within every slice, and the digits are in the key: checked above.
             unsafe {
                 while at + WIDE * L::LANES <= end {
-                    inner_product_at::<L, WIDE>(l, acc0, acc1, digits, key, at, batch > 0);
+                    inner_product_at::<L, WIDE>(l, acc0, acc1, digits, key, begun, at, batch > 0);
                     at += WIDE * L::LANES;
                 }
                 while at < end {
-                    inner_product_at::<L, 1>(l, acc0, acc1, digits, key, at, batch > 0);
+                    inner_product_at::<L, 1>(l, acc0, acc1, digits, key, begun, at, batch > 0);
                     at += L::LANES;
                 }
             }
@@ -99,19 +151,24 @@ fn inner_product_wide<L: Lanes, const WIDE: usize>(
 /// # Safety
 /// All slices and the key have at least `at + WIDE LANES` words; the key has every digit and is stored for `L`.
 #[inline(always)]
+#[allow(clippy::too_many_arguments)]
 unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
     digits: &[(usize, &[u64])],
     key: &KeyLimb,
+    begun: Option<&Begun<'_, L>>,
     at: usize,
     adds: bool,
 ) {
-    let nothing = [[l.no_products(); 2]; WIDE];
+    let mut sums = ([[l.no_products(); 2]; WIDE], 0);
     // SAFETY: the caller vouches for `WIDE` vectors at `at`, and for the digits.
     unsafe {
-        let mut totals = sum_digits::<L, WIDE>(l, (nothing, 0), digits, key, at);
+        if let Some(begun) = begun {
+            sums = begin::<L, WIDE>(l, begun, key, at);
+        }
+        let mut totals = sum_digits::<L, WIDE>(l, sums, digits, key, at);
         if adds {
             for (i, [b, a]) in totals.iter_mut().enumerate() {
                 *b = l.add(L::load(acc0.as_ptr().add(at + i * L::LANES)), *b);
@@ -120,6 +177,50 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
         }
         store_pairs::<L, WIDE>(acc0, acc1, &totals, at);
     }
+}
+
+/// Sums of what is beside the digits, at word `at`, and of how many products they are at most.
+///
+/// # Safety
+/// As for [`inner_product_at`].
+#[inline(always)]
+unsafe fn begin<L: Lanes, const WIDE: usize>(
+    l: L,
+    begun: &Begun<'_, L>,
+    key: &KeyLimb,
+    at: usize,
+) -> ([[L::Sum; 2]; WIDE], usize) {
+    let bytes = L::LANES * L::KEY_WORD.bytes;
+    let mut sums = [[l.no_products(); 2]; WIDE];
+    let mut count = 0;
+    if let Some((d, x, factor)) = begun.scaled {
+        count += 1;
+        // SAFETY: the caller vouches for the digit.
+        let pairs = unsafe { key.digit(d).add(2 * at * L::KEY_WORD.bytes) };
+        for line in 0..(2 * WIDE * bytes).div_ceil(64) {
+            L::prefetch(pairs.wrapping_add(PREFETCH + 64 * line));
+        }
+        for (i, sum) in sums.iter_mut().enumerate() {
+            // SAFETY: the caller vouches for `WIDE` vectors at `at`; the key is padded.
+            let (x, b, a) = unsafe {
+                let pair = pairs.add(2 * i * bytes);
+                (L::load(x.as_ptr().add(at + i * L::LANES)), L::load_key(pair), L::load_key(pair.add(bytes)))
+            };
+            let x = l.multiplicand(l.mul_factor(x, factor));
+            *sum = [l.add_product(sum[0], x, b), l.add_product(sum[1], x, a)];
+        }
+    }
+    count += usize::from(begun.added[0].is_some() || begun.added[1].is_some());
+    for (part, added) in begun.added.iter().enumerate() {
+        if let Some((x, multiple)) = *added {
+            for (i, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller vouches for `WIDE` vectors at `at`.
+                let x = l.multiplicand(unsafe { L::load(x.as_ptr().add(at + i * L::LANES)) });
+                sum[part] = l.add_product(sum[part], x, multiple);
+            }
+        }
+    }
+    (sums, count)
 }
 
 /// `WIDE` vectors of the products of digits and key, from word `at` on, added to sums of `begun` products, which are fewer than `L::TERMS`.

@@ -10,7 +10,7 @@ use std::mem::MaybeUninit;
 
 use super::{Scalar, key::KeyLimb, lanes::Lanes};
 
-pub(super) use inner_products::{inner_product, inner_product_turned};
+pub(super) use inner_products::{inner_product, inner_product_beside, inner_product_turned};
 pub(super) use sums_of_products::{sum_products, sum_repeated_products};
 
 /// For every vector position: loads the inputs under their own names, evaluates the expression (an array with one vector
