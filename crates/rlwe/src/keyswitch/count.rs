@@ -126,8 +126,10 @@ impl Context {
             for operand in added.iter().filter_map(|added| added.evaluation.as_ref()) {
                 count.operand(from, operand);
             }
-            // What is in the evaluation domain goes with the inner products.
-            count.passes(from, added.iter().filter(|added| added.coefficients.is_some()).count() as u64);
+            let parts =
+                |is_there: fn(&Added<'_>) -> bool| added.iter().filter(|a| is_there(a)).count() as u64;
+            count.add(from, parts(|added| added.evaluation.is_some()), shape.is_some());
+            count.passes(from, parts(|added| added.coefficients.is_some()));
             match &shape {
                 Some(shape) => {
                     if decomposed.shared.is_none() {

@@ -133,12 +133,12 @@ impl Context {
         self.check_gadget(from, gadget)?;
         self.check_divisor(to)?;
         let mut count = Count::new(self, from, gadget);
-        for position in from.factors() {
-            count.transform(from, position, |limbs| &mut limbs.inverse, 1);
-            count.at(from, position).passes += 2;
-        }
         let dropped = count.extended.without(to);
         let shape = self.parameters().double_shape(from, gadget);
+        for position in from.factors() {
+            count.transform(from, position, |limbs| &mut limbs.inverse, 1);
+        }
+        count.add(from, 2, shape.is_some());
         match &shape {
             Some(shape) => {
                 count.extend_double(shape);
@@ -237,6 +237,13 @@ impl<'a> Count<'a> {
         let limbs = self.at(modulus, position);
         limbs.pairs += times * from.limb_count() as u64;
         limbs.targets += times;
+    }
+
+    /// What is added to a key switch in the evaluation domain, to so many parts: modulo primes it goes with the inner products of single decompositions.
+    pub(super) fn add(&mut self, from: Modulus, parts: u64, double: bool) {
+        for position in from.factors().filter(|position| double || *position >= MAX_FACTORS) {
+            self.at(from, position).passes += parts;
+        }
     }
 
     /// The single decomposition, after the coefficients.
