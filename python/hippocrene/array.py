@@ -134,6 +134,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
         if not is_plain(other):
             return cast("EncryptedArray", NotImplemented)
+        if operation == "mul" and isinstance(other, np.matrix):
+            raise TypeError("* of a numpy.matrix is a product of matrices: say @, or * of a numpy.asarray of it")
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
