@@ -74,7 +74,9 @@ class TableFunctions:
         the `domain` ``(low, high)``, in which all values of the array have to lie: within the `bound` of the array, on
         either side of 0, if none is said. The smaller the domain, the smaller the error, which is about that of a value
         that is off by a 500th of its width, and less for smooth functions. Up to `look_ups` tables are looked up for a
-        value, 1 to 4 (3 where nothing is said), as many as pay.
+        value, 1 to 4 (3 where nothing is said), as many as pay. A function with jumps, such as one that rounds, is best
+        looked up once: more tables have a part of the error beside a jump where values lie half of the domain away from
+        it, a quarter and so on, and the function may be flat there.
 
         Where `precise`, two tables are, one of which has the slopes of the function, and the error is about half the
         second derivative times the square of what it was: for smooth functions a tenth or less. It is a product too, so

@@ -211,6 +211,13 @@ def test_values_at_the_places_of_entries_are_exact():
         assert simulation.operations["look up"][0] == len(table)
 
 
+def test_numbers_are_rounded_without_an_error_far_from_jumps():
+    values = np.arange(-7.0, 8.0)
+    for function, shift in ((np.rint, 0.0), (np.floor, 0.5), (np.ceil, 0.5), (np.trunc, 0.5)):
+        simulation = simulate(function, values + shift, bound=8.0, preset="n15", tables=True)
+        np.testing.assert_allclose(simulation.result, function(values + shift), atol=1e-3)
+
+
 def test_how_likely_look_ups_fail_is_told(client, server):
     said = Client.generate("n15").describe_tables("lut11")
     assert (said.tables, said.slots, said.capacity) == ("lut11", 2**14, 30)
