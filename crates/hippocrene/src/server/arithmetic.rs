@@ -1,5 +1,6 @@
 //! Element by element.
 
+use hippocrene_ckks::CkksError;
 use hippocrene_ckks::encoder::EncodeError;
 
 use super::Server;
@@ -61,7 +62,7 @@ impl Server {
     /// `a^n`, element by element, for `n >= 1`; `ceil(log2 n)` multiplications deep.
     ///
     /// # Errors
-    /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left.
+    /// [`Error::Argument`] for `n = 0`, [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left: the former says roughly what all of them take, where nothing can be bootstrapped on the way.
     pub fn pow<F: Form>(&self, a: &Array<F>, n: u32) -> Result<Array<F>, Error> {
         const OPERATION: &str = "power";
         self.check(a, OPERATION)?;
@@ -73,16 +74,40 @@ impl Server {
         let mut product: Option<Array<F>> = None;
         for k in 0..=n.ilog2() {
             if k > 0 {
-                square = self.square(&square).map_err(|e| e.during(OPERATION))?;
+                square = self.square(&square).map_err(|e| self.of_all_products(e, OPERATION, a, n, k))?;
             }
             if n >> k & 1 == 1 {
                 product = Some(match product {
                     None => square.clone(),
-                    Some(product) => self.mul(&square, &product).map_err(|e| e.during(OPERATION))?,
+                    Some(product) => self
+                        .mul(&square, &product)
+                        .map_err(|e| self.of_all_products(e, OPERATION, a, n, k + 1))?,
                 });
             }
         }
         product.ok_or_else(|| Error::argument(OPERATION, "the exponent has no bit set"))
+    }
+
+    /// The error of a product on the way to `a^n`, at this depth, as one of the power: what is needed is about that of all products, as if each took as much as those up to there, and what there is is what `a` has.
+    fn of_all_products<F: Form>(
+        &self,
+        error: Error,
+        operation: &'static str,
+        a: &Array<F>,
+        n: u32,
+        depth: u32,
+    ) -> Error {
+        match error {
+            Error::Capacity { source: CkksError::Capacity { need, have: left, .. }, .. }
+                if self.bootstraps.is_none() =>
+            {
+                let have = F::capacity_bits(&self.session, a);
+                let whole = u32::BITS - (n - 1).leading_zeros();
+                let need = (have - left + need) * f64::from(whole.max(depth)) / f64::from(depth);
+                self.advised(CkksError::Capacity { operation, need, have }.into(), &[a])
+            }
+            other => other.during(operation),
+        }
     }
 
     /// `a + p` for plain numbers in the shape of `a`, in row-major order.
