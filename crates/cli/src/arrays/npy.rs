@@ -451,7 +451,7 @@ mod tests {
         let array = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
         let bytes = saved(&array);
         assert_eq!(read(&mut &bytes[..]).expect("reading from memory"), bytes);
-        for start in [&bytes[..], b"a,b", &MAGIC[..], &bytes[..20]] {
+        for start in [&bytes[..], b"a,b", MAGIC, &bytes[..20]] {
             let all = read(&mut start.chain(io::repeat(b' '))).expect("reading without end");
             assert!(all.len() <= bytes.len() + 1 && parse_numbers(&all).is_err());
         }
