@@ -134,6 +134,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
         if not is_plain(other):
             return cast("EncryptedArray", NotImplemented)
+        if operation == "mul" and isinstance(other, np.matrix):
+            raise TypeError("* of a numpy.matrix is a product of matrices: say @, or * of a numpy.asarray of it")
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
@@ -372,7 +374,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation)
-        return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
+        with named(operation, "absolute value"):
+            return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
 
     def _of_difference(
         self,
@@ -383,7 +386,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation, other)
-        return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
+        with named(operation, "step", "sign", "relu"):
+            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
 
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return the sign of every value, 1 or -1, to within ``2**-precision`` (10 bits if nothing is said).
@@ -413,7 +417,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "greater", gap, precision)
         self._refuse_integers("greater")
-        return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
+        with named("greater", "sign"):
+            return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
 
     def less(
         self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
@@ -422,7 +427,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "less", gap, precision)
         self._refuse_integers("less")
-        return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
+        with named("less", "sign"):
+            return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
     # What is nearer than the gap is neither, so that equality makes no difference.
     def __ge__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
@@ -450,7 +456,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "maximum", gap, precision)
         self._refuse_integers("maximum")
-        return (self - other).relu(gap=gap, precision=precision) + other
+        with named("maximum", "relu"):
+            return (self - other).relu(gap=gap, precision=precision) + other
 
     def minimum(
         self, other: EncryptedArray | npt.ArrayLike, *, gap: float | None = None, precision: float | None = None
@@ -459,7 +466,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "minimum", gap, precision)
         self._refuse_integers("minimum")
-        return other - (other - self).relu(gap=gap, precision=precision)
+        with named("minimum", "relu"):
+            return other - (other - self).relu(gap=gap, precision=precision)
 
     def clip(
         self,
@@ -476,19 +484,17 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         case, as always: `with_bound` says that it is that of the limits.
         """
         unset("clip", None, out)
-        if min is None or max is None:
-            if min is not None:
-                return self.maximum(min, gap=gap, precision=precision)
-            if max is not None:
-                return self.minimum(max, gap=gap, precision=precision)
+        if min is None and max is None:
             raise ArgumentError("clip: neither the least value nor the largest one is said")
-        if isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
-            return self.maximum(min, gap=gap, precision=precision).minimum(max, gap=gap, precision=precision)
         self._refuse_integers("clip")
-        # Where the least value is above the largest one, numpy takes the largest one.
-        low, high = np.minimum(np.asarray(min), np.asarray(max)), np.asarray(max)
-        above, beyond = ((self - limit).relu(gap=gap, precision=precision) for limit in (low, high))
-        return (above - beyond)._with(low, "add")
+        with named("clip", "maximum", "minimum", "relu"):
+            if min is None or max is None or isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
+                above = self if min is None else self.maximum(min, gap=gap, precision=precision)
+                return above if max is None else above.minimum(max, gap=gap, precision=precision)
+            # Where the least value is above the largest one, numpy takes the largest one.
+            low, high = np.minimum(np.asarray(min), np.asarray(max)), np.asarray(max)
+            parts = [(self - limit).relu(gap=gap, precision=precision) for limit in (low, high)]
+            return (parts[0] - parts[1])._with(low, "add")
 
     def relu(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
         """Return every value that is positive, and 0 for the others: `maximum` with 0, and as precise."""

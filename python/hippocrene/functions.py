@@ -11,7 +11,7 @@ import numpy as np
 from hippocrene import polynomials
 from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions
 from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.products import PRODUCTS
@@ -37,13 +37,18 @@ MOVES = (
     np.ravel,
     np.repeat,
     np.reshape,
+    np.resize,
     np.rollaxis,
     np.rot90,
     np.squeeze,
     np.swapaxes,
     np.take,
+    np.take_along_axis,
     np.tile,
     np.transpose,
+    np.fft.fftshift,
+    np.fft.ifftshift,
+    np.lib.stride_tricks.sliding_window_view,
     *(getattr(np.linalg, name) for name in ("diagonal", "matrix_transpose") if hasattr(np.linalg, name)),
     *(getattr(np, name) for name in ("matrix_transpose",) if hasattr(np, name)),
 )
@@ -268,7 +273,8 @@ def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
 
 
 def _ptp(a: Any, axis: Any = None, *, keepdims: bool = False) -> Any:
-    return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
+    with named("ptp", "max", "min"):
+        return a.max(axis, keepdims=keepdims) - a.min(axis, keepdims=keepdims)
 
 
 def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
@@ -324,7 +330,8 @@ def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> An
         raise TypeError("numpy.interp takes encrypted numbers for places between plain ones")
     x._refuse_integers("interp")
     places, values = (real_numbers(points, "interp") for points in (xp, fp))
-    return x.apply(lambda v: np.interp(v, places, values, left, right))
+    with named("interp", "apply"):
+        return x.apply(lambda v: np.interp(v, places, values, left, right))
 
 
 def _polyval(p: Any, x: Any) -> Any:

@@ -65,7 +65,7 @@ class TableFunctions:
         function: Callable[[Any], Any] | npt.ArrayLike,
         *,
         domain: tuple[float, float] | None = None,
-        look_ups: int = 3,
+        look_ups: int | None = None,
         precise: bool = False,
     ) -> EncryptedArray:
         """Return any function, or the entry of a table, of every value.
@@ -74,7 +74,9 @@ class TableFunctions:
         the `domain` ``(low, high)``, in which all values of the array have to lie: within the `bound` of the array, on
         either side of 0, if none is said. The smaller the domain, the smaller the error, which is about that of a value
         that is off by a 500th of its width, and less for smooth functions. Up to `look_ups` tables are looked up for a
-        value, 1 to 4, as many as pay.
+        value, 1 to 4 (3 where nothing is said), as many as pay. A function with jumps, such as one that rounds, is best
+        looked up once: more tables have a part of the error beside a jump where values lie half of the domain away from
+        it, a quarter and so on, and the function may be flat there.
 
         Where `precise`, two tables are, one of which has the slopes of the function, and the error is about half the
         second derivative times the square of what it was: for smooth functions a tenth or less. It is a product too, so
@@ -88,16 +90,22 @@ class TableFunctions:
 
         A sequence in place of a function is a table: of integers that for 0, 1, 2 and so on, `plain_modulus` of them,
         and of numbers those at equal distances from ``low`` to ``high`` of the `domain`, which has to be said; for
-        values in between it is the nearest entry.
+        values in between it is the nearest entry. Where nothing is said of `look_ups`, that is one look-up, so that the
+        error is small at the places of up to some 50 entries (with ``"lut12"``), and `precision_bits` says what it is
+        over all of the domain. Of more entries, such as samples of a smooth function, more look-ups may be better.
         """
         array = cast("EncryptedArray", self)
         if not callable(function) and (not is_plain(function) or isinstance(function, Number)):
             raise TypeError(f"apply takes a function or a table of numbers, not {type(function).__name__}")
         server, modulus = array._bound_server("apply"), array.plain_modulus
         if modulus is None:
+            # More tables would each be off where one of them jumps, half of the domain, a quarter and so on away from
+            # the ends of entries: where values may be.
+            usual = 3 if callable(function) else 1
+            count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
             function = function if callable(function) else _nearest(function, domain)
-            count = whole(look_ups, "look_ups", 1, 4)
-            return server._wrap(server._raw.apply(array._raw, function, _domain(domain), count, bool(precise)))
+            with named("apply", "apply a function"):
+                return server._wrap(server._raw.apply(array._raw, function, _domain(domain), count, bool(precise)))
         if domain is not None or precise:
             raise TypeError(
                 "apply takes a domain for numbers only: a function of integers is of all of them, and exact"
@@ -118,7 +126,8 @@ class TableFunctions:
         array = cast("EncryptedArray", self)
         array._refuse_integers(name)
         server = array._bound_server(name)
-        return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3, bool(precise)))
+        with named(name, "apply a function"):
+            return server._wrap(server._raw.apply_function(array._raw, name, _domain(domain), 3, bool(precise)))
 
     def sigmoid(self, *, domain: tuple[float, float] | None = None, precise: bool = False) -> EncryptedArray:
         """Return ``1 / (1 + exp(-x))`` of every value, by `apply`."""
@@ -154,7 +163,8 @@ class TableFunctions:
         cast("EncryptedArray", self)._refuse_integers("is_close")
         difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
-        return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))
+        with named("is_close", "apply a function"):
+            return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))
 
     def sort(self, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
@@ -255,7 +265,8 @@ class TableFunctions:
             raise ArgumentError(f"{operation}: q holds {have}: numbers from 0 to {whole:g} are possible")
         array, along, ones = self._joined(axis)
         server = array._bound_server(operation)
-        result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
+        with named(operation, "quantile"):
+            result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
         kept = ones if keepdims else result.shape[1:]
         return result if result.shape == shares.shape + kept else result.reshape(shares.shape + kept)
 

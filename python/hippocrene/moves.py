@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, SupportsIndex, cast
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from hippocrene.server import Server
 
     _Key = SupportsIndex | slice | EllipsisType | None | npt.ArrayLike
+    # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first one.
+    _Order = Literal["C", "F"]
 
 
 def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
@@ -84,22 +86,23 @@ class Moves(Encrypted):
         """Go through the first axis."""
         return (self[i] for i in range(len(self)))
 
-    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex]) -> EncryptedArray:
+    def reshape(self, *shape: SupportsIndex | Sequence[SupportsIndex], order: _Order = "C") -> EncryptedArray:
         """Give the array another shape, with its elements in row-major order; one axis may be -1: what is left.
 
         That takes a multiplication, except where axes of length 1 come or go, or all axes but the first are, and stay,
-        of lengths that are powers of two.
+        of lengths that are powers of two. With the `order` ``"F"``, here and below, the first axis runs fastest.
         """
         with shape_errors("reshape"):
-            return self._gather(places_of(self).reshape(cast("Any", shape[0] if len(shape) == 1 else shape)))
+            wanted = cast("Any", shape[0] if len(shape) == 1 else shape)
+            return self._gather(places_of(self).reshape(wanted, order=order))
 
-    def ravel(self) -> EncryptedArray:
+    def ravel(self, order: _Order = "C") -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
-        return self.reshape(-1)
+        return self.reshape(-1, order=order)
 
-    def flatten(self) -> EncryptedArray:
+    def flatten(self, order: _Order = "C") -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
-        return self.reshape(-1)
+        return self.reshape(-1, order=order)
 
     def transpose(self, *axes: SupportsIndex | Sequence[SupportsIndex] | None) -> EncryptedArray:
         """Put the axes in another order, or in reverse order if none is said."""

@@ -14,7 +14,7 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.ufuncs import compute, operands
 
 if TYPE_CHECKING:
@@ -159,6 +159,11 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = operands("correlate", a, v)
     _vectors("correlate", a, v)
+    with named("correlate", "convolve", "dot product", "matrix product"):
+        return _correlated(a, v, mode)
+
+
+def _correlated(a: Any, v: Any, mode: str) -> Any:
     if _secret(a):
         # numpy puts the longer one first, and turns what comes of it round.
         return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))

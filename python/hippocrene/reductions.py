@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.ufuncs import unset
 
 if TYPE_CHECKING:
@@ -56,7 +56,8 @@ class Reductions(Encrypted):
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
         total = self.sum(axis, keepdims=keepdims)
-        return total / (self.size // total.size)
+        with named("mean", "divide by a number"):
+            return total / (self.size // total.size)
 
     def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
         """Return deviations from means, divided by the square root of their number less `ddof`."""
@@ -112,11 +113,10 @@ class Reductions(Encrypted):
         unset("std", dtype, out)
         variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:
-            return variance.sqrt()
+            with named("std", "sqrt"):
+                return variance.sqrt()
         except ArgumentError as error:
-            raise ArgumentError(
-                f"std: {error}; the variance is had without: take the root of what is decrypted"
-            ) from None
+            raise ArgumentError(f"{error}; the variance is had without: take the root of what is decrypted") from None
 
     def prod(
         self,

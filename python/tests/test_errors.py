@@ -119,6 +119,71 @@ def test_exhausted_capacity(client, server):
     np.testing.assert_allclose(client.decrypt(encrypted), [0.0, 1.0], atol=1e-4)
 
 
+def test_errors_of_capacity_name_what_was_called():
+    client = hippocrene.Client.generate("n12")
+    server = hippocrene.Server(client.evaluation_keys())
+    values = np.arange(12.0).reshape(3, 4) / 12
+    # It has room for no product.
+    x = server.load(client.encrypt(values))
+    v, w = x[0], np.arange(8.0).reshape(4, 2) / 8
+    named = {
+        "multiply": lambda: x * x,
+        "multiply by plain numbers": lambda: x * values,
+        "divide by a number": lambda: x / 3,
+        "indexing": lambda: x[:, [2, 0, 1]],
+        "take": lambda: x.take([2, 0, 3], 1),
+        "reshape": lambda: x.reshape(2, 6),
+        "roll": lambda: x.roll((1, 1), (0, 1)),
+        "numpy.flip": lambda: np.flip(x, 1),
+        "matrix product": lambda: x @ w,
+        "dot product": lambda: v @ v,
+        "cumsum": lambda: x.cumsum(1),
+        "mean": lambda: x.mean(),
+        "convolve": lambda: np.convolve(v, [1, 2]),
+        "correlate": lambda: np.correlate(v, [1, 2]),
+        "polynomial": lambda: x.polynomial([1, 2, 3]),
+    }
+    for name, compute in named.items():
+        with pytest.raises(CapacityError) as caught:
+            compute()
+        assert str(caught.value).startswith(f"{name} needs "), (name, str(caught.value))
+
+
+def test_powers_say_what_all_of_their_products_take(client, server):
+    x = server.load(client.encrypt([0.5, 1.0]))
+    have, one = x.capacity_bits, x.capacity_bits - (x * x).capacity_bits
+    with pytest.raises(CapacityError, match=rf"^power needs .* {have:.1f} are left") as caught:
+        x**1000
+    assert abs(float(str(caught.value).split()[2]) - 10 * one) < one
+
+
+def test_errors_of_functions_name_what_was_called(server, client):
+    """Of keys without tables, and of comparisons that there is too little capacity for."""
+    x = server.load(client.encrypt([0.5, 1.0]))
+    named = {
+        "exp": [lambda: x.exp(), lambda: np.exp(x)],
+        "sqrt": [lambda: np.sqrt(x)],
+        "tanh": [lambda: np.tanh(x)],
+        "apply": [lambda: x.apply(np.sin)],
+        "is_close": [lambda: x.is_close(1, tolerance=0.5)],
+        "interp": [lambda: np.interp(x, [0, 1], [2, 3])],
+        "ptp": [lambda: np.ptp(x)],
+        "percentile": [lambda: np.percentile(x, 3)],
+        "std": [lambda: x.std()],
+        "greater": [lambda: x > 0.25, lambda: x >= x],
+        "less": [lambda: x < 0.25, lambda: np.less(x, x)],
+        "maximum": [lambda: x.maximum(0.25), lambda: np.maximum(x, x)],
+        "minimum": [lambda: x.minimum(0.25), lambda: x.minimum(x)],
+        "clip": [lambda: np.clip(x, 0, 1), lambda: x.clip(x, 1), lambda: x.clip(0)],
+        "abs": [lambda: abs(x)],
+    }
+    for name, calls in named.items():
+        for compute in calls:
+            with pytest.raises((ArgumentError, CapacityError, MissingKeyError)) as caught:
+                compute()
+            assert str(caught.value).startswith((f"{name}: ", f"{name} needs ")), (name, str(caught.value))
+
+
 def test_a_polynomial_too_deep_for_the_capacity(client, server):
     with pytest.raises(CapacityError):
         server.load(client.encrypt([0.5])).polynomial([0.0] * 5000 + [1.0])

@@ -198,6 +198,26 @@ def test_entries_of_tables():
     np.testing.assert_allclose(simulation.result, [3.0, -1.0, 0.5, 2.0, 0.0], atol=0.2)
 
 
+def test_values_at_the_places_of_entries_are_exact():
+    """Whatever the number of entries is, and wherever they lie."""
+    for table, domain in (([1, 5, 2], (-1, 1)), ([1, 5, 2, 7, 3], (0, 4)), (list(range(11, 0, -1)), (-3, 7))):
+        places = np.linspace(*domain, len(table))
+
+        def entries(x, table=table, domain=domain):
+            return x.apply(table, domain=domain)
+
+        simulation = simulate(entries, places, preset="n15", tables=True)
+        np.testing.assert_allclose(simulation.result, table, atol=1e-4)
+        assert simulation.operations["look up"][0] == len(table)
+
+
+def test_numbers_are_rounded_without_an_error_far_from_jumps():
+    values = np.arange(-7.0, 8.0)
+    for function, shift in ((np.rint, 0.0), (np.floor, 0.5), (np.ceil, 0.5), (np.trunc, 0.5)):
+        simulation = simulate(function, values + shift, bound=8.0, preset="n15", tables=True)
+        np.testing.assert_allclose(simulation.result, function(values + shift), atol=1e-3)
+
+
 def test_how_likely_look_ups_fail_is_told(client, server):
     said = Client.generate("n15").describe_tables("lut11")
     assert (said.tables, said.slots, said.capacity) == ("lut11", 2**14, 30)

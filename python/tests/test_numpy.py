@@ -212,6 +212,24 @@ def test_options_that_say_something_are_refused_by_methods_too(secret):
         x.mean(dtype=np.float32)
 
 
+def test_options_of_universal_functions_that_there_are_not_are_named(secret):
+    with pytest.raises(TypeError, match=r"numpy\.add takes no casting= for encrypted arrays"):
+        np.add(secret(M), 1, casting="same_kind")
+    with pytest.raises(TypeError, match=r"numpy\.multiply takes no order= for encrypted arrays"):
+        np.multiply(secret(M), secret(M), order="F")
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_products_with_matrix_objects_are_told_apart(secret, near):
+    square = np.arange(9.0).reshape(3, 3) / 9
+    x, matrix = secret(square), np.matrix(square.T)
+    near(x @ matrix, square @ square.T)
+    near(matrix + x, square.T + square)
+    for product in (lambda: x * matrix, lambda: matrix * x):
+        with pytest.raises(TypeError, match=r"numpy\.matrix is a product of matrices: say @"):
+            product()
+
+
 # Plain arrays of every kind
 
 

@@ -2,7 +2,7 @@
 
 use crate::error::CliError;
 use hippocrene::wire::{self, Kind};
-use std::fs;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::ops::Deref;
 use std::path::Path;
@@ -35,12 +35,14 @@ impl Write for Closed {
     }
 }
 
-/// All of a file.
-pub(crate) fn read(path: &Path) -> Result<Vec<u8>, CliError> {
-    let mut bytes = Vec::new();
+/// What `take` takes from a file.
+pub(crate) fn read(
+    path: &Path,
+    take: impl FnOnce(&mut dyn Read) -> io::Result<Vec<u8>>,
+) -> Result<Vec<u8>, CliError> {
     let read = match is_input(path) {
-        true => io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes),
-        false => fs::read(path),
+        true => take(&mut io::stdin().lock()),
+        false => File::open(path).and_then(|mut file| take(&mut file)),
     };
     read.map_err(|source| CliError::io("read", path, source))
 }

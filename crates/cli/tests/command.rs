@@ -295,6 +295,11 @@ fn a_file_without_end_is_not_read_to_its_end() {
     if Path::new("/dev/zero").exists() {
         let (status, _, err) = run(&["inspect", "/dev/zero"]);
         assert!(status == 4 && err.contains("not a Hippocrene file"), "{err}");
+        let folder = Folder::new("without-end");
+        succeed(&["keygen", "-p", "n12", "-o", &folder.path("keys")]);
+        let (key, out) = (folder.path("keys/public.key"), folder.path("out"));
+        let (status, _, err) = run(&["encrypt", "-k", &key, "/dev/zero", "--format", "npy", "-o", &out]);
+        assert!(status == 4 && err.contains("magic string"), "{err}");
     }
 }
 

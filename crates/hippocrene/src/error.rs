@@ -102,6 +102,9 @@ impl Error {
             Error::Budget(BgvError::Budget { need, have, .. }) => {
                 Error::Budget(BgvError::Budget { operation, need, have })
             }
+            Error::Capacity { source: CkksError::Capacity { need, have, .. }, advice } => {
+                Error::Capacity { source: CkksError::Capacity { operation, need, have }, advice }
+            }
             other => other,
         }
     }

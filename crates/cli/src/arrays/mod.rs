@@ -293,6 +293,17 @@ impl Format {
             ))),
         }
     }
+
+    /// What is in a file; no more than there can be in one of this format.
+    fn read(self, path: &Path) -> Result<Vec<u8>, CliError> {
+        streams::read(path, |stream| match self {
+            Self::Csv => {
+                let mut bytes = Vec::new();
+                stream.read_to_end(&mut bytes).map(|_| bytes)
+            }
+            Self::Npy => npy::read(stream),
+        })
+    }
 }
 
 impl Numbers {
@@ -303,7 +314,7 @@ impl Numbers {
     /// [`CliError::Io`] when the file cannot be read, [`CliError::Data`] when it holds anything but finite numbers in a
     /// full rectangle; the message names the line and the column, or the index.
     pub fn read(path: &Path, format: Format, table: &Table, precision: f64) -> Result<Self, CliError> {
-        let bytes = streams::read(path)?;
+        let bytes = format.read(path)?;
         let read = || {
             let numbers = match format {
                 Format::Csv => csv::parse(&bytes, table).map(Self::Real),
@@ -335,7 +346,7 @@ impl<T: Element> Array<T> {
     /// # Errors
     /// As [`Numbers::read`], of what is not such a number; complex ones never are.
     pub fn read(path: &Path, format: Format, table: &Table) -> Result<Self, CliError> {
-        let bytes = streams::read(path)?;
+        let bytes = format.read(path)?;
         let array = match format {
             Format::Csv => csv::parse(&bytes, table),
             Format::Npy => npy::parse(&bytes),

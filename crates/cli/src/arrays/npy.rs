@@ -3,7 +3,8 @@
 
 use super::{Array, Element, Number, Numbers, Stored, cut, longdouble};
 use std::fmt::Debug;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
+use std::ops::Range;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
 
@@ -15,51 +16,73 @@ struct Header<'a> {
     shape: Vec<usize>,
 }
 
+/// Reads a stream to its end; one that is no such file, or goes on beyond the numbers that it says it has, no further than tells that.
+pub(super) fn read(stream: &mut dyn Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut to = |end: usize, bytes: &mut Vec<u8>| {
+        let more = end.saturating_sub(bytes.len()) as u64;
+        stream.take(more).read_to_end(bytes)
+    };
+    to(LONGEST_START, &mut bytes)?;
+    let Ok(header) = header_of(&bytes) else { return Ok(bytes) };
+    to(header.end, &mut bytes)?;
+    let layout = bytes.get(header.clone()).and_then(|text| Layout::of(text).ok());
+    if let Some(length) = layout.and_then(|layout| layout.length()) {
+        to(header.end.saturating_add(length).saturating_add(1), &mut bytes)?;
+    }
+    Ok(bytes)
+}
+
 /// Reads numbers of any integer, float, complex or boolean type, of either byte order, in C or Fortran order.
 pub(super) fn parse_numbers(bytes: &[u8]) -> Result<Numbers, String> {
     let contents = Contents::of(bytes)?;
-    if contents.parts == 1 {
+    if contents.layout.parts == 1 {
         return contents.array().map(Numbers::Real);
     }
     let parts = contents.numbers().map(f64::of_number);
     let parts = parts.map(|part| part.unwrap_or(f64::NAN)).collect::<Vec<_>>();
     let pairs = parts.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect();
     let read = |pair: [f64; 2]| pair.iter().all(|part| part.is_finite()).then_some(pair).ok_or(f64::WHAT);
-    ordered(contents.header, pairs, read).map(Numbers::Complex)
+    ordered(contents.layout.header, pairs, read).map(Numbers::Complex)
 }
 
 /// Reads real numbers as what is asked for.
 pub(super) fn parse<T: Element>(bytes: &[u8]) -> Result<Array<T>, String> {
     let contents = Contents::of(bytes)?;
-    if contents.parts == 1 {
+    if contents.layout.parts == 1 {
         contents.array()
     } else {
         Err("it holds complex numbers, which these keys do not encrypt".to_owned())
     }
 }
 
-/// What a file holds: each number is of one or two parts.
-struct Contents<'a> {
+/// The most bytes before the header: the magic string, the version, and the length of the header.
+const LONGEST_START: usize = MAGIC.len() + 2 + size_of::<u32>();
+
+/// Where the header stands, whether or not the bytes go so far.
+fn header_of(bytes: &[u8]) -> Result<Range<usize>, String> {
+    let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
+    let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
+    let (length, rest) = match major {
+        1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
+        2 | 3 => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
+        _ => return Err(format!("version {major} of .npy is not known: 1, 2 and 3 are")),
+    }
+    .ok_or("it ends before the length of the header")?;
+    let start = bytes.len() - rest.len();
+    Ok(start..start.saturating_add(length))
+}
+
+/// What a header says: each number is of one or two parts.
+struct Layout<'a> {
     header: Header<'a>,
     parts: usize,
     size: usize,
     decode: Decoder,
-    data: &'a [u8],
 }
 
-impl<'a> Contents<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Self, String> {
-        let rest = bytes.strip_prefix(MAGIC).ok_or("it does not start with numpy's magic string")?;
-        let (&[major, _], rest) = rest.split_first_chunk().ok_or("it ends before the version")?;
-        let (length, rest) = match major {
-            1 => rest.split_first_chunk().map(|(&n, rest)| (usize::from(u16::from_le_bytes(n)), rest)),
-            2 | 3 => rest.split_first_chunk().map(|(&n, rest)| (u32::from_le_bytes(n) as usize, rest)),
-            _ => return Err(format!("version {major} of .npy is not known: 1, 2 and 3 are")),
-        }
-        .ok_or("it ends before the length of the header")?;
-        let (text, data) = rest
-            .split_at_checked(length)
-            .ok_or_else(|| format!("the header has {length} bytes, {} are left", rest.len()))?;
+impl<'a> Layout<'a> {
+    fn of(text: &'a [u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(text).map_err(|_| "the header is not text".to_owned())?;
         let header = parse_header(text)
             .ok_or_else(|| format!("the header {:?} cannot be read", cut(text.trim_end())))?;
@@ -77,30 +100,58 @@ impl<'a> Contents<'a> {
             )
         })?;
 
-        let count = header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
-        if count.and_then(|n| n.checked_mul(parts * size)) != Some(data.len()) {
+        Ok(Self { header, parts, size, decode })
+    }
+
+    /// How many bytes the numbers have.
+    fn length(&self) -> Option<usize> {
+        let count = self.header.shape.iter().try_fold(1usize, |n, &extent| n.checked_mul(extent));
+        count.and_then(|n| n.checked_mul(self.parts * self.size))
+    }
+}
+
+/// What a file holds.
+struct Contents<'a> {
+    layout: Layout<'a>,
+    data: &'a [u8],
+}
+
+impl<'a> Contents<'a> {
+    fn of(bytes: &'a [u8]) -> Result<Self, String> {
+        let header = header_of(bytes)?;
+        let (text, data) = bytes[header.start..].split_at_checked(header.len()).ok_or_else(|| {
+            format!("the header has {} bytes, {} are left", header.len(), bytes.len() - header.start)
+        })?;
+        let layout = Layout::of(text)?;
+        if layout.length() != Some(data.len()) {
+            let have = match layout.length() {
+                Some(length) if length < data.len() => {
+                    "the bytes that follow the header: there are more".to_owned()
+                }
+                Some(_) => format!("the {} bytes that follow the header", data.len()),
+                None => "into any file".to_owned(),
+            };
             return Err(format!(
-                "shape {} of {}-byte numbers does not fit the {} bytes that follow the header",
-                cut(&format!("{:?}", header.shape)),
-                parts * size,
-                data.len()
+                "shape {} of {}-byte numbers does not fit {have}",
+                cut(&format!("{:?}", layout.header.shape)),
+                layout.parts * layout.size,
             ));
         }
-        if size == longdouble::SIZE {
+        if layout.size == longdouble::SIZE {
             longdouble::check(data)?;
         }
-        Ok(Self { header, parts, size, decode, data })
+        Ok(Self { layout, data })
     }
 
     /// The numbers in the order of the file, complex ones as two.
     fn numbers(&self) -> impl Iterator<Item = Stored> {
-        self.data.chunks_exact(self.size).map(self.decode)
+        self.data.chunks_exact(self.layout.size).map(self.layout.decode)
     }
 
     /// The array of real numbers.
     fn array<T: Element>(self) -> Result<Array<T>, String> {
         let numbers = self.numbers().collect();
-        ordered(self.header, numbers, T::of_number)
+        ordered(self.layout.header, numbers, T::of_number)
     }
 }
 
@@ -374,7 +425,7 @@ mod tests {
         let record = "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }";
         assert!(error(&file(1, record, &[0; 8])).contains("cannot be read"));
         let absurd = "{'descr': '<f8', 'fortran_order': False, 'shape': (4294967296, 4294967296, 7), }";
-        assert!(error(&file(1, absurd, &[0; 8])).contains("does not fit the 8 bytes"));
+        assert!(error(&file(1, absurd, &[0; 8])).contains("does not fit into any file"));
         let nan = "{'descr': '<f8', 'fortran_order': False, 'shape': (2,), }";
         let data = [1f64.to_le_bytes(), f64::NAN.to_le_bytes()].concat();
         assert_eq!(error(&file(1, nan, &data)), "number 1 in row-major order, NaN, is not a finite number");
@@ -393,6 +444,19 @@ mod tests {
             error(&[MAGIC, &[2, 0], &[255; 4], b"{"].concat()),
             "the header has 4294967295 bytes, 1 are left"
         );
+    }
+
+    #[test]
+    fn no_more_is_read_than_the_header_says() {
+        let array = Array { shape: vec![2, 2], values: vec![1.0, 2.0, 3.0, 4.0] };
+        let bytes = saved(&array);
+        assert_eq!(read(&mut &bytes[..]).expect("reading from memory"), bytes);
+        for start in [&bytes[..], b"a,b", MAGIC, &bytes[..20]] {
+            let all = read(&mut start.chain(io::repeat(b' '))).expect("reading without end");
+            assert!(all.len() <= bytes.len() + 1 && parse_numbers(&all).is_err());
+        }
+        let more = parse_numbers(&[&bytes[..], b"x"].concat()).unwrap_err();
+        assert!(more.ends_with("does not fit the bytes that follow the header: there are more"), "{more}");
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Evaluator {
         if a.precision_bits() < need {
             let have = a.precision_bits();
             return fail(format!(
-                "a gap of {:e} needs values with {need:.1} bits of precision, these have {have:.1}, enough for a gap of {:.1e}",
+                "a gap of {:.1e} needs values with {need:.1} bits of precision, these have {have:.1}, enough for a gap of {:.1e}",
                 literal.gap,
                 // A little more, for what is lost on the way.
                 literal.gap * (need - have + 0.5).exp2()
