@@ -52,19 +52,6 @@ impl Context {
         }
     }
 
-    pub(crate) fn check_key(
-        &self,
-        a: &Ciphertext,
-        keys: &PreparedEvaluationKeys,
-        operation: &'static str,
-    ) -> Result<(), RlweError> {
-        if a.key() == keys.key() {
-            Ok(())
-        } else {
-            Err(RlweError::KeyMismatch { operation, have: a.key(), need: keys.key() })
-        }
-    }
-
     /// `a += b`.
     ///
     /// # Errors
@@ -318,7 +305,7 @@ impl Context {
         self.check_pair(a, b, OPERATION)?;
         self.check_two_parts(a, OPERATION)?;
         self.check_two_parts(b, OPERATION)?;
-        self.check_key(a, keys, OPERATION)?;
+        keys.check_key(a.key(), OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let (from, gadget) = (a.modulus(), self.gadget_within(a.modulus(), key.modulus())?);
         if gadget.method() != Method::Single || from.contains(Modulus::TWO) {
@@ -353,7 +340,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "relinearise";
         self.check_digest(a.parameters(), OPERATION)?;
-        self.check_key(a, keys, OPERATION)?;
+        keys.check_key(a.key(), OPERATION)?;
         if a.parts().len() != 3 {
             return Err(RlweError::Parts { operation: OPERATION, have: a.parts().len(), need: 3 });
         }
@@ -401,7 +388,7 @@ impl Context {
             return Ok(());
         }
         self.check_two_parts(a, "rotate")?;
-        self.check_key(a, keys, "rotate")?;
+        keys.check_key(a.key(), "rotate")?;
         self.automorphism(element)?;
         let gadget =
             self.gadget_within(a.modulus(), keys.galois_at(element, self, a.modulus())?.modulus())?;
@@ -440,7 +427,7 @@ impl Context {
         keys: &PreparedEvaluationKeys,
     ) -> Result<(), RlweError> {
         self.check_two_parts(a, "rotate")?;
-        self.check_key(a, keys, "rotate")?;
+        keys.check_key(a.key(), "rotate")?;
         if element == 1 {
             out.copy_from(a);
             return Ok(());

@@ -154,9 +154,7 @@ impl TensorSum<'_> {
         if self.is_zero {
             return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 3 });
         }
-        if self.key != keys.key() {
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have: self.key, need: keys.key() });
-        }
+        keys.check_key(self.key, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let [c0, c1, c2] = &self.parts;
         self.context.switch_into(out, c2, [Some(c0), Some(c1)], key, self.modulus, to, self.key)

@@ -312,6 +312,17 @@ impl PreparedEvaluationKeys {
         self.key
     }
 
+    /// Checks that they are keys of the secret that is named, `of`, an operand's.
+    ///
+    /// # Errors
+    /// [`RlweError::KeyMismatch`] when they do not.
+    pub(crate) fn check_key(&self, of: Fingerprint, operation: &'static str) -> Result<(), RlweError> {
+        match of == self.key {
+            true => Ok(()),
+            false => Err(RlweError::KeyMismatch { operation, have: of, need: self.key }),
+        }
+    }
+
     /// The relinearisation key.
     ///
     /// # Errors

@@ -134,7 +134,7 @@ impl Context {
             return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 2 });
         };
         let (modulus, key) = (first.modulus(), first.key());
-        self.check_key(first, keys, OPERATION)?;
+        keys.check_key(first.key(), OPERATION)?;
         let plan = self.decomposition(modulus, self.rotation_gadget(modulus, common)?)?;
         let sources: Vec<Source> =
             summands.iter().map(|s| self.source(s, first, &plan, keys)).collect::<Result<_, _>>()?;
@@ -384,9 +384,7 @@ impl RotationSum<'_> {
     /// When the key of the automorphism is missing, or they are of another secret.
     pub fn rotated(&self, element: usize, keys: &PreparedEvaluationKeys) -> Result<Self, RlweError> {
         let (context, modulus, plan) = (self.context, self.modulus, &self.plan);
-        if self.key != keys.key() {
-            return Err(RlweError::KeyMismatch { operation: "rotate", have: self.key, need: keys.key() });
-        }
+        keys.check_key(self.key, "rotate")?;
         let (key, automorphism) =
             (keys.galois_at(element, context, modulus)?, context.automorphism(element)?);
         let mut divided = context.scratch(modulus, Domain::Evaluation);

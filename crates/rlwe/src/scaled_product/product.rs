@@ -51,8 +51,8 @@ impl Context {
         const OPERATION: &str = "multiply";
         self.check_two_parts(a, OPERATION)?;
         self.check_two_parts(b, OPERATION)?;
-        self.check_key(a, keys, OPERATION)?;
-        self.check_key(b, keys, OPERATION)?;
+        keys.check_key(a.key(), OPERATION)?;
+        keys.check_key(b.key(), OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
         let constants = self.scaled_product(from, b.modulus(), t)?;

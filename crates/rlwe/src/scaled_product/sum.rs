@@ -129,9 +129,7 @@ impl ScaledSum<'_> {
         if self.is_zero {
             return Err(RlweError::Parts { operation: OPERATION, have: 0, need: 3 });
         }
-        if self.key != keys.key() {
-            return Err(RlweError::KeyMismatch { operation: OPERATION, have: self.key, need: keys.key() });
-        }
+        keys.check_key(self.key, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let (context, modulus) = (self.context, self.modulus);
         let constants = context.scaled_product(modulus, modulus, self.t)?;
