@@ -133,8 +133,14 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<(), CkksError> {
         let have = a.capacity_bits(self.context());
-        let chain = self.square_chain((a.modulus(), a.scale()), depth, targets);
-        let need = chain[..depth].iter().map(|(_, scale)| scale.log2()).sum();
+        let chain = self.square_chain((a.modulus(), a.scale()), depth, &targets);
+        // Where the modulus is at its end, scales are what products leave.
+        let bits = |at_end: bool, k: usize, scale: &Scale| match at_end {
+            true => scale.log2().min(targets(k).log2()),
+            false => scale.log2(),
+        };
+        let scales = chain[..depth].iter().map(|(_, scale)| scale).enumerate();
+        let need = scales.fold(0.0, |need, (k, scale)| need + bits(need > have, k, scale));
         if need <= have { Ok(()) } else { Err(CkksError::Capacity { operation, need, have }) }
     }
 
