@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 import hippocrene
@@ -34,3 +35,15 @@ def secret(client, server):
 def stranger() -> hippocrene.Client:
     """Another client, with a key of its own."""
     return hippocrene.Client.generate("n14")
+
+
+@pytest.fixture
+def near(client):
+    """Checks an encrypted array of real numbers against a plain one."""
+
+    def check(encrypted, want) -> None:
+        assert isinstance(encrypted, hippocrene.EncryptedArray)
+        assert encrypted.shape == np.shape(want)
+        np.testing.assert_allclose(client.decrypt(encrypted), np.asarray(want, dtype=complex).real, atol=2e-4)
+
+    return check

@@ -2,11 +2,7 @@
 
 use std::iter;
 
-use crate::{
-    Kernel, ResidueRing,
-    arith::{mul_mod, pow_mod},
-    ntt,
-};
+use crate::{Kernel, ResidueRing, arith::mul_mod, ntt};
 
 /// The values of a monomial in the evaluation domain, in blocks of so many positions ([`ntt::exponent`]), are those of the first block times a factor.
 pub(crate) const PERIOD: usize = 64;
@@ -45,7 +41,7 @@ impl Monomials {
         ring.ntt().forward(&mut x);
         let exponents: Vec<usize> = (0..degree).map(|position| ntt::exponent(degree, position)).collect();
         let psi = x[exponents.iter().position(|e| *e == 1).expect("every odd exponent has its position")];
-        let one = pow_mod(2, u64::from(ring.elementwise().montgomery_log2()), q);
+        let one = ring.elementwise().key_factor();
         let next = |power: &u64| Some(mul_mod(*power, psi, q));
         let powers: Vec<u64> = iter::successors(Some(one), next).take(2 * degree).collect();
         let row =

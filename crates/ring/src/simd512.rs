@@ -51,7 +51,7 @@ pub(crate) fn fence() {
     unsafe { _mm_sfence() }
 }
 
-/// Starts loading the cache line at `p`, which may be any address.
+/// Starts loading the cache line at `p`, which may be any address, into the second-level cache.
 #[inline(always)]
 pub(crate) fn prefetch(p: *const u64) {
     // SAFETY: prefetching never faults.

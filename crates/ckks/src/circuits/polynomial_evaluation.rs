@@ -97,8 +97,7 @@ impl Evaluator {
             argument = errors.follow(square, Step::square(argument.step, chebyshev));
         }
         let scale = exact(chain[depth].1);
-        let mut evaluation = Evaluation::new(self, chain, errors, argument);
-        (evaluation.chebyshev, evaluation.baby) = (chebyshev, baby);
+        let mut evaluation = Evaluation::new(self, chebyshev, baby, chain, errors, argument);
         let out = match evaluation.evaluate(&coefficients, depth, scale)? {
             Value::Encrypted(out) => out,
             Value::Constant(_) => unreachable!("a polynomial of degree 1 or more is not constant"),
@@ -304,15 +303,17 @@ pub(super) struct Evaluation<'a> {
 }
 
 impl<'a> Evaluation<'a> {
-    /// One in the monomial basis, of powers alone, of an argument that stands at the first place of the chain.
+    /// One of an argument that stands at the first place of the chain.
     pub(super) fn new(
         evaluator: &'a Evaluator,
+        chebyshev: bool,
+        baby: usize,
         chain: Vec<(Modulus, Scale)>,
         errors: Errors,
         argument: Followed,
     ) -> Self {
         let powers = BTreeMap::from([(1, argument)]);
-        Evaluation { evaluator, chebyshev: false, baby: 1, chain, errors, powers, lowered: BTreeMap::new() }
+        Evaluation { evaluator, chebyshev, baby, chain, errors, powers, lowered: BTreeMap::new() }
     }
 
     /// Power `n` with its noise.

@@ -29,6 +29,6 @@ impl Evaluator {
         // Errors whose squares count make values larger.
         let worst = |error| vec![bound.hypot(error).into()];
         let (errors, argument) = Errors::new(a, self.context().rlwe().degree(), worst);
-        Evaluation::new(self, chain, errors, argument).into_power(n)
+        Evaluation::new(self, false, 1, chain, errors, argument).into_power(n)
     }
 }

@@ -57,6 +57,8 @@ pub struct Elementwise {
     q: u64,
     /// `q^-1 mod 2^64`, of odd `q`.
     q_inverse: u64,
+    /// The Montgomery factor of key residues; 1 of powers of two.
+    key_factor: Scalar,
     arithmetic: Arithmetic,
 }
 
@@ -105,6 +107,27 @@ impl Arithmetic {
             _ => Arithmetic::Portable(Portable::new(q)),
         }
     }
+
+    /// The `log2` of the Montgomery factor of key residues.
+    fn montgomery_log2(&self) -> u32 {
+        fn of<L: Lanes>(_: &L) -> u32 {
+            L::KEY_WORD.montgomery_log2
+        }
+        match self {
+            Arithmetic::PowerOfTwo(_) => 0,
+            Arithmetic::Portable(l) => of(l),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Avx2(l) => of(l),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::Avx512(l) => of(l),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::IfmaBelow61(l) => of(l),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::IfmaBelow50(l) => of(l),
+            #[cfg(target_arch = "x86_64")]
+            Arithmetic::IfmaBelow48(l) => of(l),
+        }
+    }
 }
 
 /// Calls an operation of [`ops`] on the arithmetic at hand. Of powers of two, `words` have the linear ones, `products` the others.
@@ -140,13 +163,20 @@ impl Elementwise {
     pub fn new(q: u64, kernel: Kernel) -> Self {
         assert!(q % 2 == 1 && (3..1 << 61).contains(&q), "{q} is no odd modulus from 3 to 2^61 - 1");
         let kernel = if kernel.is_supported() { kernel } else { Kernel::Portable };
-        Elementwise { q, q_inverse: inv64(q), arithmetic: Arithmetic::new(q, kernel) }
+        let (q_inverse, arithmetic) = (inv64(q), Arithmetic::new(q, kernel));
+        let factor = pow_mod(2, u64::from(arithmetic.montgomery_log2()), q);
+        Elementwise { q, q_inverse, key_factor: Scalar::new(factor, q, q_inverse), arithmetic }
     }
 
     /// For a power of two.
     pub(crate) fn power_of_two(arithmetic: PowerOfTwo) -> Self {
         let q = 1 << arithmetic.words.exponent();
-        Elementwise { q, q_inverse: 0, arithmetic: Arithmetic::PowerOfTwo(arithmetic) }
+        Elementwise {
+            q,
+            q_inverse: 0,
+            key_factor: Scalar::new(1 % q, q, 0),
+            arithmetic: Arithmetic::PowerOfTwo(arithmetic),
+        }
     }
 
     /// The modulus.
@@ -366,8 +396,7 @@ impl Elementwise {
         if let Arithmetic::PowerOfTwo(l) = &self.arithmetic {
             return l.products.write_key_digit(out, [digits, d], b, a);
         }
-        let montgomery = self.scalar(pow_mod(2, u64::from(self.montgomery_log2()), self.q));
-        run!(self, products, pack_key(&mut out[d * size..(d + 1) * size], b, a, &montgomery));
+        run!(self, products, pack_key(&mut out[d * size..(d + 1) * size], b, a, &self.key_factor));
     }
 
     /// The key whose digit `j` is the sum modulo `q` of the digits `groups[j]` of `key`: digits coalesced as in LAKS. What it gives in inner
@@ -417,8 +446,7 @@ impl Elementwise {
         key: &KeyLimb,
         beside: &Beside<'_>,
     ) {
-        let montgomery = self.scalar(pow_mod(2, u64::from(self.montgomery_log2()), self.q));
-        run!(self, products, inner_product_beside(acc0, acc1, digits, key, beside, &montgomery));
+        run!(self, products, inner_product_beside(acc0, acc1, digits, key, beside, &self.key_factor));
     }
 
     /// `acc0 = sum x b_d + X^e sum x' b_d'` and `acc1` with `a` likewise, over the pairs `(d, x)` of the first and `(d', x')` of the second digits, as in
@@ -447,8 +475,7 @@ impl Elementwise {
     /// # Panics
     /// When lengths differ.
     pub fn sum_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
-        let montgomery = self.scalar(pow_mod(2, u64::from(self.montgomery_log2()), self.q));
-        run!(self, products, sum_products(acc0, acc1, terms, &montgomery));
+        run!(self, products, sum_products(acc0, acc1, terms, &self.key_factor));
     }
 
     /// [`Elementwise::sum_products`] for `x` whose values repeat: of every 64 positions all groups of 8 are alike, and the first of them stands in
@@ -458,29 +485,12 @@ impl Elementwise {
     /// # Panics
     /// When lengths differ, are no multiple of 64, or the modulus is a power of two, whose limbs do not repeat.
     pub fn sum_repeated_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
-        let montgomery = self.scalar(pow_mod(2, u64::from(self.montgomery_log2()), self.q));
-        run!(self, products, sum_repeated_products(acc0, acc1, terms, &montgomery));
+        run!(self, products, sum_repeated_products(acc0, acc1, terms, &self.key_factor));
     }
 
-    /// The `log2` of the Montgomery factor of key residues.
-    pub(crate) fn montgomery_log2(&self) -> u32 {
-        fn of<L: Lanes>(_: &L) -> u32 {
-            L::KEY_WORD.montgomery_log2
-        }
-        match &self.arithmetic {
-            Arithmetic::PowerOfTwo(_) => 0,
-            Arithmetic::Portable(l) => of(l),
-            #[cfg(target_arch = "x86_64")]
-            Arithmetic::Avx2(l) => of(l),
-            #[cfg(target_arch = "x86_64")]
-            Arithmetic::Avx512(l) => of(l),
-            #[cfg(target_arch = "x86_64")]
-            Arithmetic::IfmaBelow61(l) => of(l),
-            #[cfg(target_arch = "x86_64")]
-            Arithmetic::IfmaBelow50(l) => of(l),
-            #[cfg(target_arch = "x86_64")]
-            Arithmetic::IfmaBelow48(l) => of(l),
-        }
+    /// The Montgomery factor of key residues, modulo `q`.
+    pub(crate) fn key_factor(&self) -> u64 {
+        self.key_factor.value
     }
 
     /// How many limbs a digit takes in the form of [`Elementwise::lift`]: one for odd `q`, and modulo a power of two one for each prime that products

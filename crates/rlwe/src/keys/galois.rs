@@ -312,10 +312,10 @@ impl PreparedEvaluationKeys {
         self.key
     }
 
-    /// Checks that they are keys of the secret that is named, `of`, an operand's.
+    /// Checks that they are keys of the secret `of`, an operand's.
     ///
     /// # Errors
-    /// [`RlweError::KeyMismatch`] when they do not.
+    /// [`RlweError::KeyMismatch`] when they are not.
     pub(crate) fn check_key(&self, of: Fingerprint, operation: &'static str) -> Result<(), RlweError> {
         match of == self.key {
             true => Ok(()),
