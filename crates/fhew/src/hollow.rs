@@ -30,16 +30,17 @@ pub(crate) fn note_switch(context: &Context, ring: &ResidueRing, samples: usize)
     context.note("switch LWE keys", 1e-9 * nanoseconds, samples as u64 + 2);
 }
 
-/// Notes a blind rotation: for every coefficient of the secret the rows of the accumulator are transformed, multiplied by two keys, turned, and transformed back.
+/// Notes a blind rotation: in every step the rows of the accumulator are transformed, multiplied by the key of each bit, turned, and transformed back.
 pub(crate) fn note_look_up(context: &Context, parameters: &RotationParameters, rings: &[ResidueRing]) {
-    let (rows, steps) = (parameters.rows(), parameters.input().dimension());
+    let (rows, steps, bits) = (parameters.rows(), parameters.steps(), parameters.bits());
     let nanoseconds: f64 = rings
         .iter()
         .map(|ring| {
             let limb = context.profile().limb(ring.degree().ilog2(), WordSize::of(ring.modulus()), 0.0);
             let transforms = rows as f64 * limb.forward + 2.0 * limb.inverse;
-            // Digits, the products by a monomial, and the rotations at the end.
-            transforms + 2.0 * rows as f64 * limb.product + 2.0 * limb.sum + (rows + 4) as f64 * limb.pass
+            // Digits, the products by monomials, and what is added at the end.
+            let products = (bits * rows) as f64 * limb.product + (1 + bits) as f64 * limb.sum;
+            transforms + products + (rows + bits + 2) as f64 * limb.pass
         })
         .sum();
     let transforms = steps * rings.len() * (rows + 2);

@@ -7,9 +7,9 @@ use crate::{FhewError, LweParameters, RotationGadget, RotationParameters};
 
 /// A parameter set by name: rotations, and the gadget of the keys that switch to the secret of their inputs.
 ///
-/// Ours have 128 bits of security, every key at its own dimension and modulus by Table 5.2 of ePrint 2024/463: inputs of dimension 1024 modulo a prime of 26 bits, uniform
-/// ternary secrets, and rings of one prime of 48 bits, of two digits of 15 bits. So ciphertexts are switched to 26 bits before they change the dimension; a switch from
-/// dimension `2^16` then adds an error of `2^-12.8` of the modulus, 2.3 entries of the largest table, beside the 7.5 of the index's own rounding.
+/// Ours have 128 bits of security, every key at its own dimension and modulus ([`hippocrene_rlwe::security::limit_at`]): inputs of dimension 1024 modulo a prime of 25 bits with uniform
+/// binary secrets, and rings of one prime of 48 bits with uniform ternary ones, of two digits of 15 bits. So ciphertexts are switched to 25 bits before they change the dimension; a
+/// switch from dimension `2^16` then adds an error of `2^-11.8` of the modulus, 4.6 entries of the largest table, beside the 4.6 of the index's own rounding.
 ///
 /// [`Preset::paper_insecure`] has the dimensions, moduli and digits of PEGASUS Table IV, with secrets of Hamming weight 64; the paper says 119 bits of security at its error widths of
 /// `2^13` and `2^10`. **Insecure** by our limits, and for comparisons only: it has our errors of width 3.19.
@@ -71,12 +71,13 @@ impl Preset {
 }
 
 fn ours(degree: usize) -> Result<RotationParameters, FhewError> {
-    let of = |dimension, bits| {
+    let of = |dimension, bits, secret| {
         let q = ntt_primes(bits, dimension, 1, &[])?[0];
-        LweParameters::new(dimension, q, SecretDistribution::Ternary)
+        LweParameters::new(dimension, q, secret)
     };
     let gadget = RotationGadget::Digits { base_log2: 15, count: 2 };
-    RotationParameters::new(of(1024, 26)?, of(degree, 48)?, gadget)
+    let input = of(1024, 25, SecretDistribution::Binary)?;
+    RotationParameters::new(input, of(degree, 48, SecretDistribution::Ternary)?, gadget)
 }
 
 fn paper() -> Result<RotationParameters, FhewError> {

@@ -24,7 +24,11 @@ fn errors(secret: &LweSecretKey, all: &[LweCiphertext], expected: impl Fn(usize)
 
 #[test]
 fn noise_of_encryption_and_linear_operations() {
-    for distribution in [SecretDistribution::Ternary, SecretDistribution::SparseTernary { weight: 64 }] {
+    for distribution in [
+        SecretDistribution::Ternary,
+        SecretDistribution::SparseTernary { weight: 64 },
+        SecretDistribution::Binary,
+    ] {
         let parameters = LweParameters::insecure(256, Q, distribution).unwrap();
         let secret = LweSecretKey::generate(parameters).unwrap();
         let message = |i: usize| (i as i64 - 500) << 34;

@@ -2,9 +2,9 @@
 
 mod common;
 
-use common::{assert_noise, centred_difference, rms, ternary};
+use common::{assert_noise, centred_difference, rms, secret, ternary};
 use hippocrene_fhew::{
-    BlindRotationKey, FhewError, LookupTable, LookupTables, LweParameters, LweSecretKey,
+    BlindRotationKey, FhewError, LookupTable, LookupTables, LweCiphertext, LweParameters, LweSecretKey,
     PreparedBlindRotationKey, RotationGadget, RotationParameters,
 };
 use hippocrene_ring::{Threads, primes::ntt_primes};
@@ -17,16 +17,24 @@ struct Keys {
     key: PreparedBlindRotationKey,
 }
 
+/// The distributions whose rotations differ.
+const SECRETS: [SecretDistribution; 2] = [SecretDistribution::Ternary, SecretDistribution::Binary];
+
 const DIGITS: RotationGadget = RotationGadget::Digits { base_log2: 12, count: 3 };
 
 fn special(degree: usize) -> RotationGadget {
     RotationGadget::SpecialPrime { p: ntt_primes(47, degree, 1, &[]).unwrap()[0] }
 }
 
-/// Of dimension `n` modulo `2^20`, ring degree `N`, and a modulus of 45 bits.
+/// Of dimension `n` modulo `2^20` with a ternary secret, ring degree `N`, and a modulus of 45 bits.
 fn insecure(n: usize, degree: usize, gadget: RotationGadget) -> Keys {
+    insecure_of(SecretDistribution::Ternary, n, degree, gadget)
+}
+
+/// [`insecure`] with a secret of inputs of that distribution.
+fn insecure_of(distribution: SecretDistribution, n: usize, degree: usize, gadget: RotationGadget) -> Keys {
     let q = ntt_primes(45, degree, 1, &[]).unwrap()[0];
-    let (input, ring) = (ternary(n, 1 << 20), ternary(degree, q));
+    let (input, ring) = (secret(n, 1 << 20, distribution), ternary(degree, q));
     let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), gadget).unwrap();
     let key = BlindRotationKey::generate(parameters, &input, &ring).unwrap().prepare().unwrap();
     Keys { input, ring, key }
@@ -36,16 +44,15 @@ fn insecure(n: usize, degree: usize, gadget: RotationGadget) -> Keys {
 #[test]
 fn every_entry_is_found() {
     let (n, degree) = (8, 64);
-    for gadget in [DIGITS, special(degree)] {
-        let keys = insecure(n, degree, gadget);
+    for (gadget, distribution) in SECRETS.into_iter().flat_map(|d| [(DIGITS, d), (special(degree), d)]) {
+        let keys = insecure_of(distribution, n, degree, gadget);
         let scale = 2f64.powi(30);
         let table = LookupTable::new(&keys.key.parameters(), 32.0, scale, |x| x * x - 7.0 * x).unwrap();
         // One entry is 1 wide, and 2^20 is 4 times the domain.
         let input = keys.input.parameters();
         for x in -32i64..32 {
             let message = (x << 13).rem_euclid(1 << 20) as u64;
-            let ct =
-                hippocrene_fhew::LweCiphertext::trivial(input, message, keys.input.fingerprint()).unwrap();
+            let ct = LweCiphertext::trivial(input, message, keys.input.fingerprint()).unwrap();
             let value = keys.ring.decrypt(&keys.key.look_up(&ct, &table).unwrap()).unwrap();
             assert_eq!((value as f64 / scale).round(), (x * x - 7 * x) as f64, "{x}");
         }
@@ -55,14 +62,14 @@ fn every_entry_is_found() {
 /// The accumulator's error, for constant tables, where that of the index does not count.
 #[test]
 fn noise_of_rotations_is_as_estimated() {
-    for degree in [256, 1024] {
+    for (degree, distribution) in SECRETS.into_iter().flat_map(|d| [(256, d), (1024, d)]) {
         for gadget in [
             DIGITS,
             special(degree),
             RotationGadget::Digits { base_log2: 9, count: 5 },
             RotationGadget::Digits { base_log2: 6, count: 3 },
         ] {
-            let keys = insecure(64, degree, gadget);
+            let keys = insecure_of(distribution, 64, degree, gadget);
             let scale = 2f64.powi(40);
             let table = LookupTable::new(&keys.key.parameters(), 1.0, scale, |_| 1.0).unwrap();
             let q = keys.ring.parameters().modulus();
@@ -75,7 +82,7 @@ fn noise_of_rotations_is_as_estimated() {
             for value in &values {
                 errors.push(centred_difference(keys.ring.decrypt(value).unwrap(), 1 << 40, q));
             }
-            assert_noise(&errors, values[0].noise(), &format!("{degree} {gadget:?}"));
+            assert_noise(&errors, values[0].noise(), &format!("{distribution} {degree} {gadget:?}"));
             assert_eq!(values[0].noise().log2_std(), keys.key.parameters().noise().log2_std());
         }
     }
@@ -84,8 +91,12 @@ fn noise_of_rotations_is_as_estimated() {
 /// A linear function shows the error of the index; the bound is formula (3) of Theorem 1's analysis.
 #[test]
 fn errors_of_values_keep_to_theorem_1() {
+    SECRETS.into_iter().for_each(keeps_to_theorem_1);
+}
+
+fn keeps_to_theorem_1(distribution: SecretDistribution) {
     let (n, degree) = (256, 1024);
-    let keys = insecure(n, degree, DIGITS);
+    let keys = insecure_of(distribution, n, degree, DIGITS);
     let parameters = keys.key.parameters();
     let (domain, scale) = (8.0, 2f64.powi(38));
     let slope = 0.75;
@@ -100,9 +111,9 @@ fn errors_of_values_keep_to_theorem_1() {
         errors.push(keys.ring.decrypt(&value).unwrap() as f64 / scale - (slope * x + 1.0));
         estimate = value.noise().scaled(-scale.log2());
     }
-    assert_noise(&errors, estimate, "linear function");
+    assert_noise(&errors, estimate, &format!("linear function, {distribution}"));
 
-    let weight = parameters.input().secret_weight();
+    let weight = parameters.input().secret_spread();
     let q = 2f64.powi(20);
     let entries = 2.0 * degree as f64;
     let index = (3.19 / input_scale).powi(2) + (q / (input_scale * entries)).powi(2) * (weight + 2.0) / 12.0;
@@ -175,6 +186,36 @@ fn security_is_that_of_the_keys() {
     assert!(
         RotationParameters::new(input, ring, RotationGadget::Digits { base_log2: 16, count: 4 }).is_err()
     );
+}
+
+/// Every pair of coefficients of a binary secret turns the accumulator as far as it should: inputs with a mask of one coefficient, or of two.
+#[test]
+fn pairs_of_binary_secrets_turn_by_both() {
+    let (n, degree) = (8, 64);
+    let keys = insecure_of(SecretDistribution::Binary, n, degree, DIGITS);
+    let scale = 2f64.powi(30);
+    let table = LookupTable::new(&keys.key.parameters(), 32.0, scale, |x| 5.0 * x).unwrap();
+    let (parameters, step) = (keys.input.parameters(), 1 << 13);
+    for pair in 0..n / 2 {
+        for (first, second) in [(0, 5), (7, 0), (9, 4), (11, 127), (64, 64), (127, 1)] {
+            let mut a = vec![0; n];
+            (a[2 * pair], a[2 * pair + 1]) = (first * step, second * step);
+            let ct = LweCiphertext::from_parts(parameters, 0, a, Noise::NONE, keys.input.fingerprint());
+            let ct = ct.unwrap();
+            // In entries, of which there are 128 around the circle: beyond the domain with the other sign.
+            let index = keys.input.decrypt(&ct).unwrap() / step as i64;
+            let expected = match index {
+                -32..32 => 5 * index,
+                32.. => -5 * (index - 64),
+                _ => -5 * (index + 64),
+            };
+            let value = keys.ring.decrypt(&keys.key.look_up(&ct, &table).unwrap()).unwrap();
+            assert_eq!((value as f64 / scale).round() as i64, expected, "{pair}: {first} and {second}");
+        }
+    }
+    let odd = LweParameters::insecure(9, 1 << 20, SecretDistribution::Binary).unwrap();
+    let refused = RotationParameters::insecure(odd, keys.ring.parameters(), DIGITS).unwrap_err();
+    assert!(refused.to_string().contains("in pairs, but the dimension is 9"), "{refused}");
 }
 
 /// Secrets of another distribution have another limit, and the key another error.

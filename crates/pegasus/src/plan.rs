@@ -334,13 +334,13 @@ pub(crate) fn transform_levels(slots: usize) -> u32 {
 /// A Hamming weight that the secret does not exceed.
 fn heaviest(parameters: &LweParameters) -> usize {
     let n = parameters.dimension();
-    match parameters.secret() {
-        SecretDistribution::SparseTernary { weight } => weight,
-        SecretDistribution::Ternary => {
-            let deviation = (2.0 * n as f64 / 9.0).sqrt();
-            ((parameters.secret_weight() + WEIGHT_DEVIATIONS * deviation).ceil() as usize).min(n)
-        }
-    }
+    let variance = match parameters.secret() {
+        SecretDistribution::SparseTernary { weight } => return weight,
+        SecretDistribution::Ternary => 2.0 / 9.0,
+        SecretDistribution::Binary => 1.0 / 4.0,
+    };
+    let deviation = (variance * n as f64).sqrt();
+    ((parameters.secret_weight() + WEIGHT_DEVIATIONS * deviation).ceil() as usize).min(n)
 }
 
 /// `2^bits`.

@@ -171,19 +171,17 @@ mod tests {
                     let expected = |i: usize| add_mod(acc[i], sub_mod(rotated[i], y[i], q), q);
                     assert!((0..degree).all(|i| sum[i] == expected(i)), "{kernel} {degree} {exponent}");
 
-                    // y + X^e (x y): the values of x y are the digit, those of y the key.
+                    // The values of y are the key, the digit is 1.
                     let ring = ResidueRing::prime(q, degree, kernel).unwrap();
-                    let (mut values, elementwise) = ([y.clone(), acc.clone()], ring.elementwise());
-                    values.iter_mut().for_each(|values| ring.ntt().forward(values));
-                    let (one, [y_values, x_values]) = (vec![1; degree], &values);
-                    let key = elementwise.prepare_key(&[(y_values, x_values), (x_values, y_values)]);
+                    let (mut values, elementwise) = (y.clone(), ring.elementwise());
+                    ring.ntt().forward(&mut values);
+                    let (one, key) = (vec![1; degree], elementwise.prepare_key(&[(&values, &values)]));
                     let [mut sum0, mut sum1] = [vec![0; degree], vec![0; degree]];
-                    let monomials = Monomials::new(&ring);
-                    let (terms, power) = ([(0, &one[..]), (1, &one)], monomials.power(exponent));
-                    let terms = [&terms[1..], &terms[..1]];
-                    elementwise.inner_product_turned(&mut sum0, &mut sum1, terms, &key, &power);
+                    let (monomials, digits) = (Monomials::new(&ring), [(0, &one[..])]);
+                    let turned = [(&digits[..], monomials.power(exponent))];
+                    elementwise.inner_product_turned(&mut sum0, &mut sum1, &turned, &key);
                     ring.ntt().inverse(&mut sum0);
-                    let expected = |i: usize| add_mod(acc[i], rotated[i], q);
+                    let expected = |i: usize| sub_mod(rotated[i], y[i], q);
                     assert!((0..degree).all(|i| sum0[i] == expected(i)), "{kernel} {degree} {exponent}");
                 }
             }

@@ -1,4 +1,4 @@
-//! Inner products of which a part is turned by a monomial, against inner products and a product by the values of the monomial.
+//! Sums of inner products times monomials less one, against inner products and products by the values of the monomials.
 
 use hippocrene_ring::{
     Kernel, ResidueRing, Sampler, Seed,
@@ -15,9 +15,7 @@ proptest! {
         log_degree in 6u32..10,
         bits in proptest::sample::select(vec![20u32, 36, 48, 50, 51, 60, 61]),
         largest in any::<bool>(),
-        exponent in 0usize..1 << 12,
-        still in 0usize..70,
-        turned in 0usize..70,
+        turned in proptest::collection::vec((0usize..1 << 12, 0usize..70), 1..4),
         seed in any::<[u8; 32]>(),
     ) {
         let (degree, seed) = (1 << log_degree, Seed::from_bytes(seed));
@@ -33,28 +31,41 @@ proptest! {
                 words[0] = bound - 1;
                 words
             };
-            let digits = still + turned;
+            let digits: usize = turned.iter().map(|(_, count)| count).sum();
             let key: Vec<[Vec<u64>; 2]> = (0..digits).map(|d| [words(3 * d, q), words(3 * d + 1, q)]).collect();
             let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|[b, a]| (&b[..], &a[..])).collect();
             let key = e.prepare_key(&pairs);
             let x: Vec<Vec<u64>> = (0..digits).map(|d| words(3 * d + 2, q * e.lazy_multiple())).collect();
             let terms: Vec<(usize, &[u64])> = x.iter().enumerate().map(|(d, x)| (d, &x[..])).collect();
-            let (still, turned) = terms.split_at(still);
+            let monomials = Monomials::new(&ring);
+            let mut rest = &terms[..];
+            let turned: Vec<_> = turned
+                .iter()
+                .map(|(exponent, count)| {
+                    let (digits, others) = rest.split_at(*count);
+                    rest = others;
+                    (digits, monomials.power(*exponent))
+                })
+                .zip(turned.iter().map(|(exponent, _)| *exponent))
+                .collect();
+            let pairs: Vec<_> = turned.iter().map(|(pair, _)| *pair).collect();
 
             let mut sums = [vec![1; degree], vec![2; degree]];
             let [sum0, sum1] = &mut sums;
-            e.inner_product_turned(sum0, sum1, [still, turned], &key, &Monomials::new(&ring).power(exponent));
+            e.inner_product_turned(sum0, sum1, &pairs, &key);
 
-            let mut monomial = vec![0; degree];
-            monomial[exponent % degree] = if exponent / degree % 2 == 0 { 1 } else { q - 1 };
-            ring.ntt().forward(&mut monomial);
-            let (mut expected, mut more) = (sums.clone(), sums.clone());
-            let [sum0, sum1] = &mut expected;
-            e.inner_product(sum0, sum1, still, &key);
-            let [more0, more1] = &mut more;
-            e.inner_product(more0, more1, turned, &key);
-            for (sum, more) in expected.iter_mut().zip(&more) {
-                e.mul_add_assign(sum, more, &monomial);
+            let mut expected = [vec![0; degree], vec![0; degree]];
+            for ((digits, _), exponent) in turned {
+                let mut values = vec![0; degree];
+                values[exponent % degree] = if exponent / degree % 2 == 0 { 1 } else { q - 1 };
+                values[0] = (values[0] + q - 1) % q;
+                ring.ntt().forward(&mut values);
+                let mut products = [vec![0; degree], vec![0; degree]];
+                let [product0, product1] = &mut products;
+                e.inner_product(product0, product1, digits, &key);
+                for (sum, product) in expected.iter_mut().zip(&products) {
+                    e.mul_add_assign(sum, product, &values);
+                }
             }
             prop_assert_eq!(&sums, &expected, "{} {} {}", kernel, q, degree);
         }

@@ -330,6 +330,7 @@ fn digest(literal: &ParametersLiteral) -> Fingerprint {
     let weight = match secret {
         SecretDistribution::Ternary => 0,
         SecretDistribution::SparseTernary { weight } => *weight as u64,
+        SecretDistribution::Binary => u64::MAX,
     };
     let head = [
         u64::from(*log_degree),

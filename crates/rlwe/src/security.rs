@@ -1,8 +1,8 @@
 //! The largest moduli that keep a ring degree secure.
 //!
 //! Ternary secrets: Table 5.2 of "Security Guidelines for Implementing Homomorphic Encryption" (ePrint 2024/463), error
-//! standard deviation 3.19, classical attacks. Sparse secrets are outside that standard; their limits are the field's
-//! practice, as stated at [`limit_at`].
+//! standard deviation 3.19, classical attacks. Sparse and binary secrets are outside that standard; the limits of the former are the field's
+//! practice, that of the latter is an estimate, as stated at [`limit_at`].
 
 use crate::RlweError;
 pub use crate::hybrid_attack::hybrid_attack_bits;
@@ -17,6 +17,8 @@ pub enum SecretDistribution {
         /// The Hamming weight `h`.
         weight: usize,
     },
+    /// Uniform on `{0, 1}`: the secrets of single numbers that are looked up in tables, as in TFHE.
+    Binary,
 }
 
 impl SecretDistribution {
@@ -25,6 +27,17 @@ impl SecretDistribution {
         match self {
             SecretDistribution::Ternary => degree as f64 * 2.0 / 3.0,
             SecretDistribution::SparseTernary { weight } => weight as f64,
+            SecretDistribution::Binary => degree as f64 / 2.0,
+        }
+    }
+
+    /// The expected squared distance of the secret from its mean: what rounding adds an error by that the mean has been taken out of.
+    pub fn expected_spread(self, degree: usize) -> f64 {
+        match self {
+            SecretDistribution::Binary => degree as f64 / 4.0,
+            SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
+                self.expected_weight(degree)
+            }
         }
     }
 }
@@ -36,6 +49,7 @@ impl std::fmt::Display for SecretDistribution {
             SecretDistribution::SparseTernary { weight } => {
                 write!(f, "sparse ternary (Hamming weight {weight})")
             }
+            SecretDistribution::Binary => f.write_str("binary"),
         }
     }
 }
@@ -63,6 +77,8 @@ const ESTIMATED_15: &str = "our estimate of the hybrid attack (security::hybrid_
 const ESTIMATED: &str = "our estimate of the hybrid attack (security::hybrid_attack_bits): 134 bits, as much as for the practice at Hamming weight 192";
 const DOUBLED: &str =
     "twice the practice for Hamming weight 192 or more at ring degree 2^16; HElib's estimate allows more";
+
+const BINARY: &str = "the lattice estimator (github.com/malb/lattice-estimator): 129.9 bits";
 
 /// For uniform ternary secrets: log2 of the ring degree, and the largest `log2(PQ)` for 128, 192 and 256 bits.
 const TERNARY: [(u32, [Option<u32>; 3]); 8] = [
@@ -104,6 +120,7 @@ pub fn limit_at(bits: u32, log_degree: u32, secret: SecretDistribution) -> Optio
         (SecretDistribution::SparseTernary { weight: 32.. }, 15, 128) => (121, ESTIMATED_15),
         (SecretDistribution::SparseTernary { weight: 32.. }, 16, 128) => (121, ENCAPSULATION),
         (SecretDistribution::SparseTernary { weight: 32.. }, 17, 128) => (242, ENCAPSULATION_SCALED),
+        (SecretDistribution::Binary, 10, 128) => (25, BINARY),
         _ => return None,
     };
     Some(SecurityLimit { bits, log2_pq, source })
@@ -171,6 +188,8 @@ mod tests {
         for other in [10, 12, 13, 18] {
             assert!(check(other, SparseTernary { weight: 192 }, 10.0).is_err());
         }
+        assert!(check(10, Binary, 25.0).is_ok() && check(10, Binary, 25.1).is_err());
+        assert!(check(9, Binary, 10.0).is_err() && check(11, Binary, 10.0).is_err());
     }
 
     /// What is stated at [`limit_at`]; our estimate does not tell more than about 5 bits.

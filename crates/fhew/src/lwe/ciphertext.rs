@@ -1,7 +1,7 @@
 //! LWE ciphertexts and their linear operations.
 
 use hippocrene_ring::arith::{add_mod, mul_mod, neg_mod, signed_mod, sub_mod};
-use hippocrene_rlwe::{Fingerprint, Noise, RlweError};
+use hippocrene_rlwe::{Fingerprint, Noise, RlweError, SecretDistribution};
 
 use super::{LweParameters, modulus::ModulusSwitch};
 use crate::FhewError;
@@ -158,15 +158,20 @@ impl LweCiphertext {
     }
 
     /// The ciphertext modulo `modulus`: message and error are multiplied by `q'/q`, and rounding adds an error of variance `(1 + |s|^2) / 12`
-    /// ([`hippocrene_rlwe::noise::rounding`]).
+    /// ([`hippocrene_rlwe::noise::rounding`]); of binary secrets `(1 + |s - 1/2|^2) / 12`, half as much, since what the mean of the secret contributes is known and taken out.
     ///
     /// # Errors
     /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
         let parameters = self.parameters.with_modulus(modulus)?;
         let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
-        let a = self.a.iter().map(|x| switch.apply(*x)).collect();
-        let noise = switch.noise(self.noise, self.parameters.secret_weight());
-        Ok(Self::new(parameters, switch.apply(self.b), a, noise, self.key))
+        let (b, a) = match parameters.secret() {
+            SecretDistribution::Binary => switch.apply_centred(self.b, &self.a),
+            SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => {
+                (switch.apply(self.b), self.a.iter().map(|x| switch.apply(*x)).collect())
+            }
+        };
+        let noise = switch.noise(self.noise, parameters.secret_spread());
+        Ok(Self::new(parameters, b, a, noise, self.key))
     }
 }

@@ -21,10 +21,31 @@ impl ModulusSwitch {
     /// The image of `x` in `[0, from)`.
     #[inline]
     pub(crate) fn apply(&self, x: u64) -> u64 {
+        let quotient = self.rounded(x);
+        if quotient >= self.to { 0 } else { quotient }
+    }
+
+    /// The images of the parts `b` and `a` of a ciphertext whose secret has the mean 1/2: what rounding `a` is off by there is taken out of `b`, which leaves the distance of the secret
+    /// from it.
+    pub(crate) fn apply_centred(&self, b: u64, a: &[u64]) -> (u64, Vec<u64>) {
+        let (from, to) = (i128::from(self.from), i128::from(self.to));
+        let mut off = 0;
+        let image = |&x: &u64| {
+            let rounded = self.rounded(x);
+            off += i128::from(rounded) * from - i128::from(x) * to;
+            if rounded >= self.to { 0 } else { rounded }
+        };
+        let a = a.iter().map(image).collect();
+        let b = (2 * i128::from(b) * to - off + from).div_euclid(2 * from).rem_euclid(to);
+        (b as u64, a)
+    }
+
+    /// `round(x to / from)`, up to `to`.
+    #[inline]
+    fn rounded(&self, x: u64) -> u64 {
         let (from, to) = (self.from, self.to);
         if to >= from {
-            let rounded = (u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from);
-            return if rounded == u128::from(to) { 0 } else { rounded as u64 };
+            return ((u128::from(x) * u128::from(to) + u128::from(from / 2)) / u128::from(from)) as u64;
         }
         // x ratio / 2^64 is less than 1 below x to / from, and its floor less than 2: with half of `from` added, the rest is below 2.5 from < 2^63.
         let mut quotient = ((u128::from(x) * u128::from(self.ratio)) >> 64) as u64;
@@ -34,7 +55,7 @@ impl ModulusSwitch {
             quotient += more;
             rest -= from & more.wrapping_neg();
         }
-        if quotient >= to { 0 } else { quotient }
+        quotient
     }
 
     /// The error after the switch, for a secret of squared norm `weight`: it scales, and rounding adds to it.
@@ -62,6 +83,31 @@ mod tests {
                 prop_assert_eq!(u128::from(ModulusSwitch::new(from, to).apply(x)), expected);
             }
             prop_assert_eq!(ModulusSwitch::new(from, from).apply(x % from), x % from);
+        }
+
+        /// What is left of the rounding of `a` is its inner product with `s - 1/2`, up to the rounding of `b`.
+        #[test]
+        fn the_mean_of_what_is_rounded_away_is_taken_out(
+            from in 128u64..1 << 61, to in 128u64..1 << 61, b: u64, parts in proptest::collection::vec(any::<(u64, bool)>(), 1..40)
+        ) {
+            let (b, switch) = (b % from, ModulusSwitch::new(from, to));
+            let (a, s): (Vec<u64>, Vec<bool>) = parts.iter().map(|(a, s)| (a % from, *s)).unzip();
+            let (image, images) = switch.apply_centred(b, &a);
+            for (x, y) in a.iter().zip(&images) {
+                prop_assert_eq!(switch.apply(*x), *y);
+            }
+            let phase = |b: u64, a: &[u64]| {
+                i128::from(b) + a.iter().zip(&s).filter(|(_, s)| **s).map(|(a, _)| i128::from(*a)).sum::<i128>()
+            };
+            // Twice `from` times the error, modulo twice `from to`.
+            let (from, to) = (i128::from(from), i128::from(to));
+            let error = 2 * (phase(image, &images) % to) * from - 2 * (phase(b, &a) % from) * to;
+            let rounded = a.iter().zip(&s).map(|(a, s)| {
+                let off = (i128::from(*a) * to + from / 2).rem_euclid(from) - from / 2;
+                if *s { -off } else { off }
+            });
+            let difference = (error - rounded.sum::<i128>()).rem_euclid(2 * from * to);
+            prop_assert!(difference <= from || difference >= 2 * from * to - from, "{}", difference);
         }
     }
 }

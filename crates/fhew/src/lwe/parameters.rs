@@ -84,4 +84,9 @@ impl LweParameters {
     pub fn secret_weight(&self) -> f64 {
         self.secret.expected_weight(self.dimension)
     }
+
+    /// The expected squared distance of the secret from its mean.
+    pub fn secret_spread(&self) -> f64 {
+        self.secret.expected_spread(self.dimension)
+    }
 }

@@ -39,6 +39,7 @@ impl LweSecretKey {
             SecretDistribution::SparseTernary { weight } => {
                 sampler.sparse_ternary(weight, &mut coefficients)?;
             }
+            SecretDistribution::Binary => sampler.binary(&mut coefficients),
         }
         let fingerprint = Fingerprint::of("hippocrene 2026-11 LWE secret key fingerprint", seed.as_bytes());
         Ok(LweSecretKey { parameters, coefficients, fingerprint })

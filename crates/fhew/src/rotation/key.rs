@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use super::RotationParameters;
 use crate::{FhewError, LweSecretKey, hollow::check_hollow, samples::SampleMaker};
 
-/// RGSW encryptions, under the ring's secret `s`, of the bits `m = [s_i = 1]` and `m = [s_i = -1]` of every coefficient of the input's secret (PEGASUS Fig. 2): for each weight
+/// RGSW encryptions, under the ring's secret `s`, of the bits `m` of every step (PEGASUS Fig. 2), which say what one or two coefficients of the input's secret are: for each weight
 /// `w_k` of the gadget the RLWE encryptions of `m w_k` (row `k`) and of `m w_k s` (row `count + k`). With a special prime there is one weight, `p`.
 ///
 /// The `a` of all are kept as a seed: half of the size.
@@ -19,7 +19,7 @@ pub struct BlindRotationKey {
     pub(super) input_key: Fingerprint,
     pub(super) ring_key: Fingerprint,
     pub(super) seed: Seed,
-    /// For each coefficient: the rows of the first bit, then those of the second, each with a limb for every prime.
+    /// For each step: the rows of the first bit, then those of the second and so on, each with a limb for every prime.
     pub(super) b: Vec<Poly>,
     /// In a simulation there are no samples, and this is where it is noted what is done.
     pub(super) hollow: Option<Arc<Context>>,
@@ -55,12 +55,13 @@ impl BlindRotationKey {
         let (degree, limbs, rows) = (parameters.ring().dimension(), maker.rings().len(), parameters.rows());
         let messages = messages(&parameters, &maker);
         let mut masked = Zeroizing::new(vec![0; degree]);
-        let mut b = Vec::with_capacity(parameters.input().dimension());
-        for i in 0..parameters.input().dimension() {
-            let mut samples = Poly::zero(degree, 2 * rows * limbs, Domain::Evaluation);
+        let mut b = Vec::with_capacity(parameters.steps());
+        for i in 0..parameters.steps() {
+            let mut samples = Poly::zero(degree, parameters.limbs(), Domain::Evaluation);
+            let masks = Zeroizing::new(parameters.masks(input, i));
             for (j, sample) in samples.as_mut_slice().chunks_exact_mut(limbs * degree).enumerate() {
-                maker.sample(2 * rows * i + j, sample);
-                let mask = input.sign_masks(i)[j / rows];
+                maker.sample(parameters.bits() * rows * i + j, sample);
+                let mask = masks[j / rows];
                 // The messages are in the ring of `q` alone: `p` times anything is 0 modulo `p`.
                 for (x, m) in masked.iter_mut().zip(&messages[j % rows * degree..]) {
                     *x = m & mask;
@@ -99,10 +100,9 @@ impl BlindRotationKey {
     ) -> Result<Self, FhewError> {
         let moduli = parameters.moduli();
         let refused = |what: String| Err(FhewError::Parameters { what });
-        let (count, degree) = (parameters.input().dimension(), parameters.ring().dimension());
-        let limbs = 2 * parameters.limbs();
+        let (count, degree, limbs) = (parameters.steps(), parameters.ring().dimension(), parameters.limbs());
         if b.len() != count {
-            return refused(format!("a key for {} coefficients, where there are {count}", b.len()));
+            return refused(format!("a key for {} steps, where there are {count}", b.len()));
         }
         for samples in &b {
             let have = (samples.degree(), samples.limb_count());
@@ -131,24 +131,21 @@ impl BlindRotationKey {
     }
 
     /// The seed of the `a`: of `k` primes, limb `j` of sample `i` has the uniform polynomial of stream `k i + j`, in the evaluation domain. The samples of
-    /// coefficient `i` of the input's secret are those from `2 rows i` on.
+    /// step `i` are those from `bits rows i` on.
     pub fn seed(&self) -> &Seed {
         &self.seed
     }
 
-    /// The `b`, in the evaluation domain: for each coefficient the rows of its two RGSW encryptions, each with a limb for every prime.
+    /// The `b`, in the evaluation domain: for each step the rows of its RGSW encryptions, each with a limb for every prime.
     pub fn b(&self) -> &[Poly] {
         &self.b
     }
 
     /// Bytes of the `b` and the seed, with residues packed to their bits.
     pub fn stored_bytes(&self) -> usize {
-        let bits: usize = self.parameters.moduli().iter().map(|q| q.ilog2() as usize + 1).sum();
-        let samples = self.parameters.input().dimension()
-            * 2
-            * self.parameters.rows()
-            * self.parameters.ring().dimension();
-        (samples * bits).div_ceil(8) + self.seed.as_bytes().len()
+        let width: usize = self.parameters.moduli().iter().map(|q| q.ilog2() as usize + 1).sum();
+        let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
+        (samples * self.parameters.ring().dimension() * width).div_ceil(8) + self.seed.as_bytes().len()
     }
 }
 

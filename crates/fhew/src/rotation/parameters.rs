@@ -48,8 +48,8 @@ impl RotationParameters {
     /// Parameters whose security nobody has checked: for tests, and for the sets of papers.
     ///
     /// # Errors
-    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, the modulus or the special prime is a power of two, both are the same, or the digits make no sense
-    /// for the modulus. Whether they are primes with a transform of that degree is found when keys are made.
+    /// [`FhewError::Parameters`] when the ring degree is no power of two from 64 to 2^17, the modulus or the special prime is a power of two, both are the same, the digits make no sense
+    /// for the modulus, or a binary secret of inputs has an odd dimension. Whether they are primes with a transform of that degree is found when keys are made.
     pub fn insecure(
         input: LweParameters,
         ring: LweParameters,
@@ -61,6 +61,11 @@ impl RotationParameters {
             return Err(FhewError::Parameters { what });
         }
         let parameters = RotationParameters { input, ring, gadget };
+        if !input.dimension().is_multiple_of(parameters.coefficients()) {
+            let what =
+                format!("binary secrets are read in pairs, but the dimension is {}", input.dimension());
+            return Err(FhewError::Parameters { what });
+        }
         let moduli = parameters.moduli();
         if let Some(q) = moduli.iter().find(|q| q.is_power_of_two()) {
             let what = format!("accumulators are rotated modulo primes, but {q} is a power of two");
@@ -105,10 +110,10 @@ impl RotationParameters {
         }
     }
 
-    /// How many polynomials the RGSW encryption of one bit has, without the seeded half: a limb of each of [`BlindRotationKey::b`](crate::BlindRotationKey::b) for every row and prime, and
-    /// there are two such bits for every coefficient of the secret of inputs.
+    /// How many limbs each of [`BlindRotationKey::b`](crate::BlindRotationKey::b) has: the RGSW encryptions of the bits of one of [`RotationParameters::steps`], without the seeded half,
+    /// a limb for every row and prime.
     pub fn limbs(&self) -> usize {
-        self.rows() * self.moduli().len()
+        self.bits() * self.rows() * self.moduli().len()
     }
 
     pub(super) fn digits(&self) -> Option<Digits> {
@@ -136,34 +141,33 @@ impl RotationParameters {
 
     /// The error of an accumulator after a rotation.
     ///
-    /// A step adds `(X^a - 1) (E+ - X^-a E-)`, whose variance is 4 times that of an external product's error `E`: `sigma^2 N sum_r D_r^2 / 12` over the rows `r`, of
-    /// width `D_r`. Digits round the accumulator by `r0 + r1 s`, which counts times `X^(a s_i) - 1`, so twice where `s_i` is not 0. With a special prime all is
-    /// divided by `p`, and rounded after the sum of `E+` and `E-`: twice.
+    /// A step adds `sum_j (X^e_j - 1) E_j`, whose variance is twice the number of bits times that of an external product's error `E`: `sigma^2 N sum_r D_r^2 / 12` over the rows `r`, of
+    /// width `D_r`. Digits round the accumulator by `r0 + r1 s`, which counts times `X^e_j - 1`, so twice where a bit is 1. With a special prime the sum is
+    /// divided by `p`, and rounded.
     pub fn noise(&self) -> Noise {
         let (degree, weight) = (self.ring.dimension(), self.ring.secret_weight());
-        let log2_dimension = (self.input.dimension() as f64).log2();
+        let steps = self.steps() as f64;
+        let products_log2 = 0.5 * (2.0 * self.bits() as f64 * steps).log2();
         match self.gadget {
             RotationGadget::Digits { count, .. } => {
                 let digits = self.digits().expect("checked when made");
                 let widths = (0..2 * count).map(|row| digits.log2_width(row % count));
-                let products = noise::inner_product(degree, SIGMA, widths).scaled(1.0 + 0.5 * log2_dimension);
-                let steps = 0.5 * (2.0 * self.input.secret_weight()).log2();
-                products.plus(rounded(&digits, 1.0 + weight).scaled(steps))
+                let products = noise::inner_product(degree, SIGMA, widths).scaled(products_log2);
+                products.plus(rounded(&digits, 1.0 + weight).scaled(0.5 * (2.0 * self.turns()).log2()))
             }
             RotationGadget::SpecialPrime { p } => {
                 let log2_q = self.ring.log2_modulus();
-                let products =
-                    noise::inner_product(degree, SIGMA, [log2_q; 2]).scaled(1.0 - (p as f64).log2());
-                let rounding = noise::rounding(weight, 2).scaled(0.5);
-                products.plus(rounding).scaled(0.5 * log2_dimension)
+                let products = noise::inner_product(degree, SIGMA, [log2_q; 2])
+                    .scaled(products_log2 - (p as f64).log2());
+                products.plus(noise::rounding(weight, 2).scaled(0.5 * steps.log2()))
             }
         }
     }
 
     /// The error of the exponent that the error of an input modulo `modulus` and the switch to the modulus `2N` give: variance
-    /// `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table (PEGASUS, Appendix C.2).
+    /// `(2N input / q)^2 + (1 + |s|^2) / 12`, in entries of the table (PEGASUS, Appendix C.2); of binary secrets with `|s - 1/2|^2` ([`crate::LweCiphertext::switch_modulus`]).
     pub fn index_noise(&self, input: Noise, modulus: u64) -> Noise {
         let entries = (2 * self.ring.dimension()) as f64;
-        input.scaled((entries / modulus as f64).log2()).plus(noise::rounding(self.input.secret_weight(), 2))
+        input.scaled((entries / modulus as f64).log2()).plus(noise::rounding(self.input.secret_spread(), 2))
     }
 }

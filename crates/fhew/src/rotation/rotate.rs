@@ -9,13 +9,13 @@ use hippocrene_ring::{
     Domain, Kernel, ResidueRing, Threads,
     arith::inv_mod,
     digits::Digits,
-    elementwise::{KeyLimb, Scalar},
+    elementwise::{KeyLimb, Scalar, Turned},
     monomial::{Monomials, add_rotated_difference},
     scratch::ScratchPool,
 };
 use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError, stop};
 
-use super::{BlindRotationKey, LookupTable, RotationGadget, RotationParameters};
+use super::{BlindRotationKey, LookupTable, RotationGadget, RotationParameters, step::MOST_BITS};
 use crate::{
     FhewError, LweCiphertext, RlweCoefficients,
     hollow::note_look_up,
@@ -33,7 +33,7 @@ pub struct PreparedBlindRotationKey {
     gadget: Gadget,
     rings: Vec<ResidueRing>,
     monomials: Vec<Monomials>,
-    /// For each coefficient and each prime the rows of both bits.
+    /// For each step and each prime the rows of its bits.
     key: Vec<KeyLimb>,
     scratch: ScratchPool,
     hollow: Option<Arc<Context>>,
@@ -48,7 +48,7 @@ enum Gadget {
     SpecialPrime(u64, Scalar),
 }
 
-/// How many accumulators go through a key together: the key of a coefficient is read from memory once for all of them.
+/// How many accumulators go through a key together: the key of a step is read from memory once for all of them.
 const TOGETHER: usize = 4;
 /// So many groups of these each thread looks up before it is asked whether to stop.
 const BETWEEN_STOPS: usize = 4;
@@ -64,7 +64,8 @@ impl BlindRotationKey {
         let parameters = self.parameters;
         let degree = parameters.ring().dimension();
         let rings = rings(degree, &parameters.moduli())?;
-        let (limbs, samples, kernel) = (rings.len(), 2 * parameters.rows(), Kernel::detect()?);
+        let (limbs, samples) = (rings.len(), parameters.bits() * parameters.rows());
+        let kernel = Kernel::detect()?;
         let mut key = Vec::with_capacity(self.b.len() * limbs);
         for (i, b) in self.b.iter().enumerate() {
             for (j, ring) in rings.iter().enumerate() {
@@ -120,7 +121,7 @@ impl PreparedBlindRotationKey {
     /// Bytes of memory it takes.
     pub fn bytes(&self) -> usize {
         if self.hollow.is_some() {
-            let samples = self.parameters.input().dimension() * 2 * self.parameters.rows();
+            let samples = self.parameters.steps() * self.parameters.bits() * self.parameters.rows();
             let of_ring = |ring: &ResidueRing| ring.elementwise().key_bytes(ring.degree());
             return samples * self.rings.iter().map(of_ring).sum::<usize>();
         }
@@ -245,20 +246,23 @@ impl PreparedBlindRotationKey {
     fn rotate_group(&self, group: &mut [Accumulator]) {
         let (limbs, rows) = (self.rings.len(), self.parameters.rows());
         let mut scratch = self.scratch.take(limbs * (rows + 2) + 1, Domain::Evaluation);
+        let coefficients = self.parameters.coefficients();
         for (i, key) in self.key.chunks_exact(limbs).enumerate() {
             for accumulator in group.iter_mut() {
-                let exponent = accumulator.exponents[i];
+                let a = &accumulator.exponents[coefficients * i..][..coefficients];
+                let exponents = self.parameters.exponents(a);
                 // X^0 = 1: nothing to do.
-                if exponent != 0 {
-                    self.step(key, exponent, &mut accumulator.parts, scratch.as_mut_slice());
+                if exponents != [0; MOST_BITS] {
+                    self.step(key, exponents, &mut accumulator.parts, scratch.as_mut_slice());
                 }
             }
         }
     }
 
-    /// `acc = acc + (X^a - 1) (acc (.) K+ - X^-a (acc (.) K-))`.
-    fn step(&self, key: &[KeyLimb], exponent: usize, acc: &mut [u64], scratch: &mut [u64]) {
-        let (degree, rows) = (self.parameters.ring().dimension(), self.parameters.rows());
+    /// `acc = acc + sum_j (X^e_j - 1) (acc (.) K_j)`.
+    fn step(&self, key: &[KeyLimb], exponents: [usize; MOST_BITS], acc: &mut [u64], scratch: &mut [u64]) {
+        let (degree, rows, bits) =
+            (self.parameters.ring().dimension(), self.parameters.rows(), self.parameters.bits());
         let (products, rest) = scratch.split_at_mut(2 * self.rings.len() * degree);
         let (spare, digits) = rest.split_at_mut(degree);
         self.decompose(digits, acc);
@@ -266,20 +270,21 @@ impl PreparedBlindRotationKey {
         for (j, (digits, products)) in limbs.enumerate() {
             let ring = &self.rings[j];
             digits.chunks_exact_mut(degree).for_each(|digit| ring.ntt().forward_lazy(digit));
-            let mut terms = [(0, [].as_slice()); 4 * MOST_DIGITS];
-            for (r, term) in terms[..2 * rows].iter_mut().enumerate() {
+            let mut terms = [(0, [].as_slice()); 2 * MOST_BITS * MOST_DIGITS];
+            for (r, term) in terms[..bits * rows].iter_mut().enumerate() {
                 *term = (r, &digits[r % rows * degree..][..degree]);
             }
-            let (plus, minus) = terms[..2 * rows].split_at(rows);
+            let turned: [Turned<'_>; MOST_BITS] = std::array::from_fn(|j_bit| {
+                let of_bit = j_bit.min(bits - 1) * rows;
+                (&terms[of_bit..of_bit + rows], self.monomials[j].power(exponents[j_bit]))
+            });
             let (sum0, sum1) = products.split_at_mut(degree);
-            // -X^-a = X^(N - a).
-            let monomial = self.monomials[j].power(3 * degree - exponent);
-            ring.elementwise().inner_product_turned(sum0, sum1, [plus, minus], &key[j], &monomial);
+            ring.elementwise().inner_product_turned(sum0, sum1, &turned[..bits], &key[j]);
             [sum0, sum1].into_iter().for_each(|sum| ring.ntt().inverse(sum));
         }
         self.divide(products, spare);
         for (acc, product) in acc.chunks_exact_mut(degree).zip(products.chunks_exact(degree)) {
-            add_rotated_difference(self.kernel, self.rings[0].modulus(), acc, product, exponent);
+            self.rings[0].elementwise().add_assign(acc, product);
         }
     }
 

@@ -6,8 +6,12 @@ use hippocrene_rlwe::{Noise, SecretDistribution};
 
 /// A ternary secret, whatever its security.
 pub fn ternary(dimension: usize, modulus: u64) -> LweSecretKey {
-    let parameters = LweParameters::insecure(dimension, modulus, SecretDistribution::Ternary).unwrap();
-    LweSecretKey::generate(parameters).unwrap()
+    secret(dimension, modulus, SecretDistribution::Ternary)
+}
+
+/// A secret of that distribution, whatever its security.
+pub fn secret(dimension: usize, modulus: u64, distribution: SecretDistribution) -> LweSecretKey {
+    LweSecretKey::generate(LweParameters::insecure(dimension, modulus, distribution).unwrap()).unwrap()
 }
 
 /// `a - b mod q`, the representative nearest to zero.

@@ -45,7 +45,13 @@ pub(super) fn look_up_bytes(keys: &LookUpKeys, parameters: &Parameters) -> u64 {
     let shape = keys.request().clusters.map_or(0, |_| SHAPE_BYTES);
     HEAD_BYTES
         + shape
-        + body_bytes(parameters, [ring, lwe], digits, inner.tables.b()[0].limb_count(), modulus)
+        + body_bytes(
+            parameters,
+            [ring, lwe],
+            digits,
+            inner.tables.b().iter().map(Poly::limb_count).sum(),
+            modulus,
+        )
 }
 
 /// Bytes of the keys.
@@ -58,7 +64,7 @@ fn body_bytes(
 ) -> u64 {
     let (small, large) = (width(lwe.modulus() - 1), width(ring.modulus() - 1));
     let switching = |from: usize| digits * packed_bytes(small, from);
-    let tables = lwe.dimension() * samples * packed_bytes(large, ring.dimension());
+    let tables = samples * packed_bytes(large, ring.dimension());
     let single = switching(parameters.degree()) + tables + switching(ring.dimension()) + 4 * SEED_BYTES;
     single as u64 + Widths::of_moduli(parameters).poly_bytes(parameters.degree(), modulus)
 }
@@ -131,7 +137,7 @@ impl LookUpHead {
     pub(super) fn body_bytes(&self, parameters: &Parameters) -> u64 {
         let rotation = self.set.rotation();
         let (_, digits) = self.digits();
-        let samples = 2 * rotation.limbs();
+        let samples = rotation.steps() * rotation.limbs();
         body_bytes(parameters, [rotation.ring(), rotation.input()], digits, samples, self.repacking)
     }
 
@@ -157,7 +163,7 @@ impl LookUpHead {
             .map_err(|e| wrong(e.into()))?;
         let extraction = read_switching(cursor, [own, input], [owner, self.lwe], digits)?;
         let seed = Seed::from_bytes(cursor.array()?);
-        let polys = (0..input.dimension()).map(|_| read_limbs(cursor, ring, 2 * rotation.limbs()));
+        let polys = (0..rotation.steps()).map(|_| read_limbs(cursor, ring, rotation.limbs()));
         let polys = polys.collect::<Result<Vec<_>, _>>()?;
         let tables = BlindRotationKey::from_parts(rotation, [self.lwe, self.ring], seed, polys)
             .map_err(|e| wrong(e.into()))?;

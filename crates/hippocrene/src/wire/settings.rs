@@ -17,6 +17,9 @@ use crate::{Error, Integers, Scheme, Settings};
 /// Bytes of the fields before the primes.
 const FIXED_BYTES: usize = 52;
 
+/// What stands in the place of the Hamming weight where secrets are binary.
+const BINARY: usize = u32::MAX as usize;
+
 /// What is done with parameter sets of no known security.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Security {
@@ -39,6 +42,7 @@ pub(super) fn write_settings(out: &mut Vec<u8>, settings: &Settings) {
     let weight = match secret {
         SecretDistribution::Ternary => 0,
         SecretDistribution::SparseTernary { weight } => *weight,
+        SecretDistribution::Binary => BINARY,
     };
     let counts = [units.len() as u32, specials.len() as u32, *gadget_rank as u32, weight as u32];
     let sprout_fields = [sprout.two, sprout.primes.len() as u32, u32::from(settings.fresh().two())];
@@ -87,6 +91,7 @@ pub(super) fn read_settings(
     let specials = primes.split_off(units);
     let secret = match weight {
         0 => SecretDistribution::Ternary,
+        BINARY => SecretDistribution::Binary,
         weight => SecretDistribution::SparseTernary { weight },
     };
     let literal = ParametersLiteral { log_degree, units: primes, specials, sprout, gadget_rank, secret };

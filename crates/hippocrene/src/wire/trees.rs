@@ -97,7 +97,7 @@ fn key_bytes(tables: TreeTables) -> [u64; 2] {
     let (rotation, back) = (tables.parameters().rotation(), tables.parameters().back());
     let (input, ring) = (rotation.input(), rotation.ring());
     let switching = back.count * packed_bytes(width(input.modulus() - 1), ring.dimension());
-    let samples = input.dimension() * 2 * rotation.limbs();
+    let samples = rotation.steps() * rotation.limbs();
     let rotations = samples * packed_bytes(width(ring.modulus() - 1), ring.dimension());
     [switching as u64, rotations as u64]
 }
@@ -127,7 +127,7 @@ impl TreeFile for TreeKeys {
         let (input, ring) = (rotation.input(), rotation.ring());
         let of_ring = Fingerprint::from_bytes(cursor.array()?);
         let seed = Seed::from_bytes(cursor.array()?);
-        let polys = (0..input.dimension()).map(|_| read_limbs(cursor, ring, 2 * rotation.limbs()));
+        let polys = (0..rotation.steps()).map(|_| read_limbs(cursor, ring, rotation.limbs()));
         let polys = polys.collect::<Result<Vec<_>, _>>()?;
         let rotations = BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys)
             .map_err(|error| wrong(error.into()))?;

@@ -43,7 +43,7 @@ impl TreeParameters {
     }
 
     /// What queries are encrypted by: they are modulo `2N`, whose residues are the exponents of rotations, so that nothing of a feature is rounded away and its error is a fresh ciphertext's.
-    /// (An input of rotations that is rounded to them has an error of variance `(1 + |s|^2)/12`, 57 for a ternary secret of dimension 1024, where this has 10.)
+    /// (An input of rotations that is rounded to them has an error of variance `(1 + |s - 1/2|^2)/12`, 21 for a binary secret of dimension 1024, where this has 10.)
     pub fn query(&self) -> LweParameters {
         let exponents = 2 * self.rotation.ring().dimension() as u64;
         self.rotation.input().with_modulus(exponents).expect("rings of rotations have degree 2^6 to 2^17")

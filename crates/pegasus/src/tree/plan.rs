@@ -296,7 +296,7 @@ impl Errors {
         let noise = self.switched(before);
         let deviation = |modulus: u64| {
             let scaled = noise.scaled((modulus as f64).log2() - input.log2_modulus());
-            let rounding = noise::rounding(input.secret_weight(), 2);
+            let rounding = noise::rounding(input.secret_spread(), 2);
             let all = if modulus == input.modulus() { noise } else { scaled.plus(rounding) };
             all.log2_std().exp2() * span / modulus as f64
         };

@@ -5,8 +5,7 @@
 
 use std::mem::MaybeUninit;
 
-use super::{Beside, PairTerm, Scalar, key::KeyLimb, lanes::Lanes, ops};
-use crate::monomial::Monomial;
+use super::{Beside, PairTerm, Scalar, Turned, key::KeyLimb, lanes::Lanes, ops};
 
 /// A module of entry functions for the given target features.
 macro_rules! entries {
@@ -49,8 +48,7 @@ macro_rules! entries {
                     beside: &Beside<'_>, montgomery: &Scalar
                 );
                 inner_product_turned(
-                    acc0: &mut [u64], acc1: &mut [u64], digits: [&[(usize, &[u64])]; 2], key: &KeyLimb,
-                    monomial: &Monomial<'_>
+                    acc0: &mut [u64], acc1: &mut [u64], turned: &[Turned<'_>], key: &KeyLimb, montgomery: &Scalar
                 );
                 sum_products(acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>], montgomery: &Scalar);
                 sum_repeated_products(

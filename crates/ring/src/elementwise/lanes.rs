@@ -121,6 +121,16 @@ pub(super) trait Lanes: Copy {
     /// See [`Lanes::reduce_sum`].
     fn sum_bound_log2(terms: usize) -> u32;
 
+    /// [`Lanes::reduce_sum`] of so many products, in `[0, q)`.
+    #[inline(always)]
+    fn canonical_sum(&self, sum: Self::Sum, terms: usize) -> Self::V {
+        let mut x = self.reduce_sum(sum);
+        for step in (0..Self::sum_bound_log2(terms)).rev() {
+            x = Self::subtract_if_above(x, Self::splat(self.modulus() << step));
+        }
+        x
+    }
+
     /// `a + b`.
     #[inline(always)]
     fn add(&self, a: Self::V, b: Self::V) -> Self::V {

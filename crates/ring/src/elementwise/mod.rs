@@ -74,6 +74,9 @@ pub struct Beside<'a> {
 /// A term of [`Elementwise::sum_products`]: what both of a pair are multiplied by, and the pair.
 pub type PairTerm<'a> = (&'a [u64], [&'a [u64]; 2]);
 
+/// A term of [`Elementwise::inner_product_turned`]: digits of a key and what they are multiplied by, and the monomial.
+pub type Turned<'a> = (&'a [(usize, &'a [u64])], Monomial<'a>);
+
 /// Variants with vectors exist only where the CPU has been found to have their instructions.
 #[derive(Debug, Clone)]
 enum Arithmetic {
@@ -449,22 +452,21 @@ impl Elementwise {
         run!(self, products, inner_product_beside(acc0, acc1, digits, key, beside, &self.key_factor));
     }
 
-    /// `acc0 = sum x b_d + X^e sum x' b_d'` and `acc1` with `a` likewise, over the pairs `(d, x)` of the first and `(d', x')` of the second digits, as in
-    /// [`Elementwise::inner_product`]. The key and the digits are read once, and nothing but the sums is written.
+    /// `acc0 = sum_j (X^e_j - 1) sum x b_d` and `acc1` with `a` likewise, for up to three pairs of digits and a monomial `X^e_j`; the inner sums are over the pairs `(d, x)` of the
+    /// digits, as in [`Elementwise::inner_product`]. The key is read once, and nothing but the sums is written.
     ///
-    /// Beside what the two inner products take: 12 / 60 for the values of the monomial and the products by them.
+    /// Beside what the inner products take: 14 / 60 for each pair, for the values of the monomial and the products by them, and one more reduction.
     ///
     /// # Panics
-    /// As `inner_product`, when the monomial is of another ring degree, or the modulus is a power of two.
+    /// As `inner_product`, when there is no pair or more than three, a monomial is of another ring degree, or the modulus is a power of two.
     pub fn inner_product_turned(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
-        digits: [&[(usize, &[u64])]; 2],
+        turned: &[Turned<'_>],
         key: &KeyLimb,
-        monomial: &Monomial<'_>,
     ) {
-        run!(self, products, inner_product_turned(acc0, acc1, digits, key, monomial));
+        run!(self, products, inner_product_turned(acc0, acc1, turned, key, &self.key_factor));
     }
 
     /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, reduced once for as many terms as in

@@ -19,8 +19,7 @@ use super::Words;
 use crate::{
     Domain, Kernel, RingError,
     convert::BaseConverter,
-    elementwise::{Beside, Elementwise, KeyLimb, PairTerm, Scalar},
-    monomial::Monomial,
+    elementwise::{Beside, Elementwise, KeyLimb, PairTerm, Scalar, Turned},
     ntt::{InverseFactor, NttPlan, check_degree},
     primes,
     scratch::{Scratch, ScratchPool},
@@ -331,9 +330,9 @@ impl Products {
         &self,
         _: &mut [u64],
         _: &mut [u64],
-        _: [&[(usize, &[u64])]; 2],
+        _: &[Turned<'_>],
         _: &KeyLimb,
-        _: &Monomial<'_>,
+        _: &Scalar,
     ) {
         panic!("monomials have no values modulo 2^{}", self.words.exponent());
     }

@@ -1,4 +1,4 @@
-//! Ternary polynomials: secrets.
+//! Ternary and binary polynomials: secrets.
 
 use zeroize::Zeroizing;
 
@@ -20,6 +20,17 @@ impl Sampler {
                 word >>= 2;
                 out[filled] = pair - 1;
                 filled += ((3 - pair) as u64).min(1) as usize;
+            }
+        }
+    }
+
+    /// Fills `out` with independent values that are exactly uniform on `{0, 1}`, each a bit of the keystream. Constant time.
+    pub fn binary(&mut self, out: &mut [i64]) {
+        for chunk in out.chunks_mut(64) {
+            let mut word = self.stream.word();
+            for x in chunk {
+                *x = (word & 1) as i64;
+                word >>= 1;
             }
         }
     }
@@ -114,6 +125,12 @@ mod tests {
                 -1, -1, 0, 0, -1, 1, 1, -1, 1, 0, 0
             ]
         );
+        let mut out = [7; 80];
+        Sampler::new(&seed, 0).binary(&mut out);
+        assert_eq!(
+            out.map(|x| x.to_string()).concat(),
+            "10011100101111111101010010111110100110111010001110011000010101101011000110111101"
+        );
         let mut out = [0; 40];
         Sampler::new(&seed, 0).sparse_ternary(12, &mut out).unwrap();
         assert_eq!(
@@ -139,6 +156,21 @@ mod tests {
         let mean = n as f64 / 18.0;
         let chi: f64 = cells.iter().map(|c| (c - mean).powi(2) / mean).sum();
         assert!(chi < 26.1, "{chi}");
+    }
+
+    /// Words of eight bits: chi-square with 255 degrees of freedom, below 331 with probability 0.999.
+    #[test]
+    fn binary_is_uniform_and_uncorrelated() {
+        let mut out = vec![7; 1 << 18];
+        sampler(5).binary(&mut out);
+        let mut cells = [0f64; 256];
+        for bits in out.chunks_exact(8) {
+            assert!(bits.iter().all(|x| (0..=1).contains(x)));
+            cells[bits.iter().fold(0, |word, x| 2 * word + *x as usize)] += 1.0;
+        }
+        let mean = f64::from(1 << 7);
+        let chi: f64 = cells.iter().map(|c| (c - mean).powi(2) / mean).sum();
+        assert!(chi < 331.0, "{chi}");
     }
 
     #[test]

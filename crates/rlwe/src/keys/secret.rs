@@ -111,6 +111,10 @@ fn sample_secret(seed: &Seed, distribution: SecretDistribution, out: &mut [i64])
             Ok(())
         }
         SecretDistribution::SparseTernary { weight } => sampler.sparse_ternary(weight, out),
+        SecretDistribution::Binary => {
+            sampler.binary(out);
+            Ok(())
+        }
     }
 }
 

@@ -3,12 +3,15 @@
 use std::iter;
 
 use crate::{
-    elementwise::{Beside, Scalar, key::KeyLimb, lanes::Lanes},
-    monomial::{Monomial, PERIOD},
+    elementwise::{Beside, Scalar, Turned, key::KeyLimb, lanes::Lanes},
+    monomial::PERIOD,
 };
 
 /// How many digits go together. Each is read from two places, itself and the key: of more than sixteen places at once, memory reads half as fast.
 const DIGITS: usize = 7;
+
+/// No arithmetic adds up fewer products in one sum.
+const MOST_TURNED: usize = 3;
 
 /// For how many words so many digits go together, before others do: those of the sums stay in the cache.
 const STRETCH: usize = 4096;
@@ -176,7 +179,7 @@ unsafe fn inner_product_at<L: Lanes, const WIDE: usize>(
         if let Some(begun) = begun {
             sums = begin::<L, WIDE>(l, begun, key, at);
         }
-        let mut totals = sum_digits::<L, WIDE>(l, sums, digits, key, at);
+        let mut totals = sum_digits::<L, WIDE>(l, sums, digits, key, at, 0);
         if adds {
             for (i, [b, a]) in totals.iter_mut().enumerate() {
                 *b = l.add(L::load(acc0.as_ptr().add(at + i * L::LANES)), *b);
@@ -251,7 +254,8 @@ unsafe fn begin<L: Lanes, const WIDE: usize>(
     (sums, count)
 }
 
-/// `WIDE` vectors of the products of digits and key, from word `at` on, added to sums of `begun` products, which are fewer than `L::TERMS`.
+/// `WIDE` vectors of the products of digits and key, from word `at` on, added to sums of `begun` products, which are fewer than `L::TERMS`: canonical, or, where they are no more
+/// than `L::TERMS` in all, below `2^kept_log2 q`.
 ///
 /// # Safety
 /// As for [`inner_product_at`].
@@ -262,10 +266,12 @@ unsafe fn sum_digits<L: Lanes, const WIDE: usize>(
     digits: &[(usize, &[u64])],
     key: &KeyLimb,
     at: usize,
+    kept_log2: u32,
 ) -> [[L::V; 2]; WIDE] {
     // No closures here: one that is not inlined would be compiled without the caller's instructions.
     let mut totals = [[L::splat(0); 2]; WIDE];
     let (first, rest) = digits.split_at(digits.len().min(L::TERMS - begun));
+    let kept_log2 = if rest.is_empty() { kept_log2 } else { 0 };
     for (chunk, terms) in iter::once(first).chain(rest.chunks(L::TERMS)).enumerate() {
         for (d, x) in terms {
             // SAFETY: by the caller.
@@ -276,7 +282,7 @@ unsafe fn sum_digits<L: Lanes, const WIDE: usize>(
         for i in 0..WIDE {
             reduced[i] = [l.reduce_sum(sums[i][0]), l.reduce_sum(sums[i][1])];
         }
-        for step in (0..L::sum_bound_log2(count)).rev() {
+        for step in (kept_log2..L::sum_bound_log2(count)).rev() {
             let multiple = L::splat(l.modulus() << step);
             for [b, a] in &mut reduced {
                 *b = L::subtract_if_above(*b, multiple);
@@ -312,23 +318,27 @@ unsafe fn store_pairs<L: Lanes, const WIDE: usize>(
     }
 }
 
-/// See [`crate::elementwise::Elementwise::inner_product_turned`].
+/// See [`crate::elementwise::Elementwise::inner_product_turned`]. `montgomery` is the Montgomery factor of key residues.
 #[inline(always)]
 pub(in crate::elementwise) fn inner_product_turned<L: Lanes>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
-    [still, turned]: [&[(usize, &[u64])]; 2],
+    turned: &[Turned<'_>],
     key: &KeyLimb,
-    monomial: &Monomial<'_>,
+    montgomery: &Scalar,
 ) {
-    let length = check_inner_product::<L>(acc0, acc1, still, key);
-    check_inner_product::<L>(acc0, acc1, turned, key);
-    assert!(length == monomial.blocks() * PERIOD, "monomial and key are of one degree");
+    for (digits, monomial) in turned {
+        let length = check_inner_product::<L>(acc0, acc1, digits, key);
+        assert!(length == monomial.blocks() * PERIOD, "monomial and key are of one degree");
+    }
+    assert!(
+        (1..=MOST_TURNED).contains(&turned.len()),
+        "1 to {MOST_TURNED} turned inner products are added up"
+    );
     match L::LANES {
-        8 => turned_wide::<L, 4>(l, acc0, acc1, [still, turned], key, monomial),
-        4 => turned_wide::<L, 2>(l, acc0, acc1, [still, turned], key, monomial),
-        _ => turned_wide::<L, 1>(l, acc0, acc1, [still, turned], key, monomial),
+        8 => turned_wide::<L, 2>(l, acc0, acc1, turned, key, montgomery.value),
+        _ => turned_wide::<L, 1>(l, acc0, acc1, turned, key, montgomery.value),
     }
 }
 
@@ -338,34 +348,40 @@ fn turned_wide<L: Lanes, const WIDE: usize>(
     l: L,
     acc0: &mut [u64],
     acc1: &mut [u64],
-    [still, turned]: [&[(usize, &[u64])]; 2],
+    turned: &[Turned<'_>],
     key: &KeyLimb,
-    monomial: &Monomial<'_>,
+    one: u64,
 ) {
     let nothing = [[l.no_products(); 2]; WIDE];
-    for block in 0..monomial.blocks() {
-        let factor = l.key_residue(L::splat(monomial.factor(block)));
+    let kept_log2 = l.lazy_multiple().ilog2();
+    for block in 0..turned[0].1.blocks() {
         for step in (0..PERIOD).step_by(WIDE * L::LANES) {
             let at = block * PERIOD + step;
-            // SAFETY: steps are as long as `WIDE` vectors and divide `PERIOD`, the length of the monomial's row; the slices have `PERIOD` words for each block. The
-            // digits are in the key: both checked above.
-            unsafe {
-                let turned = sum_digits::<L, WIDE>(l, (nothing, 0), turned, key, at);
-                let mut sums = nothing;
-                for (i, (sum, turned)) in sums.iter_mut().zip(&turned).enumerate() {
-                    let row = l.multiplicand(L::load(monomial.row().as_ptr().add(step + i * L::LANES)));
-                    let mut value = l.reduce_sum(l.add_product(l.no_products(), row, factor));
-                    for step in (0..L::sum_bound_log2(1)).rev() {
-                        value = L::subtract_if_above(value, L::splat(l.modulus() << step));
-                    }
-                    let value = l.key_residue(value);
-                    for (sum, turned) in sum.iter_mut().zip(turned) {
-                        *sum = l.add_product(*sum, l.multiplicand(*turned), value);
+            let mut sums = nothing;
+            for (digits, monomial) in turned {
+                let factor = l.key_residue(L::splat(monomial.factor(block)));
+                // SAFETY: steps are as long as `WIDE` vectors and divide `PERIOD`, the length of the monomial's row; the slices have `PERIOD` words for each block. The
+                // digits are in the key: both checked above.
+                unsafe {
+                    let totals = sum_digits::<L, WIDE>(l, (nothing, 0), digits, key, at, kept_log2);
+                    for (i, (sum, total)) in sums.iter_mut().zip(&totals).enumerate() {
+                        let row = l.multiplicand(L::load(monomial.row().as_ptr().add(step + i * L::LANES)));
+                        let value = l.canonical_sum(l.add_product(l.no_products(), row, factor), 1);
+                        let value = l.key_residue(l.sub(value, L::splat(one)));
+                        for (sum, total) in sum.iter_mut().zip(total) {
+                            *sum = l.add_product(*sum, l.multiplicand(*total), value);
+                        }
                     }
                 }
-                let totals = sum_digits::<L, WIDE>(l, (sums, 1), still, key, at);
-                store_pairs::<L, WIDE>(acc0, acc1, &totals, at);
             }
+            let mut totals = [[L::splat(0); 2]; WIDE];
+            for i in 0..WIDE {
+                for part in 0..2 {
+                    totals[i][part] = l.canonical_sum(sums[i][part], turned.len());
+                }
+            }
+            // SAFETY: as above.
+            unsafe { store_pairs::<L, WIDE>(acc0, acc1, &totals, at) };
         }
     }
 }

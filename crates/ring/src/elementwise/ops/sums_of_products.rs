@@ -118,11 +118,7 @@ unsafe fn sum_products_at<L: Lanes, const WIDE: usize, const REPEATED: bool>(
         }
         for (total, sum) in totals.iter_mut().zip(&sums) {
             for (total, sum) in total.iter_mut().zip(sum) {
-                let mut reduced = l.reduce_sum(*sum);
-                for step in (0..L::sum_bound_log2(terms.len())).rev() {
-                    reduced = L::subtract_if_above(reduced, L::splat(l.modulus() << step));
-                }
-                *total = l.add(*total, reduced);
+                *total = l.add(*total, l.canonical_sum(*sum, terms.len()));
             }
         }
     }
