@@ -16,7 +16,7 @@ pub const TABLE: Table = Table {
     name: "pegasus-6",
     about: "PEGASUS Table VI: look-ups of a function (with the switch back) and max-pooling a second, the place of the least of up to 256 values and sorting of up to 64, of single numbers, as in the paper without extraction and repacking, with lut12; and functions of 256 values on [-8, 8] from slots to slots: time and \
             errors, by one table, by three where they pay, and by two of which one is of slopes, and sorting 16 values, with lut12 and lut13 at 128 bits of security and N = 2^16, beside OpenPEGASUS, whose secrets have weight 64 where ours are \
-            uniform ternary; one thread, and the paper's figures of one thread of an Intel Xeon Platinum 8269CY",
+            uniform binary; one thread, and the paper's figures of one thread of an Intel Xeon Platinum 8269CY",
     memory: "8 GB",
     time: "8 minutes",
     live: &[],

@@ -18,7 +18,7 @@ use crate::{Result, machine, report::Row, session::Session};
 pub const TABLE: Table = Table {
     name: "pegasus-8",
     about: "PEGASUS Table VIII: one update of k-means on encrypted points of dimension 16 that are uniform in a cube, by its five sectors, single-threaded at 128 bits of security (preset n15, \
-            uniform ternary secrets; lut12), beside the paper's times with 20 threads of an Intel Xeon Platinum 8269CY at N = 2^16 and 119 bits; shares of points that go to the closest centroid. \
+            uniform ternary secrets, binary ones of single numbers; lut12), beside the paper's times with 20 threads of an Intel Xeon Platinum 8269CY at N = 2^16 and 119 bits; shares of points that go to the closest centroid. \
             256 points in 2 and 4 clusters are computed in full; of all others the whole shape is planned and encrypted; one ciphertext of points, of which 16 are looked up, and the new centroids are computed, and the row says that it is extrapolated from that",
     memory: "6 GB",
     time: "5 minutes",

@@ -21,8 +21,8 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "pegasus-5-slots",
     about: "PEGASUS Table V, between slots and single numbers at N = 2^16: slots to coefficients, extraction with the LWE switch 2^16 -> 1024, the repacking \
-            transform, the modulo, their errors and keys, at 128 bits of security (CKKS: 14 units of 48 bits; LWE: dimension 1024 modulo 26 bits, uniform \
-            ternary secrets), beside OpenPEGASUS",
+            transform, the modulo, their errors and keys, at 128 bits of security (CKKS: 14 units of 48 bits; LWE: dimension 1024 modulo 25 bits, uniform \
+            binary secrets), beside OpenPEGASUS",
     memory: "8 GB",
     time: "3 minutes",
     live: &[],

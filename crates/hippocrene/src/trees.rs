@@ -43,7 +43,7 @@ impl TreeTables {
 
     /// What files name the tables by.
     pub(crate) fn digest(&self) -> Fingerprint {
-        Fingerprint::of("hippocrene 2026-11 tables of decision trees", self.name.as_bytes())
+        Fingerprint::of("hippocrene 2026-11-24 tables of decision trees", self.name.as_bytes())
     }
 
     /// The tables of this digest.

@@ -116,12 +116,12 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     ] {
         near(&client.decrypt(&y.unwrap()).unwrap(), expected, rounds * error(16.0), what);
     }
-    // A round is off by an index of 7.6 entries, half of the domain being somewhat more than the largest difference.
+    // A round is off by an index of 4.6 entries, half of the domain being somewhat more than the largest difference.
     let pooled = server.max_pool(&x, 5).unwrap();
     assert_eq!(pooled.shape(), &[1]);
     for (y, rounds) in [(largest, 3.0f64), (pooled, 3.0), (sorted, Pegasus::sort_rounds(5) as f64)] {
         let (bits, stated) =
-            (y.precision_bits(server.session()), -(7.6 * 16.0 / 2048.0 * rounds.sqrt()).log2());
+            (y.precision_bits(server.session()), -(4.6 * 16.0 / 2048.0 * rounds.sqrt()).log2());
         assert!((stated - 0.7..stated).contains(&bits), "{bits} bits, {stated} stated");
     }
     let image: Vec<f64> = numbers(24, 5).iter().map(|x| 4.0 * x).collect();
@@ -289,7 +289,7 @@ fn results_are_bootstrapped_where_there_is_room() {
     assert_eq!(simulated(20, None), (Some(chosen), None));
     for (units, capacity, words) in [
         (20, Some(31.0), "make keys of look-ups with more capacity (LookUps)"),
-        (13, None, "take a preset with a larger modulus"),
+        (12, None, "take a preset with a larger modulus"),
     ] {
         let (chosen, error) = simulated(units, capacity);
         let error =

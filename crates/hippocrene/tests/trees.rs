@@ -70,9 +70,9 @@ fn client_and_server_share_files_only() {
     let classes: Vec<f64> =
         client.decrypt(&FILES.interface, &reply).unwrap().iter().map(|x| x.round()).collect();
     assert_eq!(classes, [0.0, 1.0, 2.0]);
-    // Header, counts, digest, seed and 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 9 bits for each row.
+    // Header, counts, digest, seed and 12 bits for each feature; header, counts, digest, span, modulus, middle and 1025 numbers of 8 bits for each row.
     assert_eq!(FILES.query.len(), 56 + 8 + 16 + 32 + 9);
-    assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1154);
+    assert_eq!(FILES.reply.len(), 56 + 8 + 16 + 16 + 8 + 3 * 1025);
 
     // A secret key is not written over, and another client's is of no use.
     assert!(matches!(reply.save(path("secret")), Err(Error::Io { .. })));
@@ -215,7 +215,7 @@ fn errors_name_what_is_wrong() {
     assert!(refused(reply, 80, &(-1f64).to_le_bytes()).contains("a span of -1"));
     assert!(refused(reply, 88, &127u64.to_le_bytes()).contains("the modulus of a reply is 127"));
     assert!(refused(reply, 88, &u64::MAX.to_le_bytes()).contains("the modulus of a reply"));
-    assert!(refused(reply, 88, &400u64.to_le_bytes()).contains("a residue"));
+    assert!(refused(reply, 88, &200u64.to_le_bytes()).contains("a residue"));
     assert!(refused(reply, 96, &f64::INFINITY.to_le_bytes()).contains("inf"));
     assert!(refused(keys, 56 + 16 + 32, &[0xff; 6]).contains("beyond its modulus"));
 }

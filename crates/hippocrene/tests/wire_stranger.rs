@@ -276,7 +276,7 @@ fn switching_key(
         let digits: Vec<Vec<i64>> =
             (0..12).map(|k| sample(payload, ring, (seed, (12 * v + k) as u64), z)).collect();
         for l in 0..ring.degree as usize {
-            let weight = |k: usize| 1i64 << (26 - 24 + 2 * k);
+            let weight = |k: usize| 1i64 << (25 - 24 + 2 * k);
             let s = secret
                 .map_or((digits[11][l] as f64 / weight(11) as f64).round() as i64, |s| s[v + strides * l]);
             assert!(s.abs() <= 1);
@@ -305,7 +305,7 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
     let moduli: Vec<_> = (0..keys).map(|_| modulus(&mut payload)).collect();
     take(&mut payload, moduli.iter().map(|modulus| set.key_bytes(*modulus)).sum());
 
-    assert_eq!((number(&mut payload, 4), float(&mut payload)), (1, 20.5));
+    assert_eq!((number(&mut payload, 4), float(&mut payload)), (4, 20.5));
     take(&mut payload, 32);
     let repacking = modulus(&mut payload);
     // What stands last is needed first: c0 at the first position, the first unit, and behind it those at the others.
@@ -322,31 +322,31 @@ fn a_stranger_follows_the_keys_of_look_up_tables() {
         own: Vec::new(),
     };
     let z: Vec<i64> = m.values(set.degree).iter().map(|x| (x.re / 2f64.powi(38)).round() as i64).collect();
-    assert!(z.len() == 1024 && z.iter().all(|z| z.abs() <= 1));
+    assert!(z.len() == 1024 && z.iter().all(|z| (0..=1).contains(z)));
 
-    let (p, q) = (prime(26, 1024), prime(48, 2048));
+    let (p, q) = (prime(25, 1024), prime(48, 2048));
     let (small, large) = (ring(1024, p), ring(2048, q));
     let values = small.values(&z, p);
     assert_eq!(switching_key(&mut payload, &small, &values, 2048, Some(&s)), s);
     let mut tables = payload;
-    take(&mut payload, 32 + 1024 * 8 * 2048 * 48 / 8);
+    take(&mut payload, 32 + 512 * 12 * 2048 * 48 / 8);
     let y = switching_key(&mut payload, &small, &values, 2048, None);
     assert_eq!(payload.len(), 32 + whole);
 
     let seed = take(&mut tables, 32);
     let (values, one) = (large.values(&y, q), (0..2048).map(|j| i64::from(j == 0)).collect::<Vec<_>>());
-    for (i, z) in z.iter().enumerate() {
-        if ![0, 1, 511, 1023].contains(&i) {
-            take(&mut tables, 8 * 2048 * 48 / 8);
+    for (i, pair) in z.chunks_exact(2).enumerate() {
+        if ![0, 1, 2, 3, 255, 511].contains(&i) {
+            take(&mut tables, 12 * 2048 * 48 / 8);
             continue;
         }
-        for row in 0..8 {
-            let got = sample(&mut tables, &large, (seed, (8 * i + row) as u64), &values);
-            let m = i64::from(*z == if row < 4 { 1 } else { -1 });
+        for row in 0..12 {
+            let got = sample(&mut tables, &large, (seed, (12 * i + row) as u64), &values);
+            let m = i64::from(pair == [[1, 0], [0, 1], [1, 1]][row / 4]);
             let weight = 1i64 << (18 + 15 * (row % 2));
             let times = if row % 4 < 2 { &one } else { &y };
             for (got, times) in got.iter().zip(times) {
-                assert!((got - m * weight * times).abs() < 40, "coefficient {i}, row {row}");
+                assert!((got - m * weight * times).abs() < 40, "pair {i}, row {row}");
             }
         }
     }
@@ -360,13 +360,13 @@ fn a_stranger_asks_decision_trees_and_understands_the_answer() {
     };
     let (owner, query, reply) = (file("owner"), file("query"), file("reply"));
     let two_r = 4096;
-    let ring = ring(1024, prime(26, 1024));
+    let ring = ring(1024, prime(25, 1024));
     let (kind, digest, key, seed) = open(&owner);
     assert_eq!(kind, 9);
-    assert_eq!(digest, fingerprint("hippocrene 2026-11 tables of decision trees", b"lut11"));
+    assert_eq!(digest, fingerprint("hippocrene 2026-11-24 tables of decision trees", b"lut11"));
     let derived: Vec<u8> = chacha20_from(seed, 0, 1 << 63).take(4).flat_map(u64::to_le_bytes).collect();
     assert_eq!(key, fingerprint("hippocrene 2026-11 LWE secret key fingerprint", &derived));
-    let z = ring.secret(&derived);
+    let z = ring.bits(&derived);
 
     // Residues of so many bits.
     let residues = |bytes: &[u8], count: usize, bits: usize| -> Vec<u64> {

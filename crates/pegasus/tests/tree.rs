@@ -270,7 +270,7 @@ fn threads_give_the_same_bits() {
     assert_eq!((query.rows(), one.rows(), one.outputs()), (8, 8, 1));
 }
 
-/// The default security: three classes, from a query of a seed and 26 bits for each feature to a reply of 1024 numbers of 9 bits.
+/// The default security: three classes, from a query of a seed and 12 bits for each coefficient to a reply of 1024 numbers of 8 bits.
 #[test]
 fn secure_parameters() {
     let parameters = TreeParameters::of(&Preset::by_name("lut11").unwrap());
@@ -288,7 +288,7 @@ fn secure_parameters() {
     ];
     let model = model(4, nodes, TreeModel::CLASSES);
     let plan = TreePlan::new(&model, parameters).unwrap();
-    assert_eq!((plan.compared(), plan.blocks(), plan.reply_modulus()), (2, 1, 512));
+    assert_eq!((plan.compared(), plan.blocks(), plan.reply_modulus()), (2, 1, 256));
     assert!(plan.log2_failure_probability() < -30.0 && parameters.comparison_deviation() < 1.0 / 250.0);
     let rows = [[1.0, 2.0, 3.0, 1.0], [-90.0, 1e300, 4.0, 5.0], [5.0, 5.0, 9.0, 5.0], [0.0, 0.0, 1.0, 9.0]];
     let results = client.results(&model, &plan, &rows.concat());

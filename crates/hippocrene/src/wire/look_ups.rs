@@ -21,6 +21,8 @@ const HEAD_BYTES: u64 = 62;
 const SHAPE_BYTES: u64 = 12;
 /// What is added to the number of the tables where the keys are for k-means on points of a shape.
 const CLUSTERS: u32 = 256;
+/// The number of the first of the tables. Those before were for ternary secrets.
+const FIRST: u32 = 4;
 const WHAT: &str = "keys of look-up tables";
 
 /// What stands before the keys.
@@ -75,7 +77,7 @@ pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &
     let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
     let number = number.expect("keys are made by a plan, and plans and files have tables of these names");
     let clusters = if request.clusters.is_some() { CLUSTERS } else { 0 };
-    out.extend((clusters + number as u32 + 1).to_le_bytes());
+    out.extend((clusters + FIRST + number as u32).to_le_bytes());
     out.extend(request.capacity_bits().to_le_bytes());
     if let Some(shape) = request.clusters {
         write_shape(out, shape);
@@ -111,11 +113,11 @@ impl LookUpHead {
         cursor.enter(WHAT);
         let number = cursor.u32()?;
         let (number, clusters) = (number % CLUSTERS, number / CLUSTERS);
-        let name = LookUps::NAMES.get((number as usize).wrapping_sub(1)).filter(|_| clusters <= 1);
+        let name = LookUps::NAMES.get(number.wrapping_sub(FIRST) as usize).filter(|_| clusters <= 1);
         let set = name.and_then(|name| TableSet::by_name(name).ok());
         let (Some(name), Some(set)) = (name, set) else {
             let have = clusters.wrapping_mul(CLUSTERS).wrapping_add(number);
-            return Err(FormatError::field("the tables", have, "1 to 3, or 257 to 259"));
+            return Err(FormatError::field("the tables", have, "4 to 6, or 260 to 262"));
         };
         let capacity = cursor.f64()?;
         if !(1.0..=2000.0).contains(&capacity) {

@@ -259,6 +259,15 @@ impl Set {
         primes.into_iter().map(modulo).collect()
     }
 
+    /// The binary secret of a seed.
+    pub fn bits(&self, seed: &[u8]) -> Vec<i64> {
+        let words = chacha20(seed, 0).take(self.degree.div_ceil(64) as usize);
+        words
+            .flat_map(|word| (0..64).map(move |k| (word >> k & 1) as i64))
+            .take(self.degree as usize)
+            .collect()
+    }
+
     pub fn secret(&self, seed: &[u8]) -> Vec<i64> {
         let (degree, mut s) = (self.degree as usize, Vec::new());
         for mut word in chacha20(seed, 0) {
