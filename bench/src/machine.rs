@@ -1,8 +1,11 @@
 //! What the figures were measured on.
 
-use std::sync::{
-    Barrier,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
 };
 
 use core_affinity::CoreId;
@@ -25,7 +28,7 @@ pub fn pin() -> Result<usize> {
     }
 }
 
-/// Pins each of two threads to a core of its own, the first to that of the calling thread, and says whether there are two cores for them.
+/// Pins each of two threads to a core of its own, the calling one to where it is, and says whether there are two cores for them.
 ///
 /// # Errors
 /// When the system says of no core that it may be used.
@@ -39,9 +42,11 @@ pub fn spread(two: &Threads) -> Result<bool> {
     }
     // Neither thread takes both turns, for each waits until the other has begun with its own.
     let (begun, pinned) = (Barrier::new(2), AtomicBool::new(true));
-    two.for_each(2, |i| {
+    let calling = thread::current().id();
+    two.for_each(2, |_| {
         begun.wait();
-        if !core_affinity::set_for_current([core, other][i]) {
+        let core = if thread::current().id() == calling { core } else { other };
+        if !core_affinity::set_for_current(core) {
             pinned.store(false, Ordering::Relaxed);
         }
     });

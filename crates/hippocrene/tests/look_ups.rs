@@ -194,7 +194,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     // Without the key of the conjugation signs are had by tables.
     let (left, right) = (encrypt(&client, &values, &[5], 4.0), encrypt(&client, &values[1..2], &[1], 4.0));
     let gap = server.table_gap(8.0).unwrap();
-    assert!((0.2..0.4).contains(&gap), "{gap}");
+    assert!((0.1..0.2).contains(&gap), "{gap}");
     let (how, asked) = (Comparison::default(), |gap, precision| Comparison { gap, precision });
     for (y, expected, what) in [
         (server.sign(&left, how), [1.0, -1.0, 1.0, 1.0, -1.0], "sign"),
@@ -216,7 +216,7 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     let mean = |expected: [f64; 5], width: f64, y: Result<hippocrene::EncryptedArray, Error>, what: &str| {
         let y = y.unwrap();
         assert!(y.capacity_bits(server.session()) > 35.0, "{what}");
-        let (bits, stated) = (y.precision_bits(server.session()), -(7.6 * width / 4096.0).log2());
+        let (bits, stated) = (y.precision_bits(server.session()), -(4.6 * width / 4096.0).log2());
         assert!((bits - stated).abs() < 0.5, "{what}: {bits} bits, {stated} expected");
         near(&client.decrypt(&y).unwrap(), &expected, 0.5 * error(width), what);
     };

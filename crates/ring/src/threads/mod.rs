@@ -1,0 +1,154 @@
+//! How many threads a computation may use.
+
+mod pool;
+
+use std::sync::Arc;
+
+use crate::RingError;
+use pool::Pool;
+
+/// A setting: one thread (nothing is started, nothing is allocated), or the calling thread and helpers, among which the limbs of a polynomial are shared out.
+#[derive(Debug, Clone, Default)]
+pub struct Threads {
+    pool: Option<Arc<Pool>>,
+}
+
+/// The most threads of a pool: more than that is a slip of the hand, which the operating system takes minutes to refuse.
+const MAX_THREADS: usize = 1024;
+
+impl Threads {
+    /// The calling thread alone.
+    pub fn single() -> Self {
+        Threads::default()
+    }
+
+    /// The calling thread and `count - 1` helpers; one or zero is [`Threads::single`].
+    ///
+    /// # Errors
+    /// [`RingError::Threads`] for more than 1024, or when the operating system refuses.
+    pub fn new(count: usize) -> Result<Self, RingError> {
+        if count <= 1 {
+            return Ok(Threads::single());
+        }
+        if count > MAX_THREADS {
+            let reason = format!("at most {MAX_THREADS} are possible");
+            return Err(RingError::Threads { threads: count, reason });
+        }
+        let pool =
+            Pool::new(count - 1).map_err(|e| RingError::Threads { threads: count, reason: e.to_string() })?;
+        Ok(Threads { pool: Some(Arc::new(pool)) })
+    }
+
+    /// How many threads there are.
+    pub fn count(&self) -> usize {
+        1 + self.pool.as_ref().map_or(0, |pool| pool.helpers())
+    }
+
+    fn share<T: Send>(&self, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+        match &self.pool {
+            None => items.for_each(work),
+            Some(pool) => pool.share(items, work),
+        }
+    }
+
+    /// Calls `f(0), .., f(count - 1)`.
+    pub fn for_each(&self, count: usize, f: impl Fn(usize) + Sync) {
+        self.share(0..count, f);
+    }
+
+    /// Calls `f(i, items[i])` for every item.
+    pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
+        self.share(items.iter_mut().enumerate(), |(i, item)| f(i, item));
+    }
+
+    /// Calls `f(i, chunk i)` for the chunks of `size` words of `data`; the last may be shorter.
+    pub fn for_each_chunk(&self, data: &mut [u64], size: usize, f: impl Fn(usize, &mut [u64]) + Sync) {
+        self.share(data.chunks_mut(size).enumerate(), |(i, chunk)| f(i, chunk));
+    }
+
+    /// Calls `f(i, chunk i of a, chunk i of b)` for the chunks of `size` words of two slices of one length; the last may be shorter.
+    pub fn for_each_chunk_pair(
+        &self,
+        a: &mut [u64],
+        b: &mut [u64],
+        size: usize,
+        f: impl Fn(usize, &mut [u64], &mut [u64]) + Sync,
+    ) {
+        let pairs = a.chunks_mut(size).zip(b.chunks_mut(size));
+        self.share(pairs.enumerate(), |(i, (a, b))| f(i, a, b));
+    }
+
+    /// Calls `f(i, chunks i)` for the chunks of `size` words of three slices of one length; the last may be shorter.
+    pub fn for_each_chunk_triple(
+        &self,
+        slices: [&mut [u64]; 3],
+        size: usize,
+        f: impl Fn(usize, [&mut [u64]; 3]) + Sync,
+    ) {
+        let [a, b, c] = slices;
+        let triples = a.chunks_mut(size).zip(b.chunks_mut(size)).zip(c.chunks_mut(size));
+        self.share(triples.enumerate(), |(i, ((a, b), c))| f(i, [a, b, c]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        panic::{AssertUnwindSafe, catch_unwind},
+        sync::atomic::{AtomicUsize, Ordering},
+        thread,
+        time::Duration,
+    };
+
+    #[test]
+    fn absurd_numbers_are_refused_at_once() {
+        let refused = Threads::new(MAX_THREADS + 1);
+        assert!(matches!(refused, Err(RingError::Threads { threads: 1025, .. })));
+        assert!(matches!(Threads::new(usize::MAX), Err(RingError::Threads { .. })));
+    }
+
+    #[test]
+    fn every_chunk_is_visited_once() {
+        for threads in [Threads::single(), Threads::new(3).unwrap()] {
+            let (mut a, mut b) = (vec![0; 40], vec![0; 40]);
+            threads.for_each_chunk(&mut a, 8, |i, chunk| chunk.fill(i as u64));
+            assert!(a.iter().enumerate().all(|(k, &x)| x == k as u64 / 8));
+            threads.for_each_chunk_pair(&mut a, &mut b, 8, |i, a, b| b[0] = a[0] + i as u64);
+            assert_eq!(b[32], 8);
+            let mut items = [(); 9].map(|()| 1);
+            threads.for_each_mut(&mut items, |i, item| *item += i);
+            assert_eq!(items, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+            let sum = AtomicUsize::new(0);
+            threads.for_each(10, |i| _ = sum.fetch_add(i, Ordering::Relaxed));
+            assert_eq!(sum.into_inner(), 45);
+        }
+    }
+
+    /// What is shared out within what is shared out is done where it is, callers at the same time help each other's helpers, and panics reach who called.
+    #[test]
+    fn threads_share_with_whoever_calls() {
+        let threads = Threads::new(3).unwrap();
+        let sum = |threads: &Threads, count: usize| {
+            let sum = AtomicUsize::new(0);
+            threads.for_each(count, |i| {
+                threads.for_each(i, |k| _ = sum.fetch_add(k + 1, Ordering::Relaxed));
+            });
+            sum.into_inner()
+        };
+        let expected: usize = (0..40).map(|i| i * (i + 1) / 2).sum();
+        thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..50).for_each(|_| assert_eq!(sum(&threads, 40), expected)));
+            }
+        });
+        for bad in [0, 39] {
+            let panics = || threads.for_each(40, |i| assert_ne!(i, bad));
+            assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        }
+        assert_eq!(sum(&threads, 40), expected);
+        // Helpers that fell asleep are woken.
+        thread::sleep(Duration::from_millis(5));
+        assert_eq!(sum(&threads, 40), expected);
+    }
+}

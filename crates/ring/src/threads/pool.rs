@@ -1,0 +1,152 @@
+//! The threads that help a calling one.
+
+use std::{
+    cell::Cell,
+    hint, mem, process,
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+
+/// For how long helpers look for more to do before they sleep, and the calling thread for their end before it does. To be woken takes some 50 microseconds, which is what a limb takes:
+/// in a bootstrap there is something to be shared out every few hundred.
+const PATIENCE: Duration = Duration::from_micros(300);
+
+/// The helpers of one process: a copy of it that `fork` makes has none of them, and starts its own where it first needs any.
+#[derive(Debug)]
+pub(super) struct Pool {
+    process: u32,
+    helpers: Arc<ThreadPool>,
+    awake: Arc<Awake>,
+    /// Those of a process that was forked off this one.
+    forked: OnceLock<Option<Box<Pool>>>,
+}
+
+/// What keeps helpers awake between two things to do.
+#[derive(Debug)]
+struct Awake {
+    start: Instant,
+    /// Until when, in nanoseconds from the start.
+    until: AtomicU64,
+    /// How many are.
+    helpers: AtomicUsize,
+}
+
+thread_local! {
+    /// Whether what this thread does was shared out.
+    static SHARED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Says that what this thread does was shared out, until it is dropped.
+struct Share;
+
+impl Share {
+    fn begin() -> Self {
+        SHARED.set(true);
+        Share
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        SHARED.set(false);
+    }
+}
+
+impl Awake {
+    fn prolong(&self) {
+        let until = self.start.elapsed() + PATIENCE;
+        self.until.store(until.as_nanos() as u64, Ordering::Relaxed);
+    }
+
+    /// Looks for something to do until the time is over.
+    fn stay(&self) {
+        while (self.start.elapsed().as_nanos() as u64) < self.until.load(Ordering::Relaxed) {
+            rayon::yield_now();
+            hint::spin_loop();
+        }
+        self.helpers.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+impl Pool {
+    pub(super) fn new(helpers: usize) -> Result<Self, ThreadPoolBuildError> {
+        let helpers = Arc::new(ThreadPoolBuilder::new().num_threads(helpers).build()?);
+        let awake = Awake { start: Instant::now(), until: AtomicU64::new(0), helpers: AtomicUsize::new(0) };
+        Ok(Pool { process: process::id(), helpers, awake: Arc::new(awake), forked: OnceLock::new() })
+    }
+
+    /// How many helpers there are.
+    pub(super) fn helpers(&self) -> usize {
+        self.helpers.current_num_threads()
+    }
+
+    /// That of this process; none where a forked one cannot start any helpers, and the calling thread has to do.
+    fn of_process(&self) -> Option<&Pool> {
+        if self.process == process::id() {
+            return Some(self);
+        }
+        let start = || Pool::new(self.helpers()).ok().map(Box::new);
+        self.forked.get_or_init(start).as_ref()?.of_process()
+    }
+
+    /// Calls `work` for each of the items, in this thread and in helpers: each takes the next one as long as there are any. What is shared out already is not shared out again.
+    pub(super) fn share<T: Send>(
+        &self,
+        items: impl ExactSizeIterator<Item = T> + Send,
+        work: impl Fn(T) + Sync,
+    ) {
+        let wanted = items.len().saturating_sub(1).min(self.helpers());
+        let Some(pool) = self.of_process().filter(|_| wanted > 0 && !SHARED.get()) else {
+            return items.for_each(work);
+        };
+        let (items, ended) = (Mutex::new(items), AtomicUsize::new(0));
+        let work_on = || {
+            let _share = Share::begin();
+            // The lock is not held while an item is worked on.
+            let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            while let Some(item) = next() {
+                work(item);
+            }
+        };
+        pool.rouse();
+        pool.helpers.in_place_scope(|scope| {
+            for _ in 0..wanted {
+                scope.spawn(|_| {
+                    work_on();
+                    ended.fetch_add(1, Ordering::Relaxed);
+                });
+            }
+            work_on();
+            let begun = Instant::now();
+            while ended.load(Ordering::Relaxed) < wanted && begun.elapsed() < PATIENCE {
+                hint::spin_loop();
+            }
+        });
+        pool.awake.prolong();
+    }
+
+    /// Wakes the helpers, if they sleep, and keeps them awake for a while.
+    fn rouse(&self) {
+        self.awake.prolong();
+        let none =
+            self.awake.helpers.compare_exchange(0, self.helpers(), Ordering::Relaxed, Ordering::Relaxed);
+        if none.is_ok() {
+            let awake = Arc::clone(&self.awake);
+            self.helpers.spawn_broadcast(move |_| awake.stay());
+        }
+    }
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        // Those of another process are not here to be told that they are no longer needed, and may have left locks behind.
+        if self.process != process::id() {
+            mem::forget(Arc::clone(&self.helpers));
+        }
+    }
+}
