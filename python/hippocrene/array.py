@@ -21,7 +21,7 @@ from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
 from hippocrene.ufuncs import unset
-from hippocrene.values import FilePath, Values, file_path, is_plain, numbers, raw_bytes, real_numbers, to_native
+from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -564,7 +564,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     @classmethod
     def load(cls, path: FilePath) -> EncryptedArray:
         """Read a file that `save` wrote; the array has no server."""
-        return cls(_native.EncryptedArray.load(file_path(path)))
+        with reading(path) as name:
+            return cls(_native.EncryptedArray.load(name))
 
     def copy(self) -> EncryptedArray:
         """Return the array itself: nothing alters it."""

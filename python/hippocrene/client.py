@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import errno
-import operator
+from collections.abc import Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
 from pathlib import Path
@@ -20,10 +20,10 @@ from hippocrene.exact import Kind, decrypted
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import FilePath, file_path, numbers, raw_bytes, thread_count, to_native, whole
+from hippocrene.values import FilePath, file_path, integer, numbers, raw_bytes, reading, thread_count, to_native, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
     import numpy.typing as npt
 
@@ -36,7 +36,7 @@ def checked_scheme(scheme: str, plain_modulus: int | None, precision: float | No
         raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
     if scheme != "ckks" and precision is not None:
         raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
-    modulus = None if plain_modulus is None else operator.index(plain_modulus)
+    modulus = None if plain_modulus is None else integer(plain_modulus, "plain_modulus")
     if modulus is not None and not 2 <= modulus < 2**61:
         raise ParameterError(f"plain modulus {modulus}: 2 to 2**61 - 1 are supported")
     return None if scheme == "ckks" else scheme, modulus
@@ -120,7 +120,8 @@ class PublicKey:
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> PublicKey:
         """Read a file that `save` wrote, to encrypt on so many threads."""
-        return cls(_native.PublicKey.load(file_path(path), thread_count(threads)))
+        with reading(path) as name:
+            return cls(_native.PublicKey.load(name, thread_count(threads)))
 
     def __reduce__(self) -> tuple[object, ...]:
         return PublicKey.from_bytes, (self.to_bytes(),)
@@ -331,6 +332,8 @@ class Client:
                 raise TypeError(f"keys are made for what simulate returned, not for {type(for_).__name__}") from None
         gates = self._raw.for_bits if bits is None else bits
         rotations = () if gates and rotations is None else rotations
+        if rotations is not None and not isinstance(rotations, Iterable):
+            raise TypeError(f"rotations are integers in a list, or None for all, not {type(rotations).__name__}")
         most = 2**63 - 1
         steps = None if rotations is None else [whole(step, "a rotation", -most, most) for step in rotations]
         looked_up = wanted_tables(tables)
@@ -411,7 +414,8 @@ class Client:
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> Client:
         """Read a file that `save` wrote, to work on so many threads."""
-        return cls(_native.ClientKey.load(file_path(path), thread_count(threads)))
+        with reading(path) as name:
+            return cls(_native.ClientKey.load(name, thread_count(threads)))
 
     @contextmanager
     def allow_pickle(self) -> Iterator[Client]:

@@ -15,10 +15,10 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.client import Client
-from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
+from hippocrene.errors import ArgumentError, FileError, ShapeError
 from hippocrene.progress import shown
 from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import FilePath, file_path, raw_bytes, rows_of_doubles
+from hippocrene.values import FilePath, file_path, integer, raw_bytes, reading, rows_of_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -76,9 +76,8 @@ class EncryptedClusters:
     @classmethod
     def load(cls, path: FilePath) -> EncryptedClusters:
         """Read a file that `save` wrote."""
-        with file_errors():
-            data = Path(file_path(path)).read_bytes()
-        return cls(data)
+        with reading(path) as name:
+            return cls(Path(name).read_bytes())
 
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedClusters, (self._data,)
@@ -465,7 +464,7 @@ _MOST_WRONG = 0.05
 
 
 def _at_least_one(value: object, name: str, what: str) -> int:
-    number = operator.index(value)  # type: ignore[arg-type]
+    number = integer(value, f"k-means: {name}")
     if number < 1:
         raise ArgumentError(f"k-means: {name} is {value}, at least one {what} is made")
     return number

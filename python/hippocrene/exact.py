@@ -27,7 +27,7 @@ _OF_DOUBLES = tuple(np.dtype(name) for name in ("float64", "float32", "float16",
 _LONG = np.dtype(np.longdouble)
 
 # Whose functions and types are none of one pair, or not of this one.
-_NO_FUNCTIONS = ("builtins", "numpy")
+_NO_FUNCTIONS = ("builtins", "fractions", "numpy")
 
 # Bits of the mantissa of this machine's long double.
 _LONG_BITS = np.finfo(np.longdouble).nmant + 1
@@ -104,7 +104,8 @@ def _fraction(value: object, operation: str) -> Fraction:
 def to_native(array: np.ndarray[Any, np.dtype[Any]], operation: str) -> _native.BigArray:
     """Hand an array of such numbers to the extension module; errors tell which element it is about."""
     try:
-        return _native.BigArray([exact(value, operation) for value in array.flat], array.shape)
+        # Not `array.flat`, which loses what the handler of a signal raises while it makes text.
+        return _native.BigArray([exact(value, operation) for value in array.ravel().tolist()], array.shape)
     except (TypeError, ArgumentError, EncodeError):
         for place, value in np.ndenumerate(array):
             try:

@@ -194,7 +194,13 @@ def knots_of(
         if rows.ndim != 2 or rows.shape[1] != features:
             raise ShapeError(f"from_sklearn: a sample of rows of {features} features is needed, not {rows.shape}")
         return tuple(tuple(knots) for knots in _native.feature_knots(features, rows.ravel().tolist()))
-    low, high = (real_numbers(end, "from_sklearn").copy() for end in ranges)
+    try:
+        low, high = ranges
+    except (TypeError, ValueError):
+        raise TypeError(
+            "from_sklearn: ranges are (low, high), the least and the largest value of each feature"
+        ) from None
+    low, high = (real_numbers(end, "from_sklearn").copy() for end in (low, high))
     if low.shape != (features,) or high.shape != (features,):
         raise ShapeError(f"from_sklearn: ranges of {features} features are needed, not {low.shape} and {high.shape}")
     # A feature that does not vary: any range around it does.

@@ -304,9 +304,10 @@ def _cov(m: Any, *, rowvar: bool = True, bias: bool = False, ddof: int | None = 
     ddof = (0 if bias else 1) if ddof is None else ddof
     if m.ndim > 2:
         raise ShapeError(f"cov takes arrays of one or two axes, not shape {m.shape}")
-    if m.ndim < 2 or m.shape[0 if rowvar else 1] == 1:
-        return m._squared_deviations(None, ddof)
-    deviations = m._centred(1 if rowvar else 0, ddof)
+    with named("cov", "var"):
+        if m.ndim < 2 or m.shape[0 if rowvar else 1] == 1:
+            return m._squared_deviations(None, ddof)
+        deviations = m._centred(1 if rowvar else 0, ddof)
     rows, columns = (deviations, deviations.T) if rowvar else (deviations.T, deviations)
     return rows @ (columns.conj() if m._raw.is_complex else columns)
 

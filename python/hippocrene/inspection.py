@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any, cast
 
 from hippocrene import _native
-from hippocrene.values import raw_bytes
+from hippocrene.values import raw_bytes, reading
 
 
 def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[str, Any]:
@@ -25,5 +25,6 @@ def inspect(data: bytes | bytearray | memoryview | str | PathLike[str]) -> dict[
     `FormatError` is raised for what is no whole file of this package, and `FileError` for a path that cannot be read.
     """
     if isinstance(data, (str, PathLike)):
-        return cast("dict[str, Any]", json.loads(_native.inspect_file(data)))
+        with reading(data) as name:
+            return cast("dict[str, Any]", json.loads(_native.inspect_file(name)))
     return cast("dict[str, Any]", json.loads(_native.inspect_bytes(raw_bytes(data))))

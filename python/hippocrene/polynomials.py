@@ -11,7 +11,7 @@ from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, P
 from hippocrene.approximation import Approximation
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
-from hippocrene.values import real_numbers
+from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
@@ -74,7 +74,7 @@ def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[flo
 
 
 def _real(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    if np.iscomplexobj(values):
+    if to_array(values, "polynomial").dtype.kind == "c":
         raise TypeError(
             "polynomial takes real coefficients: with c the complex ones, that of the constant first, "
             "x.polynomial(c.real) + 1j * x.polynomial(c.imag)"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import operator
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
@@ -11,6 +10,7 @@ from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.ufuncs import unset
+from hippocrene.values import integer
 
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
@@ -173,7 +173,7 @@ class Reductions(Encrypted):
         return axes
 
     def _axis(self, axis: SupportsIndex) -> int:
-        index = operator.index(axis)
+        index = integer(axis, "an axis")
         if not -self.ndim <= index < self.ndim:
             raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
         return index % self.ndim

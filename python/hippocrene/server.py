@@ -13,7 +13,7 @@ from hippocrene.array import EncryptedArray
 from hippocrene.described import Described
 from hippocrene.errors import KeyMismatchError
 from hippocrene.progress import counted
-from hippocrene.values import FilePath, file_path, raw_bytes, thread_count, whole
+from hippocrene.values import FilePath, file_path, raw_bytes, reading, thread_count, whole
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -55,7 +55,8 @@ class EvaluationKeys(Described):
     @classmethod
     def load(cls, path: FilePath) -> EvaluationKeys:
         """Read a file that `save` wrote."""
-        return cls(_native.EvaluationKeys.load(file_path(path), 1))
+        with reading(path) as name:
+            return cls(_native.EvaluationKeys.load(name, 1))
 
     def __reduce__(self) -> tuple[object, ...]:
         return EvaluationKeys.from_bytes, (self.to_bytes(),)
@@ -104,7 +105,8 @@ class TransferKey:
     @classmethod
     def load(cls, path: FilePath) -> TransferKey:
         """Read a file that `save` wrote."""
-        return cls(_native.TransferKey.load(file_path(path), 1))
+        with reading(path) as name:
+            return cls(_native.TransferKey.load(name, 1))
 
     def __reduce__(self) -> tuple[object, ...]:
         return TransferKey.from_bytes, (self.to_bytes(),)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import errno
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast
 
@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, FileError, FormatError, SecretPickleError, ShapeError, file_errors
+from hippocrene.errors import ArgumentError, FileError, FormatError, SecretPickleError, ShapeError
 from hippocrene.fitted_trees import (
     beyond_thresholds,
     check_columns,
@@ -27,7 +27,7 @@ from hippocrene.fitted_trees import (
     scales_of,
 )
 from hippocrene.progress import shown
-from hippocrene.values import FilePath, file_path, raw_bytes, rows_of_doubles, thread_count
+from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles, thread_count
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +48,7 @@ class TreeInterface:
     tables: str
     """Which tables trees are evaluated with: ``"lut11"``, ``"lut12"`` or ``"lut13"``."""
 
-    knots: tuple[tuple[float, ...], ...]
+    knots: tuple[tuple[float, ...], ...] = field(repr=False)
     """For each feature the values that have the shares ``0, 1/k, .. 1``, which rise: between them it is linear."""
 
     outputs: Literal["class", "shares", "values", "scores"]
@@ -145,13 +145,13 @@ class TreeInterface:
     @classmethod
     def load(cls, path: FilePath) -> TreeInterface:
         """Read a file that `save` wrote."""
-        with file_errors():
-            data = Path(file_path(path)).read_bytes()
-        try:
-            text = data.decode()
-        except UnicodeDecodeError as error:
-            raise FormatError(f"{file_path(path)} is no interface of decision trees: {error}") from None
-        return cls.from_json(text)
+        with reading(path) as name:
+            data = Path(name).read_bytes()
+            try:
+                text = data.decode()
+            except UnicodeDecodeError as error:
+                raise FormatError(f"this is no interface of decision trees: {error}") from None
+            return cls.from_json(text)
 
 
 _Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply)
@@ -188,7 +188,8 @@ class _Stored(Generic[_Raw]):
     @classmethod
     def load(cls: type[_S], path: FilePath) -> _S:
         """Read a file that `save` wrote."""
-        return cls(cls._kind.load(file_path(path)))
+        with reading(path) as name:
+            return cls(cls._kind.load(name))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).from_bytes, (self.to_bytes(),)
@@ -274,7 +275,10 @@ class TreeClient:
     @classmethod
     def generate(cls, tables: str | TreeInterface = "lut12") -> TreeClient:
         """Make a fresh secret key for these tables, or for those of an interface."""
-        return cls(_native.TreeClient.generate(tables.tables if isinstance(tables, TreeInterface) else tables))
+        name = tables.tables if isinstance(tables, TreeInterface) else tables
+        if not isinstance(name, str):
+            raise TypeError(f"keys are made for the name of tables or a TreeInterface, not {type(name).__name__}")
+        return cls(_native.TreeClient.generate(name))
 
     @property
     def tables(self) -> str:
@@ -345,7 +349,8 @@ class TreeClient:
     @classmethod
     def load(cls, path: FilePath) -> TreeClient:
         """Read a file that `save` wrote."""
-        return cls(_native.TreeClient.load(file_path(path)))
+        with reading(path) as name:
+            return cls(_native.TreeClient.load(name))
 
     def __reduce__(self) -> tuple[object, ...]:
         raise SecretPickleError("a client of trees holds the secret key and does not pickle: use save and load")

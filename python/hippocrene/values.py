@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from array import array as buffer
+from contextlib import contextmanager
 from fractions import Fraction
 from numbers import Number, Real
 from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
@@ -13,10 +14,12 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
-from hippocrene.errors import ArgumentError, EncodeError, ShapeError
+from hippocrene.errors import ArgumentError, EncodeError, FormatError, ParameterError, ShapeError, file_errors
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from hippocrene import _native
 
 Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
@@ -28,6 +31,17 @@ FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 def file_path(path: FilePath) -> str:
     """Return the name of a file as text; what is none is a `TypeError`."""
     return os.fsdecode(path)
+
+
+@contextmanager
+def reading(path: FilePath) -> Iterator[str]:
+    """Give the name of a file that is read in the block, and name it in errors of what the file holds."""
+    name = file_path(path)
+    try:
+        with file_errors():
+            yield name
+    except (FormatError, ParameterError) as error:
+        raise type(error)(f"{name}: {error}") from None
 
 
 def is_plain(values: object) -> bool:
@@ -100,9 +114,17 @@ def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.flo
     return real_numbers(array, operation)
 
 
+def integer(value: object, what: str) -> int:
+    """Return an integer; `what` it is stands in the `TypeError` for what is none."""
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
+
+
 def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
     """Return an integer from `least` to `most`; `what` it is stands in the `ArgumentError` for any other."""
-    number = operator.index(value)
+    number = integer(value, what)
     if not least <= number <= most:
         raise ArgumentError(f"{what} is {number}: {least} to {most} are possible")
     return number
@@ -110,7 +132,7 @@ def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
 
 def thread_count(threads: SupportsIndex) -> int:
     """Return how many threads there are to be; what no machine has is for the extension module to refuse."""
-    number = operator.index(threads)
+    number = integer(threads, "threads")
     if not 1 <= number < 2**32:
         raise ArgumentError(f"threads is {number}: 1 to 1024 are possible")
     return number

@@ -214,6 +214,7 @@ def test_what_is_not_possible_is_refused(client, server):
     model = EncryptedKMeans(2)
     for wrong, error, match in (
         (lambda: EncryptedKMeans(2, max_iter=0), ArgumentError, "at least one iteration"),
+        (lambda: EncryptedKMeans(2, max_iter=2.5), TypeError, "k-means: max_iter is an integer, not float"),
         (lambda: model.encrypt(client, points[0]), ShapeError, "two axes"),
         (lambda: EncryptedKMeans(1).encrypt(client, points), ArgumentError, "n_clusters is 1: at least two"),
         (lambda: model.encrypt(client, points[:1]), ArgumentError, "1 points of 2 features, where n_clusters=2"),
@@ -244,7 +245,7 @@ def test_what_is_not_possible_is_refused(client, server):
         (lambda: model.encrypt(client, [["one", "two"]] * 3), TypeError, "k-means"),
         (lambda: model.fit(points, server), TypeError, "EncryptedClusters, not ndarray"),
         (lambda: EncryptedClusters(client.encrypt(points).to_bytes()), FormatError, "points being clustered"),
-        (lambda: EncryptedClusters(b"nothing"), FormatError, "header"),
+        (lambda: EncryptedClusters(b"nothing"), FormatError, "not a Hippocrene file"),
     ):
         with pytest.raises(error, match=match):
             wrong()

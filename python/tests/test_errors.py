@@ -301,6 +301,21 @@ def test_numbers_out_of_range_are_argument_errors(client, server, keys):
             use()
 
 
+def test_what_is_no_integer_is_named(client, server, keys):
+    x = server.load(client.encrypt([[1.0, 2.0]]))
+    for use, words in (
+        (lambda: x.sum(axis=1.0), "an axis is an integer, not float"),
+        (lambda: np.gradient(x, axis=(0, 1)), "an axis is an integer, not tuple"),
+        (lambda: client.decrypt_for_sharing(x, bits="20"), "bits of noise for sharing is an integer, not str"),
+        (lambda: client.evaluation_keys(rotations=[1.5]), "a rotation is an integer, not float"),
+        (lambda: client.evaluation_keys(rotations=3), "integers in a list, or None for all, not int"),
+        (lambda: hippocrene.Server(keys, threads=2.0), "threads is an integer, not float"),
+        (lambda: hippocrene.Client.generate(scheme="bgv", plain_modulus="65537"), "plain_modulus is an integer"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            use()
+
+
 def test_values_that_are_no_array_are_shape_errors(client, server):
     rows = [[1.0, 2.0], [3.0]]
     x = server.load(client.encrypt([1.0, 2.0]))
@@ -367,7 +382,7 @@ def test_other_errors_of_files(client, tmp_path):
 def test_interfaces_of_trees_that_are_no_text(tmp_path):
     path = tmp_path / "interface.json"
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(hippocrene.FormatError, match=r"interface\.json is no interface of decision trees"):
+    with pytest.raises(hippocrene.FormatError, match=r"interface\.json: this is no interface of decision trees"):
         TreeInterface.load(path)
 
 

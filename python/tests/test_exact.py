@@ -125,6 +125,7 @@ def test_decryption_rounds_to_every_float_of_numpy(precise, kind):
     [
         *(int, bool, str, bytes, list, tuple, dict, object, np.int64, np.bool_, np.str_, np.dtype(np.uint8)),
         *("int64", "S4", "nonsense", "(2,", "i4,,", 7, max, np.array, np.ldexp, np.ndarray, np.clongdouble, np.ones(2)),
+        Fraction,
     ],
 )
 def test_what_numbers_are_not_decrypted_to_is_refused(client, kind):

@@ -22,8 +22,10 @@ from hippocrene import (
     SecretPickleError,
     Server,
     TransferKey,
+    inspect,
 )
 from hippocrene.clustering import EncryptedClusters
+from hippocrene.trees import TreeClient, TreeInterface, TreeKeys, TreeQuery, TreeReply
 
 ARRAY = np.array([[1.0, -2.5], [0.25, 3.0]])
 
@@ -141,6 +143,21 @@ def test_truncated_files_are_refused(files, kind):
                 kind.from_bytes(data[:length])
     with pytest.raises(FormatError):
         kind.from_bytes(data + b"\0")
+
+
+def test_errors_of_files_name_them(client, server, tmp_path):
+    path = tmp_path / "of-whom.enc"
+    kinds = (*KINDS, EncryptedClusters, TreeClient, TreeInterface, TreeKeys, TreeQuery, TreeReply)
+    for data in (b"", b"PK", b"text that is no file of this package, and longer than a header"):
+        path.write_bytes(data)
+        for load in (*(kind.load for kind in kinds), inspect, server.load):
+            with pytest.raises(FormatError, match=r"of-whom\.enc: "):
+                load(path)
+        with pytest.raises(FormatError, match="the data ends" if not data else "not a Hippocrene file"):
+            inspect(path)
+    path.write_bytes(client.encrypt(ARRAY).to_bytes())
+    with pytest.raises(FormatError, match=r"of-whom\.enc: the file holds an encrypted array"):
+        PublicKey.load(path)
 
 
 @pytest.mark.parametrize("kind", KINDS)

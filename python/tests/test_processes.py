@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import hippocrene
+from hippocrene import exact
 
 client = server = None
 
@@ -61,3 +62,22 @@ def test_long_computations_end_at_a_signal(threads):
         # It would take a minute.
         assert time.monotonic() - start < 20
     assert abs(client.decrypt((x * x).roll(-1))[0] - (1 - 2 / (client.slots - 1)) ** 2) < 1e-4
+
+
+def test_a_signal_while_text_is_read_is_not_lost():
+    class EndedError(Exception):
+        pass
+
+    def end(*_):
+        raise EndedError
+
+    text = np.array([str(k) for k in range(400_000)])
+    before = signal.signal(signal.SIGALRM, end)
+    try:
+        for _ in range(30):
+            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            with pytest.raises(EndedError):
+                exact.to_native(text, "encrypt")
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -442,6 +442,10 @@ def test_mistakes_are_named(client, server):
         PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut9")
     with pytest.raises(ShapeError, match="ranges of 4 features"):
         PrivateDecisionTree.from_sklearn(tree, ranges=(0.0, 1.0))
+    with pytest.raises(TypeError, match=r"ranges are \(low, high\)"):
+        PrivateDecisionTree.from_sklearn(tree, ranges=1.0)
+    with pytest.raises(TypeError, match="a TreeInterface, not PrivateDecisionTree"):
+        TreeClient.generate(model)
     with pytest.raises(ArgumentError, match="feature 0 goes from"):
         PrivateDecisionTree.from_sklearn(tree, ranges=(RANGES[1], RANGES[0]))
     with pytest.raises(ShapeError, match="a sample of rows of 4 features"):
@@ -452,6 +456,7 @@ def test_mistakes_are_named(client, server):
         PrivateDecisionTree.from_sklearn(tree, IRIS, ranges=RANGES)
     with pytest.raises(ShapeError, match="shares: rows of 4 features"):
         interface.shares([1.0])
+    assert len(repr(interface)) < 200
     for other in (
         AdaBoostClassifier(n_estimators=2),
         BaggingClassifier(n_estimators=2),

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use common::{insecure_grafted, numbers};
 use hippocrene::{
     Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, KeyRequest,
-    Polynomial, Preset, Server, Session, Values,
+    Polynomial, Preset, Server, Session, Values, stoppable,
 };
 use hippocrene_ckks::Ciphertext;
 use hippocrene_rlwe::{SecretDistribution, SecretKey};
@@ -55,6 +55,15 @@ fn log2_std(got: &[f64], expected: &[f64]) -> f64 {
     assert_eq!(got.len(), expected.len());
     let sum: f64 = got.iter().zip(expected).map(|(g, e)| (g - e).powi(2)).sum();
     (sum / got.len() as f64).sqrt().log2()
+}
+
+/// Plans for less and less precision are made until one has room, seconds of them at `n15`.
+#[test]
+fn planning_stops_when_it_is_told_to() {
+    let client = ClientKey::generate_with(insecure_grafted(10, 20, SPARSE), 1).unwrap();
+    let describe = || (0..1000).find_map(|_| Bootstrapping::default().describe(client.session()).err());
+    let error = stoppable(|| true, describe).expect("it is told to stop");
+    assert_eq!((error.kind(), error.to_string().as_str()), ("StoppedError", "plan a bootstrap: stopped"));
 }
 
 /// Precision, capacity after and before are what is said before there are keys.

@@ -123,6 +123,18 @@ fn absurd_numbers_are_refused_without_panic() {
     }
 }
 
+#[test]
+fn what_starts_otherwise_is_no_file_however_short() {
+    let things = things(4);
+    for bytes in [&b"1"[..], b"1,2\n", b"\x89HPCR\r\n", b"\x89PNG\r\n\x1a\n"] {
+        let error = format_error(load("fresh", bytes, things.client.session()));
+        let cut = b"\x89HPCR\r\n\x1a".starts_with(bytes);
+        let (magic, short) =
+            (matches!(error, FormatError::Magic { .. }), matches!(error, FormatError::Truncated { .. }));
+        assert_eq!((magic, short), (!cut, cut), "{bytes:?}: {error}");
+    }
+}
+
 /// Sets bytes of a file, seals it, and returns why it cannot be loaded.
 fn refused(name: &str, bytes: &[u8], at: usize, new: &[u8], session: &Session) -> String {
     let mut bytes = bytes.to_vec();

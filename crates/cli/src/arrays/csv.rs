@@ -9,8 +9,8 @@ const MOST_NAMES: usize = 40;
 
 /// Reads rows of numbers. Spaces around a number are skipped, and blank lines too, but those between rows of one column, where a value may be missing.
 ///
-/// A first line where some cells are numbers and others are not is an error unless `header` says what it is: taken for names, a row with
-/// a value missing would be lost without a word.
+/// A first line where some cells are numbers and others are not, or where none looks like a name, is an error unless `header` says what it is: taken for names,
+/// a row with values missing, or written in another way, would be lost without a word.
 pub(super) fn parse<T: Element>(bytes: &[u8], table: &Table) -> Result<Array<T>, String> {
     let text = text(bytes)?;
     parse_text(text, table).map_err(|reason| match (table.delimiter, other_delimiter(text)) {
@@ -151,8 +151,19 @@ impl Table {
                 others.len()
             ));
         }
-        Ok(numbers.is_empty())
+        match others.first() {
+            Some(first) if !others.iter().any(|cell| is_name(cell)) => Err(format!(
+                "line {line} starts with {:?}, which is no number and looks like no name: say whether it holds names (--header yes or no)",
+                cut(first)
+            )),
+            first => Ok(first.is_some()),
+        }
     }
+}
+
+/// Whether a cell looks like a name: its first letter or digit is a letter.
+fn is_name(cell: &str) -> bool {
+    cell.chars().find(|letter| letter.is_alphanumeric()).is_some_and(char::is_alphabetic)
 }
 
 /// Writes one line to a row; a one-dimensional array is one column. Each double has as many digits as tell it apart
@@ -223,7 +234,13 @@ mod tests {
         for text in ["1,,3\n4,5,6\n", "1.0,N/A\n4,5\n", "id,2020\n4,5\n"] {
             assert!(parse(text.as_bytes(), &Table::default()).unwrap_err().contains("--header"), "{text}");
         }
+        for text in [",\n4,5\n", "1j,2j\n4,5\n", "1 000,-\n4,5\n", "50%,\u{2212}1\n4,5\n", "\"1,2\n4,5\n"] {
+            let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
+            assert!(error.contains("looks like no name") && error.contains("--header"), "{text}: {error}");
+        }
         let want = Array { shape: vec![1, 2], values: vec![4.0, 5.0] };
+        assert_eq!(parse(b"2020-01,2020-02\n4,5\n", &with(Header::Yes)), Ok(want.clone()));
+        assert_eq!(parse("#,größe\n4,5\n".as_bytes(), &Table::default()), Ok(want.clone()));
         assert_eq!(parse(b"id,2020\n4,5\n", &with(Header::Yes)), Ok(want.clone()));
         assert_eq!(parse(b",age\n4,5\n", &Table::default()), Ok(want));
     }

@@ -235,7 +235,7 @@ pub enum Format {
 /// Whether the first line of comma-separated values holds the names of the columns.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Header {
-    /// It does when none of its cells is a number; where only some are, that is an error.
+    /// It does when none of its cells is a number and one at least looks like a name; where only some are numbers, that is an error, and so it is where none is either.
     #[default]
     Auto,
     /// It does.

@@ -6,7 +6,7 @@ pub(crate) mod rule;
 use std::sync::Arc;
 
 use hippocrene_ckks::bootstrap::{BootstrapLiteral, BootstrapPlan};
-use hippocrene_rlwe::{EncapsulationKeys, Modulus, Parameters, RlweError};
+use hippocrene_rlwe::{EncapsulationKeys, Modulus, Parameters, RlweError, stop};
 
 use crate::{Error, Session};
 
@@ -85,6 +85,7 @@ impl Bootstrapping {
 
     /// The bootstrap that goes this way.
     fn plan_at(&self, session: &Session, way: Way) -> Result<(BootstrapPlan, Way), Error> {
+        stop::check("plan a bootstrap")?;
         let (literal, precision) = (rule::literal(session, self, way)?, way.precision);
         let plan = BootstrapPlan::new(Arc::clone(session.context()), literal)?;
         let (need, left) = (rule::reserve(&plan), rule::capacity_after(&plan));

@@ -34,8 +34,8 @@ pub enum FormatError {
     /// Not a file of this library.
     #[error("this is not a Hippocrene file: it starts with the bytes {have:02x?}")]
     Magic {
-        /// The first eight bytes.
-        have: [u8; 8],
+        /// The first bytes, up to eight.
+        have: Vec<u8>,
     },
     /// Written by another version of the format.
     #[error("the file is of format version {have}; this library reads version {VERSION}")]

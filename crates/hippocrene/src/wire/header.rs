@@ -131,11 +131,12 @@ pub(super) struct Header {
 impl Header {
     /// Reads the header at the start of `bytes`.
     pub(super) fn read(bytes: &[u8]) -> Result<Self, FormatError> {
-        let mut cursor = Cursor::new(bytes, "header");
-        let magic = cursor.array()?;
-        if magic != MAGIC {
-            return Err(FormatError::Magic { have: magic });
+        let start = &bytes[..bytes.len().min(MAGIC.len())];
+        if !MAGIC.starts_with(start) {
+            return Err(FormatError::Magic { have: start.to_vec() });
         }
+        let mut cursor = Cursor::new(bytes, "header");
+        cursor.array::<{ MAGIC.len() }>()?;
         let version = cursor.u16()?;
         if version != VERSION {
             return Err(FormatError::Version { have: version });
