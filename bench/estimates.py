@@ -25,14 +25,9 @@ COSTS = {"MATZOV": RC.MATZOV, "BDGL16": RC.BDGL16}
 
 def main() -> None:
     for name, dimension, log2_modulus, secret in SETS:
-        parameters = LWEParameters(
-            dimension, 2**log2_modulus, secret, ND.DiscreteGaussian(SIGMA)
-        )
+        parameters = LWEParameters(dimension, 2**log2_modulus, secret, ND.DiscreteGaussian(SIGMA))
         for cost, model in COSTS.items():
-            found = {
-                attack: log2(run(parameters, red_cost_model=model)["rop"])
-                for attack, run in ATTACKS.items()
-            }
+            found = {attack: log2(run(parameters, red_cost_model=model)["rop"]) for attack, run in ATTACKS.items()}
             words = ", ".join(f"{attack} {bits:.1f}" for attack, bits in found.items())
             print(f"{name} ({cost}): {min(found.values()):.1f} bits ({words})")
 
