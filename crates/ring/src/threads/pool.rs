@@ -2,15 +2,16 @@
 
 use std::{
     cell::Cell,
-    hint, mem, process,
+    mem, process,
     sync::{
         Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicU64, AtomicUsize, Ordering},
     },
+    thread,
     time::{Duration, Instant},
 };
 
-use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder, Yield};
 
 /// For how long helpers look for more to do before they sleep, and the calling thread for their end before it does. To be woken takes some 50 microseconds, which is what a limb takes:
 /// in a bootstrap there is something to be shared out every few hundred.
@@ -66,8 +67,9 @@ impl Awake {
     /// Looks for something to do until the time is over.
     fn stay(&self) {
         while (self.start.elapsed().as_nanos() as u64) < self.until.load(Ordering::Relaxed) {
-            rayon::yield_now();
-            hint::spin_loop();
+            if rayon::yield_now() != Some(Yield::Executed) {
+                thread::yield_now();
+            }
         }
         self.helpers.fetch_sub(1, Ordering::Relaxed);
     }
@@ -124,7 +126,7 @@ impl Pool {
             work_on();
             let begun = Instant::now();
             while ended.load(Ordering::Relaxed) < wanted && begun.elapsed() < PATIENCE {
-                hint::spin_loop();
+                thread::yield_now();
             }
         });
         pool.awake.prolong();
