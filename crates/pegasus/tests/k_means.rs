@@ -246,7 +246,7 @@ fn points_between_centroids_go_to_either_as_often_as_is_said() {
         let state = s.k_means.iterate(&s.points(&points), &s.start(&start)).unwrap().0;
         let plain = nearest(&points, &start, 1);
         let wrong = s.labels(&state).iter().zip(&plain).filter(|(x, y)| x != y).count();
-        // A quarter of them, 16, is expected: the mean of the tails of a normal number up to 1.5.
-        assert!((7..=26).contains(&wrong), "{wrong} of 64 in {k} clusters, a deviation of {deviation}");
+        // A quarter of them, 16, is expected: the mean of the tails of a normal number up to 1.5. The deviation of their number is 3.2.
+        assert!((3..=29).contains(&wrong), "{wrong} of 64 in {k} clusters, a deviation of {deviation}");
     }
 }
