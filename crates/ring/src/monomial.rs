@@ -2,7 +2,11 @@
 
 use std::iter;
 
-use crate::{Kernel, ResidueRing, arith::mul_mod, ntt};
+use crate::{
+    ResidueRing,
+    arith::{mul_mod, neg_mod},
+    ntt,
+};
 
 /// The values of a monomial in the evaluation domain, in blocks of so many positions ([`ntt::exponent`]), are those of the first block times a factor.
 pub(crate) const PERIOD: usize = 64;
@@ -76,67 +80,25 @@ impl Monomial<'_> {
     }
 }
 
-/// `acc = acc + (X^exponent - 1) y` modulo `q < 2^61`, of residues in `[0, q)` in the coefficient domain; `exponent < 2N`.
+/// `out = X^exponent y` modulo `q`, of residues in the coefficient domain, for `exponent < 2N`. `X^N = -1`: what wraps around is negated, and everything is from `N` on.
 ///
 /// # Panics
 /// When the slices differ in length, or the exponent is too large.
-pub fn add_rotated_difference(kernel: Kernel, q: u64, acc: &mut [u64], y: &[u64], exponent: usize) {
-    let degree = acc.len();
+pub fn times_monomial(q: u64, out: &mut [u64], y: &[u64], exponent: usize) {
+    let degree = out.len();
     assert!(
         y.len() == degree && exponent < 2 * degree,
         "X^{exponent} times {} of {degree} coefficients",
         y.len()
     );
-    match kernel {
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: the CPU supports the kernel, as `Kernel::is_supported` says.
-        Kernel::Avx512 | Kernel::Avx512Ifma if kernel.is_supported() => unsafe {
-            add_avx512(q, acc, y, exponent);
-        },
-        #[cfg(target_arch = "x86_64")]
-        // SAFETY: as above.
-        Kernel::Avx2 if kernel.is_supported() => unsafe { add_avx2(q, acc, y, exponent) },
-        _ => add_any(q, acc, y, exponent),
-    }
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-fn add_avx512(q: u64, acc: &mut [u64], y: &[u64], exponent: usize) {
-    add_any(q, acc, y, exponent);
-}
-
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-fn add_avx2(q: u64, acc: &mut [u64], y: &[u64], exponent: usize) {
-    add_any(q, acc, y, exponent);
-}
-
-/// `X^N = -1`: what wraps around is negated, and everything is from `N` on.
-#[inline(always)]
-fn add_any(q: u64, acc: &mut [u64], y: &[u64], exponent: usize) {
-    let degree = acc.len();
     let (shift, negative) = (exponent % degree, exponent >= degree);
-    let (low, high) = acc.split_at_mut(shift);
-    let (y_low, y_high) = y.split_at(shift);
-    let (kept, wrapped) = y.split_at(degree - shift);
-    if negative {
-        segment::<false>(q, low, wrapped, y_low);
-        segment::<true>(q, high, kept, y_high);
-    } else {
-        segment::<true>(q, low, wrapped, y_low);
-        segment::<false>(q, high, kept, y_high);
-    }
-}
-
-/// `acc + rotated - y`, or `acc - rotated - y`: from `[0, 3q)` in two steps.
-#[inline(always)]
-fn segment<const NEGATIVE: bool>(q: u64, acc: &mut [u64], rotated: &[u64], y: &[u64]) {
-    for ((x, r), y) in acc.iter_mut().zip(rotated).zip(y) {
-        let r = if NEGATIVE { q - *r } else { *r };
-        let sum = *x + r + (q - *y);
-        let sum = sum.min(sum.wrapping_sub(2 * q));
-        *x = sum.min(sum.wrapping_sub(q));
+    let (wrapped, kept) = out.split_at_mut(shift);
+    let (low, high) = y.split_at(degree - shift);
+    for (out, y, negated) in [(kept, low, negative), (wrapped, high, !negative)] {
+        out.copy_from_slice(y);
+        if negated {
+            out.iter_mut().for_each(|x| *x = neg_mod(*x, q));
+        }
     }
 }
 
@@ -144,7 +106,8 @@ fn segment<const NEGATIVE: bool>(q: u64, acc: &mut [u64], rotated: &[u64], y: &[
 mod tests {
     use super::*;
     use crate::{
-        arith::{add_mod, neg_mod, sub_mod},
+        Kernel,
+        arith::sub_mod,
         primes::ntt_primes,
         sample::{Sampler, Seed},
     };
@@ -153,11 +116,8 @@ mod tests {
     fn both_domains_agree_with_shifts() {
         for (degree, bits) in [(64, 20), (64, 40), (1024, 48), (1024, 50), (1024, 60)] {
             let q = ntt_primes(bits, degree, 1, &[]).unwrap()[0];
-            let mut all = [vec![0; degree], vec![0; degree]];
-            for (i, x) in all.iter_mut().enumerate() {
-                Sampler::new(&Seed::from_bytes([7; 32]), i as u64).uniform(q, x);
-            }
-            let [acc, mut y] = all;
+            let mut y = vec![0; degree];
+            Sampler::new(&Seed::from_bytes([7; 32]), 0).uniform(q, &mut y);
             y[1] = 0;
             for exponent in [0, 1, 3, degree / 2 + 1, degree - 1, degree, degree + 5, 2 * degree - 1] {
                 let mut rotated = vec![0; degree];
@@ -165,12 +125,10 @@ mod tests {
                     let at = (k + exponent) % (2 * degree);
                     rotated[at % degree] = if at < degree { x } else { neg_mod(x, q) };
                 }
+                let mut out = vec![7; degree];
+                times_monomial(q, &mut out, &y, exponent);
+                assert_eq!(out, rotated, "{degree} {exponent}");
                 for kernel in Kernel::supported() {
-                    let mut sum = acc.clone();
-                    add_rotated_difference(kernel, q, &mut sum, &y, exponent);
-                    let expected = |i: usize| add_mod(acc[i], sub_mod(rotated[i], y[i], q), q);
-                    assert!((0..degree).all(|i| sum[i] == expected(i)), "{kernel} {degree} {exponent}");
-
                     // The values of y are the key, the digit is 1.
                     let ring = ResidueRing::prime(q, degree, kernel).unwrap();
                     let (mut values, elementwise) = (y.clone(), ring.elementwise());

@@ -10,7 +10,7 @@ use hippocrene_ring::{
     arith::inv_mod,
     digits::Digits,
     elementwise::{KeyLimb, Scalar, Turned},
-    monomial::{Monomials, add_rotated_difference},
+    monomial::{Monomials, times_monomial},
     scratch::ScratchPool,
 };
 use hippocrene_rlwe::{Context, Fingerprint, Noise, RlweError, stop};
@@ -237,9 +237,7 @@ impl PreparedBlindRotationKey {
         }
         let switched = ciphertext.switch_modulus(2 * degree as u64)?;
         let mut parts = vec![0; 2 * degree];
-        parts[..degree].copy_from_slice(test);
-        // f + (X^b - 1) f
-        add_rotated_difference(self.kernel, q, &mut parts[..degree], test, switched.b() as usize);
+        times_monomial(q, &mut parts[..degree], test, switched.b() as usize);
         Ok(Accumulator { parts, exponents: switched.a().iter().map(|x| *x as usize).collect() })
     }
 

@@ -14,12 +14,9 @@ impl RotationParameters {
         self.input().dimension() / self.coefficients()
     }
 
-    /// How many bits of the secret a step has an RGSW encryption of each of.
+    /// How many bits of the secret a step has an RGSW encryption of each of: one for each value that its coefficients have beside 0.
     pub fn bits(&self) -> usize {
-        match self.input().secret() {
-            SecretDistribution::Binary => 3,
-            SecretDistribution::Ternary | SecretDistribution::SparseTernary { .. } => 2,
-        }
+        self.coefficients() + 1
     }
 
     /// How many coefficients of the secret a step has.
@@ -43,10 +40,9 @@ impl RotationParameters {
     /// The exponents in `[0, 2N)` that go with the bits of a step where inputs have these, of the coefficients of the step.
     pub(super) fn exponents(&self, a: &[usize]) -> [usize; MOST_BITS] {
         let order = 2 * self.ring().dimension();
-        match *a {
-            [a] => [a, (order - a) % order, 0],
-            [a, b] => [a, b, (a + b) % order],
-            _ => unreachable!("a step has one coefficient or two"),
+        match self.coefficients() {
+            1 => [a[0], (order - a[0]) % order, 0],
+            _ => [a[0], a[1], (a[0] + a[1]) % order],
         }
     }
 
