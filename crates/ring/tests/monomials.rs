@@ -32,6 +32,8 @@ proptest! {
                 words
             };
             let digits: usize = turned.iter().map(|(_, count)| count).sum();
+            // A key without digits has no length.
+            prop_assume!(digits > 0);
             let key: Vec<[Vec<u64>; 2]> = (0..digits).map(|d| [words(3 * d, q), words(3 * d + 1, q)]).collect();
             let pairs: Vec<(&[u64], &[u64])> = key.iter().map(|[b, a]| (&b[..], &a[..])).collect();
             let key = e.prepare_key(&pairs);
