@@ -258,6 +258,15 @@ fn products(case: &mut Case) {
     e.sum_products(x, y, &[(&v0, [&w0, &w1]), (&v1, [&w1, &w0])]);
     case.check(x, &sum(&c00, &c11), "sum of products, 0");
     case.check(y, &sum(&c01, &c10), "sum of products, 1");
+    // More than powers of two sum up at a time.
+    let many = [(&v0[..], [&w0[..], &w1[..]]), (&v1, [&w1, &w0])].repeat(20);
+    e.sum_products(x, y, &many);
+    let times = |c: Vec<u64>| each(&c, &c, |c, _| mul_mod(c, 20 % q, q));
+    case.check(x, &times(sum(&c00, &c11)), "sum of many products, 0");
+    case.check(y, &times(sum(&c01, &c10)), "sum of many products, 1");
+    e.sum_products(x, y, &[]);
+    case.check(x, &case.zeros(), "sum of no products, 0");
+    case.check(y, &case.zeros(), "sum of no products, 1");
     e.square(x, y, z, &v0, &w1);
     case.check(x, &schoolbook(&a0, &a0, q), "square, 0");
     case.check(y, &sum(&c01, &c01), "square, 1");

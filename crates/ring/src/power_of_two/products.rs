@@ -258,15 +258,40 @@ impl Products {
         terms: &[PairTerm<'_>],
         _: &Scalar,
     ) {
-        acc0.fill(0);
-        acc1.fill(0);
-        for (x, [y0, y1]) in terms {
-            let mut sums = self.sums([x, y0, y1], |e, [x, y0, y1], [c0, c1]| {
-                e.mul(c0, x, y0);
-                e.mul(c1, x, y1);
-            });
-            self.finish_add(acc0, sums.as_mut_slice(), 2, 0);
-            self.finish_add(acc1, sums.as_mut_slice(), 2, 1);
+        if terms.is_empty() {
+            acc0.fill(0);
+            acc1.fill(0);
+        }
+        let (degree, shared) = (self.shared.degree, &self.shared.scratch);
+        let mut sums = shared.take(2 * self.rings.len() + 1, Domain::Evaluation);
+        let mut scratch = shared.take(4, Domain::Evaluation);
+        let (transformed, spare) = scratch.as_mut_slice().split_at_mut(3 * degree);
+        for (number, terms) in terms.chunks(self.terms).enumerate() {
+            let sums_of_primes = sums.as_mut_slice().chunks_exact_mut(2 * degree);
+            for ((PrimeRing { ntt, elementwise }, factor), sums) in self.rings().zip(sums_of_primes) {
+                let (sum0, sum1) = sums.split_at_mut(degree);
+                for (i, (x, [y0, y1])) in terms.iter().enumerate() {
+                    for (out, a) in transformed.chunks_exact_mut(degree).zip([x, y0, y1]) {
+                        self.embed(elementwise, out, a, spare);
+                        ntt.forward(out);
+                    }
+                    let (x, y) = transformed.split_at(degree);
+                    for (sum, y) in [&mut *sum0, &mut *sum1].into_iter().zip(y.chunks_exact(degree)) {
+                        match i {
+                            0 => elementwise.mul(sum, x, y),
+                            _ => elementwise.mul_add_assign(sum, x, y),
+                        }
+                    }
+                }
+                ntt.inverse_scaled(sum0, factor);
+                ntt.inverse_scaled(sum1, factor);
+            }
+            for (j, acc) in [&mut *acc0, &mut *acc1].into_iter().enumerate() {
+                match number {
+                    0 => self.finish(acc, sums.as_slice(), 2, j),
+                    _ => self.finish_add(acc, sums.as_mut_slice(), 2, j),
+                }
+            }
         }
     }
 
