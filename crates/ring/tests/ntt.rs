@@ -133,6 +133,34 @@ fn lazy_inputs_and_outputs_stay_in_range() {
     }
 }
 
+/// Residues modulo another modulus, up to twice as large, prime or not, are transformed as the conversion gives them.
+#[test]
+fn centred_residues_of_another_modulus_are_transformed() {
+    for log in [4, 7, 9, 10, 11, 12, 15] {
+        let n = 1 << log;
+        for bits in BITS {
+            for q in extreme_primes(bits, n) {
+                for from in [2 * q, q + 2, q - 2, q / 2 + 1, 65537, 2] {
+                    let mut y = random(from, from, n);
+                    let half = from / 2;
+                    let edges = [0, 1, half.saturating_sub(1), half, (half + 1).min(from - 1), from - 1];
+                    y[..edges.len()].copy_from_slice(&edges);
+                    let centred = |x: u64| if x > (from - 1) / 2 { x + 2 * q - from } else { x };
+                    let mut reference: Vec<u64> = y.iter().map(|&x| centred(x) % q).collect();
+                    NttPlan::new(q, n, Kernel::Portable).unwrap().forward(&mut reference);
+                    for (kernel, plan) in plans(q, n) {
+                        let mut values = vec![u64::MAX; n];
+                        plan.forward_lazy_centred(&mut values, &y, from);
+                        let what = format!("{kernel}, from {from} to q = {q}, N = {n}");
+                        assert!(values.iter().all(|&x| x < plan.lazy_bound() * q), "{what}");
+                        assert!(values.iter().zip(&reference).all(|(x, y)| x % q == *y), "{what}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn a_constant_in_the_inverse_multiplies_the_result() {
     for log in 4..=17 {

@@ -174,9 +174,14 @@ impl Context {
                 Domain::Coefficient => count.passes(plan.dropped, 1),
             }
             if !plan.dropped.is_one() {
-                count.conversions(plan.dropped, to, 1);
-                if x.domain() == Domain::Evaluation {
-                    count.forward(to, 1);
+                match x.domain() {
+                    Domain::Evaluation => {
+                        let dropped = plan.dropped;
+                        to.factors().for_each(|p| count.convert_to_transform(dropped, to, p, 1));
+                        count.touch(dropped.limb_count());
+                        count.forward(to, 1);
+                    }
+                    Domain::Coefficient => count.conversions(plan.dropped, to, 1),
                 }
             }
             count.passes(to, 1);
@@ -197,7 +202,7 @@ impl Context {
                 split_ties(y, half);
             }
         });
-        let remainder = Remainder::new(self, &plan, &remainder);
+        let remainder = Remainder::new(self, &plan, &remainder, x.domain() == Domain::Evaluation);
         let (degree, size) = (self.degree(), self.group(to.limb_count(), 1));
         out.resize_limbs(to.limb_count());
         out.set_domain(x.domain());
@@ -209,7 +214,7 @@ impl Context {
             let limbs = out.chunks_exact_mut(degree);
             for ((k, position), out) in to.factors().enumerate().skip(first).zip(limbs) {
                 let limb = from.contains(position).then(|| x.limb(from.limb_of(position)));
-                self.finish_limb(&plan, k, out, limb, x.domain(), spare.limb_mut(0), None);
+                remainder.finish_limb(k, out, limb, x.domain(), spare.limb_mut(0), None);
             }
         });
         Ok(())
@@ -261,44 +266,6 @@ impl Context {
     pub(crate) fn invert_remainder(&self, plan: &SwitchPlan, position: usize, x: &mut [u64]) {
         let factor = &plan.inputs[plan.dropped.limb_of(position)].0;
         self.inverse_scaled(self.ring_at(plan.dropped, position), x, factor);
-    }
-
-    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`. `limb` is `delta`
-    /// in coefficients first, and the result at the end, which goes through `automorphism`.
-    #[allow(clippy::too_many_arguments)]
-    pub(crate) fn finish_limb(
-        &self,
-        plan: &SwitchPlan,
-        k: usize,
-        limb: &mut [u64],
-        x: Option<&[u64]>,
-        domain: Domain,
-        spare: &mut [u64],
-        automorphism: Option<&Automorphism>,
-    ) {
-        let target = &plan.targets[k];
-        let ring = self.ring_at(plan.to, target.position);
-        if domain == Domain::Evaluation && !plan.dropped.is_one() {
-            self.forward_lazy(ring, limb);
-        }
-        let reduce =
-            target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);
-        match (x, &target.combination, automorphism) {
-            (Some(x), _, _) if reduce => {
-                ring.elementwise().reduce(spare, x);
-                target.combine(ring, limb, Some(spare));
-            }
-            (Some(x), Combination::Difference(raise), Some(automorphism)) => {
-                // What is permuted has to lie elsewhere anyway.
-                ring.elementwise().sub_mul_scalar(spare, x, limb, raise);
-                return ring.apply_automorphism(automorphism, domain, limb, spare);
-            }
-            (x, ..) => target.combine(ring, limb, x),
-        }
-        if let Some(automorphism) = automorphism {
-            spare.copy_from_slice(limb);
-            ring.apply_automorphism(automorphism, domain, limb, spare);
-        }
     }
 }
 
@@ -352,24 +319,77 @@ pub(crate) struct Remainder<'a> {
     context: &'a Context,
     plan: &'a SwitchPlan,
     limbs: LimbRefs<'a>,
+    is_transformed: bool,
 }
 
 impl<'a> Remainder<'a> {
-    /// From the residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients.
-    pub(crate) fn new(context: &'a Context, plan: &'a SwitchPlan, limbs: &'a Poly) -> Self {
+    /// From the residues of `t^{-1} R (S/s)^{-1} x` modulo each limb `s` of `S`, as coefficients. `is_transformed` says that `delta` is wanted in the evaluation domain,
+    /// and nothing is done to its coefficients.
+    pub(crate) fn new(
+        context: &'a Context,
+        plan: &'a SwitchPlan,
+        limbs: &'a Poly,
+        is_transformed: bool,
+    ) -> Self {
         let limbs: LimbRefs = limbs.limbs().collect();
-        Remainder { context, plan, limbs }
+        Remainder { context, plan, limbs, is_transformed }
+    }
+
+    /// The one limb of `S`, where limb `k` of `delta` is transformed right from its residues.
+    fn centres(&self, k: usize) -> Option<u64> {
+        self.plan.converter.centres(k).filter(|_| self.is_transformed)
     }
 
     /// `delta` modulo the limbs of the result from the `first` on, as many as `out` has limbs, as coefficients, lazily reduced. Where `S` is 1
-    /// it is 0, and `out` is left alone.
+    /// it is 0, and `out` is left alone; and so are limbs that [`Remainder::finish_limb`] takes from the residues modulo `S` themselves.
     pub(crate) fn modulo(&self, first: usize, out: &mut [u64]) {
         if self.plan.dropped.is_one() {
             return;
         }
         let degree = self.context.degree();
+        let limbs = (first..).zip(out.chunks_exact_mut(degree));
         let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
-            (first..).zip(out.chunks_exact_mut(degree)).collect();
+            limbs.filter(|(k, _)| self.centres(*k).is_none()).collect();
         self.plan.converter.convert_exact_into(&mut outputs, &self.limbs);
+    }
+
+    /// Limb `k` of the result, `(R x - delta)/S` modulo the limb of `Q'`: from `x` at its position (0 if `Q` does not have it) in `domain`. `limb` is what
+    /// [`Remainder::modulo`] gave first, and the result at the end, which goes through `automorphism`.
+    pub(crate) fn finish_limb(
+        &self,
+        k: usize,
+        limb: &mut [u64],
+        x: Option<&[u64]>,
+        domain: Domain,
+        spare: &mut [u64],
+        automorphism: Option<&Automorphism>,
+    ) {
+        let Remainder { context, plan, .. } = *self;
+        let target = &plan.targets[k];
+        let ring = context.ring_at(plan.to, target.position);
+        if domain == Domain::Evaluation && !plan.dropped.is_one() {
+            match self.centres(k) {
+                Some(from) => context.forward_lazy_centred(ring, limb, self.limbs[0], from),
+                None => context.forward_lazy(ring, limb),
+            }
+        }
+        let reduce =
+            target.position == Modulus::ODD && target.needs_x() && !plan.from.agrees(plan.to, Modulus::ODD);
+        match (x, &target.combination, automorphism) {
+            (Some(x), _, _) if reduce => {
+                ring.elementwise().reduce(spare, x);
+                target.combine(ring, limb, Some(spare));
+            }
+            (Some(x), Combination::Difference(raise), Some(automorphism)) => {
+                // What is permuted has to lie elsewhere anyway.
+                ring.elementwise().sub_mul_scalar(spare, x, limb, raise);
+                return ring.apply_automorphism(automorphism, domain, limb, spare);
+            }
+            (x, ..) => target.combine(ring, limb, x),
+        }
+        if let Some(automorphism) = automorphism {
+            spare.copy_from_slice(limb);
+            ring.apply_automorphism(automorphism, domain, limb, spare);
+        }
     }
 }

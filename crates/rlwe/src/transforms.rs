@@ -28,6 +28,11 @@ impl Context {
         ring.ntt().forward_lazy(limb);
     }
 
+    pub(crate) fn forward_lazy_centred(&self, ring: &ResidueRing, limb: &mut [u64], y: &[u64], from: u64) {
+        self.count();
+        ring.ntt().forward_lazy_centred(limb, y, from);
+    }
+
     pub(crate) fn inverse(&self, ring: &ResidueRing, limb: &mut [u64]) {
         self.count();
         ring.ntt().inverse(limb);

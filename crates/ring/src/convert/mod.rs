@@ -19,6 +19,8 @@ mod target;
 #[cfg(target_arch = "x86_64")]
 mod wide512;
 
+pub(crate) use shift::centre;
+
 use crate::Kernel;
 use source::Source;
 use target::{Family, Output, Target};
@@ -106,6 +108,15 @@ impl BaseConverter {
     /// How many moduli are converted to, `k`.
     pub fn outputs(&self) -> usize {
         self.targets.len()
+    }
+
+    /// The one modulus `q` that is converted from, where target `j` takes no more than an addition: where `q` is at most twice that target. Residues modulo `q` can then
+    /// be handed to [`crate::ntt::NttPlan::forward_lazy_centred`] as they are.
+    ///
+    /// # Panics
+    /// When `j` is not below `k`.
+    pub fn centres(&self, j: usize) -> Option<u64> {
+        (self.targets[j].family == Family::Shift).then(|| self.source.inputs[0].q)
     }
 
     /// `(D/q_i)^{-1} mod q_i`: the factor by which limb `i` has to be multiplied before it is converted.

@@ -23,24 +23,27 @@ pub(super) fn target(p: u64) -> Target {
 /// Converts to targets of [`Family::Shift`].
 pub(super) fn run(source: &Source, kernel: Kernel, y: &[&[u64]], outputs: &mut [Output]) {
     for output in outputs {
-        let (q, half) = (source.inputs[0].q, source.inputs[0].half);
-        match kernel {
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: `BaseConverter::new` has checked the CPU.
-            Kernel::Avx512 | Kernel::Avx512Ifma => unsafe {
-                shift_512(q, half, output.target.p, y[0], output.data)
-            },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: as above.
-            Kernel::Avx2 => unsafe { shift_256(q, half, output.target.p, y[0], output.data) },
-            _ => shift(q, half, output.target.p, y[0], output.data),
-        }
+        centre(kernel, source.inputs[0].q, output.target.p, y[0], output.data);
+    }
+}
+
+/// `out = [y] + p` in `[0, 2p)`, with `[y]` the centred residue modulo `q <= 2p` of `y` in `[0, q)`. The CPU has the kernel.
+pub(crate) fn centre(kernel: Kernel, q: u64, p: u64, y: &[u64], out: &mut [u64]) {
+    match kernel {
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: the plan that has the kernel has checked the CPU.
+        Kernel::Avx512 | Kernel::Avx512Ifma => unsafe { shift_512(q, p, y, out) },
+        #[cfg(target_arch = "x86_64")]
+        // SAFETY: as above.
+        Kernel::Avx2 => unsafe { shift_256(q, p, y, out) },
+        _ => shift(q, p, y, out),
     }
 }
 
 /// `out = [y] + p` with `[y] = (y + floor(q/2) mod q) - floor(q/2)`.
 #[inline(always)]
-fn shift(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
+fn shift(q: u64, p: u64, y: &[u64], out: &mut [u64]) {
+    let half = q / 2;
     for (out, y) in out.iter_mut().zip(y) {
         let shifted = y + half;
         *out = shifted.min(shifted.wrapping_sub(q)) + (p - half);
@@ -50,13 +53,13 @@ fn shift(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
 /// [`shift`], compiled for vectors of 512 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
-fn shift_512(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
-    shift(q, half, p, y, out);
+fn shift_512(q: u64, p: u64, y: &[u64], out: &mut [u64]) {
+    shift(q, p, y, out);
 }
 
 /// [`shift`], compiled for vectors of 256 bits.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn shift_256(q: u64, half: u64, p: u64, y: &[u64], out: &mut [u64]) {
-    shift(q, half, p, y, out);
+fn shift_256(q: u64, p: u64, y: &[u64], out: &mut [u64]) {
+    shift(q, p, y, out);
 }

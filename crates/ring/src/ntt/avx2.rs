@@ -24,6 +24,7 @@ use super::{InverseFactor, portable::powers};
 use crate::{
     Kernel,
     arith::{inv_mod, mul_mod},
+    convert,
     simd256::*,
 };
 
@@ -233,6 +234,11 @@ impl Plan {
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
         // SAFETY: `new` has made sure of AVX2 and FMA.
         unsafe { self.transform::<true>(a) }
+    }
+
+    pub(super) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
+        convert::centre(Kernel::Avx2, from, self.modulus.q, y, out);
+        self.forward_lazy(out);
     }
 
     pub(super) fn inverse(&self, a: &mut [u64]) {

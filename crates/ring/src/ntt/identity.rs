@@ -1,7 +1,7 @@
 //! The transform of rings of powers of two, which have none: limbs stay coefficients.
 
 use super::InverseFactor;
-use crate::power_of_two::Words;
+use crate::{Kernel, convert, power_of_two::Words};
 
 /// Every word stands for its low bits; what is asked to be in `[0, q)` is brought there.
 #[derive(Debug, Clone)]
@@ -23,6 +23,11 @@ impl Plan {
     /// From `[0, 2q)` to `[0, 2q)`.
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
         assert_eq!(a.len(), self.degree, "a limb holds one residue for each coefficient");
+    }
+
+    pub(super) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
+        convert::centre(Kernel::Portable, from, 1 << self.words.exponent(), y, out);
+        self.forward_lazy(out);
     }
 
     /// From `[0, 2q)` to `[0, q)`.

@@ -186,6 +186,15 @@ impl NttPlan {
         dispatch!(self, plan => plan.forward_lazy(a));
     }
 
+    /// [`NttPlan::forward_lazy`] of residues modulo another modulus: of the centred residues of `y`, which is in `[0, from)` with `from <= 2q`, into `out`. The vector kernels with
+    /// lanes of 512 bits take no more passes for it than for a transform.
+    ///
+    /// # Panics
+    /// When `out` or `y` is not of the ring degree.
+    pub fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
+        dispatch!(self, plan => plan.forward_lazy_centred(out, y, from));
+    }
+
     /// The multiple of `q` below which [`NttPlan::forward_lazy`] leaves its values.
     pub fn lazy_bound(&self) -> u64 {
         dispatch!(self, plan => plan.lazy_bound())

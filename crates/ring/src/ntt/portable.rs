@@ -5,7 +5,11 @@
 //! `8q < 2^64`, half of Harvey's corrections fall away: one layer of each pass runs without any.
 
 use super::InverseFactor;
-use crate::arith::{bit_reverse, inv_mod, mul_mod};
+use crate::{
+    Kernel,
+    arith::{bit_reverse, inv_mod, mul_mod},
+    convert,
+};
 
 /// A constant `w` in `[0, q)` and its companion `floor(2^64 w / q)`.
 #[derive(Debug, Clone, Copy)]
@@ -71,6 +75,11 @@ impl Plan {
 
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
         self.transform::<true>(a);
+    }
+
+    pub(super) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
+        convert::centre(Kernel::Portable, from, self.q, y, out);
+        self.forward_lazy(out);
     }
 
     pub(super) fn inverse(&self, a: &mut [u64]) {

@@ -147,7 +147,7 @@ impl Context {
                         count.inner_product(position);
                     }
                     count.inverse(dropped, 2);
-                    to.factors().for_each(|position| count.finish(to, position, dropped));
+                    to.factors().for_each(|position| count.finish(to, position, dropped, false));
                 }
             }
             if destination.automorphism.is_some() {

@@ -127,9 +127,16 @@ impl Context {
             let mut limbs = self.scratch(digit.others, Domain::Evaluation);
             let (degree, size) = (self.degree(), self.group(digit.others.limb_count(), 1));
             self.threads().for_each_chunk(limbs.as_mut_slice(), size * degree, |group, limbs| {
-                let first = group * size;
-                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> =
-                    (first..).zip(limbs.chunks_exact_mut(degree)).collect();
+                let limbs = (group * size..).zip(limbs.chunks_exact_mut(degree));
+                let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = ArrayVec::new();
+                for (k, limb) in limbs {
+                    match digit.converter.centres(k) {
+                        Some(from) => {
+                            self.forward_lazy_centred(self.limb_ring(digit.others, k), limb, inputs[0], from);
+                        }
+                        None => outputs.push((k, limb)),
+                    }
+                }
                 digit.converter.convert_exact_into(&mut outputs, &inputs);
                 for (k, limb) in outputs {
                     self.forward_lazy(self.limb_ring(digit.others, k), limb);

@@ -2,6 +2,8 @@
 
 use std::ops::AddAssign;
 
+use hippocrene_ring::Kernel;
+
 use super::{
     double::DoubleShape,
     gadget::{DigitShape, Gadget},
@@ -232,6 +234,26 @@ impl<'a> Count<'a> {
         limbs.inverse += inverse;
     }
 
+    /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`, which are transformed: those that are no more than an addition are part of the transform
+    /// with vectors of 512 bits, and a pass with other kernels.
+    pub(crate) fn convert_to_transform(
+        &mut self,
+        from: Modulus,
+        modulus: Modulus,
+        position: usize,
+        times: u64,
+    ) {
+        let (parameters, kernel) = (self.context.parameters(), self.context.kernel());
+        let most = 2 * parameters.limb_modulus(modulus, position);
+        let first = from.factors().next().filter(|_| from.limb_count() == 1 && position != Modulus::TWO);
+        let is_addition = first.is_some_and(|first| parameters.limb_modulus(from, first) <= most);
+        match (is_addition, kernel) {
+            (true, Kernel::Avx512 | Kernel::Avx512Ifma) => (),
+            (true, _) => self.at(modulus, position).passes += times,
+            (false, _) => self.convert(from, modulus, position, times),
+        }
+    }
+
     /// So many exact conversions from the limbs of `from` to the limb of `modulus` at `position`.
     pub(super) fn convert(&mut self, from: Modulus, modulus: Modulus, position: usize, times: u64) {
         let limbs = self.at(modulus, position);
@@ -255,7 +277,7 @@ impl<'a> Count<'a> {
             self.transform(dropped, position, |limbs| &mut limbs.inverse, 2);
         }
         for position in to.factors() {
-            self.finish(to, position, dropped);
+            self.finish(to, position, dropped, false);
         }
     }
 
@@ -299,7 +321,7 @@ impl<'a> Count<'a> {
                     self.transform(to, position, |limbs| &mut limbs.forward, 2);
                 }
             }
-            self.finish(to, position, dropped);
+            self.finish(to, position, dropped, true);
         }
         Ok(())
     }
@@ -328,7 +350,7 @@ impl<'a> Count<'a> {
                     self.at(extended, position).passes += u64::from(self.scaled && position >= MAX_FACTORS)
                 }
                 false => {
-                    self.convert(digit.factors, extended, position, 1);
+                    self.convert_to_transform(digit.factors, extended, position, 1);
                     self.transform(extended, position, |limbs| &mut limbs.forward, 1);
                 }
             }
@@ -369,10 +391,13 @@ impl<'a> Count<'a> {
         self.digits = digits;
     }
 
-    /// The end of the modulus switch, at a position of `Q'`, for both parts.
-    pub(super) fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus) {
+    /// The end of the modulus switch, at a position of `Q'`, for both parts; after a double decomposition, what is subtracted is worked on before it is transformed.
+    pub(super) fn finish(&mut self, to: Modulus, position: usize, dropped: Modulus, double: bool) {
         if !dropped.is_one() {
-            self.convert(dropped, to, position, 2);
+            match double {
+                true => self.convert(dropped, to, position, 2),
+                false => self.convert_to_transform(dropped, to, position, 2),
+            }
             self.transform(to, position, |limbs| &mut limbs.forward, 2);
         }
         self.at(to, position).passes += 2;

@@ -73,11 +73,15 @@ impl<'a> Product<'a> {
     }
 
     /// The coefficients of the digits at the positions `targets` of `P'Q`, as far as they are not there: limb `d |targets| + i` is digit `d` at target
-    /// `i`.
+    /// `i`. Where they are those of the digit itself but for an addition, [`Product::at`] takes them from there.
     pub(crate) fn extend(&self, targets: &[usize]) -> Scratch<'a> {
         let Product { context, decomposed, .. } = *self;
         let (degree, digits) = (context.degree(), &decomposed.plan.digits);
         let wanted = |digit: &Digit| targets.iter().any(|position| digit.others.contains(*position));
+        let converted = |digit: &Digit, position: usize| {
+            digit.others.contains(position)
+                && digit.converter.centres(digit.others.limb_of(position)).is_none()
+        };
         let needed = decomposed.own().is_none() || digits.iter().any(wanted);
         let count = if needed { decomposed.scratch() * targets.len() } else { 0 };
         let mut extended = context.scratch_limbs(count, Domain::Evaluation);
@@ -85,7 +89,7 @@ impl<'a> Product<'a> {
         for (digit, limbs) in digits.iter().zip(limbs) {
             let limbs = targets.iter().zip(limbs.chunks_exact_mut(degree));
             let mut outputs: ArrayVec<(usize, &mut [u64]), GROUP> = limbs
-                .filter(|(position, _)| digit.others.contains(**position))
+                .filter(|(position, _)| converted(digit, **position))
                 .map(|(position, limb)| (digit.others.limb_of(*position), limb))
                 .collect();
             if !outputs.is_empty() {
@@ -103,7 +107,15 @@ impl<'a> Product<'a> {
         for (d, digit) in decomposed.plan.digits.iter().enumerate() {
             let limb = targets.len() * d + i;
             if digit.others.contains(position) {
-                context.forward_lazy(context.ring_at(digit.others, position), fresh.limb_mut(limb));
+                let ring = context.ring_at(digit.others, position);
+                let limb = fresh.limb_mut(limb);
+                match digit.converter.centres(digit.others.limb_of(position)) {
+                    Some(from) => {
+                        let coefficients = decomposed.digit_coefficients(digit.factors)[0];
+                        context.forward_lazy_centred(ring, limb, coefficients, from);
+                    }
+                    None => context.forward_lazy(ring, limb),
+                }
             } else if decomposed.own().is_none() && self.scaled_component(position).is_none() {
                 let own = decomposed.modulus.limb_of(position);
                 decomposed.own_limb(context, own, fresh.limb_mut(limb));
@@ -308,6 +320,11 @@ impl<'a> Product<'a> {
             elementwise.reduce(spare, acc);
             acc.copy_from_slice(spare);
         }
+    }
+
+    /// Whether something is added to a part in coefficients.
+    pub(crate) fn adds_coefficients(&self, part: usize) -> bool {
+        self.added[part].coefficients.is_some()
     }
 
     /// The limb at `position` of what is added to a part in coefficients and was not yet added by [`Product::at`], and `P'` modulo it.

@@ -133,7 +133,10 @@ impl Context {
         );
 
         // Then what stays, limb by limb from the digits to the end.
-        let [r0, r1] = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i]));
+        let [r0, r1] = [0, 1].map(|i| {
+            let is_transformed = domain == Domain::Evaluation && !product.adds_coefficients(i);
+            Remainder::new(self, &plan, &remainders[i], is_transformed)
+        });
         let [out0, out1] = out;
         for out in [&mut *out0, &mut *out1] {
             out.resize_limbs(to.limb_count());
@@ -171,13 +174,14 @@ impl Context {
                         (None, None) => false,
                     };
                     let range = k * degree..(k + 1) * degree;
-                    let limbs = [&mut out0[range.clone()], &mut out1[range]];
-                    for (part, (limb, acc)) in limbs.into_iter().zip([&mut *acc0, &mut *acc1]).enumerate() {
+                    let parts = [(&r0, &mut out0[range.clone()]), (&r1, &mut out1[range])];
+                    let parts = parts.into_iter().zip([&mut *acc0, &mut *acc1]).enumerate();
+                    for (part, ((remainder, limb), acc)) in parts {
                         if known {
                             product.take_to(&plan, part, position, acc, limb, domain);
                         }
                         let x = known.then_some(&*acc);
-                        self.finish_limb(&plan, first + k, limb, x, domain, spare, destination.automorphism);
+                        remainder.finish_limb(first + k, limb, x, domain, spare, destination.automorphism);
                     }
                 }
             },

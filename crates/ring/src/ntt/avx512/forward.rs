@@ -4,7 +4,7 @@ use super::{
     arithmetic::{Arithmetic, Tree, Twiddle},
     tables::Tables,
 };
-use crate::simd512::{V, in_step, load, prefetch, store, transpose, zero};
+use crate::simd512::{V, add, in_step, load, prefetch, red, set1, store, transpose, zero};
 
 /// How many blocks of 128 words ahead the scales of the last layers are prefetched.
 pub(super) const PREFETCH_PAIRS: usize = 6;
@@ -54,20 +54,97 @@ pub(super) unsafe fn store8(p: *mut u64, stride: usize, r: [V; 8]) {
     }
 }
 
+/// What three layers do first to the vectors that were read for word `j` of each eighth. (A trait, as closures are not sure to be inlined.)
+trait Entry<A>: Copy {
+    fn enter(self, a: A, r: [V; 8], j: usize) -> [V; 8];
+}
+
+/// From forward-tight.
+#[derive(Clone, Copy)]
+struct Tight;
+
+impl<A: Arithmetic> Entry<A> for Tight {
+    #[inline(always)]
+    fn enter(self, _: A, r: [V; 8], _: usize) -> [V; 8] {
+        r
+    }
+}
+
+/// From forward-loose.
+#[derive(Clone, Copy)]
+struct Loose;
+
+impl<A: Arithmetic> Entry<A> for Loose {
+    #[inline(always)]
+    fn enter(self, a: A, r: [V; 8], _: usize) -> [V; 8] {
+        enter(a, r)
+    }
+}
+
+/// From `[0, 2q)`, the first time: the limb that is read may not be in the cache, and is fetched ahead.
+#[derive(Clone, Copy)]
+struct First {
+    source: *const u64,
+    stride: usize,
+}
+
+impl<A: Arithmetic> Entry<A> for First {
+    #[inline(always)]
+    fn enter(self, a: A, r: [V; 8], j: usize) -> [V; 8] {
+        for i in 0..8 {
+            prefetch(self.source.wrapping_add(j + i * self.stride + PREFETCH_WORDS));
+        }
+        a.enter_first(r)
+    }
+}
+
+/// From residues modulo another modulus: their centred residues, which are in `[-q, q)`, plus `q`.
+#[derive(Clone, Copy)]
+struct Centred {
+    first: First,
+    /// `floor(from/2)`, `from`, and `q - floor(from/2)`.
+    constants: [V; 3],
+}
+
+impl<A: Arithmetic> Entry<A> for Centred {
+    #[inline(always)]
+    fn enter(self, a: A, mut r: [V; 8], j: usize) -> [V; 8] {
+        let [half, from, rest] = self.constants;
+        for x in &mut r {
+            *x = add(red(add(*x, half), from), rest);
+        }
+        self.first.enter(a, r, j)
+    }
+}
+
 /// The first three layers, from `[0, 2q)` to forward-tight.
 ///
 /// # Safety
 /// `p` has `8 stride` words; `stride` is a multiple of 16.
 #[inline(always)]
 pub(super) unsafe fn first<A: Arithmetic>(a: A, t: &Tables, p: *mut u64, stride: usize) {
-    let enter = |r, j| {
-        for i in 0..8 {
-            prefetch(p.wrapping_add(j + i * stride + PREFETCH_WORDS));
-        }
-        a.enter_first(r)
-    };
     // SAFETY: by the caller.
-    unsafe { three_layers(a, t, p, stride, 1, enter) }
+    unsafe { three_layers(a, t, p, p, stride, 1, First { source: p, stride }) }
+}
+
+/// [`first`] of the centred residues modulo `from <= 2q` of `source`, in `[0, from)`.
+///
+/// # Safety
+/// `source` and `p` have `8 stride` words; `stride` is a multiple of 16.
+#[inline(always)]
+pub(super) unsafe fn first_centred<A: Arithmetic>(
+    a: A,
+    t: &Tables,
+    source: *const u64,
+    p: *mut u64,
+    stride: usize,
+    [q, from]: [u64; 2],
+) {
+    let half = from / 2;
+    let entry =
+        Centred { first: First { source, stride }, constants: [half, from, q.wrapping_sub(half)].map(set1) };
+    // SAFETY: by the caller.
+    unsafe { three_layers(a, t, source, p, stride, 1, entry) }
 }
 
 /// Three layers on the block of `8 stride` words with node `k`, from forward-tight to forward-loose; or, when it `REDUCES`, from forward-loose
@@ -84,28 +161,34 @@ pub(super) unsafe fn pass<A: Arithmetic, const REDUCES: bool>(
     k: usize,
 ) {
     // SAFETY: by the caller.
-    unsafe { three_layers(a, t, p, stride, k, |r, _| if REDUCES { enter(a, r) } else { r }) }
+    unsafe {
+        match REDUCES {
+            true => three_layers(a, t, p, p, stride, k, Loose),
+            false => three_layers(a, t, p, p, stride, k, Tight),
+        }
+    }
 }
 
 /// Two lots of eight vectors go through side by side, so that the butterflies of one layer hide each other's latencies. The layers are spelt out: the compiler
 /// does not unroll a loop over them.
 ///
 /// # Safety
-/// `p` has `8 stride` words; `stride` is a multiple of 16.
+/// `source` and `p`, which may be the same, have `8 stride` words; `stride` is a multiple of 16.
 #[inline(always)]
 unsafe fn three_layers<A: Arithmetic>(
     a: A,
     t: &Tables,
+    source: *const u64,
     p: *mut u64,
     stride: usize,
     k: usize,
-    enter: impl Fn([V; 8], usize) -> [V; 8],
+    entry: impl Entry<A>,
 ) {
     for j in (0..stride).step_by(16) {
         // SAFETY: `j + 7 stride + 16` is at most `8 stride`.
         unsafe {
-            let mut x = enter(load8(p.add(j), stride), j);
-            let mut y = enter(load8(p.add(j + 8), stride), j + 8);
+            let mut x = entry.enter(a, load8(source.add(j), stride), j);
+            let mut y = entry.enter(a, load8(source.add(j + 8), stride), j + 8);
             let t = in_step(&mut x, &mut y, t);
             layer(a, &mut x, t.tree(k), 0);
             layer(a, &mut y, t.tree(k), 0);

@@ -50,13 +50,14 @@ pub(super) struct Plan<A: Arithmetic> {
 /// The outermost functions of the kernels, where the instruction sets are enabled.
 ///
 /// # Safety
-/// For all of them: the CPU has the features, and `p` points to the words in question: the whole limb (`first`, `last`), the block of `8 stride`
+/// For all of them: the CPU has the features, and `p` points to the words in question: the whole limb (`first` and its like, `last`), the block of `8 stride`
 /// words with node `k` (`pass`), or `count` blocks of 128 words, of which `first` is the first (`ends`); and so does `source`, which may be `p`.
 pub(super) trait Outermost: Arithmetic {
     /// The kernel that has the features.
     const KERNEL: Kernel;
 
     unsafe fn forward_first(plan: &Plan<Self>, p: *mut u64);
+    unsafe fn forward_first_centred(plan: &Plan<Self>, source: *const u64, p: *mut u64, from: u64);
     unsafe fn forward_pass(plan: &Plan<Self>, p: *mut u64, stride: usize, k: usize);
     unsafe fn forward_ends<const CANONICAL: bool>(plan: &Plan<Self>, p: *mut u64, first: usize, count: usize);
     unsafe fn inverse_ends(plan: &Plan<Self>, source: *const u64, p: *mut u64, first: usize, count: usize);
@@ -74,6 +75,13 @@ macro_rules! outermost {
                 let (a, t) = (Self::new(&plan.constants), &plan.forward);
                 // SAFETY: `p` has `degree` words.
                 unsafe { forward::first(a, t, p, plan.degree / 8) };
+            }
+
+            #[target_feature(enable = $features)]
+            unsafe fn forward_first_centred(plan: &Plan<Self>, source: *const u64, p: *mut u64, from: u64) {
+                let (a, t) = (Self::new(&plan.constants), &plan.forward);
+                // SAFETY: `source` and `p` have `degree` words.
+                unsafe { forward::first_centred(a, t, source, p, plan.degree / 8, [plan.q, from]) };
             }
 
             #[target_feature(enable = $features)]
@@ -190,19 +198,39 @@ impl<A: Outermost> Plan<A> {
     }
 
     pub(super) fn forward(&self, a: &mut [u64]) {
-        self.forward_to::<true>(a);
+        assert_eq!(a.len(), self.degree);
+        // SAFETY: `new` has seen to the CPU, and all of `a` is there.
+        unsafe {
+            A::forward_first(self, a.as_mut_ptr());
+            self.forward_rest::<true>(a.as_mut_ptr());
+        }
     }
 
     pub(super) fn forward_lazy(&self, a: &mut [u64]) {
-        self.forward_to::<false>(a);
+        assert_eq!(a.len(), self.degree);
+        // SAFETY: as in `forward`.
+        unsafe {
+            A::forward_first(self, a.as_mut_ptr());
+            self.forward_rest::<false>(a.as_mut_ptr());
+        }
     }
 
-    fn forward_to<const CANONICAL: bool>(&self, a: &mut [u64]) {
-        assert_eq!(a.len(), self.degree);
-        let p = a.as_mut_ptr();
-        // SAFETY: `new` has seen to the CPU, and all of `a` is there.
+    pub(super) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
+        assert!(y.len() == self.degree && out.len() == self.degree);
+        // SAFETY: `new` has seen to the CPU, and all of `y` and `out` is there.
         unsafe {
-            A::forward_first(self, p);
+            A::forward_first_centred(self, y.as_ptr(), out.as_mut_ptr(), from);
+            self.forward_rest::<false>(out.as_mut_ptr());
+        }
+    }
+
+    /// All layers but the first three.
+    ///
+    /// # Safety
+    /// `p` has `degree` words; the CPU has the features.
+    unsafe fn forward_rest<const CANONICAL: bool>(&self, p: *mut u64) {
+        // SAFETY: all parts are within the limb.
+        unsafe {
             let bits = self.degree.trailing_zeros() - 3;
             if bits < 9 {
                 A::forward_ends::<CANONICAL>(self, p, 0, self.degree / 128);

@@ -283,8 +283,8 @@ impl Context {
             }
         });
 
-        // What stays.
-        let remainders = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i]));
+        // What stays. The sums are taken to coefficients of what is subtracted.
+        let remainders = [0, 1].map(|i| Remainder::new(self, &plan, &remainders[i], false));
         let [out0, out1] = out;
         for out in [&mut *out0, &mut *out1] {
             out.resize_limbs(to.limb_count());
@@ -314,7 +314,7 @@ impl Context {
                         }
                     });
                     let whole = whole.map(|()| &*acc);
-                    self.finish_limb(&plan, k, limb, whole, domain, spare, automorphism);
+                    remainders[part].finish_limb(k, limb, whole, domain, spare, automorphism);
                 }
             }
         });
