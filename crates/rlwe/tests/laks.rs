@@ -22,10 +22,12 @@ fn every_gadget_at_every_modulus_has_the_noise_it_states() {
             let c = setup.uniform(modulus, 5);
             let gadgets = parameters.gadgets(modulus);
             assert_eq!(gadgets[0].group(), 1);
-            largest = gadgets.iter().map(Gadget::group).fold(largest, usize::max);
             let planned = context.gadget(modulus).unwrap();
             assert!(gadgets.contains(&planned) || parameters.double_gadgets(modulus).contains(&planned));
-            for gadget in gadgets.into_iter().chain([parameters.base_gadget()]) {
+            // And with more coalesced components even where these make the same digits.
+            let gadgets = gadgets.into_iter().chain(parameters.gadget(modulus, 4));
+            for gadget in gadgets.chain([parameters.base_gadget()]) {
+                largest = largest.max(gadget.group());
                 assert!(gadget.specials().gcd(modulus).is_one());
                 let destination = Destination::new(modulus);
                 let out = setup.switch(&c, modulus, gadget, [None, None], &destination);

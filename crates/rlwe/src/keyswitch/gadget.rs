@@ -114,16 +114,29 @@ impl Parameters {
         None
     }
 
-    /// The gadgets at `modulus` whose groups are powers of two: for each of these the expanded keys together take less memory than the base key.
+    /// The gadgets at `modulus` that are offered to the planner: with 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, .. blocks in a group, a power of two times 1, 3 or 5, and with all of
+    /// them, but for those that have the same digits and special modulus as a smaller one. The keys expanded for all of these sizes together take about twice the memory of the
+    /// base key.
     pub fn gadgets(&self, modulus: Modulus) -> Vec<Gadget> {
         self.gadgets_within(modulus, self.full())
     }
 
     /// [`Parameters::gadgets`] for a key modulo `key`.
     pub fn gadgets_within(&self, modulus: Modulus, key: Modulus) -> Vec<Gadget> {
+        let mut gadgets: Vec<Gadget> =
+            self.group_sizes().filter_map(|group| self.gadget_within(modulus, group, key)).collect();
+        let digits =
+            |gadget: &Gadget| self.digit_shapes(modulus, gadget.group).into_iter().map(|shape| shape.factors);
+        gadgets.dedup_by(|b, a| a.specials == b.specials && digits(a).eq(digits(b)));
+        gadgets
+    }
+
+    /// The sizes of groups that are offered.
+    fn group_sizes(&self) -> impl Iterator<Item = usize> {
         let count = self.digits(self.top()).count();
-        let groups = (0..).map(|k| 1 << k).take_while(|group| *group < 2 * count);
-        groups.filter_map(|group| self.gadget_within(modulus, group, key)).collect()
+        let offered =
+            move |size: &usize| matches!(size >> size.trailing_zeros(), 1 | 3 | 5) || *size == count;
+        (1..=count).filter(offered)
     }
 
     /// The modulus of a key for ciphertexts modulo `modulus = Q` and its divisors: `P'Q`, with the fewest specials that keep to
@@ -134,9 +147,7 @@ impl Parameters {
     /// When `modulus` does not divide `PQ_max`.
     pub fn key_modulus(&self, modulus: Modulus) -> Modulus {
         let limit = self.largest_switching_noise().log2_std() + NOISE_TOLERANCE;
-        let count = self.digits(self.top()).count();
-        let groups = (0..).map(|k| 1 << k).take_while(|group| *group < 2 * count);
-        let choices = groups.filter_map(|group| {
+        let choices = self.group_sizes().filter_map(|group| {
             let wholes = self.groups(group).map(|blocks| (blocks.len(), self.product_of_blocks(blocks)));
             let cap = wholes.clone().map(|(_, whole)| self.log2(whole)).fold(0.0, f64::max);
             let touched = wholes.filter(|(_, whole)| !whole.gcd(modulus).is_one());

@@ -21,9 +21,11 @@ struct Shape {
 }
 
 /// Whose polynomials stay in the cache up to ring degrees of `2^16` or so.
-const SMALL: Shape = Shape { limbs: 8, digits: 2, targets: 4 };
+const SMALL: Shape = Shape { limbs: 8, digits: 4, targets: 4 };
 /// Whose polynomials do not, from ring degrees of `2^15` or so on.
-const LARGE: Shape = Shape { limbs: 24, digits: 4, targets: 16 };
+const LARGE: Shape = Shape { limbs: 24, digits: 8, targets: 16 };
+/// Components of the key in miniature, which digits take in turn.
+const COMPONENTS: usize = 4;
 /// Moduli that base conversions are measured from: a few and many.
 const FEW: usize = 2;
 const MANY: usize = 8;
@@ -89,7 +91,7 @@ struct Moduli {
     kernel: Kernel,
     sources: Vec<ResidueRing>,
     targets: Vec<ResidueRing>,
-    /// For each target as many components as there are digits.
+    /// For each target some components.
     key: Vec<KeyLimb>,
 }
 
@@ -107,7 +109,7 @@ impl Moduli {
         let (sources, targets) = (rings(&moduli[..MANY])?, rings(&moduli[MANY..])?);
         let polynomial = residues(degree, 2);
         let component = (polynomial.limb(0), polynomial.limb(1));
-        let prepare = |ring: &ResidueRing| ring.elementwise().prepare_key(&[component; LARGE.digits]);
+        let prepare = |ring: &ResidueRing| ring.elementwise().prepare_key(&[component; COMPONENTS]);
         let mut key: Vec<KeyLimb> = targets.iter().map(prepare).collect();
         KeyLimb::gather(&mut key);
         Ok(Moduli { degree, kernel, sources, targets, key })
@@ -178,7 +180,7 @@ impl<'a> Miniature<'a> {
             (0..digits).for_each(|d| ring.ntt().forward_lazy(extended.limb_mut(d * targets + i)));
             forward += stopwatch.lap();
             let pairs: [(usize, &[u64]); LARGE.digits] =
-                std::array::from_fn(|d| (d, extended.limb(d % digits * targets + i)));
+                std::array::from_fn(|d| (d % COMPONENTS, extended.limb(d % digits * targets + i)));
             ring.elementwise().inner_product(sum0, sum1, &pairs[..1], key);
             of_one += stopwatch.lap();
             ring.elementwise().inner_product(sum0, sum1, &pairs[..digits], key);
