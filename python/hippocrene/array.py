@@ -95,12 +95,15 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     def _common_shape(self, shape: tuple[int, ...], operation: str) -> tuple[int, ...]:
         try:
-            return np.broadcast_shapes(self.shape, shape)
+            common = np.broadcast_shapes(self.shape, shape)
         except ValueError:
             raise ShapeError(f"{operation}: shapes {self.shape} and {shape} do not broadcast together") from None
         except RuntimeError as error:
             # Of more axes than numpy broadcasts.
             raise ShapeError(f"{operation}: {error}") from None
+        if 0 in common:
+            raise ShapeError(f"{operation}: an encrypted array of shape {common} would have no elements")
+        return common
 
     def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[np.int64]:
         """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
@@ -117,6 +120,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part."""
         plain = self._plain(values, "matmul", rounded=True)
+        if not plain.size:
+            raise ShapeError(f"matmul: a plain array of shape {plain.shape} has no elements")
         server = self._bound_server("matmul")
         if plain.dtype.kind != "c":
             if self.plain_modulus is None:
@@ -356,7 +361,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             raise ShapeError(f"roll: shifts and axes are numbers or sequences of them, not of shape {pairs.shape}")
         places: dict[int, int] = {}
         for by, along in pairs:
-            index, length = (0, self.size) if axis is None else (self._axis(along), self.shape[self._axis(along)])
+            index = 0 if axis is None else self._axis(along, "roll")
+            length = self.size if axis is None else self.shape[index]
             places[index] = (places.get(index, 0) + operator.index(by)) % length
         moved = {index: by for index, by in places.items() if by}
         if not moved:

@@ -86,7 +86,7 @@ def named(operation: str, *parts: str) -> Iterator[None]:
     """Name `operation` in errors of the block that name one of the parts that it is made of."""
     try:
         yield
-    except HippocreneError as error:
+    except (HippocreneError, TypeError) as error:
         words = str(error)
         part = next((part for part in parts if words.startswith((f"{part} needs", f"{part}: "))), None)
         if part is None:

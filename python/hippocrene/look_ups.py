@@ -263,7 +263,7 @@ class TableFunctions:
         if not shares.size or wrong.size:
             have = wrong.flat[0] if wrong.size else "nothing"
             raise ArgumentError(f"{operation}: q holds {have}: numbers from 0 to {whole:g} are possible")
-        array, along, ones = self._joined(axis)
+        array, along, ones = self._joined(axis, operation)
         server = array._bound_server(operation)
         with named(operation, "quantile"):
             result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
@@ -272,7 +272,9 @@ class TableFunctions:
 
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
-        return self._counted("top_k", index(k), None if axis is None else cast("EncryptedArray", self)._axis(axis))
+        return self._counted(
+            "top_k", index(k), None if axis is None else cast("EncryptedArray", self)._axis(axis, "top_k")
+        )
 
     def max_pool(self, size: int) -> EncryptedArray:
         """Return the largest value of every window of `size` values, or of `size` by `size` in an array of two axes.
@@ -303,23 +305,23 @@ class TableFunctions:
     def _in_order(self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False) -> EncryptedArray:
         array = cast("EncryptedArray", self)
         array._refuse_integers(operation)
-        server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
+        server, along = array._bound_server(operation), None if axis is None else array._axis(axis, operation)
         result = server._wrap(server._raw.in_order(operation, array._raw, along))
         return result.reshape(array._kept(along)) if keepdims else result
 
     def _of_axes(
         self, operation: str, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, keepdims: bool
     ) -> EncryptedArray:
-        array, along, ones = self._joined(axis)
+        array, along, ones = self._joined(axis, operation)
         result = array._in_order(operation, along)
         return result.reshape(ones) if keepdims else result
 
     def _joined(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str
     ) -> tuple[EncryptedArray, int | None, tuple[int, ...]]:
         """Return the array with these axes as one, which that is (None: all are), and the shape that keeps them."""
         array = cast("EncryptedArray", self)
-        axes = array._axes(axis)
+        axes = array._axes(axis, operation)
         ones = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
         if len(axes) == array.ndim:
             return array, None, ones
@@ -327,7 +329,8 @@ class TableFunctions:
             return array, axes[0], ones
         others = [i for i in range(array.ndim) if i not in axes]
         lengths = [array.shape[i] for i in others]
-        return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
+        with named(operation, "transpose", "reshape"):
+            return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
     def _kept(self, along: int | None) -> tuple[int, ...]:
         """Return the shape in which one axis, or all of them, have length 1."""
