@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.bits import Gates
-from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.functions import Functions
 from hippocrene.integers import integers
@@ -21,7 +21,7 @@ from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
 from hippocrene.ufuncs import unset
-from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_native
+from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_array, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -145,10 +145,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
         raw = server._broadcast(self._raw, shape)
-        if operation == "sub" and is_exact_kind(values):
-            return -((-self)._with(values, "add"))
         if operation == "sub":
-            values, operation = -values, "add"
+            with named("sub", *DIFFERENCE):
+                return -((-self)._with(values, "add")) if is_exact_kind(values) else self._with(-values, "add")
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
             return self._with(values.imag, "mul")._times_i()
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
@@ -168,7 +167,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         return self._with(other, "sub")
 
     def __rsub__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return (-self)._with(other, "add")
+        with named("sub", *DIFFERENCE):
+            return (-self)._with(other, "add")
 
     def __mul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self._with(other, "mul")
@@ -392,7 +392,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation, other)
-        with named(operation, "step", "sign", "relu"):
+        with named(operation, "step", "sign", "relu", *DIFFERENCE):
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
 
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
@@ -423,7 +423,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "greater", gap, precision)
         self._refuse_integers("greater")
-        with named("greater", "sign"):
+        with named("greater", "sign", *DIFFERENCE):
             return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
 
     def less(
@@ -433,7 +433,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "less", gap, precision)
         self._refuse_integers("less")
-        with named("less", "sign"):
+        with named("less", "sign", *DIFFERENCE):
             return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
     # What is nearer than the gap is neither, so that equality makes no difference.
@@ -462,7 +462,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "maximum", gap, precision)
         self._refuse_integers("maximum")
-        with named("maximum", "relu"):
+        with named("maximum", "relu", *DIFFERENCE):
             return (self - other).relu(gap=gap, precision=precision) + other
 
     def minimum(
@@ -472,7 +472,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "minimum", gap, precision)
         self._refuse_integers("minimum")
-        with named("minimum", "relu"):
+        with named("minimum", "relu", *DIFFERENCE):
             return other - (other - self).relu(gap=gap, precision=precision)
 
     def clip(
@@ -493,12 +493,13 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if min is None and max is None:
             raise ArgumentError("clip: neither the least value nor the largest one is said")
         self._refuse_integers("clip")
-        with named("clip", "maximum", "minimum", "relu"):
+        with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
             if min is None or max is None or isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
             # Where the least value is above the largest one, numpy takes the largest one.
-            low, high = np.minimum(np.asarray(min), np.asarray(max)), np.asarray(max)
+            low, high = (to_array(limit, "clip") for limit in (min, max))
+            low = np.minimum(low, high)
             parts = [(self - limit).relu(gap=gap, precision=precision) for limit in (low, high)]
             return (parts[0] - parts[1])._with(low, "add")
 

@@ -17,7 +17,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import compute, given, operands, refusal, without_options
-from hippocrene.values import real_numbers
+from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -302,7 +302,7 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
             return a.mean(axis, keepdims=keepdims)
     if np.iscomplexobj(weights):
         raise TypeError("average takes real weights, not complex ones")
-    plain = np.asarray(weights, dtype=np.float64)
+    plain = to_array(weights, "average").astype(np.float64)
     if plain.shape != a.shape:
         if (
             plain.ndim != 1

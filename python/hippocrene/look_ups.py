@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.integers import integers
 from hippocrene.ufuncs import unset
 from hippocrene.values import is_plain, real_numbers, whole
@@ -161,7 +161,8 @@ class TableFunctions:
         twice and with ``"lut13"`` half as much. The tolerance has to be larger than it.
         """
         cast("EncryptedArray", self)._refuse_integers("is_close")
-        difference = cast("EncryptedArray", self) - other
+        with named("is_close", *DIFFERENCE):
+            difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
         with named("is_close", "apply a function"):
             return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))

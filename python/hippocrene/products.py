@@ -16,7 +16,7 @@ from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.ufuncs import compute, factors
-from hippocrene.values import real_numbers
+from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -255,6 +255,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
         raise TypeError("numpy.gradient of encrypted arrays is along one axis: say axis=")
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
+    varargs = tuple(to_array(step, "gradient") for step in varargs)
     along = -1 if axis is None else axis
     exact = all(np.ndim(step) == 0 and abs(np.frexp(step)[0]) == 0.5 for step in varargs)
     return _mapped(

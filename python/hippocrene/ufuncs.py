@@ -30,17 +30,18 @@ def _looked_up(function: np.ufunc) -> Callable[[Any], Any]:
     return compute_it
 
 
-def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
-    with named("vecdot", "numpy.moveaxis"):
-        a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
-    return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
-
-
 def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> None:
     """Refuse arrays of fewer axes than a product along axes has."""
     shapes = [np.shape(x) for x in arrays]
     if any(len(shape) < n for shape, n in zip(shapes, least, strict=True)):
         raise ShapeError(f"{name}: shapes {shapes[0]} and {shapes[1]}, of {least[0]} and {least[1]} axes at least")
+
+
+def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
+    _check_axes("vecdot", (a, b), (1, 1))
+    with named("vecdot", "numpy.moveaxis", "mul", "multiply"):
+        a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
+        return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
 
 
 def _matvec(a: Any, b: Any) -> Any:

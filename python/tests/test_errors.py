@@ -137,6 +137,33 @@ def test_places_that_there_are_not_name_what_was_called(client, server):
             compute()
 
 
+def test_differences_name_what_was_called(client, server):
+    x = server.load(client.encrypt(np.ones((3, 4))))
+    named = {
+        "greater": lambda w: x > w,
+        "less": lambda w: x <= w,
+        "maximum": lambda w: np.maximum(x, w),
+        "minimum": lambda w: x.minimum(w),
+        "clip": lambda w: x.clip(w),
+        "is_close": lambda w: x.is_close(w, tolerance=0.1),
+    }
+    for name, compute in named.items():
+        with pytest.raises(ShapeError, match=rf"^{name}: shapes .* broadcast together"):
+            compute(np.ones(3))
+        with pytest.raises(ArgumentError, match=rf"^{name}: the number NaN is not finite"):
+            compute(np.nan)
+    with pytest.raises(ShapeError, match=r"^is_close: shapes .* broadcast together"):
+        x.is_close(server.load(client.encrypt(np.ones(3))), tolerance=0.1)
+    for compute in (lambda w: w - x, lambda w: x - w):
+        with pytest.raises(ShapeError, match=r"^sub: shapes .* broadcast together"):
+            compute(np.ones(3))
+        with pytest.raises(ArgumentError, match=r"^sub: the number NaN is not finite"):
+            compute(np.nan)
+    if hasattr(np, "vecdot"):
+        with pytest.raises(ShapeError, match=r"^vecdot: shapes \(3, 4\) and \(\), of 1 and 1 axes"):
+            np.vecdot(x, 5.0)
+
+
 def test_shapes_of_where_that_do_not_fit(client, server):
     x = server.load(client.encrypt(np.ones((3, 4))))
     v = server.load(client.encrypt(np.ones(3)))
