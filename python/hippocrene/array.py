@@ -20,6 +20,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
+from hippocrene.scalars import double, double_or_none
 from hippocrene.ufuncs import unset
 from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_array, to_native
 
@@ -380,6 +381,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation)
+        gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
         with named(operation, "absolute value"):
             return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
 
@@ -392,6 +394,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation, other)
+        gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
         with named(operation, "step", "sign", "relu", *DIFFERENCE):
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
 
@@ -547,7 +550,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         self._need_numbers("with_bound")
         server = self._bound_server("with_bound")
-        return server._wrap(server._raw.with_bound(self._raw, bound))
+        return server._wrap(server._raw.with_bound(self._raw, double(bound, "a bound")))
 
     def with_precision_bits(self, bits: float) -> EncryptedArray:
         """Return the array with a declaration of its error, for who knows better than `precision_bits`.
@@ -559,7 +562,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         self._need_numbers("with_precision_bits")
         server = self._bound_server("with_precision_bits")
-        return server._wrap(server._raw.with_precision_bits(self._raw, bits))
+        return server._wrap(server._raw.with_precision_bits(self._raw, double(bits, "a precision")))
 
     # Files
 

@@ -12,8 +12,9 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.integers import integers
+from hippocrene.scalars import double, whole
 from hippocrene.ufuncs import unset
-from hippocrene.values import is_plain, real_numbers, whole
+from hippocrene.values import is_plain, real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ class LookUps:
     capacity: float | None = None
 
     def _raw(self) -> tuple[str, float | None]:
-        return str(self.tables), None if self.capacity is None else float(self.capacity)
+        return str(self.tables), None if self.capacity is None else double(self.capacity, "a capacity")
 
 
 def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
@@ -165,7 +166,7 @@ class TableFunctions:
             difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
         with named("is_close", "apply a function"):
-            return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))
+            return server._wrap(server._raw.near_zero(difference._raw, double(tolerance, "a tolerance")))
 
     def sort(self, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
@@ -352,7 +353,7 @@ def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
         return None
     if not isinstance(domain, (tuple, list, np.ndarray)) or len(domain) != 2:
         raise TypeError(f"a domain is two numbers, (low, high), not {domain!r}")
-    return float(domain[0]), float(domain[1])
+    return double(domain[0], "an end of a domain"), double(domain[1], "an end of a domain")
 
 
 def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:

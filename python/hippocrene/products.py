@@ -15,6 +15,7 @@ from hippocrene import _native
 from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.scalars import double
 from hippocrene.ufuncs import compute, factors
 from hippocrene.values import real_numbers, to_array
 
@@ -268,7 +269,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
     y._refuse_integers("trapezoid")
     length = y.shape[y._axis(axis, "trapezoid")]
-    steps = np.full(length - 1, float(dx)) if x is None else np.diff(real_numbers(x, "trapezoid"))
+    steps = np.full(length - 1, double(dx, "a distance")) if x is None else np.diff(real_numbers(x, "trapezoid"))
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
     weights = np.convolve(steps, [0.5, 0.5]) if length > 1 else np.zeros(1)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.scalars import double, integer
 from hippocrene.ufuncs import unset
-from hippocrene.values import integer
 
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
@@ -67,10 +67,11 @@ class Reductions(Encrypted):
         with named("var", "sum"):
             total = self.sum(axis, keepdims=True)
         count = self.size // total.size
+        ddof = double(ddof, "ddof")
         if not count > ddof:
-            raise ArgumentError(f"var: {count} values, less ddof={ddof}, leave nothing to divide by")
+            raise ArgumentError(f"var: {count} values, less ddof={ddof:g}, leave nothing to divide by")
         # The root in twice as many bits as it is wanted in.
-        rest = count - Fraction(float(ddof))
+        rest = count - Fraction(ddof)
         factor = Fraction(math.isqrt((rest.denominator << 1024) // rest.numerator), 1 << 512)
         factors: Any = (factor, factor / count)
         if not self._needs_digits(1.0, "var"):

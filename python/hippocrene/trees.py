@@ -28,7 +28,8 @@ from hippocrene.fitted_trees import (
 )
 from hippocrene.local import Local
 from hippocrene.progress import shown
-from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles, thread_count
+from hippocrene.scalars import thread_count
+from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

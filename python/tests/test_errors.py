@@ -413,6 +413,25 @@ def test_what_is_no_integer_is_named(client, server, keys):
             use()
 
 
+def test_what_is_no_number_is_named(client, server):
+    x = server.load(client.encrypt([[1.0, 2.0]]))
+    for use, words in (
+        (lambda: client.encrypt([0.5], bound="1"), "a bound is a number, not str"),
+        (lambda: client.encrypt([0.5], precision=2j), "a precision is a number, not complex"),
+        (lambda: x.with_bound([1, 2]), "a bound is a number, not list"),
+        (lambda: x.sign(gap="wide"), "a gap is a number, not str"),
+        (lambda: x.greater(x, precision="a"), "a precision is a number, not str"),
+        (lambda: x.is_close(1, tolerance="a"), "a tolerance is a number, not str"),
+        (lambda: x.apply(np.sin, domain=("a", 1)), "an end of a domain is a number, not str"),
+        (lambda: x.var(ddof="a"), "ddof is a number, not str"),
+        (lambda: hippocrene.approximate(np.sin, domain=(0, 2), error="x"), "an error is a number, not str"),
+        (lambda: hippocrene.Client.generate("n13", precision="high"), "a precision is a number, not str"),
+        (lambda: server.at_precision("a").__enter__(), "a precision is a number, not str"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            use()
+
+
 def test_values_that_are_no_array_are_shape_errors(client, server):
     rows = [[1.0, 2.0], [3.0]]
     x = server.load(client.encrypt([1.0, 2.0]))
