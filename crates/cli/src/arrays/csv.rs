@@ -4,7 +4,7 @@ use super::{Array, Column, Element, Header, Table, cut};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter.
+/// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter or digit.
 const MISSING: [&str; 5] = ["na", "nan", "null", "none", "missing"];
 
 /// So many names of columns are told where another was asked for.
