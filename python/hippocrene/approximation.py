@@ -12,7 +12,7 @@ from numpy.polynomial import Chebyshev
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError
-from hippocrene.values import whole
+from hippocrene.scalars import double, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -102,7 +102,7 @@ def approximate(
         function,
         (float(ends[0]), float(ends[1])),
         None if degree is None else whole(degree, "degree", 0, MOST),
-        0.0 if error is None else float(error),
+        0.0 if error is None else double(error, "an error"),
         None if steep is None else (whole(steep[0], "order", 1, 64), float(steep[1])),
     )
     return Approximation(Chebyshev(coefficients, domain=[float(end) for end in ends]), found)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.bits import Gates
-from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.functions import Functions
 from hippocrene.integers import integers
@@ -20,8 +20,9 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
+from hippocrene.scalars import double, double_or_none
 from hippocrene.ufuncs import unset
-from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_native
+from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_array, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,12 +96,15 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     def _common_shape(self, shape: tuple[int, ...], operation: str) -> tuple[int, ...]:
         try:
-            return np.broadcast_shapes(self.shape, shape)
+            common = np.broadcast_shapes(self.shape, shape)
         except ValueError:
             raise ShapeError(f"{operation}: shapes {self.shape} and {shape} do not broadcast together") from None
         except RuntimeError as error:
             # Of more axes than numpy broadcasts.
             raise ShapeError(f"{operation}: {error}") from None
+        if 0 in common:
+            raise ShapeError(f"{operation}: an encrypted array of shape {common} would have no elements")
+        return common
 
     def _plain(self, values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values | npt.NDArray[np.int64]:
         """Return plain values as this array computes with them: numbers, or integers modulo its modulus.
@@ -117,6 +121,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part."""
         plain = self._plain(values, "matmul", rounded=True)
+        if not plain.size:
+            raise ShapeError(f"matmul: a plain array of shape {plain.shape} has no elements")
         server = self._bound_server("matmul")
         if plain.dtype.kind != "c":
             if self.plain_modulus is None:
@@ -140,10 +146,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
         raw = server._broadcast(self._raw, shape)
-        if operation == "sub" and is_exact_kind(values):
-            return -((-self)._with(values, "add"))
         if operation == "sub":
-            values, operation = -values, "add"
+            with named("sub", *DIFFERENCE):
+                return -((-self)._with(values, "add")) if is_exact_kind(values) else self._with(-values, "add")
         if operation == "mul" and values.ndim == 0 and values.dtype.kind == "c" and not values.real:
             return self._with(values.imag, "mul")._times_i()
         if values.ndim == 0 and values.dtype.kind in "fi" and not is_exact_kind(values):
@@ -163,7 +168,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         return self._with(other, "sub")
 
     def __rsub__(self, other: npt.ArrayLike) -> EncryptedArray:
-        return (-self)._with(other, "add")
+        with named("sub", *DIFFERENCE):
+            return (-self)._with(other, "add")
 
     def __mul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
         return self._with(other, "mul")
@@ -356,7 +362,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             raise ShapeError(f"roll: shifts and axes are numbers or sequences of them, not of shape {pairs.shape}")
         places: dict[int, int] = {}
         for by, along in pairs:
-            index, length = (0, self.size) if axis is None else (self._axis(along), self.shape[self._axis(along)])
+            index = 0 if axis is None else self._axis(along, "roll")
+            length = self.size if axis is None else self.shape[index]
             places[index] = (places.get(index, 0) + operator.index(by)) % length
         moved = {index: by for index, by in places.items() if by}
         if not moved:
@@ -374,6 +381,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation)
+        gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
         with named(operation, "absolute value"):
             return server._wrap(getattr(server._raw, operation)(self._raw, gap, precision))
 
@@ -386,7 +394,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     ) -> EncryptedArray:
         self._refuse_integers(operation)
         server = self._bound_server(operation, other)
-        with named(operation, "step", "sign", "relu"):
+        gap, precision = double_or_none(gap, "a gap"), double_or_none(precision, "a precision")
+        with named(operation, "step", "sign", "relu", *DIFFERENCE):
             return server._wrap(getattr(server._raw, operation)(self._raw, other._raw, gap, precision))
 
     def sign(self, *, gap: float | None = None, precision: float | None = None) -> EncryptedArray:
@@ -417,7 +426,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "greater", gap, precision)
         self._refuse_integers("greater")
-        with named("greater", "sign"):
+        with named("greater", "sign", *DIFFERENCE):
             return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
 
     def less(
@@ -427,7 +436,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "less", gap, precision)
         self._refuse_integers("less")
-        with named("less", "sign"):
+        with named("less", "sign", *DIFFERENCE):
             return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
     # What is nearer than the gap is neither, so that equality makes no difference.
@@ -456,7 +465,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "maximum", gap, precision)
         self._refuse_integers("maximum")
-        with named("maximum", "relu"):
+        with named("maximum", "relu", *DIFFERENCE):
             return (self - other).relu(gap=gap, precision=precision) + other
 
     def minimum(
@@ -466,7 +475,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "minimum", gap, precision)
         self._refuse_integers("minimum")
-        with named("minimum", "relu"):
+        with named("minimum", "relu", *DIFFERENCE):
             return other - (other - self).relu(gap=gap, precision=precision)
 
     def clip(
@@ -487,12 +496,13 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if min is None and max is None:
             raise ArgumentError("clip: neither the least value nor the largest one is said")
         self._refuse_integers("clip")
-        with named("clip", "maximum", "minimum", "relu"):
+        with named("clip", "maximum", "minimum", "relu", *DIFFERENCE):
             if min is None or max is None or isinstance(min, EncryptedArray) or isinstance(max, EncryptedArray):
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
             # Where the least value is above the largest one, numpy takes the largest one.
-            low, high = np.minimum(np.asarray(min), np.asarray(max)), np.asarray(max)
+            low, high = (to_array(limit, "clip") for limit in (min, max))
+            low = np.minimum(low, high)
             parts = [(self - limit).relu(gap=gap, precision=precision) for limit in (low, high)]
             return (parts[0] - parts[1])._with(low, "add")
 
@@ -540,7 +550,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         self._need_numbers("with_bound")
         server = self._bound_server("with_bound")
-        return server._wrap(server._raw.with_bound(self._raw, bound))
+        return server._wrap(server._raw.with_bound(self._raw, double(bound, "a bound")))
 
     def with_precision_bits(self, bits: float) -> EncryptedArray:
         """Return the array with a declaration of its error, for who knows better than `precision_bits`.
@@ -552,7 +562,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         self._need_numbers("with_precision_bits")
         server = self._bound_server("with_precision_bits")
-        return server._wrap(server._raw.with_precision_bits(self._raw, bits))
+        return server._wrap(server._raw.with_precision_bits(self._raw, double(bits, "a precision")))
 
     # Files
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from hippocrene.values import whole
+from hippocrene.scalars import double, double_or_none, whole
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class Bootstrapping:
     slots: int | None = None
 
     def _raw(self) -> tuple[bool, float, float | None, int | None]:
-        precision = None if self.precision is None else float(self.precision)
+        precision = double_or_none(self.precision, "a precision")
         slots = None if self.slots is None else whole(self.slots, "slots of a bootstrap", 1, 2**17)
-        return bool(self.complex), float(self.bound), precision, slots
+        return bool(self.complex), double(self.bound, "a bound"), precision, slots
 
 
 def wanted(bootstrapping: bool | Bootstrapping) -> tuple[bool, float, float | None, int | None] | None:

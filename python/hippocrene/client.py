@@ -19,8 +19,9 @@ from hippocrene.errors import ArgumentError, FileError, ParameterError, SecretPi
 from hippocrene.exact import Kind, decrypted
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
+from hippocrene.scalars import double_or_none, integer, thread_count, whole
 from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import FilePath, file_path, integer, numbers, raw_bytes, reading, thread_count, to_native, whole
+from hippocrene.values import FilePath, file_path, numbers, raw_bytes, reading, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,7 @@ def encrypt(
         return EncryptedArray(key.encrypt_bits(bits))
     if key.plain_modulus is None:
         raw = to_native(numbers(values, "encrypt"), "encrypt")
+        bound, precision = double_or_none(bound, "a bound"), double_or_none(precision, "a precision")
         return EncryptedArray(key.encrypt(raw, bound=bound, precision=precision))
     if bound is not None or precision is not None:
         raise TypeError("encrypted integers are exact and have neither bound nor precision")
@@ -174,6 +176,7 @@ class Client:
         computed. docs/integers.md says when to choose which.
         """
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
+        precision = double_or_none(precision, "a precision")
         return cls(_native.ClientKey.generate(preset, precision, exact, modulus, thread_count(threads)))
 
     @property

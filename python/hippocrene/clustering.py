@@ -17,8 +17,9 @@ from hippocrene import _native
 from hippocrene.client import Client
 from hippocrene.errors import ArgumentError, FileError, ShapeError
 from hippocrene.progress import shown
+from hippocrene.scalars import integer
 from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import FilePath, file_path, integer, raw_bytes, reading, rows_of_doubles
+from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -8,7 +8,7 @@ import numpy as np
 
 from hippocrene.errors import ShapeError
 from hippocrene.moves import Moves, places_of
-from hippocrene.ufuncs import operands as as_arrays
+from hippocrene.ufuncs import factors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,7 +26,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     del optimize
     if not isinstance(subscripts, str):
         raise TypeError("numpy.einsum of encrypted arrays takes subscripts as text, such as 'ij,jk->ik'")
-    arrays = as_arrays("einsum", *operands)
+    arrays = factors("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
     parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]

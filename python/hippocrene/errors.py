@@ -81,14 +81,25 @@ class FileError(HippocreneError, OSError):
         return FileError, (self.errno, self.strerror, self.filename)
 
 
+# What a difference is named as in errors, where something else was called that is made of it.
+DIFFERENCE = ("sub", "subtract", "neg", "add", "add a number", "add plain numbers")
+
+
 @contextmanager
 def named(operation: str, *parts: str) -> Iterator[None]:
     """Name `operation` in errors of the block that name one of the parts that it is made of."""
     try:
         yield
-    except HippocreneError as error:
+    except (HippocreneError, TypeError) as error:
         words = str(error)
-        part = next((part for part in parts if words.startswith((f"{part} needs", f"{part}: "))), None)
+        part = next(
+            (
+                part
+                for part in parts
+                if words.startswith((f"{part} needs", f"{part}: ", f"{part} is ", f"{part} takes "))
+            ),
+            None,
+        )
         if part is None:
             raise
         raise type(error)(operation + words.removeprefix(part)) from None

@@ -17,7 +17,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import compute, given, operands, refusal, without_options
-from hippocrene.values import real_numbers
+from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,6 +104,9 @@ class Functions(Encrypted):
 
 def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
     first, *rest = args if args else (None,)
+    if function in JOINS and kwargs.get("casting") == "same_kind":
+        # It is the usual one, which numpy.row_stack says to numpy.vstack.
+        kwargs = {key: value for key, value in kwargs.items() if key != "casting"}
     if function is not np.where:
         kwargs = without_options(name, kwargs)
     if function in JOINS and args and not kwargs.keys() - {"axis"}:
@@ -234,14 +237,24 @@ def _where(condition: Any, *both: Any) -> Any:
         mask, x, y = (one if _secret(one) else _plain_bits(one) for one in (condition, *both))
         return y ^ (mask & (x ^ y))
     x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
-    if _secret(condition):
-        return y + condition * (x - y)
-    mask = np.asarray(condition, dtype=bool)
-    parts = [
-        x * part.astype(np.int64) if _secret(x) else np.where(part, x.astype(object) if x.dtype.kind in "SU" else x, 0)
-        for x, part in ((x, mask), (y, ~mask))
-    ]
-    return parts[0] + parts[1]
+    mask = condition if _secret(condition) else np.asarray(condition, dtype=bool)
+    shapes = [np.shape(one) for one in (mask, x, y)]
+    try:
+        shape = np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise ShapeError("where: shapes {}, {} and {} do not broadcast together".format(*shapes)) from None
+    if 0 in shape:
+        raise ShapeError(f"where: an encrypted array of shape {shape} would have no elements")
+    with named("where", "multiply by plain numbers", "multiply", "subtract"):
+        if _secret(condition):
+            return y + mask * (x - y)
+        parts = [
+            x * part.astype(np.int64)
+            if _secret(x)
+            else np.where(part, x.astype(object) if x.dtype.kind in "SU" else x, 0)
+            for x, part in ((x, mask), (y, ~mask))
+        ]
+        return parts[0] + parts[1]
 
 
 def _plain_bits(values: Any) -> Any:
@@ -264,9 +277,11 @@ def _diag(v: Any, k: int = 0) -> Any:
 
 
 def _diff(a: Any, n: Any = 1, axis: Any = -1) -> Any:
-    index, times = a._axis(axis), operator.index(n)
+    index, times = a._axis(axis, "diff"), operator.index(n)
     if times < 0:
         raise ArgumentError(f"diff: differences are taken 0 times or more, not {times}")
+    if times >= a.shape[index]:
+        raise ShapeError(f"diff: {times} times along an axis of length {a.shape[index]} would leave no elements")
     for _ in range(times):
         a = part_of(a, index, slice(1, None)) - part_of(a, index, slice(-1))
     return a
@@ -283,13 +298,21 @@ def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
 
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
     if weights is None or a.plain_modulus is not None:
-        return a.mean(axis, keepdims=keepdims)
-    plain = np.asarray(weights, dtype=np.float64)
+        with named("average", "mean"):
+            return a.mean(axis, keepdims=keepdims)
+    if np.iscomplexobj(weights):
+        raise TypeError("average takes real weights, not complex ones")
+    plain = to_array(weights, "average").astype(np.float64)
     if plain.shape != a.shape:
-        if plain.ndim != 1 or axis is None or isinstance(axis, tuple) or plain.size != a.shape[a._axis(axis)]:
+        if (
+            plain.ndim != 1
+            or axis is None
+            or isinstance(axis, tuple)
+            or plain.size != a.shape[a._axis(axis, "average")]
+        ):
             raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
-        plain = plain.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis)))
-    plain, axes = np.broadcast_to(plain, a.shape), tuple(a._axes(axis))
+        plain = plain.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
+    plain, axes = np.broadcast_to(plain, a.shape), tuple(a._axes(axis, "average"))
     total = plain.sum(axis=axes, keepdims=True)
     if not np.all(total):
         raise ZeroDivisionError("average: weights sum to zero")
@@ -300,7 +323,9 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
     return (a * shares).sum(axis, keepdims=keepdims)
 
 
-def _cov(m: Any, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+def _cov(m: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
+    if y is not None:
+        raise refusal("cov")
     ddof = (0 if bias else 1) if ddof is None else ddof
     if m.ndim > 2:
         raise ShapeError(f"cov takes arrays of one or two axes, not shape {m.shape}")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.integers import integers
+from hippocrene.scalars import double, whole
 from hippocrene.ufuncs import unset
-from hippocrene.values import is_plain, real_numbers, whole
+from hippocrene.values import is_plain, real_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ class LookUps:
     capacity: float | None = None
 
     def _raw(self) -> tuple[str, float | None]:
-        return str(self.tables), None if self.capacity is None else float(self.capacity)
+        return str(self.tables), None if self.capacity is None else double(self.capacity, "a capacity")
 
 
 def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | None:
@@ -161,10 +162,11 @@ class TableFunctions:
         twice and with ``"lut13"`` half as much. The tolerance has to be larger than it.
         """
         cast("EncryptedArray", self)._refuse_integers("is_close")
-        difference = cast("EncryptedArray", self) - other
+        with named("is_close", *DIFFERENCE):
+            difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
         with named("is_close", "apply a function"):
-            return server._wrap(server._raw.near_zero(difference._raw, float(tolerance)))
+            return server._wrap(server._raw.near_zero(difference._raw, double(tolerance, "a tolerance")))
 
     def sort(self, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
@@ -263,7 +265,7 @@ class TableFunctions:
         if not shares.size or wrong.size:
             have = wrong.flat[0] if wrong.size else "nothing"
             raise ArgumentError(f"{operation}: q holds {have}: numbers from 0 to {whole:g} are possible")
-        array, along, ones = self._joined(axis)
+        array, along, ones = self._joined(axis, operation)
         server = array._bound_server(operation)
         with named(operation, "quantile"):
             result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
@@ -272,7 +274,9 @@ class TableFunctions:
 
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
-        return self._counted("top_k", index(k), None if axis is None else cast("EncryptedArray", self)._axis(axis))
+        return self._counted(
+            "top_k", index(k), None if axis is None else cast("EncryptedArray", self)._axis(axis, "top_k")
+        )
 
     def max_pool(self, size: int) -> EncryptedArray:
         """Return the largest value of every window of `size` values, or of `size` by `size` in an array of two axes.
@@ -303,23 +307,23 @@ class TableFunctions:
     def _in_order(self, operation: str, axis: SupportsIndex | None, *, keepdims: bool = False) -> EncryptedArray:
         array = cast("EncryptedArray", self)
         array._refuse_integers(operation)
-        server, along = array._bound_server(operation), None if axis is None else array._axis(axis)
+        server, along = array._bound_server(operation), None if axis is None else array._axis(axis, operation)
         result = server._wrap(server._raw.in_order(operation, array._raw, along))
         return result.reshape(array._kept(along)) if keepdims else result
 
     def _of_axes(
         self, operation: str, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, keepdims: bool
     ) -> EncryptedArray:
-        array, along, ones = self._joined(axis)
+        array, along, ones = self._joined(axis, operation)
         result = array._in_order(operation, along)
         return result.reshape(ones) if keepdims else result
 
     def _joined(
-        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str
     ) -> tuple[EncryptedArray, int | None, tuple[int, ...]]:
         """Return the array with these axes as one, which that is (None: all are), and the shape that keeps them."""
         array = cast("EncryptedArray", self)
-        axes = array._axes(axis)
+        axes = array._axes(axis, operation)
         ones = tuple(1 if i in axes else n for i, n in enumerate(array.shape))
         if len(axes) == array.ndim:
             return array, None, ones
@@ -327,7 +331,8 @@ class TableFunctions:
             return array, axes[0], ones
         others = [i for i in range(array.ndim) if i not in axes]
         lengths = [array.shape[i] for i in others]
-        return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
+        with named(operation, "transpose", "reshape"):
+            return array.transpose(*others, *axes).reshape(*lengths, -1), len(lengths), ones
 
     def _kept(self, along: int | None) -> tuple[int, ...]:
         """Return the shape in which one axis, or all of them, have length 1."""
@@ -348,7 +353,7 @@ def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
         return None
     if not isinstance(domain, (tuple, list, np.ndarray)) or len(domain) != 2:
         raise TypeError(f"a domain is two numbers, (low, high), not {domain!r}")
-    return float(domain[0]), float(domain[1])
+    return double(domain[0], "an end of a domain"), double(domain[1], "an end of a domain")
 
 
 def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callable[[float], float]:

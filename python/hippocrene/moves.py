@@ -31,15 +31,19 @@ def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
 
 @contextmanager
 def shape_errors(operation: str) -> Iterator[None]:
-    """Raise what numpy says of shapes in the block as `ShapeError`; an `IndexError` stays one.
+    """Raise what numpy says of shapes and axes in the block as `ShapeError`; an `IndexError` of a place stays one.
 
-    Errors of the moves that the operation is made of name it too.
+    These, and errors of the moves that the operation is made of, name it.
     """
     try:
         with named(operation, "move elements"):
             yield
-    except (HippocreneError, IndexError):
+    except HippocreneError:
         raise
+    except IndexError as error:
+        # numpy has an error of axes that is an error of values too.
+        kind = ShapeError if isinstance(error, ValueError) else IndexError
+        raise kind(f"{operation}: {error}") from None
     except ValueError as error:
         raise ShapeError(f"{operation}: {error}") from None
 
@@ -65,7 +69,7 @@ class Moves(Encrypted):
         server = self._mover(arrays)
         places = np.asarray(places, dtype=np.int64)
         if not places.size:
-            raise ShapeError(f"an encrypted array of shape {places.shape} would have no elements")
+            raise ShapeError(f"move elements: an encrypted array of shape {places.shape} would have no elements")
         raw = [array._raw for array in arrays]
         return server._wrap(server._raw.gather(raw, places.shape, np.ascontiguousarray(places.ravel())))
 

@@ -30,7 +30,9 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
     if isinstance(p, (*SERIES, Approximation)):
         raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
     modulus = x.plain_modulus
-    coefficients: np.ndarray[Any, np.dtype[Any]] = np.asarray(p) if modulus is None else integers(p, "polyval", modulus)
+    coefficients: np.ndarray[Any, np.dtype[Any]] = (
+        to_array(p, "polyval") if modulus is None else integers(p, "polyval", modulus)
+    )
     return x.polynomial(coefficients[::-1] if coefficients.ndim else coefficients)
 
 

@@ -15,7 +15,9 @@ from hippocrene import _native
 from hippocrene.einsum import einsum
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.ufuncs import compute, operands
+from hippocrene.scalars import double
+from hippocrene.ufuncs import compute, factors
+from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,7 +69,7 @@ def dot(a: Any, b: Any) -> Any:
 
 
 def _inner(a: Any, b: Any) -> Any:
-    a, b = operands("inner", a, b)
+    a, b = factors("inner", a, b)
     if 0 in (a.ndim, b.ndim):
         return _times(a, b)
     if a.ndim <= 2 and b.ndim <= 2:
@@ -78,7 +80,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 
 def _vdot(a: Any, b: Any) -> Any:
-    a, b = operands("vdot", a, b)
+    a, b = factors("vdot", a, b)
     turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
     a = np.conjugate(a) if turned else a
     if np.size(a) != np.size(b):
@@ -92,12 +94,12 @@ def _outer(a: Any, b: Any) -> Any:
     if not _secret(b):
         # The copies of the encrypted one stand one after the other, which takes no product.
         return _outer(b, a).T
-    a, b = operands("outer", a, b)
+    a, b = factors("outer", a, b)
     return _times(a.reshape(-1, 1), b.reshape(1, -1))
 
 
 def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    a, b = operands("tensordot", a, b)
+    a, b = factors("tensordot", a, b)
     if np.ndim(axes) == 0:
         of_a, of_b = list(range(-operator.index(axes), 0)), list(range(operator.index(axes)))
     else:
@@ -132,7 +134,7 @@ def _vectors(name: str, a: Any, v: Any) -> None:
 
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
-    a, v = (np.atleast_1d(x) for x in operands("convolve", a, v))
+    a, v = (np.atleast_1d(x) for x in factors("convolve", a, v))
     _vectors("convolve", a, v)
     return _convolved(a, v, mode)
 
@@ -157,7 +159,7 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
-    a, v = operands("correlate", a, v)
+    a, v = factors("correlate", a, v)
     _vectors("correlate", a, v)
     with named("correlate", "convolve", "dot product", "matrix product"):
         return _correlated(a, v, mode)
@@ -177,7 +179,7 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
 
 
 def _kron(a: Any, b: Any) -> Any:
-    a, b = operands("kron", a, b)
+    a, b = factors("kron", a, b)
     axes = max(a.ndim, b.ndim)
     left, right = ((1,) * (axes - np.ndim(x)) + np.shape(x) for x in (a, b))
     wide = a.reshape([length for pair in zip(left, (1,) * axes, strict=True) for length in pair])
@@ -186,9 +188,10 @@ def _kron(a: Any, b: Any) -> Any:
 
 
 def _cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None) -> Any:
-    a, b = operands("cross", a, b)
+    a, b = factors("cross", a, b)
     axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
-    a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    with named("cross", "numpy.moveaxis"):
+        a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
     if a.shape[-1] != 3 or b.shape[-1] != 3:
         raise ShapeError(f"cross: vectors of {a.shape[-1]} and {b.shape[-1]} elements, where both have 3")
     on, back = [1, 2, 0], [2, 0, 1]
@@ -204,6 +207,12 @@ def _matrix_power(a: Any, n: Any) -> Any:
     half = a if exponent < 2 else _matrix_power(a, exponent // 2)
     square = half if exponent < 2 else _matmul(half, half)
     return _matmul(square, a) if exponent > 1 and exponent % 2 else square
+
+
+def _linalg_outer(a: Any, b: Any) -> Any:
+    if (np.ndim(a), np.ndim(b)) != (1, 1):
+        raise ShapeError(f"linalg.outer: shapes {np.shape(a)} and {np.shape(b)}, where both have one axis")
+    return _outer(a, b)
 
 
 def _linalg_trace(x: Any, *, offset: Any = 0) -> Any:
@@ -222,7 +231,7 @@ def _mapped(name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1, *
     if not _secret(a) or not a.ndim:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
     a._refuse_integers(name)
-    matrix = function(np.eye(a.shape[a._axis(axis)]))
+    matrix = function(np.eye(a.shape[a._axis(axis, name)]))
     return np.moveaxis(_times_rounded(np.moveaxis(a, axis, -1), matrix, exact=exact), -1, axis)
 
 
@@ -247,6 +256,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
         raise TypeError("numpy.gradient of encrypted arrays is along one axis: say axis=")
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
+    varargs = tuple(to_array(step, "gradient") for step in varargs)
     along = -1 if axis is None else axis
     exact = all(np.ndim(step) == 0 and abs(np.frexp(step)[0]) == 0.5 for step in varargs)
     return _mapped(
@@ -258,8 +268,8 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
     if not _secret(y) or _secret(x) or _secret(dx) or not y.ndim:
         raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
     y._refuse_integers("trapezoid")
-    length = y.shape[y._axis(axis)]
-    steps = np.full(length - 1, float(dx)) if x is None else np.diff(np.asarray(x, dtype=np.float64))
+    length = y.shape[y._axis(axis, "trapezoid")]
+    steps = np.full(length - 1, double(dx, "a distance")) if x is None else np.diff(real_numbers(x, "trapezoid"))
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
     weights = np.convolve(steps, [0.5, 0.5]) if length > 1 else np.zeros(1)
@@ -270,7 +280,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
 LINALG: dict[str, Callable[..., Any]] = {
     "cross": lambda a, b, *, axis=-1: _cross(a, b, axis=axis),
     "matmul": _matmul,
-    "outer": _outer,
+    "outer": _linalg_outer,
     "tensordot": lambda a, b, *, axes=2: _tensordot(a, b, axes),
     "trace": _linalg_trace,
     "vecdot": _vecdot,

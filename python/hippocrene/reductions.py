@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.scalars import double, integer
 from hippocrene.ufuncs import unset
-from hippocrene.values import integer
 
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
@@ -32,7 +32,7 @@ class Reductions(Encrypted):
         """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
         unset("sum", dtype, out)
         server = self._bound_server("sum")
-        axes = self._axes(axis)
+        axes = self._axes(axis, "sum")
         raw = self._raw
         if len(axes) == self.ndim:
             raw = server._raw.sum(raw, None)
@@ -55,8 +55,8 @@ class Reductions(Encrypted):
         unset("mean", dtype, out)
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
-        total = self.sum(axis, keepdims=keepdims)
-        with named("mean", "divide by a number"):
+        with named("mean", "sum", "divide by a number"):
+            total = self.sum(axis, keepdims=keepdims)
             return total / (self.size // total.size)
 
     def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
@@ -64,12 +64,14 @@ class Reductions(Encrypted):
         array = cast("EncryptedArray", self)
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
-        total = self.sum(axis, keepdims=True)
+        with named("var", "sum"):
+            total = self.sum(axis, keepdims=True)
         count = self.size // total.size
+        ddof = double(ddof, "ddof")
         if not count > ddof:
-            raise ArgumentError(f"var: {count} values, less ddof={ddof}, leave nothing to divide by")
+            raise ArgumentError(f"var: {count} values, less ddof={ddof:g}, leave nothing to divide by")
         # The root in twice as many bits as it is wanted in.
-        rest = count - Fraction(float(ddof))
+        rest = count - Fraction(ddof)
         factor = Fraction(math.isqrt((rest.denominator << 1024) // rest.numerator), 1 << 512)
         factors: Any = (factor, factor / count)
         if not self._needs_digits(1.0, "var"):
@@ -111,7 +113,8 @@ class Reductions(Encrypted):
     ) -> EncryptedArray:
         """Return the standard deviation: the square root of the variance, by `sqrt`, which takes keys with tables."""
         unset("std", dtype, out)
-        variance = self.var(axis, ddof=ddof, keepdims=keepdims)
+        with named("std", "var"):
+            variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:
             with named("std", "sqrt"):
                 return variance.sqrt()
@@ -129,18 +132,19 @@ class Reductions(Encrypted):
         """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each."""
         unset("prod", dtype, out)
         array = cast("EncryptedArray", self)
-        axes = self._axes(axis)
-        for one in axes:
-            left_over: EncryptedArray | None = None
-            while array.shape[one] > 1:
-                half, odd = divmod(array.shape[one], 2)
-                if odd:
-                    last = part_of(array, one, slice(2 * half, None))
-                    left_over = last if left_over is None else left_over * last
-                array = part_of(array, one, slice(half)) * part_of(array, one, slice(half, 2 * half))
-            array = array if left_over is None else array * left_over
-        kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
-        return array.reshape(kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes))
+        axes = self._axes(axis, "prod")
+        with named("prod", "multiply", "indexing", "reshape"):
+            for one in axes:
+                left_over: EncryptedArray | None = None
+                while array.shape[one] > 1:
+                    half, odd = divmod(array.shape[one], 2)
+                    if odd:
+                        last = part_of(array, one, slice(2 * half, None))
+                        left_over = last if left_over is None else left_over * last
+                    array = part_of(array, one, slice(half)) * part_of(array, one, slice(half, 2 * half))
+                array = array if left_over is None else array * left_over
+            kept = tuple(1 if i in axes else n for i, n in enumerate(self.shape))
+            return array.reshape(kept if keepdims else tuple(n for i, n in enumerate(self.shape) if i not in axes))
 
     def cumsum(self, axis: SupportsIndex | None = None, dtype: None = None, out: None = None) -> EncryptedArray:
         """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
@@ -148,7 +152,7 @@ class Reductions(Encrypted):
         array = cast("EncryptedArray", self)
         if axis is None:
             return array.ravel().cumsum(0)
-        index, server = self._axis(axis), self._bound_server("cumsum")
+        index, server = self._axis(axis, "cumsum"), self._bound_server("cumsum")
         return server._wrap(_native.cumsum(server._raw, self._raw, index))
 
     def trace(
@@ -161,21 +165,22 @@ class Reductions(Encrypted):
     ) -> EncryptedArray:
         """Sum a diagonal, as `numpy.trace` does."""
         unset("trace", dtype, out)
-        return cast("EncryptedArray", self).diagonal(offset, axis1, axis2).sum(-1)
+        with named("trace", "diagonal", "sum"):
+            return cast("EncryptedArray", self).diagonal(offset, axis1, axis2).sum(-1)
 
-    def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None) -> list[int]:
+    def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str) -> list[int]:
         """Return the axes that are meant, in ascending order."""
         if axis is None:
             return list(range(self.ndim))
-        axes = sorted(self._axis(one) for one in (axis if isinstance(axis, tuple) else (axis,)))
+        axes = sorted(self._axis(one, operation) for one in (axis if isinstance(axis, tuple) else (axis,)))
         if len(set(axes)) < len(axes):
-            raise ShapeError(f"axes {axis} name one axis of shape {self.shape} twice")
+            raise ShapeError(f"{operation}: axes {axis} name one axis of shape {self.shape} twice")
         return axes
 
-    def _axis(self, axis: SupportsIndex) -> int:
-        index = integer(axis, "an axis")
+    def _axis(self, axis: SupportsIndex, operation: str) -> int:
+        index = integer(axis, f"{operation}: an axis")
         if not -self.ndim <= index < self.ndim:
-            raise ShapeError(f"axis {index} is out of range for an encrypted array of {self.ndim} axes")
+            raise ShapeError(f"{operation}: axis {index} is out of range for an array of shape {self.shape}")
         return index % self.ndim
 
 

@@ -13,7 +13,8 @@ from hippocrene.array import EncryptedArray
 from hippocrene.described import Described
 from hippocrene.errors import KeyMismatchError
 from hippocrene.progress import counted
-from hippocrene.values import FilePath, file_path, raw_bytes, reading, thread_count, whole
+from hippocrene.scalars import double, thread_count, whole
+from hippocrene.values import FilePath, file_path, raw_bytes, reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -176,7 +177,7 @@ class Server(Described):
         It holds for every operation of this server in the block, in this thread or task, whatever the precision of the
         operands is; results keep it.
         """
-        token = _at_precision.set({**_at_precision.get(), self: self._own.with_precision(bits)})
+        token = _at_precision.set({**_at_precision.get(), self: self._own.with_precision(double(bits, "a precision"))})
         try:
             yield self
         finally:

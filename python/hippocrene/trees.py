@@ -26,8 +26,10 @@ from hippocrene.fitted_trees import (
     parts,
     scales_of,
 )
+from hippocrene.local import Local
 from hippocrene.progress import shown
-from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles, thread_count
+from hippocrene.scalars import thread_count
+from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -359,10 +361,11 @@ class TreeClient:
         return f"TreeClient(tables={self.tables!r}, fingerprint={self.fingerprint!r})"
 
 
-class TreeServer:
+class TreeServer(Local):
     """The keys of one client, made ready to evaluate trees with, on so many threads."""
 
     __slots__ = ("_raw",)
+    _instead = "send its TreeKeys, and make one of them there"
 
     def __init__(self, keys: TreeKeys, *, threads: int = 1) -> None:
         """Make them ready: that takes about three times their size."""
@@ -399,10 +402,11 @@ class TreeSimulation:
     """How large the reply is."""
 
 
-class PrivateDecisionTree:
+class PrivateDecisionTree(Local):
     """A decision tree or a forest that a server evaluates on encrypted rows."""
 
     __slots__ = ("_interface", "_raw")
+    _instead = "pickle the trees that it was made from, and call from_sklearn there, with the same sample or ranges"
 
     def __init__(self, raw: _native.TreeModel, interface: TreeInterface) -> None:
         """Wrap what the extension module made; `from_sklearn` is the way in."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hippocrene.encrypted import Encrypted
-from hippocrene.errors import named
+from hippocrene.errors import ShapeError, named
 from hippocrene.values import to_array
 
 if TYPE_CHECKING:
@@ -30,16 +30,27 @@ def _looked_up(function: np.ufunc) -> Callable[[Any], Any]:
     return compute_it
 
 
+def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> None:
+    """Refuse arrays of fewer axes than a product along axes has."""
+    shapes = [np.shape(x) for x in arrays]
+    if any(len(shape) < n for shape, n in zip(shapes, least, strict=True)):
+        raise ShapeError(f"{name}: shapes {shapes[0]} and {shapes[1]}, of {least[0]} and {least[1]} axes at least")
+
+
 def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
-    a, b = (np.moveaxis(x, axis, -1) for x in operands("vecdot", a, b))
-    return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
+    _check_axes("vecdot", (a, b), (1, 1))
+    with named("vecdot", "numpy.moveaxis", "mul", "multiply"):
+        a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
+        return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
 
 
 def _matvec(a: Any, b: Any) -> Any:
+    _check_axes("matvec", (a, b), (2, 1))
     return compute(np.matmul, "__call__", (a, np.expand_dims(b, -1)), {})[..., 0]
 
 
 def _vecmat(a: Any, b: Any) -> Any:
+    _check_axes("vecmat", (a, b), (1, 2))
     return compute(np.matmul, "__call__", (np.expand_dims(np.conjugate(a), -2), b), {})[..., 0, :]
 
 
@@ -171,6 +182,14 @@ def operands(name: str, *both: Any) -> tuple[Any, ...]:
     like: Any = next(x for x in both if isinstance(x, Encrypted))
     exact = like.plain_modulus is not None
     return tuple(x if isinstance(x, Encrypted) else like._plain(x, name) if exact else to_array(x, name) for x in both)
+
+
+def factors(name: str, *arrays: Any) -> tuple[Any, ...]:
+    """Return what is multiplied as `operands` does; of a plain array without elements there is no product."""
+    both = operands(name, *arrays)
+    if any(not np.size(one) for one in both):
+        raise ShapeError(f"{name}: shapes {', '.join(str(np.shape(one)) for one in both)}, one of no elements")
+    return both
 
 
 def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Mapping[str, Any]) -> Any:

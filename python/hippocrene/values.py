@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import operator
 import os
 from array import array as buffer
 from contextlib import contextmanager
 from fractions import Fraction
 from numbers import Number, Real
-from typing import TYPE_CHECKING, Any, SupportsIndex, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
-from hippocrene.errors import ArgumentError, EncodeError, FormatError, ParameterError, ShapeError, file_errors
+from hippocrene.errors import EncodeError, FormatError, ParameterError, ShapeError, file_errors
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
@@ -112,30 +111,6 @@ def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.flo
             raise TypeError(f"{operation} takes doubles, not values of type {type(wrong[0]).__name__}")
         array = array.astype(np.float64)
     return real_numbers(array, operation)
-
-
-def integer(value: object, what: str) -> int:
-    """Return an integer; `what` it is stands in the `TypeError` for what is none."""
-    try:
-        return operator.index(cast("SupportsIndex", value))
-    except TypeError:
-        raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
-
-
-def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
-    """Return an integer from `least` to `most`; `what` it is stands in the `ArgumentError` for any other."""
-    number = integer(value, what)
-    if not least <= number <= most:
-        raise ArgumentError(f"{what} is {number}: {least} to {most} are possible")
-    return number
-
-
-def thread_count(threads: SupportsIndex) -> int:
-    """Return how many threads there are to be; what no machine has is for the extension module to refuse."""
-    number = integer(threads, "threads")
-    if not 1 <= number < 2**32:
-        raise ArgumentError(f"threads is {number}: 1 to 1024 are possible")
-    return number
 
 
 def raw_bytes(data: bytes | bytearray | memoryview) -> bytes:

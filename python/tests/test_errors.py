@@ -64,6 +64,8 @@ def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
     assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
     with pytest.raises(ArgumentError, match="5 exceeds the declared bound 4"):
         client.encrypt([0.1, -5.0], bound=4.0)
+    with pytest.raises(ArgumentError, match=r"^encrypt: a value of 0.3 exceeds the declared bound 1e-300$"):
+        client.encrypt([0.3], bound=1e-300)
     with pytest.raises(ArgumentError):
         client.encrypt([0.0], bound=np.inf)
 
@@ -78,6 +80,97 @@ def test_shapes_that_do_not_fit(client, server):
         encrypted @ np.ones((2, 3))
     with pytest.raises(ShapeError, match="axis 2"):
         encrypted.sum(axis=2)
+
+
+def test_axes_that_there_are_not_and_results_without_elements_name_what_was_called(client, server):
+    x = server.load(client.encrypt(np.ones((3, 4))))
+    v = server.load(client.encrypt(np.ones(3)))
+    named = {
+        "sum": [lambda: x.sum(axis=5), lambda: np.sum(x, (0, 0)), lambda: np.add.reduce(x, 2)],
+        "mean": [lambda: x.mean(axis=5), lambda: np.mean(x, -3)],
+        "average": [lambda: np.average(x, 5), lambda: np.average(x, 5, weights=[1, 2, 3])],
+        "var": [lambda: x.var(axis=5)],
+        "std": [lambda: x.std(axis=5)],
+        "prod": [lambda: x.prod(axis=5)],
+        "cumsum": [lambda: np.cumsum(x, 5)],
+        "max": [lambda: x.max(axis=5)],
+        "argmin": [lambda: x.argmin(axis=5)],
+        "sort": [lambda: x.sort(axis=5)],
+        "percentile": [lambda: np.percentile(x, 5, axis=5)],
+        "ptp": [lambda: np.ptp(x, axis=5)],
+        "roll": [lambda: x.roll(1, axis=5)],
+        "swapaxes": [lambda: x.swapaxes(0, 5)],
+        "trace": [lambda: x.trace(0, 0, 5)],
+        "cross": [lambda: np.cross(x, x, axis=5)],
+        "gradient": [lambda: np.gradient(x, axis=5)],
+        "numpy.flip": [lambda: np.flip(x, 5)],
+        "diff": [lambda: np.diff(v, axis=1), lambda: np.diff(v, 3)],
+        "indexing": [lambda: x[:0]],
+        "take": [lambda: x.take([])],
+        "diagonal": [lambda: x.diagonal(9)],
+        "numpy.delete": [lambda: np.delete(v, [0, 1, 2])],
+        "add": [lambda: v + np.zeros((0, 3)), lambda: v + np.zeros((0, 1))],
+        "where": [lambda: np.where(np.zeros((0, 3)), v, 0)],
+        "broadcast_to": [lambda: np.broadcast_to(v, (0, 3))],
+        "matmul": [lambda: v @ np.zeros((3, 0))],
+        "outer": [lambda: np.outer(v, [])],
+        "kron": [lambda: np.kron(v, [])],
+        "einsum": [lambda: np.einsum("i,j->ij", v, [])],
+        "encrypt": [lambda: client.encrypt([]), lambda: client.encrypt(np.ones((0, 3)))],
+    }
+    for name, calls in named.items():
+        for compute in calls:
+            with pytest.raises(ShapeError) as caught:
+                compute()
+            assert str(caught.value).startswith(f"{name}: "), (name, str(caught.value))
+
+
+def test_places_that_there_are_not_name_what_was_called(client, server):
+    x = server.load(client.encrypt(np.ones((3, 4))))
+    for name, compute in {
+        "indexing": lambda: x[7],
+        "take": lambda: x.take([99]),
+        "numpy.take": lambda: np.take(x, [99]),
+        "numpy.delete": lambda: np.delete(x, 7, 0),
+    }.items():
+        with pytest.raises(IndexError, match=f"^{name}: .*out of bounds"):
+            compute()
+
+
+def test_differences_name_what_was_called(client, server):
+    x = server.load(client.encrypt(np.ones((3, 4))))
+    named = {
+        "greater": lambda w: x > w,
+        "less": lambda w: x <= w,
+        "maximum": lambda w: np.maximum(x, w),
+        "minimum": lambda w: x.minimum(w),
+        "clip": lambda w: x.clip(w),
+        "is_close": lambda w: x.is_close(w, tolerance=0.1),
+    }
+    for name, compute in named.items():
+        with pytest.raises(ShapeError, match=rf"^{name}: shapes .* broadcast together"):
+            compute(np.ones(3))
+        with pytest.raises(ArgumentError, match=rf"^{name}: the number NaN is not finite"):
+            compute(np.nan)
+    with pytest.raises(ShapeError, match=r"^is_close: shapes .* broadcast together"):
+        x.is_close(server.load(client.encrypt(np.ones(3))), tolerance=0.1)
+    for compute in (lambda w: w - x, lambda w: x - w):
+        with pytest.raises(ShapeError, match=r"^sub: shapes .* broadcast together"):
+            compute(np.ones(3))
+        with pytest.raises(ArgumentError, match=r"^sub: the number NaN is not finite"):
+            compute(np.nan)
+    if hasattr(np, "vecdot"):
+        with pytest.raises(ShapeError, match=r"^vecdot: shapes \(3, 4\) and \(\), of 1 and 1 axes"):
+            np.vecdot(x, 5.0)
+
+
+def test_shapes_of_where_that_do_not_fit(client, server):
+    x = server.load(client.encrypt(np.ones((3, 4))))
+    v = server.load(client.encrypt(np.ones(3)))
+    for condition, a, b in ((True, x, v), (x, x, v), (x, 1, np.ones(3)), (np.ones(5) > 0, x, x), (True, v, np.ones(4))):
+        shapes = r"\(.*\), \(.*\) and \(.*\) do not broadcast together"
+        with pytest.raises(ShapeError, match=f"^where: shapes {shapes}"):
+            np.where(condition, a, b)
 
 
 def test_more_axes_than_numpy_broadcasts(client, server):
@@ -135,6 +228,8 @@ def test_errors_of_capacity_name_what_was_called():
         "reshape": lambda: x.reshape(2, 6),
         "roll": lambda: x.roll((1, 1), (0, 1)),
         "numpy.flip": lambda: np.flip(x, 1),
+        "prod": lambda: x.prod(),
+        "where": lambda: np.where([True, False, True, False], x, 1),
         "matrix product": lambda: x @ w,
         "dot product": lambda: v @ v,
         "cumsum": lambda: x.cumsum(1),
@@ -304,13 +399,34 @@ def test_numbers_out_of_range_are_argument_errors(client, server, keys):
 def test_what_is_no_integer_is_named(client, server, keys):
     x = server.load(client.encrypt([[1.0, 2.0]]))
     for use, words in (
-        (lambda: x.sum(axis=1.0), "an axis is an integer, not float"),
+        (lambda: x.sum(axis=1.0), "sum: an axis is an integer, not float"),
+        (lambda: x.mean(axis=1.0), "mean: an axis is an integer, not float"),
+        (lambda: x.std(axis=1.0), "std: an axis is an integer, not float"),
         (lambda: np.gradient(x, axis=(0, 1)), "an axis is an integer, not tuple"),
         (lambda: client.decrypt_for_sharing(x, bits="20"), "bits of noise for sharing is an integer, not str"),
         (lambda: client.evaluation_keys(rotations=[1.5]), "a rotation is an integer, not float"),
         (lambda: client.evaluation_keys(rotations=3), "integers in a list, or None for all, not int"),
         (lambda: hippocrene.Server(keys, threads=2.0), "threads is an integer, not float"),
         (lambda: hippocrene.Client.generate(scheme="bgv", plain_modulus="65537"), "plain_modulus is an integer"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            use()
+
+
+def test_what_is_no_number_is_named(client, server):
+    x = server.load(client.encrypt([[1.0, 2.0]]))
+    for use, words in (
+        (lambda: client.encrypt([0.5], bound="1"), "a bound is a number, not str"),
+        (lambda: client.encrypt([0.5], precision=2j), "a precision is a number, not complex"),
+        (lambda: x.with_bound([1, 2]), "a bound is a number, not list"),
+        (lambda: x.sign(gap="wide"), "a gap is a number, not str"),
+        (lambda: x.greater(x, precision="a"), "a precision is a number, not str"),
+        (lambda: x.is_close(1, tolerance="a"), "a tolerance is a number, not str"),
+        (lambda: x.apply(np.sin, domain=("a", 1)), "an end of a domain is a number, not str"),
+        (lambda: x.var(ddof="a"), "ddof is a number, not str"),
+        (lambda: hippocrene.approximate(np.sin, domain=(0, 2), error="x"), "an error is a number, not str"),
+        (lambda: hippocrene.Client.generate("n13", precision="high"), "a precision is a number, not str"),
+        (lambda: server.at_precision("a").__enter__(), "a precision is a number, not str"),
     ):
         with pytest.raises(TypeError, match=words):
             use()

@@ -239,3 +239,24 @@ def test_products_of_matrices_one_after_the_other():
     assert simulation.bootstraps > 0
     assert simulation.peak_memory < 12 << 30
     assert hippocrene.simulate(lambda x: np.linalg.matrix_power(x, 64), turn, preset="n16").peak_memory < 8 << 30
+
+
+def test_what_numpy_takes_for_no_product_is_none_here(secret):
+    v, m = np.arange(4.0), np.arange(12.0).reshape(3, 4)
+    wrong = [lambda x: np.linalg.outer(x(m), v)] if hasattr(np.linalg, "outer") else []
+    if hasattr(np, "matvec"):
+        wrong += [lambda x: np.matvec(x(v), m), lambda x: np.vecmat(x(m), v), lambda x: np.vecmat(v, x(v))]
+    for compute in wrong:
+        with pytest.raises(ValueError, match=r"ax|dim"):
+            compute(np.asarray)
+        with pytest.raises(ShapeError, match=r"^(matvec|vecmat|linalg\.outer): shapes"):
+            compute(secret)
+
+
+def test_complex_weights_and_places_are_refused(secret):
+    for compute in (
+        lambda x: np.average(x, weights=[1, 1j, 2]),
+        lambda x: TRAPEZOID(x, [0, 1j, 2]),
+    ):
+        with pytest.raises(TypeError, match=r"^(average takes real|trapezoid takes doubles)"):
+            compute(secret([1.0, 2.0, 3.0]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import pickle
 import subprocess
@@ -305,6 +306,16 @@ def test_processes_share_files(tmp_path):
     with pytest.raises(FileError, match="secret key"):
         interface.save(tmp_path / "client.key")
     assert (tmp_path / "client.key").read_bytes() == before
+
+
+def test_what_does_not_pickle_says_what_to_do(client):
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
+    model = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11")
+    server = TreeServer(client.evaluation_keys())
+    for what, words in ((model, "PrivateDecisionTree does not pickle: .* from_sklearn"), (server, "send its TreeKeys")):
+        with pytest.raises(TypeError, match=words):
+            pickle.dumps(what)
+        assert copy.deepcopy(what) is copy.copy(what) is what
 
 
 def test_things_are_bytes_and_pickle(client):

@@ -2,6 +2,7 @@
 
 use hippocrene_ring::RingError;
 use hippocrene_rlwe::{RlweError, need_and_have};
+use std::fmt::{self, Display, LowerExp};
 use thiserror::Error;
 
 use crate::{BigFloatError, encoder::EncodeError};
@@ -71,6 +72,21 @@ impl From<RingError> for CkksError {
     }
 }
 
+/// A number as messages tell it: with an exponent where it would take a row of zeros otherwise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Short(pub f64);
+
+impl Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.abs() {
+            size if size != 0.0 && size.is_finite() && !(1e-3..1e16).contains(&size) => {
+                LowerExp::fmt(&self.0, f)
+            }
+            _ => Display::fmt(&self.0, f),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,5 +96,21 @@ mod tests {
         let says = |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
         assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
         assert_eq!(says(f64::INFINITY, 2.0), "multiply needs inf bits of capacity, 2.0 are left");
+    }
+
+    #[test]
+    fn numbers_are_told_without_rows_of_zeros() {
+        for (number, told) in [
+            (0.0, "0"),
+            (5.0, "5"),
+            (-0.3, "-0.3"),
+            (1e15, "1000000000000000"),
+            (1e300, "1e300"),
+            (-3e-9, "-3e-9"),
+        ] {
+            assert_eq!(Short(number).to_string(), told);
+        }
+        assert_eq!(format!("{:.2} {:.2}", Short(1.0 / 3.0), Short(1e-4 / 3.0)), "0.33 3.33e-5");
+        assert_eq!(format!("{} {}", Short(f64::INFINITY), Short(f64::NAN)), "inf NaN");
     }
 }

@@ -21,7 +21,7 @@ pub mod tuple;
 pub use big_float::{BigFloat, BigFloatError};
 pub use ciphertext::{Ciphertext, Plaintext, SeededCiphertext};
 pub use context::{Context, Values};
-pub use error::CkksError;
+pub use error::{CkksError, Short};
 pub use evaluator::Evaluator;
 pub use refresh::{NoRefresh, Refresh};
 pub use scale::Scale;

@@ -5,6 +5,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use hippocrene::LookUps;
 use std::path::PathBuf;
+use std::str::FromStr;
 
 const EXIT_STATUS: &str = "\
 Exit status: 0 done; 1 refused (wrong key, not enough capacity, values that cannot be encrypted); 2 wrong arguments;
@@ -87,9 +88,9 @@ pub struct Keygen {
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Limit the evaluation keys to rotations by these numbers of places (by default, any number).
-    #[arg(long, value_name = "PLACES", value_delimiter = ',', allow_negative_numbers = true)]
-    pub rotations: Option<Vec<i64>>,
+    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas: `--rotations=` to none (by default, any number).
+    #[arg(long, value_name = "PLACES", allow_negative_numbers = true)]
+    pub rotations: Option<Vec<Rotations>>,
     /// Make the key with which complex numbers are conjugated, too.
     #[arg(long)]
     pub conjugation: bool,
@@ -131,12 +132,36 @@ pub struct Second {
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
     pub output: PathBuf,
-    /// Limit the evaluation keys to rotations by these numbers of places (by default, any number).
-    #[arg(long, value_name = "PLACES", value_delimiter = ',', allow_negative_numbers = true)]
-    pub rotations: Option<Vec<i64>>,
+    /// Limit the evaluation keys to rotations by these numbers of places, divided by commas: `--rotations=` to none (by default, any number).
+    #[arg(long, value_name = "PLACES", allow_negative_numbers = true)]
+    pub rotations: Option<Vec<Rotations>>,
     /// Replace keys that are there. What was encrypted with them can then no longer be read.
     #[arg(long)]
     pub force: bool,
+}
+
+/// Numbers of places that are rotated by, as they are said: divided by commas, and none where nothing is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotations(Vec<i64>);
+
+impl Rotations {
+    /// All that are said.
+    pub fn together(said: Option<&[Self]>) -> Option<Vec<i64>> {
+        Some(said?.iter().flat_map(|rotations| rotations.0.iter().copied()).collect())
+    }
+}
+
+impl FromStr for Rotations {
+    type Err = String;
+
+    fn from_str(said: &str) -> Result<Self, String> {
+        if said.trim().is_empty() {
+            return Ok(Self(Vec::new()));
+        }
+        let places =
+            |one: &str| one.trim().parse().map_err(|e| format!("{one:?} is no number of places: {e}"));
+        said.split(',').map(places).collect::<Result<_, _>>().map(Self)
+    }
 }
 
 /// What keys are for.
@@ -272,12 +297,17 @@ mod tests {
         let parse = |rotations: &str| {
             let arguments = Arguments::try_parse_from(["hippocrene", "keygen", "-o", "keys", rotations]);
             match arguments.expect("arguments").command {
-                Command::Keygen(keygen) => keygen.rotations,
+                Command::Keygen(keygen) => Rotations::together(keygen.rotations.as_deref()),
                 other => panic!("{other:?}"),
             }
         };
         assert_eq!(parse("--rotations=1,-2,4"), Some(vec![1, -2, 4]));
+        assert_eq!(parse("--rotations="), Some(vec![]));
         assert_eq!(parse("--json"), None);
+        assert_eq!(
+            "1,,2".parse::<Rotations>().unwrap_err(),
+            "\"\" is no number of places: cannot parse integer from empty string"
+        );
     }
 
     #[test]

@@ -117,6 +117,10 @@ fn other_keys_are_made_of_a_secret_key_that_is_there() {
     let (status, _, error) = run(&["keygen", "--from", &key, "-o", &keys]);
     assert!(status == 2 && error.contains("public.key exists already: say --force"), "{error}");
     assert!(contents(&keys) == before, "keys have changed");
+    let none = folder.path("none-at-all");
+    succeed(&["keygen", "--from", &key, "-o", &none, "--rotations="]);
+    let told = succeed(&["inspect", &folder.path("none-at-all/evaluation.keys")]);
+    assert!(told.contains("rotations   none\n"), "{told}");
     succeed(&["keygen", "--from", &key, "-o", &keys, "--rotations=5", "--force"]);
     let after = contents(&keys);
     assert_eq!(after["client.key"], before["client.key"]);

@@ -1,6 +1,6 @@
 //! From values to encrypted arrays, whichever key encrypts.
 
-use hippocrene_ckks::{Plaintext, Scale, Values};
+use hippocrene_ckks::{Plaintext, Scale, Short, Values};
 
 use crate::{CiphertextBody, EncryptedArray, Error, Layout, Numbers, Session};
 
@@ -34,7 +34,7 @@ pub(crate) fn encrypt_elements(
     if let Some(bound) = how.bound
         && largest > bound * (1.0 + rounding)
     {
-        let what = format!("a value of {largest} exceeds the declared bound {bound}");
+        let what = format!("a value of {} exceeds the declared bound {}", Short(largest), Short(bound));
         return Err(Error::argument(OPERATION, what));
     }
     let precision = how.precision.unwrap_or(session.settings().precision());

@@ -1,7 +1,7 @@
 //! The errors of the whole library, as users meet them: one kind each, mirrored one to one by the exceptions of the Python package.
 
 use hippocrene_bgv::BgvError;
-use hippocrene_ckks::{BigFloatError, CkksError, encoder::EncodeError};
+use hippocrene_ckks::{BigFloatError, CkksError, Short, encoder::EncodeError};
 use hippocrene_fhew::FhewError;
 use hippocrene_pegasus::PegasusError;
 use hippocrene_ring::RingError;
@@ -149,7 +149,9 @@ impl From<PegasusError> for Error {
             PegasusError::Domain { operation, have, limit } => Error::argument(
                 operation,
                 format!(
-                    "values up to {have} are not within the {limit} that there is room for: declare a bound or a domain"
+                    "values up to {} are not within the {} that there is room for: declare a bound or a domain",
+                    Short(have),
+                    Short(limit)
                 ),
             ),
             PegasusError::Argument { operation, what } => Error::Argument { operation, what },

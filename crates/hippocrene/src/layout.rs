@@ -39,6 +39,9 @@ impl Layout {
         count: usize,
         operation: &'static str,
     ) -> Result<Self, Error> {
+        if shape.contains(&0) {
+            return Err(Error::shape(operation, format!("an array of shape {shape:?} has no elements")));
+        }
         let layout = Self::packed(shape, slots)?;
         if layout.size() == count {
             return Ok(layout);

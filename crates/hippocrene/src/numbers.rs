@@ -1,6 +1,6 @@
 //! Arrays of real and complex numbers.
 
-use hippocrene_ckks::{Ciphertext, Scale};
+use hippocrene_ckks::{Ciphertext, Scale, Short};
 use hippocrene_rlwe::Noise;
 
 use crate::{Array, CiphertextBody, Error, Session, simulation::check_bound};
@@ -45,12 +45,16 @@ impl EncryptedArray {
     pub fn with_bound(mut self, bound: f64) -> Result<Self, Error> {
         const OPERATION: &str = "declare a bound";
         if !(bound.is_finite() && bound >= 0.0) {
-            return Err(Error::argument(OPERATION, format!("{bound} is not a finite number from 0")));
+            return Err(Error::argument(
+                OPERATION,
+                format!("{} is not a finite number from 0", Short(bound)),
+            ));
         }
         if bound < self.bound() && self.has_strays() {
             let what = format!(
-                "other values up to {} stand between the elements, as slices and sums leave them, and {bound} would not hold for these: Server::declare_bound sets them to zero",
-                self.bound()
+                "other values up to {} stand between the elements, as slices and sums leave them, and {} would not hold for these: Server::declare_bound sets them to zero",
+                Short(self.bound()),
+                Short(bound)
             );
             return Err(Error::argument(OPERATION, what));
         }

@@ -131,6 +131,35 @@ fn many_moves_take_two_steps_where_there_is_room() {
     }
 }
 
+/// Elements that stand in as many ciphertexts as there are pairs of columns, as sums leave them, and between which zeros come: each would go by a distance of its own, for which there is one product only, or they are brought
+/// together first.
+#[test]
+fn margins_are_put_around_what_stands_far_apart() {
+    let (n, padded) = (30, [32, 32, 3]);
+    let x = numbers(n * n * n, 3);
+    for (units, taken) in [(6, 3), (3, 1)] {
+        let (client, server) = insecure(12, units);
+        let summed = server.sum(&client.encrypt(&x, &[n, n, n]).unwrap(), Some(2)).unwrap();
+        let far = server.insert_axis(&server.transpose(&summed).unwrap(), 2).unwrap();
+        assert_eq!(far.layout().strides(), [32, 1024, 1]);
+        let place = |to: usize| {
+            let (row, column, last) = (to / 96, to / 3 % 32, to % 3);
+            let inside = (1..=n).contains(&row) && (1..=n).contains(&column) && last == 1;
+            inside.then(|| (row - 1) * n + column - 1)
+        };
+        let sources: Vec<Option<usize>> = (0..padded.iter().product()).map(place).collect();
+        let before = left(&far, &server);
+        let around = server.gather_padded(&[&far], &padded, &sources).unwrap();
+        assert_eq!(before - left(&around, &server), taken);
+        let plain = client.decrypt(&far).unwrap();
+        let expected: Vec<f64> =
+            sources.iter().map(|source| source.map_or(0.0, |source| plain[source])).collect();
+        assert_close(&client.decrypt(&around).unwrap(), &expected, "padded");
+        let total = server.sum(&around, None).unwrap();
+        assert_close(&client.decrypt(&total).unwrap(), &[plain.iter().sum()], "the sum of what was padded");
+    }
+}
+
 /// Copies of an axis that is no power of two leave other slots at zero; and a mean can be repeated as it is.
 #[test]
 fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {

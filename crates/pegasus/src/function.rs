@@ -1,5 +1,7 @@
 //! Functions by name, with the domains on which they are defined.
 
+use hippocrene_ckks::Short;
+
 use crate::{PegasusError, error::argument};
 
 /// A function that tables are often made of. Any other is as good ([`crate::Pegasus::make_tables`]).
@@ -103,8 +105,8 @@ impl Function {
         if defined {
             return Ok(());
         }
-        let what =
-            format!("{} is defined {on}, but not on all of [{low}, {high}]: say another domain", self.name());
+        let (name, low, high) = (self.name(), Short(low), Short(high));
+        let what = format!("{name} is defined {on}, but not on all of [{low}, {high}]: say another domain");
         argument("apply a function", what)
     }
 }

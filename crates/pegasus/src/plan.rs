@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use hippocrene_ckks::{
-    CkksError, Context, Scale,
+    CkksError, Context, Scale, Short,
     approximation::ModularReduction,
     bootstrap::log2_failure_probability,
     circuits::{DftLevel, Direction, HomomorphicDft},
@@ -276,7 +276,7 @@ impl PegasusPlan {
     fn lwe_scale(&self, share: f64, bound: f64) -> Result<Scale, PegasusError> {
         match Scale::from_f64(share / bound) {
             Some(scale) => Ok(scale.times_integer(self.literal.lwe().modulus())),
-            None => argument("choose a scale", format!("numbers up to {bound}")),
+            None => argument("choose a scale", format!("numbers up to {}", Short(bound))),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Signs and equality from slots to slots: numbers take all of the circle, half of which is a domain of other tables, so that the index is half as far off.
 
-use hippocrene_ckks::Ciphertext;
+use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_fhew::{LookupTable, LweCiphertext};
 
 use crate::{Numbers, Pegasus, PegasusError, error::argument};
@@ -73,7 +73,7 @@ impl Pegasus {
         let all = a.bound() + tolerance;
         let gap = self.step_gap(all);
         if !(tolerance > gap && tolerance <= a.bound()) {
-            let bound = a.bound();
+            let [tolerance, gap, bound] = [tolerance, gap, a.bound()].map(Short);
             let what = format!(
                 "a tolerance of {tolerance}: these tables tell {gap:.3} from 0, and numbers are up to {bound}"
             );

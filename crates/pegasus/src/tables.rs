@@ -13,6 +13,7 @@
 
 use std::cmp::Ordering;
 
+use hippocrene_ckks::Short;
 use hippocrene_fhew::{LookupTable, RotationParameters};
 
 use crate::{PegasusError, error::argument};
@@ -242,7 +243,7 @@ impl Tables {
 /// The function at `SAMPLES + 1` numbers from end to end of a domain.
 pub(crate) fn sampled((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Result<Vec<f64>, PegasusError> {
     if !(low.is_finite() && high.is_finite() && low < high) {
-        return argument(OPERATION, format!("a domain from {low} to {high}"));
+        return argument(OPERATION, format!("a domain from {} to {}", Short(low), Short(high)));
     }
     if !(high - low).is_finite() {
         return argument(OPERATION, format!("a domain from {low:e} to {high:e}, whose length is no number"));
@@ -252,7 +253,7 @@ pub(crate) fn sampled((low, high): (f64, f64), f: impl Fn(f64) -> f64) -> Result
     let Some(i) = samples.iter().position(|y| y.is_nan() || y.abs() > LARGEST) else { return Ok(samples) };
     let (x, y) = (point(i), samples[i]);
     match y.is_finite() {
-        false => argument(OPERATION, format!("the function is {y} at {x}, not finite")),
+        false => argument(OPERATION, format!("the function is {y} at {}, not finite", Short(x))),
         true => argument(
             OPERATION,
             format!("the function is {y:e} at {x:e}: values up to {LARGEST:e} are possible"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::{Bootstrapper, Order};
-use crate::{Ciphertext, CkksError, Scale};
+use crate::{Ciphertext, CkksError, Scale, Short};
 
 const OPERATION: &str = "bootstrap";
 
@@ -32,8 +32,8 @@ impl Bootstrapper {
                 operation: OPERATION,
                 what: format!(
                     "values up to {} could leave the range: it was planned for values up to {}",
-                    a.bound(),
-                    literal.bound
+                    Short(a.bound()),
+                    Short(literal.bound)
                 ),
             });
         }
@@ -53,7 +53,7 @@ impl Bootstrapper {
                     "errors of values are estimated at 2^{:.1}, which leaves no room for them beside values up to {}: where it is known that they are smaller, \
                      as they are in iterations that correct themselves, declare it (with_precision_bits)",
                     -a.precision_bits(),
-                    literal.bound
+                    Short(literal.bound)
                 ),
             });
         }

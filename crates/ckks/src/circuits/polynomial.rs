@@ -2,7 +2,7 @@
 
 use std::{cmp::Ordering, f64::consts::PI};
 
-use crate::{BigFloat, CkksError};
+use crate::{BigFloat, CkksError, Short};
 
 /// The basis of a polynomial.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,7 +38,7 @@ impl Polynomial {
         if let Basis::Chebyshev { low, high } = basis
             && !(low.is_finite() && high.is_finite() && low < high)
         {
-            return fail(format!("the interval [{low}, {high}] is empty"));
+            return fail(format!("the interval [{}, {}] is empty", Short(low), Short(high)));
         }
         while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
             coefficients.pop();

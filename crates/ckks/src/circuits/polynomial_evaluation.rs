@@ -13,7 +13,7 @@ use super::{
     followed::{Errors, Followed, Slots},
     trace::Step,
 };
-use crate::{Ciphertext, CkksError, Evaluator, Scale};
+use crate::{Ciphertext, CkksError, Evaluator, Scale, Short};
 
 const OPERATION: &str = "evaluate a polynomial";
 
@@ -72,8 +72,10 @@ impl Evaluator {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
                     what: format!(
-                        "values up to {} do not lie in the interval [{low}, {high}]: declare a tighter bound if they are smaller (with_bound)",
-                        a.bound()
+                        "values up to {} do not lie in the interval [{}, {}]: declare a tighter bound if they are smaller (with_bound)",
+                        Short(a.bound()),
+                        Short(low),
+                        Short(high)
                     ),
                 });
             }

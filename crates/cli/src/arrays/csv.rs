@@ -4,6 +4,9 @@ use super::{Array, Column, Element, Header, Table, cut};
 use serde::Serialize;
 use std::io::{self, Write};
 
+/// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter or digit.
+const MISSING: [&str; 5] = ["na", "nan", "null", "none", "missing"];
+
 /// So many names of columns are told where another was asked for.
 const MOST_NAMES: usize = 40;
 
@@ -161,9 +164,11 @@ impl Table {
     }
 }
 
-/// Whether a cell looks like a name: its first letter or digit is a letter.
+/// Whether a cell looks like a name: its first letter or digit is a letter, and it is no word for a missing value.
 fn is_name(cell: &str) -> bool {
-    cell.chars().find(|letter| letter.is_alphanumeric()).is_some_and(char::is_alphabetic)
+    let word: String = cell.chars().filter(|letter| letter.is_alphanumeric()).collect();
+    let missing = MISSING.iter().any(|one| word.eq_ignore_ascii_case(one));
+    !missing && word.starts_with(char::is_alphabetic)
 }
 
 /// Writes one line to a row; a one-dimensional array is one column. Each double has as many digits as tell it apart
@@ -234,7 +239,10 @@ mod tests {
         for text in ["1,,3\n4,5,6\n", "1.0,N/A\n4,5\n", "id,2020\n4,5\n"] {
             assert!(parse(text.as_bytes(), &Table::default()).unwrap_err().contains("--header"), "{text}");
         }
-        for text in [",\n4,5\n", "1j,2j\n4,5\n", "1 000,-\n4,5\n", "50%,\u{2212}1\n4,5\n", "\"1,2\n4,5\n"] {
+        let unnamed =
+            [",", "1j,2j", "1 000,-", "50%,\u{2212}1", "\"1,2", "NA,NA", "n/a,<NA>", "NULL,None", ",#N/A"];
+        for first in unnamed {
+            let text = format!("{first}\n4,5\n");
             let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
             assert!(error.contains("looks like no name") && error.contains("--header"), "{text}: {error}");
         }
@@ -242,7 +250,10 @@ mod tests {
         assert_eq!(parse(b"2020-01,2020-02\n4,5\n", &with(Header::Yes)), Ok(want.clone()));
         assert_eq!(parse("#,größe\n4,5\n".as_bytes(), &Table::default()), Ok(want.clone()));
         assert_eq!(parse(b"id,2020\n4,5\n", &with(Header::Yes)), Ok(want.clone()));
-        assert_eq!(parse(b",age\n4,5\n", &Table::default()), Ok(want));
+        assert_eq!(parse(b",age\n4,5\n", &Table::default()), Ok(want.clone()));
+        assert_eq!(parse(b"NA,K\n4,5\n", &Table::default()), Ok(want.clone()));
+        assert_eq!(parse(b"none,nasal\n4,5\n", &Table::default()), Ok(want.clone()));
+        assert_eq!(parse(b"NA,NA\n4,5\n", &with(Header::Yes)), Ok(want));
     }
 
     #[test]

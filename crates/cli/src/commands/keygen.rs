@@ -4,7 +4,7 @@ use super::bootstrapping::Bootstrap;
 use super::check_rotations;
 use super::files::{Folder, Written};
 use super::look_ups::LookedUp;
-use crate::args::{Bootstrapped, Keygen, Scheme};
+use crate::args::{Bootstrapped, Keygen, Rotations, Scheme};
 use crate::console::Console;
 use crate::error::CliError;
 use hippocrene::{
@@ -77,7 +77,8 @@ fn generate(
 
 /// The evaluation keys that are asked for.
 fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
-    check_rotations(keygen.rotations.as_deref(), session)?;
+    let rotations = Rotations::together(keygen.rotations.as_deref());
+    check_rotations(rotations.as_deref(), session)?;
     let bootstrapping = keygen.bootstrapping.map(|arrays| Bootstrapping {
         complex: arrays == Bootstrapped::Complex,
         slots: keygen.bootstrapping_slots,
@@ -91,7 +92,7 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
     // Gates of bits take rotations of their own.
     let none = if bits.is_some() { KeyRequest::only([]) } else { KeyRequest::default() };
-    let rotations = keygen.rotations.clone().map_or(none, KeyRequest::only);
+    let rotations = rotations.map_or(none, KeyRequest::only);
     Ok(KeyRequest { conjugation: keygen.conjugation, bootstrapping, look_ups, bits, ..rotations })
 }
 

@@ -2,7 +2,7 @@
 
 use super::check_rotations;
 use super::files::{Folder, Written};
-use crate::args::Second;
+use crate::args::{Rotations, Second};
 use crate::console::Console;
 use crate::error::CliError;
 use hippocrene::{ClientKey, KeyRequest};
@@ -29,9 +29,10 @@ pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) ->
     let load = || ClientKey::load(&second.key, threads).map_err(CliError::of(&second.key));
     let first = console.step("load the secret key", load)?;
     let client = console.step("make the second secret key", || Ok(first.second(second.capacity)?))?;
-    check_rotations(second.rotations.as_deref(), client.session())?;
+    let rotations = Rotations::together(second.rotations.as_deref());
+    check_rotations(rotations.as_deref(), client.session())?;
     let folder = Folder::new(&second.output, &NAMES, second.force)?;
-    let request = second.rotations.clone().map_or_else(KeyRequest::default, KeyRequest::only);
+    let request = rotations.map_or_else(KeyRequest::default, KeyRequest::only);
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     let transfer = console.step("make the transfer key", || Ok(first.transfer_key(&client)?))?;
     let files = console.step("write the keys", || {

@@ -3,7 +3,7 @@
 use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh,
+    Ciphertext, CkksError, Evaluator, NoRefresh, Refresh, Short,
     bootstrap::{BootstrapLiteral, BootstrapPlan, Bootstrapper},
 };
 
@@ -72,9 +72,11 @@ impl Bootstraps {
         Err(CkksError::Argument {
             operation: OPERATION,
             what: format!(
-                "values up to {bound} leave {:.1} bits after the binary point: it is planned for values up to {planned} with {:.1} bits, and the array asks for {:.1}; \
+                "values up to {} leave {:.1} bits after the binary point: it is planned for values up to {} with {:.1} bits, and the array asks for {:.1}; \
                  declare a bound (with_bound) if they are smaller, or scale them down",
+                Short(bound),
                 (self.precision - k).max(0.0),
+                Short(planned),
                 self.precision,
                 form.precision
             ),

@@ -1,6 +1,6 @@
 //! Functions of numbers by look-up tables ([PEGASUS](hippocrene_pegasus)).
 
-use hippocrene_ckks::Ciphertext;
+use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_pegasus::{Function, Pegasus, PegasusError, Tables, Tangents};
 
 use super::Server;
@@ -165,8 +165,11 @@ impl Server {
         let bound = a.bound();
         if low > bound || high < -bound {
             let what = format!(
-                "the values are from {} to {bound}, by the bound of the array: none is in the domain from {low} to {high}",
-                -bound
+                "the values are from {} to {}, by the bound of the array: none is in the domain from {} to {}",
+                Short(-bound),
+                Short(bound),
+                Short(low),
+                Short(high)
             );
             return Err(Error::argument(APPLY, what));
         }
@@ -178,8 +181,11 @@ impl Server {
         match layout.positions().filter_map(|at| Some(known(at)?.re)).find(beyond) {
             None => Ok(()),
             Some(x) => {
-                let what = format!("a value of {x} is not in the domain from {low} to {high}");
-                Err(Error::argument(APPLY, what))
+                let [x, low, high] = [x, low, high].map(Short);
+                Err(Error::argument(
+                    APPLY,
+                    format!("a value of {x} is not in the domain from {low} to {high}"),
+                ))
             }
         }
     }

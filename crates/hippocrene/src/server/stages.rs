@@ -15,7 +15,7 @@ use crate::{Array, Error, Form, Layout};
 pub(super) const ONE_STEP: usize = 128;
 
 /// How many products are left after two steps at least.
-const LEFT: usize = 1;
+pub(super) const LEFT: usize = 1;
 
 /// How many ways of halving distances are looked at to the end.
 const TRIED: usize = 8;
@@ -58,18 +58,28 @@ impl Server {
         moves: &[(usize, usize)],
         operation: &'static str,
     ) -> Result<(usize, Option<[Moves; 2]>), Error> {
-        let slots = F::slots(&self.session);
-        let direct = products::<F>(slots, moves);
-        if direct <= ONE_STEP || !self.form_of(&[a]).has_products(self, a, 2 + LEFT) {
-            return Ok((direct, None));
-        }
-        let halves = halves(moves, operation)?
-            .map(|[first, second]| {
-                (products::<F>(slots, &first) + products::<F>(slots, &second), [first, second])
-            })
-            .filter(|(both, _)| 4 * both < direct);
-        Ok(halves.map_or((direct, None), |(both, halves)| (both, Some(halves))))
+        let room = self.form_of(&[a]).has_products(self, a, 2 + LEFT);
+        shortest::<F>(F::slots(&self.session), moves, room, operation)
     }
+}
+
+/// [`Server::way`], where there is `room` for two products or not.
+pub(super) fn shortest<F: Form>(
+    slots: usize,
+    moves: &[(usize, usize)],
+    room: bool,
+    operation: &'static str,
+) -> Result<(usize, Option<[Moves; 2]>), Error> {
+    let direct = products::<F>(slots, moves);
+    if direct <= ONE_STEP || !room {
+        return Ok((direct, None));
+    }
+    let halves = halves(moves, operation)?
+        .map(|[first, second]| {
+            (products::<F>(slots, &first) + products::<F>(slots, &second), [first, second])
+        })
+        .filter(|(both, _)| 4 * both < direct);
+    Ok(halves.map_or((direct, None), |(both, halves)| (both, Some(halves))))
 }
 
 /// How many products with plaintexts a linear map takes for these moves.

@@ -1,5 +1,6 @@
 //! Signs, comparisons, equality, and the larger of two, by look-up tables.
 
+use hippocrene_ckks::Short;
 use hippocrene_pegasus::Which;
 
 use super::{Comparison, Server};
@@ -123,8 +124,11 @@ impl Server {
         let pegasus = self.pegasus(operation)?;
         let (gap, bits) = (pegasus.step_gap(bound), -(CERTAIN * pegasus.repacking_deviation()).log2());
         if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {
-            let what =
-                format!("tables have a gap of {gap:.3} for numbers up to {bound} and {bits:.1} bits; {MORE}");
+            let what = format!(
+                "tables have a gap of {:.3} for numbers up to {} and {bits:.1} bits; {MORE}",
+                Short(gap),
+                Short(bound)
+            );
             return Err(Error::argument(operation, what));
         }
         Ok(())

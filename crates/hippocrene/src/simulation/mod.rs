@@ -8,7 +8,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
 };
 
-use hippocrene_ckks::{Values, bootstrap::BootstrapPlan};
+use hippocrene_ckks::{Short, Values, bootstrap::BootstrapPlan};
 use hippocrene_fhew::LOOK_UP;
 use hippocrene_ring::Meter;
 use hippocrene_rlwe::PreparedEvaluationKeys;
@@ -268,5 +268,6 @@ pub(crate) fn check_bound(
     if largest <= bound * (1.0 + 1e-9) {
         return Ok(());
     }
-    Err(Error::argument(operation, format!("a value of {largest} exceeds the declared bound {bound}")))
+    let what = format!("a value of {} exceeds the declared bound {}", Short(largest), Short(bound));
+    Err(Error::argument(operation, what))
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use hippocrene_rlwe::Noise;
 
 use super::{SignPlan, Stage};
-use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale};
+use crate::{Ciphertext, CkksError, Evaluator, Refresh, Scale, Short};
 
 const OPERATION: &str = "sign";
 
@@ -50,8 +50,8 @@ impl Evaluator {
         if a.bound() > literal.bound * (1.0 + 1e-9) {
             return fail(format!(
                 "values up to {} do not lie in the interval that was planned, up to {}",
-                a.bound(),
-                literal.bound
+                Short(a.bound()),
+                Short(literal.bound)
             ));
         }
         let need = plan.argument_precision() - (super::DEVIATIONS / LEAST_DEVIATIONS).log2();

@@ -1,0 +1,47 @@
+"""Single numbers, as options are: integers and doubles, and what is none of them is named."""
+
+from __future__ import annotations
+
+import operator
+from typing import SupportsFloat, SupportsIndex, cast
+
+from hippocrene.errors import ArgumentError
+
+
+def integer(value: object, what: str) -> int:
+    """Return an integer; `what` it is stands in the `TypeError` for what is none."""
+    try:
+        return operator.index(cast("SupportsIndex", value))
+    except TypeError:
+        raise TypeError(f"{what} is an integer, not {type(value).__name__}") from None
+
+
+def double(value: object, what: str) -> float:
+    """Return a number as a double; `what` it is stands in the `TypeError` for what is none."""
+    try:
+        if not isinstance(value, (str, bytes, bytearray)):
+            return float(cast("SupportsFloat", value))
+    except TypeError:
+        pass
+    raise TypeError(f"{what} is a number, not {type(value).__name__}")
+
+
+def double_or_none(value: object, what: str) -> float | None:
+    """Return what `double` does, and None as it is."""
+    return None if value is None else double(value, what)
+
+
+def whole(value: SupportsIndex, what: str, least: int, most: int) -> int:
+    """Return an integer from `least` to `most`; `what` it is stands in the `ArgumentError` for any other."""
+    number = integer(value, what)
+    if not least <= number <= most:
+        raise ArgumentError(f"{what} is {number}: {least} to {most} are possible")
+    return number
+
+
+def thread_count(threads: SupportsIndex) -> int:
+    """Return how many threads there are to be; what no machine has is for the extension module to refuse."""
+    number = integer(threads, "threads")
+    if not 1 <= number < 2**32:
+        raise ArgumentError(f"threads is {number}: 1 to 1024 are possible")
+    return number
