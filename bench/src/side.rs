@@ -64,6 +64,16 @@ impl Side {
         Ok(context.relinearise_into(&mut self.out, &self.product, keys, self.from)?)
     }
 
+    /// How many transforms of limbs such a key switch takes, those of products modulo a power of two included.
+    ///
+    /// # Errors
+    /// When the parameters have no key switching.
+    pub fn transforms(&self) -> Result<u64> {
+        let context = &self.scheme.context;
+        let all = context.key_switch_operations(self.from, context.gadget(self.from)?, self.from)?.total();
+        Ok(all.forward + all.inverse)
+    }
+
     /// Tensor, relinearisation and rescale.
     ///
     /// # Errors

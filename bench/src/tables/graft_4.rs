@@ -20,7 +20,7 @@ pub const TABLE: Table = Table {
     name: "graft-4",
     about: "GRAFT Table 4: tensor, key switch and multiplication (in both ends at the modulus one scale below) at the top of the levels \
             for multiplications, our code on both sides: grafted with the paper's words, and with our words of 48 bits within 128-bit \
-            security, against simple; the target is the paper's speed-up. A rational rescale against plain ones. The paper's words also \
+            security, against simple; the target is the paper's speed-up, and how many transforms each takes is beside it. A rational rescale against plain ones. The paper's words also \
             with the portable kernel, to which all words cost alike as on the paper's machine; ours also against the peers (--peers: Lattigo in the same run)",
     memory: "4 GB",
     time: "about 2 minutes",
@@ -63,6 +63,7 @@ impl Pair {
             Side::new(Scheme::of(parameters, kernel, 0)?, from, to)
         };
         let sides = [side(self.parameters("sim")?, self.simple_ends())?, side(set, ends)?];
+        let counts = [sides[0].transforms()? as f64, sides[1].transforms()? as f64];
         let operations = [Side::tensor, Side::key_switch, Side::multiply, Side::rescale, Side::drop_unit];
         let [tensor, key_switch, multiply, rescale, drop_unit] =
             compare(session, self.log_n, sides, operations)?;
@@ -79,6 +80,8 @@ impl Pair {
                     .target(Some(speed_up)),
             );
         }
+        let row = Row::new(format!("{name}: transforms of the key switch, counted{how}"), counts[1], "");
+        rows.push(row.against(&simple, counts[0]));
         let row =
             Row::new(format!("{name}: rational rescale{how}"), rescale[1], "ms").target(Some(1.0 / RATIONAL));
         rows.push(row.clone().against(format!("{simple}, rescale"), rescale[0]));
