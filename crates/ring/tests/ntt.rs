@@ -162,6 +162,18 @@ fn centred_residues_of_another_modulus_are_transformed() {
 }
 
 #[test]
+fn residues_of_too_large_a_modulus_are_refused() {
+    let n = 1 << 10;
+    for bits in BITS {
+        let q = extreme_primes(bits, n).next().unwrap();
+        for (kernel, plan) in plans(q, n) {
+            let transform = || plan.forward_lazy_centred(&mut vec![0; n], &vec![0; n], 2 * q + 1);
+            assert!(std::panic::catch_unwind(transform).is_err(), "{kernel}, q = {q}");
+        }
+    }
+}
+
+#[test]
 fn a_constant_in_the_inverse_multiplies_the_result() {
     for log in 4..=17 {
         let n = 1 << log;

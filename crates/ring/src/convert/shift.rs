@@ -28,7 +28,11 @@ pub(super) fn run(source: &Source, kernel: Kernel, y: &[&[u64]], outputs: &mut [
 }
 
 /// `out = [y] + p` in `[0, 2p)`, with `[y]` the centred residue modulo `q <= 2p` of `y` in `[0, q)`. The CPU has the kernel.
+///
+/// # Panics
+/// When `q` is larger than `2p`.
 pub(crate) fn centre(kernel: Kernel, q: u64, p: u64, y: &[u64], out: &mut [u64]) {
+    assert!(q <= 2 * p, "centred residues modulo {q} are not in [-{p}, {p})");
     match kernel {
         #[cfg(target_arch = "x86_64")]
         // SAFETY: the plan that has the kernel has checked the CPU.

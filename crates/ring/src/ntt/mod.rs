@@ -190,7 +190,7 @@ impl NttPlan {
     /// lanes of 512 bits take no more passes for it than for a transform.
     ///
     /// # Panics
-    /// When `out` or `y` is not of the ring degree.
+    /// When `out` or `y` is not of the ring degree, or `from` is larger than `2q`.
     pub fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
         dispatch!(self, plan => plan.forward_lazy_centred(out, y, from));
     }

@@ -204,6 +204,16 @@ impl Products {
         self.words.add_assign(acc, spare);
     }
 
+    /// Sets both of `accs` to the two sums modulo `2^e` where these are the first, else adds them; `sums` is as in [`Products::finish_add`].
+    fn finish_pair(&self, accs: [&mut [u64]; 2], sums: &mut [u64], are_first: bool) {
+        for (j, acc) in accs.into_iter().enumerate() {
+            match are_first {
+                true => self.finish(acc, sums, 2, j),
+                false => self.finish_add(acc, sums, 2, j),
+            }
+        }
+    }
+
     /// `out = a b`.
     pub(crate) fn mul(&self, out: &mut [u64], a: &[u64], b: &[u64]) {
         let sums = self.sums([a, b], |e, [a, b], [c]| e.mul(c, a, b));
@@ -286,12 +296,7 @@ impl Products {
                 ntt.inverse_scaled(sum0, factor);
                 ntt.inverse_scaled(sum1, factor);
             }
-            for (j, acc) in [&mut *acc0, &mut *acc1].into_iter().enumerate() {
-                match number {
-                    0 => self.finish(acc, sums.as_slice(), 2, j),
-                    _ => self.finish_add(acc, sums.as_mut_slice(), 2, j),
-                }
-            }
+            self.finish_pair([&mut *acc0, &mut *acc1], sums.as_mut_slice(), number == 0);
         }
     }
 
@@ -451,13 +456,7 @@ impl Products {
                 ntt.inverse_scaled(sum0, factor);
                 ntt.inverse_scaled(sum1, factor);
             }
-            for (j, acc) in [&mut *acc0, &mut *acc1].into_iter().enumerate() {
-                if number == 0 {
-                    self.finish(acc, sums.as_slice(), 2, j);
-                } else {
-                    self.finish_add(acc, sums.as_mut_slice(), 2, j);
-                }
-            }
+            self.finish_pair([&mut *acc0, &mut *acc1], sums.as_mut_slice(), number == 0);
         }
     }
 }

@@ -141,8 +141,7 @@ pub(super) unsafe fn first_centred<A: Arithmetic>(
     [q, from]: [u64; 2],
 ) {
     let half = from / 2;
-    let entry =
-        Centred { first: First { source, stride }, constants: [half, from, q.wrapping_sub(half)].map(set1) };
+    let entry = Centred { first: First { source, stride }, constants: [half, from, q - half].map(set1) };
     // SAFETY: by the caller.
     unsafe { three_layers(a, t, source, p, stride, 1, entry) }
 }

@@ -217,6 +217,7 @@ impl<A: Outermost> Plan<A> {
 
     pub(super) fn forward_lazy_centred(&self, out: &mut [u64], y: &[u64], from: u64) {
         assert!(y.len() == self.degree && out.len() == self.degree);
+        assert!(from <= 2 * self.q, "centred residues modulo {from} are not in [-{0}, {0})", self.q);
         // SAFETY: `new` has seen to the CPU, and all of `y` and `out` is there.
         unsafe {
             A::forward_first_centred(self, y.as_ptr(), out.as_mut_ptr(), from);
