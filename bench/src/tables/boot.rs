@@ -277,7 +277,7 @@ pub(super) fn bootstrap(
     });
     works.add("sine", || {
         let reduced = bootstrapper.reduce(&parts.borrow())?;
-        result.replace(Some(bootstrapper.finish(&reduced, &lowered.borrow())?));
+        result.replace(Some(bootstrapper.finish(reduced, &lowered.borrow())?));
         Ok(())
     });
     let times = session.time_named(context.parameters().log_degree(), works)?;

@@ -195,7 +195,7 @@ fn phases(side: &Side, bootstrapper: &Bootstrapper) -> Result<NamedWorks<'static
     let b = bootstrapper.clone();
     works.add("coefficients to slots", move || Ok(b.coefficients_to_slots(&raised).map(drop)?));
     let b = bootstrapper.clone();
-    works.add("sine", move || Ok(b.finish(&b.reduce(&parts)?, &lowered).map(drop)?));
+    works.add("sine", move || Ok(b.finish(b.reduce(&parts)?, &lowered).map(drop)?));
     Ok(works)
 }
 

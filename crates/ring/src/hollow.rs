@@ -78,15 +78,6 @@ impl Room {
     }
 }
 
-impl Clone for Room {
-    fn clone(&self) -> Self {
-        let mut room = Room::new(&self.meter);
-        room.reserve(self.bytes);
-        room.copy(self.bytes);
-        room
-    }
-}
-
 impl Drop for Room {
     fn drop(&mut self) {
         self.meter.0.live.fetch_sub(self.bytes, Relaxed);

@@ -22,7 +22,6 @@ pub enum Domain {
 ///
 /// A polynomial may be *hollow* ([`Poly::hollow`]): it has as many limbs as any other, and every limb is empty. What goes from limb to limb has nothing to do
 /// then, and the memory that residues would take is reckoned by a [`crate::Meter`].
-#[derive(Clone)]
 pub struct Poly {
     degree: usize,
     domain: Domain,
@@ -33,6 +32,15 @@ pub struct Poly {
     data: Residues,
     /// What residues would take, where it is hollow.
     room: Option<Room>,
+}
+
+/// A copy holds the residues alone, whatever memory is behind them.
+impl Clone for Poly {
+    fn clone(&self) -> Self {
+        let mut copy = self.alike(self.degree, 0);
+        copy.copy_from(self);
+        copy
+    }
 }
 
 impl PartialEq for Poly {

@@ -168,15 +168,6 @@ impl DerefMut for Residues {
     }
 }
 
-impl Clone for Residues {
-    fn clone(&self) -> Self {
-        let mut copy = Residues::new(self.spare.clone());
-        copy.grow(self.words.len());
-        copy.words[..self.words.len()].copy_from_slice(&self.words);
-        copy
-    }
-}
-
 impl Drop for Residues {
     fn drop(&mut self) {
         let words = std::mem::replace(&mut self.words, Words::new(64));

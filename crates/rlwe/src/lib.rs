@@ -16,6 +16,7 @@ mod hybrid_attack;
 mod kept;
 mod keys;
 mod keyswitch;
+mod linear;
 mod modulus;
 pub mod noise;
 mod ops;

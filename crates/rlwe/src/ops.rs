@@ -1,4 +1,4 @@
-//! Arithmetic on ciphertexts that all schemes share. Noise is followed where it does not depend on the messages; who multiplies
+//! Products, rotations and modulus switches of ciphertexts that all schemes share. Noise is followed where it does not depend on the messages; who multiplies
 //! sets it.
 
 use hippocrene_ring::{Domain, Poly};
@@ -50,194 +50,6 @@ impl Context {
             2 => Ok(()),
             have => Err(RlweError::Parts { operation, have, need: 2 }),
         }
-    }
-
-    /// `a += b`.
-    ///
-    /// # Errors
-    /// When keys, moduli or numbers of parts differ.
-    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
-        self.combine(a, b, "add", |e, a, b| e.add_assign(a, b))
-    }
-
-    /// `a -= b`.
-    ///
-    /// # Errors
-    /// When keys, moduli or numbers of parts differ.
-    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
-        self.combine(a, b, "subtract", |e, a, b| e.sub_assign(a, b))
-    }
-
-    fn combine(
-        &self,
-        a: &mut Ciphertext,
-        b: &Ciphertext,
-        operation: &'static str,
-        f: impl Fn(&hippocrene_ring::elementwise::Elementwise, &mut [u64], &[u64]) + Sync + Send,
-    ) -> Result<(), RlweError> {
-        self.check_pair(a, b, operation)?;
-        if a.parts().len() != b.parts().len() {
-            return Err(RlweError::Parts { operation, have: b.parts().len(), need: a.parts().len() });
-        }
-        let modulus = a.modulus();
-        self.reckon(operation, |count| count.passes(modulus, b.parts().len() as u64));
-        for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
-            a.for_each_limb(self.threads(), |k, a| f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k)));
-        }
-        a.set_noise(a.noise().plus(b.noise()));
-        Ok(())
-    }
-
-    /// `a = -a`.
-    ///
-    /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
-    pub fn negate_assign(&self, a: &mut Ciphertext) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "negate")?;
-        let modulus = a.modulus();
-        self.reckon("negate", |count| count.passes(modulus, a.parts().len() as u64));
-        for part in a.parts_mut() {
-            part.for_each_limb(self.threads(), |k, a| self.limb_ring(modulus, k).elementwise().neg_assign(a));
-        }
-        Ok(())
-    }
-
-    /// `a += m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
-    ///
-    /// # Errors
-    /// When the moduli differ.
-    pub fn add_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "add a plaintext")?;
-        let modulus = a.modulus();
-        self.check_message(m, modulus, "add a plaintext")?;
-        self.reckon("add a plaintext", |count| count.passes(modulus, 1));
-        a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
-            self.limb_ring(modulus, k).elementwise().add_assign(a, m.limb(k))
-        });
-        Ok(())
-    }
-
-    /// `a -= m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
-    ///
-    /// # Errors
-    /// When the moduli differ.
-    pub fn sub_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "subtract a plaintext")?;
-        let modulus = a.modulus();
-        self.check_message(m, modulus, "subtract a plaintext")?;
-        self.reckon("subtract a plaintext", |count| count.passes(modulus, 1));
-        a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
-            self.limb_ring(modulus, k).elementwise().sub_assign(a, m.limb(k))
-        });
-        Ok(())
-    }
-
-    /// `a = a m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain. The noise is left to the caller.
-    ///
-    /// # Errors
-    /// When the moduli differ.
-    pub fn mul_plain_assign(&self, a: &mut Ciphertext, m: &Poly) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "multiply by a plaintext")?;
-        let modulus = a.modulus();
-        self.check_message(m, modulus, "multiply by a plaintext")?;
-        self.reckon("multiply by a plaintext", |count| count.products(modulus, a.parts().len() as u64));
-        for part in a.parts_mut() {
-            part.for_each_limb(self.threads(), |k, a| {
-                self.limb_ring(modulus, k).elementwise().mul_assign(a, m.limb(k));
-            });
-        }
-        Ok(())
-    }
-
-    /// `acc += a m` for a polynomial `m` in the evaluation domain; `acc` and `a` have one modulus. The noise is left to the caller.
-    ///
-    /// # Errors
-    /// When keys, moduli or numbers of parts differ.
-    pub fn mul_plain_add_assign(
-        &self,
-        acc: &mut Ciphertext,
-        a: &Ciphertext,
-        m: &Poly,
-    ) -> Result<(), RlweError> {
-        const OPERATION: &str = "multiply by a plaintext and add";
-        self.check_pair(acc, a, OPERATION)?;
-        self.check_message(m, a.modulus(), OPERATION)?;
-        if acc.parts().len() != a.parts().len() {
-            return Err(RlweError::Parts {
-                operation: OPERATION,
-                have: a.parts().len(),
-                need: acc.parts().len(),
-            });
-        }
-        let modulus = a.modulus();
-        self.reckon(OPERATION, |count| count.products(modulus, a.parts().len() as u64));
-        for (acc, a) in acc.parts_mut().iter_mut().zip(a.parts()) {
-            acc.for_each_limb(self.threads(), |k, acc| {
-                self.limb_ring(modulus, k).elementwise().mul_add_assign(acc, a.limb(k), m.limb(k));
-            });
-        }
-        Ok(())
-    }
-
-    /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
-    ///
-    /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
-    pub fn mul_constant_assign(
-        &self,
-        a: &mut Ciphertext,
-        residue: impl Fn(u64) -> u64 + Sync + Send,
-    ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "multiply by a constant")?;
-        let modulus = a.modulus();
-        self.reckon("multiply by a constant", |count| count.passes(modulus, a.parts().len() as u64));
-        for part in a.parts_mut() {
-            part.for_each_limb(self.threads(), |k, a| {
-                let ring = self.limb_ring(modulus, k);
-                ring.elementwise().mul_scalar_assign(a, &ring.scalar(residue(ring.modulus())));
-            });
-        }
-        Ok(())
-    }
-
-    /// `a = a X^exponent`. Nothing is rounded, and the noise stays.
-    ///
-    /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
-    pub fn mul_monomial_assign(&self, a: &mut Ciphertext, exponent: usize) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "multiply by a monomial")?;
-        let (modulus, degree) = (a.modulus(), self.degree());
-        self.reckon("make a monomial", |count| count.forward(modulus, 1));
-        let mut monomial = self.scratch(modulus, Domain::Evaluation);
-        monomial.for_each_limb(self.threads(), |k, limb| {
-            let ring = self.limb_ring(modulus, k);
-            limb.fill(0);
-            // X^N = -1.
-            limb[exponent % degree] =
-                if (exponent / degree).is_multiple_of(2) { 1 } else { ring.modulus() - 1 };
-            self.forward(ring, limb);
-        });
-        self.mul_plain_assign(a, &monomial)
-    }
-
-    /// `a += c` for an integer constant (the polynomial `c`) given by its residues.
-    ///
-    /// # Errors
-    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
-    pub fn add_constant_assign(
-        &self,
-        a: &mut Ciphertext,
-        residue: impl Fn(u64) -> u64 + Sync + Send,
-    ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "add a constant")?;
-        let modulus = a.modulus();
-        self.reckon("add a constant", |count| count.passes(modulus, 1));
-        let domain = a.part(0).domain();
-        a.parts_mut()[0].for_each_limb(self.threads(), |k, a| {
-            let ring = self.limb_ring(modulus, k);
-            ring.add_constant_assign(domain, a, residue(ring.modulus()));
-        });
-        Ok(())
     }
 
     /// `out = (a0 b0, a0 b1 + a1 b0, a1 b1)`: the product, decrypted by `(1, s, s^2)`. The noise is left to the caller.
@@ -492,13 +304,14 @@ impl Context {
         out.reshape(self, a.parts().len(), to, a.noise(), a.key());
         self.reckon("reduce modulus", |count| count.passes(to, a.parts().len() as u64));
         for (out, part) in out.parts_mut().iter_mut().zip(a.parts()) {
-            for (k, position) in to.factors().enumerate() {
+            out.for_each_limb(self.threads(), |k, out| {
+                let position = to.factors().nth(k).expect("a limb of this modulus");
                 let limb = part.limb(from.limb_of(position));
                 match from.agrees(to, position) {
-                    true => out.limb_mut(k).copy_from_slice(limb),
-                    false => self.ring_at(to, position).elementwise().reduce(out.limb_mut(k), limb),
+                    true => out.copy_from_slice(limb),
+                    false => self.ring_at(to, position).elementwise().reduce(out, limb),
                 }
-            }
+            });
         }
         Ok(())
     }

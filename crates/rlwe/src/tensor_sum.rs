@@ -45,13 +45,7 @@ impl Context {
         } else {
             self.check_pair(a, b, OPERATION)?;
         }
-        if a.parts().len() != b.parts().len() {
-            return Err(RlweError::Parts {
-                operation: OPERATION,
-                have: b.parts().len(),
-                need: a.parts().len(),
-            });
-        }
+        self.check_parts(a, b, OPERATION)?;
         self.reckon(OPERATION, |count| count.passes(modulus, b.parts().len() as u64));
         for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
             a.for_each_limb(self.threads(), |k, a| {

@@ -34,7 +34,7 @@ struct Step {
     number: u64,
 }
 
-const OPERATIONS: usize = 22;
+const OPERATIONS: usize = 26;
 
 fn step() -> impl Strategy<Value = Step> {
     (0..OPERATIONS, 0..100usize, 0..100usize, 0..100usize, 1..50u64).prop_map(
@@ -95,12 +95,12 @@ impl<'a> Side<'a> {
         match step.operation {
             0 => context.add_assign(&mut out, b)?,
             1 => context.sub_assign(&mut out, b)?,
-            2 => context.negate_assign(&mut out)?,
-            3 => context.add_plain_assign(&mut out, &self.plain(a.modulus(), step.number))?,
-            4 => context.mul_plain_assign(&mut out, &self.plain(to, step.number))?,
+            2 => context.negate_into(&mut out, a)?,
+            3 => context.add_plain_into(&mut out, a, &self.plain(a.modulus(), step.number))?,
+            4 => context.mul_plain_into(&mut out, a, &self.plain(to, step.number))?,
             5 => context.mul_plain_add_assign(&mut out, b, &self.plain(b.modulus(), step.number))?,
             6 => context.mul_constant_assign(&mut out, |q| step.number % q)?,
-            7 => context.mul_monomial_assign(&mut out, step.number as usize)?,
+            7 => context.mul_monomial_into(&mut out, a, step.number as usize)?,
             8 => context.add_constant_assign(&mut out, |q| step.number % q)?,
             9 => context.tensor_into(&mut out, a, b)?,
             10 => context.multiply_into(&mut out, a, b, step.number, keys, to)?,
@@ -115,7 +115,7 @@ impl<'a> Side<'a> {
             }
             15 => context.switch_ciphertext_into(&mut out, a, to)?,
             16 => context.reduce_modulus_into(&mut out, a, to)?,
-            17 => context.sub_plain_assign(&mut out, &self.plain(a.modulus(), step.number))?,
+            17 => context.sub_plain_into(&mut out, a, &self.plain(a.modulus(), step.number))?,
             18 => context.add_multiple_assign(&mut out, b, |q| step.number % q)?,
             19 => {
                 let mut sum = context.tensor_sum(a)?;
@@ -136,6 +136,10 @@ impl<'a> Side<'a> {
                     to,
                 )?;
             }
+            21 => context.add_into(&mut out, a, b)?,
+            22 => context.sub_into(&mut out, a, b)?,
+            23 => context.mul_constant_into(&mut out, a, |q| step.number % q)?,
+            24 => context.add_constant_into(&mut out, a, |q| step.number % q)?,
             _ => {
                 let full = context.parameters().full();
                 let hoisted = context.hoist_for_sums(a, full)?;
@@ -273,11 +277,11 @@ fn hollow_and_real_do_not_mix() {
         let mismatch = |result: Result<(), RlweError>| {
             assert!(matches!(result, Err(RlweError::ParameterMismatch { .. })), "{result:?}");
         };
-        mismatch(context.negate_assign(&mut strange.clone()));
+        mismatch(context.negate_into(&mut out, strange));
         mismatch(context.add_assign(&mut own.clone(), strange));
         mismatch(context.multiply_into(&mut out, own, strange, 1, &side.keys, own.modulus()));
         let plain = other.plain(own.modulus(), 1);
-        let error = context.mul_plain_assign(&mut own.clone(), &plain).unwrap_err();
+        let error = context.mul_plain_into(&mut out, own, &plain).unwrap_err();
         assert!(error.to_string().contains("hollow"), "{error}");
         let mut poly = side.plain(own.modulus(), 1);
         let error = context.switch_modulus(&mut poly, &plain, own.modulus(), own.modulus(), 1).unwrap_err();

@@ -65,8 +65,13 @@ fn encryption_and_linear_operations() {
         let mut sum = a.clone();
         context.add_assign(&mut sum, &b).unwrap();
         check(&context, &secret, &sum, &x.iter().zip(&y).map(|(x, y)| x + y).collect::<Vec<_>>(), "add");
-        context.negate_assign(&mut sum).unwrap();
-        context.sub_assign(&mut sum, &b).unwrap();
+        let mut out = Ciphertext::empty(&context);
+        context.add_into(&mut out, &a, &b).unwrap();
+        assert_eq!(out, sum);
+        context.negate_into(&mut out, &sum).unwrap();
+        context.sub_into(&mut sum, &out, &b).unwrap();
+        context.sub_assign(&mut out, &b).unwrap();
+        assert_eq!(out, sum);
         // b's error stands in it twice, so the estimate for independent errors does not apply: only the message is checked.
         sum.set_noise(b.noise().scaled(1.0));
         check(
@@ -77,8 +82,8 @@ fn encryption_and_linear_operations() {
             "subtract",
         );
 
-        let mut shifted = a.clone();
-        context.add_plain_assign(&mut shifted, &encoded(&context, &y, modulus)).unwrap();
+        let mut shifted = Ciphertext::empty(&context);
+        context.add_plain_into(&mut shifted, &a, &encoded(&context, &y, modulus)).unwrap();
         check(
             &context,
             &secret,
@@ -87,8 +92,18 @@ fn encryption_and_linear_operations() {
             "add plain",
         );
 
+        context.sub_plain_into(&mut out, &shifted, &encoded(&context, &y, modulus)).unwrap();
+        assert_eq!(out, a);
+
+        let mut raised = a.clone();
+        context.add_constant_assign(&mut raised, |_| 3).unwrap();
+        context.add_constant_into(&mut out, &a, |_| 3).unwrap();
+        assert_eq!(out, raised);
+
         let mut tripled = a.clone();
         context.mul_constant_assign(&mut tripled, |_| 3).unwrap();
+        context.mul_constant_into(&mut out, &a, |_| 3).unwrap();
+        assert_eq!(out, tripled);
         tripled.set_noise(a.noise().scaled(3f64.log2()));
         check(&context, &secret, &tripled, &x.iter().map(|x| x * 3).collect::<Vec<_>>(), "constant");
 
@@ -280,12 +295,12 @@ fn things_of_other_parameters_are_errors_not_panics() {
     let m = context.zero(context.parameters().top(), hippocrene_ring::Domain::Evaluation);
     let mut out = Ciphertext::empty(&other);
     let two = Modulus::of_range(0..2);
-    assert!(context.negate_assign(&mut foreign).is_err());
+    assert!(context.negate_into(&mut out, &foreign).is_err());
     assert!(context.mul_constant_assign(&mut foreign, |_| 3).is_err());
     assert!(context.add_constant_assign(&mut foreign, |_| 3).is_err());
-    assert!(context.add_plain_assign(&mut foreign, &m).is_err());
-    assert!(context.sub_plain_assign(&mut foreign, &m).is_err());
-    assert!(context.mul_plain_assign(&mut foreign, &m).is_err());
+    assert!(context.add_plain_into(&mut out, &foreign, &m).is_err());
+    assert!(context.sub_plain_into(&mut out, &foreign, &m).is_err());
+    assert!(context.mul_plain_into(&mut out, &foreign, &m).is_err());
     assert!(context.reduce_modulus_into(&mut out, &foreign, two).is_err());
     assert!(context.switch_ciphertext_into(&mut out, &foreign, two).is_err());
     assert!(context.tensor_into(&mut out, &foreign, &foreign).is_err());

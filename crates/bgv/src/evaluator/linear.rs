@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hippocrene_ring::arith::{inv_mod, mul_mod, signed_mod};
-use hippocrene_rlwe::Noise;
+use hippocrene_rlwe::{self as rlwe, Noise, RlweError};
 
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
@@ -11,20 +11,17 @@ use crate::{BgvError, Ciphertext, Plaintext, noise};
 /// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`, by a multiple of `t` over `t`.
 pub(crate) const CARRY: f64 = noise::FRACTION;
 
+/// [`rlwe::Context::add_into`] and its like.
+type CombineInto =
+    fn(&rlwe::Context, &mut rlwe::Ciphertext, &rlwe::Ciphertext, &rlwe::Ciphertext) -> Result<(), RlweError>;
+
 impl Evaluator {
     /// `a + b`, slot by slot.
     ///
     /// # Errors
     /// When keys or parameters differ, or [`BgvError::Budget`] when the noise would be too large.
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
-        const OPERATION: &str = "add";
-        let (a, b) = self.align(a, b, OPERATION)?;
-        let (mut out, have) = (a.into_owned(), b.budget_bits(self.context()));
-        let noise = noise::sum_of_ciphertexts(out.inner().noise(), b.inner().noise());
-        self.context().rlwe().add_assign(out.inner_mut(), b.inner())?;
-        out.inner_mut().set_noise(noise);
-        self.check_budget(&out, have, OPERATION)?;
-        Ok(out)
+        self.combined(a, b, "add", rlwe::Context::add_into)
     }
 
     /// `a - b`, slot by slot.
@@ -32,14 +29,30 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add`].
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, BgvError> {
-        const OPERATION: &str = "subtract";
-        let (a, b) = self.align(a, b, OPERATION)?;
-        let (mut out, have) = (a.into_owned(), b.budget_bits(self.context()));
-        let noise = noise::sum_of_ciphertexts(out.inner().noise(), b.inner().noise());
-        self.context().rlwe().sub_assign(out.inner_mut(), b.inner())?;
-        out.inner_mut().set_noise(noise);
-        self.check_budget(&out, have, OPERATION)?;
+        self.combined(a, b, "subtract", rlwe::Context::sub_into)
+    }
+
+    /// A sum or difference, by one pass over both.
+    fn combined(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+        combine: CombineInto,
+    ) -> Result<Ciphertext, BgvError> {
+        let (a, b) = self.align(a, b, operation)?;
+        let mut out = self.empty_like(&a);
+        combine(self.context().rlwe(), out.inner_mut(), a.inner(), b.inner())?;
+        out.inner_mut().set_noise(noise::sum_of_ciphertexts(a.inner().noise(), b.inner().noise()));
+        self.check_budget(&out, b.budget_bits(self.context()), operation)?;
         Ok(out)
+    }
+
+    /// A ciphertext without limbs, of the factor of `a`.
+    fn empty_like(&self, a: &Ciphertext) -> Ciphertext {
+        let mut out = Ciphertext::empty(self.context());
+        out.set_factor(a.factor());
+        out
     }
 
     /// `-a`.
@@ -48,8 +61,8 @@ impl Evaluator {
     /// When it was made with other parameters.
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, BgvError> {
         self.check(a, "negate")?;
-        let mut out = a.clone();
-        self.context().rlwe().negate_assign(out.inner_mut())?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().negate_into(out.inner_mut(), a.inner())?;
         Ok(out)
     }
 
@@ -61,8 +74,8 @@ impl Evaluator {
         const OPERATION: &str = "add a plaintext";
         self.check(a, OPERATION)?;
         let message = self.context().embed(p, a.factor(), a.modulus(), OPERATION)?;
-        let mut out = a.clone();
-        self.context().rlwe().add_plain_assign(out.inner_mut(), &message)?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().add_plain_into(out.inner_mut(), a.inner(), &message)?;
         out.inner_mut().set_noise(noise::sum_of_ciphertexts(a.inner().noise(), Noise::NONE));
         self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)
@@ -76,8 +89,8 @@ impl Evaluator {
         const OPERATION: &str = "subtract a plaintext";
         self.check(a, OPERATION)?;
         let message = self.context().embed(p, a.factor(), a.modulus(), OPERATION)?;
-        let mut out = a.clone();
-        self.context().rlwe().sub_plain_assign(out.inner_mut(), &message)?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().sub_plain_into(out.inner_mut(), a.inner(), &message)?;
         out.inner_mut().set_noise(noise::sum_of_ciphertexts(a.inner().noise(), Noise::NONE));
         self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)
@@ -94,8 +107,8 @@ impl Evaluator {
         self.context().encoder().check(p, OPERATION)?;
         let rlwe = self.context().rlwe();
         let factor = rlwe.from_signed(p.coefficients(), a.modulus());
-        let mut out = a.clone();
-        rlwe.mul_plain_assign(out.inner_mut(), &factor)?;
+        let mut out = self.empty_like(a);
+        rlwe.mul_plain_into(out.inner_mut(), a.inner(), &factor)?;
         out.inner_mut().set_noise(noise::times_plain(a.inner().noise(), p.coefficients(), self.floor()));
         self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
         Ok(out)

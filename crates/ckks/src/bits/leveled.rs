@@ -76,10 +76,8 @@ impl Evaluator {
         const OPERATION: &str = "xor";
         let (a, b) = self.paired_bits(a, b, OPERATION)?;
         let (product, noise) = self.product_of_bits(a.ciphertext(), b.ciphertext(), 2)?;
-        let mut out = product.clone();
+        let mut out = self.negate(&product)?;
         let mut error = a.error() + b.error() + 2.0 * a.error() * b.error() + noise;
-        self.context().rlwe().negate_assign(out.inner_mut())?;
-        out.set_known(product.known().map(|x| -x));
         for x in [&a, &b] {
             let (to, scale) = (product.modulus(), product.scale());
             let x_there = self.moved_bits(x, OPERATION, |x| self.adjust(x, to, scale))?;

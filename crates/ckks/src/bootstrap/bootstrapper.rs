@@ -108,7 +108,7 @@ impl Bootstrapper {
         let raised = self.raise(&lowered, modulus)?;
         let slots = self.coefficients_to_slots(&raised)?;
         let reduced = self.reduce(&slots)?;
-        let out = self.finish_off_by(&reduced, &lowered, approximation)?;
+        let out = self.finish_off_by(reduced, &lowered, approximation)?;
         self.count.fetch_add(1, Ordering::Relaxed);
         Ok(out)
     }
@@ -199,12 +199,13 @@ impl Bootstrapper {
         let reduced = parts
             .iter()
             .map(|x| e.reduce_modulo_one_by(x, reduction, &plan.gains, plan.scale, plan.reduced_scale));
-        let reduced = reduced.collect::<Result<Vec<_>, _>>()?;
-        match &reduced[..] {
-            [one] => Ok(one.clone()),
-            [real, imaginary] => e.complex(real, imaginary),
+        let mut reduced = reduced.collect::<Result<Vec<_>, _>>()?;
+        let last = reduced.pop();
+        match (reduced.pop(), last, reduced.len()) {
+            (None, Some(one), _) => Ok(one),
+            (Some(real), Some(imaginary), 0) => e.complex(&real, &imaginary),
             _ => {
-                let what = format!("{} parts: one or two are reduced", reduced.len());
+                let what = format!("{} parts: one or two are reduced", parts.len());
                 Err(CkksError::Argument { operation: OPERATION, what })
             }
         }
@@ -215,20 +216,19 @@ impl Bootstrapper {
     ///
     /// # Errors
     /// When the modulus is too small or a key is missing.
-    pub fn finish(&self, reduced: &Ciphertext, lowered: &Ciphertext) -> Result<Ciphertext, CkksError> {
+    pub fn finish(&self, reduced: Ciphertext, lowered: &Ciphertext) -> Result<Ciphertext, CkksError> {
         self.finish_off_by(reduced, lowered, self.plan.approximation)
     }
 
     /// [`Bootstrapper::finish`] where the reduction's polynomials are off by `approximation`.
     fn finish_off_by(
         &self,
-        reduced: &Ciphertext,
+        mut out: Ciphertext,
         lowered: &Ciphertext,
         approximation: f64,
     ) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let literal = plan.literal();
-        let mut out = reduced.clone();
         let unit = plan.raised_scale().divided_by((plan.context().max_slots() / literal.slots) as u64);
         let values = lowered.scale().over(unit);
         // What the reduction's polynomials are off by: the real part of a result, or, where slots go into coefficients yet, half of it either part on average.

@@ -1,6 +1,6 @@
 //! The reduction modulo 1 on ciphertexts: EvalMod.
 
-use std::f64::consts::TAU;
+use std::{borrow::Cow, f64::consts::TAU};
 
 use hippocrene_rlwe::{Noise, noise::rounding};
 
@@ -61,8 +61,7 @@ impl Evaluator {
         let depth = cosine.depth();
         let targets = |d: usize| if d > depth { steps[d - depth - 1] } else { scale };
         // Errors that are in a come out as they are in x - round(x), whatever the way there; what the way adds is known in advance.
-        let mut exact = self.at_most(a, scale)?.into_owned();
-        self.add_number_assign(&mut exact, -r.shift() / r.reach())?;
+        let mut exact = self.add_number(&*self.at_most(Cow::Borrowed(a), scale)?, -r.shift() / r.reach())?;
         exact.inner_mut().set_noise(Noise::NONE);
         // The integers end 1 before the reach.
         exact.set_bound(exact.bound().min(a.bound().max(1.0)));
@@ -83,7 +82,7 @@ impl Evaluator {
         roundings.extend(
             gains.cosine.iter().zip(&chain).map(|(gain, (_, scale))| (*gain, scale.log2() - share(0))),
         );
-        let mut y = self.polynomial(&exact, &cosine, scale)?;
+        let mut y = self.polynomial_of(Cow::Owned(exact), &cosine, scale)?;
         for (i, step) in steps.iter().enumerate() {
             y.set_bound(1.0);
             let to = self.rescaled_modulus(y.modulus(), y.scale().times(y.scale()), *step);
@@ -97,12 +96,12 @@ impl Evaluator {
         match r.arcsine() {
             Some(arcsine) => {
                 y.set_bound(range);
-                let argument = self.at_most(&y, target)?;
+                let argument = self.at_most(Cow::Owned(y), target)?;
                 let chain =
                     self.square_chain((argument.modulus(), argument.scale()), arcsine.depth(), |_| target);
                 roundings
                     .extend(gains.arcsine.iter().zip(&chain).map(|(gain, (_, scale))| (*gain, scale.log2())));
-                y = self.polynomial(&argument, arcsine, target)?;
+                y = self.polynomial_of(argument, arcsine, target)?;
             }
             None => {
                 if r.doublings() == 0 {

@@ -29,6 +29,16 @@ impl Evaluator {
     /// [`CkksError::Capacity`] when too few bits are left; [`CkksError::Argument`] when the bound of `a` exceeds the interval of a
     /// Chebyshev polynomial, outside of which its values explode.
     pub fn polynomial(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
+        self.polynomial_of(Cow::Borrowed(a), p, target)
+    }
+
+    /// [`Evaluator::polynomial`] of an argument that may be given away, and is not copied then.
+    pub(crate) fn polynomial_of(
+        &self,
+        a: Cow<'_, Ciphertext>,
+        p: &Polynomial,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         self.polynomial_in(Slots::Complex, a, p, |_| target, |scale| scale)
     }
 
@@ -54,13 +64,13 @@ impl Evaluator {
         targets: impl Fn(usize) -> Scale,
         exact: impl FnOnce(Scale) -> Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.polynomial_in(Slots::Real, a, p, targets, exact)
+        self.polynomial_in(Slots::Real, Cow::Borrowed(a), p, targets, exact)
     }
 
     fn polynomial_in(
         &self,
         slots: Slots,
-        a: &Ciphertext,
+        a: Cow<'_, Ciphertext>,
         p: &Polynomial,
         targets: impl Fn(usize) -> Scale,
         exact: impl FnOnce(Scale) -> Scale,
@@ -81,17 +91,18 @@ impl Evaluator {
             }
         }
         if p.degree() == 0 {
-            let zero = self.mul_integer(a, 0)?;
+            let zero = self.mul_integer(&a, 0)?;
             return self.add_number(&zero, p.coefficients()[0]);
         }
         let bound = p.bound(a.bound());
-        let a = &*self.at_most(a, target)?;
-        self.check_depth(a, p.depth(), &targets, OPERATION)?;
+        let a = self.at_most(a, target)?;
+        self.check_depth(&a, p.depth(), &targets, OPERATION)?;
+        let within = a.bound();
         let argument = self.argument(a, p, target)?;
         let Steps { squared, coefficients, depth, chebyshev, baby } = Steps::of(p);
         let origin = (argument.modulus(), argument.scale());
         let mut chain = self.square_chain(origin, depth + usize::from(squared), targets);
-        let places = |error| p.places(a.bound(), slots, error);
+        let places = |error| p.places(within, slots, error);
         let (mut errors, mut argument) = Errors::new(argument, self.context().rlwe().degree(), places);
         if squared {
             chain.remove(0);
@@ -157,11 +168,16 @@ impl Evaluator {
     }
 
     /// The argument that the basis is of: for a Chebyshev interval, taken to `[-1, 1]`.
-    fn argument(&self, a: &Ciphertext, p: &Polynomial, target: Scale) -> Result<Ciphertext, CkksError> {
+    fn argument(
+        &self,
+        a: Cow<'_, Ciphertext>,
+        p: &Polynomial,
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
         let mut argument = match p.affine_digits() {
-            None => a.clone(),
+            None => a.into_owned(),
             Some((factor, shift)) => {
-                let scaled = self.rescale(&self.mul_big_number(a, &factor, a.scale())?, target)?;
+                let scaled = self.rescale(&self.mul_big_number(&a, &factor, a.scale())?, target)?;
                 if shift.is_zero() { scaled } else { self.add_big_number(&scaled, &shift)? }
             }
         };

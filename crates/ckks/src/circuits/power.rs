@@ -1,5 +1,7 @@
 //! Powers of a ciphertext.
 
+use std::borrow::Cow;
+
 use super::{
     followed::Errors,
     polynomial_evaluation::{Evaluation, depth_of},
@@ -23,7 +25,7 @@ impl Evaluator {
         }
         let (n, depth) = (n as usize, depth_of(n as usize));
         let bound = a.bound();
-        let a = self.at_most(a, target)?.into_owned();
+        let a = self.at_most(Cow::Borrowed(a), target)?.into_owned();
         self.check_depth(&a, depth, |_| target, OPERATION)?;
         let chain = self.square_chain((a.modulus(), a.scale()), depth, |_| target);
         // Errors whose squares count make values larger.

@@ -1,8 +1,9 @@
 //! Sums, and products with what is not encrypted.
 
-use hippocrene_ring::arith::neg_mod;
-use hippocrene_rlwe::{Modulus, Noise};
+use hippocrene_ring::arith::{neg_mod, signed_mod};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, RlweError};
 use num_bigint::{BigInt, Sign};
+use num_complex::Complex64;
 
 use super::Evaluator;
 use crate::{BigFloat, Ciphertext, CkksError, Plaintext, Scale, context::encoding_noise};
@@ -37,15 +38,32 @@ impl Integer {
     }
 }
 
+/// [`rlwe::Context::add_into`] and its like.
+type CombineInto =
+    fn(&rlwe::Context, &mut rlwe::Ciphertext, &rlwe::Ciphertext, &rlwe::Ciphertext) -> Result<(), RlweError>;
+
+/// A ciphertext plus a number.
+struct SumWithNumber {
+    /// What is added to the message.
+    integer: Integer,
+    noise: Noise,
+    bound: f64,
+}
+
+impl SumWithNumber {
+    fn describe(&self, sum: &mut Ciphertext) {
+        sum.inner_mut().set_noise(self.noise);
+        sum.set_bound(self.bound);
+    }
+}
+
 impl Evaluator {
     /// `a + b`, slot by slot.
     ///
     /// # Errors
     /// When moduli, scales, slots or keys differ; see [`Evaluator::align`].
     pub fn add(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let mut out = a.clone();
-        self.add_assign(&mut out, b)?;
-        Ok(out)
+        self.combined(a, b, "add", rlwe::Context::add_into, |x, y| x + y)
     }
 
     /// `a += b`, slot by slot.
@@ -65,9 +83,7 @@ impl Evaluator {
     /// # Errors
     /// When moduli, scales, slots or keys differ; see [`Evaluator::align`].
     pub fn sub(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let mut out = a.clone();
-        self.sub_assign(&mut out, b)?;
-        Ok(out)
+        self.combined(a, b, "subtract", rlwe::Context::sub_into, |x, y| x - y)
     }
 
     /// `a -= b`, slot by slot.
@@ -82,6 +98,23 @@ impl Evaluator {
         Ok(())
     }
 
+    /// A sum or difference, by one pass over both.
+    fn combined(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+        combine: CombineInto,
+        known: impl Fn(Complex64, Complex64) -> Complex64,
+    ) -> Result<Ciphertext, CkksError> {
+        self.check_terms(a, b, operation)?;
+        let mut out = self.empty_like(a);
+        combine(self.context().rlwe(), out.inner_mut(), a.inner(), b.inner())?;
+        out.set_bound(a.bound() + b.bound());
+        out.set_known(a.known().zip(b.known(), known));
+        Ok(out)
+    }
+
     fn check_terms(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
         self.check_slots(a, b, operation)?;
         self.context().rlwe().check_pair(a.inner(), b.inner(), operation)?;
@@ -94,8 +127,8 @@ impl Evaluator {
     /// # Errors
     /// When it was made with other parameters.
     pub fn negate(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let mut out = a.clone();
-        self.context().rlwe().negate_assign(out.inner_mut())?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().negate_into(out.inner_mut(), a.inner())?;
         out.set_known(a.known().map(|x| -x));
         Ok(out)
     }
@@ -109,8 +142,8 @@ impl Evaluator {
         self.check_plain_slots(a, p, OPERATION)?;
         self.check_scales(a.scale(), p.scale(), OPERATION)?;
         self.check_capacity(a, a.modulus(), a.scale().log2(), a.bound() + p.bound(), OPERATION)?;
-        let mut out = a.clone();
-        self.context().rlwe().add_plain_assign(out.inner_mut(), p.poly())?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().add_plain_into(out.inner_mut(), a.inner(), p.poly())?;
         out.inner_mut().set_noise(a.inner().noise().plus(encoding_noise()));
         out.set_bound(a.bound() + p.bound());
         out.set_known(a.known().zip(p.known(), |x, y| x + y));
@@ -127,8 +160,8 @@ impl Evaluator {
         let scale = a.scale().times(p.scale());
         let bound = a.bound() * p.bound();
         self.check_capacity(a, a.modulus(), scale.log2(), bound, OPERATION)?;
-        let mut out = a.clone();
-        self.context().rlwe().mul_plain_assign(out.inner_mut(), p.poly())?;
+        let mut out = Ciphertext::empty(self.context());
+        self.context().rlwe().mul_plain_into(out.inner_mut(), a.inner(), p.poly())?;
         out.inner_mut().set_noise(self.plain_product_noise(a, p));
         out.set_meta(scale, a.slots(), bound);
         out.set_known(a.known().zip(p.known(), |x, y| x * y));
@@ -194,8 +227,11 @@ impl Evaluator {
     /// # Errors
     /// When `c` is too large for the modulus.
     pub fn add_big_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<Ciphertext, CkksError> {
-        let mut out = a.clone();
-        self.add_big_number_assign(&mut out, c)?;
+        let sum = self.sum_with_number(a, c)?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().add_constant_into(out.inner_mut(), a.inner(), |q| sum.integer.residue(q))?;
+        sum.describe(&mut out);
+        out.set_known(a.known().map(|x| x + c.to_f64()));
         Ok(out)
     }
 
@@ -204,19 +240,27 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::add_number`].
     pub fn add_number_assign(&self, a: &mut Ciphertext, c: f64) -> Result<(), CkksError> {
-        self.add_big_number_assign(a, &finite(c, ADD_NUMBER)?)
+        let sum = self.sum_with_number(a, &finite(c, ADD_NUMBER)?)?;
+        self.context().rlwe().add_constant_assign(a.inner_mut(), |q| sum.integer.residue(q))?;
+        sum.describe(a);
+        a.set_known(a.known().map(|x| x + c));
+        Ok(())
     }
 
-    fn add_big_number_assign(&self, a: &mut Ciphertext, c: &BigFloat) -> Result<(), CkksError> {
+    /// What `a + c` is, after the checks.
+    fn sum_with_number(&self, a: &Ciphertext, c: &BigFloat) -> Result<SumWithNumber, CkksError> {
         let integer = Integer::scaled(c, a.scale(), ADD_NUMBER)?;
         let bound = a.bound() + c.to_f64().abs();
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, ADD_NUMBER)?;
-        self.context().rlwe().add_constant_assign(a.inner_mut(), |q| integer.residue(q))?;
         let noise = a.inner().noise().plus(Noise::from_std(integer.rest / (2.0 * a.slots() as f64).sqrt()));
-        a.inner_mut().set_noise(noise);
-        a.set_bound(bound);
-        a.set_known(a.known().map(|x| x + c.to_f64()));
-        Ok(())
+        Ok(SumWithNumber { integer, noise, bound })
+    }
+
+    /// A ciphertext without limbs, of the scale, slots and bound of `a`.
+    pub(crate) fn empty_like(&self, a: &Ciphertext) -> Ciphertext {
+        let mut out = Ciphertext::empty(self.context());
+        out.set_meta(a.scale(), a.slots(), a.bound());
+        out
     }
 
     /// `a c`, every slot times the number `c` taken at `scale`; the scales multiply. Rescale afterwards.
@@ -283,8 +327,8 @@ impl Evaluator {
         let size = c.to_f64().abs();
         let bound = a.bound() * size;
         self.check_capacity(a, a.modulus(), a.scale().log2() + scale.log2(), bound, MULTIPLY_NUMBER)?;
-        let mut out = a.clone();
-        self.context().rlwe().mul_constant_assign(out.inner_mut(), |q| integer.residue(q))?;
+        let mut out = Ciphertext::empty(self.context());
+        self.context().rlwe().mul_constant_into(out.inner_mut(), a.inner(), |q| integer.residue(q))?;
         let noise = Self::message_times(scale.log2(), size, a.inner().noise()).plus(integer.noise(a));
         out.inner_mut().set_noise(noise);
         out.set_meta(a.scale().times(scale), a.slots(), bound);
@@ -299,10 +343,8 @@ impl Evaluator {
     pub fn mul_integer(&self, a: &Ciphertext, c: i64) -> Result<Ciphertext, CkksError> {
         let bound = a.bound() * c.unsigned_abs() as f64;
         self.check_capacity(a, a.modulus(), a.scale().log2(), bound, "multiply by an integer")?;
-        let mut out = a.clone();
-        self.context()
-            .rlwe()
-            .mul_constant_assign(out.inner_mut(), |q| hippocrene_ring::arith::signed_mod(c, q))?;
+        let mut out = self.empty_like(a);
+        self.context().rlwe().mul_constant_into(out.inner_mut(), a.inner(), |q| signed_mod(c, q))?;
         let noise =
             if c == 0 { Noise::NONE } else { a.inner().noise().scaled((c.unsigned_abs() as f64).log2()) };
         out.inner_mut().set_noise(noise);

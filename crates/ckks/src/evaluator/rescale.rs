@@ -97,14 +97,10 @@ impl Evaluator {
     /// `a`, rescaled to `target` if its scale is larger by more than a bit.
     pub(crate) fn at_most<'a>(
         &self,
-        a: &'a Ciphertext,
+        a: Cow<'a, Ciphertext>,
         target: Scale,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
-        if a.scale().log2() > target.log2() + 1.0 {
-            self.rescale(a, target).map(Cow::Owned)
-        } else {
-            Ok(Cow::Borrowed(a))
-        }
+        if a.scale().log2() > target.log2() + 1.0 { self.rescale(&a, target).map(Cow::Owned) } else { Ok(a) }
     }
 
     /// [`Evaluator::bring_to`], unless `a` is there.

@@ -44,7 +44,12 @@ impl Threads {
         1 + self.pool.as_ref().map_or(0, |pool| pool.helpers())
     }
 
-    fn share<T: Send>(&self, items: impl ExactSizeIterator<Item = T> + Send, work: impl Fn(T) + Sync) {
+    /// Calls `work` for each of the items: several threads begin with the last, as limbs modulo a power of two are the last and take longest.
+    fn share<T: Send>(
+        &self,
+        items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
+        work: impl Fn(T) + Sync,
+    ) {
         match &self.pool {
             None => items.for_each(work),
             Some(pool) => pool.share(items, work),

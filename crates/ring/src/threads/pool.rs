@@ -96,10 +96,10 @@ impl Pool {
         self.forked.get_or_init(start).as_ref()?.of_process()
     }
 
-    /// Calls `work` for each of the items, in this thread and in helpers: each takes the next one as long as there are any. What is shared out already is not shared out again.
+    /// Calls `work` for each of the items, in this thread and in helpers: each takes the last one as long as there are any. What is shared out already is not shared out again.
     pub(super) fn share<T: Send>(
         &self,
-        items: impl ExactSizeIterator<Item = T> + Send,
+        items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
         work: impl Fn(T) + Sync,
     ) {
         let wanted = items.len().saturating_sub(1).min(self.helpers());
@@ -110,7 +110,7 @@ impl Pool {
         let work_on = || {
             let _share = Share::begin();
             // The lock is not held while an item is worked on.
-            let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
+            let next = || items.lock().unwrap_or_else(PoisonError::into_inner).next_back();
             while let Some(item) = next() {
                 work(item);
             }

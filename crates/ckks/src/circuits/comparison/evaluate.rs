@@ -96,7 +96,7 @@ impl Evaluator {
             self.raise_scale(&mut y, stage)?;
             let target = scale_of(stage.scale_bits.exp2(), operation)?;
             let rounding = |log2_scale: f64| (plan.unit.log2_std - log2_scale).exp2();
-            if let Cow::Owned(rescaled) = self.at_most(&y, target)? {
+            if let Cow::Owned(rescaled) = self.at_most(Cow::Borrowed(&y), target)? {
                 y = rescaled;
                 error = error.hypot(plan.gains.arguments[i] * rounding(y.scale().log2()));
             }

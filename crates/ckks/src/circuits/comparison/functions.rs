@@ -149,7 +149,7 @@ impl Evaluator {
         if plus > 0.0 {
             self.add_number_assign(&mut s, plus)?;
         }
-        let x = self.at_most(&x, target)?;
+        let x = self.at_most(Cow::Borrowed(&x), target)?;
         let lower = if self.log2(x.modulus()) <= self.log2(s.modulus()) { x.modulus() } else { s.modulus() };
         let (x, s) = (self.brought(&x, lower)?, self.brought(&s, lower)?);
         let out = self.mul_rescale(&x, &s, target)?;

@@ -37,9 +37,8 @@ impl Evaluator {
     /// # Errors
     /// When it was made with other parameters.
     pub fn mul_by_i(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let mut out = a.clone();
-        let rlwe = self.context().rlwe();
-        rlwe.mul_monomial_assign(out.inner_mut(), rlwe.degree() / 2)?;
+        let (rlwe, mut out) = (self.context().rlwe(), self.empty_like(a));
+        rlwe.mul_monomial_into(out.inner_mut(), a.inner(), rlwe.degree() / 2)?;
         out.set_known(a.known().map(|x| Complex64::I * x));
         Ok(out)
     }

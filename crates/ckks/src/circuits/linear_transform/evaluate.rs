@@ -1,6 +1,6 @@
 //! Linear transforms of ciphertexts.
 
-use std::sync::Arc;
+use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_rlwe::{Modulus, Noise, RotationSum, Summand, Term};
 
@@ -45,7 +45,7 @@ impl Evaluator {
         if a.slots() != t.slots {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
         }
-        let a = &*self.at_most(a, target)?;
+        let a = &*self.at_most(Cow::Borrowed(a), target)?;
         let (modulus, scale) = self.after_product(a, target);
         // Whatever is added up on the way is no larger than a whole row.
         let bound = t.norm * a.bound();

@@ -1,0 +1,308 @@
+//! Sums of ciphertexts, and what is added to or multiplied by them that is not encrypted. Noise is followed where it does not depend on the messages; who multiplies
+//! sets it. Results are written in the pass that computes them: no operation copies its operand first.
+
+use hippocrene_ring::{Domain, Poly, ResidueRing, elementwise::Elementwise};
+
+use crate::{Ciphertext, Context, RlweError};
+
+/// The part that messages are added to.
+const MESSAGE: usize = 0;
+
+impl Context {
+    /// `a += b`.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn add_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        self.combine_assign(a, b, "add", |e, a, b| e.add_assign(a, b))
+    }
+
+    /// `a -= b`.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn sub_assign(&self, a: &mut Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        self.combine_assign(a, b, "subtract", |e, a, b| e.sub_assign(a, b))
+    }
+
+    /// `out = a + b`.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn add_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        self.combine_into(out, a, b, "add", |e, out, a, b| e.add(out, a, b))
+    }
+
+    /// `out = a - b`.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn sub_into(&self, out: &mut Ciphertext, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
+        self.combine_into(out, a, b, "subtract", |e, out, a, b| e.sub(out, a, b))
+    }
+
+    fn combine_assign(
+        &self,
+        a: &mut Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+        f: impl Fn(&Elementwise, &mut [u64], &[u64]) + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_terms(a, b, operation)?;
+        let modulus = a.modulus();
+        for (a, b) in a.parts_mut().iter_mut().zip(b.parts()) {
+            a.for_each_limb(self.threads(), |k, a| f(self.limb_ring(modulus, k).elementwise(), a, b.limb(k)));
+        }
+        a.set_noise(a.noise().plus(b.noise()));
+        Ok(())
+    }
+
+    fn combine_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+        f: impl Fn(&Elementwise, &mut [u64], &[u64], &[u64]) + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_terms(a, b, operation)?;
+        self.map_into(out, a, |ring, [part, k], out, a| f(ring.elementwise(), out, a, b.part(part).limb(k)));
+        out.set_noise(a.noise().plus(b.noise()));
+        Ok(())
+    }
+
+    /// Checks the operands of a sum, and reckons with it.
+    fn check_terms(&self, a: &Ciphertext, b: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+        self.check_pair(a, b, operation)?;
+        self.check_parts(a, b, operation)?;
+        self.reckon(operation, |count| count.passes(a.modulus(), b.parts().len() as u64));
+        Ok(())
+    }
+
+    /// Checks that two ciphertexts have as many parts.
+    pub(crate) fn check_parts(
+        &self,
+        a: &Ciphertext,
+        b: &Ciphertext,
+        operation: &'static str,
+    ) -> Result<(), RlweError> {
+        match (a.parts().len(), b.parts().len()) {
+            (need, have) if need != have => Err(RlweError::Parts { operation, have, need }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes `out` what `f` makes of the limbs of `a`, with the ring of the limb, the number of the part and that of the limb. The noise is that of `a`.
+    fn map_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        f: impl Fn(&ResidueRing, [usize; 2], &mut [u64], &[u64]) + Sync + Send,
+    ) {
+        let modulus = a.modulus();
+        out.reshape(self, a.parts().len(), modulus, a.noise(), a.key());
+        for (i, (out, a)) in out.parts_mut().iter_mut().zip(a.parts()).enumerate() {
+            out.for_each_limb(self.threads(), |k, out| {
+                f(self.limb_ring(modulus, k), [i, k], out, a.limb(k));
+            });
+        }
+    }
+
+    /// `out = -a`.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn negate_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "negate")?;
+        self.reckon("negate", |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.map_into(out, a, |ring, _, out, a| {
+            out.copy_from_slice(a);
+            ring.elementwise().neg_assign(out);
+        });
+        Ok(())
+    }
+
+    /// `out = a + m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
+    ///
+    /// # Errors
+    /// When the moduli differ.
+    pub fn add_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        self.combine_plain_into(out, a, m, "add a plaintext", |e, out, a, m| e.add(out, a, m))
+    }
+
+    /// `out = a - m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain.
+    ///
+    /// # Errors
+    /// When the moduli differ.
+    pub fn sub_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        self.combine_plain_into(out, a, m, "subtract a plaintext", |e, out, a, m| e.sub(out, a, m))
+    }
+
+    fn combine_plain_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        m: &Poly,
+        operation: &'static str,
+        f: impl Fn(&Elementwise, &mut [u64], &[u64], &[u64]) + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), operation)?;
+        self.check_message(m, a.modulus(), operation)?;
+        self.reckon(operation, |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.map_into(out, a, |ring, [part, k], out, a| match part {
+            MESSAGE => f(ring.elementwise(), out, a, m.limb(k)),
+            _ => out.copy_from_slice(a),
+        });
+        Ok(())
+    }
+
+    /// `out = a m` for a polynomial `m` modulo `a`'s modulus in the evaluation domain. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// When the moduli differ.
+    pub fn mul_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply by a plaintext";
+        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_message(m, a.modulus(), OPERATION)?;
+        self.reckon(OPERATION, |count| count.products(a.modulus(), a.parts().len() as u64));
+        self.map_into(out, a, |ring, [_, k], out, a| ring.elementwise().mul(out, a, m.limb(k)));
+        Ok(())
+    }
+
+    /// `acc += a m` for a polynomial `m` in the evaluation domain; `acc` and `a` have one modulus. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// When keys, moduli or numbers of parts differ.
+    pub fn mul_plain_add_assign(
+        &self,
+        acc: &mut Ciphertext,
+        a: &Ciphertext,
+        m: &Poly,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply by a plaintext and add";
+        self.check_pair(acc, a, OPERATION)?;
+        self.check_message(m, a.modulus(), OPERATION)?;
+        self.check_parts(acc, a, OPERATION)?;
+        let modulus = a.modulus();
+        self.reckon(OPERATION, |count| count.products(modulus, a.parts().len() as u64));
+        for (acc, a) in acc.parts_mut().iter_mut().zip(a.parts()) {
+            acc.for_each_limb(self.threads(), |k, acc| {
+                self.limb_ring(modulus, k).elementwise().mul_add_assign(acc, a.limb(k), m.limb(k));
+            });
+        }
+        Ok(())
+    }
+
+    /// `a = c a` for an integer constant given by its residues: `residue(q)` is `c mod q`. The noise is left to the caller.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn mul_constant_assign(
+        &self,
+        a: &mut Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_constant(a)?;
+        let modulus = a.modulus();
+        for part in a.parts_mut() {
+            part.for_each_limb(self.threads(), |k, a| {
+                let ring = self.limb_ring(modulus, k);
+                ring.elementwise().mul_scalar_assign(a, &ring.scalar(residue(ring.modulus())));
+            });
+        }
+        Ok(())
+    }
+
+    /// `out = c a`: see [`Context::mul_constant_assign`].
+    ///
+    /// # Errors
+    /// As `mul_constant_assign`.
+    pub fn mul_constant_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        self.check_constant(a)?;
+        self.map_into(out, a, |ring, _, out, a| {
+            ring.elementwise().mul_scalar(out, a, &ring.scalar(residue(ring.modulus())));
+        });
+        Ok(())
+    }
+
+    /// Checks what is multiplied by a constant, and reckons with it.
+    fn check_constant(&self, a: &Ciphertext) -> Result<(), RlweError> {
+        const OPERATION: &str = "multiply by a constant";
+        self.check_digest(a.parameters(), OPERATION)?;
+        self.reckon(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
+        Ok(())
+    }
+
+    /// `out = a X^exponent`. Nothing is rounded, and the noise stays.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn mul_monomial_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        exponent: usize,
+    ) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), "multiply by a monomial")?;
+        let (modulus, degree) = (a.modulus(), self.degree());
+        self.reckon("make a monomial", |count| count.forward(modulus, 1));
+        let mut monomial = self.scratch(modulus, Domain::Evaluation);
+        monomial.for_each_limb(self.threads(), |k, limb| {
+            let ring = self.limb_ring(modulus, k);
+            limb.fill(0);
+            // X^N = -1.
+            limb[exponent % degree] =
+                if (exponent / degree).is_multiple_of(2) { 1 } else { ring.modulus() - 1 };
+            self.forward(ring, limb);
+        });
+        self.mul_plain_into(out, a, &monomial)
+    }
+
+    /// `a += c` for an integer constant (the polynomial `c`) given by its residues.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
+    pub fn add_constant_assign(
+        &self,
+        a: &mut Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "add a constant";
+        self.check_digest(a.parameters(), OPERATION)?;
+        let modulus = a.modulus();
+        self.reckon(OPERATION, |count| count.passes(modulus, 1));
+        let domain = a.part(MESSAGE).domain();
+        a.parts_mut()[MESSAGE].for_each_limb(self.threads(), |k, a| {
+            let ring = self.limb_ring(modulus, k);
+            ring.add_constant_assign(domain, a, residue(ring.modulus()));
+        });
+        Ok(())
+    }
+
+    /// `out = a + c`: see [`Context::add_constant_assign`].
+    ///
+    /// # Errors
+    /// As `add_constant_assign`.
+    pub fn add_constant_into(
+        &self,
+        out: &mut Ciphertext,
+        a: &Ciphertext,
+        residue: impl Fn(u64) -> u64 + Sync + Send,
+    ) -> Result<(), RlweError> {
+        const OPERATION: &str = "add a constant";
+        self.check_digest(a.parameters(), OPERATION)?;
+        self.reckon(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
+        self.map_into(out, a, |ring, [part, _], out, a| {
+            out.copy_from_slice(a);
+            if part == MESSAGE {
+                ring.add_constant_assign(Domain::Evaluation, out, residue(ring.modulus()));
+            }
+        });
+        Ok(())
+    }
+}
