@@ -47,6 +47,7 @@ pub use keyswitch::{
     DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationSum,
     Summand, Term,
 };
+pub use linear::CombineInto;
 pub use modulus::{MAX_FACTORS, Modulus};
 pub use noise::Noise;
 pub use parameters::{Parameters, ParametersLiteral, SIGMA};

@@ -5,6 +5,9 @@ use hippocrene_ring::{Domain, Poly, ResidueRing, elementwise::Elementwise};
 
 use crate::{Ciphertext, Context, RlweError};
 
+/// What writes to one ciphertext what it makes of two: [`Context::add_into`] or [`Context::sub_into`].
+pub type CombineInto = fn(&Context, &mut Ciphertext, &Ciphertext, &Ciphertext) -> Result<(), RlweError>;
+
 /// The part that messages are added to.
 const MESSAGE: usize = 0;
 

@@ -3,17 +3,13 @@
 use std::borrow::Cow;
 
 use hippocrene_ring::arith::{inv_mod, mul_mod, signed_mod};
-use hippocrene_rlwe::{self as rlwe, Noise, RlweError};
+use hippocrene_rlwe::{self as rlwe, CombineInto, Noise};
 
 use super::Evaluator;
 use crate::{BgvError, Ciphertext, Plaintext, noise};
 
 /// What a constant that is multiplied with adds to the error beside the error itself: the message grows beyond `t/2`, by a multiple of `t` over `t`.
 pub(crate) const CARRY: f64 = noise::FRACTION;
-
-/// [`rlwe::Context::add_into`] and its like.
-type CombineInto =
-    fn(&rlwe::Context, &mut rlwe::Ciphertext, &rlwe::Ciphertext, &rlwe::Ciphertext) -> Result<(), RlweError>;
 
 impl Evaluator {
     /// `a + b`, slot by slot.

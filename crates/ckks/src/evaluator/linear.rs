@@ -1,7 +1,7 @@
 //! Sums, and products with what is not encrypted.
 
 use hippocrene_ring::arith::{neg_mod, signed_mod};
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, RlweError};
+use hippocrene_rlwe::{self as rlwe, CombineInto, Modulus, Noise};
 use num_bigint::{BigInt, Sign};
 use num_complex::Complex64;
 
@@ -37,10 +37,6 @@ impl Integer {
         Evaluator::message(a).scaled(self.rest.log2())
     }
 }
-
-/// [`rlwe::Context::add_into`] and its like.
-type CombineInto =
-    fn(&rlwe::Context, &mut rlwe::Ciphertext, &rlwe::Ciphertext, &rlwe::Ciphertext) -> Result<(), RlweError>;
 
 /// A ciphertext plus a number.
 struct SumWithNumber {

@@ -4,8 +4,8 @@ use super::{Array, Column, Element, Header, Table, cut};
 use serde::Serialize;
 use std::io::{self, Write};
 
-/// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter or digit.
-const MISSING: [&str; 5] = ["na", "nan", "null", "none", "missing"];
+/// Words for a missing value, such as `N/A` and `<NA>`, without what is no letter or digit, and for truth values: they are no names.
+const VALUES: [&str; 7] = ["na", "nan", "null", "none", "missing", "true", "false"];
 
 /// So many names of columns are told where another was asked for.
 const MOST_NAMES: usize = 40;
@@ -164,11 +164,11 @@ impl Table {
     }
 }
 
-/// Whether a cell looks like a name: its first letter or digit is a letter, and it is no word for a missing value.
+/// Whether a cell looks like a name: its first letter or digit is a letter, and it is no word for a value.
 fn is_name(cell: &str) -> bool {
     let word: String = cell.chars().filter(|letter| letter.is_alphanumeric()).collect();
-    let missing = MISSING.iter().any(|one| word.eq_ignore_ascii_case(one));
-    !missing && word.starts_with(char::is_alphabetic)
+    let value = VALUES.iter().any(|one| word.eq_ignore_ascii_case(one));
+    !value && word.starts_with(char::is_alphabetic)
 }
 
 /// Writes one line to a row; a one-dimensional array is one column. Each double has as many digits as tell it apart
@@ -239,8 +239,18 @@ mod tests {
         for text in ["1,,3\n4,5,6\n", "1.0,N/A\n4,5\n", "id,2020\n4,5\n"] {
             assert!(parse(text.as_bytes(), &Table::default()).unwrap_err().contains("--header"), "{text}");
         }
-        let unnamed =
-            [",", "1j,2j", "1 000,-", "50%,\u{2212}1", "\"1,2", "NA,NA", "n/a,<NA>", "NULL,None", ",#N/A"];
+        let unnamed = [
+            ",",
+            "1j,2j",
+            "1 000,-",
+            "50%,\u{2212}1",
+            "\"1,2",
+            "NA,NA",
+            "n/a,<NA>",
+            "NULL,None",
+            ",#N/A",
+            "True,False",
+        ];
         for first in unnamed {
             let text = format!("{first}\n4,5\n");
             let error = parse(text.as_bytes(), &Table::default()).unwrap_err();
