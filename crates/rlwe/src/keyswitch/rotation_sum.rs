@@ -65,6 +65,18 @@ pub struct RotationSum<'a> {
     is_multiple: bool,
 }
 
+/// Fewer words are not worth a share of their own.
+const LEAST_STRETCH: usize = 1 << 12;
+
+/// Some words of all sums at one position.
+struct Stretch<'s> {
+    position: usize,
+    first: usize,
+    words: usize,
+    /// Of each sum both parts.
+    sums: Vec<[&'s mut [u64]; 2]>,
+}
+
 /// A summand with what it is computed from.
 struct Source<'a> {
     ciphertext: &'a Ciphertext,
@@ -172,19 +184,35 @@ impl Context {
         if self.is_hollow() {
             return Ok(sums);
         }
-        let mut limbs: Vec<Vec<[&mut [u64]; 2]>> = Vec::new();
-        limbs.resize_with(plan.extended.limb_count(), || Vec::with_capacity(rows.len()));
+        let mut stretches = self.stretches(plan.extended);
         for sum in &mut sums {
             let [part0, part1] = &mut sum.parts;
-            for (limbs, pair) in limbs.iter_mut().zip(part0.limbs_mut().zip(part1.limbs_mut())) {
-                limbs.push([pair.0, pair.1]);
+            let (mut rest0, mut rest1) = (part0.as_mut_slice(), part1.as_mut_slice());
+            for stretch in &mut stretches {
+                let (out0, out1);
+                (out0, rest0) = rest0.split_at_mut(stretch.words);
+                (out1, rest1) = rest1.split_at_mut(stretch.words);
+                stretch.sums.push([out0, out1]);
             }
         }
-        self.threads().for_each_mut(&mut limbs, |k, limbs| {
-            let position = plan.extended.factors().nth(k).expect("a limb of this modulus");
-            self.sums_at(&plan, position, &sources, rows, limbs);
-        });
+        self.threads()
+            .for_each_mut(&mut stretches, |_, stretch| self.sums_at(&plan, &sources, rows, stretch));
         Ok(sums)
+    }
+
+    /// The words of a polynomial modulo `modulus` as they are shared out, in order: limb by limb, or to several threads in halves of limbs, so that none waits long for another's
+    /// last.
+    fn stretches<'s>(&self, modulus: Modulus) -> Vec<Stretch<'s>> {
+        let degree = self.degree();
+        let halves = self.threads().count() > 1 && degree >= 2 * LEAST_STRETCH;
+        let mut stretches = Vec::with_capacity(2 * modulus.limb_count());
+        for position in modulus.factors() {
+            // Modulo a power of two products are of whole limbs.
+            let words = if halves && position != Modulus::TWO { degree / 2 } else { degree };
+            let firsts = (0..degree).step_by(words);
+            stretches.extend(firsts.map(|first| Stretch { position, first, words, sums: Vec::new() }));
+        }
+        stretches
     }
 
     /// Checks a summand and finds its key.
@@ -240,34 +268,34 @@ impl Context {
         Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
-    /// The limbs of all sums at one position, some words at a time: those of each summand first, then those of each row. An automorphism reads what lies together
+    /// A stretch of all sums, some words at a time: those of each summand first, then those of each row. An automorphism reads what lies together
     /// in the evaluation domain from what lies together.
     fn sums_at(
         &self,
         plan: &Decomposition,
-        position: usize,
         sources: &[Source<'_>],
         rows: &[Vec<Term<'_>>],
-        sums: &mut [[&mut [u64]; 2]],
+        stretch: &mut Stretch<'_>,
     ) {
+        let Stretch { position, first: begin, words: length, ref mut sums } = *stretch;
         let (degree, k) = (self.degree(), plan.extended.limb_of(position));
         let elementwise = self.ring_at(plan.extended, position).elementwise();
-        // Modulo a power of two products are of whole limbs.
         let size = match position {
             Modulus::TWO => degree,
-            _ => (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(degree),
+            _ => (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length),
         };
         let words = (2 * sources.len() + 2) * size;
         let mut scratch = self.scratch_limbs(words.div_ceil(degree), Domain::Evaluation);
         let (images, spare) = scratch.as_mut_slice()[..words].split_at_mut(2 * sources.len() * size);
         let (spare0, spare1) = spare.split_at_mut(size);
-        for first in (0..degree).step_by(size) {
+        for at in (0..length).step_by(size) {
+            let first = begin + at;
             for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * size)) {
                 let (image0, image1) = images.split_at_mut(size);
                 source.image_at(self, plan, position, first, [image0, image1], [spare0, spare1]);
             }
             let mut terms: Vec<PairTerm> = Vec::with_capacity(sources.len());
-            let block = first..first + size;
+            let block = at..at + size;
             let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
                 let repeated = row.first().is_some_and(|term| term.factor.degree() != degree);
