@@ -269,24 +269,27 @@ fn sums_of_rotations_take_the_transforms_of_one() {
     }
 }
 
+/// Several threads share limbs out whole, or from ring degrees of 2^13 on in halves.
 #[test]
 fn threads_give_the_same_bits() {
-    let sprout = || Sprout { two: 8, primes: vec![12289, 40961] };
-    let context = |threads| insecure_threads(LOG_DEGREE, 7, 1, 8, sprout(), threads);
-    let mut setup = Setup::new(context(Threads::single()));
-    let modulus = setup.context.parameters().top();
-    let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
-    let rows = [vec![(0, 1), (1, 2), (4, 3)], vec![(2, 4)]];
-    let both = [Threads::single(), Threads::new(3).unwrap()].map(|threads| {
-        setup.context = context(threads);
-        let sums = setup.sums(&a, &a, &rows);
-        let mut out = Ciphertext::empty(&setup.context);
-        let mut total = sums[1].rotated(setup.element(2), &setup.keys).unwrap();
-        total.add(&sums[0]).unwrap();
-        total.divide_into(&mut out, modulus).unwrap();
-        out
-    });
-    assert_eq!(both[0], both[1]);
+    for (log_degree, primes) in [(LOG_DEGREE, [12289, 40961]), (13, [65537, 114689])] {
+        let sprout = || Sprout { two: 8, primes: primes.to_vec() };
+        let context = |threads| insecure_threads(log_degree, 7, 1, 8, sprout(), threads);
+        let mut setup = Setup::new(context(Threads::single()));
+        let modulus = setup.context.parameters().top();
+        let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
+        let rows = [vec![(0, 1), (1, 2), (4, 3)], vec![(2, 4)]];
+        let both = [Threads::single(), Threads::new(3).unwrap()].map(|threads| {
+            setup.context = context(threads);
+            let sums = setup.sums(&a, &a, &rows);
+            let mut out = Ciphertext::empty(&setup.context);
+            let mut total = sums[1].rotated(setup.element(2), &setup.keys).unwrap();
+            total.add(&sums[0]).unwrap();
+            total.divide_into(&mut out, modulus).unwrap();
+            out
+        });
+        assert_eq!(both[0], both[1], "N = 2^{log_degree}");
+    }
 }
 
 #[test]
