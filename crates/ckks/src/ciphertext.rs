@@ -38,6 +38,12 @@ impl Plaintext {
         &self.poly
     }
 
+    /// The polynomial alone, which nothing wipes any more: for plaintexts that are not secret.
+    pub(crate) fn into_poly(mut self) -> Poly {
+        let nothing = self.poly.alike(self.poly.degree(), 0);
+        std::mem::replace(&mut self.poly, nothing)
+    }
+
     pub(crate) fn set_bound(&mut self, bound: f64) {
         self.bound = bound;
     }

@@ -271,7 +271,7 @@ impl Context {
     }
 
     /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of [`rlwe::Context::rotation_sums`] without what repeats in it
-    /// ([`rlwe::Context::repeated`]), in the ring of degree `N/8`: at an eighth of the cost of [`Context::encode_extended`]. Nothing where there are more
+    /// ([`rlwe::RotationFactor::repeated`]), in the ring of degree `N/8`: at an eighth of the cost of [`Context::encode_extended`]. Nothing where there are more
     /// values than `N/16` or `extended` has a power of two. Rounded to nearest.
     pub(crate) fn encode_repeated(
         &self,

@@ -3,7 +3,7 @@
 use hippocrene_ring::{
     Automorphism, Domain, Kernel, ResidueRing, RingError, Sampler, Seed,
     arith::{add_mod, centred, mul_mod, neg_mod, signed_mod, sub_mod},
-    elementwise::{Beside, KeyLimb},
+    elementwise::{Beside, Elementwise, KeyLimb},
     primes::{is_prime, ntt_primes, ntt_primes_below},
 };
 use proptest::prelude::*;
@@ -235,6 +235,13 @@ fn reductions(case: &mut Case) {
     }
 }
 
+/// The form of [`hippocrene_ring::Elementwise::lift`].
+fn lifted(e: &Elementwise, values: &[u64]) -> Vec<u64> {
+    let mut out = vec![0; e.lifted_limbs() * values.len()];
+    e.lift(&mut out, values);
+    out
+}
+
 fn products(case: &mut Case) {
     let (q, e) = (case.ring.modulus(), case.ring.elementwise());
     let [a0, a1, b0, b1] = [(); 4].map(|()| case.coefficients());
@@ -255,11 +262,12 @@ fn products(case: &mut Case) {
     case.check(x, &c00, "tensor, 0");
     case.check(y, &sum(&c01, &c10), "tensor, 1");
     case.check(z, &c11, "tensor, 2");
-    e.sum_products(x, y, &[(&v0, [&w0, &w1]), (&v1, [&w1, &w0])]);
+    let [l0, l1, m0, m1] = [&v0, &v1, &w0, &w1].map(|v| lifted(e, v));
+    e.sum_products(x, y, &[(&l0, [&m0, &m1]), (&l1, [&m1, &m0])]);
     case.check(x, &sum(&c00, &c11), "sum of products, 0");
     case.check(y, &sum(&c01, &c10), "sum of products, 1");
     // More than powers of two sum up at a time.
-    let many = [(&v0[..], [&w0[..], &w1[..]]), (&v1, [&w1, &w0])].repeat(20);
+    let many = [(&l0[..], [&m0[..], &m1[..]]), (&l1, [&m1, &m0])].repeat(20);
     e.sum_products(x, y, &many);
     let times = |c: Vec<u64>| each(&c, &c, |c, _| mul_mod(c, 20 % q, q));
     case.check(x, &times(sum(&c00, &c11)), "sum of many products, 0");
@@ -267,6 +275,19 @@ fn products(case: &mut Case) {
     e.sum_products(x, y, &[]);
     case.check(x, &case.zeros(), "sum of no products, 0");
     case.check(y, &case.zeros(), "sum of no products, 1");
+    if case.ring.degree() >= 64 {
+        // Of polynomials in X^8 an eighth of the values.
+        let sparse = [&a0, &a1].map(|a| (0..).zip(a).map(|(i, c)| if i % 8 == 0 { *c } else { 0 }).collect());
+        let [s0, s1] = sparse.each_ref().map(|a: &Vec<u64>| {
+            let whole = lifted(e, &case.values(a));
+            whole.chunks_exact(64).flat_map(|block| block[..8].to_vec()).collect::<Vec<u64>>()
+        });
+        e.sum_repeated_products(x, y, &[(&s0, [&m0, &m1]), (&s1, [&m1, &m0])]);
+        let [c00, c01] = [&b0, &b1].map(|b| schoolbook(&sparse[0], b, q));
+        let [c10, c11] = [&b0, &b1].map(|b| schoolbook(&sparse[1], b, q));
+        case.check(x, &sum(&c00, &c11), "sum of repeated products, 0");
+        case.check(y, &sum(&c01, &c10), "sum of repeated products, 1");
+    }
     e.square(x, y, z, &v0, &w1);
     case.check(x, &schoolbook(&a0, &a0, q), "square, 0");
     case.check(y, &sum(&c01, &c01), "square, 1");

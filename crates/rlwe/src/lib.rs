@@ -44,8 +44,8 @@ pub use keys::{
     expand_uniform,
 };
 pub use keyswitch::{
-    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationSum,
-    Summand, Term,
+    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationFactor,
+    RotationSum, Summand, Term,
 };
 pub use linear::CombineInto;
 pub use modulus::{MAX_FACTORS, Modulus};

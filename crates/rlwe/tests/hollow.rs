@@ -144,7 +144,8 @@ impl<'a> Side<'a> {
                 let full = context.parameters().full();
                 let hoisted = context.hoist_for_sums(a, full)?;
                 let summands = [Summand::Rotated(a, &hoisted, 5), Summand::Same(b)];
-                let plain = self.plain(context.rotation_modulus(a.modulus(), full)?, step.number);
+                let extended = context.rotation_modulus(a.modulus(), full)?;
+                let plain = context.rotation_factor(self.plain(extended, step.number), extended)?;
                 let term = |summand| Term { summand, factor: &plain, log2_norm: 2.0 };
                 let rows = [vec![term(0), term(1)], vec![term(0)]];
                 let mut sums = context.rotation_sums(&summands, &rows, keys, full)?.into_iter();

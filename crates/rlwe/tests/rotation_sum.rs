@@ -9,8 +9,8 @@ use hippocrene_ring::{
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, RlweError, RotationSum,
-    SecretKey, Sprout, Summand, Term,
+    Ciphertext, Context, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, RlweError, RotationFactor,
+    RotationSum, SecretKey, Sprout, Summand, Term,
 };
 use proptest::prelude::*;
 
@@ -117,10 +117,12 @@ impl Setup {
         let hoisted = self.context.hoist_for_sums(a, self.common()).unwrap();
         let rotated = (1..5).map(|i| Summand::Rotated(a, &hoisted, self.element(i)));
         let summands: Vec<Summand> = std::iter::once(Summand::Same(b)).chain(rotated).collect();
-        let factors: Vec<Vec<(Poly, f64)>> = rows
-            .iter()
-            .map(|row| row.iter().map(|(_, seed)| self.factor(*seed, extended)).collect())
-            .collect();
+        let factor = |(_, seed): &Choice| {
+            let (factor, log2_norm) = self.factor(*seed, extended);
+            (self.context.rotation_factor(factor, extended).unwrap(), log2_norm)
+        };
+        let factors: Vec<Vec<(RotationFactor, f64)>> =
+            rows.iter().map(|row| row.iter().map(factor).collect()).collect();
         let mut terms: Vec<Vec<Term>> = Vec::new();
         for (row, factors) in rows.iter().zip(&factors) {
             let row = row.iter().zip(factors);
@@ -212,7 +214,7 @@ proptest! {
     }
 }
 
-/// Factors that are polynomials in `X^8` give the same bits without the values that repeat; they are refused where limbs hold coefficients.
+/// Factors that are polynomials in `X^8` give the same bits without the values that repeat.
 #[test]
 fn factors_that_repeat_may_be_shorter() {
     for setup in Setup::all() {
@@ -222,15 +224,15 @@ fn factors_that_repeat_may_be_shorter() {
             let mut coefficients = vec![0; context.degree()];
             coefficients.iter_mut().step_by(8).zip(1..).for_each(|(c, i)| *c = i * i % 101 - 50);
             let whole = context.from_signed(&coefficients, extended);
-            let Some(short) = context.repeated(&whole, extended) else {
-                assert!(extended.contains(Modulus::TWO));
-                continue;
-            };
-            assert_eq!((short.degree(), short.limb_count()), (context.degree() / 8, whole.limb_count()));
+            let whole = context.rotation_factor(whole, extended).unwrap();
+            let short = whole.repeated(context).unwrap();
+            let bytes = 8 * context.degree() * context.rotation_factor_limbs(extended);
+            assert_eq!((whole.degree(), whole.bytes()), (context.degree(), bytes));
+            assert_eq!((short.degree(), short.bytes()), (context.degree() / 8, bytes / 8));
             let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
             let hoisted = context.hoist_for_sums(&a, setup.common()).unwrap();
             let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, setup.element(3))];
-            let sum = |factors: [&Poly; 2]| {
+            let sum = |factors: [&RotationFactor; 2]| {
                 let row =
                     factors.iter().zip(0..).map(|(factor, summand)| Term { summand, factor, log2_norm: 9.0 });
                 let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys, setup.common());
@@ -304,7 +306,8 @@ fn what_does_not_fit_is_named() {
         context.rotation_modulus(top, setup.common()).unwrap(),
     );
     let element = setup.element(1);
-    let factor = setup.small(BITS, 1, extended);
+    let plain = setup.small(BITS, 1, extended);
+    let factor = context.rotation_factor(plain.clone(), extended).unwrap();
     let message = |summands: &[Summand], term: Term, keys: &PreparedEvaluationKeys| -> String {
         context.rotation_sums(summands, &[vec![term]], keys, setup.common()).unwrap_err().to_string()
     };
@@ -313,10 +316,14 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(context.rotation_sums(&[], &[], keys, setup.common()), Err(RlweError::Parts { .. })));
     assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));
     let short = setup.small(BITS, 1, top);
+    let refused = |poly: Poly| context.rotation_factor(poly, extended).unwrap_err().to_string();
+    assert!(refused(short.clone()).contains("modulo P'Q"));
+    let short = context.rotation_factor(short, top).unwrap();
     assert!(message(&[rotated], Term { factor: &short, ..term }, keys).contains("modulo P'Q"));
-    let mut inverse = factor.clone();
+    let mut inverse = plain;
     context.to_coefficient(&mut inverse, extended);
-    assert!(message(&[rotated], Term { factor: &inverse, ..term }, keys).contains("evaluation domain"));
+    assert!(refused(inverse).contains("evaluation domain"));
+    assert!(refused(Poly::zero(4, 1, Domain::Evaluation)).contains("ring degree"));
     assert!(message(&[rotated, Summand::Same(&b)], term, keys).contains("bits"));
     let copy = a.clone();
     assert!(
@@ -330,12 +337,13 @@ fn what_does_not_fit_is_named() {
     let others = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
     assert!(message(&[rotated], term, &others.keys).contains("key"));
 
-    let sum_of = |c: &Ciphertext, factor: &Poly| {
+    let sum_of = |c: &Ciphertext, factor: &RotationFactor| {
         let row = vec![Term { factor, ..term }];
         context.rotation_sums(&[Summand::Same(c)], &[row], keys, setup.common()).unwrap().remove(0)
     };
     let mut sum = sum_of(&a, &factor);
-    let lower = setup.small(BITS, 1, context.rotation_modulus(low, setup.common()).unwrap());
+    let below = context.rotation_modulus(low, setup.common()).unwrap();
+    let lower = context.rotation_factor(setup.small(BITS, 1, below), below).unwrap();
     assert!(sum.add(&sum_of(&b, &lower)).unwrap_err().to_string().contains("bits"));
     assert!(sum.rotated(element, &others.keys).is_err());
     assert!(sum.rotated(setup.element(9), keys).unwrap_err().to_string().contains("rotation by 9"));

@@ -6,11 +6,8 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_ring::{
-    Poly,
-    automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
-};
-use hippocrene_rlwe::{Kept, Modulus, Noise, RotationSum, Summand, Term, stop};
+use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
+use hippocrene_rlwe::{Kept, Modulus, Noise, RotationFactor, RotationSum, Summand, Term, stop};
 
 use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
 
@@ -66,10 +63,10 @@ pub struct LinearTransform {
 }
 
 /// The diagonals of some giant steps, encoded.
-type Encoded = Vec<Vec<Poly>>;
+type Encoded = Vec<Vec<RotationFactor>>;
 
 fn bytes(encoded: &Encoded) -> usize {
-    encoded.iter().flatten().map(|poly| size_of_val(poly.as_slice())).sum()
+    encoded.iter().flatten().map(RotationFactor::bytes).sum()
 }
 
 /// Maps of more diagonals than these are encoded in parts, if all of them would not be kept.
@@ -232,7 +229,8 @@ impl LinearTransform {
 
     /// How many giant steps are encoded at a time and dropped again, of a map of so many diagonals that all of them would take more memory than the rest of a program; none, and all are kept.
     fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
-        let bytes = context.rlwe().degree() * extended.limb_count() * size_of::<u64>();
+        let limbs = context.rlwe().rotation_factor_limbs(extended);
+        let bytes = context.rlwe().degree() * limbs * size_of::<u64>();
         let diagonals: usize = self.giant.iter().map(|giant| giant.diagonals.len()).sum();
         let (all, limit) = (diagonals * bytes, self.memory().1);
         (diagonals > MANY && all > limit).then(|| (limit * self.giant.len() / all).max(1))
@@ -347,7 +345,8 @@ impl Evaluator {
         let encode = |giants: &[GiantStep]| -> Result<Encoded, BgvError> {
             let encode = |d: &Diagonal| {
                 stop::check(OPERATION)?;
-                Ok(rlwe.from_signed(d.plaintext(self.context())?.coefficients(), extended))
+                let poly = rlwe.from_signed(d.plaintext(self.context())?.coefficients(), extended);
+                Ok(rlwe.rotation_factor(poly, extended)?)
             };
             giants.iter().map(|giant| giant.diagonals.iter().map(encode).collect()).collect()
         };
@@ -374,8 +373,8 @@ impl Evaluator {
                 None => transform.kept.get_or_try_insert(extended, bytes, || encode(giants))?,
             };
             let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
-            for (giant, polys) in giants.iter().zip(encoded.iter()) {
-                let terms = giant.diagonals.iter().zip(polys).map(|(diagonal, factor)| Term {
+            for (giant, factors) in giants.iter().zip(encoded.iter()) {
+                let terms = giant.diagonals.iter().zip(factors).map(|(diagonal, factor)| Term {
                     summand: diagonal.baby,
                     factor,
                     log2_norm: diagonal.log2_norm,

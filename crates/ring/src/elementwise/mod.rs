@@ -470,7 +470,7 @@ impl Elementwise {
     }
 
     /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, reduced once for as many terms as in
-    /// [`Elementwise::inner_product`].
+    /// [`Elementwise::inner_product`]. `x` and `y` are in the form of [`Elementwise::lift`], which for odd `q` is that of residues below `q`.
     ///
     /// Per term: 4 / 17 with IFMA, 26 without; and for the reductions together, with `t` terms, 18 + 4 log2(t + 1) / 60 with IFMA, 100 without.
     ///
@@ -481,11 +481,11 @@ impl Elementwise {
     }
 
     /// [`Elementwise::sum_products`] for `x` whose values repeat: of every 64 positions all groups of 8 are alike, and the first of them stands in
-    /// `x`, which has an eighth of the length. So are, in the evaluation domain, the limbs of polynomials in `X^8` ([`crate::ntt`]); they take an
+    /// `x`, which has an eighth of the length. So are, in the evaluation domain, the limbs of polynomials in `X^8` ([`crate::ntt`]), lifted or not; they take an
     /// eighth of the memory.
     ///
     /// # Panics
-    /// When lengths differ, are no multiple of 64, or the modulus is a power of two, whose limbs do not repeat.
+    /// When lengths differ, or are no multiple of 64.
     pub fn sum_repeated_products(&self, acc0: &mut [u64], acc1: &mut [u64], terms: &[PairTerm<'_>]) {
         run!(self, products, sum_repeated_products(acc0, acc1, terms, &self.key_factor));
     }

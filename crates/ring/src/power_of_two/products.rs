@@ -13,6 +13,7 @@
 
 use std::{mem::MaybeUninit, ops::RangeInclusive, sync::Arc};
 
+use arrayvec::ArrayVec;
 use num_bigint::BigUint;
 
 use super::Words;
@@ -260,7 +261,7 @@ impl Products {
         }
     }
 
-    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`.
+    /// `acc0 = sum x y0` and `acc1 = sum x y1` over the terms `(x, [y0, y1])`, all in the form of [`Products::lift`].
     pub(crate) fn sum_products(
         &self,
         acc0: &mut [u64],
@@ -268,41 +269,34 @@ impl Products {
         terms: &[PairTerm<'_>],
         _: &Scalar,
     ) {
-        if terms.is_empty() {
-            acc0.fill(0);
-            acc1.fill(0);
-        }
-        let (degree, shared) = (self.shared.degree, &self.shared.scratch);
-        let mut sums = shared.take(2 * self.rings.len() + 1, Domain::Evaluation);
-        let mut scratch = shared.take(4, Domain::Evaluation);
-        let (transformed, spare) = scratch.as_mut_slice().split_at_mut(3 * degree);
-        for (number, terms) in terms.chunks(self.terms).enumerate() {
-            let sums_of_primes = sums.as_mut_slice().chunks_exact_mut(2 * degree);
-            for ((PrimeRing { ntt, elementwise }, factor), sums) in self.rings().zip(sums_of_primes) {
-                let (sum0, sum1) = sums.split_at_mut(degree);
-                for (i, (x, [y0, y1])) in terms.iter().enumerate() {
-                    for (out, a) in transformed.chunks_exact_mut(degree).zip([x, y0, y1]) {
-                        self.embed(elementwise, out, a, spare);
-                        ntt.forward(out);
-                    }
-                    let (x, y) = transformed.split_at(degree);
-                    for (sum, y) in [&mut *sum0, &mut *sum1].into_iter().zip(y.chunks_exact(degree)) {
-                        match i {
-                            0 => elementwise.mul(sum, x, y),
-                            _ => elementwise.mul_add_assign(sum, x, y),
-                        }
-                    }
-                }
-                ntt.inverse_scaled(sum0, factor);
-                ntt.inverse_scaled(sum1, factor);
-            }
-            self.finish_pair([&mut *acc0, &mut *acc1], sums.as_mut_slice(), number == 0);
-        }
+        self.sum_pairs(acc0, acc1, terms, Elementwise::sum_products);
     }
 
-    /// What [`crate::elementwise::Elementwise::sum_repeated_products`] refuses.
-    pub(crate) fn sum_repeated_products(&self, _: &mut [u64], _: &mut [u64], _: &[PairTerm<'_>], _: &Scalar) {
-        panic!("limbs modulo a power of two hold coefficients, which do not repeat");
+    /// [`Products::sum_products`] of `x` without the values that repeat in each of its limbs.
+    pub(crate) fn sum_repeated_products(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        terms: &[PairTerm<'_>],
+        _: &Scalar,
+    ) {
+        self.sum_pairs(acc0, acc1, terms, Elementwise::sum_repeated_products);
+    }
+
+    /// Sums of products with pairs, which `sum` computes modulo one prime.
+    fn sum_pairs(
+        &self,
+        acc0: &mut [u64],
+        acc1: &mut [u64],
+        terms: &[PairTerm<'_>],
+        sum: impl Fn(&Elementwise, &mut [u64], &mut [u64], &[PairTerm<'_>]),
+    ) {
+        self.sum_lifted([acc0, acc1], terms.iter(), |part, elementwise, [sum0, sum1], terms| {
+            let limb = |lifted| self.lifted_limb(lifted, part);
+            let of_part: ArrayVec<PairTerm, MAX_TERMS> =
+                terms.iter().map(|(x, pair)| (limb(x), pair.map(limb))).collect();
+            sum(elementwise, sum0, sum1, &of_part);
+        });
     }
 
     /// The shape of a key whose pairs `(b_d, a_d)` are transformed for [`Products::inner_product`]. In it, the digits modulo one prime come after those modulo another.
@@ -367,6 +361,13 @@ impl Products {
         panic!("monomials have no values modulo 2^{}", self.words.exponent());
     }
 
+    /// Limb `i` of what [`Products::lift`] has made, or of an eighth of it.
+    fn lifted_limb<'a>(&self, lifted: &'a [u64], i: usize) -> &'a [u64] {
+        let words = lifted.len() / self.rings.len();
+        assert_eq!(words * self.rings.len(), lifted.len(), "lifted polynomials have a limb for each prime");
+        &lifted[i * words..][..words]
+    }
+
     /// How many limbs [`Products::lift`] writes.
     pub(crate) fn lifted_limbs(&self) -> usize {
         self.rings.len()
@@ -382,14 +383,14 @@ impl Products {
         self.rings().map(|(ring, _)| ring.elementwise.key_bytes(self.shared.degree)).sum()
     }
 
-    /// Sets `out` to the transforms of `a` modulo the primes.
+    /// Sets `out` to the transforms of `a` modulo the primes, each reduced.
     pub(crate) fn lift(&self, out: &mut [u64], a: &[u64]) {
         let degree = self.shared.degree;
         assert_eq!(out.len(), self.rings.len() * degree, "one limb for each prime");
         let mut spare = self.shared.scratch.take(1, Domain::Coefficient);
         for ((PrimeRing { ntt, elementwise }, _), out) in self.rings().zip(out.chunks_exact_mut(degree)) {
             self.embed(elementwise, out, a, spare.limb_mut(0));
-            ntt.forward_lazy(out);
+            ntt.forward(out);
         }
     }
 
@@ -407,7 +408,7 @@ impl Products {
             self.lift(out, digit);
         }
         let lifted = scratch.as_slice().chunks_exact(words).zip(digits).map(|(x, (d, _))| (*d, x));
-        self.sum_lifted(acc0, acc1, lifted, key);
+        self.inner_product_of(acc0, acc1, lifted, key);
     }
 
     /// [`Products::inner_product`] of digits that [`Products::lift`] has made ready.
@@ -418,41 +419,50 @@ impl Products {
         digits: &[(usize, &[u64])],
         key: &KeyLimb,
     ) {
-        self.sum_lifted(acc0, acc1, digits.iter().copied(), key);
+        self.inner_product_of(acc0, acc1, digits.iter().copied(), key);
     }
 
-    /// The inner product, as many terms at a time as the primes have room for.
-    fn sum_lifted<'a>(
+    fn inner_product_of<'a>(
         &self,
         acc0: &mut [u64],
         acc1: &mut [u64],
-        mut digits: impl Iterator<Item = (usize, &'a [u64])>,
+        digits: impl Iterator<Item = (usize, &'a [u64])>,
         key: &KeyLimb,
     ) {
-        let degree = self.shared.degree;
         assert_eq!(key.parts(), self.rings.len(), "a switching key is used in the ring that prepared it");
+        self.sum_lifted([acc0, acc1], digits, |part, elementwise, [sum0, sum1], digits| {
+            let of_part: ArrayVec<(usize, &[u64]), MAX_TERMS> = digits
+                .iter()
+                .map(|(d, x)| (key.digit_of_part(part, *d), self.lifted_limb(x, part)))
+                .collect();
+            elementwise.inner_product(sum0, sum1, &of_part, key);
+        });
+    }
+
+    /// Two sums of products of what [`Products::lift`] has made ready, as many terms at a time as the primes have room for: `evaluate` computes those of
+    /// some terms modulo the prime of a number.
+    fn sum_lifted<T>(
+        &self,
+        [acc0, acc1]: [&mut [u64]; 2],
+        mut terms: impl Iterator<Item = T>,
+        evaluate: impl Fn(usize, &Elementwise, [&mut [u64]; 2], &[T]),
+    ) {
+        let degree = self.shared.degree;
         let mut sums = self.shared.scratch.take(2 * self.rings.len() + 1, Domain::Evaluation);
         for number in 0.. {
-            let mut terms = [(0, &[][..]); MAX_TERMS];
-            let count = terms[..self.terms].iter_mut().zip(&mut digits).map(|(slot, x)| *slot = x).count();
-            match (count, number) {
-                (0, 0) => {
+            let some: ArrayVec<T, MAX_TERMS> = terms.by_ref().take(self.terms).collect();
+            if some.is_empty() {
+                if number == 0 {
                     acc0.fill(0);
                     acc1.fill(0);
-                    return;
                 }
-                (0, _) => return,
-                _ => {}
+                return;
             }
             let sums_of_primes = sums.as_mut_slice().chunks_exact_mut(2 * degree);
             for (part, ((ring, factor), sums)) in self.rings().zip(sums_of_primes).enumerate() {
                 let PrimeRing { ntt, elementwise } = ring;
-                let mut of_part = [(0, &[][..]); MAX_TERMS];
-                for (slot, (d, x)) in of_part.iter_mut().zip(&terms[..count]) {
-                    *slot = (key.digit_of_part(part, *d), &x[part * degree..][..degree]);
-                }
                 let (sum0, sum1) = sums.split_at_mut(degree);
-                elementwise.inner_product(sum0, sum1, &of_part[..count], key);
+                evaluate(part, elementwise, [&mut *sum0, &mut *sum1], &some);
                 ntt.inverse_scaled(sum0, factor);
                 ntt.inverse_scaled(sum1, factor);
             }

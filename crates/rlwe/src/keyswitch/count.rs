@@ -176,6 +176,14 @@ impl Context {
                 limbs.products += terms as u64;
                 limbs.sums += rows as u64;
                 count.operations.key_bytes += (8 * words * terms) as u64;
+                if position == Modulus::TWO {
+                    let elementwise = self.ring_at(plan.extended, position).elementwise();
+                    for i in 0..elementwise.lifted_limbs() {
+                        let limbs = count.of_size(WordSize::of(elementwise.lifted_modulus(i)));
+                        limbs.forward += 2 * (rotated + if own { same } else { 0 }) as u64;
+                        limbs.inverse += 2 * rows as u64;
+                    }
+                }
             }
             let digits = if rotated > 0 { count.digits.len() } else { 0 };
             count.touch((digits + 2 * rows) * plan.extended.limb_count());

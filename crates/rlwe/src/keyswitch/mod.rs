@@ -11,6 +11,7 @@ mod operations;
 mod planner;
 mod product;
 mod repeats;
+mod rotation_factor;
 mod rotation_sum;
 mod switch;
 
@@ -20,5 +21,6 @@ pub use expanded::DEFAULT_KEY_MEMORY;
 pub use gadget::{Gadget, Method};
 pub(crate) use operations::Count;
 pub use operations::{LimbOperations, Operations};
+pub use rotation_factor::RotationFactor;
 pub use rotation_sum::{RotationSum, Summand, Term};
 pub use switch::Destination;

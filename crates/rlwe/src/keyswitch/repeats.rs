@@ -15,7 +15,7 @@ impl Context {
 
     /// The residue ring of degree `N/8` in which `p` stands for the polynomial `p(X^8)` of the limb at `position` of `extended`: with the roots of unity of
     /// [`hippocrene_ring::primes::primitive_root_2n`], the values of `p(X^8)` are those of `p`, each of them eight times. In the order of
-    /// [`Context::order_repeats`] they are what [`Context::repeated`] makes of `p(X^8)`, at an eighth of the cost.
+    /// [`Context::order_repeats`] they are what [`crate::RotationFactor::repeated`] makes of `p(X^8)`, at an eighth of the cost.
     ///
     /// # Errors
     /// [`RlweError::Modulus`] where [`Context::has_repeats`] is false or the position is not in `extended`.
@@ -90,7 +90,8 @@ mod tests {
                 (0..degree as i64 / 8).map(|i| (i * i * 7919 + 13 * i) % 1009 - 500).collect();
             let mut whole = vec![0; degree];
             whole.iter_mut().step_by(8).zip(&small).for_each(|(w, s)| *w = *s);
-            let expected = context.repeated(&context.from_signed(&whole, extended), extended).unwrap();
+            let whole = context.rotation_factor(context.from_signed(&whole, extended), extended).unwrap();
+            let expected = whole.repeated(&context).unwrap();
             let mut made = Poly::zero(degree / 8, extended.limb_count(), Domain::Evaluation);
             for (position, limb) in extended.factors().zip(made.limbs_mut()) {
                 let ring = context.ring_of_repeats(extended, position).unwrap();
@@ -98,7 +99,15 @@ mod tests {
                 ring.ntt().forward(limb);
                 context.order_repeats(limb);
             }
-            assert_eq!(made, expected);
+            let made = context.rotation_factor(made, extended).unwrap();
+            assert_eq!(
+                (made.degree(), made.bytes(), made.modulus()),
+                (degree / 8, expected.bytes(), extended)
+            );
+            assert!(made.repeated(&context).is_none());
+            for position in extended.factors() {
+                assert_eq!(made.limb(position), expected.limb(position));
+            }
         }
     }
 }

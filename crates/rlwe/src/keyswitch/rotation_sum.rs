@@ -11,10 +11,10 @@
 
 use std::sync::Arc;
 
-use hippocrene_ring::{Domain, Poly, automorphism::Automorphism, elementwise::PairTerm, scratch::Scratch};
+use hippocrene_ring::{Domain, automorphism::Automorphism, elementwise::PairTerm, scratch::Scratch};
 
 use super::{
-    Decomposed, Gadget, Method,
+    Decomposed, Gadget, Method, RotationFactor,
     decomposition::Decomposition,
     operand::Added,
     product::{Product, Targets},
@@ -43,9 +43,8 @@ pub enum Summand<'a> {
 pub struct Term<'a> {
     /// The number of the summand.
     pub summand: usize,
-    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]), in the evaluation domain; or, of ring degree `N/8`, what [`Context::repeated`] gave
-    /// of it. In one row all are of one kind.
-    pub factor: &'a Poly,
+    /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]). In one row all have all values, or all an eighth of them.
+    pub factor: &'a RotationFactor,
     /// By how many bits it makes noise grow.
     pub log2_norm: f64,
 }
@@ -106,22 +105,6 @@ impl Context {
     ) -> Result<Decomposed<'a>, RlweError> {
         self.check_two_parts(a, OPERATION)?;
         self.decompose_hoisted_with(a.part(1), a.modulus(), self.rotation_gadget(a.modulus(), keys)?)
-    }
-
-    /// The values of a polynomial in `X^8` modulo `P'Q` without those that repeat, an eighth of them: a factor for [`Context::rotation_sums`]. Nothing where the ring
-    /// degree is below 64, or `P'Q` has a power of two, of which limbs hold coefficients.
-    pub fn repeated(&self, poly: &Poly, extended: Modulus) -> Option<Poly> {
-        let degree = self.degree();
-        if degree < 64 || extended.contains(Modulus::TWO) || poly.degree() != degree {
-            return None;
-        }
-        let mut out = poly.alike(degree / REPEATED, poly.limb_count());
-        for (out, limb) in out.limbs_mut().zip(poly.limbs()) {
-            for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
-                out.copy_from_slice(&block[..8]);
-            }
-        }
-        Some(out)
     }
 
     /// The planned gadget, with the single decomposition: the double one has its inner products elsewhere than modulo `P'Q`.
@@ -250,22 +233,19 @@ impl Context {
         extended: Modulus,
         degree: usize,
     ) -> Result<(), RlweError> {
-        let (have, whole) = (term.factor.limb_count(), self.degree());
-        let repeated = whole >= 64 && degree == whole / REPEATED && !extended.contains(Modulus::TWO);
+        let factor = term.factor;
         let need = if term.summand >= summands {
             "there is no summand of that number"
-        } else if degree != whole && !repeated || term.factor.degree() != degree {
-            "plaintexts of the ring degree are needed, or of an eighth of it"
-        } else if term.factor.is_hollow() != self.is_hollow() {
+        } else if factor.degree() != degree {
+            "in one row all plaintexts have the ring degree, or all an eighth of it"
+        } else if factor.is_hollow() != self.is_hollow() {
             "what is hollow and what is not do not go together"
-        } else if have != extended.limb_count() {
+        } else if factor.modulus() != extended {
             "a plaintext modulo P'Q is needed"
-        } else if term.factor.domain() != Domain::Evaluation {
-            "a plaintext in the evaluation domain is needed"
         } else {
             return Ok(());
         };
-        Err(RlweError::Modulus { operation: OPERATION, have, need })
+        Err(RlweError::Modulus { operation: OPERATION, have: factor.modulus().limb_count(), need })
     }
 
     /// A stretch of all sums, some words at a time: those of each summand first, then those of each row. An automorphism reads what lies together
@@ -278,12 +258,12 @@ impl Context {
         stretch: &mut Stretch<'_>,
     ) {
         let Stretch { position, first: begin, words: length, ref mut sums } = *stretch;
-        let (degree, k) = (self.degree(), plan.extended.limb_of(position));
+        if position == Modulus::TWO {
+            return self.sums_modulo_two(plan, sources, rows, sums);
+        }
+        let degree = self.degree();
         let elementwise = self.ring_at(plan.extended, position).elementwise();
-        let size = match position {
-            Modulus::TWO => degree,
-            _ => (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length),
-        };
+        let size = (CACHED_WORDS / (2 * sources.len())).next_power_of_two().max(64).min(length);
         let words = (2 * sources.len() + 2) * size;
         let mut scratch = self.scratch_limbs(words.div_ceil(degree), Domain::Evaluation);
         let (images, spare) = scratch.as_mut_slice()[..words].split_at_mut(2 * sources.len() * size);
@@ -298,20 +278,57 @@ impl Context {
             let block = at..at + size;
             let image = |i: usize| &images[i * size..(i + 1) * size];
             for (row, [sum0, sum1]) in rows.iter().zip(&mut *sums) {
-                let repeated = row.first().is_some_and(|term| term.factor.degree() != degree);
-                let share = if repeated { REPEATED } else { 1 };
+                let is_repeated = are_repeated(row, degree);
+                let share = if is_repeated { REPEATED } else { 1 };
                 let there = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
                 terms.extend(there.map(|term| {
                     let i = 2 * term.summand;
-                    let factor = &term.factor.limb(k)[first / share..(first + size) / share];
+                    let factor = &term.factor.limb(position)[first / share..(first + size) / share];
                     (factor, [image(i), image(i + 1)])
                 }));
                 let (sum0, sum1) = (&mut sum0[block.clone()], &mut sum1[block.clone()]);
-                match repeated {
+                match is_repeated {
                     true => elementwise.sum_repeated_products(sum0, sum1, &terms),
                     false => elementwise.sum_products(sum0, sum1, &terms),
                 }
+            }
+        }
+    }
+
+    /// All sums modulo a power of two: each summand is lifted once, and each sum comes back from its transforms once.
+    fn sums_modulo_two(
+        &self,
+        plan: &Decomposition,
+        sources: &[Source<'_>],
+        rows: &[Vec<Term<'_>>],
+        sums: &mut [[&mut [u64]; 2]],
+    ) {
+        let (position, degree) = (Modulus::TWO, self.degree());
+        let elementwise = self.ring_at(plan.extended, position).elementwise();
+        let limbs = elementwise.lifted_limbs();
+        let mut scratch = self.scratch_limbs(2 * limbs * sources.len() + 4, Domain::Evaluation);
+        let (images, spare) = scratch.as_mut_slice().split_at_mut(2 * limbs * sources.len() * degree);
+        let (parts, spares) = spare.split_at_mut(2 * degree);
+        let ((part0, part1), (spare0, spare1)) = (parts.split_at_mut(degree), spares.split_at_mut(degree));
+        for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * limbs * degree)) {
+            if source.is_at(position) {
+                let (parts, spares) = ([&mut *part0, &mut *part1], [&mut *spare0, &mut *spare1]);
+                source.image_at(self, plan, position, 0, parts, spares);
+                let (image0, image1) = images.split_at_mut(limbs * degree);
+                elementwise.lift(image0, part0);
+                elementwise.lift(image1, part1);
+            }
+        }
+        let image = |i: usize| &images[i * limbs * degree..][..limbs * degree];
+        for (row, [sum0, sum1]) in rows.iter().zip(sums) {
+            let there = row.iter().filter(|term| sources[term.summand].is_at(position));
+            let pair = |i: usize| [image(2 * i), image(2 * i + 1)];
+            let terms: Vec<PairTerm> =
+                there.map(|term| (term.factor.limb(position), pair(term.summand))).collect();
+            match are_repeated(row, degree) {
+                true => elementwise.sum_repeated_products(sum0, sum1, &terms),
+                false => elementwise.sum_products(sum0, sum1, &terms),
             }
         }
     }
@@ -326,6 +343,11 @@ impl Context {
         let product = self.product_noise(modulus, plan.gadget, key)?;
         Ok(product.scaled(-self.parameters().log2(plan.gadget.specials())))
     }
+}
+
+/// Whether the factors of a row are without the values that repeat.
+fn are_repeated(row: &[Term<'_>], degree: usize) -> bool {
+    row.first().is_some_and(|term| term.factor.degree() != degree)
 }
 
 impl<'a> Summand<'a> {

@@ -146,7 +146,7 @@ impl Evaluator {
             for terms in encoded.values() {
                 let terms = terms.iter().map(|factor| Term {
                     summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
-                    factor: factor.poly(),
+                    factor: &factor.encoded,
                     log2_norm: factor.log2_norm,
                 });
                 rows.push(terms.collect());

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hippocrene_rlwe::Modulus;
 use num_complex::Complex64;
 
-use super::{Encoded, Encoding, Factor};
+use super::{Encoded, Factor};
 use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known};
 
 const OPERATION: &str = "fresh linear transform";
@@ -78,18 +78,18 @@ impl FreshTransform<'_> {
         let mut values = vec![0.0; self.slots];
         (self.diagonal)(rotation, &mut values);
         values.rotate_right(rotation / self.baby * self.baby % self.slots);
-        let plaintext = match context.encode_repeated(&values, scale, modulus, extended)? {
-            Some(repeated) => Encoding::Repeated(repeated),
+        let poly = match context.encode_repeated(&values, scale, modulus, extended)? {
+            Some(repeated) => repeated,
             None => {
                 let values = Values::Real(&values);
                 let (slots, rounding) = (self.slots, Rounding::Nearest);
-                Encoding::Whole(context.encode_extended(values, slots, scale, rounding, modulus, extended)?)
+                context.encode_extended(values, slots, scale, rounding, modulus, extended)?.into_poly()
             }
         };
         let log2_norm = scale.log2() + self.magnitude.log2();
         Ok(Factor {
             baby: rotation % self.baby,
-            plaintext,
+            encoded: context.rlwe().rotation_factor(poly, extended)?,
             log2_norm,
             rounding: Rounding::Nearest.variance(),
         })
@@ -151,7 +151,8 @@ impl Evaluator {
         let common = self.common_modulus_of(t.slots, modulus, 0..t.baby.min(t.count), steps);
         let extended = context.rlwe().rotation_modulus(modulus, common)?;
         let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
-        let words = context.rlwe().degree() / if repeats { 8 } else { 1 } * extended.limb_count();
+        let words = context.rlwe().degree() / if repeats { 8 } else { 1 }
+            * context.rlwe().rotation_factor_limbs(extended);
         let at_once = (t.memory / (8 * words * t.baby.min(t.count))).clamp(1, giants);
         let baby: Vec<usize> = (0..t.baby.min(t.count)).collect();
         let groups = (0..giants)

@@ -9,15 +9,14 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_ring::Poly;
-use hippocrene_rlwe::{Kept, Modulus, stop};
+use hippocrene_rlwe::{Kept, Modulus, RotationFactor, stop};
 use num_complex::{Complex, Complex64};
 
 pub use self::fresh::FreshTransform;
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
 
 use self::diagonal::{Diagonal, Sparse};
-use crate::{BigFloat, CkksError, Context, Plaintext, Scale, known::Known};
+use crate::{BigFloat, CkksError, Context, Scale, known::Known};
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
 /// `i + r` (modulo the number of slots).
@@ -48,28 +47,12 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 #[derive(Debug)]
 struct Factor {
     baby: usize,
-    plaintext: Encoding,
+    /// Modulo `P'Q`; where the numbers of the diagonal repeat, without what repeats in its values.
+    encoded: RotationFactor,
     /// By how many bits it makes noise grow: its scale and the root mean square of its numbers, over the rows of the map that are not zero.
     log2_norm: f64,
     /// The variance of what its rounding adds to a coefficient, on average over all: those that are zero have no error.
     rounding: f64,
-}
-
-/// A plaintext modulo `P'Q`.
-#[derive(Debug)]
-enum Encoding {
-    Whole(Plaintext),
-    /// Without what repeats, where the numbers of the diagonal do ([`hippocrene_rlwe::Context::repeated`]).
-    Repeated(Poly),
-}
-
-impl Factor {
-    fn poly(&self) -> &Poly {
-        match &self.plaintext {
-            Encoding::Whole(plaintext) => plaintext.poly(),
-            Encoding::Repeated(poly) => poly,
-        }
-    }
 }
 
 const OPERATION: &str = "make a linear transform";
@@ -246,10 +229,7 @@ impl LinearTransform {
         keys: Modulus,
     ) -> Result<Arc<Encoded>, CkksError> {
         let extended = context.rlwe().rotation_modulus(modulus, keys)?;
-        let bytes = |encoded: &Encoded| {
-            let bytes = |poly: &Poly| poly.degree() * poly.limb_count() * size_of::<u64>();
-            encoded.values().flatten().map(|factor| bytes(factor.poly())).sum()
-        };
+        let bytes = |encoded: &Encoded| encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum();
         self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
             self.encode_some(context, [modulus, extended], scale, |_| true)
         })
@@ -273,18 +253,24 @@ impl LinearTransform {
             }
             let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
             let log2_norm = scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2();
-            let short = if repeats { context.rlwe().repeated(plaintext.poly(), extended) } else { None };
-            let plaintext = short.map_or_else(|| Encoding::Whole(plaintext), Encoding::Repeated);
+            let whole = context.rlwe().rotation_factor(plaintext.into_poly(), extended)?;
+            let short = if repeats { whole.repeated(context.rlwe()) } else { None };
             let share = diagonal.rounded_coefficients() as f64 / self.slots as f64;
             let rounding = share * diagonal.rounding().variance();
-            encoded.entry(giant).or_default().push(Factor { baby, plaintext, log2_norm, rounding });
+            encoded.entry(giant).or_default().push(Factor {
+                baby,
+                encoded: short.unwrap_or(whole),
+                log2_norm,
+                rounding,
+            });
         }
         Ok(encoded)
     }
 
     /// How many giant steps are encoded at a time and dropped again, of a map of so many diagonals that all of them would take more memory than the rest of a program; none, and all are kept.
     fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
-        let bytes = context.rlwe().degree() * extended.limb_count() * size_of::<u64>();
+        let limbs = context.rlwe().rotation_factor_limbs(extended);
+        let bytes = context.rlwe().degree() * limbs * size_of::<u64>();
         let giants = self.steps().1.len();
         let (all, limit) = (self.diagonals.len() * bytes, self.memory().1);
         (self.diagonals.len() > MANY && all > limit).then(|| (limit * giants / all).max(1))

@@ -1,0 +1,116 @@
+//! Plaintexts that sums of rotations are multiplied by.
+
+use hippocrene_ring::{Domain, Poly};
+
+use super::rotation_sum::REPEATED;
+use crate::{Context, Modulus, RlweError, WordSize};
+
+const OPERATION: &str = "make a factor of rotations";
+
+/// A plaintext modulo `P'Q` as [`Context::rotation_sums`] multiplies by it: in the evaluation domain, its limb modulo a power of two in the form of
+/// [`hippocrene_ring::elementwise::Elementwise::lift`], which has as many limbs as there are primes that products are computed modulo. One that is a polynomial in `X^8` may
+/// have an eighth of the values, the others of which repeat.
+#[derive(Debug, Clone)]
+pub struct RotationFactor {
+    limbs: Poly,
+    extended: Modulus,
+}
+
+impl Context {
+    /// The factor that `poly` is: a plaintext modulo `extended = P'Q` ([`Context::rotation_modulus`]) in the evaluation domain, or, of ring degree `N/8`, one made by
+    /// [`Context::ring_of_repeats`].
+    ///
+    /// # Errors
+    /// [`RlweError::Modulus`] when it is not that.
+    pub fn rotation_factor(&self, mut poly: Poly, extended: Modulus) -> Result<RotationFactor, RlweError> {
+        let (degree, have) = (self.degree(), poly.limb_count());
+        let is_repeated = self.has_repeats(extended) && poly.degree() == degree / REPEATED;
+        let need = if poly.degree() != degree && !is_repeated {
+            "plaintexts of the ring degree are needed, or of an eighth of it"
+        } else if poly.is_hollow() != self.is_hollow() {
+            "what is hollow and what is not do not go together"
+        } else if have != extended.limb_count() {
+            "a plaintext modulo P'Q is needed"
+        } else if poly.domain() != Domain::Evaluation {
+            "a plaintext in the evaluation domain is needed"
+        } else {
+            if extended.contains(Modulus::TWO) {
+                self.lift_two(&mut poly, extended);
+            }
+            return Ok(RotationFactor { limbs: poly, extended });
+        };
+        Err(RlweError::Modulus { operation: OPERATION, have, need })
+    }
+
+    /// How many limbs of the ring degree, or of an eighth of it, a [`RotationFactor`] modulo `extended = P'Q` has.
+    pub fn rotation_factor_limbs(&self, extended: Modulus) -> usize {
+        let lifted = |position| match position {
+            Modulus::TWO => self.ring_at(extended, position).elementwise().lifted_limbs(),
+            _ => 1,
+        };
+        extended.factors().map(lifted).sum()
+    }
+
+    /// Puts what [`hippocrene_ring::elementwise::Elementwise::lift`] makes of the limb modulo a power of two, the last, in its place.
+    fn lift_two(&self, poly: &mut Poly, extended: Modulus) {
+        let (degree, last) = (self.degree(), extended.limb_of(Modulus::TWO));
+        let elementwise = self.ring_at(extended, Modulus::TWO).elementwise();
+        self.reckon("lift a plaintext", |count| {
+            for i in 0..elementwise.lifted_limbs() {
+                count.of_size(WordSize::of(elementwise.lifted_modulus(i))).forward += 1;
+            }
+            count.touch(1 + elementwise.lifted_limbs());
+        });
+        let mut two = self.scratch_limbs(1, Domain::Coefficient);
+        two.limb_mut(0).copy_from_slice(poly.limb(last));
+        poly.resize_limbs(last + elementwise.lifted_limbs());
+        if !self.is_hollow() {
+            elementwise.lift(&mut poly.as_mut_slice()[last * degree..], two.limb(0));
+        }
+    }
+}
+
+impl RotationFactor {
+    /// What is left of a polynomial in `X^8` without the values that repeat, an eighth of them. Nothing where the ring degree is below 64, or this is such already.
+    pub fn repeated(&self, context: &Context) -> Option<Self> {
+        let degree = context.degree();
+        if degree < 64 || self.degree() != degree {
+            return None;
+        }
+        let mut limbs = self.limbs.alike(degree / REPEATED, self.limbs.limb_count());
+        for (out, limb) in limbs.limbs_mut().zip(self.limbs.limbs()) {
+            for (out, block) in out.chunks_exact_mut(8).zip(limb.chunks_exact(64)) {
+                out.copy_from_slice(&block[..8]);
+            }
+        }
+        Some(RotationFactor { limbs, extended: self.extended })
+    }
+
+    /// The modulus `P'Q`.
+    pub fn modulus(&self) -> Modulus {
+        self.extended
+    }
+
+    /// How many values each limb has: the ring degree `N`, or `N/8`.
+    pub fn degree(&self) -> usize {
+        self.limbs.degree()
+    }
+
+    /// Bytes that it takes; those that it would take, where it is hollow.
+    pub fn bytes(&self) -> usize {
+        self.degree() * self.limbs.limb_count() * size_of::<u64>()
+    }
+
+    pub(super) fn is_hollow(&self) -> bool {
+        self.limbs.is_hollow()
+    }
+
+    /// The limb at `position`; modulo a power of two all limbs of the lifted form, one after the other.
+    pub(super) fn limb(&self, position: usize) -> &[u64] {
+        let k = self.extended.limb_of(position);
+        match position {
+            Modulus::TWO => &self.limbs.as_slice()[k * self.degree()..],
+            _ => self.limbs.limb(k),
+        }
+    }
+}
