@@ -318,6 +318,126 @@ fn functions_of_whom_nothing_is_known_have_an_error() {
     assert!(jump.error >= 1.0, "{:e}", jump.error);
 }
 
+/// The extrema of `f - p` between its changes of sign, from a fine scan of an interval and the places of kinks.
+fn alternation(f: impl Fn(f64) -> f64, p: &Polynomial, low: f64, high: f64) -> Vec<f64> {
+    const STEPS: i32 = 40_000;
+    let angle = |j: i32| std::f64::consts::PI * f64::from(j) / f64::from(STEPS);
+    let at = |j: i32| (0.5 * (low + high) - 0.5 * (high - low) * angle(j).cos()).clamp(low, high);
+    let kinks = [-1.0, 0.0, 1.0, 3.0].into_iter().filter(|x| (low..=high).contains(x));
+    let mut scan: Vec<f64> = (0..=STEPS).map(at).chain(kinks).collect();
+    scan.sort_by(f64::total_cmp);
+    let mut extrema: Vec<f64> = Vec::new();
+    for x in scan {
+        let e = f(x) - p.evaluate(x);
+        match extrema.last_mut() {
+            Some(last) if last.signum() == e.signum() => *last = if e.abs() > last.abs() { e } else { *last },
+            _ => extrema.push(e),
+        }
+    }
+    extrema
+}
+
+fn largest_of(extrema: &[f64]) -> f64 {
+    extrema.iter().map(|e| e.abs()).fold(0.0, f64::max)
+}
+
+/// Of even, odd and other functions, smooth ones and such with kinks: no polynomial of the degree is better (the error alternates once more often than there are
+/// coefficients, on the whole interval), none of less degree and no interpolation either, and the stated error holds and is what is seen.
+#[test]
+fn best_polynomials_of_all_degrees() {
+    type Case = (&'static str, fn(f64) -> f64, (f64, f64));
+    let clip = |x: f64| x.clamp(-1.0, 1.0);
+    let huber = |x: f64| if x.abs() < 1.0 { 0.5 * x * x } else { x.abs() - 0.5 };
+    let smooth: [Case; 7] = [
+        ("tanh", f64::tanh, (-4.0, 4.0)),
+        ("tanh, beside", f64::tanh, (-4.0, 4.004)),
+        ("cos", f64::cos, (-3.0, 3.0)),
+        ("cos(40 x)", |x| (40.0 * x).cos(), (-1.0, 1.0)),
+        ("exp(-x^2)", |x| (-x * x).exp(), (-2.0, 2.0)),
+        ("1/(1+25x^2)", |x| 1.0 / (1.0 + 25.0 * x * x), (-1.0, 1.0)),
+        ("exp", f64::exp, (-1.0, 2.0)),
+    ];
+    let kinked: [Case; 7] = [
+        ("|x|", f64::abs, (-1.0, 1.0)),
+        ("|x|, beside", f64::abs, (-1.0, 1.3)),
+        ("|x - 3|", |x| (x - 3.0).abs(), (1.0, 5.0)),
+        ("clip", clip, (-4.0, 4.0)),
+        ("clip, beside", clip, (-3.0, 4.0)),
+        ("softsign", |x| x / (1.0 + x.abs()), (-5.0, 5.0)),
+        ("huber", huber, (-3.0, 3.0)),
+    ];
+    for (i, (name, f, (low, high))) in smooth.into_iter().chain(kinked).enumerate() {
+        let (mut stated, mut reached) = (f64::INFINITY, f64::INFINITY);
+        for degree in [3, 4, 7, 8, 15, 31, 63, 64, 95, 127, 128, 254, 255] {
+            let have = best(f, (low, high), degree, Smoothness::Sampled).unwrap();
+            let mut extrema = alternation(f, &have.polynomial, low, high);
+            let seen = largest_of(&extrema);
+            let context = format!("{name}, {degree}: {seen:e} {:e}", have.error);
+            let size = f(low).abs().max(f(high).abs()).max(1.0);
+            let rounding = 1e-14 * size;
+            assert!(
+                seen <= have.error && have.error <= stated * (1.0 + 1e-6) + rounding,
+                "{context} {stated:e}"
+            );
+            // More is said of a kink, to which polynomials come slowly.
+            let factor = if i < 7 {
+                1.052
+            } else if degree < 64 {
+                1.25
+            } else {
+                2.0
+            };
+            assert!(have.error <= factor * seen + 20.0 * rounding, "{context}");
+            let interpolation = Polynomial::approximate(f, low, high, degree).unwrap();
+            let other = largest_of(&alternation(f, &interpolation, low, high));
+            assert!(
+                seen <= reached * 1.0001 + rounding && seen <= other * 1.0001 + rounding,
+                "{context} {other:e}"
+            );
+            if seen > 100.0 * rounding {
+                assert!(extrema.len() >= degree + 2, "{context}: {}", extrema.len());
+                extrema.sort_by(|a, b| b.abs().total_cmp(&a.abs()));
+                let least = extrema[degree + 1].abs();
+                assert!(seen < 1.01 * least + rounding, "{context} {least:e}");
+            }
+            (stated, reached) = (have.error, seen.min(reached));
+        }
+    }
+    // Bernstein's constant is the limit of n E_n for |x|.
+    let have = best(f64::abs, (-1.0, 1.0), 126, Smoothness::Sampled).unwrap().polynomial;
+    let constant = 126.0 * largest_of(&alternation(f64::abs, &have, -1.0, 1.0));
+    assert!((constant / 0.2802 - 1.0).abs() < 0.005, "{constant}");
+}
+
+/// Polynomials of one parity are found on one half of what all polynomials are on both: by other equations, with the same error. The sign of all numbers is
+/// 1 away from every polynomial.
+#[test]
+fn best_polynomials_of_one_parity_are_those_of_both_halves() {
+    let unsaid = Smoothness::Sampled;
+    for (f, odd) in [(f64::signum as fn(f64) -> f64, true), (|x| x.abs().sqrt(), false), (|x| 1.0 / x, true)]
+    {
+        let parity = if odd { Parity::Odd } else { Parity::Even };
+        for gap in [0.05, 0.3] {
+            for degree in [4, 9, 20, 31, 62] {
+                let half = minimax(f, &[(gap, 1.0)], degree, parity, unsaid).unwrap();
+                let both = minimax(f, &[(-1.0, -gap), (gap, 1.0)], degree, Parity::Any, unsaid).unwrap();
+                assert!(
+                    (half.error - both.error).abs() < 1e-3 * both.error + 1e-12,
+                    "{degree} {gap}: {:e} {:e}",
+                    half.error,
+                    both.error
+                );
+            }
+        }
+    }
+    let sign = |x: f64| if x == 0.0 { 0.0 } else { x.signum() };
+    for degree in [3, 16, 63, 255] {
+        let have = best(sign, (-1.0, 1.0), degree, unsaid).unwrap();
+        let seen = largest_of(&alternation(sign, &have.polynomial, -1.0, 1.0));
+        assert!(seen <= 1.0 + 1e-12 && have.error >= 1.0, "{degree}: {seen:e} {:e}", have.error);
+    }
+}
+
 #[test]
 fn the_least_degree_that_reaches_an_error() {
     let smooth = Smoothness::Derivative { order: 1, bound: 1.0 };
@@ -329,6 +449,21 @@ fn the_least_degree_that_reaches_an_error() {
             let less = best(f, (-2.0, 3.0), degree.saturating_sub(1), smoothness).unwrap();
             assert!(degree == 0 || less.error > error, "{degree}: {:e}", less.error);
         }
+    }
+    type Case = (fn(f64) -> f64, (f64, f64), f64);
+    let symmetric: [Case; 6] = [
+        (|x| x.clamp(-1.0, 1.0), (-4.0, 4.0), 0.05),
+        (|x| x.clamp(-1.0, 1.0), (-4.0, 4.0), 0.01),
+        (f64::tanh, (-4.0, 4.0), 1e-10),
+        (f64::tanh, (-4.0, 4.0), 3e-14),
+        (f64::abs, (-1.0, 1.0), 0.003),
+        (|x| (-x * x).exp(), (-2.0, 2.0), 1e-9),
+    ];
+    for (f, ends, error) in symmetric {
+        let have = best_to(f, ends, error, Smoothness::Sampled).unwrap();
+        let degree = have.polynomial.degree();
+        let less = best(f, ends, degree - 1, Smoothness::Sampled).unwrap();
+        assert!(have.error <= error && error < less.error, "{degree}: {:e} {:e}", have.error, less.error);
     }
     assert_eq!(
         best_to(|_| 2.0, (0.0, 1.0), 1e-9, Smoothness::Sampled).unwrap().polynomial.coefficients(),

@@ -104,22 +104,19 @@ impl<'a> Symmetric<'a> {
         Ok(Approximation { polynomial, error })
     }
 
-    /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on the upper half, with the middle taken to 0; of an odd one from a little above, where all odd
-    /// polynomials are 0 and no equation says anything.
+    /// The best polynomial up to a degree. Of an even or odd function it is so too, and found on the upper half, with the middle taken to 0.
     fn polynomial(&self, degree: usize) -> Result<Polynomial, CkksError> {
         let (low, high) = self.ends;
         let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
-        let above = match self.parity {
-            Parity::Any => return exchanged(self.f, &[self.ends], degree, Parity::Any),
-            Parity::Even => 0.0,
-            Parity::Odd => half / (64.0 * (degree + 1) as f64),
-        };
+        if self.parity == Parity::Any {
+            return exchanged(self.f, &[self.ends], degree, Parity::Any);
+        }
         let basis = Basis::Chebyshev { low, high };
         if degree == 0 && self.parity == Parity::Odd {
             return Polynomial::new(basis, vec![0.0]);
         }
         let centred = |x: f64| (self.f)(middle + x);
-        let found = exchanged(&centred, &[(above, half)], degree, self.parity)?;
+        let found = exchanged(&centred, &[(0.0, half)], degree, self.parity)?;
         Polynomial::new(basis, found.coefficients().to_vec())
     }
 }

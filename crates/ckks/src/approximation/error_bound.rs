@@ -106,7 +106,8 @@ pub(super) fn bound(
     // The sums of an estimate are as many as the values, each.
     let most = if smoothness == Smoothness::Sampled { 1 << 11 } else { 1 << 14 };
     let half = 0.5 * (high - low);
-    let mut m = p.degree().max(64);
+    // Powers of two for all degrees, so that more is never stated of a polynomial because its degree is higher.
+    let mut m = p.degree().max(64).next_power_of_two();
     loop {
         let samples = 8 * m;
         let (mut largest, mut size, mut values) = (0f64, 0f64, Vec::with_capacity(samples));
@@ -124,8 +125,9 @@ pub(super) fn bound(
         }
         let distance = smoothness.distance(half, m, &values);
         if distance <= largest / 64.0 || m >= most {
-            let sum: f64 = p.bound(low.abs().max(high.abs()));
-            let rounding = f64::EPSILON * (size + sum * (p.degree() + 1) as f64);
+            // Each term of Clenshaw's recurrence is rounded as often as its degree says.
+            let terms = p.coefficients().iter().enumerate().map(|(k, c)| (k + 1) as f64 * c.abs());
+            let rounding = f64::EPSILON * (size + terms.sum::<f64>());
             return Ok(from_samples(largest, samples, m, distance) + rounding);
         }
         m *= 2;

@@ -1,10 +1,8 @@
 //! Best approximations: the exchange algorithm of Remez, on unions of intervals.
 
-use super::{
-    Smoothness,
-    error_bound::{self, chebyshev_nodes},
-    interpolation::Approximation,
-};
+use std::f64::consts::FRAC_PI_2;
+
+use super::{Smoothness, error_bound, interpolation::Approximation};
 use crate::{
     CkksError,
     circuits::{Basis, Polynomial},
@@ -24,6 +22,8 @@ pub enum Parity {
 pub(super) const OPERATION: &str = "approximate a function";
 /// The largest degree.
 pub(super) const MOST: usize = 255;
+/// Errors below so much of a function's size are out of reach: values and coefficients are rounded.
+const ROUNDING: f64 = 1.0 / (1u64 << 44) as f64;
 
 /// The polynomial up to degree `degree` whose largest distance from `f` on a union of intervals is least, and a bound of that distance.
 ///
@@ -91,54 +91,101 @@ pub(super) fn exchanged(
     if indices.is_empty() {
         return fail(format!("an odd polynomial of degree {degree} is 0"));
     }
-    Exchange { f, intervals, basis: Basis::Chebyshev { low, high }, indices }.run()
+    Exchange { f, intervals, parity, basis: Basis::Chebyshev { low, high }, indices }.run()
 }
 
 struct Exchange<'a> {
     f: &'a dyn Fn(f64) -> f64,
     intervals: &'a [(f64, f64)],
+    parity: Parity,
     basis: Basis,
     /// The Chebyshev polynomials that may be used.
     indices: Vec<usize>,
 }
 
 impl Exchange<'_> {
+    /// The best polynomial that was met. The interpolation at Chebyshev nodes is one of them, and so is the best one of less degree, unless there is a proof that
+    /// no polynomial is better (de la Vallee-Poussin): no polynomial has a smaller largest error than the levelled one has at its points.
     fn run(&self) -> Result<Polynomial, CkksError> {
-        const ROUNDS: usize = 30;
-        let mut points = self.first_points();
-        let mut best: Option<(f64, Polynomial)> = None;
-        let mut idle = 0;
+        const ROUNDS: usize = 60;
+        const IDLE: usize = 4;
+        let (mut points, mut moved) = (self.first_points(0), false);
+        let size = points.iter().map(|x| (self.f)(*x).abs()).fold(0.0, f64::max);
+        let mut best = Best { largest: f64::INFINITY, polynomial: None };
+        let (mut proven, mut idle) = (0f64, 0);
         for _ in 0..ROUNDS {
             let (polynomial, levelled) = self.levelled(&points)?;
-            let extrema = self.extrema(&polynomial);
-            let largest = extrema.iter().map(|(_, e)| e.abs()).fold(0.0, f64::max);
-            if best.as_ref().is_none_or(|(least, _)| largest < *least) {
-                best = Some((largest, polynomial));
-                idle = 0;
-            } else {
-                idle += 1;
-            }
+            let extrema = self.extrema(&polynomial, &points);
+            let better = best.take(polynomial, &extrema);
+            idle = if better || levelled > proven * (1.0 + 1e-6) { 0 } else { idle + 1 };
+            proven = proven.max(levelled);
             match alternating(extrema, points.len()) {
-                // The largest error is at least that of the best polynomial, and the levelled one at most (de la Vallee-Poussin).
-                Some(next) if idle < 2 && largest > levelled * (1.0 + 1e-13) => points = next,
+                Some(next) if idle < IDLE && best.largest > proven * (1.0 + 1e-13) => points = next,
+                // An even function of symmetric points agrees there with an even polynomial, and nothing alternates.
+                None if !moved => (points, moved) = (self.first_points(1), true),
                 _ => break,
             }
         }
-        match best {
-            Some((_, polynomial)) => Ok(polynomial),
-            None => Err(singular()),
+        if let Some(interpolation) = self.interpolation() {
+            let extrema = self.extrema(&interpolation, &[]);
+            best.take(interpolation, &extrema);
         }
+        let (_, fewer) = self.indices.split_last().ok_or_else(singular)?;
+        if !fewer.is_empty() && best.largest > proven * 1.001 + ROUNDING * size {
+            let smaller = Exchange { indices: fewer.to_vec(), ..*self }.run()?;
+            let extrema = self.extrema(&smaller, &[]);
+            best.take(smaller, &extrema);
+        }
+        best.polynomial.ok_or_else(singular)
     }
 
-    /// One point more than there are coefficients: those of Chebyshev's extrema, shared out evenly.
-    fn first_points(&self) -> Vec<f64> {
-        let (count, parts) = (self.indices.len() + 1, self.intervals.len());
-        let mut points = Vec::with_capacity(count);
-        for (i, &(low, high)) in self.intervals.iter().enumerate() {
-            let here = count * (i + 1) / parts - count * i / parts;
-            points.extend(grid(low, high, here));
+    /// The polynomial that agrees with the function at Chebyshev nodes, where these lie in a single interval.
+    fn interpolation(&self) -> Option<Polynomial> {
+        let (&[(from, _)], Basis::Chebyshev { low, high }) = (self.intervals, self.basis) else {
+            return None;
+        };
+        if from != low && from != 0.0 {
+            return None;
         }
-        points
+        let f = |x: f64| match self.parity {
+            Parity::Any => (self.f)(x),
+            Parity::Even => (self.f)(x.abs()),
+            Parity::Odd if x == 0.0 => 0.0,
+            Parity::Odd => x.signum() * (self.f)(x.abs()),
+        };
+        Polynomial::approximate(f, low, high, *self.indices.last()?).ok()
+    }
+
+    /// One point more than there are coefficients, shared out evenly, after the first `skipped` of more.
+    fn first_points(&self, skipped: usize) -> Vec<f64> {
+        let (count, parts) = (self.indices.len() + 1 + skipped, self.intervals.len());
+        let mut points = Vec::with_capacity(count);
+        for (i, &interval) in self.intervals.iter().enumerate() {
+            let here = count * (i + 1) / parts - count * i / parts;
+            points.extend(self.grid(interval, here));
+        }
+        points.split_off(skipped)
+    }
+
+    /// So many points of an interval, from left to right, that crowd where the errors of best polynomials have their extrema: the extrema of a Chebyshev polynomial, both ends
+    /// among them, `x_j = low cos^2 t_j + high sin^2 t_j` for equidistant `t_j` from 0 to `pi / 2`. An even polynomial of `x` is one of half the degree of `x^2`, an
+    /// odd one `x` times such a one: then the *squares* are such points. On `[0, high]` these are `high sin t_j`, the half of the extrema on
+    /// `[-high, high]`: they crowd at `high` only. (Those of `[0, high]` itself crowd at 0 too, where polynomials of one parity have no more freedom than elsewhere: that
+    /// the polynomial is levelled there says nothing of what it does between the others, and it explodes.) Odd polynomials are 0 at 0, which is left out.
+    fn grid(&self, (low, high): (f64, f64), count: usize) -> Vec<f64> {
+        if count < 2 {
+            return vec![0.5 * (low + high); count];
+        }
+        let skipped = usize::from(self.parity == Parity::Odd && low == 0.0);
+        let last = count - 1 + skipped;
+        let at = |j: usize| {
+            let (sin, cos) = (FRAC_PI_2 * j as f64 / last as f64).sin_cos();
+            match self.parity {
+                Parity::Any => low * cos * cos + high * sin * sin,
+                Parity::Even | Parity::Odd => (low * cos).hypot(high * sin),
+            }
+        };
+        (skipped..=last).map(at).map(|x| x.clamp(low, high)).collect()
     }
 
     /// The polynomial with errors `e, -e, e, ..` at the points, and `|e|`.
@@ -169,13 +216,17 @@ impl Exchange<'_> {
         Ok((Polynomial::new(self.basis, coefficients)?, solution[unknowns - 1].abs()))
     }
 
-    /// The places of the local extrema of the error, ends of intervals included, from left to right, with the errors there.
-    fn extrema(&self, p: &Polynomial) -> Vec<(f64, f64)> {
+    /// The places of the local extrema of the error, ends of intervals included, from left to right, with the errors there. They are sought between the points of a
+    /// fine grid, and the given points: where errors alternate at these, so do as many extrema.
+    fn extrema(&self, p: &Polynomial, points: &[f64]) -> Vec<(f64, f64)> {
         const FINE: usize = 12;
         let error = |x: f64| (self.f)(x) - p.evaluate(x);
         let mut found = Vec::new();
         for &(low, high) in self.intervals {
-            let xs = grid(low, high, FINE * (self.indices.len() + 2));
+            let mut xs = self.grid((low, high), FINE * (self.indices.len() + 2));
+            xs.extend(points.iter().filter(|x| (low..=high).contains(*x)));
+            xs.sort_by(f64::total_cmp);
+            xs.dedup();
             let errors: Vec<f64> = xs.iter().map(|x| error(*x)).collect();
             for i in 0..xs.len() {
                 let sign = errors[i].signum();
@@ -208,14 +259,22 @@ fn singular() -> CkksError {
     }
 }
 
-/// The extrema of a Chebyshev polynomial on an interval, from left to right: `count` points, of which two are the ends.
-fn grid(low: f64, high: f64, count: usize) -> Vec<f64> {
-    if count < 2 {
-        return chebyshev_nodes(low, high, count).collect();
+/// The best of the polynomials that were met.
+struct Best {
+    largest: f64,
+    polynomial: Option<Polynomial>,
+}
+
+impl Best {
+    /// Takes a polynomial with these extrema of its error, if it is better.
+    fn take(&mut self, polynomial: Polynomial, extrema: &[(f64, f64)]) -> bool {
+        let largest = extrema.iter().map(|(_, e)| e.abs()).fold(0.0, f64::max);
+        let better = largest < self.largest;
+        if better {
+            *self = Best { largest, polynomial: Some(polynomial) };
+        }
+        better
     }
-    let (middle, half) = (0.5 * (low + high), 0.5 * (high - low));
-    let at = |j: usize| middle - half * (std::f64::consts::PI * j as f64 / (count - 1) as f64).cos();
-    (0..count).map(at).map(|x| x.clamp(low, high)).collect()
 }
 
 /// So many of the extrema that their signs alternate, and the largest ones: neighbours of one sign are one, and then the smallest goes, with its
