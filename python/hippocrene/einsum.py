@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from hippocrene.errors import ShapeError
+from hippocrene.exact import fractions
 from hippocrene.moves import Moves, places_of
 from hippocrene.ufuncs import factors
 
@@ -29,6 +31,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     arrays = factors("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
+    arrays = _wide(arrays, terms, output)
     parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]
     array, labels = parts[0]
     for i, (other, others) in enumerate(parts[1:], 1):
@@ -36,6 +39,26 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
         array, labels = _product(array, labels, other, others, later)
     array, labels = _summed(array, labels, set(output))
     return _laid_out(array, labels, output)
+
+
+def _wide(arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequence[_Label]) -> Sequence[Any]:
+    """Return plain operands that are summed, or multiplied among themselves, with digits enough for that.
+
+    Where the encrypted operands are integers, they are integers of any size already. With others they are doubles at
+    least, and fractions where products with doubles are less precise than is asked for.
+    """
+    secret = [x for x in arrays if isinstance(x, Moves)]
+    plain = [(x, term) for x, term in zip(arrays, terms, strict=True) if not isinstance(x, Moves)]
+    kept = [*output, *(label for term in terms for label in dict.fromkeys(term))]
+    summed = any(kept.count(label) == 1 for _, term in plain for label in term)
+    if secret[0].plain_modulus is not None or not (summed or len(plain) > 1):
+        return arrays
+    kinds = {x.dtype.kind for x, _ in plain}
+    if "c" not in kinds:
+        size = math.prod(float(np.max(abs(x.astype(np.float64)))) for x, _ in plain)
+        if "O" in kinds or any(x._needs_digits(size, "einsum") for x in secret):
+            return [x if isinstance(x, Moves) else fractions(x, "einsum") for x in arrays]
+    return [x if isinstance(x, Moves) else x.astype(np.result_type(x, np.float64)) for x in arrays]
 
 
 def _parsed(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[list[_Label]], list[_Label]]:
@@ -120,6 +143,10 @@ def _summed(x: Any, labels: Sequence[_Label], kept: set[_Label]) -> tuple[Any, l
     return (x.sum(axis=axes) if axes else x), [label for label in labels if label in kept]
 
 
+def _are_integers(*arrays: Any) -> bool:
+    return any(isinstance(x, Moves) and x.plain_modulus is not None for x in arrays)
+
+
 def _product(
     a: Any, of_a: Sequence[_Label], b: Any, of_b: Sequence[_Label], later: set[_Label]
 ) -> tuple[Any, list[_Label]]:
@@ -129,7 +156,9 @@ def _product(
     common = [label for label in of_a if label in of_b]
     left = [label for label in of_a if label not in of_b]
     right = [label for label in of_b if label not in of_a]
-    if len(common) == 1 and common[0] not in later and max(len(left), len(right)) <= 1:
+    # Encrypted numbers are multiplied by matrices of doubles, and by fractions one by one.
+    fractional = any(not isinstance(x, Moves) and x.dtype.kind == "O" for x in (a, b)) and not _are_integers(a, b)
+    if len(common) == 1 and common[0] not in later and max(len(left), len(right)) <= 1 and not fractional:
         if right and not left:
             return np.matmul(_laid_out(b, of_b, right + common), a), right
         return np.matmul(_laid_out(a, of_a, left + common), _laid_out(b, of_b, common + right)), left + right

@@ -247,7 +247,7 @@ def _where(condition: Any, *both: Any) -> Any:
         raise ShapeError(f"where: an encrypted array of shape {shape} would have no elements")
     with named("where", "multiply by plain numbers", "multiply", "subtract"):
         if _secret(condition):
-            return y + mask * (x - y)
+            return y + mask * (x - y if _secret(x) or _secret(y) else _difference(condition, x, y))
         parts = [
             x * part.astype(np.int64)
             if _secret(x)
@@ -296,13 +296,24 @@ def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
     return m * function(np.ones(m.shape[-2:] if m.ndim > 1 else m.shape * 2, dtype=np.int64), k)
 
 
+def _difference(condition: Any, x: Any, y: Any) -> Any:
+    """Return `x - y` of plain numbers as precise as what is multiplied by it."""
+    numbers = all(one.dtype.kind in "biuf" for one in (x, y))
+    if condition.plain_modulus is not None or not numbers:
+        return x - y
+    x, y = (one.astype(np.result_type(one, np.float64)) for one in (x, y))
+    size = float(max(np.max(abs(x)), np.max(abs(y))))
+    return fractions(x, "where") - fractions(y, "where") if condition._needs_digits(size, "where") else x - y
+
+
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
     if weights is None or a.plain_modulus is not None:
         with named("average", "mean"):
             return a.mean(axis, keepdims=keepdims)
     if np.iscomplexobj(weights):
         raise TypeError("average takes real weights, not complex ones")
-    plain = to_array(weights, "average").astype(np.float64)
+    given = to_array(weights, "average")
+    plain = given.astype(np.float64)
     if plain.shape != a.shape:
         if (
             plain.ndim != 1
@@ -311,14 +322,14 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
             or plain.size != a.shape[a._axis(axis, "average")]
         ):
             raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
-        plain = plain.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
-    plain, axes = np.broadcast_to(plain, a.shape), tuple(a._axes(axis, "average"))
+        given = given.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
+    plain, axes = np.broadcast_to(given.astype(np.float64), a.shape), tuple(a._axes(axis, "average"))
     total = plain.sum(axis=axes, keepdims=True)
     if not np.all(total):
         raise ZeroDivisionError("average: weights sum to zero")
     shares: Any = plain / total
     if a._needs_digits(np.max(abs(shares)), "average"):
-        exactly = fractions(plain, "average")
+        exactly = np.broadcast_to(fractions(given, "average"), a.shape)
         shares = exactly / exactly.sum(axis=axes, keepdims=True)
     return (a * shares).sum(axis, keepdims=keepdims)
 

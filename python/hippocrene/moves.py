@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first one.
     _Order = Literal["C", "F"]
 
+_MOST_ELEMENTS = 2**32
+
 
 def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
     """Return the places of the elements in row-major order, counted from `first` on."""
@@ -139,6 +141,10 @@ class Moves(Encrypted):
     def repeat(self, repeats: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Repeat every element, as `numpy.repeat` does."""
         with shape_errors("repeat"):
+            counts = np.asarray(repeats)
+            # numpy's own product of the two may wrap around.
+            if counts.dtype.kind in "iu" and counts.size and self.size * int(counts.max()) > _MOST_ELEMENTS:
+                raise ShapeError(f"repeat: {self.size} elements {counts.max()} times: an array has up to 2^32")
             return self._gather(places_of(self).repeat(cast("Any", repeats), axis))
 
     def diagonal(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:

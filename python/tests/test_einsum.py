@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pandas
 import pytest
@@ -139,3 +141,44 @@ def test_a_sum_takes_as_much_as_the_product_that_it_is(secret):
 def test_subscripts_that_make_no_sense(secret, subscripts, shapes, message):
     with pytest.raises(ShapeError, match=f"einsum: {message}"):
         np.einsum(subscripts, *(secret(of_shape(shape)) for shape in shapes))
+
+
+NARROW = [
+    ("i,i,i->i", (np.full(3, 100, np.int8), np.full(3, 100, np.int8))),
+    ("ij,jk,k->i", (np.ones((3, 3), bool), np.ones((3, 3), bool))),
+    ("i,i,i->i", (np.full(3, 2**40), np.full(3, 2**40))),
+    ("ij,i->i", (np.linspace(0, 1, 300, dtype=np.float16).reshape(3, 100),)),
+    ("ji,i->i", (np.full((100, 3), 1000, np.float16),)),
+]
+
+
+@pytest.mark.parametrize(("subscripts", "plain"), NARROW)
+def test_plain_operands_are_computed_with_in_the_type_that_all_have_in_common(client, secret, subscripts, plain):
+    values = np.array([0.5, -1.0, 2.0])
+    want = np.einsum(subscripts, *(x.astype(np.float64) for x in plain), values)
+    got = np.einsum(subscripts, *plain, secret(values))
+    np.testing.assert_allclose(client.decrypt(got), want, rtol=1e-4, atol=1e-3)
+
+
+def test_plain_operands_of_precise_ones_are_multiplied_exactly(server, client):
+    rng = np.random.default_rng(7)
+    (w, v), m, values = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, (3, 3)), np.array([0.5, -0.25, 1.0])
+    x = server.load(client.encrypt(values, precision=60))
+    exactly = np.vectorize(Fraction, otypes=[object])
+    products = [
+        (np.einsum("j,j,j->j", w, v, x), exactly(w) * exactly(v) * exactly(values)),
+        (np.linalg.multi_dot([m, m, x]), exactly(m) @ (exactly(m) @ exactly(values))),
+    ]
+    for got, want in products:
+        bits = got.precision_bits
+        assert bits > 55
+        parts = client.decrypt(got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1])
+        assert max(abs(parts - want)) < 8 * 2**-bits
+
+
+def test_narrow_matrices_are_multiplied_as_doubles(client, secret):
+    values = np.array([0.5, -1.0, 2.0])
+    for matrix in (np.ones((3, 3), bool), np.full((3, 3), 100, np.int8)):
+        got = np.linalg.multi_dot([matrix, matrix, secret(values)])
+        wide = matrix.astype(np.float64)
+        np.testing.assert_allclose(client.decrypt(got), wide @ wide @ values, rtol=1e-4, atol=1e-3)

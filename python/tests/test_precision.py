@@ -3,6 +3,8 @@ from __future__ import annotations
 import copy
 import pickle
 import threading
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import hippocrene
 from hippocrene import ArgumentError, EncryptedArray, ParameterError
 
 X = np.linspace(-1, 1, 33)
+TRAPEZOID = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # numpy before version 2
 
 
 def test_the_precision_of_a_client_is_that_of_its_arrays():
@@ -124,3 +127,29 @@ def test_bounds_of_complex_numbers_are_their_absolute_values(client):
         assert client.encrypt(values, bound=largest).bound == largest
     with pytest.raises(ArgumentError, match="exceeds the declared bound"):
         client.encrypt([1.0 + 1e-12], bound=1.0)
+
+
+def test_weights_and_choices_of_precise_numbers_are_no_less_precise(client, server):
+    def exactly(parts):
+        return Fraction(parts[0]) * Fraction(2) ** parts[1]
+
+    values = [0.5, -1.0, 2.0]
+    weights = [Decimal(".1"), Decimal(".3"), Decimal(".7")]
+    condition = server.load(client.encrypt([1.0, 0.0], precision=60))
+    shares = [Fraction(w) for w in weights]
+    mean = sum(Fraction(x) * w for x, w in zip(values, shares, strict=True)) / sum(shares)
+    results = [
+        (np.average(server.load(client.encrypt(values, precision=60)), weights=weights), [mean], 55),
+        (np.where(condition, 1e6, 0.1), [Fraction(10**6), Fraction(0.1)], 35),
+        (TRAPEZOID(server.load(client.encrypt(np.ones(5), precision=60)), dx=Fraction(1, 3)), [Fraction(4, 3)], 45),
+    ]
+    for got, want, least in results:
+        assert got.precision_bits > least
+        errors = np.ravel(client.decrypt(got, dtype=exactly)) - np.array(want, dtype=object)
+        assert max(abs(errors)) < 8 * 2**-got.precision_bits
+
+
+@pytest.mark.parametrize("count", [2**62, 2**33, [1, 2**62, 1]])
+def test_more_repetitions_than_an_array_has_room_for_are_refused(secret, count):
+    with pytest.raises(hippocrene.ShapeError, match=r"repeat: 3 elements .* times"):
+        secret([1.0, 2.0, 3.0]).repeat(count)

@@ -61,6 +61,28 @@ fn streams_stand_for_files() {
     assert!(!Path::new("-").exists());
 }
 
+/// A key that is a pipe is read once, whichever key it is.
+#[cfg(target_os = "linux")]
+#[test]
+fn keys_may_be_pipes() {
+    let folder = Folder::new("piped");
+    let [client, public] = keygen(&folder, "keys", "n12");
+    let (csv, enc) = (folder.path("in.csv"), folder.path("in.enc"));
+    fs::write(&csv, "3,-2\n").expect("a file");
+    for key in [&client, &public] {
+        let bytes = fs::read(key).expect("a key");
+        let (status, _, told) = process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &bytes);
+        assert_eq!(status, Some(0), "{told}");
+        let (status, out, told) = process(&["decrypt", "-k", &client, &enc, "-o", "-"], b"");
+        assert_eq!(status, Some(0), "{told}");
+        assert_close(&String::from_utf8(out).expect("text"), &[3.0, -2.0]);
+        fs::remove_file(&enc).expect("a file");
+    }
+    let evaluation = fs::read(folder.path("keys/evaluation.keys")).expect("a key");
+    let (status, _, told) = process(&["encrypt", "-k", "/dev/stdin", &csv, "-o", &enc], &evaluation);
+    assert!(status == Some(4) && told.contains("evaluation keys, where a public key"), "{told}");
+}
+
 /// What is redirected is written to where it leads, not replaced.
 #[cfg(target_os = "linux")]
 #[test]

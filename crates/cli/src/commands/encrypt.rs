@@ -32,13 +32,17 @@ enum Key {
 
 impl Key {
     fn load(path: &Path, threads: usize) -> Result<Self, CliError> {
-        match PublicKey::load(path, threads) {
-            Ok(key) => Ok(Self::Public(key)),
-            Err(Error::Format(FormatError::Kind { .. })) => {
-                ClientKey::load(path, threads).map(Self::Client).map_err(CliError::of(path))
+        let read = || {
+            // Once: it may be a pipe.
+            let bytes = wire::read(path, &[Kind::PublicKey, Kind::SecretKey])?;
+            match PublicKey::from_bytes(&bytes, threads) {
+                Err(Error::Format(FormatError::Kind { .. })) => {
+                    ClientKey::from_bytes(&bytes, threads).map(Self::Client)
+                }
+                key => key.map(Self::Public),
             }
-            Err(error) => Err(CliError::of(path)(error)),
-        }
+        };
+        read().map_err(CliError::of(path))
     }
 
     fn session(&self) -> &Session {

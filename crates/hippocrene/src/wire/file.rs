@@ -202,6 +202,9 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{}.{process}.{count}.part", &name[..end])))
 }
 
+/// Secret keys take no more bytes: they are settings, of 8 bytes for each prime, and seeds.
+const MOST_OF_SECRET: usize = 1 << 14;
+
 /// Reads a file of the kind expected, as [`read`] does.
 pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error> {
     read(path, &[kind])
@@ -235,7 +238,9 @@ pub fn read_stream(
     if let Some(first) = kinds.first().filter(|_| !kinds.contains(&header.kind)) {
         header.expect(*first)?;
     }
-    let mut bytes = Zeroizing::new(Vec::new());
+    // What grows leaves copies behind in memory that was given back: a secret key has room from the start.
+    let mut bytes =
+        Zeroizing::new(Vec::with_capacity(if header.kind.is_secret() { MOST_OF_SECRET } else { 0 }));
     if let Some(length) = length {
         header.check_length(length)?;
         // No larger than the file, and in one piece: nothing of a secret is left behind in memory that was given back.
