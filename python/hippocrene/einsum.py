@@ -28,7 +28,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     del optimize
     if not isinstance(subscripts, str):
         raise TypeError("numpy.einsum of encrypted arrays takes subscripts as text, such as 'ij,jk->ik'")
-    arrays = factors("einsum", *operands)
+    arrays: Sequence[Any] = factors("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
     arrays = _wide(arrays, terms, output)
