@@ -42,22 +42,30 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
 
 
 def _wide(arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequence[_Label]) -> Sequence[Any]:
-    """Return plain operands that are summed, or multiplied among themselves, with digits enough for that.
+    """Return plain operands that are summed, or multiplied among themselves, with digits enough for that."""
+    plain = [term for x, term in zip(arrays, terms, strict=True) if not isinstance(x, Moves)]
+    kept = [*output, *(label for term in terms for label in dict.fromkeys(term))]
+    summed = any(kept.count(label) == 1 for term in plain for label in term)
+    return widened("einsum", arrays) if summed or len(plain) > 1 else arrays
 
-    Where the encrypted operands are integers, they are integers of any size already. With others they are doubles at
-    least, and fractions where products with doubles are less precise than is asked for.
+
+def widened(operation: str, arrays: Sequence[Any]) -> Sequence[Any]:
+    """Return plain operands with digits enough for products of all of them.
+
+    Where the encrypted operands are integers, they stay as they are. With others they are doubles at least, and
+    fractions where products with doubles are less precise than is asked for.
     """
     secret = [x for x in arrays if isinstance(x, Moves)]
-    plain = [(x, term) for x, term in zip(arrays, terms, strict=True) if not isinstance(x, Moves)]
-    kept = [*output, *(label for term in terms for label in dict.fromkeys(term))]
-    summed = any(kept.count(label) == 1 for _, term in plain for label in term)
-    if secret[0].plain_modulus is not None or not (summed or len(plain) > 1):
+    plain = [x for x in arrays if not isinstance(x, Moves)]
+    if secret[0].plain_modulus is not None:
         return arrays
-    kinds = {x.dtype.kind for x, _ in plain}
-    if "c" not in kinds:
-        size = math.prod(float(np.max(abs(x.astype(np.float64)))) for x, _ in plain)
-        if "O" in kinds or any(x._needs_digits(size, "einsum") for x in secret):
-            return [x if isinstance(x, Moves) else fractions(x, "einsum") for x in arrays]
+    kinds = {x.dtype.kind for x in plain}
+    exact = not kinds <= set("biufc")
+    if not exact and "c" not in kinds:
+        size = math.prod(float(np.max(abs(x.astype(np.float64)))) for x in plain)
+        exact = any(x._needs_digits(size, operation) for x in secret)
+    if exact:
+        return [x if isinstance(x, Moves) else fractions(x, operation) for x in arrays]
     return [x if isinstance(x, Moves) else x.astype(np.result_type(x, np.float64)) for x in arrays]
 
 

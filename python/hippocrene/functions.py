@@ -297,13 +297,15 @@ def _triangle(function: Callable[..., Any], m: Any, k: int = 0) -> Any:
 
 
 def _difference(condition: Any, x: Any, y: Any) -> Any:
-    """Return `x - y` of plain numbers as precise as what is multiplied by it."""
-    numbers = all(one.dtype.kind in "biuf" for one in (x, y))
-    if condition.plain_modulus is not None or not numbers:
-        return x - y
-    x, y = (one.astype(np.result_type(one, np.float64)) for one in (x, y))
-    size = float(max(np.max(abs(x)), np.max(abs(y))))
-    return fractions(x, "where") - fractions(y, "where") if condition._needs_digits(size, "where") else x - y
+    """Return `x - y` of plain numbers, of integers exactly, of others as precise as what is multiplied by it."""
+    if all(one.dtype.kind in "biu" for one in (x, y)):
+        return x.astype(object) - y.astype(object)
+    if condition.plain_modulus is None and all(one.dtype.kind in "biuf" for one in (x, y)):
+        size = float(max(np.max(abs(one.astype(np.float64))) for one in (x, y)))
+        if condition._needs_digits(size, "where"):
+            return fractions(x, "where") - fractions(y, "where")
+        x, y = (one.astype(np.result_type(one, np.float64)) for one in (x, y))
+    return x - y
 
 
 def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:

@@ -142,9 +142,11 @@ class Moves(Encrypted):
         """Repeat every element, as `numpy.repeat` does."""
         with shape_errors("repeat"):
             counts = np.asarray(repeats)
-            # numpy's own product of the two may wrap around.
-            if counts.dtype.kind in "iu" and counts.size and self.size * int(counts.max()) > _MOST_ELEMENTS:
-                raise ShapeError(f"repeat: {self.size} elements {counts.max()} times: an array has up to 2^32")
+            if counts.dtype.kind in "iu" and counts.size:
+                # As integers of any size: numpy's own product and sum of them may wrap around.
+                total = self.size // counts.size * sum(counts.ravel().tolist())
+                if total > _MOST_ELEMENTS:
+                    raise ShapeError(f"repeat: {total} elements, an array has up to 2^32")
             return self._gather(places_of(self).repeat(cast("Any", repeats), axis))
 
     def diagonal(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from hippocrene import _native
-from hippocrene.einsum import einsum
+from hippocrene.einsum import einsum, widened
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.exact import fractions
 from hippocrene.scalars import double
 from hippocrene.ufuncs import compute, factors
 from hippocrene.values import real_numbers, to_array
@@ -257,7 +256,8 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
         raise TypeError("numpy.gradient of encrypted arrays is along one axis: say axis=")
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
-    varargs = tuple(real_numbers(step, "gradient") for step in varargs)
+    given = [to_array(step, "gradient") for step in varargs]
+    varargs = tuple(step if step.dtype.kind in "biuf" else real_numbers(step, "gradient") for step in given)
     along = -1 if axis is None else axis
     exact = all(np.ndim(step) == 0 and abs(np.frexp(step)[0]) == 0.5 for step in varargs)
     return _mapped(
@@ -267,14 +267,11 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
 
 def _multi_dot(arrays: Sequence[Any]) -> Any:
     """Multiply matrices from the left to the right; plain ones among themselves as doubles, where these are enough."""
+    arrays = factors("multi_dot", *arrays)
+    wide = widened("multi_dot", arrays)
     at = next(i for i, x in enumerate(arrays) if _secret(x))
-    secret = arrays[at]
-    if secret.plain_modulus is None and not secret._needs_digits(1.0, "multi_dot"):
-        plain = [x if _secret(x) else to_array(x, "multi_dot") for x in arrays]
-        doubles = [
-            x.astype(np.result_type(x, np.float64)) if not _secret(x) and x.dtype.kind in "biufc" else x for x in plain
-        ]
-        return functools.reduce(_matmul, doubles)
+    if arrays[at].plain_modulus is None and all(_secret(x) or x.dtype.kind != "O" for x in wide):
+        return functools.reduce(_matmul, wide)
     # Every product has an encrypted factor.
     right = functools.reduce(_matmul, arrays[at:])
     return functools.reduce(lambda product, x: _matmul(x, product), reversed(arrays[:at]), right)
@@ -285,12 +282,12 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
     y._refuse_integers("trapezoid")
     length = y.shape[y._axis(axis, "trapezoid")]
-    width = double(dx, "a distance")
-    steps = np.full(length - 1, width) if x is None else np.diff(real_numbers(x, "trapezoid"))
+    steps = np.full(length - 1, double(dx, "a distance")) if x is None else np.diff(real_numbers(x, "trapezoid"))
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
     weights = np.convolve(steps, [0.5, 0.5]) if length > 1 else np.zeros(1)
-    exact = x is None and fractions(np.array([dx], dtype=object), "trapezoid")[0] == width
+    # Python compares fractions, decimals and integers with doubles exactly.
+    exact = x is None and bool(dx == double(dx, "a distance"))
     return _times_rounded(np.moveaxis(y, axis, -1), weights, exact=exact)
 
 

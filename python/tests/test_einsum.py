@@ -176,6 +176,21 @@ def test_plain_operands_of_precise_ones_are_multiplied_exactly(server, client):
         assert max(abs(parts - want)) < 8 * 2**-bits
 
 
+@pytest.mark.parametrize("plain", [np.array(["1", "2", "3"]), np.array([None] * 3)])
+def test_several_plain_operands_that_are_no_numbers_are_named(secret, plain):
+    with pytest.raises(TypeError, match="einsum takes numbers"):
+        np.einsum("i,i,i->", plain, np.ones(3), secret(np.ones(3)))
+
+
+def test_narrow_matrices_of_integers_are_multiplied_modulo_the_plaintext_modulus():
+    client = hippocrene.Client.generate("n13", scheme="bgv", plain_modulus=65537)
+    server = hippocrene.Server(client.evaluation_keys())
+    matrix, values = np.full((2, 2), 100, np.int8), np.array([1, 2])
+    got = np.linalg.multi_dot([matrix, matrix, server.load(client.encrypt(values))])
+    wide = matrix.astype(np.int64)
+    assert not np.any((client.decrypt(got) - wide @ wide @ values) % 65537)
+
+
 def test_narrow_matrices_are_multiplied_as_doubles(client, secret):
     values = np.array([0.5, -1.0, 2.0])
     for matrix in (np.ones((3, 3), bool), np.full((3, 3), 100, np.int8)):

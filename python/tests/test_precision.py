@@ -151,5 +151,18 @@ def test_weights_and_choices_of_precise_numbers_are_no_less_precise(client, serv
 
 @pytest.mark.parametrize("count", [2**62, 2**33, [1, 2**62, 1]])
 def test_more_repetitions_than_an_array_has_room_for_are_refused(secret, count):
-    with pytest.raises(hippocrene.ShapeError, match=r"repeat: 3 elements .* times"):
+    with pytest.raises(hippocrene.ShapeError, match=r"repeat: [0-9]+ elements, an array has up to"):
         secret([1.0, 2.0, 3.0]).repeat(count)
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [(np.float32(1e6), np.float32(0.1)), (np.uint8(1), np.uint8(2)), (True, False), (np.int8(100), np.int8(-100))],
+)
+def test_choices_between_narrow_numbers_are_those(client, secret, x, y):
+    np.testing.assert_allclose(client.decrypt(np.where(secret([1.0, 0.0]), x, y)), np.where([1, 0], x, y), atol=1e-2)
+
+
+def test_few_elements_may_be_repeated_often(client, secret):
+    counts = [0] * 7 + [3000]
+    np.testing.assert_allclose(client.decrypt(secret(np.arange(8) / 8).repeat(counts)), np.full(3000, 0.875), atol=1e-4)

@@ -320,6 +320,10 @@ fn what_does_not_fit_is_named() {
     assert!(refused(short.clone()).contains("modulo P'Q"));
     let short = context.rotation_factor(short, top).unwrap();
     assert!(message(&[rotated], Term { factor: &short, ..term }, keys).contains("modulo P'Q"));
+    let smaller = Setup::new(insecure(LOG_DEGREE - 1, 4, 1, 4));
+    let of_smaller = smaller.context.rotation_factor(smaller.small(BITS, 1, extended), extended).unwrap();
+    let term_of_smaller = Term { factor: &of_smaller, ..term };
+    assert!(message(&[rotated], term_of_smaller, keys).contains("ring degree"));
     let mut inverse = plain;
     context.to_coefficient(&mut inverse, extended);
     assert!(refused(inverse).contains("evaluation domain"));

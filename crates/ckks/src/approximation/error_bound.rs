@@ -125,9 +125,10 @@ pub(super) fn bound(
         }
         let distance = smoothness.distance(half, m, &values);
         if distance <= largest / 64.0 || m >= most {
-            // Each term of Clenshaw's recurrence is rounded as often as its degree says.
-            let terms = p.coefficients().iter().enumerate().map(|(k, c)| (k + 1) as f64 * c.abs());
-            let rounding = f64::EPSILON * (size + terms.sum::<f64>());
+            // The recurrence that it is evaluated by rounds each term as often as its degree says.
+            let often = p.coefficients().iter().enumerate().map(|(k, c)| (k + 1) as f64 * c).collect();
+            let terms = Polynomial::new(p.basis(), often)?.bound(low.abs().max(high.abs()));
+            let rounding = f64::EPSILON * (size + terms);
             return Ok(from_samples(largest, samples, m, distance) + rounding);
         }
         m *= 2;

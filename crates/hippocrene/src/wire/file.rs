@@ -253,3 +253,18 @@ pub fn read_stream(
     stream.take(header.payload.saturating_add(1)).read_to_end(&mut bytes).map_err(fail)?;
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ClientKey, Preset};
+
+    /// Memory that grows is given back with what was in it.
+    #[test]
+    fn secret_keys_of_unknown_length_have_room_from_the_start() {
+        let key = ClientKey::generate(Preset::by_name("n12").unwrap()).unwrap();
+        let bytes = key.to_bytes();
+        let read = read_stream(&bytes[..], None, Path::new("a pipe"), &[Kind::SecretKey]).unwrap();
+        assert!(*read == *bytes && read.capacity() >= MOST_OF_SECRET);
+    }
+}

@@ -96,9 +96,13 @@ impl RotationFactor {
         self.limbs.degree()
     }
 
+    pub(super) fn limb_count(&self) -> usize {
+        self.limbs.limb_count()
+    }
+
     /// Bytes that it takes; those that it would take, where it is hollow.
     pub fn bytes(&self) -> usize {
-        self.degree() * self.limbs.limb_count() * size_of::<u64>()
+        self.degree() * self.limb_count() * size_of::<u64>()
     }
 
     pub(super) fn is_hollow(&self) -> bool {

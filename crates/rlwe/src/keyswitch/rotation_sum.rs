@@ -236,11 +236,12 @@ impl Context {
         let factor = term.factor;
         let need = if term.summand >= summands {
             "there is no summand of that number"
-        } else if factor.degree() != degree {
+        } else if factor.degree() != degree || ![1, REPEATED].contains(&(self.degree() / degree)) {
             "in one row all plaintexts have the ring degree, or all an eighth of it"
         } else if factor.is_hollow() != self.is_hollow() {
             "what is hollow and what is not do not go together"
-        } else if factor.modulus() != extended {
+        } else if factor.modulus() != extended || factor.limb_count() != self.rotation_factor_limbs(extended)
+        {
             "a plaintext modulo P'Q is needed"
         } else {
             return Ok(());
