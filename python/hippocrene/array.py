@@ -309,7 +309,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return server._wrap(server._raw.dot(self._raw, other._raw))
         if not is_plain(other):
             return NotImplemented
-        if np.ndim(other) > 2:
+        if to_array(other, "matmul").ndim > 2:
             return cast("EncryptedArray", stacked(self, np.asarray(other)))
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
@@ -322,7 +322,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
         if not is_plain(other):
             return NotImplemented
-        if max(self.ndim, np.ndim(other)) > 2:
+        if max(self.ndim, to_array(other, "matmul").ndim) > 2:
             return cast("EncryptedArray", stacked(np.asarray(other), self))
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
@@ -345,7 +345,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     @property
     def T(self) -> EncryptedArray:  # noqa: N802
-        """The array with its axes in reverse order; nothing is computed."""
+        """The array with its axes in reverse order; nothing is computed, but for bits what `transpose` does."""
+        if self.bit_error is not None:
+            return self.transpose()
         server = self._bound_server("transpose")
         return server._wrap(server._raw.transpose(self._raw))
 

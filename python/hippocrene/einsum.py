@@ -52,13 +52,13 @@ def _wide(arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequ
 def widened(operation: str, arrays: Sequence[Any]) -> Sequence[Any]:
     """Return plain operands with digits enough for products of all of them.
 
-    Where the encrypted operands are integers, they stay as they are. With others they are doubles at least, and
+    Where the encrypted operands are integers, they are integers of any size. With others they are doubles at least, and
     fractions where products with doubles are less precise than is asked for.
     """
     secret = [x for x in arrays if isinstance(x, Moves)]
     plain = [x for x in arrays if not isinstance(x, Moves)]
     if secret[0].plain_modulus is not None:
-        return arrays
+        return [x if isinstance(x, Moves) else x.astype(object) for x in arrays]
     kinds = {x.dtype.kind for x in plain}
     exact = not kinds <= set("biufc")
     if not exact and "c" not in kinds:
@@ -148,7 +148,12 @@ def _laid_out(x: Any, labels: Sequence[_Label], order: Sequence[_Label]) -> Any:
 def _summed(x: Any, labels: Sequence[_Label], kept: set[_Label]) -> tuple[Any, list[_Label]]:
     """Sum along the axes of all other labels."""
     axes = tuple(i for i, label in enumerate(labels) if label not in kept)
-    return (x.sum(axis=axes) if axes else x), [label for label in labels if label in kept]
+    return _array(x.sum(axis=axes)) if axes else x, [label for label in labels if label in kept]
+
+
+def _array(x: Any) -> Any:
+    """Return what numpy computed as an array: of an array of objects without axes it returns the object."""
+    return x if isinstance(x, Moves | np.ndarray | np.generic) else np.asarray(x, dtype=object)
 
 
 def _are_integers(*arrays: Any) -> bool:
@@ -169,6 +174,8 @@ def _product(
     if len(common) == 1 and common[0] not in later and max(len(left), len(right)) <= 1 and not fractional:
         if right and not left:
             return np.matmul(_laid_out(b, of_b, right + common), a), right
-        return np.matmul(_laid_out(a, of_a, left + common), _laid_out(b, of_b, common + right)), left + right
+        product = np.matmul(_laid_out(a, of_a, left + common), _laid_out(b, of_b, common + right))
+        return _array(product), left + right
     order = [*left, *right, *common]
-    return _summed(np.multiply(_laid_out(a, of_a, order), _laid_out(b, of_b, order)), order, later)
+    product = np.multiply(_laid_out(a, of_a, order), _laid_out(b, of_b, order))
+    return _summed(_array(product), order, later)

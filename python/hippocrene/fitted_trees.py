@@ -185,6 +185,19 @@ def beyond_thresholds(trees: list[Nodes], features: int) -> tuple[npt.ArrayLike,
     return np.where(negative, -high, -high / 4), high
 
 
+def between_integers(trees: list[Nodes], sample: npt.ArrayLike) -> list[Nodes]:
+    """Return the same trees on integers, with no thresholds at them, of features that are integers in a sample."""
+    rows = rows_of_doubles(sample, "from_sklearn")
+    whole = np.all(np.rint(rows) == rows, axis=0)
+
+    def moved(tree: Nodes) -> Nodes:
+        # Leaves have no feature, and their threshold is not read.
+        at_integer = whole[tree.features.clip(0)] & (np.rint(tree.thresholds) == tree.thresholds)
+        return replace(tree, thresholds=np.where(at_integer, tree.thresholds + 0.5, tree.thresholds))
+
+    return [moved(tree) for tree in trees]
+
+
 def knots_of(
     sample: npt.ArrayLike | None, ranges: tuple[npt.ArrayLike, npt.ArrayLike], features: int
 ) -> tuple[tuple[float, ...], ...]:

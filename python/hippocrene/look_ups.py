@@ -159,14 +159,18 @@ class TableFunctions:
 
         It takes one look-up for every value. Where the difference is nearer to the tolerance than a gap, it may be
         either: with the tables ``"lut12"`` that is a 70th of the sum of both bounds and the tolerance, with ``"lut11"``
-        twice and with ``"lut13"`` half as much. The tolerance has to be larger than it.
+        twice and with ``"lut13"`` half as much. The tolerance has to be larger than it. Where it is larger than the sum
+        of both bounds, the results are 1 without a look-up.
         """
         cast("EncryptedArray", self)._refuse_integers("is_close")
         with named("is_close", *DIFFERENCE):
             difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
-        with named("is_close", "apply a function"):
-            return server._wrap(server._raw.near_zero(difference._raw, double(tolerance, "a tolerance")))
+        within = double(tolerance, "a tolerance")
+        if within > difference.bound:
+            return (difference - difference + 1).with_bound(1)
+        with named("is_close", "apply a function", "compare with 0"):
+            return server._wrap(server._raw.near_zero(difference._raw, within))
 
     def sort(self, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the values in rising order along an axis, or all of them, as one axis, where it is None.
@@ -343,9 +347,10 @@ class TableFunctions:
         array = cast("EncryptedArray", self)
         array._refuse_integers(operation)
         server = array._bound_server(operation)
-        if not 1 <= count < 2**63:
+        if count < 1:
             raise ArgumentError(f"{operation}: {count}, where 1 is the least that makes sense")
-        return server._wrap(getattr(server._raw, operation)(array._raw, count, *arguments))
+        # More than there are values in any array is refused as that.
+        return server._wrap(getattr(server._raw, operation)(array._raw, min(count, 2**63 - 1), *arguments))
 
 
 def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:

@@ -207,15 +207,20 @@ class Server(Described):
         return self._wrap(_native.bootstrap(self._raw, array._raw, capacity))
 
     def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
-        """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more.
+        """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more, all products of one shape.
 
-        Where they are integers and have one shape, they are relinearised once: each product but the first costs hardly
-        more than a sum does with the scheme ``"bgv"``, and about half a product with ``"bfv"``.
+        Where they are integers, they are relinearised once: each product but the first costs hardly more than a sum
+        does with the scheme ``"bgv"``, and about half a product with ``"bfv"``.
         """
-        both = list(pairs)
-        for array in (array for pair in both for array in pair):
-            if not isinstance(array, EncryptedArray):
-                raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(array).__name__}")
+        both: list[tuple[EncryptedArray, EncryptedArray]] = []
+        for pair in pairs:
+            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+                have = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else type(pair).__name__
+                raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
+            for array in pair:
+                if not isinstance(array, EncryptedArray):
+                    raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(array).__name__}")
+            both.append((pair[0], pair[1]))
         return self._wrap(self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both]))
 
     def gates(self, names: Iterable[str], *arrays: EncryptedArray) -> list[EncryptedArray]:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, FileError, FormatError, SecretPickleError, ShapeError
 from hippocrene.fitted_trees import (
+    between_integers,
     beyond_thresholds,
     check_columns,
     deviations,
@@ -429,7 +430,8 @@ class PrivateDecisionTree(Local):
         `sample` are rows of features such as the trees were fitted to, or like those that clients will have. Values are
         compared by about their ranks in it, so that thresholds are sharp where values are many. **The extremes and
         quantiles of its features become public** (65 values of each): where rows of the training data must not be,
-        take others. Nothing of the trees becomes so.
+        take others. Nothing of the trees becomes so. Thresholds that are integers go half-way to the next one where all
+        values of a feature in the sample are integers: what trees say of integers stays, and none is at a threshold.
 
         `ranges`, instead, are the least and the largest value of each feature, ``(low, high)``, and values are compared
         linearly in between; the narrower, the sharper thresholds are. Where neither is said, they are powers of two
@@ -456,6 +458,8 @@ class PrivateDecisionTree(Local):
         if sample is not None:
             check_columns(sample, names, "from_sklearn")
         knots = knots_of(sample, beyond_thresholds(trees, features) if ranges is None else ranges, features)
+        if sample is not None:
+            trees = between_integers(trees, sample)
         scales, wanted = None, None
         if outputs == "class" and deviation is not None:
             raise TypeError("the classes of a single tree are exact: they take no deviation")
@@ -553,7 +557,17 @@ def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
         numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
     else:
         numbers = np.argmax(_shares(interface, values), axis=1)
-    return np.asarray(interface.classes)[numbers]
+    return _labels(interface.classes)[numbers]
+
+
+def _labels(classes: tuple[int | float | str | bool, ...]) -> npt.NDArray[Any]:
+    """Return classes as an array of the type that they have in common, or else of objects: they stay what they are."""
+    unsigned = all(type(one) is int and 0 <= one < 2**64 for one in classes)
+    labels = np.array(classes, dtype=np.uint64 if unsigned and max(map(int, classes)) >= 2**63 else None)
+    same = zip(labels.tolist(), classes, strict=True)
+    if all(type(label) is type(one) and label == one for label, one in same):
+        return labels
+    return np.array(classes, dtype=object)
 
 
 def _rises(knots: tuple[float, ...]) -> bool:

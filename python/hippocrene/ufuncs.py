@@ -30,9 +30,13 @@ def _looked_up(function: np.ufunc) -> Callable[[Any], Any]:
     return compute_it
 
 
+def _shape(x: Any, name: str) -> tuple[int, ...]:
+    return np.shape(x if isinstance(x, Encrypted) else to_array(x, name))
+
+
 def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> None:
     """Refuse arrays of fewer axes than a product along axes has."""
-    shapes = [np.shape(x) for x in arrays]
+    shapes = [_shape(x, name) for x in arrays]
     if any(len(shape) < n for shape, n in zip(shapes, least, strict=True)):
         raise ShapeError(f"{name}: shapes {shapes[0]} and {shapes[1]}, of {least[0]} and {least[1]} axes at least")
 
@@ -226,7 +230,7 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
     elif method == "reduce" and ufunc in (np.maximum, np.minimum):
         result = (first.max if ufunc is np.maximum else first.min)(axis, **options)
     elif method == "outer" and ufunc in BINARY and not options:
-        left = np.reshape(first, np.shape(first) + (1,) * np.ndim(inputs[1]))
+        left = np.reshape(first, _shape(first, name) + (1,) * len(_shape(inputs[1], name)))
         result = compute(ufunc, "__call__", (left, inputs[1]), {})
     elif method == "accumulate" and ufunc is np.add and not options:
         result = first.cumsum(axis)

@@ -84,6 +84,75 @@ def test_subscripts_that_nobody_thought_of(client, secret, data):
     check(client, np.einsum(subscripts, secret(x), y.tolist()), np.einsum(subscripts, x, y))
 
 
+# Sums of products of plain operands among themselves: all axes summed away, operands without axes, and others.
+AMONG_PLAIN = ["i,j->j", "i,i,j->j", ",,j->j", "i,k,j->", "ii,j->j", "ij,jk,k->i", "ki,j->j", "i,,ij,j->j"]
+LARGE = 2305843009211662337  # a plaintext modulus of 61 bits
+
+
+def exactly(array) -> np.ndarray:
+    return np.vectorize(Fraction, otypes=[object])(np.asarray(array))
+
+
+def of_objects(subscripts: str, *arrays: np.ndarray) -> np.ndarray:
+    """What numpy computes of Python's integers or of fractions: `out` keeps sums of no axes arrays."""
+    output = subscripts.partition("->")[2]
+    out = np.empty([SIZES[letter] for letter in output], dtype=object)
+    return np.einsum(subscripts, *(np.asarray(x).astype(object) for x in arrays), out=out)
+
+
+@pytest.fixture(scope="module")
+def integers() -> tuple[hippocrene.Client, hippocrene.Server]:
+    client = hippocrene.Client.generate("n14", scheme="bgv", plain_modulus=LARGE)
+    return client, hippocrene.Server(client.evaluation_keys())
+
+
+def check_integers(integers, subscripts: str) -> None:
+    """Everything but the last operand is plain, and near the ends of the range."""
+    client, server = integers
+    rng = np.random.default_rng(3)
+    terms = subscripts.partition("->")[0].split(",")
+    arrays = [rng.integers(-5, 5, operand(term).shape) + LARGE // 2 * rng.choice([-1, 1]) for term in terms]
+    got = client.decrypt(np.einsum(subscripts, *arrays[:-1], server.load(client.encrypt(arrays[-1]))))
+    want = of_objects(subscripts, *arrays)
+    assert np.shape(got) == want.shape
+    assert all((int(a) - int(b)) % LARGE == 0 for a, b in zip(np.ravel(got), want.flat, strict=True))
+
+
+def check_precise(server, client, subscripts: str) -> None:
+    """Everything but the last operand is plain, and more is asked for than doubles have."""
+    terms = subscripts.partition("->")[0].split(",")
+    arrays = [operand(term) + 0.1 for term in terms]
+    x = server.load(client.encrypt(arrays[-1], precision=60))
+    got = np.einsum(subscripts, *arrays[:-1], x)
+    want = of_objects(subscripts, *(exactly(array) for array in arrays))
+    values = client.decrypt(got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1])
+    assert got.precision_bits > 50
+    assert np.shape(values) == want.shape
+    assert max(map(abs, np.ravel(np.asarray(values, dtype=object) - want))) < 8 * 2**-got.precision_bits
+
+
+@pytest.mark.parametrize("subscripts", AMONG_PLAIN)
+def test_plain_operands_are_computed_with_exactly_where_results_are(integers, server, client, subscripts):
+    check_integers(integers, subscripts)
+    check_precise(server, client, subscripts)
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(data=st.data())
+def test_sums_of_many_plain_operands_that_nobody_thought_of(integers, server, client, data):
+    terms = data.draw(st.lists(st.text("ijk", max_size=2), min_size=2, max_size=4))
+    output = "".join(data.draw(st.lists(st.sampled_from("ijk"), unique=True)))
+    output = "".join(letter for letter in output if letter in "".join(terms))
+    subscripts = f"{','.join(terms)}->{output}"
+    check_integers(integers, subscripts)
+    check_precise(server, client, subscripts)
+
+
 def test_axes_of_length_one_ellipses_and_more_operands(client, secret):
     row, column, cube = of_shape((1, 3)), of_shape((4, 1)), of_shape((2, 4, 3))
     for subscripts, arrays in [
@@ -164,7 +233,6 @@ def test_plain_operands_of_precise_ones_are_multiplied_exactly(server, client):
     rng = np.random.default_rng(7)
     (w, v), m, values = rng.uniform(-1, 1, (2, 3)), rng.uniform(-1, 1, (3, 3)), np.array([0.5, -0.25, 1.0])
     x = server.load(client.encrypt(values, precision=60))
-    exactly = np.vectorize(Fraction, otypes=[object])
     products = [
         (np.einsum("j,j,j->j", w, v, x), exactly(w) * exactly(v) * exactly(values)),
         (np.linalg.multi_dot([m, m, x]), exactly(m) @ (exactly(m) @ exactly(values))),

@@ -465,6 +465,20 @@ def test_sums_of_products(server, secret, equal):
         server.sum_of_products([])
     with pytest.raises(TypeError, match="pairs of EncryptedArrays"):
         server.sum_of_products([(a, x)])
+    for pair, message in (((a,), "not 1 of them"), (a, "not EncryptedArray"), (None, "not NoneType")):
+        with pytest.raises(TypeError, match=message):
+            server.sum_of_products([pair])
+
+
+def test_rows_of_unequal_length_are_no_matrices(secret):
+    x, ragged = secret([[1, 2], [3, 4]]), [[1, 2], [3]]
+    functions = [lambda: x @ ragged, lambda: ragged @ x, lambda: np.add.outer(x, ragged)]
+    for name in ("vecdot", "matvec"):
+        if hasattr(np, name):
+            functions.append(lambda name=name: getattr(np, name)(x, ragged))
+    for function in functions:
+        with pytest.raises(hippocrene.ShapeError, match="inhomogeneous"):
+            function()
 
 
 def test_inner_products_of_long_vectors(client, secret, equal):

@@ -144,11 +144,13 @@ def test_functions_of_values(capsys, tmp_path):
     # Farther from the steps than the gap of these tables, a 35th of the bounds together.
     for y, expected in (
         (line.is_close([2.5, 5.0, 4.5, 0.0], tolerance=1.5), [1, 0, 1, 1]),
+        (line.is_close([2.5, 5.0, 4.5, 0.0], tolerance=2 * line.bound), [1, 1, 1, 1]),
+        (line.is_close(0.0, tolerance=np.inf), [1, 1, 1, 1]),
         (line < 1.5, [0, 1, 0, 1]),
         (line.sign(gap=0.5), [1, -1, 1, 1]),
     ):
         np.testing.assert_allclose(client.decrypt(y), expected, atol=0.02)
-    with pytest.raises(ArgumentError, match=r"a tolerance of 0\.1: these tables tell"):
+    with pytest.raises(ArgumentError, match=r"^is_close: a tolerance of 0\.1: these tables tell"):
         line.is_close(0.0, tolerance=0.1)
     with pytest.raises(ArgumentError, match="tables have a gap of"):
         line.sign(gap=0.01)
@@ -156,6 +158,9 @@ def test_functions_of_values(capsys, tmp_path):
         line.max_pool(3)
     with pytest.raises(ArgumentError, match="5 of 4 numbers"):
         line.top_k(5)
+    for wrong in (lambda: line.top_k(2**63), lambda: line.max_pool(2**80)):
+        with pytest.raises((ArgumentError, ShapeError), match="9223372036854775807"):
+            wrong()
     for wrong in (lambda: line.top_k(0), lambda: line.max_pool(-2)):
         with pytest.raises(ArgumentError, match="1 is the least that makes sense"):
             wrong()

@@ -47,6 +47,7 @@ from hippocrene.trees import (
     TreeQuery,
     TreeReply,
     TreeServer,
+    _read,
 )
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -124,6 +125,51 @@ def test_thresholds_are_sharp_where_values_are_many(client, server):
     says = client.decrypt(sharp.interface, sharp.evaluate(client.encrypt_query(sharp.interface, rows), server))
     assert np.array_equal(says, tree.predict(rows))
     assert len(np.unique(says)) == 3
+
+
+def test_integers_are_at_no_threshold(client, server):
+    x = np.array([[2.0], [4.0], [8.0]])
+    tree = DecisionTreeClassifier().fit(x, [0, 1, 0])
+    assert sorted(tree.tree_.threshold[tree.tree_.feature >= 0]) == [3.0, 6.0]
+    sample = np.arange(10.0)[:, np.newaxis]
+    model = PrivateDecisionTree.from_sklearn(tree, sample, tables="lut11")
+    rows = np.repeat(sample, 4, axis=0)
+    reply = model.evaluate(client.encrypt_query(model.interface, rows), server)
+    assert np.array_equal(client.decrypt(model.interface, reply), tree.predict(rows))
+    # Of features that are no integers in the sample thresholds stay where they are.
+    model = PrivateDecisionTree.from_sklearn(tree, np.append(sample, [[2.5]], axis=0), tables="lut11")
+    assert model.simulate([[3.25]]).result == tree.predict([[3.25]]) == 1
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([5, 2**63 + 1], dtype=np.uint64),
+        np.array([2**63 + 1, 2**63 + 3], dtype=np.uint64),
+        np.array([2**53 + 1, -1]),
+        np.array([True, False]),
+        np.array([1.0, 2.0]),
+        np.array(["b", "a"]),
+    ],
+    ids=str,
+)
+def test_classes_are_what_they_were(labels):
+    x = np.arange(4.0)[:, np.newaxis]
+    tree = DecisionTreeClassifier().fit(x, labels[[0, 0, 1, 1]])
+    result = PrivateDecisionTree.from_sklearn(tree, x).simulate(x).result
+    assert result.tolist() == labels[[0, 0, 1, 1]].tolist()
+    assert result.dtype.kind == labels.dtype.kind or labels.dtype.kind == "u"
+
+
+def test_classes_of_several_types_stay_what_they_are():
+    x = np.arange(4.0)[:, np.newaxis]
+    interface = PrivateDecisionTree.from_sklearn(DecisionTreeClassifier().fit(x, [0, 0, 1, 1]), x).interface
+    for classes in ([1, "a"], [True, 2], [2**63, -1], [2**70, 1]):
+        fields = json.loads(interface.to_json())
+        loaded = TreeInterface.from_json(json.dumps({**fields, "classes": classes}))
+        read = _read(loaded, np.array([[0.0], [1.0]])).tolist()
+        assert read == classes
+        assert [type(one) for one in read] == [type(one) for one in classes]
 
 
 def test_simulations_say_what_it_takes(client, server, capsys):
