@@ -31,7 +31,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     arrays: Sequence[Any] = factors("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
-    arrays = _wide(arrays, terms, output)
+    arrays = _wide(arrays, terms, output, sizes)
     parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]
     array, labels = parts[0]
     for i, (other, others) in enumerate(parts[1:], 1):
@@ -41,10 +41,18 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     return _laid_out(array, labels, output)
 
 
-def _wide(arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequence[_Label]) -> Sequence[Any]:
+def _wide(
+    arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequence[_Label], sizes: dict[_Label, int]
+) -> Sequence[Any]:
     """Return plain operands that are summed, or multiplied among themselves, with digits enough for that."""
-    plain = [term for x, term in zip(arrays, terms, strict=True) if not isinstance(x, Moves)]
-    kept = [*output, *(label for term in terms for label in dict.fromkeys(term))]
+    # Axes of length 1 go with longer ones of others, which are summed without them.
+    shapes = [np.shape(x) for x in arrays]
+    along = [
+        [label for label, length in zip(term, shape, strict=True) if length == sizes[label]]
+        for term, shape in zip(terms, shapes, strict=True)
+    ]
+    plain = [term for x, term in zip(arrays, along, strict=True) if not isinstance(x, Moves)]
+    kept = [*output, *(label for term in along for label in dict.fromkeys(term))]
     summed = any(kept.count(label) == 1 for term in plain for label in term)
     return widened("einsum", arrays) if summed or len(plain) > 1 else arrays
 

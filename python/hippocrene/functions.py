@@ -35,7 +35,6 @@ MOVES = (
     np.flipud,
     np.moveaxis,
     np.ravel,
-    np.repeat,
     np.reshape,
     np.resize,
     np.rollaxis,
@@ -63,6 +62,7 @@ SPLITS = (
 JOINS = (np.column_stack, np.concatenate, np.dstack, np.hstack, np.stack, np.vstack)
 # Methods, and what they are called.
 METHODS: dict[Any, str] = {
+    np.repeat: "repeat",
     **{f: f.__name__ for f in (np.copy, np.cumsum, np.mean, np.prod, np.roll, np.std, np.sum, np.trace, np.var)},
     **{f: f.__name__ for f in (np.argmax, np.argmin, np.median, np.percentile, np.quantile)},
     **dict.fromkeys((np.amax, np.max), "max"),
@@ -300,6 +300,8 @@ def _difference(condition: Any, x: Any, y: Any) -> Any:
     """Return `x - y` of plain numbers, of integers exactly, of others as precise as what is multiplied by it."""
     if all(one.dtype.kind in "biu" for one in (x, y)):
         return x.astype(object) - y.astype(object)
+    if condition.plain_modulus is None and not all(one.dtype.kind in "biufc" for one in (x, y)):
+        return fractions(x, "where") - fractions(y, "where")
     if condition.plain_modulus is None and all(one.dtype.kind in "biuf" for one in (x, y)):
         size = float(max(np.max(abs(one.astype(np.float64))) for one in (x, y)))
         if condition._needs_digits(size, "where"):

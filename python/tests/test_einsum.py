@@ -265,3 +265,12 @@ def test_narrow_matrices_are_multiplied_as_doubles(client, secret):
         got = np.linalg.multi_dot([matrix, matrix, secret(values)])
         wide = matrix.astype(np.float64)
         np.testing.assert_allclose(client.decrypt(got), wide @ wide @ values, rtol=1e-4, atol=1e-3)
+
+
+def test_plain_operands_are_summed_exactly_along_axes_of_length_one(integers, client, secret):
+    of_integers, server = integers
+    plain = [LARGE - 1, LARGE - 2, LARGE - 3] * 7
+    got = of_integers.decrypt(np.einsum("i,i->", server.load(of_integers.encrypt([1])), plain))
+    assert (int(got) + 42) % LARGE == 0
+    halves = np.full(3, 30000, np.float16)
+    assert abs(client.decrypt(np.einsum("i,i->", secret(np.ones(1)), halves)) - 90000) < 1

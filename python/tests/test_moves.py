@@ -250,3 +250,10 @@ def test_images_are_padded_in_place_where_there_is_room(client, server):
     y = np.pad(x, ((0, 0), (1, 0)))
     np.testing.assert_allclose(client.decrypt(y), np.pad(values, ((0, 0), (1, 0))), atol=1e-6)
     assert y.capacity_bits < x.capacity_bits - 20
+
+
+def test_more_repeats_than_an_array_can_have_are_refused(secret):
+    x = secret(np.arange(4.0))
+    for repeats in (2**62, np.array([2**62] * 4)):
+        with pytest.raises(hippocrene.ShapeError, match="repeat: 18446744073709551616 elements"):
+            np.repeat(x, repeats)
