@@ -212,15 +212,12 @@ class Server(Described):
         Where they are integers, they are relinearised once: each product but the first costs hardly more than a sum
         does with the scheme ``"bgv"``, and about half a product with ``"bfv"``.
         """
-        both: list[tuple[EncryptedArray, EncryptedArray]] = []
-        for pair in pairs:
-            if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-                have = f"{len(pair)} of them" if isinstance(pair, (tuple, list)) else type(pair).__name__
+        both = list(pairs)
+        for pair in both:
+            several = isinstance(pair, (tuple, list))
+            if not several or len(pair) != 2 or not all(isinstance(one, EncryptedArray) for one in pair):
+                have = [type(one).__name__ for one in pair] if several else type(pair).__name__
                 raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {have}")
-            for array in pair:
-                if not isinstance(array, EncryptedArray):
-                    raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(array).__name__}")
-            both.append((pair[0], pair[1]))
         return self._wrap(self._raw.sum_of_products([x._raw for x, _ in both], [y._raw for _, y in both]))
 
     def gates(self, names: Iterable[str], *arrays: EncryptedArray) -> list[EncryptedArray]:

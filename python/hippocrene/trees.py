@@ -7,16 +7,15 @@ gets a `TreeReply`. The trees stay with the server, and the rows and what the tr
 from __future__ import annotations
 
 import errno
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, FileError, FormatError, SecretPickleError, ShapeError
+from hippocrene.errors import ArgumentError, FileError, SecretPickleError, ShapeError
 from hippocrene.fitted_trees import (
     between_integers,
     beyond_thresholds,
@@ -30,131 +29,13 @@ from hippocrene.fitted_trees import (
 from hippocrene.local import Local
 from hippocrene.progress import shown
 from hippocrene.scalars import thread_count
-from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles
+from hippocrene.tree_interface import TreeInterface, check_interface, read, shares_of
+from hippocrene.values import FilePath, file_path, raw_bytes, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 _Doubles = npt.NDArray[np.float64]
-_OUTPUTS = ("class", "shares", "values", "scores")
-_FORMAT = "hippocrene interface of decision trees, version 2"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TreeInterface:
-    """What a client has to know of a server's trees. It is public.
-
-    The client maps the values of each feature to shares from 0 to 1, by which they are compared; values beyond the ends
-    are taken for the nearest, which changes nothing at thresholds inside.
-    """
-
-    tables: str
-    """Which tables trees are evaluated with: ``"lut11"``, ``"lut12"`` or ``"lut13"``."""
-
-    knots: tuple[tuple[float, ...], ...] = field(repr=False)
-    """For each feature the values that have the shares ``0, 1/k, .. 1``, which rise: between them it is linear."""
-
-    outputs: Literal["class", "shares", "values", "scores"]
-    """What a reply holds for a row: the number of a class; the shares of all classes but the first; values; or scores.
-
-    Scores are the log odds of the second of two classes, or for each of several the logarithm of its share, up to a
-    number that is the same for all.
-    """
-
-    classes: tuple[int | float | str | bool, ...] | None
-    """The classes, in the order of their numbers."""
-
-    feature_names: tuple[str, ...] | None = None
-    """The names of the features, if the trees know them."""
-
-    scales: tuple[float, ...] | None = None
-    """Of values and scores: what the numbers of a reply are multiplied by, for each output."""
-
-    @property
-    def digest(self) -> str:
-        """What queries and replies name it by: those of another interface are refused."""
-        return self._raw().digest
-
-    def _raw(self) -> _native.TreeInterface:
-        told = {name: getattr(self, name) for name in ("classes", "feature_names", "outputs", "scales")}
-        return _native.TreeInterface(self.tables, self.knots, json.dumps(told, separators=(",", ":")))
-
-    @property
-    def low(self) -> tuple[float, ...]:
-        """The least value of each feature."""
-        return tuple(knots[0] for knots in self.knots)
-
-    @property
-    def high(self) -> tuple[float, ...]:
-        """The largest value of each feature."""
-        return tuple(knots[-1] for knots in self.knots)
-
-    def shares(self, rows: npt.ArrayLike) -> _Doubles:
-        """Return what rows of features are mapped to."""
-        columns = zip(self._rows(rows, "shares").T, self.knots, strict=True)
-        return np.column_stack([np.interp(x, knots, np.linspace(0, 1, len(knots))) for x, knots in columns])
-
-    def _rows(self, rows: npt.ArrayLike, operation: str) -> _Doubles:
-        check_columns(rows, self.feature_names, operation)
-        values = np.atleast_2d(rows_of_doubles(rows, operation))
-        if values.ndim != 2 or values.shape[1] != len(self.knots):
-            raise ShapeError(f"{operation}: rows of {len(self.knots)} features are needed, not {values.shape}")
-        return values
-
-    def to_json(self) -> str:
-        """Return what `save` writes."""
-        return json.dumps({"format": _FORMAT, **asdict(self)}, indent=2) + "\n"
-
-    @classmethod
-    def from_json(cls, text: str) -> TreeInterface:
-        """Read what `to_json` returned."""
-        try:
-            fields = json.loads(text)
-            form = fields.pop("format")
-            if form != _FORMAT:
-                raise ValueError(f"its format is {form!r:.100}, {_FORMAT!r} is needed")
-            fields["knots"] = tuple(tuple(_number(x) for x in _list(knots)) for knots in _list(fields["knots"]))
-            if not isinstance(fields["tables"], str) or fields["outputs"] not in _OUTPUTS:
-                raise ValueError("unknown tables or outputs")
-            if not all(_rises(knots) for knots in fields["knots"]):
-                raise ValueError("two or more knots that rise are needed for each feature")
-            for name in ("classes", "feature_names", "scales"):
-                if fields[name] is not None:
-                    fields[name] = tuple(_list(fields[name]))
-            names, scales, of_values = fields["feature_names"], fields["scales"], fields["outputs"] == "values"
-            if (fields["classes"] is None) != of_values or fields["classes"] == ():
-                raise ValueError("classes and outputs do not go together")
-            if not all(isinstance(own, (bool, int, float, str)) for own in fields["classes"] or ()):
-                raise ValueError("classes are numbers, texts or booleans")
-            scaled = of_values or fields["outputs"] == "scores"
-            if (scales is not None) != scaled or not all(_is_scale(scale) for scale in scales or ()):
-                raise ValueError("positive scales are needed where outputs are values or scores, and there alone")
-            if scaled and not of_values and len(scales) != _scores(len(fields["classes"])):
-                raise ValueError("a scale is needed for each score")
-            if names is not None and not (
-                len(names) == len(fields["knots"]) and all(isinstance(n, str) for n in names)
-            ):
-                raise ValueError("a name is needed for each feature, or none at all")
-            interface = cls(**fields)
-            interface._raw()  # There are such tables.
-            return interface
-        except (AttributeError, KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
-            raise FormatError(f"this is no interface of decision trees: {error!s:.300}") from error
-
-    def save(self, path: FilePath) -> None:
-        """Write it to a file, as JSON, all or nothing."""
-        _native.write_file(file_path(path), self.to_json().encode())
-
-    @classmethod
-    def load(cls, path: FilePath) -> TreeInterface:
-        """Read a file that `save` wrote."""
-        with reading(path) as name:
-            data = Path(name).read_bytes()
-            try:
-                text = data.decode()
-            except UnicodeDecodeError as error:
-                raise FormatError(f"this is no interface of decision trees: {error}") from None
-            return cls.from_json(text)
 
 
 _Raw = TypeVar("_Raw", _native.TreeKeys, _native.TreeQuery, _native.TreeReply)
@@ -299,7 +180,7 @@ class TreeClient:
 
     def encrypt_query(self, interface: TreeInterface, rows: npt.ArrayLike) -> TreeQuery:
         """Encrypt rows of features, or one row."""
-        _check_interface(interface)
+        check_interface(interface)
         if interface.tables != self.tables:
             raise ArgumentError(
                 f"encrypt a query: the trees are for the tables {interface.tables!r}, the key is for {self.tables!r}"
@@ -312,7 +193,7 @@ class TreeClient:
 
         `interface` is the one that the query was made with; a reply that was made for another is refused.
         """
-        return _read(interface, self._outputs(interface, reply))
+        return read(interface, self._outputs(interface, reply))
 
     def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
         """Return for each row the shares of the classes: `predict_proba` of a forest or of a gradient boosting."""
@@ -320,10 +201,10 @@ class TreeClient:
             raise ArgumentError(
                 "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
             )
-        return _shares(interface, self._outputs(interface, reply))
+        return shares_of(interface, self._outputs(interface, reply))
 
     def _outputs(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
-        _check_interface(interface)
+        check_interface(interface)
         if not isinstance(reply, TreeReply):
             raise TypeError(f"decrypt takes a TreeReply, not {type(reply).__name__}")
         outputs = np.array(self._raw.decrypt(interface._raw(), reply._raw)).reshape(reply.shape)
@@ -518,7 +399,7 @@ class PrivateDecisionTree(Local):
         seconds, operations, sizes, outputs = self._raw.simulate(values.ravel().tolist())
         key_memory, key_bytes, query_bytes, reply_bytes = sizes
         return TreeSimulation(
-            result=_read(self.interface, np.array(outputs).reshape(len(values), -1)),
+            result=read(self.interface, np.array(outputs).reshape(len(values), -1)),
             seconds=seconds,
             operations={name: (count, time) for name, count, time in operations},
             key_memory=key_memory,
@@ -546,68 +427,3 @@ class PrivateDecisionTree(Local):
 
     def __repr__(self) -> str:
         return f"PrivateDecisionTree(features={len(self.interface.knots)}, look_ups={self.look_ups})"
-
-
-def _read(interface: TreeInterface, values: _Doubles) -> npt.NDArray[Any]:
-    """Return what outputs say of each row."""
-    if interface.classes is None:
-        values = values * np.array(interface.scales)
-        return values[:, 0] if values.shape[1] == 1 else values
-    if interface.outputs == "class":
-        numbers = np.rint(values[:, 0]).clip(0, len(interface.classes) - 1).astype(np.intp)
-    else:
-        numbers = np.argmax(_shares(interface, values), axis=1)
-    return _labels(interface.classes)[numbers]
-
-
-def _labels(classes: tuple[int | float | str | bool, ...]) -> npt.NDArray[Any]:
-    """Return classes as an array of the type that they have in common, or else of objects: they stay what they are."""
-    unsigned = all(type(one) is int and 0 <= one < 2**64 for one in classes)
-    labels = np.array(classes, dtype=np.uint64 if unsigned and max(map(int, classes)) >= 2**63 else None)
-    same = zip(labels.tolist(), classes, strict=True)
-    if all(type(label) is type(one) and label == one for label, one in same):
-        return labels
-    return np.array(classes, dtype=object)
-
-
-def _rises(knots: tuple[float, ...]) -> bool:
-    return len(knots) >= 2 and bool(np.all(np.diff(knots) > 0)) and bool(np.isfinite([knots[0], knots[-1]]).all())
-
-
-def _list(value: object) -> list[Any]:
-    """Return a list of JSON, and no text, which is a sequence too."""
-    if not isinstance(value, list):
-        raise TypeError(f"a list is needed where there is {value!r:.100}")
-    return value
-
-
-def _number(value: object) -> float:
-    """Return a number of JSON, and no text, which ``float`` would read too."""
-    if not isinstance(value, (int, float)):
-        raise TypeError(f"a number is needed where there is {value!r:.100}")
-    return float(value)
-
-
-def _is_scale(scale: object) -> bool:
-    return isinstance(scale, float) and 0 < scale < float("inf")
-
-
-def _check_interface(interface: TreeInterface) -> None:
-    if not isinstance(interface, TreeInterface):
-        raise TypeError(f"a TreeInterface is needed, not {type(interface).__name__}")
-
-
-def _shares(interface: TreeInterface, values: _Doubles) -> _Doubles:
-    if interface.outputs == "shares":
-        return np.column_stack([1.0 - values.sum(axis=1), values])
-    scores = values * np.array(interface.scales)
-    if scores.shape[1] == 1:
-        # Of two classes there is one score: that of the first is 0.
-        scores = np.column_stack([np.zeros(len(scores)), scores])
-    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
-    return cast("_Doubles", odds / odds.sum(axis=1, keepdims=True))
-
-
-def _scores(classes: int) -> int:
-    """Return how many scores there are of so many classes: one for each, but one in all of two."""
-    return 1 if classes == 2 else classes

@@ -16,6 +16,14 @@ from hippocrene import EncryptedArray, ShapeError
 SIZES = {"i": 2, "j": 3, "k": 4, "l": 2}
 
 
+few = settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
 def of_shape(shape: tuple[int, ...]) -> np.ndarray:
     count = int(np.prod(shape))
     return (np.arange(count) * 7 % 11 / 8.0 - 0.5).reshape(shape)
@@ -69,12 +77,7 @@ def test_two_operands_of_which_one_or_both_are_encrypted(client, secret, subscri
     check(client, np.einsum(subscripts, secret(x), secret(y), optimize=True), want)
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@few
 @given(data=st.data())
 def test_subscripts_that_nobody_thought_of(client, secret, data):
     left, right = (data.draw(st.text("ijk", min_size=1, max_size=3)) for _ in range(2))
@@ -137,12 +140,7 @@ def test_plain_operands_are_computed_with_exactly_where_results_are(integers, se
     check_precise(server, client, subscripts)
 
 
-@settings(
-    max_examples=12,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
-)
+@few
 @given(data=st.data())
 def test_sums_of_many_plain_operands_that_nobody_thought_of(integers, server, client, data):
     terms = data.draw(st.lists(st.text("ijk", max_size=2), min_size=2, max_size=4))

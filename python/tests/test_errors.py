@@ -518,3 +518,22 @@ def test_a_missing_tuning_profile_says_what_it_is(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"the tuning profile cannot be read: .*`hippocrene tune`") as caught:
         hippocrene.Client.generate("n13")
     assert caught.value.filename == str(tmp_path / "none.json")
+
+
+def test_arrays_of_other_parameters_are_refused_before_they_are_used():
+    small, large = (hippocrene.Client.generate(preset) for preset in ("n13", "n14"))
+    matrix = np.arange(6.0).reshape(2, 3)
+    x = hippocrene.Server(small.evaluation_keys(rotations=[])).load(small.encrypt(matrix))
+    foreign = large.encrypt(matrix.T)
+    for name, compute in (
+        ("decrypt for sharing", lambda: small.decrypt_for_sharing(foreign)),
+        ("decrypt for sharing", lambda: small.decrypt_for_sharing(foreign, bits=10)),
+        ("dot product", lambda: foreign @ x),
+        ("dot product", lambda: x @ foreign),
+    ):
+        with pytest.raises(hippocrene.ParameterMismatchError, match=f"^{name}"):
+            compute()
+    wide = hippocrene.Client.generate("n17").encrypt(matrix)
+    for compare in (lambda a: np.maximum(a, wide), lambda a: a > wide):
+        with pytest.raises(hippocrene.ParameterMismatchError):
+            hippocrene.simulate(compare, matrix, preset="n15", tables=True)

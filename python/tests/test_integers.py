@@ -465,7 +465,7 @@ def test_sums_of_products(server, secret, equal):
         server.sum_of_products([])
     with pytest.raises(TypeError, match="pairs of EncryptedArrays"):
         server.sum_of_products([(a, x)])
-    for pair, message in (((a,), "not 1 of them"), (a, "not EncryptedArray"), (None, "not NoneType")):
+    for pair, message in (((a,), r"not \['EncryptedArray'\]"), (a, "not EncryptedArray"), (None, "not NoneType")):
         with pytest.raises(TypeError, match=message):
             server.sum_of_products([pair])
 

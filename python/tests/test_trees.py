@@ -39,6 +39,7 @@ from hippocrene import (
     SecretPickleError,
     ShapeError,
 )
+from hippocrene.tree_interface import read
 from hippocrene.trees import (
     PrivateDecisionTree,
     TreeClient,
@@ -47,7 +48,6 @@ from hippocrene.trees import (
     TreeQuery,
     TreeReply,
     TreeServer,
-    _read,
 )
 
 IRIS, SPECIES = load_iris(return_X_y=True)
@@ -167,9 +167,9 @@ def test_classes_of_several_types_stay_what_they_are():
     for classes in ([1, "a"], [True, 2], [2**63, -1], [2**70, 1]):
         fields = json.loads(interface.to_json())
         loaded = TreeInterface.from_json(json.dumps({**fields, "classes": classes}))
-        read = _read(loaded, np.array([[0.0], [1.0]])).tolist()
-        assert read == classes
-        assert [type(one) for one in read] == [type(one) for one in classes]
+        labels = read(loaded, np.array([[0.0], [1.0]])).tolist()
+        assert labels == classes
+        assert [type(one) for one in labels] == [type(one) for one in classes]
 
 
 def test_simulations_say_what_it_takes(client, server, capsys):

@@ -63,7 +63,8 @@ impl<'a> Console<'a> {
             return result;
         }
         let result = work(&ProgressBar::hidden())?;
-        eprintln!("{name}: {:.2} s", start.elapsed().as_secs_f64());
+        // The work is done, whether or not that can be told.
+        let _ = writeln!(io::stderr(), "{name}: {:.2} s", start.elapsed().as_secs_f64());
         Ok(result)
     }
 

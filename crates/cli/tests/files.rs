@@ -83,6 +83,21 @@ fn keys_may_be_pipes() {
     assert!(status == Some(4) && told.contains("evaluation keys, where a public key"), "{told}");
 }
 
+/// What cannot be told stops no work.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_full_standard_error_is_no_error() {
+    let folder = Folder::new("full");
+    let keys = folder.path("keys");
+    let status = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
+        .args(["keygen", "-p", "n12", "--rotations=1", "-o", &keys])
+        .stdout(std::process::Stdio::null())
+        .stderr(fs::OpenOptions::new().write(true).open("/dev/full").expect("a device"))
+        .status();
+    assert!(status.expect("the command").success());
+    assert!(Path::new(&keys).join("evaluation.keys").exists());
+}
+
 /// What is redirected is written to where it leads, not replaced.
 #[cfg(target_os = "linux")]
 #[test]

@@ -192,7 +192,9 @@ impl Server {
 
     /// Whether tables are the road: where they are there, and polynomials would need keys that are not, or more capacity than there is.
     fn is_by_tables(&self, bound: f64, how: Comparison, arrays: &[&EncryptedArray]) -> bool {
-        if self.pegasus.is_none() || self.bootstraps.is_some() {
+        // What is not of this server's parameters is refused on either road.
+        let foreign = arrays.iter().any(|a| self.check(a, "compare").is_err());
+        if self.pegasus.is_none() || self.bootstraps.is_some() || foreign {
             return false;
         }
         let capacity = arrays.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);

@@ -126,7 +126,14 @@ impl Server {
             a.layout().positions().for_each(|position| places[position / slots].push(position % slots));
             let ciphertexts = a.expanded(&self.session);
             let all = ciphertexts.iter().zip(&places).enumerate();
-            let out = all.map(|(k, (c, places))| f(pegasus, k, c, places)).collect::<Result<Vec<_>, _>>()?;
+            let out = all.map(|(k, (c, places))| match places.is_empty() {
+                true => Ok(None),
+                false => f(pegasus, k, c, places).map(Some),
+            });
+            let out = out.collect::<Result<Vec<_>, _>>()?;
+            // Where there is no element may be anything: another of the results is.
+            let other = out.iter().flatten().next().cloned();
+            let out: Vec<Ciphertext> = out.into_iter().filter_map(|c| c.or_else(|| other.clone())).collect();
             // Where elements reach into the second half of the slots, these are not repeated, and hold 0 elsewhere.
             let clean = places.iter().all(|places| places.iter().any(|place| *place >= slots / 2));
             Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out))

@@ -176,6 +176,8 @@ impl Server {
             );
             return Err(Error::shape(OPERATION, what));
         }
+        self.check(a, OPERATION)?;
+        self.check(b, OPERATION)?;
         let summed = |products: Result<Array<F>, Error>, axis| self.sum(&products?, axis);
         let product = match (a.shape(), b.shape()) {
             ([_, _], [_, _]) => self.matrix_product(a, b),
@@ -193,8 +195,6 @@ impl Server {
     /// relinearised at once.
     fn dot_of_ciphertexts<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Option<Array<F>>, Error> {
         const OPERATION: &str = "dot product";
-        self.check(a, OPERATION)?;
-        self.check(b, OPERATION)?;
         // All ciphertexts but the last are full, and the last is 0 beyond the end in one of the factors.
         let fits = a.layout() == b.layout() && a.layout().ciphertexts() > 1 && a.layout().strides() == [1];
         if !fits || !(a.is_clean() || b.is_clean()) {
