@@ -143,6 +143,11 @@ impl<F: Elements> Array<F> {
         self.bodies[0].parameters()
     }
 
+    /// Whether its parameters are those of the session.
+    pub(crate) fn is_of(&self, session: &Session) -> bool {
+        self.parameters() == session.context().parameters().digest()
+    }
+
     /// Whether it is one of a [`Simulation`](crate::Simulation), without residues.
     pub fn is_simulated(&self) -> bool {
         self.bodies.iter().any(|body| match body {

@@ -74,8 +74,12 @@ impl EncryptedArray {
 
     /// How precise the elements are: `-log2` of the estimated standard deviation of their error, in bits after the binary point.
     ///
-    /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold.
+    /// An array whose error is exactly zero (an array times 0) counts as rounded to integers at its scale, which is all that it can hold. It is not a number for
+    /// a session of other parameters.
     pub fn precision_bits(&self, session: &Session) -> f64 {
+        if !self.is_of(session) {
+            return f64::NAN;
+        }
         let bits = |c: &Ciphertext| precision_bits(c.scale(), c.inner().noise(), c.slots());
         self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
     }
@@ -87,11 +91,13 @@ impl EncryptedArray {
     /// [`ClientKey::decrypt_for_sharing`](crate::ClientKey::decrypt_for_sharing) hides less than it says, and a bootstrap may return anything.
     ///
     /// # Errors
-    /// [`Error::Argument`] when `bits` is not finite.
+    /// [`Error::Argument`] when `bits` is not finite, or the session has other parameters.
     pub fn with_precision_bits(mut self, bits: f64, session: &Session) -> Result<Self, Error> {
+        const OPERATION: &str = "declare a precision";
         if !bits.is_finite() {
-            return Err(Error::argument("declare a precision", format!("{bits} bits")));
+            return Err(Error::argument(OPERATION, format!("{bits} bits: a finite number is needed")));
         }
+        session.context().rlwe().check_digest(self.parameters(), OPERATION)?;
         for body in self.bodies_mut() {
             let mut c = match body {
                 CiphertextBody::Full(c) => c.clone(),
@@ -103,8 +109,12 @@ impl EncryptedArray {
         Ok(self)
     }
 
-    /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings.
+    /// How many bits can still be computed away: a multiplication takes about as many as its precision and the overhead of the settings. It is not a number
+    /// for a session of other parameters.
     pub fn capacity_bits(&self, session: &Session) -> f64 {
+        if !self.is_of(session) {
+            return f64::NAN;
+        }
         let parameters = session.settings().parameters();
         let bits = |body: &CiphertextBody<Numbers>| {
             let (scale, bound) = match body {

@@ -3,7 +3,9 @@
 mod common;
 
 use common::insecure_grafted;
-use hippocrene::{Bootstrapping, ClientKey, Comparison, Error, KeyRequest, Server, Session};
+use hippocrene::{
+    Bootstrapping, ClientKey, Comparison, Encryption, Error, KeyRequest, Server, Session, Simulation,
+};
 use hippocrene_rlwe::SecretDistribution;
 
 const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
@@ -71,6 +73,26 @@ fn with_bootstraps() {
     close(&client.decrypt(&sign).unwrap(), x.iter().map(|x| x.signum()), 2f64.powi(-14), "sign");
 }
 
+/// Imaginary parts are taken away between stages: where there is one, no key is needed for that, and a simulation asks for none.
+#[test]
+fn one_stage_takes_no_conjugation() {
+    let how = Comparison { gap: Some(0.5), precision: Some(5.0) };
+    let settings = insecure_grafted(8, 4, SecretDistribution::Ternary);
+    let x = [0.75, -0.9, 0.51];
+    let simulation = Simulation::new(settings.clone()).unwrap();
+    let encryption = Encryption { bound: Some(1.0), precision: None };
+    let hollow = simulation.encrypt((&x[..]).into(), &[3], &encryption).unwrap();
+    simulation.server().sign(&hollow, how).unwrap();
+    let request = KeyRequest::for_simulation(&simulation.report());
+    assert!(request.relinearisation && !request.conjugation);
+
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    let a = client.encrypt_with((&x[..]).into(), &[3], &encryption).unwrap();
+    let signs = server.sign(&a, how).unwrap();
+    close(&client.decrypt(&signs).unwrap(), x.iter().map(|x| x.signum()), 2f64.powi(-5), "sign");
+}
+
 #[test]
 fn what_cannot_be_compared_is_refused() {
     let (client, server) = insecure(4, None);
@@ -83,7 +105,6 @@ fn what_cannot_be_compared_is_refused() {
     let fine = Comparison { gap: Some(1e-3), precision: Some(20.0) };
     assert!(matches!(server.sign(&a, fine), Err(Error::Capacity { .. })));
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
-    let rough = Comparison { gap: Some(0.1), precision: Some(2.0) };
-    let error = bare.sign(&a, rough).unwrap_err();
+    let error = bare.sign(&a, fine).unwrap_err();
     assert!(matches!(error, Error::MissingKey(_)) && error.to_string().contains("KeyRequest::conjugation"));
 }

@@ -157,6 +157,54 @@ fn bootstraps_of_few_slots_are_simulated() {
     simulated_and_real(20.0, Some(16));
 }
 
+/// What was bootstrapped in any units is of one modulus, also where other slots are set to zero again: products lose nothing to it.
+#[test]
+fn factors_that_were_bootstrapped_in_other_units() {
+    let settings = insecure_grafted(9, 20, SecretDistribution::SparseTernary { weight: 64 });
+    for slots in [None, Some(16)] {
+        let how = Bootstrapping { precision: Some(20.0), slots, ..Bootstrapping::default() };
+        let simulation = Simulation::with_bootstrapping(settings.clone(), how).unwrap();
+        let (server, session) = (simulation.server(), simulation.server().session());
+        let bootstrapped = |bound: f64| {
+            let how = Encryption { bound: Some(bound), precision: None };
+            server.bootstrap(&simulation.encrypt((&[0.5][..]).into(), &[1], &how).unwrap()).unwrap()
+        };
+        let capacity = |x: f64, y: f64| {
+            let product = server.mul(&bootstrapped(x), &bootstrapped(y)).unwrap();
+            product.capacity_bits(session) + product.bound().log2()
+        };
+        let (one, other) = (capacity(1.0, 1.0), capacity(1.0, 2.5));
+        assert!((one - other).abs() < 2.5, "{slots:?}: {one}, {other}");
+    }
+}
+
+/// Of a larger preset: what says nothing of them says so.
+#[test]
+fn arrays_of_other_parameters() {
+    let small = Simulation::new(Preset::by_name("n12").unwrap().settings().unwrap()).unwrap();
+    let client = ClientKey::generate(Preset::by_name("n13").unwrap()).unwrap();
+    let a = client.encrypt(&[0.5][..], &[1]).unwrap();
+    let session = small.server().session();
+    assert!(a.capacity_bits(session).is_nan() && a.precision_bits(session).is_nan());
+    assert!(small.values(&a).is_none());
+    let refused = a.with_precision_bits(8.0, session);
+    assert!(matches!(refused, Err(Error::ParameterMismatch(_))), "{refused:?}");
+}
+
+/// As often as one likes, however many iterations it takes.
+#[test]
+fn bootstrapped_again_at_once() {
+    let settings = Preset::by_name("n15").unwrap().settings().unwrap().with_precision(50.0).unwrap();
+    let how = Bootstrapping { precision: Some(50.0), ..Bootstrapping::default() };
+    let simulation = Simulation::with_bootstrapping(settings, how).unwrap();
+    let server = simulation.server();
+    let mut a = simulation.encrypt((&[0.5][..]).into(), &[1], &Encryption::default()).unwrap();
+    for i in 0..3 {
+        a = server.bootstrap(&a).unwrap_or_else(|error| panic!("{i}: {error}"));
+        assert!(a.precision_bits(server.session()) > 48.0);
+    }
+}
+
 fn simulated_and_real(precision: f64, slots: Option<usize>) {
     let secret = SecretDistribution::SparseTernary { weight: 64 };
     let settings = insecure_grafted(8, 20, secret).with_precision(32f64.max(precision)).unwrap();

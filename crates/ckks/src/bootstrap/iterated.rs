@@ -111,7 +111,9 @@ impl Bootstrapper {
         // Its error is part of what it holds here.
         let mut out = y.clone();
         out.inner_mut().set_noise(Noise::NONE);
-        let mut error = e.sub(a, &e.adjust(&out, a.modulus(), a.scale())?)?;
+        // What `a` is off by is in the difference as well: `y` need not come to its modulus and scale more exactly than to half of that.
+        let there = a.inner().noise().scaled(y.scale().log2() - a.scale().log2() - 1.0);
+        let mut error = e.sub(a, &e.adjust_beside(&out, there, a.modulus(), a.scale())?)?;
         error.set_meta(a.scale().times(Scale::power_of_two(-k)), a.slots(), bound);
         let mut correction = self.bootstrap_once(&error, output_bits, self.plan().approximation_of_errors)?;
         let scale = correction.scale().times(Scale::power_of_two(k));

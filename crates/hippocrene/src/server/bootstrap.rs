@@ -211,10 +211,18 @@ impl Server {
     ) -> Result<EncryptedArray, Error> {
         match bootstraps.first_slots() {
             Some(_) if a.is_clean() => {
-                // The slots repeat now; those without an element are zero again.
-                let (ones, ciphertexts) = (vec![1.0; out.size()], out.expanded(&self.session));
-                let masked = out.form().mul_plain(self, out.layout(), &ciphertexts, (&ones[..]).into())?;
-                let masked = Array::from_ciphertexts(out.layout().clone(), *out.form(), true, masked);
+                // The slots repeat now; those without an element are zero again. In the units that they were bootstrapped in all have one scale, and so one modulus after.
+                let form = out.form();
+                let (before, after) = (a.expanded(&self.session), out.expanded(&self.session));
+                let units = before.iter().map(|x| bootstraps.unit(x.bound(), form));
+                let units = units.collect::<Result<Vec<_>, _>>()?;
+                let both = after.into_iter().zip(&units);
+                let inputs: Vec<_> =
+                    both.map(|(x, unit)| Cow::Owned(x.into_owned().in_unit(*unit))).collect();
+                let ones = vec![1.0; out.size()];
+                let masked = form.mul_plain(self, out.layout(), &inputs, (&ones[..]).into())?;
+                let masked = masked.into_iter().zip(&units).map(|(x, unit)| x.in_unit(-unit)).collect();
+                let masked = Array::from_ciphertexts(out.layout().clone(), *form, true, masked);
                 Ok(masked.with_bound(a.bound())?)
             }
             Some(slots) => Ok(out.with_period(Some(slots))),

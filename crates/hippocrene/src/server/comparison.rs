@@ -219,18 +219,21 @@ impl Server {
             let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
             return Err(Error::argument(operation, what));
         }
-        let conjugation = galois_element_of_conjugation(context.parameters().degree());
-        self.evaluator.keys().galois(conjugation).map_err(|error| match error {
-            RlweError::MissingGaloisKey { held, .. } => {
-                let key =
-                    "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
-                RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
-            }
-            error => error,
-        })?;
         let (gap, precision) = (how.gap.unwrap_or(GAP * bound), how.precision.unwrap_or(PRECISION));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        self.plans.get(&literal, || Ok(SignPlan::new(context, literal)?))
+        let plan = self.plans.get(&literal, || Ok(SignPlan::new(context, literal)?))?;
+        if plan.conjugates() {
+            let conjugation = galois_element_of_conjugation(context.parameters().degree());
+            self.evaluator.keys().galois(conjugation).map_err(|error| match error {
+                RlweError::MissingGaloisKey { held, .. } => {
+                    let key =
+                        "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
+                    RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
+                }
+                error => error,
+            })?;
+        }
+        Ok(plan)
     }
 }
 

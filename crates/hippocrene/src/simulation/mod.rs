@@ -213,7 +213,7 @@ impl Simulation {
 
     /// The elements of an array in row-major order, but for noise; nothing where they are not known.
     pub fn values(&self, array: &EncryptedArray) -> Option<Vec<Complex64>> {
-        let session = self.server.session();
+        let session = Some(self.server.session()).filter(|session| array.is_of(session))?;
         let slots =
             array.expanded(session).iter().map(|c| c.known_values().map(<[Complex64]>::to_vec)).collect();
         let slots: Option<Vec<Vec<Complex64>>> = slots;
@@ -222,7 +222,7 @@ impl Simulation {
 
     /// The elements of an array of bits in row-major order; nothing where they are not known.
     pub fn bits(&self, array: &BitArray) -> Option<Vec<bool>> {
-        let session = self.server.session();
+        let session = Some(self.server.session()).filter(|session| array.is_of(session))?;
         let slots: Option<Vec<Vec<bool>>> = array.expanded(session).iter().map(|c| c.known_bits()).collect();
         slots.map(|slots| array.layout().gather(&slots))
     }

@@ -224,6 +224,11 @@ impl SignPlan {
         self.stages.iter().map(|stage| stage.polynomial.products()).sum()
     }
 
+    /// Whether it takes the key of the conjugation: to take imaginary parts away between stages, where scales are free.
+    pub fn conjugates(&self) -> bool {
+        self.stages.len() > 1 && self.unit.fixed.is_none()
+    }
+
     /// The same on plain numbers.
     pub fn apply(&self, x: f64) -> f64 {
         self.stages.iter().map(Stage::polynomial).fold(x / self.reach, |x, p: &Polynomial| p.evaluate(x))
