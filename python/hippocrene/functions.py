@@ -12,12 +12,12 @@ from hippocrene import polynomials
 from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.exact import fractions
-from hippocrene.moves import Moves, places_of, shape_errors
+from hippocrene.exact import fractions, is_exact_kind
+from hippocrene.moves import Moves, check_size, places_of, shape_errors
 from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of
 from hippocrene.ufuncs import compute, given, operands, refusal, without_options
-from hippocrene.values import real_numbers, to_array
+from hippocrene.values import numbers, real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -36,14 +36,12 @@ MOVES = (
     np.moveaxis,
     np.ravel,
     np.reshape,
-    np.resize,
     np.rollaxis,
     np.rot90,
     np.squeeze,
     np.swapaxes,
     np.take,
     np.take_along_axis,
-    np.tile,
     np.transpose,
     np.fft.fftshift,
     np.fft.ifftshift,
@@ -92,14 +90,28 @@ class Functions(Encrypted):
         kwargs: Mapping[str, Any],
     ) -> object:
         """Compute numpy's functions that move elements, and those that are made of what is here."""
+        if not args:
+            args, kwargs = _first_by_place(function, kwargs)
         module, name = function.__module__, function.__name__
         name = name if module == "numpy" else f"{module}.{name}".removeprefix("numpy.")
         if function in PROPERTIES and len(args) == 1 and not kwargs:
             return getattr(self, function.__name__)
-        if function is np.size:
-            return np.size(places_of(self), *args[1:], **kwargs)
         with shape_errors(f"numpy.{name}"):
+            if function is np.size:
+                return np.size(places_of(self), *args[1:], **kwargs)
             return _computed(name, function, args, kwargs)
+
+
+def _first_by_place(
+    function: Callable[..., Any], kwargs: Mapping[str, Any]
+) -> tuple[tuple[Any, ...], Mapping[str, Any]]:
+    """Return the first argument of a function of numpy, which was given by its name, and the others."""
+    try:
+        name = next(iter(inspect.signature(function).parameters))
+    except ValueError:
+        # Of functions in C, which numpy tells nothing of.
+        return (), kwargs
+    return ((kwargs[name],) if name in kwargs else ()), {key: x for key, x in kwargs.items() if key != name}
 
 
 def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> object:
@@ -163,10 +175,14 @@ def _joined(function: Callable[..., Any], arrays: list[Any], *rest: Any, **keywo
             values.append(np.zeros(array.shape, dtype=np.int64))
             start += array.size
         else:
-            plain = like._plain(array, function.__name__)
-            values.append(plain.astype(object) if plain.dtype.kind in "SU" else plain)
+            values.append(_mixed(like._plain(array, function.__name__)))
             places.append(np.full(values[-1].shape, -1))
     return like._placed(function(places, *rest, **keywords), encrypted, function(values, *rest, **keywords))
+
+
+def _mixed(plain: Any) -> Any:
+    """Return plain values as numpy puts them beside zeros, which it does not do with text."""
+    return plain.astype(object) if plain.dtype.kind in "SU" else plain
 
 
 def _block(arrays: Any) -> Any:
@@ -184,7 +200,11 @@ def _block(arrays: Any) -> Any:
     def values(part: Any) -> Any:
         if isinstance(part, list):
             return [values(one) for one in part]
-        return np.zeros(part.shape, dtype=np.int64) if isinstance(part, Moves) else encrypted[0]._plain(part, "block")
+        return (
+            np.zeros(part.shape, dtype=np.int64)
+            if isinstance(part, Moves)
+            else _mixed(encrypted[0]._plain(part, "block"))
+        )
 
     where = np.block(places(arrays))
     return encrypted[0]._placed(where, encrypted, np.block(values(arrays)))
@@ -193,7 +213,7 @@ def _block(arrays: Any) -> Any:
 def _compress(condition: Any, a: Any, axis: Any = None) -> Any:
     if _secret(condition):
         raise TypeError("numpy.compress takes no encrypted condition: how many elements there are would depend on it")
-    return a._gather(np.compress(np.asarray(condition), places_of(a), axis))
+    return a._gather(np.compress(to_array(condition, "compress"), places_of(a), axis))
 
 
 def _append(arr: Any, values: Any, axis: Any = None) -> Any:
@@ -206,20 +226,39 @@ def _append(arr: Any, values: Any, axis: Any = None) -> Any:
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if _secret(values) or not _secret(arr):
         raise refusal("insert")
-    plain = arr._plain(values, "insert")
+    plain = _mixed(arr._plain(values, "insert"))
     places = np.insert(places_of(arr), obj, np.full(plain.shape, -1), axis)
     zeros = np.zeros(arr.shape, dtype=plain.dtype)
     return arr._placed(places, [arr], np.insert(zeros, obj, plain, axis))
 
 
+def _lengths(lengths: Any) -> list[int]:
+    """Return integers from 0 on as a list; an empty one where numpy refuses others."""
+    several = np.asarray(lengths, dtype=object).ravel().tolist()
+    return several if all(isinstance(n, (int, np.integer)) and n >= 0 for n in several) else []
+
+
+def _resize(a: Any, new_shape: Any) -> Any:
+    check_size("numpy.resize", _lengths(new_shape))
+    return a._gather(np.resize(places_of(a), new_shape))
+
+
+def _tile(A: Any, reps: Any) -> Any:  # noqa: N803
+    check_size("numpy.tile", [A.size, *_lengths(reps)])
+    return A._gather(np.tile(places_of(A), reps))
+
+
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **keywords: Any) -> Any:
+    if _lengths(pad_width):
+        around = np.broadcast_to(np.asarray(pad_width, dtype=object), (array.ndim, 2)).sum(axis=1)
+        check_size("numpy.pad", [length + more for length, more in zip(array.shape, around, strict=True)])
     if mode in ("edge", "reflect", "symmetric", "wrap") and keywords.get("reflect_type", "even") == "even":
         return array._gather(np.pad(places_of(array), pad_width, mode, **keywords))
     if mode != "constant":
         raise TypeError(
             f"numpy.pad of encrypted arrays is with constants, edge, even reflect, symmetric or wrap, not {mode}"
         )
-    plain = array._plain(keywords.pop("constant_values", 0), "pad")
+    plain = _mixed(array._plain(keywords.pop("constant_values", 0), "pad"))
     places = np.pad(places_of(array), pad_width, constant_values=-1)
     zeros = np.zeros(array.shape, dtype=plain.dtype)
     return array._placed(places, [array], np.pad(zeros, pad_width, constant_values=plain, **keywords))
@@ -237,7 +276,7 @@ def _where(condition: Any, *both: Any) -> Any:
         mask, x, y = (one if _secret(one) else _plain_bits(one) for one in (condition, *both))
         return y ^ (mask & (x ^ y))
     x, y = (one if _secret(one) else arrays[0]._plain(one, "where") for one in both)
-    mask = condition if _secret(condition) else np.asarray(condition, dtype=bool)
+    mask = condition if _secret(condition) else to_array(condition, "where").astype(bool)
     shapes = [np.shape(one) for one in (mask, x, y)]
     try:
         shape = np.broadcast_shapes(*shapes)
@@ -249,9 +288,7 @@ def _where(condition: Any, *both: Any) -> Any:
         if _secret(condition):
             return y + mask * (x - y if _secret(x) or _secret(y) else _difference(condition, x, y))
         parts = [
-            x * part.astype(np.int64)
-            if _secret(x)
-            else np.where(part, x.astype(object) if x.dtype.kind in "SU" else x, 0)
+            x * part.astype(np.int64) if _secret(x) else np.where(part, _mixed(x), 0)
             for x, part in ((x, mask), (y, ~mask))
         ]
         return parts[0] + parts[1]
@@ -272,6 +309,7 @@ def _diag(v: Any, k: int = 0) -> Any:
         raise ShapeError(f"diag takes arrays of one or two axes, not shape {v.shape}")
     if v.ndim == 2:
         return v.diagonal(k)
+    check_size("diag", [v.size + abs(operator.index(k))] * 2)
     places = np.diag(places_of(v) + 1, k) - 1
     return v._placed(places, [v], np.zeros(places.shape, dtype=np.int64))
 
@@ -316,7 +354,8 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
             return a.mean(axis, keepdims=keepdims)
     if np.iscomplexobj(weights):
         raise TypeError("average takes real weights, not complex ones")
-    given = to_array(weights, "average")
+    given: Any = numbers(weights, "average")
+    given = fractions(given, "average") if is_exact_kind(given) else given
     plain = given.astype(np.float64)
     if plain.shape != a.shape:
         if (
@@ -356,6 +395,7 @@ def _broadcast_to(array: Any, shape: Any) -> Any:
     target = (operator.index(shape),) if isinstance(shape, (int, np.integer)) else tuple(shape)
     if array._common_shape(target, "broadcast_to") != target:
         raise ShapeError(f"broadcast_to: shape {array.shape} does not broadcast to {target}")
+    check_size("broadcast_to", target)
     server = array._bound_server("broadcast_to")
     return server._wrap(server._broadcast(array._raw, target))
 
@@ -389,6 +429,8 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.diff: _diff,
     np.pad: _pad,
     np.ptp: _ptp,
+    np.resize: _resize,
+    np.tile: _tile,
     np.tril: lambda m, k=0: _triangle(np.tril, m, k),
     np.triu: lambda m, k=0: _triangle(np.triu, m, k),
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 
@@ -13,7 +14,7 @@ from hippocrene.errors import HippocreneError, ShapeError, named
 from hippocrene.ufuncs import unset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from types import EllipsisType
 
     from hippocrene.array import EncryptedArray
@@ -23,7 +24,15 @@ if TYPE_CHECKING:
     # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first one.
     _Order = Literal["C", "F"]
 
-_MOST_ELEMENTS = 2**32
+# Elements that an array has at most.
+_MOST = 2**32
+
+
+def check_size(operation: str, lengths: Iterable[int]) -> None:
+    """Refuse more elements than an array can have, before numpy makes room for them."""
+    total = math.prod(map(int, lengths))
+    if total > _MOST:
+        raise ShapeError(f"{operation}: {total} elements, an array has up to 2^32")
 
 
 def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
@@ -35,7 +44,7 @@ def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
 def shape_errors(operation: str) -> Iterator[None]:
     """Raise what numpy says of shapes and axes in the block as `ShapeError`; an `IndexError` of a place stays one.
 
-    These, and errors of the moves that the operation is made of, name it.
+    These, errors of the moves that the operation is made of, and what numpy says of types name it.
     """
     try:
         with named(operation, "move elements"):
@@ -48,6 +57,11 @@ def shape_errors(operation: str) -> Iterator[None]:
         raise kind(f"{operation}: {error}") from None
     except ValueError as error:
         raise ShapeError(f"{operation}: {error}") from None
+    except (TypeError, OverflowError) as error:
+        if operation.rpartition(".")[2] in str(error):
+            raise
+        # numpy has errors of types that are made of more than words.
+        raise (TypeError if isinstance(error, TypeError) else OverflowError)(f"{operation}: {error}") from None
 
 
 class Moves(Encrypted):
@@ -72,8 +86,14 @@ class Moves(Encrypted):
         places = np.asarray(places, dtype=np.int64)
         if not places.size:
             raise ShapeError(f"move elements: an encrypted array of shape {places.shape} would have no elements")
+        check_size("move elements", places.shape)
         raw = [array._raw for array in arrays]
         return server._wrap(server._raw.gather(raw, places.shape, np.ascontiguousarray(places.ravel())))
+
+    def _moved(self, operation: str, move: Callable[[npt.NDArray[np.int64]], Any]) -> EncryptedArray:
+        """Return the elements as `move` leaves their places, an array of numpy's."""
+        with shape_errors(operation):
+            return self._gather(np.asarray(move(places_of(self))))
 
     def __getitem__(self, key: _Key | tuple[_Key, ...]) -> EncryptedArray:
         """Pick elements, rows, columns and the like by what numpy takes: integers, slices, lists, masks and `None`.
@@ -85,8 +105,7 @@ class Moves(Encrypted):
         a rotation, whose key has to be asked for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]``
         of an array of one axis.
         """
-        with shape_errors("indexing"):
-            return self._gather(np.asarray(places_of(self)[cast("Any", key)]))
+        return self._moved("indexing", lambda places: places[cast("Any", key)])
 
     def __iter__(self) -> Iterator[EncryptedArray]:
         """Go through the first axis."""
@@ -98,9 +117,8 @@ class Moves(Encrypted):
         That takes a multiplication, except where axes of length 1 come or go, or all axes but the first are, and stay,
         of lengths that are powers of two. With the `order` ``"F"``, here and below, the first axis runs fastest.
         """
-        with shape_errors("reshape"):
-            wanted = cast("Any", shape[0] if len(shape) == 1 else shape)
-            return self._gather(places_of(self).reshape(wanted, order=order))
+        wanted = cast("Any", shape[0] if len(shape) == 1 else shape)
+        return self._moved("reshape", lambda places: places.reshape(wanted, order=order))
 
     def ravel(self, order: _Order = "C") -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
@@ -112,13 +130,11 @@ class Moves(Encrypted):
 
     def transpose(self, *axes: SupportsIndex | Sequence[SupportsIndex] | None) -> EncryptedArray:
         """Put the axes in another order, or in reverse order if none is said."""
-        with shape_errors("transpose"):
-            return self._gather(places_of(self).transpose(*cast("Any", axes)))
+        return self._moved("transpose", lambda places: places.transpose(*cast("Any", axes)))
 
     def swapaxes(self, axis1: SupportsIndex, axis2: SupportsIndex) -> EncryptedArray:
         """Exchange two axes."""
-        with shape_errors("swapaxes"):
-            return self._gather(places_of(self).swapaxes(axis1, axis2))
+        return self._moved("swapaxes", lambda places: places.swapaxes(axis1, axis2))
 
     @property
     def mT(self) -> EncryptedArray:  # noqa: N802
@@ -129,30 +145,25 @@ class Moves(Encrypted):
 
     def squeeze(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None = None) -> EncryptedArray:
         """Take axes of length 1 away."""
-        with shape_errors("squeeze"):
-            return self._gather(places_of(self).squeeze(axis))
+        return self._moved("squeeze", lambda places: places.squeeze(axis))
 
     def take(self, indices: npt.ArrayLike, axis: SupportsIndex | None = None, out: None = None) -> EncryptedArray:
         """Pick elements, or along one axis, by their places, as `numpy.take` does."""
         unset("take", None, out)
-        with shape_errors("take"):
-            return self._gather(np.asarray(places_of(self).take(cast("Any", indices), axis)))
+        return self._moved("take", lambda places: places.take(cast("Any", indices), axis))
 
     def repeat(self, repeats: npt.ArrayLike, axis: SupportsIndex | None = None) -> EncryptedArray:
         """Repeat every element, as `numpy.repeat` does."""
         with shape_errors("repeat"):
             counts = np.asarray(repeats)
-            if counts.dtype.kind in "iu" and counts.size:
-                # As integers of any size: numpy's own product and sum of them may wrap around.
-                total = self.size // counts.size * sum(counts.ravel().tolist())
-                if total > _MOST_ELEMENTS:
-                    raise ShapeError(f"repeat: {total} elements, an array has up to 2^32")
-            return self._gather(places_of(self).repeat(cast("Any", repeats), axis))
+        if counts.dtype.kind in "iu" and counts.size:
+            # As integers of any size: numpy's own product and sum of them may wrap around.
+            check_size("repeat", (self.size // counts.size, sum(counts.ravel().tolist())))
+        return self._moved("repeat", lambda places: places.repeat(cast("Any", repeats), axis))
 
     def diagonal(self, offset: SupportsIndex = 0, axis1: SupportsIndex = 0, axis2: SupportsIndex = 1) -> EncryptedArray:
         """Return a diagonal, as `numpy.diagonal` does."""
-        with shape_errors("diagonal"):
-            return self._gather(places_of(self).diagonal(offset, axis1, axis2))
+        return self._moved("diagonal", lambda places: places.diagonal(offset, axis1, axis2))
 
     def _placed(
         self, places: npt.NDArray[np.int64], arrays: Sequence[EncryptedArray], values: npt.NDArray[Any]

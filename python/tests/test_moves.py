@@ -216,8 +216,6 @@ def test_what_cannot_be_moved_says_so(client, secret):
     for arguments, keywords in [((x, [0], 0, np.zeros((1, 3))), {}), ((x, [0]), {"axis": 0, "out": np.zeros((1, 3))})]:
         with pytest.raises(TypeError, match=r"numpy.take takes no"):
             np.take(*arguments, **keywords)
-    with pytest.raises(TypeError, match=r"numpy.stack takes no encrypted arrays"):
-        np.stack(arrays=[x, x])
     with pytest.raises(TypeError, match="cannot become a plain one"):
         np.take(plain((2, 3)), x)
     with pytest.raises(TypeError, match="cannot become a plain one"):
@@ -257,3 +255,46 @@ def test_more_repeats_than_an_array_can_have_are_refused(secret):
     for repeats in (2**62, np.array([2**62] * 4)):
         with pytest.raises(hippocrene.ShapeError, match="repeat: 18446744073709551616 elements"):
             np.repeat(x, repeats)
+
+
+@pytest.mark.parametrize(
+    ("name", "compute"),
+    [
+        ("numpy.tile: 4000000000000", lambda x: np.tile(x, 10**12)),
+        ("numpy.tile: 16000000000000", lambda x: np.tile(x, (2, 2 * 10**12))),
+        ("numpy.resize: 1000000000000", lambda x: np.resize(x, (10**6, 10**6))),
+        ("numpy.pad: 2000000000004", lambda x: np.pad(x, 10**12)),
+        ("numpy.pad: 1000000000005", lambda x: np.pad(x, (1, 10**12), mode="edge")),
+        ("diag: 1000008000016", lambda x: np.diag(x, 10**6)),
+        ("broadcast_to: 4000000000000", lambda x: np.broadcast_to(x, (10**12, 4))),
+    ],
+)
+def test_more_elements_than_an_array_can_have_are_refused(secret, name, compute):
+    with pytest.raises(ShapeError, match=rf"^{name}\d* elements, an array has up to 2\^32"):
+        compute(secret(np.arange(4.0)))
+
+
+def test_more_windows_than_an_array_can_have_are_refused(secret):
+    with pytest.raises(ShapeError, match=r"sliding_window_view: 4295032832 elements, an array has up to 2\^32"):
+        np.lib.stride_tricks.sliding_window_view(secret(np.zeros(2**17)), 2**16)
+
+
+def test_what_numpy_says_of_types_names_what_was_called(secret):
+    x = secret(plain((2, 3)))
+    for name, computations in {
+        "roll": [lambda: x.roll(1.5), lambda: x.roll("a")],
+        "reshape": [lambda: x.reshape("a")],
+        "swapaxes": [lambda: x.swapaxes(0, None)],
+        "take": [lambda: x.take(None)],
+        "diagonal": [lambda: x.diagonal(1.5)],
+        "numpy.flip": [lambda: np.flip(x, 1.5)],
+        "numpy.stack": [lambda: np.stack([x, x], axis="a")],
+        "numpy.split": [lambda: np.split(x, object())],
+        "numpy.insert": [lambda: np.insert(x, "a", 1.0)],
+        "numpy.size": [lambda: np.size(x, 1.5)],
+    }.items():
+        for compute in computations:
+            with pytest.raises(TypeError, match=f"^{name}: "):
+                compute()
+    with pytest.raises(OverflowError, match=r"^numpy\.flip: "):
+        np.flip(x, 10**400)

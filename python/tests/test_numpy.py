@@ -524,3 +524,33 @@ def test_arguments_that_make_no_sense(secret):
         np.cov(secret(V), ddof=3)
     with pytest.raises(ZeroDivisionError, match="average"):
         np.average(secret(V), weights=[1, -1, 0])
+
+
+@pytest.mark.parametrize(
+    ("function", "first", "others"),
+    [
+        (np.sum, "a", {"axis": 0}),
+        (np.mean, "a", {}),
+        (np.roll, "a", {"shift": 1}),
+        (np.flip, "m", {}),
+        (np.tile, "A", {"reps": 2}),
+        (np.resize, "a", {"new_shape": (2, 2)}),
+        (np.expand_dims, "a", {"axis": 0}),
+        (np.diff, "a", {}),
+        (np.pad, "array", {"pad_width": 1}),
+        (np.broadcast_to, "array", {"shape": (2, 3)}),
+        (np.average, "a", {"weights": [1, 2, 3]}),
+        (np.real, "val", {}),
+    ],
+)
+def test_arrays_may_be_given_by_name(secret, near, function, first, others):
+    near(function(**{first: secret(V)}, **others), function(**{first: V}, **others))
+
+
+def test_several_arrays_may_be_given_by_name(secret, near):
+    x = secret(V)
+    near(np.stack(arrays=[x, V], axis=1), np.stack([V, V], axis=1))
+    near(np.vstack(tup=[x, x]), np.vstack([V, V]))
+    for part, want in zip(np.split(ary=x, indices_or_sections=3), np.split(V, 3), strict=True):
+        near(part, want)
+    assert (np.ndim(a=x), np.shape(a=x), np.size(a=x)) == (1, (3,), 3)
