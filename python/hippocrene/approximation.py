@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from numbers import Number
 from typing import TYPE_CHECKING, Any, cast, overload
@@ -98,21 +99,21 @@ def approximate(
         raise ArgumentError("approximate: either the degree or the error is said")
     ends = _pair(domain, "a domain is two numbers, (low, high)")
     steep = None if derivative is None else _pair(derivative, "derivative is an order and a bound, (order, bound)")
+    low, high = (double(end, "an end of a domain") for end in ends)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ArgumentError(f"approximate: the domain from {low:g} to {high:g} is no interval")
     coefficients, found = _native.approximate(
-        function,
-        (float(ends[0]), float(ends[1])),
+        lambda x: double(function(x), "what the function returned"),
+        (low, high),
         None if degree is None else whole(degree, "degree", 0, MOST),
         0.0 if error is None else double(error, "an error"),
-        None if steep is None else (whole(steep[0], "order", 1, 64), float(steep[1])),
+        None if steep is None else (whole(steep[0], "order", 1, 64), double(steep[1], "a bound")),
     )
-    return Approximation(Chebyshev(coefficients, domain=[float(end) for end in ends]), found)
+    return Approximation(Chebyshev(coefficients, domain=[low, high]), found)
 
 
 def _pair(pair: Any, what: str) -> tuple[Any, Any]:
-    if (
-        not isinstance(pair, (tuple, list, np.ndarray))
-        or len(pair) != 2
-        or not all(isinstance(x, Number) for x in pair)
-    ):
+    several = isinstance(pair, (tuple, list)) or (isinstance(pair, np.ndarray) and pair.ndim)
+    if not several or len(pair) != 2 or not all(isinstance(x, Number) for x in pair):
         raise TypeError(f"{what}, not {pair!r}")
     return pair[0], pair[1]

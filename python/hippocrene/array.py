@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.bits import Gates
+from hippocrene.divisors import divisors, inverses
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.functions import Functions
@@ -20,7 +21,7 @@ from hippocrene.moves import Moves, places_of, shape_errors
 from hippocrene.polynomials import Series, coefficients, whole_coefficients
 from hippocrene.products import dot, stacked
 from hippocrene.reductions import Reductions
-from hippocrene.scalars import double, double_or_none
+from hippocrene.scalars import double, double_or_none, integer
 from hippocrene.ufuncs import unset
 from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, reading, real_numbers, to_array, to_native
 
@@ -61,7 +62,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         self._need_numbers("with_precision")
         server = self._bound_server("with_precision")
-        return server._wrap(server._raw.array_with_precision(self._raw, bits))
+        return server._wrap(server._raw.array_with_precision(self._raw, double(bits, "a precision")))
 
     # Comparison
 
@@ -81,7 +82,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
                 "encrypted numbers are never equal, for they have an error: == is not for them, is_close is"
             )
         server = self._bound_server("==", other if isinstance(other, EncryptedArray) else None)
-        with named("==", "subtract", "add plain numbers", "add a number", "test for zero"):
+        with named("==", "test for zero", *DIFFERENCE):
             return server._wrap(server._raw.is_zero(self._with(other, "sub")._raw))
 
     def __ne__(self, other: object) -> EncryptedArray:  # type: ignore[override]
@@ -186,23 +187,20 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             raise TypeError(
                 f"encrypted integers are not divided: multiply by the inverse, pow(x, -1, {self.plain_modulus})"
             )
-        divisor = numbers(other, "div")
-        if divisor.dtype.kind in "US":
-            raise TypeError("an encrypted array is divided by numbers, not by text: decimal.Decimal reads it")
-        if not np.all(divisor):
-            raise ZeroDivisionError("division of an encrypted array by zero")
-        if divisor.dtype.kind == "c":
-            inverses = 1.0 / divisor
-            return self._rounded(self._with(inverses, "mul"), np.max(abs(inverses), initial=0.0))
-        if is_exact_kind(divisor):
-            return self._with(1 / fractions(divisor, "div"), "mul")
-        if not divisor.ndim:
-            server = self._bound_server("div")
-            return server._wrap(_native.divide(server._raw, self._raw, cast("float", divisor.item())))
-        inverses = 1.0 / divisor
-        if self._needs_digits(float(np.max(abs(inverses), initial=0.0)), "div"):
-            return self._with(1 / fractions(divisor, "div"), "mul")
-        return self._with(inverses, "mul")
+        divisor = divisors(other)
+        with named("div", "mul"):
+            if divisor.dtype.kind == "c":
+                factors = inverses(divisor)
+                return self._rounded(self._with(factors, "mul"), np.max(abs(factors), initial=0.0))
+            if is_exact_kind(divisor):
+                return self._with(1 / fractions(divisor, "div"), "mul")
+            factors = inverses(divisor)
+            if not divisor.ndim:
+                server = self._bound_server("div")
+                return server._wrap(_native.divide(server._raw, self._raw, cast("float", divisor.item())))
+            if self._needs_digits(float(np.max(abs(factors), initial=0.0)), "div"):
+                return self._with(1 / fractions(divisor, "div"), "mul")
+            return self._with(factors, "mul")
 
     def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
         """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
@@ -366,7 +364,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         for by, along in pairs:
             index = 0 if axis is None else self._axis(along, "roll")
             length = self.size if axis is None else self.shape[index]
-            places[index] = (places.get(index, 0) + operator.index(by)) % length
+            places[index] = (places.get(index, 0) + integer(by, "roll: a shift")) % length
         moved = {index: by for index, by in places.items() if by}
         if not moved:
             return self.copy()
@@ -427,7 +425,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "greater", gap, precision)
-        self._refuse_integers("greater")
+        self._check_operand(other, "greater")
         with named("greater", "sign", *DIFFERENCE):
             return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
 
@@ -437,7 +435,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """Return 1 where this is less than `other` and 0 where it is greater, as ``<`` does: otherwise as `greater`."""
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "less", gap, precision)
-        self._refuse_integers("less")
+        self._check_operand(other, "less")
         with named("less", "sign", *DIFFERENCE):
             return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
@@ -466,7 +464,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "maximum", gap, precision)
-        self._refuse_integers("maximum")
+        self._check_operand(other, "maximum")
         with named("maximum", "relu", *DIFFERENCE):
             return (self - other).relu(gap=gap, precision=precision) + other
 
@@ -476,7 +474,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """Return the smaller of this and `other`, value by value: off by no more than `maximum`."""
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "minimum", gap, precision)
-        self._refuse_integers("minimum")
+        self._check_operand(other, "minimum")
         with named("minimum", "relu", *DIFFERENCE):
             return other - (other - self).relu(gap=gap, precision=precision)
 
@@ -503,7 +501,10 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
                 above = self if min is None else self.maximum(min, gap=gap, precision=precision)
                 return above if max is None else above.minimum(max, gap=gap, precision=precision)
             # Where the least value is above the largest one, numpy takes the largest one.
-            low, high = (to_array(limit, "clip") for limit in (min, max))
+            limits: list[npt.NDArray[Any]] = [numbers(limit, "clip") for limit in (min, max)]
+            if any(map(is_exact_kind, limits)):
+                limits = [fractions(limit, "clip") for limit in limits]
+            low, high = limits
             low = np.minimum(low, high)
             parts = [(self - limit).relu(gap=gap, precision=precision) for limit in (low, high)]
             return (parts[0] - parts[1])._with(low, "add")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import errno
 from collections.abc import Iterable
 from contextlib import contextmanager
 from contextvars import ContextVar
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex
 
 import numpy as np
@@ -15,13 +13,13 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.errors import ArgumentError, FileError, ParameterError, SecretPickleError
-from hippocrene.exact import Kind, decrypted
+from hippocrene.errors import ArgumentError, ParameterError, SecretPickleError
+from hippocrene.exact import Kind, decrypted, is_type
 from hippocrene.integers import integers
 from hippocrene.look_ups import LookUps, wanted_tables
-from hippocrene.scalars import double_or_none, integer, thread_count, whole
+from hippocrene.scalars import double, double_or_none, integer, text, thread_count, whole
 from hippocrene.server import EvaluationKeys, TransferKey
-from hippocrene.values import FilePath, file_path, numbers, raw_bytes, reading, to_native
+from hippocrene.values import FilePath, file_path, numbers, path_of_secret, raw_bytes, reading, to_native
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 def checked_scheme(scheme: str, plain_modulus: int | None, precision: float | None) -> tuple[str | None, int | None]:
     """Return the scheme of integers, if it is one, and their modulus, as the extension module takes them."""
-    if scheme == "ckks" and plain_modulus is not None:
+    if text(scheme, "a scheme") == "ckks" and plain_modulus is not None:
         raise TypeError('a plain modulus is for integers: say scheme="bgv" or scheme="bfv"')
     if scheme != "ckks" and precision is not None:
         raise TypeError(f"a precision is for numbers: integers of the scheme {scheme!r} are exact")
@@ -177,6 +175,7 @@ class Client:
         """
         exact, modulus = checked_scheme(scheme, plain_modulus, precision)
         precision = double_or_none(precision, "a precision")
+        preset = text(preset, "a preset")
         return cls(_native.ClientKey.generate(preset, precision, exact, modulus, thread_count(threads)))
 
     @property
@@ -247,10 +246,10 @@ class Client:
         """
         raw = _raw_array(array)
         if raw.plain_modulus is not None:
-            if dtype not in (None, int, np.int64, np.dtype(np.int64)):
+            if not (dtype is int or is_type(dtype, np.int64)):
                 raise TypeError("encrypted integers are decrypted to numpy.int64, and nothing else")
             return self._raw.decrypt_integers(raw, signed)
-        if raw.bit_error is not None and dtype not in (None, bool, np.bool_, np.dtype(np.bool_)):
+        if raw.bit_error is not None and not is_type(dtype, np.bool_):
             raise TypeError("encrypted bits are decrypted to numpy.bool_, and nothing else")
         if signed:
             raise TypeError("decrypt takes signed for encrypted integers: numbers have their signs")
@@ -384,7 +383,7 @@ class Client:
         Its evaluation keys are a fraction of the size. A server that has them and this client's `transfer_key` takes
         this client's arrays; the second client decrypts what it computes.
         """
-        return Client(self._raw.second(capacity))
+        return Client(self._raw.second(double(capacity, "a capacity")))
 
     def transfer_key(self, second: Client) -> TransferKey:
         """Make the key with which a server brings this client's arrays to the secret key of `second`."""
@@ -409,10 +408,7 @@ class Client:
 
     def save(self, path: FilePath) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
-        name = file_path(path)
-        if Path(name).exists():
-            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", name)
-        self._raw.save(name)
+        self._raw.save(path_of_secret(path))
 
     @classmethod
     def load(cls, path: FilePath, *, threads: int = 1) -> Client:

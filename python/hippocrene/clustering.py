@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 import functools
 import math
-import operator
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -15,11 +15,11 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.client import Client
-from hippocrene.errors import ArgumentError, FileError, ShapeError
+from hippocrene.errors import ArgumentError, FileError, ShapeError, file_errors
 from hippocrene.progress import shown
-from hippocrene.scalars import integer
+from hippocrene.scalars import integer, text
 from hippocrene.server import EvaluationKeys, Server
-from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles
+from hippocrene.values import FilePath, file_path, raw_bytes, reading, rows_of_doubles, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -174,18 +174,22 @@ class EncryptedKMeans:
     def evaluation_keys(self, client: Client, shape: tuple[int, int]) -> EvaluationKeys:
         """Make the keys for points of this shape, ``(n_samples, n_features)``: 1.2 GB with the preset ``"n15"``."""
         _check(client, Client, "keys are made by")
-        return EvaluationKeys(_native.clustering_keys(client._raw, self.tables, self._sizes(shape)))
+        return EvaluationKeys(_native.clustering_keys(client._raw, self._tables(), self._sizes(shape)))
 
     def start(self, points: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Choose centroids to start from, as `init` and `random_state` say: `encrypt` puts them in with the points."""
-        random = np.random.default_rng(self.random_state)
+        try:
+            random = np.random.default_rng(self.random_state)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ArgumentError
+            raise kind(f"k-means: random_state is {self.random_state!r}: {error}") from None
         chosen = self._chosen()
         if chosen is not None:
             if not all(0 <= i < len(points) for i in chosen):
                 raise ArgumentError(f"k-means: init is {chosen} of {len(points)} points")
             return points[chosen]
         if not isinstance(self.init, str):
-            start = np.asarray(self.init, dtype=np.float64)
+            start = rows_of_doubles(self.init, "k-means: init")
             if start.shape != (self.n_clusters, points.shape[1]):
                 need = (self.n_clusters, points.shape[1])
                 raise ShapeError(f"k-means: init of shape {start.shape}, where {need} is needed")
@@ -221,9 +225,9 @@ class EncryptedKMeans:
         rows = self._rows(points)
         sizes = self._sizes(rows.shape)
         start = self.start(rows)
-        _warn_of_errors(rows, start, _native.nearest_deviation(client._raw, self.tables, sizes))
+        _warn_of_errors(rows, start, _native.nearest_deviation(client._raw, self._tables(), sizes))
         return EncryptedClusters(
-            _native.encrypt_points(client._raw, self.tables, sizes, rows.ravel().tolist(), start.ravel().tolist())
+            _native.encrypt_points(client._raw, self._tables(), sizes, rows.ravel().tolist(), start.ravel().tolist())
         )
 
     def decrypt(self, client: Client, clusters: EncryptedClusters) -> EncryptedKMeans:
@@ -255,7 +259,7 @@ class EncryptedKMeans:
                 f"k-means: new points of shape {rows.shape}, where (samples, {clusters.shape[1]}) is needed"
             )
         return EncryptedClusters(
-            _native.encrypt_new_points(client._raw, self.tables, clusters.to_bytes(), rows.ravel().tolist())
+            _native.encrypt_new_points(client._raw, self._tables(), clusters.to_bytes(), rows.ravel().tolist())
         )
 
     def simulate(self, points: npt.ArrayLike, *, preset: str = "n15") -> KMeansSimulation:
@@ -278,8 +282,8 @@ class EncryptedKMeans:
         sizes = self._sizes(rows.shape)
         start = self.start(rows)
         found, report = _native.simulate_clustering(
-            preset,
-            self.tables,
+            text(preset, "k-means: a preset"),
+            self._tables(),
             sizes,
             rows.ravel().tolist(),
             start.ravel().tolist(),
@@ -336,10 +340,12 @@ class EncryptedKMeans:
             raise TypeError(f"points are spread over a hippocrene.distributed.Cluster, not {type(cluster).__name__}")
         state = points
         path = None if checkpoint is None else Path(file_path(checkpoint))
-        if path is not None and not path.parent.is_dir():
-            # Not after the first iteration, which may take long.
-            raise FileError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
-        if path is not None and path.exists():
+        with file_errors():
+            if path is not None and not path.parent.is_dir():
+                # Not after the first iteration, which may take long.
+                raise FileError(errno.ENOENT, "there is no such folder for the checkpoint", str(path.parent))
+            goes_on = path is not None and path.exists()
+        if path is not None and goes_on:
             state = EncryptedClusters.load(path)
             self._check_checkpoint(path, state, points, server)
         else:
@@ -419,6 +425,9 @@ class EncryptedKMeans:
                 f"{remedy}"
             )
 
+    def _tables(self) -> str:
+        return text(self.tables, "k-means: tables")
+
     def _rows(self, points: npt.ArrayLike) -> npt.NDArray[np.float64]:
         rows = rows_of_doubles(points, "k-means")
         if rows.ndim != 2:
@@ -430,7 +439,7 @@ class EncryptedKMeans:
         """Return the numbers of points that `init` is, if it is that."""
         if isinstance(self.init, str):
             return None
-        init = np.asarray(self.init)
+        init = to_array(self.init, "k-means: init")
         if init.ndim != 1 or init.dtype.kind not in "iu":
             return None
         if len(init) != self.n_clusters:
@@ -440,7 +449,9 @@ class EncryptedKMeans:
         return [int(i) for i in init]
 
     def _sizes(self, shape: tuple[int, ...]) -> tuple[int, int, int]:
-        lengths = tuple(operator.index(length) for length in shape)
+        if not isinstance(shape, Iterable):
+            raise TypeError(f"k-means: a shape is (samples, features), not {type(shape).__name__}")
+        lengths = tuple(integer(length, "k-means: a length of a shape") for length in shape)
         if len(lengths) != 2 or min(lengths) < 0 or max(*lengths, self.n_clusters) >= 2**63:
             raise ShapeError(
                 f"k-means: {self.n_clusters} clusters of points of shape {lengths}, not (samples, features)"

@@ -8,7 +8,7 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, MissingServerError
-from hippocrene.values import FilePath, file_path
+from hippocrene.values import FilePath, file_path, is_plain
 
 if TYPE_CHECKING:
     from hippocrene.server import Server
@@ -141,6 +141,12 @@ class Encrypted:
                 f"{operation} is for encrypted numbers: integers modulo {self.plain_modulus} have no order and no "
                 "fractions; == and != compare them, and apply takes any function of theirs"
             )
+
+    def _check_operand(self, other: object, operation: str) -> None:
+        """Refuse integers, and what is neither an array nor a number to compare with."""
+        self._refuse_integers(operation)
+        if not isinstance(other, Encrypted) and not is_plain(other):
+            raise TypeError(f"{operation} takes encrypted arrays, plain arrays and numbers, not {type(other).__name__}")
 
     def _need_numbers(self, operation: str) -> None:
         if self.plain_modulus is not None:

@@ -50,7 +50,7 @@ def is_exact_kind(array: np.ndarray[Any, np.dtype[Any]]) -> bool:
 def exact(value: object, operation: str) -> Exact:
     """Return one number as what it is exactly; what is no real number is a `TypeError`."""
     if isinstance(value, (str, bytes)):
-        return value.decode() if isinstance(value, bytes) else str(value)
+        return value.decode("ascii", "backslashreplace") if isinstance(value, bytes) else str(value)
     if isinstance(value, Decimal):
         return str(value)
     if isinstance(value, (bool, int, np.integer, np.bool_)):
@@ -135,6 +135,14 @@ def decrypted(key: _native.ClientKey, raw: _native.EncryptedArray, dtype: Any) -
     if isinstance(kind, np.dtype) and kind.newbyteorder("=") in _OF_DOUBLES:
         return key.decrypt(raw).astype(kind, copy=False)
     return from_parts(key.decrypt_exact(raw), raw.shape, kind, raw.precision_bits or 0.0)
+
+
+def is_type(dtype: Any, wanted: type[np.generic]) -> bool:
+    """Tell whether a `dtype` is None or names this type of numpy."""
+    try:
+        return dtype is None or np.dtype(dtype) == wanted
+    except (TypeError, ValueError, SyntaxError):
+        return False
 
 
 def wanted_kind(dtype: Any) -> Kind | None:

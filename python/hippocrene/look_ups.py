@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Number
-from operator import index
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
@@ -12,7 +11,7 @@ import numpy as np
 from hippocrene import _native
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.integers import integers
-from hippocrene.scalars import double, whole
+from hippocrene.scalars import double, integer, whole
 from hippocrene.ufuncs import unset
 from hippocrene.values import is_plain, real_numbers
 
@@ -104,9 +103,11 @@ class TableFunctions:
             # the ends of entries: where values may be.
             usual = 3 if callable(function) else 1
             count = usual if look_ups is None else whole(look_ups, "look_ups", 1, 4)
-            function = function if callable(function) else _nearest(function, domain)
+            of_one = function if callable(function) else _nearest(function, domain)
             with named("apply", "apply a function"):
-                return server._wrap(server._raw.apply(array._raw, function, _domain(domain), count, bool(precise)))
+                return server._wrap(
+                    server._raw.apply(array._raw, _checked(of_one), _domain(domain), count, bool(precise))
+                )
         if domain is not None or precise:
             raise TypeError(
                 "apply takes a domain for numbers only: a function of integers is of all of them, and exact"
@@ -162,7 +163,7 @@ class TableFunctions:
         twice and with ``"lut13"`` half as much. The tolerance has to be larger than it. Where it is larger than the sum
         of both bounds, the results are 1 without a look-up.
         """
-        cast("EncryptedArray", self)._refuse_integers("is_close")
+        cast("EncryptedArray", self)._check_operand(other, "is_close")
         with named("is_close", *DIFFERENCE):
             difference = cast("EncryptedArray", self) - other
         server = difference._bound_server("is_close")
@@ -279,7 +280,7 @@ class TableFunctions:
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
         return self._counted(
-            "top_k", index(k), None if axis is None else cast("EncryptedArray", self)._axis(axis, "top_k")
+            "top_k", integer(k, "top_k: k"), None if axis is None else cast("EncryptedArray", self)._axis(axis, "top_k")
         )
 
     def max_pool(self, size: int) -> EncryptedArray:
@@ -287,7 +288,7 @@ class TableFunctions:
 
         Windows lie side by side and fill the array. It takes a look-up less for each than there are values in a window.
         """
-        return self._counted("max_pool", index(size))
+        return self._counted("max_pool", integer(size, "max_pool: a size"))
 
     def argmin(self, axis: SupportsIndex | None = None, out: None = None, *, keepdims: bool = False) -> EncryptedArray:
         """Return the places of the smallest values along an axis, or of the smallest among all in row-major order.
@@ -353,10 +354,15 @@ class TableFunctions:
         return server._wrap(getattr(server._raw, operation)(array._raw, min(count, 2**63 - 1), *arguments))
 
 
+def _checked(function: Callable[[float], Any]) -> Callable[[float], float]:
+    return lambda x: double(function(x), "what the function returned")
+
+
 def _domain(domain: tuple[float, float] | None) -> tuple[float, float] | None:
     if domain is None:
         return None
-    if not isinstance(domain, (tuple, list, np.ndarray)) or len(domain) != 2:
+    several = isinstance(domain, (tuple, list)) or (isinstance(domain, np.ndarray) and domain.ndim)
+    if not several or len(domain) != 2:
         raise TypeError(f"a domain is two numbers, (low, high), not {domain!r}")
     return double(domain[0], "an end of a domain"), double(domain[1], "an end of a domain")
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 from hippocrene.approximation import Approximation
+from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
 from hippocrene.integers import integers
 from hippocrene.values import real_numbers, to_array
@@ -29,6 +30,8 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
     """Evaluate a polynomial at encrypted values as `numpy.polyval` does: the coefficient of the highest power first."""
     if isinstance(p, (*SERIES, Approximation)):
         raise TypeError(f"polyval takes coefficients: x.polynomial takes a {type(p).__name__}")
+    if not isinstance(x, Encrypted):
+        raise TypeError(f"polyval takes an encrypted array, not {type(x).__name__}: numpy.polyval is of plain values")
     modulus = x.plain_modulus
     coefficients: np.ndarray[Any, np.dtype[Any]] = (
         to_array(p, "polyval") if modulus is None else integers(p, "polyval", modulus)

@@ -16,7 +16,7 @@ from hippocrene.einsum import einsum, widened
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.scalars import double
-from hippocrene.ufuncs import compute, factors
+from hippocrene.ufuncs import compute, factors, operands
 from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
@@ -56,6 +56,7 @@ def _matmul(a: Any, b: Any) -> Any:
 
 def dot(a: Any, b: Any) -> Any:
     """Compute what `numpy.dot` does: of more than two axes in the second array, all rows with all matrices."""
+    a, b = operands("dot", a, b)
     if 0 in (np.ndim(a), np.ndim(b)):
         return _times(a, b)
     if np.ndim(b) <= 2:
@@ -202,8 +203,10 @@ def _matrix_power(a: Any, n: Any) -> Any:
     exponent = operator.index(n)
     if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
         raise ShapeError(f"linalg.matrix_power: shape {a.shape} is not of square matrices")
-    if exponent < 1:
-        raise ArgumentError(f"linalg.matrix_power: exponents of encrypted matrices are from 1 on, not {exponent}")
+    if not 1 <= exponent < 2**32:
+        raise ArgumentError(
+            f"linalg.matrix_power: exponents of encrypted matrices are from 1 on, below 2**32, not {exponent}"
+        )
     half = a if exponent < 2 else _matrix_power(a, exponent // 2)
     square = half if exponent < 2 else _matmul(half, half)
     return _matmul(square, a) if exponent > 1 and exponent % 2 else square
@@ -257,6 +260,8 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
     if any(_secret(x) for x in varargs):
         raise TypeError("numpy.gradient takes no encrypted distances")
     given = [to_array(step, "gradient") for step in varargs]
+    if not all(np.all(np.isfinite(step)) for step in given if step.dtype.kind in "f"):
+        raise ArgumentError("gradient: distances and places are finite numbers")
     varargs = tuple(step if step.dtype.kind in "biuf" else real_numbers(step, "gradient") for step in given)
     along = -1 if axis is None else axis
     exact = all(np.ndim(step) == 0 and abs(np.frexp(step)[0]) == 0.5 for step in varargs)

@@ -1,11 +1,22 @@
-"""Single numbers, as options are: integers and doubles, and what is none of them is named."""
+"""Single values, as options are: integers, doubles and text, and what is none of them is named."""
 
 from __future__ import annotations
 
+import math
 import operator
+from decimal import Decimal
 from typing import SupportsFloat, SupportsIndex, cast
 
+import numpy as np
+
 from hippocrene.errors import ArgumentError
+
+
+def text(value: object, what: str) -> str:
+    """Return text; `what` it is stands in the `TypeError` for what is none."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is text, not {type(value).__name__}")
+    return value
 
 
 def integer(value: object, what: str) -> int:
@@ -18,11 +29,19 @@ def integer(value: object, what: str) -> int:
 
 def double(value: object, what: str) -> float:
     """Return a number as a double; `what` it is stands in the `TypeError` for what is none."""
+    # numpy reads text in arrays of no axes, and what masked ones have under the mask.
+    number = value.item() if type(value) is np.ndarray and not value.ndim else value
     try:
-        if not isinstance(value, (str, bytes, bytearray)):
-            return float(cast("SupportsFloat", value))
+        if not isinstance(number, (str, bytes, bytearray, np.flexible, np.complexfloating, np.ma.MaskedArray)):
+            return float(cast("SupportsFloat", number))
     except TypeError:
         pass
+    except ValueError:
+        # Of a signaling NaN, which is refused as any other is.
+        if isinstance(number, Decimal):
+            return math.nan
+    except OverflowError:
+        raise OverflowError(f"{what} is too large for a double") from None
     raise TypeError(f"{what} is a number, not {type(value).__name__}")
 
 

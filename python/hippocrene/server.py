@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
+from threading import TIMEOUT_MAX
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.described import Described
-from hippocrene.errors import KeyMismatchError
+from hippocrene.errors import ArgumentError, KeyMismatchError
 from hippocrene.progress import counted
-from hippocrene.scalars import double, thread_count, whole
+from hippocrene.scalars import double, double_or_none, text, thread_count, whole
 from hippocrene.values import FilePath, file_path, raw_bytes, reading
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
 
 class EvaluationKeys(Described):
@@ -190,7 +192,7 @@ class Server(Described):
         comes of either: ``server.with_scheme("bfv").load(x)`` is `x` with products of BFV. An operation on arrays of
         both servers is done by that of the first. docs/integers.md says when it is worth it.
         """
-        return Server._of(*_native.with_scheme(self._own, self._description, scheme))
+        return Server._of(*_native.with_scheme(self._own, self._description, text(scheme, "a scheme")))
 
     def bootstrap(self, array: EncryptedArray, *, capacity: float | None = None) -> EncryptedArray:
         """Give an array capacity again: `capacity` bits at least, or where nothing is said as many as there are.
@@ -204,7 +206,7 @@ class Server(Described):
         if not isinstance(array, EncryptedArray):
             raise TypeError(f"an EncryptedArray is bootstrapped, not {type(array).__name__}")
         array._need_numbers("bootstrap")
-        return self._wrap(_native.bootstrap(self._raw, array._raw, capacity))
+        return self._wrap(_native.bootstrap(self._raw, array._raw, double_or_none(capacity, "a capacity")))
 
     def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
         """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more, all products of one shape.
@@ -212,6 +214,8 @@ class Server(Described):
         Where they are integers, they are relinearised once: each product but the first costs hardly more than a sum
         does with the scheme ``"bgv"``, and about half a product with ``"bfv"``.
         """
+        if not isinstance(pairs, Iterable):
+            raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(pairs).__name__}")
         both = list(pairs)
         for pair in both:
             several = isinstance(pair, (tuple, list))
@@ -231,7 +235,9 @@ class Server(Described):
                 raise TypeError(f"gates take EncryptedArrays, not {type(array).__name__}")
         if isinstance(names, str):
             raise TypeError(f"gates takes several names: say [{names!r}] for one")
-        wanted = list(names)
+        if not isinstance(names, Iterable):
+            raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
+        wanted = [text(name, "the name of a gate") for name in names]
         out = self._raw.gates(wanted, [array._raw for array in arrays]) if wanted else []
         return [self._wrap(raw) for raw in out]
 
@@ -247,6 +253,12 @@ class Server(Described):
         lines elsewhere, one in `every` seconds. `total` is how many there will be, which `simulate` says:
         ``simulate(...).operations["look up"][0]``.
         """
+        if total is not None:
+            total = whole(total, "progress: total", 0, 2**63 - 1)
+        if every is not None:
+            every = double(every, "progress: every")
+            if not 0 < every <= TIMEOUT_MAX:
+                raise ArgumentError(f"progress: every is {every:g}, a positive number of seconds is needed")
         return counted(lambda: _native.look_ups_done(self._raw), "tables", "look-ups", total, every=every)
 
     @property

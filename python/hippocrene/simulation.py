@@ -11,6 +11,7 @@ from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
 from hippocrene.client import checked_scheme, encrypt
 from hippocrene.look_ups import LookUps, wanted_tables
+from hippocrene.scalars import double_or_none, text
 from hippocrene.server import Server
 
 if TYPE_CHECKING:
@@ -103,10 +104,10 @@ def simulate(
     """
     if not callable(program):
         raise TypeError(f"a program is called with encrypted arrays; {type(program).__name__} cannot be")
-    how = wanted(bootstrapping)
+    how, precision = wanted(bootstrapping), double_or_none(precision, "a precision")
     exact = checked_scheme(scheme, plain_modulus, precision)
     bits = any(booleans(array, "simulate") is not None for array in arrays)
-    raw = _native.Simulation(preset, precision, *exact, how, wanted_tables(tables), bits)
+    raw = _native.Simulation(text(preset, "a preset"), precision, *exact, how, wanted_tables(tables), bits)
     description = raw.describe()
     server = Server._of(raw.server(), description)
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]

@@ -6,16 +6,14 @@ gets a `TreeReply`. The trees stay with the server, and the rows and what the tr
 
 from __future__ import annotations
 
-import errno
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import ArgumentError, FileError, SecretPickleError, ShapeError
+from hippocrene.errors import ArgumentError, SecretPickleError, ShapeError
 from hippocrene.fitted_trees import (
     between_integers,
     beyond_thresholds,
@@ -28,9 +26,9 @@ from hippocrene.fitted_trees import (
 )
 from hippocrene.local import Local
 from hippocrene.progress import shown
-from hippocrene.scalars import thread_count
+from hippocrene.scalars import text, thread_count
 from hippocrene.tree_interface import TreeInterface, check_interface, read, shares_of
-from hippocrene.values import FilePath, file_path, raw_bytes, reading
+from hippocrene.values import FilePath, file_path, path_of_secret, raw_bytes, reading
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -197,6 +195,7 @@ class TreeClient:
 
     def decrypt_shares(self, interface: TreeInterface, reply: TreeReply) -> _Doubles:
         """Return for each row the shares of the classes: `predict_proba` of a forest or of a gradient boosting."""
+        check_interface(interface)
         if interface.outputs not in {"shares", "scores"}:
             raise ArgumentError(
                 "decrypt shares: replies hold shares of classes where the model is a forest or a gradient boosting"
@@ -225,10 +224,7 @@ class TreeClient:
 
     def save(self, path: FilePath) -> None:
         """Write the secret key to a new file that only this user may read; a file that exists is left alone."""
-        name = file_path(path)
-        if Path(name).exists():
-            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", name)
-        self._raw.save(name)
+        self._raw.save(path_of_secret(path))
 
     @classmethod
     def load(cls, path: FilePath) -> TreeClient:
@@ -353,7 +349,12 @@ class PrivateDecisionTree(Local):
             # One for all outputs, of numbers that are as large: powers of two tell no more of them.
             wanted = float(np.min(each / units))
         interface = TreeInterface(
-            tables=tables, knots=knots, outputs=outputs, classes=classes, feature_names=names, scales=scales
+            tables=text(tables, "from_sklearn: tables"),
+            knots=knots,
+            outputs=outputs,
+            classes=classes,
+            feature_names=names,
+            scales=scales,
         )
         made = cls(
             _native.TreeModel(interface._raw(), [tree.lists() for tree in trees], wanted, outputs == "class"), interface

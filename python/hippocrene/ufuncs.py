@@ -41,11 +41,16 @@ def _check_axes(name: str, arrays: tuple[Any, Any], least: tuple[int, int]) -> N
         raise ShapeError(f"{name}: shapes {shapes[0]} and {shapes[1]}, of {least[0]} and {least[1]} axes at least")
 
 
+def _conjugate(x: Any) -> Any:
+    """Conjugate what may be complex; what is no number is refused where it is multiplied."""
+    return np.conjugate(x) if isinstance(x, Encrypted) or np.iscomplexobj(x) else x
+
+
 def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
     _check_axes("vecdot", (a, b), (1, 1))
     with named("vecdot", "numpy.moveaxis", "mul", "multiply"):
         a, b = (np.moveaxis(x, axis, -1) for x in factors("vecdot", a, b))
-        return compute(np.multiply, "__call__", (np.conjugate(a), b), {}).sum(-1)
+        return compute(np.multiply, "__call__", (_conjugate(a), b), {}).sum(-1)
 
 
 def _matvec(a: Any, b: Any) -> Any:
@@ -55,7 +60,7 @@ def _matvec(a: Any, b: Any) -> Any:
 
 def _vecmat(a: Any, b: Any) -> Any:
     _check_axes("vecmat", (a, b), (1, 2))
-    return compute(np.matmul, "__call__", (np.expand_dims(np.conjugate(a), -2), b), {})[..., 0, :]
+    return compute(np.matmul, "__call__", (np.expand_dims(_conjugate(a), -2), b), {})[..., 0, :]
 
 
 # Products along axes, which numpy has since version 2.

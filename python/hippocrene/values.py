@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from array import array as buffer
 from contextlib import contextmanager
+from decimal import Decimal
 from fractions import Fraction
 from numbers import Number, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from hippocrene import exact
-from hippocrene.errors import EncodeError, FormatError, ParameterError, ShapeError, file_errors
+from hippocrene.errors import EncodeError, FileError, FormatError, ParameterError, ShapeError, file_errors
 from hippocrene.exact import is_exact_kind
 
 if TYPE_CHECKING:
@@ -28,8 +31,20 @@ FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
 def file_path(path: FilePath) -> str:
-    """Return the name of a file as text; what is none is a `TypeError`."""
-    return os.fsdecode(path)
+    """Return the name of a file as text; what is none is a `TypeError`, and what no file has a `FileError`."""
+    name = os.fsdecode(path)
+    if "\0" in name:
+        raise FileError(errno.EINVAL, "file name contained an unexpected NUL byte", name)
+    return name
+
+
+def path_of_secret(path: FilePath) -> str:
+    """Return the name of a new file for a secret key; one that exists is a `FileError`."""
+    name = file_path(path)
+    with file_errors():
+        if Path(name).exists():
+            raise FileError(errno.EEXIST, "a secret key is never written over a file that exists", name)
+    return name
 
 
 @contextmanager
@@ -76,6 +91,10 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
         values = double if as_double else np.array(values, dtype=object)
     array = to_array(values, operation)
     if is_exact_kind(array):
+        # Signaling ones, which nothing can be done with but this.
+        objects = array.ravel().tolist() if array.dtype.kind == "O" else ()
+        if any(isinstance(one, Decimal) and one.is_snan() for one in objects):
+            raise EncodeError(f"{operation}: sNaN is not a finite number")
         return array
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > 16:
         raise TypeError(f"{operation} takes numbers, not values of type {array.dtype}")
@@ -109,7 +128,10 @@ def rows_of_doubles(values: npt.ArrayLike, operation: str) -> npt.NDArray[np.flo
         wrong = [one for one in array.flat if not isinstance(one, (Real, np.bool_))]
         if wrong:
             raise TypeError(f"{operation} takes doubles, not values of type {type(wrong[0]).__name__}")
-        array = array.astype(np.float64)
+        try:
+            array = array.astype(np.float64)
+        except OverflowError:
+            raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
     return real_numbers(array, operation)
 
 

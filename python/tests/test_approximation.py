@@ -85,6 +85,8 @@ def test_what_the_function_raises_is_raised():
         ({"domain": (-1, 1), "degree": 256}, hippocrene.ArgumentError, "degree is 256"),
         ({"domain": (1, -1), "degree": 3}, hippocrene.ArgumentError, "not some intervals in order"),
         ({"domain": (-1, 1), "error": 0}, hippocrene.ArgumentError, "above 0"),
+        ({"domain": (0, np.inf), "degree": 3}, hippocrene.ArgumentError, "the domain from 0 to inf is no interval"),
+        ({"domain": (0, 1j), "degree": 3}, TypeError, "an end of a domain is a number, not complex"),
         ({"domain": 3, "degree": 3}, TypeError, "a domain is two numbers"),
         ({"domain": ("a", "b"), "degree": 3}, TypeError, "a domain is two numbers"),
         ({"domain": (-1, 1), "degree": 3, "derivative": 2}, TypeError, "an order and a bound"),
@@ -109,3 +111,11 @@ def test_only_functions_are_approximated_and_only_numbers_take_them():
     server = hippocrene.Server(integers.evaluation_keys(rotations=[]))
     with pytest.raises(TypeError, match="a Approximation has doubles"):
         exp(server.load(integers.encrypt([1, 2])))
+
+
+@pytest.mark.parametrize("value", [None, "1", 1j, [1.0], np.ma.masked], ids=repr)
+def test_functions_that_return_no_numbers_are_told_so(value):
+    with pytest.raises(TypeError, match="what the function returned is a number, not"):
+        approximate(lambda _: value, domain=(0, 1), degree=3)
+    with pytest.raises(TypeError, match="what the function returned is a number, not"):
+        hippocrene.simulate(lambda x: x.apply(lambda _: value), [0.5], preset="n15", tables=True)

@@ -17,7 +17,7 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.base import clone
 
-from hippocrene import ArgumentError, Client, EvaluationKeys, FormatError, Server, ShapeError
+from hippocrene import ArgumentError, Client, EncodeError, EvaluationKeys, FormatError, Server, ShapeError
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 from hippocrene.distributed import Cluster
 
@@ -235,6 +235,21 @@ def test_what_is_not_possible_is_refused(client, server):
             "24 points of 2 features, where n_clusters=30",
         ),
         (lambda: EncryptedKMeans(2, init="best").encrypt(client, points), ArgumentError, "'best'"),
+        (lambda: EncryptedKMeans(2, init=[[1j, 0], [0, 1]]).start(points), TypeError, "k-means: init takes doubles"),
+        (lambda: EncryptedKMeans(2, init=[["a", "b"]] * 2).start(points), TypeError, "k-means: init takes doubles"),
+        (lambda: EncryptedKMeans(2, init=None).start(points), TypeError, "k-means: init takes doubles"),
+        (lambda: EncryptedKMeans(2, init=[[1.0, 0.0], [0.0]]).start(points), ShapeError, "k-means: init"),
+        (lambda: EncryptedKMeans(2, init=[[10**400, 0], [0, 1]]).start(points), EncodeError, "k-means: init"),
+        (
+            lambda: EncryptedKMeans(2, init=np.ma.array([0, 1], mask=[1, 0])).start(points),
+            TypeError,
+            "k-means: init takes no masked arrays",
+        ),
+        (lambda: EncryptedKMeans(2, random_state=-1).start(points), ArgumentError, "k-means: random_state is -1"),
+        (lambda: EncryptedKMeans(2, random_state="a").start(points), TypeError, "k-means: random_state is 'a'"),
+        (lambda: EncryptedKMeans(2, tables=None).simulate(points), TypeError, "tables is text, not NoneType"),
+        (lambda: model.evaluation_keys(client, 3), TypeError, r"a shape is \(samples, features\), not int"),
+        (lambda: model.evaluation_keys(client, (3, 2.0)), TypeError, "a length of a shape is an integer, not float"),
         (lambda: EncryptedKMeans(2, init=points[:3]).encrypt(client, points), ShapeError, "where \\(2, 2\\) is needed"),
         (lambda: EncryptedKMeans(2, init=[0, 24]).encrypt(client, points), ArgumentError, "of 24 points"),
         (lambda: EncryptedKMeans(2, init=[0, 1, 2]).encrypt(client, points), ShapeError, "init is 3 points"),

@@ -5,6 +5,8 @@ import operator
 import pickle
 import re
 from contextlib import suppress
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -159,6 +161,9 @@ def test_differences_name_what_was_called(client, server):
             compute(np.ones(3))
         with pytest.raises(ArgumentError, match=r"^sub: the number NaN is not finite"):
             compute(np.nan)
+    for divisor in (np.ones(3), [1j] * 3, [Fraction(1)] * 3):
+        with pytest.raises(ShapeError, match=r"^div: shapes .* broadcast together"):
+            x / divisor
     if hasattr(np, "vecdot"):
         with pytest.raises(ShapeError, match=r"^vecdot: shapes \(3, 4\) and \(\), of 1 and 1 axes"):
             np.vecdot(x, 5.0)
@@ -408,6 +413,8 @@ def test_what_is_no_integer_is_named(client, server, keys):
         (lambda: client.evaluation_keys(rotations=3), "integers in a list, or None for all, not int"),
         (lambda: hippocrene.Server(keys, threads=2.0), "threads is an integer, not float"),
         (lambda: hippocrene.Client.generate(scheme="bgv", plain_modulus="65537"), "plain_modulus is an integer"),
+        (lambda: x.top_k("a"), "top_k: k is an integer, not str"),
+        (lambda: x.max_pool(2.0), "max_pool: a size is an integer, not float"),
     ):
         with pytest.raises(TypeError, match=words):
             use()
@@ -427,6 +434,27 @@ def test_what_is_no_number_is_named(client, server):
         (lambda: hippocrene.approximate(np.sin, domain=(0, 2), error="x"), "an error is a number, not str"),
         (lambda: hippocrene.Client.generate("n13", precision="high"), "a precision is a number, not str"),
         (lambda: server.at_precision("a").__enter__(), "a precision is a number, not str"),
+        (lambda: x.with_precision(None), "a precision is a number, not NoneType"),
+        (lambda: x.with_bound(np.array("3")), "a bound is a number, not ndarray"),
+        (lambda: x.with_bound(np.ma.masked), "a bound is a number, not MaskedConstant"),
+        (lambda: x.with_bound(np.void(b"3")), "a bound is a number, not void"),
+        (lambda: x.with_bound(np.complex128(3)), "a bound is a number, not complex128"),
+        (lambda: server.bootstrap(x, capacity="a"), "a capacity is a number, not str"),
+        (lambda: client.second("a"), "a capacity is a number, not str"),
+    ):
+        with pytest.raises(TypeError, match=words):
+            use()
+
+
+def test_what_is_no_text_or_no_sequence_is_named(server):
+    for use, words in (
+        (lambda: hippocrene.Client.generate(None), "a preset is text, not NoneType"),
+        (lambda: hippocrene.Client.generate("n13", scheme=None), "a scheme is text, not NoneType"),
+        (lambda: hippocrene.simulate(abs, 1.0, preset=14), "a preset is text, not int"),
+        (lambda: server.with_scheme(None), "a scheme is text, not NoneType"),
+        (lambda: server.gates([None]), "the name of a gate is text, not NoneType"),
+        (lambda: server.gates(None), "gates takes names of gates, not NoneType"),
+        (lambda: server.sum_of_products(None), "sum_of_products takes pairs of EncryptedArrays, not NoneType"),
     ):
         with pytest.raises(TypeError, match=words):
             use()
@@ -449,6 +477,10 @@ def test_values_that_are_no_array_are_shape_errors(client, server):
             use()
     with pytest.raises(EncodeError, match=r"2\*\*1024"):
         x + 10**400
+    with pytest.raises(OverflowError, match=r"^a bound is too large for a double"):
+        x.with_bound(10**400)
+    with pytest.raises(ArgumentError, match="NaN is not a finite number"):
+        x.with_bound(Decimal("sNaN"))
 
 
 def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import errno
 import os
 import pickle
 import stat
@@ -225,3 +226,18 @@ def test_servers_are_neither_pickled_nor_copied(server):
     for way in (pickle.dumps, shallow_copy, deepcopy):
         with pytest.raises(TypeError, match="send its EvaluationKeys"):
             way(server)
+
+
+@pytest.mark.parametrize(("name", "number"), [("a" * 300, errno.ENAMETOOLONG), ("a\0b", errno.EINVAL)])
+def test_names_that_no_file_has(client, server, tmp_path, name, number):
+    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", classes=None)
+    clusters = EncryptedClusters.__new__(EncryptedClusters)
+    clusters._data = b"data"
+    path = tmp_path / name
+    savers = (client, client.encrypt(ARRAY), client.public_key(), TreeClient.generate("lut11"), interface, clusters)
+    loaders = (Client, EncryptedArray, PublicKey, EvaluationKeys, TreeClient, TreeInterface, EncryptedClusters)
+    uses = [*(one.save for one in savers), *(one.load for one in loaders), inspect, server.load]
+    for use in uses:
+        with pytest.raises(FileError) as caught:
+            use(path)
+        assert (caught.value.errno, caught.value.filename) == (number, str(path))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import operator
 import pickle
 
 import numpy as np
@@ -486,3 +487,20 @@ def test_inner_products_of_long_vectors(client, secret, equal):
     x = whole(np.arange(2 * client.slots + 5) % 1000)
     y = whole(np.arange(2 * client.slots + 5) * 7)
     equal(secret(x) @ secret(y), (x * y).sum())
+
+
+@pytest.mark.parametrize("other", [1.0, np.array([1.5, 2.0]), np.array(["a", "b"]), [1j, 2]], ids=repr)
+def test_comparisons_with_what_is_no_integer_name_themselves(secret, other):
+    x = secret([1, 2])
+    for name, compute in (("==", operator.eq), ("!=", operator.ne)):
+        for left, right in ((x, other), (other, x)):
+            with pytest.raises(TypeError, match=f"^{name} takes integers here"):
+                compute(left, right)
+        with pytest.raises(hippocrene.ShapeError, match=rf"^{name}: shapes \(2,\) and \(3,\)"):
+            compute(x, [1, 2, 3])
+
+
+@pytest.mark.parametrize("dtype", [np.ones(3), [1, 2], np.int32, float, "text", object()], ids=repr)
+def test_types_that_integers_are_not_decrypted_to(client, dtype):
+    with pytest.raises(TypeError, match=r"decrypted to numpy\.int64, and nothing else"):
+        client.decrypt(client.encrypt([1, 2]), dtype=dtype)

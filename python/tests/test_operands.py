@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import array
 import operator
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -90,3 +91,75 @@ def test_objects_of_pandas(secret, near):
     for refused in (lambda: line @ ev, lambda: frame @ ev):
         with pytest.raises(TypeError, match=r"numpy\.dot\(a, x\) where a pandas object"):
             refused()
+
+
+@pytest.mark.parametrize("other", [None, "a", b"a", {1}, {1: 2}, np.str_("a"), object()], ids=repr)
+def test_what_is_no_array_is_not_compared_with(secret, other):
+    x = secret(V)
+    for name, compute in (
+        ("greater", lambda: x > other),
+        ("less", lambda: x <= other),
+        ("less", lambda: other > x),
+        ("maximum", lambda: x.maximum(other)),
+        ("minimum", lambda: np.minimum(x, other)),
+        ("is_close", lambda: x.is_close(other, tolerance=0.1)),
+    ):
+        with pytest.raises(TypeError, match=f"^{name} takes encrypted arrays, plain arrays and numbers, not"):
+            compute()
+
+
+@pytest.mark.parametrize("limit", ["a", b"1", object(), {1: 2}, Decimal("NaN"), Decimal("sNaN")], ids=repr)
+def test_limits_that_are_no_numbers_are_refused(secret, limit):
+    for limits in ((0, limit), (limit, 1)):
+        with pytest.raises((TypeError, hippocrene.EncodeError), match=r"^clip(:| takes)"):
+            secret(V).clip(*limits)
+    if not isinstance(limit, Decimal):
+        with pytest.raises(TypeError, match=r"^clip takes"):
+            np.clip(secret(V), None, limit)
+
+
+@pytest.mark.parametrize(
+    ("divisor", "words"),
+    [
+        ([1e-310, 1.0, 1.0], "one over 1e-310 is too large for a double"),
+        ([1.0, 1e-310 + 0j, 1.0], "one over .* is too large for a double"),
+        (1e-310, "one over 1e-310 is too large for a double"),
+        ([1.0, np.inf, 1.0], "inf is not a finite number"),
+        ([1.0, np.nan, 1.0], "nan is not a finite number"),
+        ([np.inf + 0j, 1.0, 1.0], ".* is not a finite number"),
+        (np.inf, "inf is not a finite number"),
+    ],
+    ids=repr,
+)
+def test_divisors_whose_inverses_are_no_doubles_are_refused(secret, divisor, words):
+    with pytest.raises(hippocrene.EncodeError, match=f"^div: {words}"):
+        secret(V) / divisor
+
+
+def test_bytes_that_are_no_text_are_no_numbers(client, secret):
+    for compute in (client.encrypt, secret(V[:2]).__add__):
+        with pytest.raises(hippocrene.ArgumentError, match=r"xff.* is not a decimal number .*position 0"):
+            compute(np.array([b"\xff", b"1"]))
+    with pytest.raises(hippocrene.ArgumentError, match="is not a decimal number"):
+        np.pad(secret(V), 1, constant_values="a")
+
+
+def test_what_is_left_away_or_read_elsewhere_is_refused(secret):
+    """Masks, dates for weights, and infinite distances."""
+    x = secret(V)
+    masked = np.ma.array([1, 0, 1], mask=[0, 0, 1])
+    for compute in (lambda: np.where(masked, x, 0.0), lambda: np.compress(masked, x)):
+        with pytest.raises(TypeError, match="takes no masked arrays"):
+            compute()
+    with pytest.raises(TypeError, match="average takes numbers, not values of type datetime64"):
+        np.average(x, weights=np.array(["2020-01-01"] * 3, dtype="datetime64[D]"))
+    with pytest.raises(TypeError, match="average takes numbers, not text"):
+        np.average(x, weights=["1", "2", "3"])
+    with pytest.raises(hippocrene.ArgumentError, match=r"gradient: .* finite"):
+        np.gradient(x, np.inf)
+    with pytest.raises(hippocrene.ArgumentError, match="matrix_power"):
+        np.linalg.matrix_power(secret(np.eye(2)), 10**400)
+    with pytest.raises(hippocrene.ShapeError, match=r"^dot: "):
+        x.dot([1, [2, 3]])
+    with pytest.raises(TypeError, match="polyval takes an encrypted array, not float"):
+        hippocrene.polyval([1, 2], 3.0)

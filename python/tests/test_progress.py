@@ -6,6 +6,7 @@ import time
 
 import pytest
 
+from hippocrene import ArgumentError
 from hippocrene.progress import counted, shown
 
 
@@ -37,3 +38,16 @@ def test_progress_is_shown_or_told_or_neither(capsys):
             show(2)
     assert capsys.readouterr().out.startswith("trees: 2 of 5 rows, ")
     assert told == [(2, 5)]
+
+
+@pytest.mark.parametrize("every", [0, -1.0, float("nan"), float("inf"), 1e30])
+def test_times_that_are_none_are_refused(server, every):
+    with pytest.raises(ArgumentError, match=r"progress: every is .* a positive number of seconds is needed"):
+        server.progress(every=every)
+
+
+def test_options_that_are_no_numbers_are_refused(server):
+    with pytest.raises(TypeError, match="progress: every is a number, not str"):
+        server.progress(every="a")
+    with pytest.raises(TypeError, match="progress: total is an integer, not str"):
+        server.progress("a")

@@ -354,6 +354,14 @@ def test_processes_share_files(tmp_path):
     assert (tmp_path / "client.key").read_bytes() == before
 
 
+def test_what_is_no_interface_and_no_name_is_refused(client):
+    with pytest.raises(TypeError, match="a TreeInterface is needed, not str"):
+        client.decrypt_shares("interface", None)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
+    with pytest.raises(TypeError, match="from_sklearn: tables is text, not int"):
+        PrivateDecisionTree.from_sklearn(tree, IRIS, tables=11)
+
+
 def test_what_does_not_pickle_says_what_to_do(client):
     tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(IRIS, SPECIES)
     model = PrivateDecisionTree.from_sklearn(tree, IRIS, tables="lut11")

@@ -1,0 +1,36 @@
+"""Plain numbers that encrypted arrays are divided by."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from hippocrene.errors import EncodeError
+from hippocrene.values import Values, numbers
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+def divisors(values: npt.ArrayLike) -> Values:
+    """Return `values` as `numbers` does; text is a `TypeError`, and zero a `ZeroDivisionError`."""
+    divisor = numbers(values, "div")
+    if divisor.dtype.kind in "US":
+        raise TypeError("an encrypted array is divided by numbers, not by text: decimal.Decimal reads it")
+    if not np.all(divisor):
+        raise ZeroDivisionError("division of an encrypted array by zero")
+    return divisor
+
+
+def inverses(divisor: Values) -> Values:
+    """Return one over each of the numbers, none of which is zero; what doubles cannot hold is an `EncodeError`."""
+    finite = np.isfinite(divisor)
+    if not np.all(finite):
+        raise EncodeError(f"div: {divisor[~finite][0]} is not a finite number")
+    with np.errstate(all="ignore"):
+        ones_over = 1.0 / divisor
+    large = ~np.isfinite(ones_over)
+    if np.any(large):
+        raise EncodeError(f"div: one over {divisor[large][0]} is too large for a double")
+    return ones_over
