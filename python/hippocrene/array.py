@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsFloat, SupportsIndex, TypeAlias, cast
 
@@ -202,13 +201,6 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
                 return self._with(1 / fractions(divisor, "div"), "mul")
             return self._with(factors, "mul")
 
-    def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
-        """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
-        if not self._needs_digits(size, "mul"):
-            return product
-        rounding, bits = math.log2(self.bound * size) - 53, product.precision_bits
-        return product if bits is None else product.with_precision_bits(-0.5 * np.logaddexp2(-2 * bits, 2 * rounding))
-
     def _refuse_division(self) -> NoReturn:
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers are no divisors: x.apply takes a function that has their inverses")
@@ -307,8 +299,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             return server._wrap(server._raw.dot(self._raw, other._raw))
         if not is_plain(other):
             return NotImplemented
-        if to_array(other, "matmul").ndim > 2:
-            return cast("EncryptedArray", stacked(self, np.asarray(other)))
+        plain = to_array(other, "matmul")
+        if plain.ndim > 2:
+            return cast("EncryptedArray", stacked(self, plain))
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if matrix.ndim == 0:
@@ -320,8 +313,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
         if not is_plain(other):
             return NotImplemented
-        if max(self.ndim, to_array(other, "matmul").ndim) > 2:
-            return cast("EncryptedArray", stacked(np.asarray(other), self))
+        plain = to_array(other, "matmul")
+        if max(self.ndim, plain.ndim) > 2:
+            return cast("EncryptedArray", stacked(plain, self))
 
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if 0 in (matrix.ndim, self.ndim):
@@ -543,7 +537,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             if self.plain_modulus is not None:
                 whole = whole_coefficients(polynomial, self.plain_modulus)
                 return server._wrap(server._raw.integer_polynomial(self._raw, whole))
-            return server._wrap(server._raw.polynomial(self._raw, *coefficients(polynomial)))
+            series, interval, error = coefficients(polynomial, self.bound)
+            result = server._wrap(server._raw.polynomial(self._raw, series, interval))
+            return result._off_by(error) if error else result
 
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
@@ -11,6 +12,7 @@ from hippocrene.errors import ArgumentError, MissingServerError
 from hippocrene.values import FilePath, file_path, is_plain
 
 if TYPE_CHECKING:
+    from hippocrene.array import EncryptedArray
     from hippocrene.server import Server
 
 
@@ -117,6 +119,16 @@ class Encrypted:
     def _needs_digits(self, size: float, operation: str) -> bool:
         """Tell whether products with doubles of up to `size` that are rounded are less precise than is asked for."""
         return _native.needs_digits(self._bound_server(operation)._raw, self._raw, size)
+
+    def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
+        """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
+        return product._off_by(self.bound * size * 2.0**-53) if self._needs_digits(size, "mul") else product
+
+    def _off_by(self, error: float) -> EncryptedArray:
+        """Return the array with rounding to doubles, which makes it off by up to `error`, as part of its error."""
+        server = self._bound_server("with_precision_bits")
+        bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
+        return server._wrap(server._raw.with_precision_bits(self._raw, bits))
 
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
         """Return the server that computes with this array and another: of numbers, or of integers."""

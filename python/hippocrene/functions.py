@@ -367,13 +367,14 @@ def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = 
             raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
         given = given.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
     plain, axes = np.broadcast_to(given.astype(np.float64), a.shape), tuple(a._axes(axis, "average"))
-    total = plain.sum(axis=axes, keepdims=True)
-    if not np.all(total):
-        raise ZeroDivisionError("average: weights sum to zero")
-    shares: Any = plain / total
-    if a._needs_digits(np.max(abs(shares)), "average"):
+    total: Any = plain.sum(axis=axes, keepdims=True)
+    shares: Any = plain / total if np.all(total) else None
+    if shares is None or a._needs_digits(np.max(abs(shares)), "average"):
         exactly = np.broadcast_to(fractions(given, "average"), a.shape)
-        shares = exactly / exactly.sum(axis=axes, keepdims=True)
+        total = exactly.sum(axis=axes, keepdims=True)
+        if not np.all(total):
+            raise ZeroDivisionError("average: weights sum to zero")
+        shares = exactly / total
     return (a * shares).sum(axis, keepdims=keepdims)
 
 

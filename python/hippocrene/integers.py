@@ -14,10 +14,6 @@ def integers(values: npt.ArrayLike, operation: str, modulus: int) -> npt.NDArray
     What is not integers is a `TypeError`, what is no array of them a `ShapeError`.
     """
     array = to_array(values, operation)
-    if array.dtype.kind == "f" and array.size and isinstance(values, (list, tuple)):
-        # numpy takes integers of 2**63 and more beside others for floats.
-        objects = np.asarray(values, dtype=object)
-        array = objects if _all_whole(objects) else array
     if array.size == 0 and not isinstance(values, np.ndarray):
         # An empty list is of no type; numpy takes it for one of floats.
         array = array.astype(np.int64)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, P
 from hippocrene.approximation import Approximation
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError
+from hippocrene.exact import fractions
 from hippocrene.integers import integers
 from hippocrene.values import real_numbers, to_array
 
@@ -51,8 +53,14 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
     return _line(integers(cast("npt.ArrayLike", polynomial), "polynomial", modulus))
 
 
-def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None]:
-    """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval."""
+def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
+    """Return coefficients of powers, that of the constant first, or of Chebyshev's polynomials and their interval.
+
+    The last number is how far off the polynomial is, within `bound` or in the interval, where these are rounded to
+    doubles: ``sum(e[k] * bound**k)`` for errors ``e[k]`` of coefficients of powers, and ``sum(e[k])`` of those ``c[k]``
+    of Chebyshev's polynomials, which are ``k**2`` steep at most: ``2 * e / (b - a) * sum(k**2 * abs(c[k]))`` more for
+    an error ``e`` of the ends of an interval from ``a`` to ``b``.
+    """
     if isinstance(polynomial, Approximation):
         polynomial = polynomial.series
     if isinstance(polynomial, SERIES):
@@ -63,28 +71,42 @@ def coefficients(polynomial: Series) -> tuple[npt.NDArray[np.float64], tuple[flo
         # Right on its domain only, as Chebyshev's are, and so of the same bounded numbers there.
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
     if isinstance(polynomial, Chebyshev):
-        offset, slope = polynomial.mapparms()
-        # As they are where nothing is to be computed.
-        known = np.array_equal(polynomial.window, [-1, 1])
-        ends = sorted(polynomial.domain if known else ((-1.0 - offset) / slope, (1.0 - offset) / slope))
-        series = _line(_real(polynomial.coef))
+        (start, end), (low, high) = (map(Fraction, ends.tolist()) for ends in (polynomial.domain, polynomial.window))
+        slope = (end - start) / (high - low)
+        exactly = sorted(start + (side - low) * slope for side in (-1, 1))
+        try:
+            first, last = map(float, exactly)
+        except OverflowError:
+            raise ArgumentError("polynomial: the ends of the interval are beyond 2**1024") from None
+        series, error = _rounded(polynomial.coef, 1.0)
         if slope < 0:
             series = series * (-1.0) ** np.arange(series.size)
-        return series, (ends[0], ends[1])
+        moved = max(abs(Fraction(first) - exactly[0]), abs(Fraction(last) - exactly[1])) / (exactly[1] - exactly[0])
+        steepness = sum(k**2 * abs(c) for k, c in enumerate(series.tolist()))
+        return series, (first, last), error + 2.0 * float(moved) * steepness
     if isinstance(polynomial, SERIES):
         polynomial = polynomial.convert(domain=[-1, 1], kind=Polynomial, window=[-1, 1]).coef
     elif isinstance(polynomial, np.poly1d):
         polynomial = polynomial.coeffs[::-1]
-    return _line(_real(cast("npt.ArrayLike", polynomial))), None
+    series, error = _rounded(cast("npt.ArrayLike", polynomial), bound)
+    return series, None, error
 
 
-def _real(values: npt.ArrayLike) -> npt.NDArray[np.float64]:
-    if to_array(values, "polynomial").dtype.kind == "c":
+def _rounded(values: npt.ArrayLike, bound: float) -> tuple[npt.NDArray[np.float64], float]:
+    """Return coefficients as doubles, and how much these make of their rounding at values of up to `bound`."""
+    given = _line(to_array(values, "polynomial"))
+    if given.dtype.kind == "c":
         raise TypeError(
             "polynomial takes real coefficients: with c the complex ones, that of the constant first, "
             "x.polynomial(c.real) + 1j * x.polynomial(c.imag)"
         )
-    return real_numbers(values, "polynomial")
+    doubles = real_numbers(given, "polynomial")
+    if given.dtype.kind not in "iuO":
+        return doubles, 0.0
+    off = abs(fractions(given, "polynomial") - fractions(doubles, "polynomial"))
+    error = sum(one * Fraction(bound) ** power for power, one in enumerate(off) if one)
+    # What is larger is refused where it is computed.
+    return doubles, float(min(error, 2**1023))
 
 
 def _line(values: _Array) -> _Array:

@@ -15,6 +15,7 @@ from hippocrene import _native
 from hippocrene.einsum import einsum, widened
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.exact import fractions
 from hippocrene.scalars import double
 from hippocrene.ufuncs import compute, factors, operands
 from hippocrene.values import real_numbers, to_array
@@ -171,11 +172,11 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
         # numpy puts the longer one first, and turns what comes of it round.
         return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
     v = v.conj() if v._raw.is_complex else v
-    plain: Any = v._plain(a, "correlate", rounded=True)
+    plain: Any = v._plain(a, "correlate")
     if v.size > LONG:
         # As a product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
         return _convolved(v, plain[::-1], mode, mirrored=v.size <= len(plain))[::-1]
-    units = np.eye(v.size, dtype=np.int64)
+    units = np.eye(v.size, dtype=plain.dtype)
     return _matmul(v, np.array([np.correlate(plain, unit, cast("Any", mode)) for unit in units]))
 
 
@@ -262,19 +263,33 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
     given = [to_array(step, "gradient") for step in varargs]
     if not all(np.all(np.isfinite(step)) for step in given if step.dtype.kind in "f"):
         raise ArgumentError("gradient: distances and places are finite numbers")
-    varargs = tuple(step if step.dtype.kind in "biuf" else real_numbers(step, "gradient") for step in given)
+    steps = [
+        step.astype(np.result_type(step, np.float64)) if step.dtype.kind == "f" else _places(step, "gradient")
+        for step in given
+    ]
     along = -1 if axis is None else axis
-    exact = all(np.ndim(step) == 0 and abs(np.frexp(step)[0]) == 0.5 for step in varargs)
-    return _mapped(
-        "gradient", lambda u: np.gradient(u, *varargs, axis=-1, edge_order=edge_order), f, along, exact=exact
+    # Python compares integers with doubles exactly.
+    exact = all(
+        step.ndim == 0 and abs(np.frexp(step)[0]) == 0.5 and step.item() == of_any_kind.item()
+        for step, of_any_kind in zip(steps, given, strict=True)
     )
+    return _mapped("gradient", lambda u: np.gradient(u, *steps, axis=-1, edge_order=edge_order), f, along, exact=exact)
+
+
+def _places(values: Any, operation: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return places as doubles that differ as these do: integers less the first one. Single numbers are distances."""
+    doubles, places = real_numbers(values, operation), to_array(values, operation)
+    if places.dtype.kind not in "iuO" or not (places.ndim and places.size):
+        return doubles
+    exactly = fractions(places, operation)
+    return np.asarray(exactly - exactly.flat[0], dtype=np.float64)
 
 
 def _multi_dot(arrays: Sequence[Any]) -> Any:
     """Multiply matrices from the left to the right; plain ones among themselves as doubles, where these are enough."""
     arrays = factors("multi_dot", *arrays)
-    wide = widened("multi_dot", arrays)
     at = next(i for i, x in enumerate(arrays) if _secret(x))
+    wide = widened("multi_dot", arrays)
     if arrays[at].plain_modulus is None and all(_secret(x) or x.dtype.kind != "O" for x in wide):
         return functools.reduce(_matmul, wide)
     # Every product has an encrypted factor.
@@ -287,7 +302,7 @@ def _trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: Any = -1) -> Any:
         raise TypeError("numpy.trapezoid is for an encrypted array of one axis or more at plain places")
     y._refuse_integers("trapezoid")
     length = y.shape[y._axis(axis, "trapezoid")]
-    steps = np.full(length - 1, double(dx, "a distance")) if x is None else np.diff(real_numbers(x, "trapezoid"))
+    steps = np.full(length - 1, double(dx, "a distance")) if x is None else np.diff(_places(x, "trapezoid"))
     if steps.shape != (length - 1,):
         raise ShapeError(f"trapezoid: places of shape {np.shape(x)} for an axis of length {length}")
     weights = np.convolve(steps, [0.5, 0.5]) if length > 1 else np.zeros(1)

@@ -55,11 +55,13 @@ def _vecdot(a: Any, b: Any, axis: int = -1) -> Any:
 
 def _matvec(a: Any, b: Any) -> Any:
     _check_axes("matvec", (a, b), (2, 1))
+    a, b = operands("matvec", a, b)
     return compute(np.matmul, "__call__", (a, np.expand_dims(b, -1)), {})[..., 0]
 
 
 def _vecmat(a: Any, b: Any) -> Any:
     _check_axes("vecmat", (a, b), (1, 2))
+    a, b = operands("vecmat", a, b)
     return compute(np.matmul, "__call__", (np.expand_dims(_conjugate(a), -2), b), {})[..., 0, :]
 
 
@@ -235,7 +237,8 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
     elif method == "reduce" and ufunc in (np.maximum, np.minimum):
         result = (first.max if ufunc is np.maximum else first.min)(axis, **options)
     elif method == "outer" and ufunc in BINARY and not options:
-        left = np.reshape(first, _shape(first, name) + (1,) * len(_shape(inputs[1], name)))
+        left: Any = first if isinstance(first, Encrypted) else to_array(first, name)
+        left = np.reshape(left, left.shape + (1,) * len(_shape(inputs[1], name)))
         result = compute(ufunc, "__call__", (left, inputs[1]), {})
     elif method == "accumulate" and ufunc is np.add and not options:
         result = first.cumsum(axis)

@@ -67,13 +67,22 @@ def is_plain(values: object) -> bool:
 
 
 def to_array(values: npt.ArrayLike, operation: str) -> npt.NDArray[Any]:
-    """Return `values` as numpy has them: masked ones are a `TypeError`, rows of unequal length a `ShapeError`."""
+    """Return `values` as numpy has them: masked ones are a `TypeError`, rows of unequal length a `ShapeError`.
+
+    Lists in which numpy takes large integers for doubles, as it does beside fractions and from 2**63 on beside negative
+    numbers, are arrays of objects.
+    """
     if isinstance(values, np.ma.MaskedArray):
         raise TypeError(f"{operation} takes no masked arrays: say what stands for the masked values with .filled()")
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:
         raise ShapeError(f"{operation}: {error}") from None
+    if array.dtype.kind == "f" and isinstance(values, (list, tuple, range)):
+        large = abs(array) >= 2**53
+        objects = np.asarray(values, dtype=object) if large.any() else array
+        return objects if any(isinstance(one, (int, np.integer)) for one in objects[large]) else array
+    return array
 
 
 def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> Values:
@@ -82,14 +91,14 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
     Integers that are no doubles are of the latter, unless they are to be `rounded`. What is not numbers is a
     `TypeError`, what is no array of them a `ShapeError`.
     """
-    if isinstance(values, (int, Fraction)):
-        try:
-            double = float(values)
-        except OverflowError:
-            raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
-        as_double = double == values or (rounded and isinstance(values, int))
-        values = double if as_double else np.array(values, dtype=object)
-    array = to_array(values, operation)
+    try:
+        if isinstance(values, Fraction) and float(values) == values:
+            values = float(values)
+        array = to_array(values, operation)
+        if array.dtype.kind == "O":
+            array = _doubles(array, rounded=rounded)
+    except OverflowError:
+        raise EncodeError(f"{operation}: a number of this size, 2**1024 or more, is no double") from None
     if is_exact_kind(array):
         # Signaling ones, which nothing can be done with but this.
         objects = array.ravel().tolist() if array.dtype.kind == "O" else ()
@@ -103,6 +112,17 @@ def numbers(values: npt.ArrayLike, operation: str, *, rounded: bool = False) -> 
     if array.dtype.kind in "iu" and not (rounded or _are_doubles(array)):
         return cast("Values", array.astype(object))
     return np.asarray(array, dtype=np.float64, order="C")
+
+
+def _doubles(objects: npt.NDArray[np.object_], *, rounded: bool) -> npt.NDArray[Any]:
+    """Return integers and doubles as doubles where they are some or are to be `rounded`, and all others as they are."""
+    kinds = (int, float, np.bool_, np.integer, np.floating)
+    if any(not isinstance(one, kinds) or isinstance(one, np.longdouble) for one in objects.flat):
+        return objects
+    doubles = objects.astype(np.float64)
+    # Python compares its own integers with doubles exactly.
+    own = [one.item() if isinstance(one, np.generic) else one for one in objects.flat]
+    return doubles if rounded or doubles.ravel().tolist() == own else objects
 
 
 def _are_doubles(integers: npt.NDArray[Any]) -> bool:

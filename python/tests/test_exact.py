@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import hippocrene
 from hippocrene import ArgumentError, EncodeError
 from hippocrene.exact import exact, from_parts
+from hippocrene.values import numbers
 
 few = settings(max_examples=10, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 BITS = 100
@@ -217,6 +218,10 @@ def test_what_is_no_number_of_any_kind_is_a_type_error(precise):
 
 LARGE = 2**70 + 1
 WIDE = np.array([2**60 + 1, -(2**62) + 3, 5])
+UNSIGNED = np.array([2**63 + 1, 2**64 - 1, 5], dtype=np.uint64)
+numbers_of_lists = st.one_of(
+    st.integers(-(2**66), 2**66), st.floats(-(2.0**70), 2.0**70), st.integers(0, 2**64 - 1).map(np.uint64)
+)
 
 
 def test_integers_that_are_no_doubles_are_taken_as_they_are(precise):
@@ -231,6 +236,10 @@ def test_integers_that_are_no_doubles_are_taken_as_they_are(precise):
         (x * LARGE, [LARGE * k for k in (1, 2, 3)]),
         (x + np.int64(2**60 + 1), [2**60 + 1 + k for k in (1, 2, 3)]),
         (x + WIDE, [int(w) + k for w, k in zip(WIDE, (1, 2, 3), strict=True)]),
+        (client.encrypt(range(2**63 - 1, 2**63 + 2)), [2**63 - 1, 2**63, 2**63 + 1]),
+        ([2**63 + 1, -1, 2.0] * x, [2**63 + 1, -2, 6]),
+        (np.add.outer([2**63 + 1, -1], x[:1])[:, 0], [2**63 + 2, 0]),
+        (np.concatenate([x[:1], [2**63 + 1, -1]]), [1, 2**63 + 1, -1]),
         (np.where([True, False, True], x, WIDE), [1, -(2**62) + 3, 3]),
     ):
         decrypted = client.decrypt(got, dtype=Decimal)
@@ -238,11 +247,63 @@ def test_integers_that_are_no_doubles_are_taken_as_they_are(precise):
         assert error(decrypted, [mpmath.mpf(w) for w in want]) <= 2.0 ** (4 - got.precision_bits)
 
 
+@given(st.lists(numbers_of_lists, min_size=1, max_size=4))
+def test_lists_are_taken_as_they_are(values):
+    want = [Fraction(int(v)) if isinstance(v, np.uint64) else Fraction(v) for v in values]
+    for given_values in (values, tuple(values), np.array(values, dtype=object)):
+        assert [value_of(exact(v, "test")) for v in numbers(given_values, "test").tolist()] == want
+    rounded = numbers([[v] for v in values], "test", rounded=True)
+    assert rounded.dtype == np.float64
+    assert rounded.tolist() == [[float(v)] for v in values]
+
+
+# What differs from its neighbours by little, however large it is.
+PLACES = [2**63 + 1, 2**63 + 3, 2**63 + 6]
+
+
+@pytest.mark.parametrize("places", [PLACES, np.array(PLACES, dtype=np.uint64), [*PLACES[:2], float(2**63 + 2**12)]])
+def test_integers_are_places_as_they_are(client, secret, places):
+    values, steps = [1.0, 2.0, 4.0], np.array([int(p) - PLACES[0] for p in places], dtype=np.float64)
+    trapezoid = getattr(np, "trapezoid" if hasattr(np, "trapezoid") else "trapz")  # numpy before version 2
+    for function in (trapezoid, np.gradient):
+        want = function(values, steps)
+        np.testing.assert_allclose(client.decrypt(function(secret(values), places)), want, rtol=1e-5)
+
+
+@pytest.mark.parametrize("window", [(-3, 3), (3, -3), (-1.3, 1.1)])
+def test_the_interval_of_a_series_is_as_precise_as_it_says(precise, window):
+    client, server = precise
+    series = np.polynomial.Chebyshev([0.5, 2.0, -0.25], domain=[-1, 0.9], window=window)
+    x, values = [0.3, -0.2], []
+    for one in map(Fraction, x):
+        start, low = Fraction(-1), Fraction(window[0])
+        place = low + (one - start) * (Fraction(window[1]) - low) / (Fraction(0.9) - start)
+        values.append(Fraction(0.5) + 2 * place - Fraction(0.25) * (2 * place**2 - 1))
+    got = server.load(client.encrypt(x, bound=0.3, precision=60)).polynomial(series)
+    assert 45 < got.precision_bits < 60
+    assert error(client.decrypt(got, dtype=mpmath.mpf), [mpmath.mpf(v.numerator) / v.denominator for v in values]) <= (
+        2.0 ** (4 - got.precision_bits)
+    )
+
+
 def test_what_is_rounded_to_doubles_says_so(precise):
     client, server = precise
     x = server.load(client.encrypt([1.0, 2.0]))
     for got, want in (
         (x @ WIDE[:2], [int(WIDE[0]) + 2 * int(WIDE[1])]),
+        (x @ [2**63 + 1, -1], [2**63 - 1]),
+        ([[[2**63 + 1, -1]]] @ x, [2**63 - 1]),
+        (x @ np.array([[LARGE], [1]], dtype=object), [LARGE + 2]),
+        *(
+            (np.correlate(p, x), p[:-1].astype(object) + 2 * p[1:].astype(object))
+            for p in (WIDE, WIDE.astype(object), UNSIGNED)
+        ),
+        (np.convolve(UNSIGNED, x, "valid"), UNSIGNED[1:].astype(object) + 2 * UNSIGNED[:-1].astype(object)),
+        *(
+            (x.polynomial(c), [int(c[0]) + int(c[1]) * k for k in (1, 2)])
+            for c in ([LARGE, 3], WIDE[:2], [2**63 + 1, -1])
+        ),
+        (x.polynomial(np.poly1d(WIDE[:2])), [int(WIDE[0]) * k + int(WIDE[1]) for k in (1, 2)]),
         (np.gradient(x, 0.1), [1 / Fraction(0.1)] * 2),
         (np.fft.fft(server.load(client.encrypt([0, 1, 0]))).real, [Fraction(1), Fraction(-1, 2), Fraction(-1, 2)]),
     ):

@@ -182,8 +182,16 @@ def test_lists_of_integers_of_any_size_are_operands(equal, secret):
         (np.correlate(x[0], wide, "full"), np.correlate(p[0], w, "full")),
         (np.append(x, wide), np.append(p, w)),
         (np.polyval(wide, x[0]), w[0] * p[0] ** 2 + w[1] * p[0] + w[2]),
+        (np.add.outer(wide, x[0]), np.add.outer(w, p[0])),
+        (np.subtract.outer(x[0], wide), np.subtract.outer(p[0], w)),
+        (x @ [[[n] for n in wide]], [p @ w[:, None]]),
+        ([[wide]] @ x.T, [w[None] @ p.T]),
+        (x[0] + range(2**63 - 1, 2**63 + 2), p[0] + whole(range(2**63 - 1, 2**63 + 2))),
     ):
         equal(got, want)
+    if hasattr(np, "matvec"):
+        equal(np.matvec(x, wide), p @ w)
+        equal(np.vecmat(wide, x.T), w @ p.T)
 
 
 def test_long_vectors_are_correlated(equal, secret, monkeypatch):

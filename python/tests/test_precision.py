@@ -149,6 +149,14 @@ def test_weights_and_choices_of_precise_numbers_are_no_less_precise(client, serv
         assert max(abs(errors)) < 8 * 2**-got.precision_bits
 
 
+@pytest.mark.parametrize("weights", [[2**60 + 1, -(2**60)], np.array([2**60 + 1, -(2**60)])])
+def test_weights_that_nearly_cancel_are_weights(client, secret, weights):
+    values = [0.5, 0.5 - 2.0**-50]
+    want = sum(Fraction(x) * int(w) for x, w in zip(values, weights, strict=True))
+    got = np.average(secret(values, precision=60), weights=weights)
+    assert abs(client.decrypt(got) - float(want)) < 8 * 2.0**-got.precision_bits
+
+
 @pytest.mark.parametrize("count", [2**62, 2**33, [1, 2**62, 1]])
 def test_more_repetitions_than_an_array_has_room_for_are_refused(secret, count):
     with pytest.raises(hippocrene.ShapeError, match=r"repeat: [0-9]+ elements, an array has up to"):
