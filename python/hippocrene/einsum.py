@@ -31,20 +31,21 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     arrays: Sequence[Any] = factors("einsum", *operands)
     terms, output = _parsed(subscripts, [np.shape(x) for x in arrays])
     sizes = _sizes(subscripts, terms, arrays)
-    arrays = _wide(arrays, terms, output, sizes)
+    arrays, error = _wide(arrays, terms, output, sizes)
     parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]
     array, labels = parts[0]
     for i, (other, others) in enumerate(parts[1:], 1):
         later = set(output).union(*(of_part for _, of_part in parts[i + 1 :]))
         array, labels = _product(array, labels, other, others, later)
     array, labels = _summed(array, labels, set(output))
-    return _laid_out(array, labels, output)
+    result = _laid_out(array, labels, output)
+    return result._off_by(error) if error else result
 
 
 def _wide(
     arrays: Sequence[Any], terms: Sequence[Sequence[_Label]], output: Sequence[_Label], sizes: dict[_Label, int]
-) -> Sequence[Any]:
-    """Return plain operands that are summed, or multiplied among themselves, with digits enough for that."""
+) -> tuple[Sequence[Any], float]:
+    """Return what `widened` does of plain operands that are summed, or multiplied among themselves."""
     # Axes of length 1 go with longer ones of others, which are summed without them.
     shapes = [np.shape(x) for x in arrays]
     along = [
@@ -52,29 +53,36 @@ def _wide(
         for term, shape in zip(terms, shapes, strict=True)
     ]
     plain = [term for x, term in zip(arrays, along, strict=True) if not isinstance(x, Moves)]
-    kept = [*output, *(label for term in along for label in dict.fromkeys(term))]
-    summed = any(kept.count(label) == 1 for term in plain for label in term)
-    return widened("einsum", arrays) if summed or len(plain) > 1 else arrays
+    secret = {label for x, term in zip(arrays, along, strict=True) if isinstance(x, Moves) for label in term}
+    alone = {label for term in plain for label in term} - secret - set(output)
+    count, others = (math.prod(sizes[label] for label in labels) for labels in (alone, secret - set(output)))
+    return widened("einsum", arrays, count, others) if alone or len(plain) > 1 else (arrays, 0.0)
 
 
-def widened(operation: str, arrays: Sequence[Any]) -> Sequence[Any]:
-    """Return plain operands with digits enough for products of all of them.
+def widened(operation: str, arrays: Sequence[Any], count: int, others: int) -> tuple[Sequence[Any], float]:
+    """Return plain operands with digits enough for products of all of them, and what results are off by.
 
     Where the encrypted operands are integers, they are integers of any size. With others they are doubles at least, and
     fractions where products with doubles are less precise than is asked for.
+
+    Where sums of `count` products of doubles among themselves are up to ``count * s``, with the product ``s`` of all
+    bounds, rounding makes them off by some ``2**-53 * count * s``, and sums of so many `others` in the result by
+    ``sqrt(others)`` times that.
     """
     secret = [x for x in arrays if isinstance(x, Moves)]
     plain = [x for x in arrays if not isinstance(x, Moves)]
     if secret[0].plain_modulus is not None:
-        return [x if isinstance(x, Moves) else x.astype(object) for x in arrays]
+        return [x if isinstance(x, Moves) else x.astype(object) for x in arrays], 0.0
     kinds = {x.dtype.kind for x in plain}
     exact = not kinds <= set("biufc")
     if not exact and "c" not in kinds:
         size = math.prod(float(np.max(abs(x.astype(np.float64)))) for x in plain)
         exact = any(x._needs_digits(size, operation) for x in secret)
     if exact:
-        return [x if isinstance(x, Moves) else fractions(x, operation) for x in arrays]
-    return [x if isinstance(x, Moves) else x.astype(np.result_type(x, np.float64)) for x in arrays]
+        return [x if isinstance(x, Moves) else fractions(x, operation) for x in arrays], 0.0
+    wide = [x if isinstance(x, Moves) else x.astype(np.result_type(x, np.float64)) for x in arrays]
+    size = math.prod(x.bound if isinstance(x, Moves) else float(np.max(abs(x))) for x in wide)
+    return wide, 2.0**-53 * count * math.sqrt(others) * size
 
 
 def _parsed(subscripts: str, shapes: Sequence[tuple[int, ...]]) -> tuple[list[list[_Label]], list[_Label]]:

@@ -272,3 +272,25 @@ def test_plain_operands_are_summed_exactly_along_axes_of_length_one(integers, cl
     assert (int(got) + 42) % LARGE == 0
     halves = np.full(3, 30000, np.float16)
     assert abs(client.decrypt(np.einsum("i,i->", secret(np.ones(1)), halves)) - 90000) < 1
+
+
+def test_products_of_complex_plain_operands_are_those_of_doubles(client, server):
+    x = server.load(client.encrypt([0.5, -0.25], precision=60))
+    turns = np.exp([0.1j, 0.2j])
+    assert np.einsum("i,i->i", turns, x).precision_bits > 57
+    assert np.einsum("i,i,i->i", turns, turns, x).precision_bits < 54
+
+
+def test_long_sums_of_plain_operands_are_as_precise_as_they_say(client, server):
+    # Sums grow, and vanish in the end.
+    length = 3000
+    up = np.random.default_rng(5).uniform(0, 1, (length // 2, 1))
+    rows, columns = np.concatenate([up, -up]).T, np.concatenate([up, up[::-1] * 0.75])
+    x = server.load(client.encrypt([0.5], precision=46))
+    for got, want in (
+        (np.einsum("ji,i->i", rows.T, x), exactly(rows).sum() / 2),
+        (np.einsum("ij,jk,k->i", rows, columns, x), (exactly(rows) @ exactly(columns))[0, 0] / 2),
+        (np.linalg.multi_dot([rows, columns, x]), (exactly(rows) @ exactly(columns))[0, 0] / 2),
+    ):
+        (found,) = client.decrypt(got, dtype=lambda parts: Fraction(parts[0]) * Fraction(2) ** parts[1])
+        assert abs(found - want) < 8 * 2**-got.precision_bits
