@@ -163,6 +163,9 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = factors("correlate", a, v)
     _vectors("correlate", a, v)
+    encrypted, plain = (a, v) if _secret(a) else (v, a)
+    if encrypted.plain_modulus is None and plain.dtype.kind != "c":
+        real_numbers(plain, "correlate")
     with named("correlate", "convolve", "dot product", "matrix product"):
         return _correlated(a, v, mode)
 

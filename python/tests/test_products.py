@@ -260,3 +260,10 @@ def test_complex_weights_and_places_are_refused(secret):
     ):
         with pytest.raises(TypeError, match=r"^(average takes real|trapezoid takes doubles)"):
             compute(secret([1.0, 2.0, 3.0]))
+
+
+@pytest.mark.parametrize("plain", [["a", "b"], [None, None], np.ones(2, np.longdouble)])
+def test_what_is_no_double_is_not_correlated(secret, plain):
+    for compute in (lambda x: np.correlate(plain, x), lambda x: np.correlate(x, plain)):
+        with pytest.raises(TypeError, match="takes doubles, not values of type"):
+            compute(secret([1.0, 2.0]))
