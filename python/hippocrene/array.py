@@ -538,8 +538,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
                 whole = whole_coefficients(polynomial, self.plain_modulus)
                 return server._wrap(server._raw.integer_polynomial(self._raw, whole))
             series, interval, error = coefficients(polynomial, self.bound)
-            result = server._wrap(server._raw.polynomial(self._raw, series, interval))
-            return result._off_by(error) if error else result
+            return server._wrap(server._raw.polynomial(self._raw, series, interval))._off_by(error)
 
     def with_bound(self, bound: float) -> EncryptedArray:
         """Return the array with a declaration that no absolute value is larger, for who knows better than `bound`.

@@ -38,8 +38,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
         later = set(output).union(*(of_part for _, of_part in parts[i + 1 :]))
         array, labels = _product(array, labels, other, others, later)
     array, labels = _summed(array, labels, set(output))
-    result = _laid_out(array, labels, output)
-    return result._off_by(error) if error else result
+    return _laid_out(array, labels, output)._off_by(error)
 
 
 def _wide(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, cast
 
 import numpy as np
 
@@ -126,6 +126,8 @@ class Encrypted:
 
     def _off_by(self, error: float) -> EncryptedArray:
         """Return the array with rounding to doubles, which makes it off by up to `error`, as part of its error."""
+        if not error:
+            return cast("EncryptedArray", self)
         server = self._bound_server("with_precision_bits")
         bits = -0.5 * float(np.logaddexp2(-2 * self.precision_bits, 2 * math.log2(error)))
         return server._wrap(server._raw.with_precision_bits(self._raw, bits))

@@ -295,8 +295,7 @@ def _multi_dot(arrays: Sequence[Any]) -> Any:
     lengths, ahead = [np.shape(x)[-1] for x in arrays[:-1]], max(at - 1, 0)
     wide, error = widened("multi_dot", arrays, math.prod(lengths[:ahead]), math.prod(lengths[ahead:]))
     if arrays[at].plain_modulus is None and all(_secret(x) or x.dtype.kind != "O" for x in wide):
-        product = functools.reduce(_matmul, wide)
-        return product._off_by(error) if ahead else product
+        return functools.reduce(_matmul, wide)._off_by(error if ahead else 0.0)
     # Every product has an encrypted factor.
     right = functools.reduce(_matmul, arrays[at:])
     return functools.reduce(lambda product, x: _matmul(x, product), reversed(arrays[:at]), right)
