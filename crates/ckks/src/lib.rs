@@ -8,6 +8,7 @@ pub mod bootstrap;
 mod ciphertext;
 pub mod circuits;
 mod context;
+mod double_double;
 pub mod encoder;
 mod error;
 mod evaluator;

@@ -13,6 +13,7 @@ use crate::{
     CkksError,
     big_float::Inner,
     circuits::{Basis, Polynomial},
+    double_double::DoubleDouble,
 };
 
 /// The function `cos(2 pi (x - 1/4) / 2^r)` where `x` is within `epsilon` of an integer of absolute value below `k`. Doubled `r` times, `y -> 2 y^2 -
@@ -27,6 +28,8 @@ pub struct Cosine {
     doublings: u32,
     /// Function values at so many Chebyshev nodes in each interval, from left to right.
     samples: Vec<(Inner, Inner)>,
+    /// The same in 106 bits, where these do.
+    pairs: Vec<(DoubleDouble, DoubleDouble)>,
     samples_each: usize,
     /// Of the numbers that errors are computed from.
     bits: usize,
@@ -78,6 +81,12 @@ pub(super) struct Coefficients {
 
 const OPERATION: &str = "approximate a cosine";
 
+/// Errors down to `2^-70` are told from 0 in 106 bits ..
+const LEAST_OF_PAIRS: f64 = -70.0;
+
+/// .. where `n^2 sum |c_i|`, of a polynomial of degree `n`, is not larger: what they are off by is below `2^-78` ([`newton::evaluate_in_pairs`]).
+const MOST_OF_PAIRS: f64 = 4_194_304.0;
+
 impl Cosine {
     /// The function; errors down to `2^log2_least` are told from 0.
     ///
@@ -112,7 +121,9 @@ impl Cosine {
                 samples.push((many_bits(x, bits) / many_bits(f64::from(k), bits), value));
             }
         }
-        Ok(Cosine { intervals, doublings, samples, samples_each, bits })
+        let pair = |(x, y): &(Inner, Inner)| (DoubleDouble::from(x), DoubleDouble::from(y));
+        let pairs = if log2_least < LEAST_OF_PAIRS { vec![] } else { samples.iter().map(pair).collect() };
+        Ok(Cosine { intervals, doublings, samples, pairs, samples_each, bits })
     }
 
     /// The interpolation with `degree + 1` nodes, shared out as HK20 does.
@@ -252,17 +263,24 @@ impl Cosine {
             .map(log2_distance)
             .fold(f64::INFINITY, f64::min)
             .exp2();
-        self.samples
-            .chunks(self.samples_each)
-            .map(|interval| {
-                let mut largest = 0f64;
-                for (y, value) in interval {
-                    let error = newton::evaluate(coefficients, &(y - &shift), self.bits) - value;
-                    largest = largest.max(error.to_f64().value().abs());
-                }
-                from_samples(largest, self.samples_each, m, distance)
-            })
-            .collect()
+        let degree = (coefficients.len() - 1) as f64;
+        let errors: Vec<f64> = if !self.pairs.is_empty() && degree * degree * sum <= MOST_OF_PAIRS {
+            let coefficients: Vec<DoubleDouble> = coefficients.iter().map(DoubleDouble::from).collect();
+            let shift = DoubleDouble::from(&shift);
+            let error = |(y, value): &(DoubleDouble, DoubleDouble)| {
+                newton::evaluate_in_pairs(&coefficients, y.sub(shift)).sub(*value).to_f64()
+            };
+            self.pairs.iter().map(error).collect()
+        } else {
+            let error = |(y, value): &(Inner, Inner)| {
+                (newton::evaluate(coefficients, &(y - &shift), self.bits) - value).to_f64().value()
+            };
+            self.samples.iter().map(error).collect()
+        };
+        let largest =
+            |interval: &[f64]| interval.iter().fold(0.0, |largest: f64, error| largest.max(error.abs()));
+        let intervals = errors.chunks(self.samples_each).map(largest);
+        intervals.map(|largest| from_samples(largest, self.samples_each, m, distance)).collect()
     }
 }
 
@@ -317,6 +335,30 @@ mod tests {
             let theory = (derivative + allocation.largest()).exp2();
             assert!(have.exact_error < 1.2 * theory, "{what} {theory:e}");
             assert_eq!(cosine.bounded_degree(Nodes::NearIntegers, theory * 1.000_001), degree);
+        }
+    }
+
+    /// Errors in 106 bits, where that is how they are had, are those of more bits.
+    #[test]
+    fn errors_in_fewer_bits_are_the_same() {
+        for (k, log2_epsilon, doublings, degree) in [(4, -5.0, 0, 40), (12, -10.0, 2, 50), (17, -9.0, 2, 70)]
+        {
+            let short = Cosine::new(k, log2_epsilon, doublings, -68.0).unwrap();
+            let long = Cosine { pairs: vec![], ..short.clone() };
+            assert!(
+                !short.pairs.is_empty()
+                    && Cosine::new(k, log2_epsilon, doublings, -71.0).unwrap().pairs.is_empty()
+            );
+            for nodes in [Nodes::Everywhere, Nodes::Even] {
+                let error = |cosine: &Cosine| {
+                    let have = cosine.finish(cosine.coefficients(nodes, degree).unwrap()).unwrap();
+                    assert!(degree as f64 * degree as f64 * have.coefficient_sum < MOST_OF_PAIRS);
+                    have.exact_error
+                };
+                let (short, long) = (error(&short), error(&long));
+                assert!((short - long).abs() <= (-66f64).exp2(), "{k}: {short}, {long}");
+                assert!(short < 1e-3 && short != 0.0, "{k}: {short}");
+            }
         }
     }
 

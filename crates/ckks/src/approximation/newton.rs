@@ -1,6 +1,6 @@
 //! Interpolation in many bits, from nodes to coefficients in the Chebyshev basis.
 
-use crate::big_float::Inner;
+use crate::{big_float::Inner, double_double::DoubleDouble};
 
 /// `x` with `bits` bits.
 pub(super) fn many_bits(x: f64, bits: usize) -> Inner {
@@ -49,4 +49,15 @@ pub(super) fn evaluate(coefficients: &[Inner], y: &Inner, bits: usize) -> Inner 
         b2 = std::mem::replace(&mut b1, next);
     }
     y * b1 - b2 + &coefficients[0]
+}
+
+/// The same in numbers of 106 bits. With coefficients `c_0 .. c_n` the result is off by `n^2 sum |c_i| 2^-100` at most.
+pub(super) fn evaluate_in_pairs(coefficients: &[DoubleDouble], y: DoubleDouble) -> DoubleDouble {
+    let twice = y.add(y);
+    let (mut b1, mut b2) = (DoubleDouble::from(0.0), DoubleDouble::from(0.0));
+    for c in coefficients[1..].iter().rev() {
+        let next = twice.mul(b1).sub(b2).add(*c);
+        (b1, b2) = (next, b1);
+    }
+    y.mul(b1).sub(b2).add(coefficients[0])
 }

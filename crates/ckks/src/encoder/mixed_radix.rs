@@ -18,7 +18,8 @@ use hippocrene_ring::{
     elementwise::Scalar,
 };
 
-use super::{double_double::DoubleDouble, round};
+use super::round;
+use crate::double_double::DoubleDouble;
 
 /// How many coefficients are taken at a time, so that all their limbs stay in cache.
 pub(super) const BLOCK: usize = 512;

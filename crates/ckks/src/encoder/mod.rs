@@ -26,7 +26,6 @@
 mod big;
 mod butterfly;
 mod decode;
-mod double_double;
 mod encode;
 mod error;
 mod fft;

@@ -3,7 +3,7 @@
 use aligned_vec::{AVec, ConstAlign};
 use hippocrene_ring::arith::bit_reverse;
 
-use super::double_double::DoubleDouble;
+use crate::double_double::DoubleDouble;
 
 /// The roots that one radix-4 butterfly multiplies by.
 #[derive(Debug, Clone, Copy, Default)]

@@ -7,11 +7,10 @@ use proptest::prelude::*;
 
 use super::{
     EncodeError, Encoder, IntegerPolynomial, Rounding,
-    double_double::DoubleDouble,
     fft::{SpecialFft, Split},
     roots::power_of_five,
 };
-use crate::{BigFloat, Scale};
+use crate::{BigFloat, Scale, double_double::DoubleDouble};
 
 /// `exp(2 pi i t / order)` in double-double, by quarter turns and the series.
 fn root(t: usize, order: usize) -> (DoubleDouble, DoubleDouble) {

@@ -1,6 +1,8 @@
 //! Numbers of about 106 bits as unevaluated sums of two `f64` (Dekker 1971; Knuth, TAOCP 2, 4.2.2). For tables and
 //! constants: no fused multiply-add and no library function is used, so the results are the same on every CPU.
 
+use crate::big_float::Inner;
+
 /// `high + low`, where `low` is at most half a unit in the last place of `high`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct DoubleDouble {
@@ -101,6 +103,15 @@ impl From<f64> for DoubleDouble {
     }
 }
 
+impl From<&Inner> for DoubleDouble {
+    fn from(x: &Inner) -> Self {
+        let high = x.to_f64().value();
+        // What is not finite has no rest.
+        let rest = Inner::try_from(high).map_or(0.0, |high| (x - high).to_f64().value());
+        quick_two_sum(high, rest)
+    }
+}
+
 impl From<u64> for DoubleDouble {
     fn from(x: u64) -> Self {
         let low = x & 0xffff_ffff;
@@ -138,6 +149,14 @@ mod tests {
             prop_assert!(close(cos.mul(cos).add(sin.mul(sin)), DoubleDouble::ONE));
             prop_assert!((cos.high - x.cos()).abs() < 3e-16 && (sin.high - x.sin()).abs() < 3e-16);
         }
+    }
+
+    #[test]
+    fn numbers_of_more_bits_are_rounded() {
+        let third = Inner::try_from(1.0).unwrap().with_precision(200).value() / 3;
+        let pair = DoubleDouble::from(&third);
+        assert_eq!(pair.high, 1.0 / 3.0);
+        assert!(close(pair.add(pair).add(pair), DoubleDouble::ONE));
     }
 
     #[test]
