@@ -38,7 +38,7 @@ test-rust:
 test-python: .venv/test .venv/wheel
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest hippocrene --ignore-missing-stub
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2
 
 fmt: .venv/test
 	cargo fmt --all
@@ -62,7 +62,7 @@ fmt: .venv/test
 	@touch $@
 
 .venv/test: .venv/demo Makefile
-	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'ruff>=0.6'
+	$(PIP) 'distributed>=2024.1' 'hypothesis>=6.100' 'mpmath>=1.3' 'mypy>=1.10' 'pandas>=2.1' 'pytest>=8' 'pytest-xdist>=3.5' 'ruff>=0.6'
 	@touch $@
 
 clean:

@@ -508,7 +508,7 @@ def test_comparisons_with_what_is_no_integer_name_themselves(secret, other):
             compute(x, [1, 2, 3])
 
 
-@pytest.mark.parametrize("dtype", [np.ones(3), [1, 2], np.int32, float, "text", object()], ids=repr)
+@pytest.mark.parametrize("dtype", [np.ones(3), [1, 2], np.int32, float, "text", ...], ids=repr)
 def test_types_that_integers_are_not_decrypted_to(client, dtype):
     with pytest.raises(TypeError, match=r"decrypted to numpy\.int64, and nothing else"):
         client.decrypt(client.encrypt([1, 2]), dtype=dtype)

@@ -35,7 +35,7 @@ class Table:
 ARRAYS = [range(1, 4), array.array("d", [0.5, -1, 2]), memoryview(V), Table(V), Table(M), (1, 2.5, -1), [[1], [2]]]
 
 
-@pytest.mark.parametrize("other", [*ARRAYS, Fraction(1, 3), Fraction(5, 4)], ids=repr)
+@pytest.mark.parametrize("other", [*ARRAYS, Fraction(1, 3), Fraction(5, 4)], ids=lambda other: type(other).__name__)
 @pytest.mark.parametrize("operation", [operator.add, operator.sub, operator.mul])
 def test_whatever_is_an_array_is_an_operand(secret, near, operation, other):
     plain = np.asarray(float(other) if isinstance(other, Fraction) else other)
@@ -60,7 +60,7 @@ def test_fractions_are_numbers(client, near):
         x / Fraction(0)
 
 
-@pytest.mark.parametrize("other", [None, "a", b"a", {1}, {1: 2}, np.str_("a"), object()], ids=repr)
+@pytest.mark.parametrize("other", [None, "a", b"a", {1}, {1: 2}, np.str_("a"), ...], ids=repr)
 def test_what_is_no_array_is_no_operand(secret, other):
     for operation in (operator.add, operator.mul, operator.truediv, operator.matmul):
         with pytest.raises(TypeError):
@@ -93,7 +93,7 @@ def test_objects_of_pandas(secret, near):
             refused()
 
 
-@pytest.mark.parametrize("other", [None, "a", b"a", {1}, {1: 2}, np.str_("a"), object()], ids=repr)
+@pytest.mark.parametrize("other", [None, "a", b"a", {1}, {1: 2}, np.str_("a"), ...], ids=repr)
 def test_what_is_no_array_is_not_compared_with(secret, other):
     x = secret(V)
     for name, compute in (
@@ -108,7 +108,7 @@ def test_what_is_no_array_is_not_compared_with(secret, other):
             compute()
 
 
-@pytest.mark.parametrize("limit", ["a", b"1", object(), {1: 2}, Decimal("NaN"), Decimal("sNaN")], ids=repr)
+@pytest.mark.parametrize("limit", ["a", b"1", ..., {1: 2}, Decimal("NaN"), Decimal("sNaN")], ids=repr)
 def test_limits_that_are_no_numbers_are_refused(secret, limit):
     for limits in ((0, limit), (limit, 1)):
         with pytest.raises((TypeError, hippocrene.EncodeError), match=r"^clip(:| takes)"):
