@@ -38,7 +38,7 @@ test-rust:
 test-python: .venv/test .venv/wheel
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest hippocrene --ignore-missing-stub
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 fmt: .venv/test
 	cargo fmt --all

@@ -10,6 +10,8 @@ import pytest
 import hippocrene
 from hippocrene import EncryptedArray
 
+pytestmark = pytest.mark.xdist_group("large")
+
 # Every pair of numbers of so many bits.
 BITS = 3
 PAIRS = np.arange(1 << 2 * BITS)

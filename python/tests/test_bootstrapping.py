@@ -8,6 +8,8 @@ import pytest
 import hippocrene
 from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, Server, simulate
 
+pytestmark = pytest.mark.xdist_group("large")
+
 
 def test_servers_bootstrap_where_capacity_lacks(tmp_path):
     client = Client.generate("n16s", precision=24)

@@ -21,7 +21,8 @@ from hippocrene import ArgumentError, Client, EncodeError, EvaluationKeys, Forma
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 from hippocrene.distributed import Cluster
 
-pytestmark = pytest.mark.filterwarnings("ignore")
+# Tests that hold many gigabytes follow one another.
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("large")]
 
 SAVER = """
 import sys

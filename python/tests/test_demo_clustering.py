@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.xdist_group("large")
+
 CLUSTERING = Path(__file__).parents[2] / "examples/clustering/clustering.py"
 
 

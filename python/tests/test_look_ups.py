@@ -24,7 +24,7 @@ from hippocrene import (
 from hippocrene.distributed import Cluster
 
 # Dask's own.
-pytestmark = pytest.mark.filterwarnings("ignore")
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.xdist_group("large")]
 
 
 def served(path: Path) -> Server:
