@@ -142,6 +142,7 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let values: Vec<f64> = (0..slots).map(|i| (i as f64).cos()).collect();
     let plain = context.encode(Values::from(&values[..]), slots, scale, top)?;
     let (a, b) = (context.encrypt_public(public, &plain)?, context.encrypt_public(public, &plain)?);
+    let seeded = context.encrypt(secret, &plain)?;
     let fine = Fine::new(&bench, top)?;
     let unscaled = evaluator.mul(&a, &b)?;
     let lower = evaluator.mul_rescale(&a, &b, scale)?;
@@ -167,6 +168,10 @@ fn operations(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     works.add("encrypt, secret key", || Ok(context.encrypt(secret, &plain).map(drop)?));
     works.add("encrypt, public key", || Ok(context.encrypt_public(public, &plain).map(drop)?));
     works.add("decrypt", || Ok(context.decrypt(secret, &a).map(drop)?));
+    works.add("expand the seed of a fresh ciphertext", || {
+        seeded.expand(context);
+        Ok(())
+    });
     works.add("add", || Ok(evaluator.add(&a, &b).map(drop)?));
     works.add("subtract", || Ok(evaluator.sub(&a, &b).map(drop)?));
     works.add("negate", || Ok(evaluator.negate(&a).map(drop)?));

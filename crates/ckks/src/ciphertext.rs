@@ -1,7 +1,7 @@
 //! Plaintexts and ciphertexts of CKKS.
 
 use hippocrene_ring::Poly;
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, SIGMA, noise::secret_key_encryption};
 use num_complex::Complex64;
 
 use crate::{CkksError, Context, Scale, Values, context::encoding_noise, known::Known};
@@ -315,10 +315,15 @@ impl SeededCiphertext {
         self.known.values()
     }
 
+    /// The estimate of the error's size, rounding by the encoder and all.
+    pub fn noise(&self) -> Noise {
+        secret_key_encryption(SIGMA).plus(encoding_noise())
+    }
+
     /// The whole ciphertext.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let mut inner = self.inner.expand(context.rlwe());
-        inner.set_noise(inner.noise().plus(encoding_noise()));
+        inner.set_noise(self.noise());
         let mut out = Ciphertext::new(inner, self.scale, self.slots, self.bound);
         out.set_known(self.known.clone());
         out

@@ -30,21 +30,21 @@ impl<F: Elements> CiphertextBody<F> {
     fn expand(&self, session: &Session) -> Cow<'_, F::Ciphertext> {
         match self {
             CiphertextBody::Full(c) => Cow::Borrowed(c),
-            CiphertextBody::Seeded(c) => Cow::Owned(F::expand(session, c)),
+            CiphertextBody::Seeded(c) => c.expand(session),
         }
     }
 
     fn key(&self) -> Fingerprint {
         match self {
             CiphertextBody::Full(c) => F::inner(c).key(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c).key(),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).key(),
         }
     }
 
     fn parameters(&self) -> Fingerprint {
         match self {
             CiphertextBody::Full(c) => F::inner(c).parameters(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c).parameters(),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).parameters(),
         }
     }
 
@@ -52,7 +52,7 @@ impl<F: Elements> CiphertextBody<F> {
     pub(crate) fn modulus(&self) -> rlwe::Modulus {
         match self {
             CiphertextBody::Full(c) => F::inner(c).modulus(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c).modulus(),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).modulus(),
         }
     }
 }
@@ -152,7 +152,7 @@ impl<F: Elements> Array<F> {
     pub fn is_simulated(&self) -> bool {
         self.bodies.iter().any(|body| match body {
             CiphertextBody::Full(c) => F::inner(c).part(0).is_hollow(),
-            CiphertextBody::Seeded(c) => F::inner_seeded(c).c0().is_hollow(),
+            CiphertextBody::Seeded(c) => F::inner_seeded(c.seeded()).c0().is_hollow(),
         })
     }
 

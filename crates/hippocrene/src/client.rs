@@ -8,7 +8,7 @@ use num_complex::Complex64;
 
 use crate::{
     Array, BitKeys, Bootstrapping, BootstrappingKeys, CiphertextBody, Elements, EncryptedArray, Encryption,
-    Error, EvaluationKeys, IntegerArray, KeyRequest, LookUpKeys, Preset, PublicKey, Session, Settings,
+    Error, EvaluationKeys, Fresh, IntegerArray, KeyRequest, LookUpKeys, Preset, PublicKey, Session, Settings,
     TransferKey,
     encryption::{encrypt_elements, wipe},
     integers::{decode_integers, encrypt_integers},
@@ -270,7 +270,7 @@ impl ClientKey {
     ) -> Result<EncryptedArray, Error> {
         let context = self.session.context();
         encrypt_elements(&self.session, values, shape, how, |plaintext| {
-            Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
+            Ok(CiphertextBody::Seeded(Fresh::new(context.encrypt(&self.secret, plaintext)?)))
         })
     }
 
@@ -297,7 +297,7 @@ impl ClientKey {
     /// integers as the shape says.
     pub fn encrypt_integers(&self, values: &[i64], shape: &[usize]) -> Result<IntegerArray, Error> {
         encrypt_integers(&self.session, values, shape, |context, plaintext| {
-            Ok(CiphertextBody::Seeded(context.encrypt(&self.secret, plaintext)?))
+            Ok(CiphertextBody::Seeded(Fresh::new(context.encrypt(&self.secret, plaintext)?)))
         })
     }
 

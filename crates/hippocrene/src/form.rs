@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
-use crate::{Array, Error, Layout, Server, Session};
+use crate::{Array, Error, Fresh, Layout, Server, Session};
 
 /// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored is
 /// written once, for all.
@@ -251,5 +251,5 @@ pub enum CiphertextBody<F: Elements> {
     /// Both parts.
     Full(F::Ciphertext),
     /// One part and a seed: half of the size.
-    Seeded(F::Seeded),
+    Seeded(Fresh<F>),
 }

@@ -22,7 +22,7 @@ impl CiphertextBody<Residues> {
     pub(crate) fn plain_modulus(&self) -> u64 {
         match self {
             CiphertextBody::Full(c) => c.plain_modulus(),
-            CiphertextBody::Seeded(c) => c.plain_modulus(),
+            CiphertextBody::Seeded(c) => c.seeded().plain_modulus(),
         }
     }
 

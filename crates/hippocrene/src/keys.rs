@@ -83,13 +83,16 @@ impl PublicKey {
     }
 }
 
+/// Rotations to the right that have keys beside those by powers of two to the left.
+const RIGHT: [i64; 2] = [-1, -16];
+
 /// Which evaluation keys a client makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
     /// The relinearisation key, which products of encrypted arrays take, and so bootstraps, look-up tables and bits, with which it comes along.
     pub relinearisation: bool,
-    /// Rotations for every power of two of slots: any rotation can be composed of them, and sums along axes need no others. For integers the exchange of the rows of slots is
-    /// one of them.
+    /// Rotations to the left by every power of two of slots, of which any rotation can be composed, and sums along axes need no others; and, where no bootstrap's keys come along, to the right by 1 and by 16, without which
+    /// a rotation by few slots to the right would be composed of nearly all of those. For integers the exchange of the rows of slots is one of them.
     pub powers_of_two: bool,
     /// Further rotations (in slots, to the left; negative: to the right) that get keys of their own, and so take one step.
     pub rotations: Vec<i64>,
@@ -104,7 +107,7 @@ pub struct KeyRequest {
 }
 
 impl Default for KeyRequest {
-    /// Relinearisation, and rotations for powers of two, no others.
+    /// Relinearisation, and the rotations of [`KeyRequest::powers_of_two`], no others.
     fn default() -> Self {
         KeyRequest {
             relinearisation: true,
@@ -132,8 +135,9 @@ impl KeyRequest {
 
     /// The steps to make keys for, with `slots` slots.
     pub fn steps(&self, slots: usize) -> Vec<i64> {
-        let powers = (0..slots.trailing_zeros()).map(|k| 1i64 << k).filter(|_| self.powers_of_two);
-        powers.chain(self.rotations.iter().copied()).collect()
+        let right = RIGHT.into_iter().filter(|s| self.bootstrapping.is_none() && s.abs() < slots as i64 / 2);
+        let powers = (0..slots.trailing_zeros()).map(|k| 1i64 << k).chain(right);
+        powers.filter(|_| self.powers_of_two).chain(self.rotations.iter().copied()).collect()
     }
 }
 

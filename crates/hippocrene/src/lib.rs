@@ -18,6 +18,7 @@ mod clustering;
 mod encryption;
 mod error;
 mod form;
+mod fresh;
 mod integers;
 mod keys;
 mod kind;
@@ -41,6 +42,7 @@ pub use clustering::{Clustering, Origin};
 pub use encryption::Encryption;
 pub use error::Error;
 pub use form::{CiphertextBody, Computed, Diagonals, Elements, Form};
+pub use fresh::Fresh;
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{
     BigFloat, BigFloatError, Values,

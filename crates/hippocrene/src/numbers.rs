@@ -1,6 +1,6 @@
 //! Arrays of real and complex numbers.
 
-use hippocrene_ckks::{Ciphertext, Scale, Short};
+use hippocrene_ckks::{Scale, Short};
 use hippocrene_rlwe::Noise;
 
 use crate::{Array, CiphertextBody, Error, Session, simulation::check_bound};
@@ -28,7 +28,7 @@ impl EncryptedArray {
     pub fn bound(&self) -> f64 {
         let bound = |body: &CiphertextBody<Numbers>| match body {
             CiphertextBody::Full(c) => c.bound(),
-            CiphertextBody::Seeded(c) => c.bound(),
+            CiphertextBody::Seeded(c) => c.seeded().bound(),
         };
         self.bodies().iter().map(bound).fold(0.0, f64::max)
     }
@@ -67,7 +67,7 @@ impl EncryptedArray {
         for body in self.bodies_mut() {
             match body {
                 CiphertextBody::Full(c) => c.set_bound(bound),
-                CiphertextBody::Seeded(c) => c.set_bound(bound),
+                CiphertextBody::Seeded(c) => c.seeded_mut().set_bound(bound),
             }
         }
     }
@@ -80,8 +80,13 @@ impl EncryptedArray {
         if !self.is_of(session) {
             return f64::NAN;
         }
-        let bits = |c: &Ciphertext| precision_bits(c.scale(), c.inner().noise(), c.slots());
-        self.expanded(session).iter().map(|c| bits(c)).fold(f64::INFINITY, f64::min)
+        let bits = |body: &CiphertextBody<Numbers>| match body {
+            CiphertextBody::Full(c) => precision_bits(c.scale(), c.inner().noise(), c.slots()),
+            CiphertextBody::Seeded(c) => {
+                precision_bits(c.seeded().scale(), c.seeded().noise(), c.seeded().slots())
+            }
+        };
+        self.bodies().iter().map(bits).fold(f64::INFINITY, f64::min)
     }
 
     /// Declares how precise the elements are, for who knows better than [`EncryptedArray::precision_bits`].
@@ -101,7 +106,7 @@ impl EncryptedArray {
         for body in self.bodies_mut() {
             let mut c = match body {
                 CiphertextBody::Full(c) => c.clone(),
-                CiphertextBody::Seeded(c) => c.expand(session.context()),
+                CiphertextBody::Seeded(c) => c.expand(session).into_owned(),
             };
             c.set_precision_bits(bits);
             *body = CiphertextBody::Full(c);
@@ -119,7 +124,7 @@ impl EncryptedArray {
         let bits = |body: &CiphertextBody<Numbers>| {
             let (scale, bound) = match body {
                 CiphertextBody::Full(c) => (c.scale(), c.bound()),
-                CiphertextBody::Seeded(c) => (c.scale(), c.bound()),
+                CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().bound()),
             };
             capacity_bits(parameters.log2(body.modulus()), scale, bound)
         };

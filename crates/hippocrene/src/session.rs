@@ -6,7 +6,7 @@ use hippocrene_bgv as bgv;
 use hippocrene_ckks::Context;
 use hippocrene_ring::Threads;
 
-use crate::{Error, Settings, profile};
+use crate::{Error, Settings, fresh::Room, profile};
 
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
 #[derive(Debug, Clone)]
@@ -14,6 +14,7 @@ pub struct Session {
     settings: Arc<Settings>,
     context: Arc<Context>,
     integers: Option<Arc<bgv::Context>>,
+    fresh_room: Room,
 }
 
 impl Session {
@@ -43,7 +44,12 @@ impl Session {
             Some(integers) => Some(Arc::new(bgv::Context::new(rlwe, integers.plain_modulus)?)),
             None => None,
         };
-        Ok(Session { settings: Arc::new(settings), context: Arc::new(context), integers })
+        Ok(Session {
+            settings: Arc::new(settings),
+            context: Arc::new(context),
+            integers,
+            fresh_room: Room::default(),
+        })
     }
 
     /// The settings.
@@ -67,6 +73,11 @@ impl Session {
             let what = "these keys compute on numbers; integers take settings with a plaintext modulus";
             Error::argument(operation, what)
         })
+    }
+
+    /// The room for the whole ciphertexts of fresh ones.
+    pub(crate) fn fresh_room(&self) -> &Room {
+        &self.fresh_room
     }
 
     /// Slots of one ciphertext of numbers: half of the ring degree. Ciphertexts of integers have twice as many.

@@ -151,7 +151,7 @@ fn there_is_no_limit_of_depth() {
     let CiphertextBody::Seeded(x) = s.encrypt(&plain).bodies()[0].clone() else {
         panic!("fresh bits have a seed")
     };
-    let mut x = x.expand(s.client.session().context());
+    let mut x = x.seeded().expand(s.client.session().context());
     let refused = (0..60).find(|_| match s.server.bootstrapper().gate(Gate::Nand, &[&x, &x]) {
         Ok(next) => {
             x = next;

@@ -504,7 +504,7 @@ fn circuits_are_refreshed() {
     let a = client.encrypt_with(Values::Real(&x), &[64], &declared).unwrap();
     let refresh = server.refresh(a.form());
     let ciphertext = a.bodies().iter().map(|body| match body {
-        CiphertextBody::Seeded(c) => c.expand(session.context()),
+        CiphertextBody::Seeded(c) => c.seeded().expand(session.context()),
         CiphertextBody::Full(c) => c.clone(),
     });
     let fresh = ciphertext.collect::<Vec<_>>().remove(0);

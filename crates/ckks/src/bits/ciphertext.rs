@@ -1,9 +1,9 @@
 //! Ciphertexts of bits.
 
-use hippocrene_rlwe::{Modulus, Noise, SIGMA, noise::secret_key_encryption};
+use hippocrene_rlwe::{Modulus, Noise};
 use num_complex::Complex64;
 
-use crate::{Ciphertext, CkksError, Context, Plaintext, Scale, SeededCiphertext, context::encoding_noise};
+use crate::{Ciphertext, CkksError, Context, Plaintext, Scale, SeededCiphertext};
 
 /// Errors stay below so many standard deviations: all of `2^16` Gaussian ones at once, but for a probability of `2^-129`.
 pub const DEVIATIONS: f64 = 14.0;
@@ -162,7 +162,7 @@ pub(super) fn error_of(a: &Ciphertext) -> f64 {
 
 /// [`error_of`] a fresh encryption.
 fn fresh_error(a: &SeededCiphertext) -> f64 {
-    error_at(a.scale(), secret_key_encryption(SIGMA).plus(encoding_noise()), a.slots())
+    error_at(a.scale(), a.noise(), a.slots())
 }
 
 /// The bound of the error of bits at this scale, in so many slots, where coefficients have this noise: [`DEVIATIONS`] times the standard deviation in a slot

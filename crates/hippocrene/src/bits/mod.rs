@@ -16,7 +16,7 @@ use hippocrene_ckks::{
 use hippocrene_rlwe as rlwe;
 
 use crate::{
-    Array, CiphertextBody, ClientKey, Elements, Error, Layout, PublicKey, Session, encryption::wipe,
+    Array, CiphertextBody, ClientKey, Elements, Error, Fresh, Layout, PublicKey, Session, encryption::wipe,
 };
 
 pub use keys::BitKeys;
@@ -57,14 +57,14 @@ impl CiphertextBody<Bits> {
     fn packing(&self) -> BitPacking {
         match self {
             CiphertextBody::Full(c) => c.packing(),
-            CiphertextBody::Seeded(c) => c.packing(),
+            CiphertextBody::Seeded(c) => c.seeded().packing(),
         }
     }
 
     fn error(&self) -> f64 {
         match self {
             CiphertextBody::Full(c) => c.error(),
-            CiphertextBody::Seeded(c) => c.error(),
+            CiphertextBody::Seeded(c) => c.seeded().error(),
         }
     }
 }
@@ -111,7 +111,7 @@ impl ClientKey {
         let (context, packing) = (self.session().context(), plan.literal().packing);
         encrypt(self.session(), plan, values, shape, |plaintext| {
             let ciphertext = context.encrypt(self.secret(), plaintext)?;
-            Ok(CiphertextBody::Seeded(SeededBitCiphertext::declare(ciphertext, packing)?))
+            Ok(CiphertextBody::Seeded(Fresh::new(SeededBitCiphertext::declare(ciphertext, packing)?)))
         })
     }
 

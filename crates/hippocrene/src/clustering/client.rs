@@ -5,7 +5,7 @@ use hippocrene_pegasus::KMeansPlan;
 use zeroize::Zeroizing;
 
 use super::{Clustering, centroid_layout, point_layout};
-use crate::{CiphertextBody, ClientKey, EncryptedArray, Error, Layout, LookUps, Numbers, Shape};
+use crate::{CiphertextBody, ClientKey, EncryptedArray, Error, Fresh, Layout, LookUps, Numbers, Shape};
 
 const OPERATION: &str = "encrypt points";
 
@@ -93,7 +93,7 @@ impl ClientKey {
         let encrypt = |slots: &Vec<f64>| {
             let all = Zeroizing::new(slots.repeat(self.session().slots() / slots.len()));
             let plaintext = context.encode(Values::Real(&all), all.len(), scale, modulus)?;
-            Ok(CiphertextBody::Seeded(context.encrypt(self.secret(), &plaintext)?))
+            Ok(CiphertextBody::Seeded(Fresh::new(context.encrypt(self.secret(), &plaintext)?)))
         };
         let bodies = slots.iter().map(encrypt).collect::<Result<Vec<_>, Error>>()?;
         let form = Numbers { complex: false, precision: self.session().settings().precision() };

@@ -262,7 +262,7 @@ pub(crate) fn check_bound(
 ) -> Result<(), Error> {
     let values = array.iter().filter_map(|body| match body {
         CiphertextBody::Full(c) => c.known_values(),
-        CiphertextBody::Seeded(c) => c.known_values(),
+        CiphertextBody::Seeded(c) => c.seeded().known_values(),
     });
     let largest = values.flatten().map(|x| x.norm()).fold(0.0, f64::max);
     if largest <= bound * (1.0 + 1e-9) {

@@ -13,7 +13,7 @@ use super::{
     keys::SEED_BYTES,
     poly::Widths,
 };
-use crate::{Array, CiphertextBody, Elements, Error, Layout, Session, Settings, layout::MAX_AXES};
+use crate::{Array, CiphertextBody, Elements, Error, Fresh, Layout, Session, Settings, layout::MAX_AXES};
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 32;
@@ -210,7 +210,7 @@ impl<F: FileForm> CiphertextHead<F> {
             let seed = Seed::from_bytes(cursor.array()?);
             let c0 = head.widths.read_poly(cursor, context, modulus, WHAT)?;
             let inner = rlwe::SeededCiphertext::from_parts(context, seed, c0, modulus, key)?;
-            return Ok(CiphertextBody::Seeded(head.form.seeded(session, inner, self.own)?));
+            return Ok(CiphertextBody::Seeded(Fresh::new(head.form.seeded(session, inner, self.own)?)));
         }
         let parts = (0..self.parts)
             .map(|_| head.widths.read_poly(cursor, context, modulus, WHAT))
@@ -224,7 +224,7 @@ impl<F: FileForm> CiphertextHead<F> {
 fn polys<F: Elements>(body: &CiphertextBody<F>) -> Vec<(Modulus, &Poly)> {
     match body {
         CiphertextBody::Full(c) => F::inner(c).parts().iter().map(|part| (body.modulus(), part)).collect(),
-        CiphertextBody::Seeded(c) => vec![(body.modulus(), F::inner_seeded(c).c0())],
+        CiphertextBody::Seeded(c) => vec![(body.modulus(), F::inner_seeded(c.seeded()).c0())],
     }
 }
 
@@ -370,7 +370,7 @@ impl<F: FileForm> Array<F> {
         head.write(&mut out);
         for body in self.bodies() {
             if let CiphertextBody::Seeded(c) = body {
-                out.extend(F::inner_seeded(c).seed().as_bytes());
+                out.extend(F::inner_seeded(c.seeded()).seed().as_bytes());
             }
             for (modulus, poly) in polys(body) {
                 head.widths.write_poly(&mut out, poly, modulus);

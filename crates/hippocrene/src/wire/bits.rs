@@ -67,7 +67,7 @@ impl FileForm for Bits {
     fn own(body: &CiphertextBody<Self>) -> Scale {
         match body {
             CiphertextBody::Full(c) => c.ciphertext().scale(),
-            CiphertextBody::Seeded(c) => c.ciphertext().scale(),
+            CiphertextBody::Seeded(c) => c.seeded().ciphertext().scale(),
         }
     }
 

@@ -82,7 +82,7 @@ impl FileForm for Numbers {
     fn own(body: &CiphertextBody<Self>) -> ScaleAndBound {
         let (scale, bound) = match body {
             CiphertextBody::Full(c) => (c.scale(), c.bound()),
-            CiphertextBody::Seeded(c) => (c.scale(), c.bound()),
+            CiphertextBody::Seeded(c) => (c.seeded().scale(), c.seeded().bound()),
         };
         // A bound that has left all sense is brought back to the limit, so that what is written can be read.
         ScaleAndBound { scale, bound: bound.min(f64::MAX) }

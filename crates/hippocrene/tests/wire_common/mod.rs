@@ -3,7 +3,7 @@
 
 use hippocrene::{
     BitArray, BitKeys, Bits, BootstrappingKeys, CiphertextBody, ClientKey, EncryptedArray, EvaluationKeys,
-    IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings, TransferKey,
+    Fresh, IntegerArray, Integers, Layout, PublicKey, Scheme, Server, Settings, TransferKey,
 };
 use hippocrene_ckks::{
     Plaintext, Scale,
@@ -165,7 +165,9 @@ fn fresh_bits(client: &ClientKey) -> BitArray {
     let values: Vec<bool> = (0..2 * context.max_slots() + 3).map(|i| i * i % 7 > 2).collect();
     bits(client, BitPacking::Complex, (&values, &[values.len()]), |plaintext| {
         let ciphertext = context.encrypt(&secret, plaintext).unwrap();
-        CiphertextBody::Seeded(SeededBitCiphertext::declare(ciphertext, BitPacking::Complex).unwrap())
+        CiphertextBody::Seeded(Fresh::new(
+            SeededBitCiphertext::declare(ciphertext, BitPacking::Complex).unwrap(),
+        ))
     })
 }
 

@@ -8,8 +8,8 @@ use crate::Modulus;
 
 impl PreparedEvaluationKeys {
     /// The Galois elements of the fewest rotations that there are keys for, for ciphertexts modulo `modulus`, and that compose the one by `steps` of `slots` slots (a power of two up to `N/2`; fewer repeat, so
-    /// that rotations are modulo their number): this itself, or those by powers of two to the left, to the right, or both (non-adjacent form). This itself
-    /// when none of these can be had.
+    /// that rotations are modulo their number): this itself, or those by powers of two to the left, to the right, or both (in non-adjacent form, or one or two to the right and
+    /// all others to the left, which takes few keys to the right). This itself when none of these can be had.
     ///
     /// # Panics
     /// When there are no slots.
@@ -30,6 +30,11 @@ impl PreparedEvaluationKeys {
     }
 }
 
+/// The binary digits of `word` that are 1, with a sign.
+fn digits(word: i64, sign: i64) -> impl Iterator<Item = i64> {
+    (0..62).filter(move |k| word >> k & 1 == 1).map(move |k| sign << k)
+}
+
 /// The steps of [`PreparedEvaluationKeys::rotation_elements`]; empty for the rotation itself.
 fn composed(slots: usize, steps: i64, has: impl Fn(i64) -> bool) -> ArrayVec<i64, 64> {
     let left = steps.rem_euclid(slots as i64);
@@ -41,14 +46,77 @@ fn composed(slots: usize, steps: i64, has: impl Fn(i64) -> bool) -> ArrayVec<i64
     // The non-adjacent form of x has the digits +1 of (3x & !x)/2 and -1 of (x & !3x)/2.
     let signed = |x: i64| (((3 * x) & !x) >> 1, (x & !(3 * x)) >> 1);
     let (from_left, from_right) = (signed(left), signed(right));
-    for (plus, minus) in [(left, 0), (0, right), from_left, (from_right.1, from_right.0)] {
-        let digits =
-            |word: i64, sign: i64| (0..62).filter(move |k| word >> k & 1 == 1).map(move |k| sign << k);
-        let candidate: ArrayVec<i64, 64> =
-            digits(plus, 1).chain(digits(minus, -1)).filter(|s| s % slots as i64 != 0).collect();
+    let mut consider = |candidate: ArrayVec<i64, 64>| {
         if candidate.iter().all(|&s| has(s)) && (best.is_empty() || candidate.len() < best.len()) {
             best = candidate;
         }
+    };
+    for (plus, minus) in [(left, 0), (0, right), from_left, (from_right.1, from_right.0)] {
+        consider(digits(plus, 1).chain(digits(minus, -1)).filter(|s| s % slots as i64 != 0).collect());
+    }
+    let rights: ArrayVec<i64, 64> =
+        (0..slots.trailing_zeros()).map(|k| -1 << k).filter(|&s| has(s)).collect();
+    for (i, &first) in rights.iter().enumerate() {
+        for second in rights[..=i].iter().copied().map(Some).chain([None]) {
+            let moved = [first].into_iter().chain(second);
+            let rest = (left - moved.clone().sum::<i64>()).rem_euclid(slots as i64);
+            consider(moved.chain(digits(rest, 1)).collect());
+        }
     }
     best
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The fewest of `moves` that lead from slot 0 to each slot.
+    fn fewest(slots: i64, moves: &BTreeSet<i64>) -> Vec<Option<usize>> {
+        let mut found = vec![None; slots as usize];
+        let (mut reached, mut count) = (BTreeSet::from([0]), 0);
+        while !reached.is_empty() {
+            reached.iter().for_each(|&place: &i64| found[place as usize] = Some(count));
+            let next = reached.iter().flat_map(|place| moves.iter().map(move |s| (place + s) % slots));
+            reached = next.filter(|&place| found[place as usize].is_none()).collect();
+            count += 1;
+        }
+        found
+    }
+
+    proptest! {
+        #[test]
+        fn composed_of_what_there_is(log_slots in 1u32..8, keys in any::<[u64; 2]>(), steps in -300i64..300) {
+            let slots = 1i64 << log_slots;
+            let power = |keys: u64, sign: i64| (0..log_slots).filter(move |k| keys >> k & 1 == 1).map(move |k| (sign << k).rem_euclid(slots));
+            let moves: BTreeSet<i64> = power(keys[0], 1).chain(power(keys[1], -1)).collect();
+            let has = |step: i64| moves.contains(&step.rem_euclid(slots));
+            let steps_taken = composed(slots as usize, steps, has);
+            if !steps_taken.is_empty() {
+                prop_assert!(steps_taken.iter().all(|&s| has(s)));
+                prop_assert_eq!(steps_taken.iter().sum::<i64>().rem_euclid(slots), steps.rem_euclid(slots));
+                prop_assert!(fewest(slots, &moves)[steps.rem_euclid(slots) as usize] <= Some(steps_taken.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_few_keys_to_the_right() {
+        let left: BTreeSet<i64> = (0..10).map(|k| 1 << k).collect();
+        let keys: BTreeSet<i64> = left.iter().copied().chain([1024 - 1, 1024 - 16]).collect();
+        let count = |keys: &BTreeSet<i64>, steps| {
+            composed(1024, steps, |s| keys.contains(&s.rem_euclid(1024))).len().max(1)
+        };
+        let small = [-1, -2, -3, -8, -15, -16, -17, -32, 3, 1000];
+        assert_eq!(small.map(|steps| count(&left, steps)), [10, 9, 9, 7, 7, 6, 9, 5, 2, 6]);
+        assert_eq!(small.map(|steps| count(&keys, steps)), [1, 2, 4, 2, 2, 1, 2, 2, 2, 3]);
+        let shortest = fewest(1024, &keys);
+        let mean = |of: &dyn Fn(i64) -> usize| (1..=1024).map(of).sum::<usize>();
+        let (ours, least) =
+            (mean(&|s| count(&keys, s)), mean(&|s| shortest[s as usize % 1024].unwrap().max(1)));
+        assert!(least <= ours && ours <= least + least / 20, "{ours} {least}");
+    }
 }

@@ -1,0 +1,146 @@
+//! Fresh ciphertexts, half of each a seed, and the whole ciphertexts that they expand to, kept while there is room.
+
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicUsize, Ordering::Relaxed},
+    },
+};
+
+use hippocrene_rlwe as rlwe;
+
+use crate::{Elements, Session};
+
+/// The bytes that whole ciphertexts of fresh ones may take in a session.
+const MEMORY: usize = 1 << 30;
+
+/// A fresh ciphertext, half of it a seed, as it comes from a client.
+///
+/// Operations take whole ciphertexts. To expand the seed takes longer than to add: the whole ciphertext is kept with it for the next operation, and for its
+/// copies, until all of them are dropped, unless those of the session take 1 GiB already.
+#[derive(Debug, Clone)]
+pub struct Fresh<F: Elements> {
+    seeded: F::Seeded,
+    whole: Arc<OnceLock<Whole<F>>>,
+}
+
+/// A whole ciphertext and the room that it takes.
+#[derive(Debug)]
+struct Whole<F: Elements> {
+    ciphertext: F::Ciphertext,
+    _place: Place,
+}
+
+impl<F: Elements> Fresh<F> {
+    /// A ciphertext as it was sent.
+    pub fn new(seeded: F::Seeded) -> Self {
+        Fresh { seeded, whole: Arc::default() }
+    }
+
+    /// The ciphertext with its seed.
+    pub fn seeded(&self) -> &F::Seeded {
+        &self.seeded
+    }
+
+    /// The ciphertext with its seed, to be changed.
+    pub(crate) fn seeded_mut(&mut self) -> &mut F::Seeded {
+        self.whole = Arc::default();
+        &mut self.seeded
+    }
+
+    /// The whole ciphertext, kept where the session has room for it.
+    pub(crate) fn expand(&self, session: &Session) -> Cow<'_, F::Ciphertext> {
+        if let Some(whole) = self.whole.get() {
+            return Cow::Borrowed(&whole.ciphertext);
+        }
+        let ciphertext = F::expand(session, &self.seeded);
+        match session.fresh_room().take(bytes(F::inner(&ciphertext))) {
+            Some(_place) => {
+                Cow::Borrowed(&self.whole.get_or_init(|| Whole { ciphertext, _place }).ciphertext)
+            }
+            None => Cow::Owned(ciphertext),
+        }
+    }
+}
+
+/// The memory of its residues, which simulations do not have.
+fn bytes(ciphertext: &rlwe::Ciphertext) -> usize {
+    let limbs: usize = ciphertext.parts().iter().map(|part| part.limb_count() * part.degree()).sum();
+    limbs * size_of::<u64>()
+}
+
+/// How many bytes whole ciphertexts of fresh ones take in a session.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Room(Arc<AtomicUsize>);
+
+/// Bytes that are taken, until this is dropped.
+#[derive(Debug)]
+struct Place {
+    room: Room,
+    bytes: usize,
+}
+
+impl Room {
+    /// So many bytes, if there are as many.
+    fn take(&self, bytes: usize) -> Option<Place> {
+        let with = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= MEMORY);
+        self.0.fetch_update(Relaxed, Relaxed, with).ok()?;
+        Some(Place { room: self.clone(), bytes })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.room.0.fetch_sub(self.bytes, Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CiphertextBody, ClientKey, Numbers, Preset};
+
+    #[test]
+    fn room_is_given_back() {
+        let room = Room::default();
+        let half = room.take(MEMORY / 2).unwrap();
+        let rest = room.take(MEMORY - MEMORY / 2).unwrap();
+        assert!(room.take(1).is_none() && room.take(usize::MAX).is_none());
+        drop(half);
+        assert!(room.take(MEMORY / 2 + 1).is_none() && room.take(MEMORY / 2).is_some());
+        drop(rest);
+        assert!(room.take(MEMORY).is_some());
+    }
+
+    #[test]
+    fn whole_ciphertexts_are_kept_while_there_is_room() {
+        let client = ClientKey::generate(Preset::by_name("n12").unwrap()).unwrap();
+        let session = client.session();
+        let array = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
+        let CiphertextBody::Seeded(fresh) = &array.bodies()[0] else { panic!("it is fresh") };
+        let taken = || session.fresh_room().0.load(Relaxed);
+        let address = |fresh: &Fresh<Numbers>| match fresh.expand(session) {
+            Cow::Borrowed(kept) => Some(std::ptr::from_ref(kept)),
+            Cow::Owned(_) => None,
+        };
+        let expanded = fresh.seeded().expand(session.context());
+
+        let all = session.fresh_room().take(MEMORY).unwrap();
+        assert_eq!(address(fresh), None);
+        drop(all);
+        assert_eq!(taken(), 0);
+        let kept = address(fresh);
+        assert!(kept.is_some() && taken() == bytes(expanded.inner()) && taken() > 0);
+        let mut copy = fresh.clone();
+        assert_eq!((address(fresh), address(&copy)), (kept, kept));
+        assert_eq!(fresh.expand(session).inner(), expanded.inner());
+
+        copy.seeded_mut().set_bound(7.0);
+        assert_eq!(copy.expand(session).bound(), 7.0);
+        assert_eq!((address(fresh), fresh.expand(session).bound()), (kept, 2.0));
+        assert_eq!(taken(), 2 * bytes(expanded.inner()));
+        drop((copy, array));
+        assert_eq!(taken(), 0);
+    }
+}
