@@ -33,9 +33,9 @@ class Simulation:
     """How long one thread takes with the keys that ``client.evaluation_keys(for_=simulation)`` makes.
 
     It is predicted for this machine where `hippocrene tune` has measured it, and for a typical one elsewhere. With keys
-    of powers of two, which `Client.evaluation_keys` makes where nothing is said, other rotations are composed of several
-    and take several times as long. A server's first calls take longer than later ones: what is derived from keys is
-    made then.
+    of powers of two, which `Client.evaluation_keys` makes where nothing is said, other rotations are composed of
+    several and take several times as long. A server's first calls take longer than later ones: what is derived from
+    keys is made then.
     """
     operations: Mapping[str, tuple[int, float]]
     """What is done, how often, and how many seconds it takes, the longest first."""

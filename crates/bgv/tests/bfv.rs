@@ -1,8 +1,6 @@
 //! Products in the manner of BFV against plain arithmetic, on grafted and simple chains, alone and among products in the manner of BGV; and their noise.
 
-mod common;
-
-use common::{Setup, insecure, setup};
+use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Evaluator, Polynomial, Scheme};
 use hippocrene_ring::primes::ntt_primes;
 use hippocrene_rlwe::{Modulus, Noise, Parameters, ParametersLiteral, SecretDistribution, Sprout};

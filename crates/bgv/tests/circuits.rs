@@ -1,10 +1,8 @@
 //! Sums over slots, linear transforms, powers, polynomials and whole circuits against plain arithmetic modulo `t`, and the noise that is estimated against the noise there is.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Setup, insecure};
+use crate::common::{Setup, insecure};
 use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Matrix, Permutation, Polynomial, Scheme};
 use hippocrene_rlwe::{
     Parameters, SecretDistribution, Sprout,
@@ -262,7 +260,7 @@ fn equality_of_16_bits_at_real_size() {
         margin: 4,
     });
     let parameters = Parameters::new(design.unwrap().literal().unwrap()).unwrap();
-    let s = common::setup(parameters, 65537, &[]);
+    let s = crate::common::setup(parameters, 65537, &[]);
     let x = s.values(13);
     let y = s.zip(&x, &s.values(14), |x, y| if y % 2 == 0 { x } else { y });
     let expected: Vec<u64> = x.iter().zip(&y).map(|(x, y)| u64::from(x == y)).collect();

@@ -1,8 +1,6 @@
 //! Sums, products, rotations and modulus switches against plain arithmetic, on grafted and simple chains; and the noise that is estimated against the noise there is.
 
-mod common;
-
-use common::{Setup, insecure, setup};
+use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Context};
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Modulus, Parameters, PublicKey};

@@ -1,8 +1,6 @@
 //! Sums of products, relinearised once, against plain arithmetic modulo `t`, and the noise that is estimated against the noise there is.
 
-mod common;
-
-use common::{Setup, insecure};
+use crate::common::{Setup, insecure};
 use hippocrene_bgv::{Ciphertext, LinearTransform, Permutation, Scheme};
 use hippocrene_rlwe::{
     Parameters, SecretDistribution, Sprout,
@@ -135,7 +133,7 @@ fn real(usable: u32) -> Setup {
         log2_pq: None,
         margin: 4,
     });
-    common::setup(Parameters::new(design.unwrap().literal().unwrap()).unwrap(), 65537, &[1])
+    crate::common::setup(Parameters::new(design.unwrap().literal().unwrap()).unwrap(), 65537, &[1])
 }
 
 /// The conjugate of an error times the error gathers in one coefficient.

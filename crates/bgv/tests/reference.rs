@@ -2,9 +2,7 @@
 //!
 //! The textbook is slow and obvious: polynomials of big integers, multiplied term by term, no residues, no key switch and no auxiliary modulus. What is fast has to say the same, and with no larger an error.
 
-mod common;
-
-use common::{Setup, insecure};
+use crate::common::{Setup, insecure};
 use hippocrene_bgv::{Ciphertext, Scheme};
 use hippocrene_ring::{Domain, Poly, RnsBasis, arith::inv_mod};
 use num_bigint::{BigInt, BigUint};

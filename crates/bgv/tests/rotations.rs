@@ -1,8 +1,6 @@
 //! Several rotations of one ciphertext, against one by one.
 
-mod common;
-
-use common::{Setup, insecure};
+use crate::common::{Setup, insecure};
 use hippocrene_bgv::{BgvError, Ciphertext, LinearTransform, Permutation};
 use proptest::prelude::*;
 

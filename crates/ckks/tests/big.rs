@@ -1,10 +1,8 @@
 //! Numbers of many bits, on one grafted parameter set for every scale (GRAFT, appendix E).
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Setup, circle, setup};
+use crate::common::{Setup, circle, setup};
 use hippocrene_ckks::{BigFloat, Ciphertext, Scale, Values, circuits::LinearTransform};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};

@@ -1,7 +1,5 @@
 //! Bootstraps at small insecure parameters: both orders, full and sparse slots, real and complex, grafted and simple chains.
 
-mod common;
-
 use std::{
     borrow::Cow,
     sync::{Arc, LazyLock},

@@ -1,10 +1,8 @@
 //! Linear transforms, sums and polynomials against their plain twins.
 
-mod common;
-
 use std::{collections::BTreeMap, f64::consts::PI};
 
-use common::{Setup, circle, grafted, insecure, setup};
+use crate::common::{Setup, circle, grafted, insecure, setup};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
     circuits::{Basis, LinearTransform, Polynomial},

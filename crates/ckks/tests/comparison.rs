@@ -1,10 +1,8 @@
 //! Signs, comparisons, absolute values: the right values with the noise that was estimated, within the bounds that are stated.
 
-mod common;
-
 use std::{borrow::Cow, cell::RefCell, sync::Arc};
 
-use common::{Setup, grafted, insecure};
+use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Context, Evaluator, NoRefresh, Refresh, Scale,
     approximation::{ModularReduction, sign::CompositeSign},

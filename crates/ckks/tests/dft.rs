@@ -1,10 +1,8 @@
 //! The homomorphic DFT against the definition of the embedding.
 
-mod common;
-
 use std::f64::consts::TAU;
 
-use common::{Setup, circle, exact, grafted, insecure};
+use crate::common::{Setup, circle, exact, grafted, insecure};
 use hippocrene_ckks::{
     BigFloat, Ciphertext, CkksError, Scale, Values,
     circuits::{DftLevel, Direction, HomomorphicDft, Packing},

@@ -1,10 +1,8 @@
 //! Every operation of the evaluator: the right values, with the noise that was estimated.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{circle, insecure};
+use crate::common::{circle, insecure};
 use hippocrene_ckks::{Ciphertext, CkksError, Scale, Values, circuits::LinearTransform};
 use hippocrene_rlwe::{Modulus, RlweError};
 use num_complex::Complex64;

@@ -1,8 +1,6 @@
 //! Linear maps that are used once, against their plain twins.
 
-mod common;
-
-use common::{Setup, grafted, insecure};
+use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
     circuits::{FreshTransform, LinearTransform},

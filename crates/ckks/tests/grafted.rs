@@ -1,10 +1,8 @@
 //! Grafted parameters: any scale on one and the same chain.
 
-mod common;
-
 use std::collections::BTreeMap;
 
-use common::{Setup, circle, exact, grafted, grafted_words, insecure, setup};
+use crate::common::{Setup, circle, exact, grafted, grafted_words, insecure, setup};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Scale,
     circuits::{Basis, LinearTransform, Polynomial},

@@ -1,14 +1,12 @@
 //! Circuits without residues: moduli, scales, noise and bounds are those of the same program on residues, and the values that are followed are
 //! those that it decrypts to.
 
-mod common;
-
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use common::{circle, grafted, insecure};
+use crate::common::{circle, grafted, insecure};
 use hippocrene_ckks::{
     Ciphertext, CkksError, Context, Evaluator, Scale,
     approximation::ModularReduction,

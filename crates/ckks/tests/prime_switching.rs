@@ -1,9 +1,7 @@
 //! A simple chain of mostly large primes with a few small ones, by which scales are kept (MG23 3.7): when the small ones are used up, the key switch of the next
 //! product brings them back for large ones.
 
-mod common;
-
-use common::{Setup, circle, setup};
+use crate::common::{Setup, circle, setup};
 use hippocrene_ckks::{Ciphertext, Scale};
 use hippocrene_ring::{Threads, primes::ntt_primes};
 use hippocrene_rlwe::{Modulus, Parameters, ParametersLiteral, SecretDistribution, Sprout};

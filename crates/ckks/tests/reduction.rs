@@ -1,8 +1,6 @@
 //! The reduction modulo 1 of ciphertexts against plain numbers.
 
-mod common;
-
-use common::{Setup, grafted, insecure};
+use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{Scale, approximation::ModularReduction};
 use num_complex::Complex64;
 

@@ -1,10 +1,8 @@
 //! Ciphertexts brought to a second parameter set and secret, and computed with there (MG23 3.6).
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Setup, circle, grafted, insecure, setup};
+use crate::common::{Setup, circle, grafted, insecure, setup};
 use hippocrene_ckks::{Ciphertext, CkksError, Scale, Transfer};
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{Modulus, TransferKey};

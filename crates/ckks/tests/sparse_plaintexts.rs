@@ -1,9 +1,7 @@
 //! Plaintexts of which few slots are not zero: their coefficients are few waves, and so would be the errors of rounding these to nearest. What is left of a
 //! number is held to what is stated, however small it is beside the scale.
 
-mod common;
-
-use common::insecure;
+use crate::common::insecure;
 use hippocrene_ckks::{BigFloat, Scale, Values, circuits::LinearTransform};
 use num_complex::Complex64;
 

@@ -1,10 +1,8 @@
 //! Threads change nothing but the time.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::circle;
+use crate::common::circle;
 use hippocrene_ckks::{Context, Evaluator, Scale, Values, circuits::LinearTransform};
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{EvaluationKeys, Parameters, ParametersLiteral, SecretDistribution, SecretKey, Sprout};

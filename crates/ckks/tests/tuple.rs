@@ -1,8 +1,6 @@
 //! Tuples: values, errors against Theorem D.6 and the estimates, and the capacity that products take.
 
-mod common;
-
-use common::{
+use crate::common::{
     Setup, circle,
     exact::{self, decrypted, log2_max, log2_rms, multiply},
     grafted,

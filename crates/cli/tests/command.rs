@@ -1,8 +1,6 @@
 //! The command from its arguments to what it prints.
 
-mod common;
-
-use common::{Folder, run, succeed};
+use crate::common::{Folder, run, succeed};
 use std::fs;
 use std::path::Path;
 
@@ -66,7 +64,7 @@ fn numbers_of_more_digits_than_doubles_have_go_in_and_come_out() {
     // All bits of long doubles: a tenth, as x86 has it.
     let long = folder.path("long.npy");
     let tenth = [&[0xcd][..], &[0xcc; 7], &[0xfb, 0x3f], &[0; 6]].concat();
-    fs::write(&long, crate::npy("<f16", "(1,)", &tenth)).expect("a file");
+    fs::write(&long, self::npy("<f16", "(1,)", &tenth)).expect("a file");
     succeed(&["encrypt", "-k", &client, &long, "-o", &enc, "--precision", "90"]);
     let out = succeed(&["decrypt", "-k", &client, &enc]);
     assert!(out.starts_with("1.00000000000000000001355"), "{out}");

@@ -1,8 +1,6 @@
 //! Files of numbers and of encrypted arrays, and streams in their places.
 
-mod common;
-
-use common::{Folder, process, run, succeed};
+use crate::common::{Folder, process, run, succeed};
 use std::fs;
 use std::path::Path;
 

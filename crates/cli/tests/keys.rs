@@ -1,8 +1,6 @@
 //! Keys from the command line: sets of files that are whole, and never lost.
 
-mod common;
-
-use common::{Folder, run, succeed};
+use crate::common::{Folder, run, succeed};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;

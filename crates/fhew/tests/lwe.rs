@@ -1,8 +1,6 @@
 //! LWE ciphertexts and their linear operations: messages exact, errors as estimated.
 
-mod common;
-
-use common::{assert_noise, centred_difference, ternary};
+use crate::common::{assert_noise, centred_difference, ternary};
 use hippocrene_fhew::{
     FhewError, LweCiphertext, LweParameters, LweSecretKey, RlweCoefficients, SeededCoefficients,
 };

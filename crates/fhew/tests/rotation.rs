@@ -1,8 +1,6 @@
 //! Look-ups: the right entries, errors as estimated, Theorem 1's bound.
 
-mod common;
-
-use common::{assert_noise, centred_difference, rms, secret, ternary};
+use crate::common::{assert_noise, centred_difference, rms, secret, ternary};
 use hippocrene_fhew::{
     BlindRotationKey, FhewError, LookupTable, LookupTables, LweCiphertext, LweParameters, LweSecretKey,
     PreparedBlindRotationKey, RotationGadget, RotationParameters,

@@ -1,8 +1,6 @@
 //! Key switching: messages exact up to an error as estimated, for single values and for many coefficients at once.
 
-mod common;
-
-use common::{assert_noise, centred_difference, ternary};
+use crate::common::{assert_noise, centred_difference, ternary};
 use hippocrene_fhew::{
     FhewError, LweCiphertext, LweParameters, LweSecretKey, LweSwitchingKey, RlweCoefficients,
 };

@@ -1,10 +1,8 @@
 //! Arrays of bits. Small parameters, insecure.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::insecure_bits;
+use crate::common::insecure_bits;
 use hippocrene::{BitArray, BitServer, CiphertextBody, ClientKey, Error, EvaluationKeys, KeyRequest, Server};
 use hippocrene_ckks::bits::{BitPacking, BitPlan, Gate};
 use hippocrene_ring::sample::Seed;

@@ -1,8 +1,6 @@
 //! Bootstraps to a capacity that is said, at small insecure parameters.
 
-mod common;
-
-use common::insecure_grafted;
+use crate::common::insecure_grafted;
 use hippocrene::{Bootstrapping, ClientKey, Encryption, Error, KeyRequest, Server, Values};
 use hippocrene_rlwe::SecretDistribution;
 use num_complex::Complex64;

@@ -1,10 +1,8 @@
 //! Bootstrapping at small insecure parameters: by rule, asked for, and where an operation lacks capacity.
 
-mod common;
-
 use std::borrow::Cow;
 
-use common::{insecure_grafted, numbers};
+use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     Basis, Bootstrapping, CiphertextBody, ClientKey, EncryptedArray, Encryption, Error, KeyRequest,
     Polynomial, Preset, Server, Session, Values, stoppable,

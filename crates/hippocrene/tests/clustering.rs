@@ -1,11 +1,7 @@
 //! K-means on encrypted points between a client and a server that share only files, at small insecure parameters.
 
-mod common;
 #[allow(dead_code)] // the tests of files use the rest of it
-#[path = "../../../fuzz/entry.rs"]
-mod entry;
-
-use common::{insecure_grafted, numbers};
+use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Server, Shape,
     Simulation, wire,
@@ -217,7 +213,7 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
     ] {
         let mut wrong = bytes.to_vec();
         wrong[56 + offset..60 + offset].copy_from_slice(&field.to_le_bytes());
-        entry::seal(&mut wrong);
+        crate::entry::seal(&mut wrong);
         let refused = read(&wrong);
         assert!(refused.contains(what), "at {offset}: {refused}");
     }
@@ -225,7 +221,7 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
     // A digest of the start without one of the points.
     wrong[56 + 24..56 + 56].fill(0);
     wrong[56 + 40] = 1;
-    entry::seal(&mut wrong);
+    crate::entry::seal(&mut wrong);
     assert!(read(&wrong).contains("the digest of the start"));
     let mut wrong = bytes.to_vec();
     wrong[70] ^= 1;
@@ -236,7 +232,7 @@ fn hostile(bytes: &[u8], session: &hippocrene::Session) {
 fn hostile_rows(bytes: &[u8], session: &hippocrene::Session) {
     let mut wrong = bytes.to_vec();
     wrong[56..60].copy_from_slice(&4u32.to_le_bytes());
-    entry::seal(&mut wrong);
+    crate::entry::seal(&mut wrong);
     let refused = Clustering::from_bytes(&wrong, session).unwrap_err().to_string();
     assert!(refused.contains("5 points, where 1 to 4 are possible"), "{refused}");
 }

@@ -1,8 +1,6 @@
 //! Comparisons of arrays of numbers, at small insecure parameters.
 
-mod common;
-
-use common::insecure_grafted;
+use crate::common::insecure_grafted;
 use hippocrene::{
     Bootstrapping, ClientKey, Comparison, Encryption, Error, KeyRequest, Server, Session, Simulation,
 };

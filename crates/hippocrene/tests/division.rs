@@ -1,8 +1,6 @@
 //! Quotients and means are as precise as is asked for, beyond what doubles are.
 
-mod common;
-
-use common::insecure_grafted;
+use crate::common::insecure_grafted;
 use hippocrene::{BigFloat, ClientKey, EncryptedArray, KeyRequest, Server};
 use hippocrene_rlwe::SecretDistribution;
 

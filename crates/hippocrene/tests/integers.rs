@@ -1,8 +1,6 @@
 //! What a server computes on arrays of integers, against the same in plain arithmetic modulo `t`.
 
-mod common;
-
-use common::insecure_settings;
+use crate::common::insecure_settings;
 use hippocrene::{
     ClientKey, Error, IntegerArray, IntegerPolynomial, Integers, KeyRequest, Preset, Scheme, Server, Settings,
 };

@@ -1,8 +1,6 @@
 //! Look-up tables on arrays, at small insecure parameters: in one process, and with keys that were stored.
 
-mod common;
-
-use common::{insecure_grafted, numbers};
+use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps,
     Preset, Server, Session, Simulation, Values,
@@ -318,7 +316,7 @@ fn what_has_no_tables_says_so() {
     assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
     assert!(plan("lut12", f64::NAN).contains("NaN bits of capacity"));
     assert!(plan("lut12", 30.0).contains("an LWE dimension of 1024: a power of two up to 128"));
-    let simple = Session::new(common::insecure_settings(12, 3), 1);
+    let simple = Session::new(crate::common::insecure_settings(12, 3), 1);
     let refused = LookUps::default().plan(&simple.unwrap()).unwrap_err().to_string();
     assert!(refused.contains("take parameters with a sprout"), "{refused}");
 }

@@ -1,8 +1,6 @@
 //! Products with plain matrices of all shapes and convolutions, against the same of plain numbers.
 
-mod common;
-
-use common::{assert_close, insecure, insecure_settings, left, numbers};
+use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
 use hippocrene::{ClientKey, Integers, KeyRequest, Scheme, Server};
 use proptest::prelude::*;
 

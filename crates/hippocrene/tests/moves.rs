@@ -1,8 +1,6 @@
 //! Elements picked, reordered and joined, against the same of plain numbers.
 
-mod common;
-
-use common::{assert_close, insecure, insecure_settings, left, numbers};
+use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
 use hippocrene::{ClientKey, EncryptedArray, Error, Integers, KeyRequest, Layout, Scheme, Server};
 use proptest::prelude::*;
 

@@ -1,8 +1,6 @@
 //! Arrays of integers that servers of both schemes, BGV and BFV, compute on in turn, through files only.
 
-mod common;
-
-use common::insecure_settings;
+use crate::common::insecure_settings;
 use hippocrene::{ClientKey, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Scheme, Server};
 use proptest::prelude::*;
 

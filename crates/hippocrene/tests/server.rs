@@ -1,8 +1,6 @@
 //! What a server computes, against the same in plain numbers.
 
-mod common;
-
-use common::{assert_close, insecure, left, numbers};
+use crate::common::{assert_close, insecure, left, numbers};
 use hippocrene::{
     Basis, ClientKey, EncryptedArray, Error, KeyRequest, Polynomial, Preset, Server, stoppable,
     wire::ElementsInspection,

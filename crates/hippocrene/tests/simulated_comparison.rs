@@ -1,8 +1,6 @@
 //! Simulated comparisons and gates end where real ones do, with the keys that they ask for. Small parameters, insecure.
 
-mod common;
-
-use common::{insecure_bits, insecure_grafted};
+use crate::common::{insecure_bits, insecure_grafted};
 use hippocrene::{
     BitArray, BitServer, Bootstrapping, ClientKey, Comparison, EncryptedArray, Encryption, Error, KeyRequest,
     Purpose, Report, Server, Settings, Simulation,

@@ -1,8 +1,6 @@
 //! Simulated look-ups end where real ones do, with the keys that they ask for. Small parameters, insecure.
 
-mod common;
-
-use common::{insecure_grafted, numbers};
+use crate::common::{insecure_grafted, numbers};
 use hippocrene::{
     ClientKey, Comparison, EncryptedArray, Encryption, Error, Function, KeyRequest, LookUps, Server,
     Simulation,

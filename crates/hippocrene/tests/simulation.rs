@@ -1,8 +1,6 @@
 //! Simulated programs end where real ones do, and the keys that they ask for are those that the real ones need.
 
-mod common;
-
-use common::insecure_grafted;
+use crate::common::insecure_grafted;
 use hippocrene::{
     Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, Integers, KeyRequest, Preset, Purpose,
     Scheme, Server, Settings, Simulation,

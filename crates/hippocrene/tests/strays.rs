@@ -1,8 +1,6 @@
 //! What stands in slots between the elements of an array: sums leave it out, and declared bounds do not hold for it.
 
-mod common;
-
-use common::{assert_close, insecure, numbers};
+use crate::common::{assert_close, insecure, numbers};
 use hippocrene::{ClientKey, EncryptedArray, Error, Layout, Server};
 use hippocrene_ckks::circuits::{Basis, Polynomial};
 use proptest::prelude::*;

@@ -1,11 +1,8 @@
 //! Private decision trees between a client and a server that share files only.
 
-#[path = "../../../fuzz/entry.rs"]
-mod entry;
-
 use std::sync::LazyLock;
 
-use entry::{read_everything, seal};
+use crate::entry::{read_everything, seal};
 use hippocrene::{
     ClientKey, DecisionTree, Error, FeatureRanges, TreeClient, TreeInterface, TreeKeys, TreeModel, TreeNode,
     TreeQuery, TreeReply, TreeServer, TreeTables,

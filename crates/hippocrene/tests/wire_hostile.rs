@@ -1,10 +1,7 @@
 //! Bytes that are not what they should be: every failure is an error with numbers in it, and never a panic.
 
-#[path = "../../../fuzz/entry.rs"]
-mod entry;
-mod wire_common;
-
-use entry::{read_everything, seal};
+use crate::entry::{read_everything, seal};
+use crate::wire_common::{settings, things};
 use hippocrene::{
     BitArray, ClientKey, Clustering, EncryptedArray, Error, EvaluationKeys, IntegerArray, PublicKey, Server,
     Session, Settings, TransferKey, TreeClient, TreeQuery, TreeReply,
@@ -12,7 +9,6 @@ use hippocrene::{
 };
 use hippocrene_ring::sample::Seed;
 use proptest::prelude::*;
-use wire_common::{settings, things};
 
 /// Loads a file as what its name says.
 fn load(name: &str, bytes: &[u8], session: &Session) -> Result<(), Error> {

@@ -1,13 +1,11 @@
 //! What is written can be read: bytes, files, and what `inspect` says of them.
 
-mod wire_common;
-
+use crate::wire_common::{client, things};
 use hippocrene::{
     BitArray, ClientKey, EncryptedArray, Error, EvaluationKeys, IntegerArray, Integers, KeyRequest, Preset,
     PublicKey, Scheme, Server, Settings, TransferKey,
     wire::{ElementsInspection, FormatError, Kind, inspect},
 };
-use wire_common::{client, things};
 
 #[test]
 fn every_kind_survives_the_round_trip() {

@@ -1,11 +1,8 @@
 //! What a reader makes of files that is written from `docs/wire-format.md` alone.
 
-mod stranger;
-mod wire_common;
-
+use crate::stranger::*;
+use crate::wire_common::{for_tables, grafted, things};
 use hippocrene::{ClientKey, KeyRequest, LookUps, Server};
-use stranger::*;
-use wire_common::{for_tables, grafted, things};
 
 #[test]
 fn a_stranger_decrypts_arrays() {

@@ -1,8 +1,6 @@
 //! Slots to coefficients and extraction, for any power of two of slots.
 
-mod common;
-
-use common::{check, context, literal, setup, spread};
+use crate::common::{check, context, literal, setup, spread};
 use hippocrene_ckks::CkksError;
 use hippocrene_fhew::LweSecretKey;
 use hippocrene_pegasus::{Layout, PegasusError};

@@ -1,10 +1,8 @@
 //! Functions by several tables, from slots to slots, with the errors that are stated.
 
-mod common;
-
 use std::sync::Arc;
 
-use common::{Setup, context, literal, setup, spread};
+use crate::common::{Setup, context, literal, setup, spread};
 use hippocrene_ckks::Ciphertext;
 use hippocrene_pegasus::{Function, PegasusLiteral, PegasusPlan, Tables};
 

@@ -1,10 +1,8 @@
 //! K-means on encrypted points beside Lloyd's algorithm on plain ones.
 
-mod common;
-
 use std::{sync::Arc, time::Duration};
 
-use common::{context, literal, spread, tables_of};
+use crate::common::{context, literal, spread, tables_of};
 use hippocrene_ckks::{Ciphertext, Context, Evaluator, Scale};
 use hippocrene_pegasus::{
     KMeans, KMeansPlan, KMeansState, PegasusKeys, PegasusLiteral, PegasusSecrets, Shape,

@@ -1,8 +1,6 @@
 //! Comparisons, sorting, and which is the largest, between extraction and repacking.
 
-mod common;
-
-use common::{Setup, check, context, literal, setup, spread, tables_of};
+use crate::common::{Setup, check, context, literal, setup, spread, tables_of};
 use hippocrene_ckks::Scale;
 use hippocrene_pegasus::{Layout, Numbers, Pegasus, PegasusError, PegasusLiteral};
 use hippocrene_rlwe::Noise;

@@ -1,10 +1,8 @@
 //! Repacking against a plain reference: short and tall matrices, layouts, moduli, threads.
 
-mod common;
-
 use std::sync::LazyLock;
 
-use common::{Q, Setup, check, context, literal, setup, spread, tables};
+use crate::common::{Q, Setup, check, context, literal, setup, spread, tables};
 use hippocrene_ckks::Scale;
 use hippocrene_fhew::LweSecretKey;
 use hippocrene_pegasus::{Layout, Numbers, PegasusError, PegasusLiteral, PegasusPlan};

@@ -1,8 +1,6 @@
 //! Look-ups of numbers between extraction and repacking, and all steps in one.
 
-mod common;
-
-use common::{Setup, check, context, literal, setup, setups, spread};
+use crate::common::{Setup, check, context, literal, setup, setups, spread};
 use hippocrene_pegasus::{Layout, Numbers, PegasusError};
 
 type Function = fn(f64) -> f64;

@@ -1,8 +1,6 @@
 //! The double decomposition against the single one and the transforms that MG23 states, at every modulus of small chains.
 
-mod common;
-
-use common::{insecure, insecure_sizes, keyswitch::Setup, log2_std};
+use crate::common::{insecure, insecure_sizes, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, Poly, sample::Seed};
 use hippocrene_rlwe::{
     Context, Destination, EvaluationKeys, Gadget, Method, Modulus, SecretDistribution, SecretKey,

@@ -1,9 +1,9 @@
 //! Key switching at moduli with a sprout: messages exact and noise within a factor 1.5 of the formula, at and to every kind of divisor;
 //! Algorithm 4 of GRAFT as it is written, for comparison; the same bits for any number of threads.
 
-mod common;
-
-use common::{centred, coefficients, insecure_grafted, insecure_threads, log2_std, number, polynomial};
+use crate::common::{
+    centred, coefficients, insecure_grafted, insecure_threads, log2_std, number, polynomial,
+};
 use hippocrene_ring::{
     Domain, Poly, Threads,
     automorphism::{Automorphism, galois_element_of_conjugation, galois_element_of_rotation},

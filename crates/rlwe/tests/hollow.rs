@@ -1,8 +1,6 @@
 //! Hollow contexts: moduli, noise, parts, keys, errors and transforms are those of the same program on residues.
 
-mod common;
-
-use common::{insecure, insecure_grafted};
+use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{
     Domain, Poly, Threads,
     automorphism::{galois_element_of_conjugation, galois_element_of_rotation},

@@ -1,8 +1,6 @@
 //! Keys for smaller moduli: noise, sizes, what they refuse.
 
-mod common;
-
-use common::{insecure, keyswitch::Setup, log2_std};
+use crate::common::{insecure, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, automorphism::galois_element_of_rotation, sample::Seed};
 use hippocrene_rlwe::{
     Ciphertext, Destination, EvaluationKeys, Modulus, RlweError, SwitchingKey, expand_uniform,

@@ -1,8 +1,6 @@
 //! The gadgets that one key gives (LAKS), at every modulus: noise, the paper's bound, transforms, domains, memory.
 
-mod common;
-
-use common::{insecure, keyswitch::Setup, log2_std, polynomial};
+use crate::common::{insecure, keyswitch::Setup, log2_std, polynomial};
 use hippocrene_ring::{Domain, Poly, sample::SIGMA};
 use hippocrene_rlwe::{
     Destination, EvaluationKeys, Gadget, Modulus, PreparedEvaluationKeys, noise::rounding,

@@ -1,9 +1,7 @@
 //! Measured noise against the formulas: the standard deviation of every operation's error within a factor 1.5, and every
 //! operation's message exact.
 
-mod common;
-
-use common::{coefficients, insecure, insecure_sizes, insecure_with, log2_std, polynomial};
+use crate::common::{coefficients, insecure, insecure_sizes, insecure_with, log2_std, polynomial};
 use hippocrene_ring::{
     Poly,
     automorphism::{Automorphism, galois_element_of_conjugation, galois_element_of_rotation},

@@ -1,8 +1,6 @@
 //! The planner: what it counts is what is done, and it takes the cheapest by the profile it has.
 
-mod common;
-
-use common::{insecure, insecure_grafted};
+use crate::common::{insecure, insecure_grafted};
 use hippocrene_ring::{Domain, Kernel, Poly, Threads, primes};
 use hippocrene_rlwe::{
     Context, Destination, EvaluationKeys, LimbOperations, Method, Modulus, Parameters, ParametersLiteral,

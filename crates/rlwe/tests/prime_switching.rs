@@ -1,8 +1,6 @@
 //! Primes switched in and out in a key switch (MG23 3.7): `mu` large primes leave and `kappa` small ones come in with the division by `P'`.
 
-mod common;
-
-use common::{insecure_sizes, keyswitch::Setup, log2_std};
+use crate::common::{insecure_sizes, keyswitch::Setup, log2_std};
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Destination, Modulus, SecretDistribution};
 

@@ -1,8 +1,6 @@
 //! Products whose tensor product is computed limb by limb, in the key switch, are what tensor product and relinearisation one after the other give.
 
-mod common;
-
-use common::{insecure, insecure_grafted, insecure_threads};
+use crate::common::{insecure, insecure_grafted, insecure_threads};
 use hippocrene_ring::{Threads, sample::Seed};
 use hippocrene_rlwe::{
     Ciphertext, Context, EvaluationKeys, Modulus, Noise, SecretKey, Sprout, expand_uniform,

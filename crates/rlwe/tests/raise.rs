@@ -1,8 +1,8 @@
 //! Raised moduli, with and without the encapsulation of a sparse secret, held to integers.
 
-mod common;
-
-use common::{coefficients, insecure, insecure_grafted, insecure_sizes, insecure_with, log2_std, number};
+use crate::common::{
+    coefficients, insecure, insecure_grafted, insecure_sizes, insecure_with, log2_std, number,
+};
 use hippocrene_ring::Threads;
 use hippocrene_rlwe::{
     Ciphertext, Context, EncapsulationKeys, Modulus, Parameters, PreparedEncapsulationKeys, RlweError,
@@ -89,7 +89,7 @@ fn encapsulation_makes_what_is_added_small() {
         assert_eq!((raised.modulus(), raised.key()), (top, s.secret.fingerprint()));
         let q = number(wide, s.base);
         let all = decrypt(wide, &s.secret, &raised);
-        let errors: Vec<BigInt> = all.iter().map(|t| common::centred(t, &q)).collect();
+        let errors: Vec<BigInt> = all.iter().map(|t| crate::common::centred(t, &q)).collect();
         let (measured, estimated) = (log2_std(&errors), raised.noise().log2_std());
         assert!((measured - estimated).abs() < 1.5f64.log2(), "2^{measured:.2}, estimated 2^{estimated:.2}");
         let float = |x: &BigInt| i64::try_from(x.clone()).unwrap() as f64;

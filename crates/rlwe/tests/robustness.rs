@@ -1,10 +1,8 @@
 //! What a key switch does with things that are not what they should be, with nothing at all, and with threads: errors that name them, and the same bits.
 
-mod common;
-
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use common::{insecure, insecure_threads, keyswitch::Setup};
+use crate::common::{insecure, insecure_threads, keyswitch::Setup};
 use hippocrene_ring::{Domain, Poly, Threads, sample::Seed};
 use hippocrene_rlwe::{
     Ciphertext, Context, Destination, EvaluationKeys, Gadget, Modulus, PreparedEvaluationKeys, RlweError,

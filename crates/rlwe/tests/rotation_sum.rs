@@ -1,8 +1,6 @@
 //! Sums of rotated ciphertexts modulo `P'Q` (double hoisting) at every modulus: messages, noise, transforms.
 
-mod common;
-
-use common::{coefficients, insecure, insecure_grafted, insecure_threads, log2_std};
+use crate::common::{coefficients, insecure, insecure_grafted, insecure_threads, log2_std};
 use hippocrene_ring::{
     Domain, Poly, Threads,
     automorphism::galois_element_of_rotation,

@@ -1,8 +1,6 @@
 //! A second parameter set and secret (MG23 3.6): the rule, the transfer with its noise, and everything that does not belong together.
 
-mod common;
-
-use common::{coefficients, insecure, insecure_grafted, log2_std, polynomial};
+use crate::common::{coefficients, insecure, insecure_grafted, log2_std, polynomial};
 use hippocrene_ring::{
     Threads,
     automorphism::{Automorphism, galois_element_of_rotation},
@@ -137,7 +135,7 @@ fn transfers_scale_and_have_the_noise_they_state() {
             for from in [first.parameters().top(), named, Modulus::of_range(0..6)] {
                 // A multiple of what is divided away, so that the quotient is exact.
                 let (added, dropped) = (named.without(from), from.without(named));
-                let [added, dropped] = [added, dropped].map(|m| common::number(first, m));
+                let [added, dropped] = [added, dropped].map(|m| crate::common::number(first, m));
                 let small = message(first.degree(), 20);
                 let x: Vec<BigInt> = small.iter().map(|x| x * &dropped).collect();
                 let out = setup.transfer(&setup.encrypt(&x, from), to);
@@ -191,7 +189,7 @@ fn switching_down_at_once_reduces_the_fresh_error() {
     for setup in &Setup::all() {
         let Setup { first, second, from, key, .. } = setup;
         let (wide, top) = (first.parameters().top(), second.parameters().top());
-        let dropped = common::number(first, wide.without(key.modulus(top)));
+        let dropped = crate::common::number(first, wide.without(key.modulus(top)));
         let small = message(first.degree(), 20);
         let scaled: Vec<BigInt> = small.iter().map(|x| x * &dropped).collect();
         let mut encoded = polynomial(first, &scaled, wide);

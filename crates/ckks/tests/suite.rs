@@ -1,0 +1,21 @@
+//! The integration tests in one program, which compiles and runs in less time than one for each file. Tests of memory have their own.
+
+mod common;
+
+mod approximation;
+mod big;
+mod bits;
+mod bootstrap;
+mod circuits;
+mod comparison;
+mod dft;
+mod evaluator;
+mod fresh;
+mod grafted;
+mod hollow;
+mod prime_switching;
+mod reduction;
+mod second;
+mod sparse_plaintexts;
+mod threads;
+mod tuple;

@@ -1,0 +1,7 @@
+//! The integration tests in one program, which compiles and runs in less time than one for each file.
+
+mod common;
+
+mod lwe;
+mod rotation;
+mod switching;

@@ -1,0 +1,28 @@
+//! The integration tests in one program, which compiles and runs in less time than one for each file. Tests of memory have their own.
+
+mod common;
+#[path = "../../../fuzz/entry.rs"]
+mod entry;
+mod stranger;
+mod wire_common;
+
+mod bits;
+mod bootstrap_to;
+mod bootstrapping;
+mod clustering;
+mod comparison;
+mod division;
+mod integers;
+mod look_ups;
+mod matrices;
+mod moves;
+mod schemes;
+mod server;
+mod simulated_comparison;
+mod simulated_look_ups;
+mod simulation;
+mod strays;
+mod trees;
+mod wire_hostile;
+mod wire_round_trip;
+mod wire_stranger;
