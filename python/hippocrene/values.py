@@ -29,12 +29,24 @@ Values: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.complex128]
 # What Python's own functions take for the name of a file.
 FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
+# How every file begins.
+MAGIC = b"\x89HPCR\r\n\x1a"
+
+# The characters of a name that an error shows, where no file can have it.
+LONGEST_NAME = 255
+
 
 def file_path(path: FilePath) -> str:
-    """Return the name of a file as text; what is none is a `TypeError`, and what no file has a `FileError`."""
+    """Return the name of a file as text; what is none is a `TypeError`, and what no file has a `FileError`.
+
+    What is in a file may be a secret key: it is in no error.
+    """
+    if isinstance(path, bytes) and path.startswith(MAGIC):
+        raise TypeError("these are the bytes of a file, not the name of one: from_bytes reads them")
     name = os.fsdecode(path)
     if "\0" in name:
-        raise FileError(errno.EINVAL, "file name contained an unexpected NUL byte", name)
+        shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
+        raise FileError(errno.EINVAL, "file name contained an unexpected NUL byte", shown)
     return name
 
 

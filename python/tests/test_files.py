@@ -241,3 +241,15 @@ def test_names_that_no_file_has(client, server, tmp_path, name, number):
         with pytest.raises(FileError) as caught:
             use(path)
         assert (caught.value.errno, caught.value.filename) == (number, str(path))
+
+
+def test_what_is_in_a_file_is_no_name_and_in_no_error(client, tmp_path):
+    key = client.to_bytes()
+    trees = TreeClient.generate("lut11").to_bytes()
+    for use in (Client.load, PublicKey.load, TreeClient.load, client.save):
+        for secret in (key, trees):
+            with pytest.raises(TypeError, match=r"not the name of one: from_bytes reads them$"):
+                use(secret)
+    with pytest.raises(FileError) as caught:
+        Client.load(str(tmp_path) + "\0" * 100_000)
+    assert len(str(caught.value)) < 2000

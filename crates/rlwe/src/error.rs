@@ -87,9 +87,9 @@ pub enum RlweError {
         /// Bits of the right operand's modulus.
         right: f64,
     },
-    /// A switching key has too small a modulus.
+    /// The modulus of a switching key is no multiple of the one that is needed.
     #[error(
-        "{operation}: the key is modulo {:.1} bits ({}), {:.1} bits ({}) are needed: it is for smaller moduli, as those of a bootstrap are",
+        "{operation}: the key is modulo {:.1} bits ({} limbs), no multiple of the {:.1} bits ({} limbs) that are needed: it is for other moduli, as those of a bootstrap are",
         have.1, have.0.limb_count(), need.1, need.0.limb_count()
     )]
     KeyModulus {
