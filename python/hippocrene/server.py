@@ -136,12 +136,15 @@ class Server(Described):
         *,
         threads: int = 1,
         key_memory: int | None = None,
+        cache_memory: int | None = None,
         transfer: TransferKey | None = None,
     ) -> None:
         """Make `keys` ready, to compute on `threads` threads, 1 to 1024. That takes memory of about their size.
 
         `key_memory` is how many bytes, beside the keys, may go to what is derived from them to compute faster: 1 GiB
-        where nothing is said. Results do not depend on it.
+        where nothing is said. `cache_memory` is how many may go to what is kept of arrays and matrices, to compute
+        faster with those that come again: whole ciphertexts of fresh arrays, half of each of which was a seed, and
+        encoded matrices; 1 GiB too. Results do not depend on them.
 
         With a key of `transfer` the server takes arrays of another client too: `load` brings them to this one's key.
 
@@ -153,12 +156,15 @@ class Server(Described):
         if not isinstance(transfer, TransferKey | None):
             raise TypeError(f"a server transfers with a TransferKey, not {type(transfer).__name__}")
         memory = None if key_memory is None else whole(key_memory, "key_memory", 0, 2**63 - 1)
+        cache = None if cache_memory is None else whole(cache_memory, "cache_memory", 0, 2**63 - 1)
         self._own = _native.Server(keys._raw, thread_count(threads))
         self._description = keys._description
         if transfer is not None:
             self._own = self._own.with_transfer(transfer._raw)
         if memory is not None:
             self._own.set_key_memory(memory)
+        if cache is not None:
+            self._own.set_cache_memory(cache)
 
     @classmethod
     def _of(cls, raw: _native.Server, description: _native.KeysDescription) -> Server:
@@ -265,6 +271,11 @@ class Server(Described):
     def key_memory(self) -> tuple[int, int]:
         """How many bytes what is derived from the keys takes, and how many it may."""
         return self._own.key_memory
+
+    @property
+    def cache_memory(self) -> tuple[int, int]:
+        """How many bytes what is kept of arrays and matrices takes, and how many it may."""
+        return self._own.cache_memory
 
     @property
     def fingerprint(self) -> str:

@@ -90,6 +90,15 @@ impl Server {
         self.0.key_memory()
     }
 
+    fn set_cache_memory(&self, limit: usize) {
+        self.0.set_cache_memory(limit);
+    }
+
+    #[getter]
+    fn cache_memory(&self) -> (usize, usize) {
+        self.0.cache_memory()
+    }
+
     /// This server, with the key by which it takes arrays of another key.
     fn with_transfer(&self, py: Python<'_>, key: &TransferKey) -> PyResult<Self> {
         detached(py, || self.0.with_transfer(&key.0).map(Self))

@@ -387,6 +387,7 @@ def test_numbers_out_of_range_are_argument_errors(client, server, keys):
     for use, words in (
         (lambda: hippocrene.Server(keys, key_memory=-1), "key_memory is -1: 0 to"),
         (lambda: hippocrene.Server(keys, key_memory=2**64), "key_memory is"),
+        (lambda: hippocrene.Server(keys, cache_memory=-1), "cache_memory is -1: 0 to"),
         (lambda: client.decrypt_for_sharing(x, bits=-1), "bits of noise for sharing is -1: 0 to"),
         (lambda: client.decrypt_for_sharing(x, bits=2**32), "bits of noise"),
         (lambda: client.evaluation_keys(rotations=[2**63]), "a rotation is"),

@@ -154,5 +154,5 @@ def test_help_says_what_is_asked_for(kind):
 
 
 def test_help_says_how_servers_are_made():
-    for argument in ("keys", "threads", "key_memory", "transfer"):
+    for argument in ("keys", "threads", "key_memory", "cache_memory", "transfer"):
         assert f"`{argument}`" in Server.__init__.__doc__

@@ -63,6 +63,33 @@ def test_results_do_not_depend_on_key_memory(client, keys):
     assert 0 < used <= limit == 1 << 30
 
 
+def test_results_do_not_depend_on_cache_memory(client, keys):
+    encrypted = client.encrypt(np.linspace(-1, 1, 12).reshape(3, 4))
+    matrix = np.arange(20.0).reshape(4, 5)
+    without, plenty = hippocrene.Server(keys, cache_memory=0), hippocrene.Server(keys)
+    assert (without.cache_memory, plenty.cache_memory) == ((0, 0), (0, 1 << 30))
+    results = [(server.load(encrypted) @ matrix).to_bytes() for server in (without, plenty, plenty)]
+    assert results[0] == results[1] == results[2]
+    np.testing.assert_allclose(
+        client.decrypt(hippocrene.EncryptedArray.from_bytes(results[2])), client.decrypt(encrypted) @ matrix, atol=1e-4
+    )
+    used, _ = plenty.cache_memory
+    assert without.cache_memory == (0, 0)
+    assert used > len(encrypted.to_bytes())
+
+
+def test_what_is_kept_of_an_array_goes_with_it(client, keys):
+    server = hippocrene.Server(keys)
+    x = server.load(client.encrypt([1.0, 2.0]))
+    first = (x + x).to_bytes()
+    used, _ = server.cache_memory
+    assert used > 0
+    assert (x + x).to_bytes() == first
+    assert server.cache_memory[0] == used
+    del x
+    assert server.cache_memory[0] == 0
+
+
 def test_more_threads_give_the_same_result(client, keys, server):
     encrypted = client.encrypt(np.arange(20.0))
     both = [s.load(encrypted) for s in (server, hippocrene.Server(keys, threads=2))]

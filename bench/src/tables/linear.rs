@@ -2,7 +2,9 @@
 
 use std::{cell::RefCell, collections::BTreeMap, sync::Arc};
 
-use hippocrene::{Preset, Session as Library};
+use hippocrene::{
+    ClientKey, EncryptedArray, Encryption, KeyRequest, Preset, Server, Session as Library, Simulation,
+};
 use hippocrene_ckks::{Ciphertext, Evaluator, Plaintext, Scale, Values, circuits::LinearTransform};
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
 
@@ -17,7 +19,7 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "linear",
     about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
-            against rotations one by one",
+            against rotations one by one; and a server's product of an array with a matrix whose encoding it has kept, against the first",
     memory: "5 GB",
     time: "about 1 minute",
     live: &[],
@@ -33,7 +35,35 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     for (preset, diagonals) in CASES {
         rows.extend(matrix(session, Preset::by_name(preset)?, diagonals)?);
     }
+    for preset in ["n14", "n15"] {
+        rows.push(kept(session, Preset::by_name(preset)?)?);
+    }
     Ok(rows)
+}
+
+/// How many rows and columns a server's matrix has.
+const SIZE: usize = 64;
+
+/// A server's matrix, kept and not.
+fn kept(session: &mut Session, preset: Preset) -> Result<Row> {
+    let x: Vec<f64> = (0..SIZE).map(|i| (i as f64).cos()).collect();
+    let matrix: Vec<f64> = (0..SIZE * SIZE).map(|i| (i as f64).sin()).collect();
+    let product = |server: &Server, x: &EncryptedArray| -> Result<()> {
+        Ok(server.rmatmul_plain(&matrix, SIZE, x).map(drop)?)
+    };
+    let simulation = Simulation::new(preset.settings()?)?;
+    let simulated = simulation.encrypt(Values::Real(&x), &[SIZE], &Encryption::default())?;
+    product(simulation.server(), &simulated)?;
+    let client = ClientKey::generate(preset)?;
+    let keys = client.evaluation_keys(&KeyRequest::for_simulation(&simulation.report()))?;
+    let (keeping, forgetful) = (Server::with_threads(&keys, 1)?, Server::with_threads(&keys, 1)?);
+    forgetful.set_cache_memory(0);
+    // An array under the public key has no seed to be expanded each time.
+    let x = client.public_key()?.encrypt(&x, &[SIZE])?;
+    let [again, first] =
+        session.time(preset.log_degree, [&mut || product(&keeping, &x), &mut || product(&forgetful, &x)])?;
+    let name = format!("{}: a matrix of {SIZE} by {SIZE}, again", preset.name);
+    Ok(Row::new(name, 1e3 * again, "ms").against("the first time", 1e3 * first))
 }
 
 /// A matrix of `count` diagonals at one preset.

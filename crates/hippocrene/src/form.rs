@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, fmt::Debug};
 use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
-use crate::{Array, Error, Fresh, Layout, Server, Session};
+use crate::{Array, Error, Fresh, Layout, Server, Session, server::Maps};
 
 /// What the elements of encrypted arrays are: [`Numbers`](crate::Numbers), [`Residues`](crate::Residues) or [`Bits`](crate::Bits). What arrays are and how they are stored is
 /// written once, for all.
@@ -172,6 +172,15 @@ pub trait Form: Elements {
     /// # Errors
     /// When a number cannot be encoded.
     fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<Self::Map, Error>;
+
+    /// The maps that the server keeps.
+    fn maps(server: &Server) -> &Maps<Self::Map>;
+
+    /// Bytes of what of a map is encoded.
+    fn map_bytes(map: &Self::Map) -> usize;
+
+    /// A number, to the last bit.
+    fn bytes(number: Self::Number) -> [u8; 8];
 
     /// A ciphertext that linear maps are applied to, brought to where that costs least.
     ///

@@ -2,23 +2,17 @@
 
 use std::{
     borrow::Cow,
-    sync::{
-        Arc, OnceLock,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
+    sync::{Arc, OnceLock},
 };
 
 use hippocrene_rlwe as rlwe;
 
-use crate::{Elements, Session};
-
-/// The bytes that whole ciphertexts of fresh ones may take in a session.
-const MEMORY: usize = 1 << 30;
+use crate::{Elements, Session, room::Place};
 
 /// A fresh ciphertext, half of it a seed, as it comes from a client.
 ///
 /// Operations take whole ciphertexts. To expand the seed takes longer than to add: the whole ciphertext is kept with it for the next operation, and for its
-/// copies, until all of them are dropped, unless those of the session take 1 GiB already.
+/// copies, until all of them are dropped, unless there is no room for it ([`crate::Server::set_cache_memory`]).
 #[derive(Debug, Clone)]
 pub struct Fresh<F: Elements> {
     seeded: F::Seeded,
@@ -55,7 +49,7 @@ impl<F: Elements> Fresh<F> {
             return Cow::Borrowed(&whole.ciphertext);
         }
         let ciphertext = F::expand(session, &self.seeded);
-        match session.fresh_room().take(bytes(F::inner(&ciphertext))) {
+        match session.room().take(bytes(F::inner(&ciphertext))) {
             Some(_place) => {
                 Cow::Borrowed(&self.whole.get_or_init(|| Whole { ciphertext, _place }).ciphertext)
             }
@@ -70,48 +64,10 @@ fn bytes(ciphertext: &rlwe::Ciphertext) -> usize {
     limbs * size_of::<u64>()
 }
 
-/// How many bytes whole ciphertexts of fresh ones take in a session.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Room(Arc<AtomicUsize>);
-
-/// Bytes that are taken, until this is dropped.
-#[derive(Debug)]
-struct Place {
-    room: Room,
-    bytes: usize,
-}
-
-impl Room {
-    /// So many bytes, if there are as many.
-    fn take(&self, bytes: usize) -> Option<Place> {
-        let with = |taken: usize| taken.checked_add(bytes).filter(|sum| *sum <= MEMORY);
-        self.0.fetch_update(Relaxed, Relaxed, with).ok()?;
-        Some(Place { room: self.clone(), bytes })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        self.room.0.fetch_sub(self.bytes, Relaxed);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{CiphertextBody, ClientKey, Numbers, Preset};
-
-    #[test]
-    fn room_is_given_back() {
-        let room = Room::default();
-        let half = room.take(MEMORY / 2).unwrap();
-        let rest = room.take(MEMORY - MEMORY / 2).unwrap();
-        assert!(room.take(1).is_none() && room.take(usize::MAX).is_none());
-        drop(half);
-        assert!(room.take(MEMORY / 2 + 1).is_none() && room.take(MEMORY / 2).is_some());
-        drop(rest);
-        assert!(room.take(MEMORY).is_some());
-    }
 
     #[test]
     fn whole_ciphertexts_are_kept_while_there_is_room() {
@@ -119,14 +75,14 @@ mod tests {
         let session = client.session();
         let array = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
         let CiphertextBody::Seeded(fresh) = &array.bodies()[0] else { panic!("it is fresh") };
-        let taken = || session.fresh_room().0.load(Relaxed);
+        let taken = || session.room().memory().0;
         let address = |fresh: &Fresh<Numbers>| match fresh.expand(session) {
             Cow::Borrowed(kept) => Some(std::ptr::from_ref(kept)),
             Cow::Owned(_) => None,
         };
         let expanded = fresh.seeded().expand(session.context());
 
-        let all = session.fresh_room().take(MEMORY).unwrap();
+        let all = session.room().take(session.room().memory().1).unwrap();
         assert_eq!(address(fresh), None);
         drop(all);
         assert_eq!(taken(), 0);

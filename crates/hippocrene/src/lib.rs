@@ -27,6 +27,7 @@ mod look_ups;
 mod numbers;
 mod preset;
 pub mod profile;
+mod room;
 mod server;
 mod session;
 mod settings;

@@ -6,7 +6,7 @@ use hippocrene_bgv as bgv;
 use hippocrene_ckks::Context;
 use hippocrene_ring::Threads;
 
-use crate::{Error, Settings, fresh::Room, profile};
+use crate::{Error, Settings, profile, room::Room};
 
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
 #[derive(Debug, Clone)]
@@ -14,7 +14,7 @@ pub struct Session {
     settings: Arc<Settings>,
     context: Arc<Context>,
     integers: Option<Arc<bgv::Context>>,
-    fresh_room: Room,
+    room: Room,
 }
 
 impl Session {
@@ -48,7 +48,7 @@ impl Session {
             settings: Arc::new(settings),
             context: Arc::new(context),
             integers,
-            fresh_room: Room::default(),
+            room: Room::default(),
         })
     }
 
@@ -75,9 +75,9 @@ impl Session {
         })
     }
 
-    /// The room for the whole ciphertexts of fresh ones.
-    pub(crate) fn fresh_room(&self) -> &Room {
-        &self.fresh_room
+    /// The room for what could be made again.
+    pub(crate) fn room(&self) -> &Room {
+        &self.room
     }
 
     /// Slots of one ciphertext of numbers: half of the ring degree. Ciphertexts of integers have twice as many.

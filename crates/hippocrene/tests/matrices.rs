@@ -89,6 +89,50 @@ fn narrow_matrices_of_integers() {
     }
 }
 
+/// What is kept of one matrix is neither another one's nor another modulus's, and takes the room that there is.
+#[test]
+fn matrices_are_kept() {
+    let integers = Integers { plain_modulus: 257, scheme: Scheme::Bgv };
+    let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+    let (keeping, forgetful) = (Server::new(&keys).unwrap(), Server::with_threads(&keys, 1).unwrap());
+    forgetful.set_cache_memory(0);
+    let array = client.encrypt(&numbers(12, 1), &[12]).unwrap();
+    let whole = client.encrypt_integers(&(0..12).collect::<Vec<_>>(), &[12]).unwrap();
+    let mut most = 0;
+    for seed in [2, 3, 2] {
+        let m: Vec<f64> = numbers(60, seed);
+        let of = |server: &Server| {
+            let once = server.rmatmul_plain(&m, 5, &array).unwrap();
+            let lower = server.mul_number(&array, 0.3).unwrap();
+            [once, server.rmatmul_plain(&m, 5, &lower).unwrap()]
+        };
+        for (a, b) in of(&keeping).iter().zip(of(&forgetful)) {
+            assert_eq!(a.to_bytes(), b.to_bytes());
+        }
+        let m: Vec<i64> = m.iter().map(|x| (100.0 * x) as i64).collect();
+        let of = |server: &Server| server.rmatmul_plain(&m, 5, &whole).unwrap().to_bytes();
+        assert_eq!(of(&keeping), of(&forgetful));
+        let (taken, limit) = keeping.cache_memory();
+        assert!(taken >= most && taken < limit, "{taken} {most}");
+        assert_eq!((seed == 2 && most > 0, forgetful.cache_memory()), (taken == most, (0, 0)));
+        most = taken;
+    }
+    // Of two matrices there is room for one.
+    let limit = most - 1;
+    keeping.set_cache_memory(limit);
+    let kept = keeping.cache_memory().0;
+    assert!(kept < most / 2, "only the arrays' ciphertexts: {kept} of {most}");
+    for seed in [2, 3, 4] {
+        keeping.rmatmul_plain(&numbers(60, seed), 5, &array).unwrap();
+        assert!((kept + 1..=limit).contains(&keeping.cache_memory().0));
+    }
+    drop((array, whole));
+    keeping.set_cache_memory(0);
+    assert_eq!(keeping.cache_memory(), (0, 0));
+}
+
 /// The sums up to each of the elements of `x` along an axis.
 fn cumulative(x: &[f64], shape: &[usize], axis: usize) -> Vec<f64> {
     let inner: usize = shape[axis + 1..].iter().product();

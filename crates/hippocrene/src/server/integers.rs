@@ -8,7 +8,7 @@ use hippocrene_bgv::{
 use hippocrene_ckks::Transfer;
 use hippocrene_rlwe as rlwe;
 
-use super::{Server, power::by_squaring};
+use super::{Maps, Server, power::by_squaring};
 use crate::{CiphertextBody, Diagonals, Elements, Error, Form, IntegerArray, Layout, Residues, Session};
 
 impl Elements for Residues {
@@ -184,6 +184,18 @@ impl Form for Residues {
         let permutation = |diagonal| Permutation { exchanged: diagonal >= row, rotation: diagonal % row };
         let diagonals = diagonals.iter().map(|(diagonal, entries)| (permutation(*diagonal), entries.clone()));
         Ok(LinearTransform::from_entries(evaluator(server)?.context(), &diagonals.collect())?)
+    }
+
+    fn maps(server: &Server) -> &Maps<LinearTransform> {
+        &server.maps.integers
+    }
+
+    fn map_bytes(map: &LinearTransform) -> usize {
+        map.memory().0
+    }
+
+    fn bytes(number: i64) -> [u8; 8] {
+        number.to_le_bytes()
     }
 
     /// It is brought to where it costs least by the transform itself.

@@ -1,10 +1,13 @@
 //! Any linear map from the elements of one array to those of another: matrix products, moves, broadcasts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use hippocrene_rlwe::stop;
 
-use super::Server;
+use super::{Server, maps::Name};
 use crate::{Array, Diagonals, Error, Form, Layout};
 
 /// After so many entries it is asked whether to stop.
@@ -17,7 +20,8 @@ impl Server {
     /// The array of layout `out` whose element at position `to` is the sum of `weight` times the slot of `a` at position `from`,
     /// over the entries `(to, from, weight)`, which name no pair of positions twice. Every slot of the result that holds no element is zero. One multiplication deep.
     ///
-    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more of them are encoded some at a time.
+    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more of them are encoded some at a time. What is encoded is kept while there is room
+    /// ([`Server::set_cache_memory`]).
     pub(super) fn linear_map<F: Form>(
         &self,
         a: &Array<F>,
@@ -46,8 +50,11 @@ impl Server {
         let inputs = inputs.iter().map(|x| form.lowered(self, x)).collect::<Result<Vec<_>, _>>()?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for (diagonals, pairs) in blocks {
-            // Of all maps one is encoded at a time.
-            let map = F::map(self, diagonals)?;
+            let name = Name::of::<F>(diagonals);
+            let map = match F::maps(self).get(name) {
+                Some(kept) => kept,
+                None => Arc::new(F::map(self, diagonals)?),
+            };
             for &(to, from) in pairs {
                 let term = form.apply(self, &inputs[from], &map)?;
                 let sum = match results.get(&to) {
@@ -57,6 +64,8 @@ impl Server {
                 };
                 results.insert(to, sum);
             }
+            let bytes = F::map_bytes(&map);
+            F::maps(self).keep(name, map, bytes, self.session.room());
         }
         Ok(results.into_values().collect())
     }

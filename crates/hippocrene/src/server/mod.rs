@@ -19,6 +19,7 @@ mod equality;
 mod integers;
 mod linear_map;
 mod look_ups;
+mod maps;
 mod matrix;
 mod matrix_product;
 mod moves;
@@ -37,6 +38,7 @@ mod transfer;
 mod wide;
 
 pub use comparison::Comparison;
+pub(crate) use maps::Maps;
 
 use std::{borrow::Borrow, sync::Arc};
 
@@ -48,6 +50,7 @@ use hippocrene_rlwe::{Fingerprint, PreparedEvaluationKeys, RlweError};
 use crate::{Array, BitServer, Error, EvaluationKeys, Form, Layout, LookUpPlan, Session};
 use bootstrap::Bootstraps;
 use comparison::Plans;
+use maps::AllMaps;
 
 /// Evaluation keys made ready to compute with.
 #[derive(Debug, Clone)]
@@ -68,6 +71,7 @@ pub struct Server {
     k_means: Option<KMeans>,
     /// Of comparisons.
     plans: Arc<Plans>,
+    maps: Arc<AllMaps>,
 }
 
 impl Server {
@@ -130,6 +134,7 @@ impl Server {
             bits: bits.transpose()?,
             k_means,
             plans: Arc::default(),
+            maps: Arc::default(),
         })
     }
 
@@ -151,6 +156,19 @@ impl Server {
     /// How many bytes of memory what is derived from keys takes, and how many it may.
     pub fn key_memory(&self) -> (usize, usize) {
         self.session.context().rlwe().key_memory()
+    }
+
+    /// Sets how many bytes of memory, beside the keys, may go to what is kept of arrays and matrices to compute faster when they come again: the whole
+    /// ciphertexts of fresh arrays, half of each of which was a seed, and encoded matrices, and maps such as those that move elements; 1 GiB where
+    /// nothing is said. It holds for all servers that share this one's [`Session`]. Matrices that are kept are dropped; the ciphertexts of an array are kept until it is dropped. Results do not depend on it.
+    pub fn set_cache_memory(&self, bytes: usize) {
+        self.session.room().set_limit(bytes);
+        self.maps.clear();
+    }
+
+    /// How many bytes of memory what is kept of arrays and matrices takes, and how many it may.
+    pub fn cache_memory(&self) -> (usize, usize) {
+        self.session.room().memory()
     }
 
     /// Settings and context.

@@ -8,7 +8,7 @@ use hippocrene_ckks::{
 };
 use hippocrene_rlwe as rlwe;
 
-use super::{Server, bootstrap};
+use super::{Maps, Server, bootstrap};
 use crate::{CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session};
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
@@ -204,6 +204,18 @@ impl Form for Numbers {
 
     fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<LinearTransform, Error> {
         Ok(LinearTransform::from_entries(server.session.slots(), diagonals.clone())?)
+    }
+
+    fn maps(server: &Server) -> &Maps<LinearTransform> {
+        &server.maps.numbers
+    }
+
+    fn map_bytes(map: &LinearTransform) -> usize {
+        map.memory().0
+    }
+
+    fn bytes(number: f64) -> [u8; 8] {
+        number.to_le_bytes()
     }
 
     /// A factor of a product of this precision: its own scale is no larger. Bringing it down costs no capacity.
