@@ -1,7 +1,7 @@
 //! Products with plain matrices of all shapes and convolutions, against the same of plain numbers.
 
 use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
-use hippocrene::{ClientKey, Integers, KeyRequest, Scheme, Server};
+use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server};
 use proptest::prelude::*;
 
 /// `m @ x` for `x` of `columns` columns.
@@ -86,6 +86,18 @@ fn narrow_matrices_of_integers() {
         let y = client.decrypt_integers(&server.rmatmul_plain(&m, rows, &array).unwrap()).unwrap();
         let entry = |i: usize| (0..n).map(|j| m[i * n + j] * x[j]).sum::<i64>().rem_euclid(257);
         assert_eq!(y, (0..rows).map(entry).collect::<Vec<_>>(), "{rows} rows of {n}");
+    }
+}
+
+#[test]
+fn as_many_columns_as_numbers_cannot_have_are_refused() {
+    let (client, server) = insecure(7, 2);
+    let array = client.encrypt(&numbers(4, 1), &[4]).unwrap();
+    for (count, columns) in [(0, 1 << 62), (4, (1 << 62) + 1), (4, usize::MAX), (0, 0)] {
+        let w = numbers(count, 2);
+        for error in [server.matmul_plain(&array, &w, columns), server.rmatmul_plain(&w, columns, &array)] {
+            assert!(matches!(error, Err(Error::Shape { .. })), "{count} numbers, {columns} columns");
+        }
     }
 }
 

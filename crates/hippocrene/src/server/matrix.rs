@@ -26,7 +26,7 @@ impl Server {
     ) -> Result<Array<F>, Error> {
         const OPERATION: &str = "matrix product";
         let (rows, k) = self.inner_axis(a, OPERATION)?;
-        if columns == 0 || w.len() != k * columns {
+        if columns == 0 || k.checked_mul(columns) != Some(w.len()) {
             return Err(Error::shape(
                 OPERATION,
                 format!(
@@ -115,7 +115,7 @@ impl Server {
         const OPERATION: &str = "matrix product";
         let n =
             *a.shape().first().ok_or_else(|| Error::shape(OPERATION, "the encrypted array has no axis"))?;
-        if rows == 0 || m.len() != rows * n {
+        if rows == 0 || rows.checked_mul(n) != Some(m.len()) {
             return Err(Error::shape(
                 OPERATION,
                 format!(

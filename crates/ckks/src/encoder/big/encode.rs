@@ -150,6 +150,8 @@ impl<const W: usize> Quantised<'_, W> {
         let (mut product, mut integer) = (Zeroizing::new([0; 8]), Zeroizing::new([0; 8]));
         multiply(&mut product[..W + 2], &self.largest(), &mantissa);
         shifted(&mut integer[..], &product[..W + 2], -dropped);
+        // Dithered, it may be one more: a power of two has a bit more than what is below it.
+        increment(&mut integer[..]);
         out.set_digit_count((bit_length(&integer[..]) as usize).div_ceil(DIGIT_BITS as usize));
         for (k, z) in self.points.iter().enumerate() {
             for (part, index) in [(z.re, k), (z.im, k + self.points.len())] {
@@ -161,6 +163,14 @@ impl<const W: usize> Quantised<'_, W> {
                 out.set(index * gap, part.is_negative(), &integer[..]);
             }
         }
+    }
+}
+
+/// Adds 1 (unsigned, lowest word first).
+fn increment(x: &mut [u64]) {
+    let mut carry = true;
+    for x in x {
+        (*x, carry) = x.overflowing_add(u64::from(carry));
     }
 }
 
@@ -196,5 +206,38 @@ pub(super) fn multiply(out: &mut [u64], a: &[u64], b: &[u64]) {
             (*out, carry) = (t as u64, (t >> 64) as u64);
         }
         out[i + b.len()] = carry;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Just below a power of two, where a dithered coefficient has a digit more than a rounded one.
+    #[test]
+    fn digits_are_enough_for_what_is_rounded_up() {
+        const POINTS: usize = 32;
+        for bits in [DIGIT_BITS, 2 * DIGIT_BITS] {
+            // 2^bits - 3/4, in units of 2^-2: rounded down, and dithered up by 1/4 and more.
+            let scaled = (1u128 << (bits + 2)) - 3;
+            let x = Fixed::<4>::from_shifted(false, &[scaled as u64, (scaled >> 64) as u64], 0);
+            let points = vec![Point { re: x, im: x }; POINTS];
+            let quantised = Quantised {
+                points: &points,
+                unit: -2,
+                scale: Scale::power_of_two(0),
+                rounding: Rounding::Dithered,
+            };
+            let mut out = IntegerPolynomial::zero(2 * POINTS);
+            quantised.write(1, &mut out);
+            let digits: Vec<&[i64]> = out.digits().collect();
+            let number = |k: usize| {
+                digits.iter().rev().fold(0i128, |sum, digits| (sum << DIGIT_BITS) + i128::from(digits[k]))
+            };
+            let up = (0..2 * POINTS).filter(|k| number(*k) == 1 << bits).count();
+            let down = (0..2 * POINTS).filter(|k| number(*k) == (1 << bits) - 1).count();
+            assert_eq!(up + down, 2 * POINTS, "{bits} bits");
+            assert!(up > 0 && down > 0);
+        }
     }
 }
