@@ -116,13 +116,15 @@ pub(super) fn run(keygen: &Keygen, threads: usize, console: &mut Console<'_>) ->
     let public = console.step("make the public key", || Ok(client.public_key()?))?;
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     let files = console.step("write the keys", || {
-        let mut staged = Vec::new();
+        let mut staged = vec![
+            ("encrypts", public.stage(folder.path(NAMES[1]))?),
+            ("computes", keys.stage(folder.path(NAMES[2]))?),
+        ];
         if keygen.from.is_none() {
+            // The last to be written: who stops this while the large files are written finds no secret in a temporary one.
             let secret = client.stage(folder.path(NAMES[0]))?;
-            staged.push(("the secret key, never to be given away", secret));
+            staged.insert(0, ("the secret key, never to be given away", secret));
         }
-        staged.push(("encrypts", public.stage(folder.path(NAMES[1]))?));
-        staged.push(("computes", keys.stage(folder.path(NAMES[2]))?));
         folder.place(staged)
     })?;
     let key = client.fingerprint().to_string();

@@ -36,10 +36,13 @@ pub(super) fn run(second: &Second, threads: usize, console: &mut Console<'_>) ->
     let keys = console.step("make the evaluation keys", || Ok(client.evaluation_keys(&request)?))?;
     let transfer = console.step("make the transfer key", || Ok(first.transfer_key(&client)?))?;
     let files = console.step("write the keys", || {
+        let keys = keys.stage(folder.path(NAMES[1]))?;
+        let transfer = transfer.stage(folder.path(NAMES[2]))?;
         folder.place(vec![
+            // The last to be written, as by `keygen`.
             ("the second secret key, never to be given away", client.stage(folder.path(NAMES[0]))?),
-            ("computes", keys.stage(folder.path(NAMES[1]))?),
-            ("leads to the second key", transfer.stage(folder.path(NAMES[2]))?),
+            ("computes", keys),
+            ("leads to the second key", transfer),
         ])
     })?;
     let (first, key) = (first.fingerprint().to_string(), client.fingerprint().to_string());
