@@ -100,20 +100,20 @@ pub struct Keygen {
         value_parser = PossibleValuesParser::new(LookUps::NAMES))]
     pub tables: Option<String>,
     /// How much capacity results of tables are to have, in bits (by default, 30: about one product; with --bootstrapping what a bootstrap takes, where there is room).
-    #[arg(long, value_name = "BITS", requires = "tables")]
+    #[arg(long, value_name = "BITS", requires = "tables", allow_negative_numbers = true)]
     pub tables_capacity: Option<f64>,
     /// Make keys with which the server bootstraps arrays: where an operation lacks capacity, it gives it back. For presets of the ring degree 2^15 or more;
     /// the keys take gigabytes.
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "real", value_name = "ARRAYS")]
     pub bootstrapping: Option<Bootstrapped>,
     /// What no number exceeds that is bootstrapped, in absolute value (by default, 1); larger ones lose precision.
-    #[arg(long, value_name = "NUMBER", requires = "bootstrapping")]
+    #[arg(long, value_name = "NUMBER", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_bound: Option<f64>,
     /// How many slots of a ciphertext are bootstrapped, a power of two (by default, all): the fewer, the faster it is, for arrays that fit in.
     #[arg(long, value_name = "SLOTS", requires = "bootstrapping")]
     pub bootstrapping_slots: Option<usize>,
     /// How precise a bootstrap is to be, in bits after the binary point (by default, as the results, or as much as one bootstrap has; more is reached by several).
-    #[arg(long, value_name = "BITS", requires = "bootstrapping")]
+    #[arg(long, value_name = "BITS", requires = "bootstrapping", allow_negative_numbers = true)]
     pub bootstrapping_precision: Option<f64>,
     /// Replace keys that are there. What was encrypted with a secret key that is replaced can no longer be read.
     #[arg(long)]
@@ -127,7 +127,7 @@ pub struct Second {
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
     /// How much capacity the server needs, in bits; where the key is for integers, how many bits of noise budget. The fewer, the smaller the keys.
-    #[arg(long, short, value_name = "BITS")]
+    #[arg(long, short, value_name = "BITS", allow_negative_numbers = true)]
     pub capacity: f64,
     /// Folder for the keys; it is made when it does not exist.
     #[arg(long, short, value_name = "FOLDER")]
@@ -198,7 +198,7 @@ pub struct Encrypt {
     pub output: PathBuf,
     /// What no number exceeds in absolute value. It goes with the encrypted array for all to see; by default it is the largest number,
     /// rounded up to a power of two.
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", allow_negative_numbers = true)]
     pub bound: Option<f64>,
     /// How precise the numbers and what is computed from them are to be, in bits after the binary point (by default, what keygen was told).
     #[arg(long, value_name = "BITS", allow_negative_numbers = true)]

@@ -534,3 +534,26 @@ fn a_second_key_takes_over() {
         assert!(!Path::new(&folder.path("third")).exists());
     }
 }
+
+/// A negative number is a value, of which it is said what is wrong, and never the name of a file.
+#[test]
+fn negative_numbers_are_values() {
+    let folder = Folder::new("negative-numbers");
+    succeed(&["keygen", "-p", "n13", "--rotations=1", "-o", &folder.path("keys")]);
+    fs::write(folder.path("in.csv"), "1\n").expect("a file");
+    let (key, input, out) = (folder.path("keys/client.key"), folder.path("in.csv"), folder.path("out"));
+    for arguments in [
+        &["encrypt", "-k", &key, &input, "-o", &out, "--bound", "-1"][..],
+        &["second", "-k", &key, "-c", "-1", "-o", &out],
+        &["keygen", "-p", "n15", "--bootstrapping", "--bootstrapping-bound", "-1", "-o", &out],
+        &["keygen", "-p", "n15", "--bootstrapping", "--bootstrapping-precision", "-1", "-o", &out],
+        &["keygen", "-p", "n15", "--tables", "--tables-capacity", "-1", "-o", &out],
+    ] {
+        let (status, _, error) = run(arguments);
+        assert!(
+            status != 0 && error.contains("-1") && !error.contains("unexpected"),
+            "{arguments:?}: {error}"
+        );
+        assert!(!Path::new(&out).join("client.key").exists());
+    }
+}
