@@ -302,9 +302,9 @@ class Client:
     ) -> EvaluationKeys:
         """Make the keys a server computes with: for products, and for rotations by any number of places.
 
-        Rotations by powers of two to the left have keys, and those by 1 and 16 to the right where there are none of
-        bootstrapping; all others are composed of these, in up to some ten steps. What `for_` and `rotations` name takes
-        one step.
+        Rotations by powers of two to the left have keys, and those by 1, 16 and 256 to the right where there are none
+        of bootstrapping; all others are composed of these, in up to some ten steps. What `for_` and `rotations` name
+        takes one step.
 
         `rotations` limits the latter to these numbers of slots, which makes the keys smaller: none at all for a server
         that only adds, multiplies and evaluates polynomials. `conjugation` adds the key for conjugating complex values.

@@ -101,7 +101,7 @@ def test_keys_and_servers_say_what_they_can_do(client, integers):
             assert thing.tables is None
             assert not thing.bits
             assert thing.preset in repr(thing)
-    assert list(client.evaluation_keys().rotations) == [-16, -1, *(2**k for k in range(13))]
+    assert list(client.evaluation_keys().rotations) == [-256, -16, -1, *(2**k for k in range(13))]
 
 
 def test_keys_of_bits_say_so():

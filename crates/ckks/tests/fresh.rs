@@ -85,7 +85,7 @@ fn a_sprout_and_little_memory_change_nothing() {
         let diagonal =
             |r: usize, out: &mut [f64]| out.iter_mut().enumerate().for_each(|(i, d)| *d = spread(r, i, 0.1));
         let scale = Scale::power_of_two(30);
-        let (slots, count, baby) = (32, 32, 4);
+        let (slots, count, baby) = (32, 32, 8);
         let t = FreshTransform {
             slots,
             count,

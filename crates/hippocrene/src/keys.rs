@@ -84,14 +84,14 @@ impl PublicKey {
 }
 
 /// Rotations to the right that have keys beside those by powers of two to the left.
-const RIGHT: [i64; 2] = [-1, -16];
+const RIGHT: [i64; 3] = [-1, -16, -256];
 
 /// Which evaluation keys a client makes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyRequest {
     /// The relinearisation key, which products of encrypted arrays take, and so bootstraps, look-up tables and bits, with which it comes along.
     pub relinearisation: bool,
-    /// Rotations to the left by every power of two of slots, of which any rotation can be composed, and sums along axes need no others; and, where no bootstrap's keys come along, to the right by 1 and by 16, without which
+    /// Rotations to the left by every power of two of slots, of which any rotation can be composed, and sums along axes need no others; and, where no bootstrap's keys come along, to the right by 1, 16 and 256, without which
     /// a rotation by few slots to the right would be composed of nearly all of those. For integers the exchange of the rows of slots is one of them.
     pub powers_of_two: bool,
     /// Further rotations (in slots, to the left; negative: to the right) that get keys of their own, and so take one step.

@@ -40,8 +40,8 @@ pub use hollow::{KeyUse, Noted, Tally};
 pub use kept::Kept;
 pub use keys::{
     EncapsulationKeys, EvaluationKeys, KeySize, PreparedEncapsulationKeys, PreparedEvaluationKeys,
-    PreparedSwitchingKey, PreparedTransferKey, PublicKey, SecretKey, SwitchingKey, TransferKey,
-    expand_uniform,
+    PreparedSwitchingKey, PreparedTransferKey, PublicKey, RotationNode, RotationTree, SecretKey,
+    SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{
     DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationFactor,

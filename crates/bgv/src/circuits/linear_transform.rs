@@ -7,7 +7,7 @@ use std::{
 };
 
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
-use hippocrene_rlwe::{Kept, Modulus, Noise, RotationFactor, RotationSum, Summand, Term, stop};
+use hippocrene_rlwe::{Kept, Modulus, Noise, RotationFactor, RotationSum, RotationTree, Summand, Term, stop};
 
 use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
 
@@ -382,23 +382,29 @@ impl Evaluator {
                 rows.push(terms.collect());
             }
             let sums = rlwe.rotation_sums(&summands, &rows, keys, common)?;
+            let trees = [false, true].map(|exchanged| {
+                let giants = giants.iter().filter(|giant| giant.step.exchanged == exchanged);
+                keys.rotation_tree(degree, degree / 2, giants.map(|giant| giant.step.rotation), a.modulus())
+            });
+            let places = |tree: &RotationTree| (0..=tree.nodes().len()).map(|_| None).collect::<Vec<_>>();
+            let mut parts = trees.each_ref().map(places);
+            for (parts, total) in parts.iter_mut().zip(totals) {
+                parts[0] = total;
+            }
             for ((giant, row), mut sum) in giants.iter().zip(&rows).zip(sums) {
                 // What the message outgrows t/2 by, over t.
                 let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
                 let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
                 sum.set_noise(error.scaled(transform.log2_dependence));
-                if giant.step.rotation > 0 {
-                    let steps = giant.step.rotation as i64;
-                    for element in keys.rotation_elements(degree, degree / 2, steps, a.modulus()) {
-                        sum = sum.rotated(element, keys)?;
-                    }
-                }
-                let total = &mut totals[usize::from(giant.step.exchanged)];
-                match total {
-                    None => *total = Some(sum),
+                let side = usize::from(giant.step.exchanged);
+                let place = trees[side].place(giant.step.rotation).expect("every giant step is in the tree");
+                match &mut parts[side][place] {
+                    None => parts[side][place] = Some(sum),
                     Some(total) => total.add(&sum)?,
                 }
             }
+            let [first, second] = parts;
+            totals = [trees[0].sum(first, keys)?, trees[1].sum(second, keys)?];
         }
         let [rotated, exchanged] = totals;
         let exchanged = match exchanged {

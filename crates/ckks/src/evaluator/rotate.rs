@@ -2,7 +2,7 @@
 
 use arrayvec::ArrayVec;
 use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
-use hippocrene_rlwe::Modulus;
+use hippocrene_rlwe::{Modulus, RotationTree};
 
 use super::Evaluator;
 use crate::{Ciphertext, CkksError};
@@ -105,6 +105,32 @@ impl Evaluator {
         modulus: Modulus,
     ) -> ArrayVec<usize, 64> {
         self.keys().rotation_elements(self.context().rlwe().degree(), slots, steps, modulus)
+    }
+
+    /// The rotations by `steps`, by those that there are keys for, for ciphertexts modulo `modulus` ([`hippocrene_rlwe::PreparedEvaluationKeys::rotation_tree`]).
+    pub(crate) fn rotation_tree(
+        &self,
+        slots: usize,
+        steps: impl IntoIterator<Item = usize>,
+        modulus: Modulus,
+    ) -> RotationTree {
+        self.keys().rotation_tree(self.context().rlwe().degree(), slots, steps, modulus)
+    }
+
+    /// The rotations of `a` by a tree, one for each node.
+    pub(crate) fn rotate_along(
+        &self,
+        a: &Ciphertext,
+        tree: &RotationTree,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let mut out: Vec<Ciphertext> = Vec::with_capacity(tree.nodes().len());
+        for node in tree.nodes() {
+            let mut rotated = Ciphertext::empty(self.context());
+            let from = node.parent.checked_sub(1).map_or(a, |place| &out[place]);
+            self.apply_galois_into(&mut rotated, from, node.element)?;
+            out.push(rotated);
+        }
+        Ok(out)
     }
 
     /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.

@@ -3,6 +3,7 @@
 mod encapsulation;
 mod galois;
 mod public;
+mod rotation_tree;
 mod rotations;
 pub(crate) mod secret;
 mod size;
@@ -12,6 +13,7 @@ mod transfer;
 pub use encapsulation::{EncapsulationKeys, PreparedEncapsulationKeys};
 pub use galois::{EvaluationKeys, PreparedEvaluationKeys};
 pub use public::PublicKey;
+pub use rotation_tree::{RotationNode, RotationTree};
 pub use secret::{SecretKey, expand_uniform};
 pub use size::KeySize;
 pub use switching::{PreparedSwitchingKey, SwitchingKey};

@@ -36,7 +36,7 @@ fn digits(word: i64, sign: i64) -> impl Iterator<Item = i64> {
 }
 
 /// The steps of [`PreparedEvaluationKeys::rotation_elements`]; empty for the rotation itself.
-fn composed(slots: usize, steps: i64, has: impl Fn(i64) -> bool) -> ArrayVec<i64, 64> {
+pub(super) fn composed(slots: usize, steps: i64, has: impl Fn(i64) -> bool) -> ArrayVec<i64, 64> {
     let left = steps.rem_euclid(slots as i64);
     let mut best = ArrayVec::new();
     if has(left) {

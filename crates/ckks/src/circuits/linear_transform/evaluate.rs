@@ -122,20 +122,15 @@ impl Evaluator {
     ) -> Result<RotationSum<'a>, CkksError> {
         let rlwe = self.context().rlwe();
         let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
-        // Rotations without a key of their own are composed, each of them as a ciphertext.
+        // Rotations without a key of their own are composed, as ciphertexts.
         let element = |step: usize| self.rotation_element(slots, step as i64);
-        let composed: Vec<Option<Ciphertext>> = baby
-            .iter()
-            .map(|step| match self.keys().has_galois(element(*step), a.modulus()) {
-                true => Ok(None),
-                false => self.rotate(a, *step as i64).map(Some),
-            })
-            .collect::<Result<_, _>>()?;
+        let is_composed = |step: &usize| !self.keys().has_galois(element(*step), a.modulus());
+        let composed = self.rotation_tree(slots, baby.iter().copied().filter(is_composed), a.modulus());
+        let rotated = self.rotate_along(a, &composed)?;
         let summands: Vec<Summand> = baby
             .iter()
-            .zip(&composed)
-            .map(|(step, composed)| match composed {
-                Some(rotated) => Summand::Same(rotated.inner()),
+            .map(|step| match composed.place(*step % slots).and_then(|place| place.checked_sub(1)) {
+                Some(place) => Summand::Same(rotated[place].inner()),
                 None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
             })
             .collect();
@@ -152,22 +147,22 @@ impl Evaluator {
                 rows.push(terms.collect());
             }
             let sums = rlwe.rotation_sums(&summands, &rows, self.keys(), common)?;
+            let tree = self.rotation_tree(slots, encoded.keys().copied(), common);
+            let mut parts: Vec<Option<RotationSum>> = (0..=tree.nodes().len()).map(|_| None).collect();
+            parts[0] = total;
             for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
                 // The rounding of the diagonals, times the message.
                 let rounding: f64 = terms.iter().map(|factor| factor.rounding).sum();
                 let rounding =
                     Self::message_times(a.scale().log2(), magnitude, Noise::from_std(rounding.sqrt()));
                 sum.set_noise(sum.noise().plus(rounding));
-                if *giant > 0 {
-                    for element in self.rotation_elements(slots, *giant as i64, a.modulus()) {
-                        sum = sum.rotated(element, self.keys())?;
-                    }
-                }
-                match &mut total {
-                    None => total = Some(sum),
+                let place = tree.place(*giant % slots).expect("every giant step is in the tree");
+                match &mut parts[place] {
+                    None => parts[place] = Some(sum),
                     Some(total) => total.add(&sum)?,
                 }
             }
+            total = tree.sum(parts, self.keys())?;
         }
         Ok(total.expect("a transform has at least one diagonal"))
     }
