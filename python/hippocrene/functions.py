@@ -142,7 +142,7 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
         return [first._gather(part) for part in function(places_of(first), *rest, **kwargs)]
     if function in ALONE:
         return _called(name, ALONE[function], first, *rest, **given(kwargs))
-    raise refusal(name)
+    raise refusal(name, first)
 
 
 AT_LEAST = (np.atleast_1d, np.atleast_2d, np.atleast_3d)

@@ -132,6 +132,8 @@ class Reductions(Encrypted):
         """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each."""
         unset("prod", dtype, out)
         array = cast("EncryptedArray", self)
+        # Bits are refused before anything is computed.
+        self._bound_server("prod")
         axes = self._axes(axis, "prod")
         with named("prod", "multiply", "indexing", "reshape"):
             for one in axes:

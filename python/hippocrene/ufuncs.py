@@ -146,6 +146,13 @@ HINTS = {
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",
     "zeros_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
 }
+# The same of encrypted bits, where it is something else.
+BIT_HINTS = {
+    "all": "of bits in several arrays it is x & y & z, and of parts of one, whose rotations take keys, x[0] & x[1]",
+    "any": "of bits in several arrays it is x | y | z, and of parts of one, whose rotations take keys, x[0] | x[1]",
+    "count_nonzero": "bits are counted when they are decrypted, or by gates: x ^ y ^ z and "
+    "server.gates(['majority'], x, y, z) are the digits of a sum of three",
+}
 # What no function can do, by the keyword.
 OPTIONS = {
     "dtype": "encrypted arrays have no other types",
@@ -155,9 +162,12 @@ OPTIONS = {
 }
 
 
-def refusal(name: str) -> TypeError:
+def refusal(name: str, *arguments: object) -> TypeError:
     """Return the error of a function of numpy that takes no encrypted arrays like these."""
-    hint = HINTS.get(name, "use their operators and methods")
+    hints = HINTS
+    if any(isinstance(x, Encrypted) and x.bit_error is not None for x in arguments):
+        hints = HINTS | BIT_HINTS
+    hint = hints.get(name, "use their operators and methods")
     return TypeError(f"numpy.{name} takes no encrypted arrays like these: {hint}")
 
 

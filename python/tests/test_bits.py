@@ -207,6 +207,20 @@ def test_client_and_server_share_only_files(client, keys, equal, tmp_path):
     assert repr(z).startswith("EncryptedArray(shape=(2, 3), bit_error=")
 
 
+def test_all_any_and_counts_are_gates(secret, equal, server):
+    """As the errors of numpy's functions say."""
+    bits = np.array([[True, False, True], [True, True, False], [True, False, False]])
+    x, y, z = map(secret, bits)
+    equal(x & y & z, np.all(bits, axis=0))
+    equal(x | y | z, np.any(bits, axis=0))
+    equal(x ^ y ^ z, np.count_nonzero(bits, axis=0) % 2 == 1)
+    (high,) = server.gates(["majority"], x, y, z)
+    equal(high, np.count_nonzero(bits, axis=0) >= 2)
+    told = hippocrene.simulate(lambda x: (x[0] & x[1], x[0] | x[1]), bits[0, :2], preset="bits14")
+    np.testing.assert_array_equal(told.result, [False, True])
+    assert told.rotations
+
+
 def test_what_bits_are_not_is_refused(client, secret, server):
     x = secret(np.array([True, False]))
     short, long = secret(np.array([True])), np.array([True, False, True])
@@ -238,9 +252,17 @@ def test_what_bits_are_not_is_refused(client, secret, server):
         "roll": lambda: x.roll(1),
         "with_bound": lambda: x.with_bound(1),
         "polynomial": lambda: x.polynomial([1, 2]),
+        "prod": lambda: x.prod(),
     }.items():
         with pytest.raises(TypeError, match=f"{name} is not for encrypted bits, which compute with &"):
             compute()
+    for function, instead in {
+        np.any: r"x \| y \| z, .* x\[0\] \| x\[1\]",
+        np.all: r"x & y & z, .* x\[0\] & x\[1\]",
+        np.count_nonzero: "counted when they are decrypted, or by gates",
+    }.items():
+        with pytest.raises(TypeError, match=rf"^numpy\.{function.__name__} takes no .* like these: .*{instead}"):
+            function(x)
     with pytest.raises(hippocrene.ArgumentError, match="there is no gate"):
         server.gates(["imply"], x, x)
     with pytest.raises(hippocrene.ArgumentError, match=r"^majority: 2 operands: a majority is of three bits"):
