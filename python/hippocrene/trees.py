@@ -80,7 +80,7 @@ class _Stored(Generic[_Raw]):
 class TreeKeys(_Stored[_native.TreeKeys]):
     """What a server needs to evaluate trees for a client. There is no secret in it.
 
-    It takes 101 MB with the tables ``"lut11"``, and twice as much with each step up.
+    It takes 76 MB with the tables ``"lut11"``, and twice as much with each step up.
     """
 
     __slots__ = ()
