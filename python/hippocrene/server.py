@@ -294,6 +294,11 @@ class Server(Described):
         else:
             array = EncryptedArray.from_bytes(source)
         if array.fingerprint == self._raw.transfers:
+            if array.bit_error is not None:
+                raise ArgumentError(
+                    "load: encrypted bits are not brought to a second key, which takes numbers and integers: bits "
+                    "compute with keys of the client that encrypted them"
+                )
             return self._wrap(self._raw.transfer(array._raw))
         if array.fingerprint != self.fingerprint:
             raise KeyMismatchError(

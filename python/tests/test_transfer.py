@@ -82,3 +82,12 @@ def test_integers_are_transferred(scheme):
     assert encrypted.budget_bits >= 60
     assert second.noise_budget(encrypted) >= encrypted.budget_bits
     np.testing.assert_array_equal(second.decrypt(encrypted * encrypted + 1), (x.astype(object) ** 2 + 1) % 65537)
+
+
+def test_bits_are_not_transferred():
+    client = hippocrene.Client.generate("bits14")
+    second = client.second(60)
+    server = Server(second.evaluation_keys([]), transfer=client.transfer_key(second))
+    np.testing.assert_allclose(second.decrypt(server.load(client.encrypt(ARRAY))), ARRAY, atol=1e-4)
+    with pytest.raises(hippocrene.ArgumentError, match="load: encrypted bits are not brought to a second key"):
+        server.load(client.encrypt([True, False]))
