@@ -41,6 +41,13 @@ def checked_scheme(scheme: str, plain_modulus: int | None, precision: float | No
     return None if scheme == "ckks" else scheme, modulus
 
 
+def check_for_numbers(operation: str, integers: bool, bootstrapping: object, tables: object) -> None:
+    """Refuse bootstraps and tables of integers, which have neither."""
+    asked = [name for name, what in (("bootstrapping", bootstrapping), ("tables", tables)) if what is not None]
+    if integers and asked:
+        raise ArgumentError(f"{operation}: {' and '.join(asked)} for numbers, where integers are computed with")
+
+
 def encrypt(
     key: _native.ClientKey | _native.PublicKey | _native.Simulation,
     values: npt.ArrayLike,
@@ -315,7 +322,8 @@ class Client:
         says what is wanted beyond real values up to 1, and `describe_bootstrapping` what it will be like.
 
         With `tables` the server looks up any function of values (`EncryptedArray.apply`). The keys take gigabytes, from
-        the preset ``"n15"`` on; a name or `LookUps` says which tables.
+        the preset ``"n15"`` on; a name or `LookUps` says which tables. Bootstrapping and tables are for numbers: a
+        client of integers has an `ArgumentError`.
 
         With `bits` the server computes gates of encrypted bits, as it does for presets for bits where nothing is said.
         No rotations for numbers are made then, unless they are asked for.
@@ -344,6 +352,7 @@ class Client:
         steps = None if rotations is None else [whole(step, "a rotation", -most, most) for step in rotations]
         looked_up = wanted_tables(tables)
         how = wanted(bootstrapping)
+        check_for_numbers("evaluation keys", self.plain_modulus is not None, how, looked_up)
         return EvaluationKeys(self._raw.evaluation_keys(steps, relinearisation, conjugation, how, looked_up, gates))
 
     def _check_made_alike(self, simulation: Simulation) -> None:
@@ -385,7 +394,8 @@ class Client:
         Of integers that is bits of noise budget.
 
         Its evaluation keys are a fraction of the size. A server that has them and this client's `transfer_key` takes
-        this client's arrays; the second client decrypts what it computes.
+        this client's arrays of numbers and of integers; the second client decrypts what it computes. Encrypted bits
+        are not taken.
         """
         return Client(self._raw.second(double(capacity, "a capacity")))
 

@@ -9,7 +9,7 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.bits import booleans
 from hippocrene.bootstrapping import Bootstrapping, wanted
-from hippocrene.client import checked_scheme, encrypt
+from hippocrene.client import check_for_numbers, checked_scheme, encrypt
 from hippocrene.look_ups import LookUps, wanted_tables
 from hippocrene.scalars import double_or_none, text
 from hippocrene.server import Server
@@ -40,7 +40,12 @@ class Simulation:
     operations: Mapping[str, tuple[int, float]]
     """What is done, how often, and how many seconds it takes, the longest first."""
     peak_memory: int
-    """The most bytes of memory at one time, keys and all."""
+    """The most bytes of memory at one time while the program runs, keys and all.
+
+    What comes before is not in it: while keys are read and a `Server` is made of them, the bytes of the file, the keys
+    and those of the server, as they are computed with, are there at one time, which is up to about twice as much as the
+    server's alone.
+    """
     bootstraps: int
     """How many bootstraps of ciphertexts there are, those of gates of bits too."""
     log2_failure_probability: float | None
@@ -106,8 +111,10 @@ def simulate(
         raise TypeError(f"a program is called with encrypted arrays; {type(program).__name__} cannot be")
     how, precision = wanted(bootstrapping), double_or_none(precision, "a precision")
     exact = checked_scheme(scheme, plain_modulus, precision)
+    looked_up = wanted_tables(tables)
+    check_for_numbers("simulate", exact[0] is not None, how, looked_up)
     bits = any(booleans(array, "simulate") is not None for array in arrays)
-    raw = _native.Simulation(text(preset, "a preset"), precision, *exact, how, wanted_tables(tables), bits)
+    raw = _native.Simulation(text(preset, "a preset"), precision, *exact, how, looked_up, bits)
     description = raw.describe()
     server = Server._of(raw.server(), description)
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]

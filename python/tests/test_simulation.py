@@ -207,12 +207,23 @@ def test_what_was_looked_up_is_bootstrapped_where_there_is_room():
     said = simulated(lambda x: x.sigmoid(), "n16s", tables=hippocrene.LookUps(capacity=30))
     assert said.tables == hippocrene.LookUps(capacity=30)
     assert said.capacity_bits < 134
+    most = hippocrene.LookUps(capacity=73)
     for preset, tables, words in (
-        ("n15", True, "results of look-ups cannot be bootstrapped, .* take a preset with a larger modulus"),
-        ("n16s", said.tables, "results of look-ups cannot be bootstrapped, .* with more capacity"),
+        (
+            "n15",
+            True,
+            "73 at most .*a bootstrap of them takes 77: make keys of look-ups with 73 .* or take a preset with",
+        ),
+        ("n16s", said.tables, "a bootstrap of them takes .* with more capacity"),
     ):
         with pytest.raises(hippocrene.CapacityError, match=words):
             simulated(eighth, preset, tables=tables)
+    # With as much as there is room for, results have enough on n15, too.
+    simulation = simulated(eighth, "n15", tables=most)
+    np.testing.assert_allclose(simulation.result, sigmoid**8, atol=0.02)
+    assert (simulation.tables, simulation.bootstraps) == (most, 1)
+    with pytest.raises(hippocrene.ArgumentError, match="which is enough for 73"):
+        simulated(eighth, "n15", tables=hippocrene.LookUps(capacity=74))
 
 
 def test_look_ups_are_simulated():
@@ -269,6 +280,20 @@ def test_places_among_many_are_found(preset):
     np.testing.assert_allclose(found.result, rows.argmin(axis=1), atol=0.01)
     with pytest.raises(hippocrene.ArgumentError, match=r"argmin: among 257 numbers: .* 256 are the most"):
         simulate(lambda x: x.argmin(), np.zeros(257), preset=preset, bound=1, tables="lut12")
+
+
+@pytest.mark.parametrize("scheme", ["bgv", "bfv"])
+def test_integers_have_neither_bootstraps_nor_tables(scheme):
+    client = hippocrene.Client.generate("n15", scheme=scheme)
+    for asked, words in (
+        ({"tables": True}, "tables for numbers"),
+        ({"tables": "lut11", "bootstrapping": hippocrene.Bootstrapping()}, "bootstrapping and tables for numbers"),
+        ({"bootstrapping": True}, "bootstrapping for numbers"),
+    ):
+        with pytest.raises(hippocrene.ArgumentError, match=f"evaluation keys: {words}"):
+            client.evaluation_keys([], **asked)
+        with pytest.raises(hippocrene.ArgumentError, match=f"simulate: {words}"):
+            simulate(lambda x: x * x, [1, 2], preset="n15", scheme=scheme, **asked)
 
 
 def test_what_makes_no_sense_is_refused(client):

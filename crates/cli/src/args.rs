@@ -123,7 +123,7 @@ pub struct Keygen {
 /// Arguments of `second`.
 #[derive(Debug, Args)]
 pub struct Second {
-    /// The first secret key: client.key.
+    /// The first secret key: client.key. Its arrays of numbers and of integers are taken by the second one; those of bits are not.
     #[arg(long, short, value_name = "FILE")]
     pub key: PathBuf,
     /// How much capacity the server needs, in bits; where the key is for integers, how many bits of noise budget. The fewer, the smaller the keys.

@@ -113,6 +113,16 @@ fn integers_go_in_and_come_out() {
         (&["decrypt", "-k", &client, &enc, "--for-sharing"], 2, "integers are exact"),
         (&["keygen", "-o", &folder.path("other"), "--plain-modulus", "257"], 2, "--scheme bgv"),
         (
+            &["keygen", "-o", &folder.path("other"), "-p", "n15", "--scheme", "bgv", "--tables"],
+            2,
+            "--bootstrapping and --tables are for numbers",
+        ),
+        (
+            &["keygen", "-o", &folder.path("other"), "--from", &client, "--bootstrapping"],
+            2,
+            "a key for integers has no use for them",
+        ),
+        (
             &["keygen", "-o", &folder.path("other"), "--scheme", "bfv", "--precision", "9"],
             2,
             "integers are exact",

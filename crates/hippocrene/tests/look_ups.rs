@@ -293,10 +293,7 @@ fn results_are_bootstrapped_where_there_is_room() {
         let error =
             error.unwrap_or_else(|| panic!("{units} units, {chosen:?} bits: a bootstrap takes {reserve}"));
         assert_eq!(chosen, capacity.or(Some(30.0)));
-        assert!(
-            error.contains("results of look-ups cannot be bootstrapped") && error.contains(words),
-            "{error}"
-        );
+        assert!(error.contains("where a bootstrap of them takes") && error.contains(words), "{error}");
     }
 }
 

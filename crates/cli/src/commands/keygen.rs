@@ -89,6 +89,10 @@ fn request(keygen: &Keygen, session: &Session) -> Result<KeyRequest, CliError> {
     if let (Some(look_ups), Some(capacity)) = (&mut look_ups, keygen.tables_capacity) {
         look_ups.capacity = Some(capacity);
     }
+    if session.settings().integers().is_some() && (bootstrapping.is_some() || look_ups.is_some()) {
+        let what = "--bootstrapping and --tables are for numbers: a key for integers has no use for them";
+        return Err(CliError::Usage(what.to_owned()));
+    }
     let bits = session.bit_preset().map(|preset| preset.bits()).transpose()?;
     // Gates of bits take rotations of their own.
     let none = if bits.is_some() { KeyRequest::only([]) } else { KeyRequest::default() };

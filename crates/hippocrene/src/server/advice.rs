@@ -40,11 +40,21 @@ impl Server {
             let (bits, most) =
                 (pegasus.plan().literal().output_bits, pegasus.plan().most_output_bits().floor());
             let more = match self.bootstrap_reserve().filter(|reserve| bits < *reserve) {
-                Some(reserve) if most < reserve => format!(
-                    ", and {most:.0} at most with these parameters, so that results of look-ups cannot be bootstrapped, which takes {reserve:.0}: take a preset with a larger modulus"
-                ),
+                Some(reserve) if most < reserve => {
+                    let larger = "take a preset with a larger modulus";
+                    // Results have more than is said, by less than this.
+                    let way = match bits < most && reserve < most + ABOUT {
+                        true => format!(
+                            "make keys of look-ups with {most:.0} (LookUps), whose results may have enough, as a simulation says, or {larger}"
+                        ),
+                        false => larger.to_owned(),
+                    };
+                    format!(
+                        ", and {most:.0} at most with these parameters, where a bootstrap of them takes {reserve:.0}: {way}"
+                    )
+                }
                 Some(reserve) => format!(
-                    ", so that results of look-ups cannot be bootstrapped, which takes {reserve:.0}: make keys of look-ups with more capacity (LookUps)"
+                    ", where a bootstrap of them takes {reserve:.0}: make keys of look-ups with more capacity (LookUps)"
                 ),
                 None => ", so make keys of look-ups with more capacity (LookUps)".to_owned(),
             };

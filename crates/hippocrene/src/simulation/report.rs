@@ -16,7 +16,8 @@ pub struct Report {
     pub seconds: f64,
     /// The operations, with how often each is done and the seconds that it takes, the longest first.
     pub operations: Vec<(&'static str, u64, f64)>,
-    /// The most bytes of memory at one time: of the keys, what is derived from them, and all ciphertexts, plaintexts and intermediate results.
+    /// The most bytes of memory at one time while the program runs: of the keys as they are computed with, what is derived from them, and all ciphertexts, plaintexts and intermediate results. What comes before is not in it: while keys
+    /// are read and a server is made of them, the bytes of the file, the keys and those of the server are there at one time, up to about twice as much as the server's alone.
     pub peak_memory: usize,
     /// Bytes of the keys as they are stored.
     pub key_bytes: usize,
