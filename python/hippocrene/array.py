@@ -404,7 +404,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
         Where the keys have tables, no bootstrapping, and the array has too little capacity left (or the keys no
         conjugation), signs, comparisons, `maximum`, `abs` and the like are looked up instead, one by one. The gap then
-        is the tables', if none is said: a 70th of the bound with ``"lut12"``. A narrower one is refused.
+        is the tables', if none is said: about a 118th of the bound with ``"lut12"``. A narrower one is refused, and the
+        error has the gap that there is.
         """
         return self._of_sign("sign", gap, precision)
 

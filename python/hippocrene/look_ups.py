@@ -34,7 +34,7 @@ class LookUps:
       takes more than twice as long. Others are a `ParameterError` where keys are made.
     - `capacity`: the capacity of results in bits, where they are of values up to 1. Where nothing is said it is 30,
       for about one product; with bootstrapping too, and a preset that has room for it (from ``"n16s"`` on), more than a
-      bootstrap takes, so that results can be bootstrapped.
+      bootstrap takes, so that results can be bootstrapped. On ``"n15"`` it takes ``LookUps(capacity=73)`` for that.
     """
 
     tables: str = "lut12"
@@ -159,9 +159,10 @@ class TableFunctions:
         """Return 1 where values differ from those of `other` by less than `tolerance`, and 0 where they do by more.
 
         It takes one look-up for every value. Where the difference is nearer to the tolerance than a gap, it may be
-        either: with the tables ``"lut12"`` that is a 70th of the sum of both bounds and the tolerance, with ``"lut11"``
-        twice and with ``"lut13"`` half as much. The tolerance has to be larger than it. Where it is larger than the sum
-        of both bounds, the results are 1 without a look-up.
+        either: with the tables ``"lut12"`` that is about a 118th of the sum of both bounds and the tolerance, with
+        ``"lut11"`` twice and with ``"lut13"`` about half as much. The tolerance has to be larger than it: a smaller one
+        is refused, and the error has the gap. Where it is larger than the sum of both bounds, the results are 1 without
+        a look-up.
         """
         cast("EncryptedArray", self)._check_operand(other, "is_close")
         with named("is_close", *DIFFERENCE):
@@ -211,9 +212,12 @@ class TableFunctions:
 
         Two values that are no more than a gap apart are taken for equal and stay in their order, as with numpy's
         ``kind="stable"``, the only one here; two that are farther apart than twice the gap are in order, and in between
-        it may be either. With the tables ``"lut12"`` the gap is a 34th of the `bound` of the array, with ``"lut11"``
-        twice and with ``"lut13"`` half as much. Where three values or more are near but not equal, other numbers may
-        stand in their places.
+        it may be either. The gap is seven standard deviations of the index of a table: with the tables ``"lut12"``
+        about a 59th of the `bound` of the array, with ``"lut11"`` twice and with ``"lut13"`` about half as much. Where
+        three values or more are near but not equal, other numbers may stand in their places.
+
+        Lines of more values than tables tell ranks of apart are refused: 44 with ``"lut11"`` are possible, 82 with
+        ``"lut12"`` and 109 with ``"lut13"``.
         """
         if kind != "stable":
             raise ArgumentError(f"argsort: kind is {kind!r}: places of encrypted values are sorted stably")
@@ -372,6 +376,11 @@ def _nearest(table: npt.ArrayLike, domain: tuple[float, float] | None) -> Callab
     entries, ends = real_numbers(table, "apply"), _domain(domain)
     if entries.ndim != 1 or entries.size < 2:
         raise ShapeError(f"apply: a table is a sequence of two numbers or more, not shape {entries.shape}")
+    wrong = np.flatnonzero(~np.isfinite(entries))
+    if wrong.size:
+        raise ArgumentError(
+            f"apply: entry {wrong[0]} of the table is {entries[wrong[0]]}: finite numbers are looked up"
+        )
     if ends is None:
         raise ArgumentError("apply: the entries of a table are for numbers of a domain: say domain=(low, high)")
     low, steps = ends[0], entries.size - 1

@@ -216,6 +216,46 @@ def test_values_at_the_places_of_entries_are_exact():
         assert simulation.operations["look up"][0] == len(table)
 
 
+def test_entries_that_are_no_numbers_are_named(client, server):
+    x = server.load(client.encrypt([1.0, 2.0]))
+    for table, match in (
+        ([1, 2, np.nan, 4], "entry 2 of the table is nan"),
+        ([-np.inf, 0], "entry 0 of the table is -inf"),
+    ):
+        with pytest.raises(ArgumentError, match=f"^apply: {match}: finite numbers"):
+            x.apply(table, domain=(-1, 1))
+
+
+@pytest.mark.parametrize("bound", [1.0, 8.0])
+@pytest.mark.parametrize(("tables", "part"), [("lut11", 59), ("lut12", 118), ("lut13", 232)])
+def test_gaps_of_tables_are_what_is_documented(tables, part, bound):
+    """A 118th of the bound with lut12 in `EncryptedArray.sign` and `is_close`, and a 59th in `argsort`."""
+
+    def simulated(program, values):
+        return simulate(program, values, preset="n15", bound=bound, tables=tables).result
+
+    # Values are known without noise here, so that the later one of two comes before the other from the gap on.
+    rows = np.outer([0.97, 1.03], [1, -1]) * bound / part
+    np.testing.assert_allclose(simulated(lambda x: x.argsort(1), rows), [[0, 1], [1, 0]], atol=0.1)
+    # The gap is of the sum of the bound and the tolerance.
+    tolerance = bound / (part - 1)
+    simulated(lambda x: x.is_close(0.0, tolerance=1.03 * tolerance), [bound])
+    with pytest.raises(ArgumentError, match=r"these tables tell \d\.\d\de-\d from 0"):
+        simulated(lambda x: x.is_close(0.0, tolerance=0.97 * tolerance), [bound])
+
+
+@pytest.mark.parametrize(("tables", "most"), [("lut11", 44), ("lut12", 82), ("lut13", 109)])
+def test_as_many_places_are_sorted_as_is_documented(tables, most):
+    def places(x):
+        return x.argsort()
+
+    for count in (most + 1, 300):
+        with pytest.raises(ArgumentError, match=f"^argsort: among {count} numbers: .* the ranks of {most} are told"):
+            simulate(places, np.zeros(count), preset="n15", bound=1, tables=tables)
+    simulation = simulate(places, np.linspace(1, -1, most), preset="n15", bound=1, tables=tables)
+    assert simulation.operations["look up"][0] == most * (most + 1) // 2
+
+
 def test_numbers_are_rounded_without_an_error_far_from_jumps():
     values = np.arange(-7.0, 8.0)
     for function, shift in ((np.rint, 0.0), (np.floor, 0.5), (np.ceil, 0.5), (np.trunc, 0.5)):

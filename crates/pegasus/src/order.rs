@@ -215,7 +215,7 @@ impl Pegasus {
         if size == 1 {
             return argument(OPERATION, "there is one only".into());
         }
-        self.check_ranks(size, Noise::NONE)?;
+        self.check_ranks(size, self.rank_noise(size))?;
         let (later, earlier) = pairs(groups, size);
         let difference = x.select(&later)?.sub(&x.select(&earlier)?)?.plus(self.tie(x))?;
         let after = self.look_up_sign(&difference, self.plan().table_scale(size as f64)?)?;
@@ -250,15 +250,23 @@ impl Pegasus {
         1.01 / (1.0 - off.min(0.5)) / (1.0 + self.plan().literal().margin)
     }
 
+    /// The noise of ranks among so many numbers: of one look-up for each other number.
+    fn rank_noise(&self, count: usize) -> Noise {
+        self.number_noise().scaled(0.5 * (count as f64 - 1.0).log2())
+    }
+
     /// Checks that the ranks of so many numbers, which are off by so much, are told apart.
     fn check_ranks(&self, count: usize, noise: Noise) -> Result<(), PegasusError> {
         let parameters = self.tables().parameters();
-        let index = parameters.index_noise(noise, self.back().parameters()[1].modulus());
-        let off = index.log2_std().exp2() * count as f64 / parameters.ring().dimension() as f64;
-        if 0.5 < CERTAIN * off {
-            let most = (count as f64 * 0.5 / (CERTAIN * off)) as usize;
-            let what = format!("among {count} numbers; with these tables about {most} are possible");
-            return argument("find a number by its rank", what);
+        let told_apart = |count: usize, noise: Noise| {
+            let index = parameters.index_noise(noise, self.back().parameters()[1].modulus());
+            let off = index.log2_std().exp2() * count as f64 / parameters.ring().dimension() as f64;
+            CERTAIN * off <= 0.5
+        };
+        if !told_apart(count, noise) {
+            let most = (2..count).take_while(|n| told_apart(*n, self.rank_noise(*n))).last().unwrap_or(1);
+            let what = format!("among {count} numbers: with these tables the ranks of {most} are told apart");
+            return argument("sort places", what);
         }
         Ok(())
     }

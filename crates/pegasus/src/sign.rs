@@ -2,6 +2,7 @@
 
 use hippocrene_ckks::{Ciphertext, Short};
 use hippocrene_fhew::{LookupTable, LweCiphertext};
+use hippocrene_rlwe::Noise;
 
 use crate::{Numbers, Pegasus, PegasusError, error::argument};
 
@@ -18,10 +19,15 @@ impl Pegasus {
 
     /// The standard deviation of the error of a number that is repacked, over the bound that it is repacked with.
     pub fn repacking_deviation(&self) -> f64 {
+        let lwe = self.back().parameters()[1].log2_modulus();
+        (self.number_noise().log2_std() - lwe).exp2() / self.plan().literal().reduction.epsilon()
+    }
+
+    /// The noise of a number that was looked up, whatever the index was off by.
+    pub(crate) fn number_noise(&self) -> Noise {
         let (parameters, back) = (self.tables().parameters(), self.back());
         let [ring, lwe] = [parameters.ring(), back.parameters()[1]].map(|p| p.log2_modulus());
-        let number = parameters.noise().scaled(lwe - ring).plus(back.noise());
-        (number.log2_std() - lwe).exp2() / self.plan().literal().reduction.epsilon()
+        parameters.noise().scaled(lwe - ring).plus(back.noise())
     }
 
     /// The deviation of the index of extracted numbers, in entries of a table.
@@ -73,9 +79,9 @@ impl Pegasus {
         let all = a.bound() + tolerance;
         let gap = self.step_gap(all);
         if !(tolerance > gap && tolerance <= a.bound()) {
-            let [tolerance, gap, bound] = [tolerance, gap, a.bound()].map(Short);
+            let [tolerance, bound] = [tolerance, a.bound()].map(Short);
             let what = format!(
-                "a tolerance of {tolerance}: these tables tell {gap:.3} from 0, and numbers are up to {bound}"
+                "a tolerance of {tolerance}: these tables tell {gap:.2e} from 0, and numbers are up to {bound}"
             );
             return argument(OPERATION, what);
         }

@@ -124,6 +124,10 @@ impl Server {
             return self.insert_axis(&self.first_places(a, &lines)?, axis.unwrap_or(0));
         }
         let (shape, next) = lines.with(lines.length);
+        let named = |error| match error {
+            PegasusError::Argument { what, .. } => Error::argument(lines.operation, what),
+            other => other.into(),
+        };
         self.of_elements(
             a,
             &lines,
@@ -131,7 +135,7 @@ impl Server {
             |pegasus, x, form| {
                 let middle = lines.last() / 2.0;
                 let scale = pegasus.plan().repacking_scale(middle)?;
-                let places = pegasus.argsort(x, lines.length, scale)?.select(&next)?;
+                let places = pegasus.argsort(x, lines.length, scale).map_err(named)?.select(&next)?;
                 self.add_number(&self.repacked(pegasus, &places, &shape, form)?, middle)
             },
         )

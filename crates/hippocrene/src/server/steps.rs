@@ -13,7 +13,7 @@ const MORE: &str = "more takes bootstrapping keys, or the key of the conjugation
 const CERTAIN: f64 = 7.0;
 
 impl Server {
-    /// The least absolute value, or difference of two, that tables tell from 0 where absolute values are up to `bound`: seven deviations of the index. With `lut12` that is about a 70th of the bound.
+    /// The least absolute value, or difference of two, that tables tell from 0 where absolute values are up to `bound`: seven deviations of the index. With `lut12` that is about a 118th of the bound, with `lut11` twice and with `lut13` about half as much.
     ///
     /// # Errors
     /// [`Error::Argument`] when the server has no keys of tables, or the bound is negative or not finite.
@@ -125,8 +125,7 @@ impl Server {
         let (gap, bits) = (pegasus.step_gap(bound), -(CERTAIN * pegasus.repacking_deviation()).log2());
         if how.gap.is_some_and(|asked| asked < gap) || how.precision.is_some_and(|asked| asked > bits) {
             let what = format!(
-                "tables have a gap of {:.3} for numbers up to {} and {bits:.1} bits; {MORE}",
-                Short(gap),
+                "tables have a gap of {gap:.2e} for numbers up to {} and {bits:.1} bits; {MORE}",
                 Short(bound)
             );
             return Err(Error::argument(operation, what));
