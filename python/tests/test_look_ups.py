@@ -141,7 +141,7 @@ def test_functions_of_values(capsys, tmp_path):
         assert 0.99 < simulation.key_bytes / stored < 1.01
         np.testing.assert_allclose(simulation.result, expected, atol=0.05)
         np.testing.assert_allclose(client.decrypt(y), expected, atol=error)
-    # Farther from the steps than the gap of these tables, a 35th of the bounds together.
+    # Farther from the steps than the gap of these tables, a 59th of the bounds together.
     for y, expected in (
         (line.is_close([2.5, 5.0, 4.5, 0.0], tolerance=1.5), [1, 0, 1, 1]),
         (line.is_close([2.5, 5.0, 4.5, 0.0], tolerance=2 * line.bound), [1, 1, 1, 1]),
