@@ -19,7 +19,8 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "linear",
     about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
-            against rotations one by one; and a server's product of an array with a matrix whose encoding it has kept, against the first",
+            against rotations one by one; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
+            with the keys that clients make where nothing is said",
     memory: "5 GB",
     time: "about 1 minute",
     live: &[],
@@ -36,7 +37,7 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
         rows.extend(matrix(session, Preset::by_name(preset)?, diagonals)?);
     }
     for preset in ["n14", "n15"] {
-        rows.push(kept(session, Preset::by_name(preset)?)?);
+        rows.extend(servers(session, Preset::by_name(preset)?)?);
     }
     Ok(rows)
 }
@@ -44,8 +45,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
 /// How many rows and columns a server's matrix has.
 const SIZE: usize = 64;
 
-/// A server's matrix, kept and not.
-fn kept(session: &mut Session, preset: Preset) -> Result<Row> {
+/// A server's matrix, kept and not, and with keys that rotations are composed of.
+fn servers(session: &mut Session, preset: Preset) -> Result<[Row; 2]> {
     let x: Vec<f64> = (0..SIZE).map(|i| (i as f64).cos()).collect();
     let matrix: Vec<f64> = (0..SIZE * SIZE).map(|i| (i as f64).sin()).collect();
     let product = |server: &Server, x: &EncryptedArray| -> Result<()> {
@@ -58,12 +59,20 @@ fn kept(session: &mut Session, preset: Preset) -> Result<Row> {
     let keys = client.evaluation_keys(&KeyRequest::for_simulation(&simulation.report()))?;
     let (keeping, forgetful) = (Server::with_threads(&keys, 1)?, Server::with_threads(&keys, 1)?);
     forgetful.set_cache_memory(0);
+    let composing = Server::new(client.evaluation_keys(&KeyRequest::default())?)?;
     // An array under the public key has no seed to be expanded each time.
     let x = client.public_key()?.encrypt(&x, &[SIZE])?;
-    let [again, first] =
-        session.time(preset.log_degree, [&mut || product(&keeping, &x), &mut || product(&forgetful, &x)])?;
-    let name = format!("{}: a matrix of {SIZE} by {SIZE}, again", preset.name);
-    Ok(Row::new(name, 1e3 * again, "ms").against("the first time", 1e3 * first))
+    let works = [&keeping, &forgetful, &composing].map(|server| || product(server, &x));
+    let [mut again, mut first, mut composed] = works;
+    let [again, first, composed] =
+        session.time(preset.log_degree, [&mut again, &mut first, &mut composed])?;
+    let row = |what: &str, seconds: f64| {
+        Row::new(format!("{}: a matrix of {SIZE} by {SIZE}, {what}", preset.name), 1e3 * seconds, "ms")
+    };
+    Ok([
+        row("again", again).against("the first time", 1e3 * first),
+        row("keys of powers of two", composed).against("keys of its rotations", 1e3 * again),
+    ])
 }
 
 /// A matrix of `count` diagonals at one preset.
