@@ -421,7 +421,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "greater", gap, precision)
         self._check_operand(other, "greater")
-        with named("greater", "sign", *DIFFERENCE):
+        with named("greater", "sign", "multiply by a number", *DIFFERENCE):
             return ((self - other).sign(gap=gap, precision=precision) + 1) * 0.5
 
     def less(
@@ -431,7 +431,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if isinstance(other, EncryptedArray):
             return self._of_difference(other, "less", gap, precision)
         self._check_operand(other, "less")
-        with named("less", "sign", *DIFFERENCE):
+        with named("less", "sign", "multiply by a number", *DIFFERENCE):
             return ((other - self).sign(gap=gap, precision=precision) + 1) * 0.5
 
     # What is nearer than the gap is neither, so that equality makes no difference.

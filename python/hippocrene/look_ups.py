@@ -278,8 +278,9 @@ class TableFunctions:
         server = array._bound_server(operation)
         with named(operation, "quantile"):
             result = server._wrap(_native.quantile(server._raw, array._raw, (shares / whole).ravel().tolist(), along))
-        kept = ones if keepdims else result.shape[1:]
-        return result if result.shape == shares.shape + kept else result.reshape(shares.shape + kept)
+        shape = shares.shape + (ones if keepdims else result.shape[1:])
+        with named(operation, "reshape"):
+            return result if result.shape == shape else result.reshape(shape)
 
     def top_k(self, k: int, axis: SupportsIndex | None = -1) -> EncryptedArray:
         """Return the `k` largest values along an axis, or of all, in rising order: they are sorted for that."""
@@ -318,14 +319,16 @@ class TableFunctions:
         array._refuse_integers(operation)
         server, along = array._bound_server(operation), None if axis is None else array._axis(axis, operation)
         result = server._wrap(server._raw.in_order(operation, array._raw, along))
-        return result.reshape(array._kept(along)) if keepdims else result
+        with named(operation, "reshape"):
+            return result.reshape(array._kept(along)) if keepdims else result
 
     def _of_axes(
         self, operation: str, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, keepdims: bool
     ) -> EncryptedArray:
         array, along, ones = self._joined(axis, operation)
         result = array._in_order(operation, along)
-        return result.reshape(ones) if keepdims else result
+        with named(operation, "reshape"):
+            return result.reshape(ones) if keepdims else result
 
     def _joined(
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str

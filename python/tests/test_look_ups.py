@@ -12,6 +12,7 @@ from distributed import LocalCluster
 
 from hippocrene import (
     ArgumentError,
+    CapacityError,
     Client,
     EncryptedArray,
     EvaluationKeys,
@@ -308,3 +309,42 @@ def test_ciphertexts_without_elements_are_passed_by():
     alone = simulate(lambda x: x.apply(np.tanh), values[:, :3], preset="n15", tables=True)
     assert simulation.operations["look up"][0] == alone.operations["look up"][0]
     np.testing.assert_allclose(simulation.result, np.tanh(values[:, :3]), atol=0.05)
+
+
+def test_what_lacks_capacity_is_named():
+    """Results of look-ups have too little for others."""
+    edges = [-1, 0.5, 1]
+    calls = {
+        "exp": [np.exp, lambda y: y.exp(precise=True)],
+        "sin": [np.sin],
+        "apply": [lambda y: y.apply(np.cos)],
+        "interp": [lambda y: np.interp(y, edges, edges)],
+        "sort": [np.sort],
+        "argsort": [np.argsort],
+        "argmin": [np.argmin, lambda y: np.argmin(y, axis=1, keepdims=True)],
+        "max": [np.max, lambda y: np.max(y, axis=0, keepdims=True)],
+        "top_k": [lambda y: y.top_k(2)],
+        "max_pool": [lambda y: y.max_pool(2)],
+        "percentile": [lambda y: np.percentile(y, [10, 20])],
+        "ptp": [np.ptp],
+        "greater": [lambda y: y > 0.1, lambda y: y > y],
+        "less": [lambda y: y < 0.1],
+        "maximum": [lambda y: np.maximum(y, 0.2)],
+        "minimum": [lambda y: np.minimum(y, y)],
+        "clip": [lambda y: np.clip(y, 0.1, 0.5)],
+        "abs": [abs],
+        "is_close": [lambda y: y.is_close(0.5, tolerance=0.25)],
+    }
+
+    def program(x):
+        y = x.sigmoid()
+        for name, several in calls.items():
+            for compute in several:
+                with pytest.raises(CapacityError, match=f"^{name} needs "):
+                    compute(y)
+        # Sorted, but not in its shape.
+        with pytest.raises(CapacityError, match=r"^percentile needs "):
+            np.percentile(x, [[10, 20, 50], [75, 99, 0]], axis=0)
+        return y
+
+    simulate(program, np.linspace(-1, 1, 42).reshape(6, 7)[:2, :4], bound=1, preset="n15", tables="lut11")

@@ -2,7 +2,8 @@
 
 use crate::common::insecure_grafted;
 use hippocrene::{
-    Bootstrapping, ClientKey, Comparison, Encryption, Error, KeyRequest, Server, Session, Simulation,
+    Bootstrapping, ClientKey, Comparison, Encryption, Error, Function, KeyRequest, Server, Session,
+    Simulation,
 };
 use hippocrene_rlwe::SecretDistribution;
 
@@ -105,4 +106,64 @@ fn what_cannot_be_compared_is_refused() {
     let bare = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let error = bare.sign(&a, fine).unwrap_err();
     assert!(matches!(error, Error::MissingKey(_)) && error.to_string().contains("KeyRequest::conjugation"));
+}
+
+/// An array of another key, and one of another shape, are refused as they are by any operation, whatever keys there are.
+#[test]
+fn operands_are_checked_before_keys() {
+    let (client, _) = insecure(4, None);
+    let (other, _) = insecure(4, None);
+    let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
+    let [a, theirs] = [&client, &other].map(|client| client.encrypt(&[0.5, -0.25][..], &[2]).unwrap());
+    let long = client.encrypt(&[0.5, -0.25, 1.0][..], &[3]).unwrap();
+    let how = Comparison::default();
+    for one in [Server::sign, Server::relu, Server::abs] {
+        assert!(matches!(one(&server, &theirs, how), Err(Error::KeyMismatch(_))));
+    }
+    for (name, two) in [
+        ("greater", Server::greater as fn(&_, &_, &_, _) -> _),
+        ("less", Server::less),
+        ("maximum", Server::maximum),
+        ("minimum", Server::minimum),
+    ] {
+        for (x, y) in [(&a, &theirs), (&theirs, &a), (&theirs, &theirs)] {
+            let error = two(&server, x, y, how).unwrap_err();
+            assert!(matches!(error, Error::KeyMismatch(_)) && error.to_string().starts_with(name), "{error}");
+        }
+        let error = two(&server, &a, &long, how).unwrap_err();
+        let words = "shapes [2] and [3] do not broadcast together";
+        assert!(
+            matches!(&error, Error::Shape { operation, what } if *operation == name && what == words),
+            "{error}"
+        );
+    }
+    let tables: [(&str, Result<_, Error>); 8] = [
+        ("apply", server.apply(&theirs, f64::exp, None, None)),
+        ("precisely", server.apply_precisely(&theirs, f64::exp, None)),
+        ("by name", server.apply_function(&theirs, Function::Exp, None, None)),
+        ("near 0", server.is_near_zero(&theirs, 0.5)),
+        ("close", server.is_close(&a, &theirs, 0.5)),
+        ("sort", server.sort(&theirs, None)),
+        ("argmax", server.argmax(&theirs, None)),
+        ("median", server.median(&theirs, None)),
+    ];
+    for (name, result) in tables {
+        assert!(matches!(result, Err(Error::KeyMismatch(_))), "{name}: {result:?}");
+    }
+}
+
+#[test]
+fn advice_on_comparisons_is_about_their_gap() {
+    let (client, server) = insecure(4, None);
+    let a = client.encrypt(&[0.5, -0.25][..], &[2]).unwrap();
+    let fine = Comparison { gap: Some(1e-3), precision: Some(20.0) };
+    for compared in [
+        server.sign(&a, fine),
+        server.abs(&a, fine),
+        server.greater(&a, &a, fine),
+        server.minimum(&a, &a, fine),
+    ] {
+        let error = compared.unwrap_err().to_string();
+        assert!(error.contains("a wider gap and less precision of the comparison take less"), "{error}");
+    }
 }

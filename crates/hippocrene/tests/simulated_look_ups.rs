@@ -165,3 +165,51 @@ fn look_ups_are_simulated() {
     let refused = none.server().sort(&a, None).unwrap_err().to_string();
     assert!(refused.contains("no keys of look-up tables"), "{refused}");
 }
+
+/// Results of look-ups have too little capacity for others.
+#[test]
+fn operations_that_lack_capacity_are_named() {
+    let asked = LookUps { tables: "lut11", capacity: Some(30.0), clusters: None };
+    let request = KeyRequest { look_ups: Some(asked), ..KeyRequest::only([]) };
+    let settings = insecure_grafted(11, 18, SecretDistribution::Ternary);
+    let simulation = Simulation::with_keys(settings, &request).unwrap();
+    let how = Encryption { bound: Some(1.0), precision: None };
+    let values = [0.5, -1.0, 0.25, 0.75];
+    let x = simulation.encrypt((&values[..]).into(), &[2, 2], &how).unwrap();
+    let (s, any) = (simulation.server(), Comparison::default());
+    let y = &s.apply_function(&x, Function::Sigmoid, None, None).unwrap();
+    for (name, result) in [
+        ("exp", s.apply_function(y, Function::Exp, None, None)),
+        ("apply a function", s.apply(y, f64::cos, None, None)),
+        ("apply a function", s.apply_precisely(y, f64::cos, None)),
+        ("compare with 0", s.is_near_zero(y, 0.5)),
+        ("sign", s.sign(y, any)),
+        ("relu", s.relu(y, any)),
+        ("absolute value", s.abs(y, any)),
+        ("greater", s.greater(y, &x, any)),
+        ("less", s.less(y, &x, any)),
+        ("maximum", s.maximum(y, &x, any)),
+        ("minimum", s.minimum(&x, y, any)),
+        ("sort", s.sort(y, None)),
+        ("argsort", s.argsort(y, Some(0))),
+        ("top_k", s.top_k(y, 1, None)),
+        ("max", s.largest(y, Some(1))),
+        ("min", s.smallest(y, Some(1))),
+        ("argmin", s.argmin(y, None)),
+        ("argmax", s.argmax(y, None)),
+        ("median", s.median(y, None)),
+        ("quantile", s.quantile(y, &[0.3], None)),
+        ("max_pool", s.max_pool(y, 2)),
+    ] {
+        let error = result.unwrap_err();
+        let words = error.to_string();
+        assert!(
+            matches!(error, Error::Capacity { .. }) && words.starts_with(&format!("{name} needs ")),
+            "{words}"
+        );
+        assert!(
+            words.contains("look-ups with these keys return 30 bits") && !words.contains("gap"),
+            "{words}"
+        );
+    }
+}

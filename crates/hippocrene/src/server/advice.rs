@@ -8,8 +8,8 @@ use crate::{Array, Error, Form, bootstrapping::rule::PRESETS};
 /// So many bits less than a bootstrap gives back are what it gives back, used for next to nothing.
 const ABOUT: f64 = 30.0;
 
-/// The operations that comparisons by polynomials are made of.
-const COMPARISONS: [&str; 2] = ["sign", "step"];
+/// Comparisons, and what is made of them, by polynomials.
+const COMPARISONS: [&str; 7] = ["sign", "greater", "less", "maximum", "minimum", "relu", "absolute value"];
 
 impl Server {
     /// The error of an operation on these arrays; where it is that capacity lacks, with what can be done about it here.
@@ -17,6 +17,11 @@ impl Server {
         let Error::Capacity { source: CkksError::Capacity { operation, need, have }, .. } = error else {
             return error;
         };
+        if need == f64::INFINITY {
+            let what = "the result may be larger than any double, so scale the values down, or declare a tighter bound if it is known (with_bound)";
+            let source = CkksError::Capacity { operation, need, have };
+            return Error::Capacity { source, advice: what.into() };
+        }
         let mut ways = Vec::new();
         if COMPARISONS.contains(&operation) {
             ways.push("a wider gap and less precision of the comparison take less".to_owned());

@@ -62,6 +62,18 @@ impl Server {
         copied_layout(a, shape, F::slots(&self.session))
     }
 
+    /// Checks both operands, and that their shapes fit.
+    pub(super) fn check_two<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        operation: &'static str,
+    ) -> Result<(), Error> {
+        self.check(a, operation)?;
+        self.check(b, operation)?;
+        shape_of_both(a, b, operation).map(drop)
+    }
+
     /// Both arrays in one shape and one layout.
     pub(super) fn broadcast<'a, F: Form>(
         &self,
@@ -72,10 +84,7 @@ impl Server {
         if a.layout() == b.layout() {
             return Ok((Cow::Borrowed(a), Cow::Borrowed(b)));
         }
-        let shape = common_shape(a.shape(), b.shape()).ok_or_else(|| {
-            let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
-            Error::shape(operation, what)
-        })?;
+        let shape = shape_of_both(a, b, operation)?;
         if a.shape() == shape {
             let b = self.broadcast_as(b, a.layout().clone())?;
             return Ok((Cow::Borrowed(a), Cow::Owned(b)));
@@ -205,6 +214,14 @@ fn repeats_freely<F: Form>(a: &Array<F>, layout: &Layout) -> bool {
     a.is_clean()
         || repetition.axes.iter().all(|(stride, _)| far(*stride))
         || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots())
+}
+
+/// The shape that both arrays broadcast to.
+fn shape_of_both<F: Form>(a: &Array<F>, b: &Array<F>, operation: &'static str) -> Result<Vec<usize>, Error> {
+    common_shape(a.shape(), b.shape()).ok_or_else(|| {
+        let what = format!("shapes {:?} and {:?} do not broadcast together", a.shape(), b.shape());
+        Error::shape(operation, what)
+    })
 }
 
 /// The shape that both broadcast to, as numpy's rules have it.

@@ -59,7 +59,7 @@ impl Server {
     /// more, and the precision 1 to 40 bits; [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when a key is missing.
     pub fn sign(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "sign";
-        if self.is_by_tables(a.bound(), how, &[a]) {
+        if self.is_by_tables(a, None, how, OPERATION)? {
             return self.sign_by_tables(a, how, OPERATION);
         }
         self.of_one(a, how, OPERATION, Evaluator::sign)
@@ -77,8 +77,8 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "greater";
-        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
-            return self.step_by_tables(&self.sub(a, b)?, how, OPERATION);
+        if self.is_by_tables(a, Some(b), how, OPERATION)? {
+            return self.step_by_tables(&self.sub(a, b).map_err(|e| e.during(OPERATION))?, how, OPERATION);
         }
         self.of_two(a, b, how, OPERATION, Evaluator::greater)
     }
@@ -94,8 +94,8 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "less";
-        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
-            return self.step_by_tables(&self.sub(b, a)?, how, OPERATION);
+        if self.is_by_tables(a, Some(b), how, OPERATION)? {
+            return self.step_by_tables(&self.sub(b, a).map_err(|e| e.during(OPERATION))?, how, OPERATION);
         }
         self.of_two(a, b, how, OPERATION, Evaluator::less)
     }
@@ -115,7 +115,7 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "maximum";
-        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
+        if self.is_by_tables(a, Some(b), how, OPERATION)? {
             return self.order_by_tables(a, Some(b), Which::Larger, how, OPERATION);
         }
         self.of_two(a, b, how, OPERATION, Evaluator::maximum)
@@ -132,7 +132,7 @@ impl Server {
         how: Comparison,
     ) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "minimum";
-        if self.is_by_tables(a.bound() + b.bound(), how, &[a, b]) {
+        if self.is_by_tables(a, Some(b), how, OPERATION)? {
             return self.order_by_tables(a, Some(b), Which::Smaller, how, OPERATION);
         }
         self.of_two(a, b, how, OPERATION, Evaluator::minimum)
@@ -144,7 +144,7 @@ impl Server {
     /// As [`Server::sign`].
     pub fn relu(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "relu";
-        if self.is_by_tables(a.bound(), how, &[a]) {
+        if self.is_by_tables(a, None, how, OPERATION)? {
             return self.order_by_tables(a, None, Which::Larger, how, OPERATION);
         }
         self.of_one(a, how, OPERATION, Evaluator::relu)
@@ -156,7 +156,7 @@ impl Server {
     /// As [`Server::sign`].
     pub fn abs(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "absolute value";
-        if self.is_by_tables(a.bound(), how, &[a]) {
+        if self.is_by_tables(a, None, how, OPERATION)? {
             return self.magnitude_by_tables(a, how, OPERATION);
         }
         self.of_one(a, how, OPERATION, Evaluator::abs)
@@ -190,18 +190,28 @@ impl Server {
         self.zip(a, b, operation, |_, _| full, 0.0, |_, x, y| Ok(f(&self.evaluator, x, y, &plan, &*refresh)?))
     }
 
-    /// Whether tables are the road: where they are there, and polynomials would need keys that are not, or more capacity than there is.
-    fn is_by_tables(&self, bound: f64, how: Comparison, arrays: &[&EncryptedArray]) -> bool {
-        // What is not of this server's parameters is refused on either road.
-        let foreign = arrays.iter().any(|a| self.check(a, "compare").is_err());
-        if self.pegasus.is_none() || self.bootstraps.is_some() || foreign {
-            return false;
+    /// Checks the operands, and says whether tables are the road: where they are there, and polynomials would need keys that are not, or more capacity than there is.
+    fn is_by_tables(
+        &self,
+        a: &EncryptedArray,
+        b: Option<&EncryptedArray>,
+        how: Comparison,
+        operation: &'static str,
+    ) -> Result<bool, Error> {
+        match b {
+            Some(b) => self.check_two(a, b, operation)?,
+            None => self.check(a, operation)?,
         }
+        if self.pegasus.is_none() || self.bootstraps.is_some() {
+            return Ok(false);
+        }
+        let arrays: Vec<_> = [a].into_iter().chain(b).collect();
+        let bound = arrays.iter().map(|a| a.bound()).sum();
         let capacity = arrays.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
-        match self.plan(&self.form_of(arrays), bound, how, "compare") {
+        Ok(match self.plan(&self.form_of(&arrays), bound, how, operation) {
             Ok(plan) => plan.bits() > capacity,
             Err(error) => matches!(error, Error::MissingKey { .. }),
-        }
+        })
     }
 
     fn plan(

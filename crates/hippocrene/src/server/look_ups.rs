@@ -27,6 +27,7 @@ impl Server {
         domain: Option<(f64, f64)>,
         look_ups: Option<usize>,
     ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, APPLY)?;
         let domain = domain.unwrap_or((-a.bound(), a.bound()));
         self.apply_tables(a, &self.tables(f, domain, look_ups)?)
     }
@@ -42,9 +43,11 @@ impl Server {
         domain: Option<(f64, f64)>,
         look_ups: Option<usize>,
     ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, APPLY)?;
         let domain = domain.unwrap_or(function.domain(a.bound()));
         function.check(domain)?;
-        self.apply(a, |x| function.value(x), Some(domain), look_ups)
+        let result = self.apply(a, |x| function.value(x), Some(domain), look_ups);
+        result.map_err(|e| e.during(function.name()))
     }
 
     /// `f` as tables, to be used with [`Server::apply_tables`] as often as one likes; [`Tables::deviation`] is the error.
@@ -71,6 +74,7 @@ impl Server {
         f: impl Fn(f64) -> f64,
         domain: Option<(f64, f64)>,
     ) -> Result<EncryptedArray, Error> {
+        self.check_real(a, APPLY)?;
         let domain = domain.unwrap_or((-a.bound(), a.bound()));
         self.apply_tangents(a, &self.tangents(f, domain)?)
     }
@@ -90,7 +94,8 @@ impl Server {
     pub fn apply_tangents(&self, a: &EncryptedArray, tangents: &Tangents) -> Result<EncryptedArray, Error> {
         self.check_domain(a, tangents.domain())?;
         // Slopes are multiplied by what is in other slots too.
-        self.apply_each(&self.cleaned(a)?, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
+        let clean = self.cleaned(a).map_err(|e| e.during(APPLY))?;
+        self.apply_each(&clean, APPLY, |pegasus, c, places| pegasus.apply_tangents(c, tangents, places))
     }
 
     /// The function of these tables of every element.
@@ -99,28 +104,30 @@ impl Server {
     /// As [`Server::apply`].
     pub fn apply_tables(&self, a: &EncryptedArray, tables: &Tables) -> Result<EncryptedArray, Error> {
         self.check_domain(a, tables.domain())?;
-        self.apply_each(a, |pegasus, c, places| pegasus.apply(c, tables, places))
+        self.apply_each(a, APPLY, |pegasus, c, places| pegasus.apply(c, tables, places))
     }
 
     /// `f` of every ciphertext and the slots of it that elements are in.
     pub(super) fn apply_each(
         &self,
         a: &EncryptedArray,
+        operation: &'static str,
         f: impl Fn(&Pegasus, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        self.apply_blocks(a, self.form_of(&[a]), |pegasus, _, c, places| f(pegasus, c, places))
+        self.check_real(a, operation)?;
+        self.apply_blocks(a, self.form_of(&[a]), operation, |pegasus, _, c, places| f(pegasus, c, places))
     }
 
-    /// `f` of every ciphertext, with the number that it has among those of the array, and the slots of it that elements are in.
+    /// `f` of every ciphertext of an array that was checked, with the number that it has among those of the array, and the slots of it that elements are in.
     pub(super) fn apply_blocks(
         &self,
         a: &EncryptedArray,
         form: Numbers,
+        operation: &'static str,
         f: impl Fn(&Pegasus, usize, &Ciphertext, &[usize]) -> Result<Ciphertext, PegasusError>,
     ) -> Result<EncryptedArray, Error> {
-        let pegasus = self.pegasus(APPLY)?;
-        self.check_real(a, APPLY)?;
-        self.with_capacity([a], 0.0, |[a]| {
+        let pegasus = self.pegasus(operation)?;
+        let applied = self.with_capacity([a], 0.0, |[a]| {
             let slots = a.layout().slots();
             let mut places = vec![Vec::new(); a.layout().ciphertexts()];
             a.layout().positions().for_each(|position| places[position / slots].push(position % slots));
@@ -137,7 +144,8 @@ impl Server {
             // Where elements reach into the second half of the slots, these are not repeated, and hold 0 elsewhere.
             let clean = places.iter().all(|places| places.iter().any(|place| *place >= slots / 2));
             Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out))
-        })
+        });
+        applied.map_err(|e| e.during(operation))
     }
 
     /// Bytes of memory that the keys between slots and single numbers take.
@@ -167,8 +175,9 @@ impl Server {
         Ok(())
     }
 
-    /// Checks that there are numbers within the bound of an array that are in the domain of a function, and in a simulation that its elements are, as far as tables reach.
+    /// Checks an array of real numbers, and that there are some within its bound that are in the domain of a function, and in a simulation that its elements are, as far as tables reach.
     fn check_domain(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Result<(), Error> {
+        self.check_real(a, APPLY)?;
         let bound = a.bound();
         if low > bound || high < -bound {
             let what = format!(

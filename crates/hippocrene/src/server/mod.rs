@@ -259,8 +259,7 @@ impl Server {
         bits: f64,
         f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
     ) -> Result<Array<F>, Error> {
-        self.check(a, operation)?;
-        self.check(b, operation)?;
+        self.check_two(a, b, operation)?;
         let form = self.form_of(&[a, b]);
         self.with_capacity([a, b], bits, |[a, b]| {
             let (a, b) = self.broadcast(a, b, operation)?;

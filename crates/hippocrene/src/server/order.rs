@@ -109,7 +109,8 @@ impl Server {
     /// The place of the only element of every line, which is 0.
     fn first_places(&self, a: &EncryptedArray, lines: &Lines) -> Result<EncryptedArray, Error> {
         self.check_real(a, lines.operation)?;
-        self.sum(&self.mul_number(a, 0.0)?, lines.axis)
+        let zeros = self.mul_number(a, 0.0).and_then(|zeros| self.sum(&zeros, lines.axis));
+        zeros.map_err(|e| e.during(lines.operation))
     }
 
     /// The places in rising order along an axis, from 0: that of the smallest element, that of the next one, and so on; or of all elements, counted in row-major order, as an array of one axis ([`Pegasus::argsort`]): by
@@ -209,17 +210,18 @@ impl Server {
         wide: impl Fn(&Pegasus, &Ciphertext, usize) -> Result<f64, PegasusError>,
         f: impl Fn(&Pegasus, &Single, Numbers) -> Result<EncryptedArray, Error>,
     ) -> Result<EncryptedArray, Error> {
-        let pegasus = self.pegasus(lines.operation)?;
         self.check_real(a, lines.operation)?;
+        let pegasus = self.pegasus(lines.operation)?;
         let form = self.form_of(&[a]);
-        self.with_capacity([a], 0.0, |[a]| {
+        let ordered = self.with_capacity([a], 0.0, |[a]| {
             let first = a.layout().positions().next().unwrap_or(0);
             let (ciphertext, slot) = (first / a.layout().slots(), first % a.layout().slots());
             let mut one = Ciphertext::clone(&a.expanded(&self.session)[ciphertext]);
             one.set_bound(a.bound());
             let x = self.single(pegasus, a, wide(pegasus, &one, slot)? * a.bound())?;
             f(pegasus, &x.select(&lines.order)?, form)
-        })
+        });
+        ordered.map_err(|e| e.during(lines.operation))
     }
 
     /// Single numbers in row-major order as an array of this shape.

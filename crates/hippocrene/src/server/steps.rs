@@ -1,7 +1,7 @@
 //! Signs, comparisons, equality, and the larger of two, by look-up tables.
 
 use hippocrene_ckks::Short;
-use hippocrene_pegasus::Which;
+use hippocrene_pegasus::{Pegasus, Which};
 
 use super::{Comparison, Server};
 use crate::{EncryptedArray, Error};
@@ -21,7 +21,8 @@ impl Server {
         const OPERATION: &str = "compare";
         let pegasus = self.pegasus(OPERATION)?;
         if !(bound.is_finite() && bound >= 0.0) {
-            let what = format!("absolute values up to {bound:?}: a finite bound is needed, not below 0");
+            let what =
+                format!("absolute values up to {}: a finite bound is needed, not below 0", Short(bound));
             return Err(Error::argument(OPERATION, what));
         }
         Ok(pegasus.step_gap(bound))
@@ -48,7 +49,8 @@ impl Server {
     /// # Errors
     /// As [`Server::is_close`].
     pub fn is_near_zero(&self, a: &EncryptedArray, tolerance: f64) -> Result<EncryptedArray, Error> {
-        self.apply_each(a, |pegasus, c, places| pegasus.apply_near(c, tolerance, places))
+        const OPERATION: &str = "compare with 0";
+        self.apply_each(a, OPERATION, |pegasus, c, places| pegasus.apply_near(c, tolerance, places))
     }
 
     /// 1 above 0, 0 below.
@@ -59,7 +61,7 @@ impl Server {
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
         self.check_tables(a.bound(), how, operation)?;
-        self.apply_each(a, |pegasus, c, places| pegasus.apply_step(c, places))
+        self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_step(c, places))
     }
 
     /// 1 above 0, -1 below.
@@ -70,7 +72,7 @@ impl Server {
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
         self.check_tables(a.bound(), how, operation)?;
-        self.apply_each(a, |pegasus, c, places| pegasus.apply_sign(c, places))
+        self.apply_each(a, operation, |pegasus, c, places| pegasus.apply_sign(c, places))
     }
 
     /// The larger or the smaller of both, or of the one and 0. It is right at every difference, so that nothing is to be said of a gap.
@@ -85,13 +87,15 @@ impl Server {
         self.check_order(a.bound() + b.map_or(0.0, EncryptedArray::bound), how, operation)?;
         self.check_real(a, operation)?;
         let Some(b) = b else {
-            return self.apply_each(a, |pegasus, c, places| pegasus.apply_order(c, None, which, places));
+            let one =
+                |pegasus: &Pegasus, c: &_, places: &[usize]| pegasus.apply_order(c, None, which, places);
+            return self.apply_each(a, operation, one);
         };
         self.check_real(b, operation)?;
         let form = self.form_of(&[a, b]);
-        let (a, b) = self.broadcast(a, b, operation)?;
+        let (a, b) = self.broadcast(a, b, operation).map_err(|e| e.during(operation))?;
         let others = b.expanded(&self.session);
-        self.apply_blocks(&a, form, |pegasus, k, c, places| {
+        self.apply_blocks(&a, form, operation, |pegasus, k, c, places| {
             pegasus.apply_order(c, Some(&others[k]), which, places)
         })
     }
@@ -104,7 +108,7 @@ impl Server {
         operation: &'static str,
     ) -> Result<EncryptedArray, Error> {
         self.check_order(a.bound(), how, operation)?;
-        self.apply(a, f64::abs, None, Some(1))
+        self.apply(a, f64::abs, None, Some(1)).map_err(|e| e.during(operation))
     }
 
     /// Checks that tables are as precise as is asked for, at differences up to `bound`: half of what an index is off by is to be what polynomials are off by near 0, a quarter of `2^-precision` of the bound.
