@@ -204,6 +204,56 @@ def test_mismatched_keys(client, server, stranger):
         server.load(client.encrypt([1.0])) + theirs
 
 
+def test_operands_are_checked_before_keys(client, server, stranger):
+    """Of keys without the conjugation, which comparisons by polynomials need."""
+    x = server.load(client.encrypt([0.5, 1.0]))
+    theirs = hippocrene.Server(stranger.evaluation_keys(rotations=[])).load(stranger.encrypt([0.5, 1.0]))
+    longer = server.load(client.encrypt([0.5, 1.0, 2.0]))
+    calls = {
+        "greater": lambda y: x > y,
+        "less": lambda y: x <= y,
+        "maximum": lambda y: np.maximum(x, y),
+        "minimum": x.minimum,
+        "clip": lambda y: np.clip(x, y, 1),
+        "is_close": lambda y: x.is_close(y, tolerance=0.5),
+    }
+    for name, compute in calls.items():
+        with pytest.raises(KeyMismatchError, match=f"^{name}"):
+            compute(theirs)
+        with pytest.raises(hippocrene.ShapeError, match=rf"^{name}: shapes .2. and .3. do not broadcast"):
+            compute(longer)
+
+
+def test_numbers_in_errors_are_short(client, server):
+    x = server.load(client.encrypt([0.5, 1.0]))
+    calls = [
+        lambda: client.second(1e308),
+        lambda: x.with_precision(1e308),
+        lambda: server.at_precision(1e308).__enter__(),
+        lambda: hippocrene.Client.generate("n13", precision=1e308),
+        lambda: client.encrypt([1.0], precision=1e308),
+        lambda: x.maximum(0.5, precision=1e300),
+        lambda: x.maximum(0.5, gap=1e300),
+        lambda: x.sign(precision=-1e300),
+    ]
+    for compute in calls:
+        with pytest.raises((ArgumentError, ParameterError)) as caught:
+            compute()
+        assert len(str(caught.value)) < 200, str(caught.value)
+        assert "1e30" in str(caught.value)
+
+
+def test_what_no_modulus_holds_is_said(client, server):
+    x = server.load(client.encrypt([0.5, 4.0]))
+    for name, compute in (
+        ("multiply by a number", lambda: x * 1e308),
+        ("polynomial", lambda: x.polynomial([1e308] * 3)),
+    ):
+        words = rf"^{name} needs more bits of capacity than any modulus has, .* are left: .*scale the values down"
+        with pytest.raises(CapacityError, match=words):
+            compute()
+
+
 def test_exhausted_capacity(client, server):
     encrypted = server.load(client.encrypt([0.5, 1.0]))
     products = 0

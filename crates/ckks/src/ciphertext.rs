@@ -4,7 +4,7 @@ use hippocrene_ring::Poly;
 use hippocrene_rlwe::{self as rlwe, Modulus, Noise, SIGMA, noise::secret_key_encryption};
 use num_complex::Complex64;
 
-use crate::{CkksError, Context, Scale, Values, context::encoding_noise, known::Known};
+use crate::{CkksError, Context, Scale, Short, Values, context::encoding_noise, known::Known};
 
 /// An encoded vector: a polynomial whose slots are `scale` times the values, up to rounding. It is wiped when dropped.
 #[derive(Clone)]
@@ -247,7 +247,7 @@ fn check_parts(
     let what = if !slots.is_power_of_two() || slots > context.max_slots() {
         format!("{slots} slots: a power of two up to {} is possible", context.max_slots())
     } else if bound.is_nan() || bound < 0.0 {
-        format!("a bound of {bound}")
+        format!("a bound of {}", Short(bound))
     } else {
         return Ok(());
     };

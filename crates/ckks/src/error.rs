@@ -22,10 +22,7 @@ pub enum CkksError {
     #[error(transparent)]
     BigFloat(#[from] BigFloatError),
     /// The modulus is used up.
-    #[error(
-        "{operation} needs {} bits of capacity, {} are left",
-        need_and_have(*need, *have)[0], need_and_have(*need, *have)[1]
-    )]
+    #[error("{operation} needs {}", of_capacity(*need, *have))]
     Capacity {
         /// The operation.
         operation: &'static str,
@@ -66,6 +63,16 @@ pub enum CkksError {
     },
 }
 
+/// What there is of capacity and what is needed, which is infinite where no bound holds for a result.
+fn of_capacity(need: f64, have: f64) -> String {
+    match need_and_have(need, have) {
+        [_, have] if need == f64::INFINITY => {
+            format!("more bits of capacity than any modulus has, {have} are left")
+        }
+        [need, have] => format!("{need} bits of capacity, {have} are left"),
+    }
+}
+
 impl From<RingError> for CkksError {
     fn from(error: RingError) -> Self {
         CkksError::Rlwe(error.into())
@@ -95,7 +102,9 @@ mod tests {
     fn figures_of_capacity_differ() {
         let says = |need, have| CkksError::Capacity { operation: "multiply", need, have }.to_string();
         assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
-        assert_eq!(says(f64::INFINITY, 2.0), "multiply needs inf bits of capacity, 2.0 are left");
+        let more = "multiply needs more bits of capacity than any modulus has, 2.0 are left";
+        assert_eq!(says(f64::INFINITY, 2.0), more);
+        assert_eq!(says(1e300, 2.0), "multiply needs 1e300 bits of capacity, 2.0 are left");
     }
 
     #[test]

@@ -312,11 +312,13 @@ fn what_cannot_be_is_refused() {
         assert!(error.contains(words), "{error}");
     };
     refused(SignLiteral { slots: 3, ..good }, "3 slots");
-    refused(SignLiteral { gap: 1.0, ..good }, "a gap of 1e0");
+    refused(SignLiteral { gap: 1.0, ..good }, "a gap of 1 among values up to 1:");
+    refused(SignLiteral { gap: 1e300, ..good }, "a gap of 1e300 among values");
     refused(SignLiteral { gap: 1e-10, ..good }, "2^-30 of the bound");
     refused(SignLiteral { gap: f64::NAN, ..good }, "a gap of NaN");
     refused(SignLiteral { bound: f64::INFINITY, ..good }, "up to inf");
     refused(SignLiteral { precision: 41.0, ..good }, "a precision of 41");
+    refused(SignLiteral { precision: 1e300, ..good }, "a precision of 1e300 bits");
     refused(SignLiteral { precision: f64::NAN, ..good }, "a precision of NaN");
     let tiny = grafted(10, 1, "sprout-15-16-32", &[]);
     let wide = SignPlan::new(&tiny.context, SignLiteral { precision: 30.0, ..good });

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use hippocrene_ckks::Short;
 use hippocrene_fhew::Preset as TableSet;
 use hippocrene_pegasus::{KMeansPlan, PegasusKeys, PegasusLiteral, PegasusPlan, Shape, Tangents};
 use hippocrene_rlwe::{EvaluationKeys, SecretKey};
@@ -111,7 +112,10 @@ impl LookUps {
         let set = self.set(session)?;
         let capacity = self.capacity_bits();
         if !(1.0..=2000.0).contains(&capacity) {
-            return Err(Error::argument(OPERATION, format!("results with {capacity} bits of capacity")));
+            return Err(Error::argument(
+                OPERATION,
+                format!("results with {} bits of capacity", Short(capacity)),
+            ));
         }
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;

@@ -140,7 +140,8 @@ impl EncryptedArray {
         if capacity >= 0.0 {
             return Ok(());
         }
-        let what = format!("values up to {:?} take {:.1} bits more than there are", self.bound(), -capacity);
+        let what =
+            format!("values up to {} take {:.1} bits more than there are", Short(self.bound()), -capacity);
         Err(Error::argument(operation, what))
     }
 

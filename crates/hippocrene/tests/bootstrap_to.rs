@@ -65,6 +65,7 @@ fn to_less_capacity() {
         for (capacity, words) in [
             (beyond, "bootstraps with these keys give back"),
             (f64::INFINITY, "inf bits of capacity: bootstraps with these keys"),
+            (1e300, "with 1.0e300 bits of capacity: bootstraps with these keys"),
             (0.0, "0 bits of capacity: a positive number is possible, up to"),
             (-1.0, "a positive number"),
             (f64::NAN, "NaN bits of capacity: a positive number"),

@@ -291,6 +291,7 @@ fn what_has_none_is_refused() {
         (Bootstrapping { bound: 0.0, ..Bootstrapping::default() }, "a bound of 0"),
         (Bootstrapping { bound: f64::NAN, ..Bootstrapping::default() }, "a bound of NaN"),
         (with_precision(f64::INFINITY), "a precision of inf bits"),
+        (with_precision(1e300), "a precision of 1e300 bits"),
         (with_precision(100.5), "a precision of 100.5 bits"),
     ] {
         let request = KeyRequest { bootstrapping: Some(how), ..KeyRequest::default() };

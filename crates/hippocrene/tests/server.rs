@@ -496,6 +496,7 @@ fn arrays_are_transferred_to_a_second_key() {
     for (capacity, what) in [
         (1e4, "leave no unit free"),
         (f64::INFINITY, "leave no unit free"),
+        (1e308, "1e308 bits of capacity, of "),
         (f64::NAN, "NaN bits of capacity: a positive number"),
         (0.0, "0 bits of capacity: a positive number"),
         (-1.0, "-1 bits of capacity: a positive number"),

@@ -151,15 +151,18 @@ impl PegasusPlan {
             return argument(OPERATION, what);
         }
         if !(margin.is_finite() && margin >= 0.0 && bound.is_finite() && bound > 0.0) {
-            return argument(OPERATION, format!("numbers up to {bound} with a margin of {margin}"));
+            return argument(
+                OPERATION,
+                format!("numbers up to {} with a margin of {}", Short(bound), Short(margin)),
+            );
         }
         let left = literal.output_bits;
         if !(left.is_finite() && left >= 0.0) {
-            return argument(OPERATION, format!("results with a capacity of {left} bits"));
+            return argument(OPERATION, format!("results with a capacity of {} bits", Short(left)));
         }
         let bits = [literal.key_bits, literal.matrix_bits, literal.scale_bits, literal.output_scale_bits];
         if let Some(bits) = bits.iter().find(|bits| !(1.0..=120.0).contains(*bits)) {
-            return argument(OPERATION, format!("a scale of 2^{bits}"));
+            return argument(OPERATION, format!("a scale of 2^{}", Short(*bits)));
         }
         let transforms = slots.iter().map(|slots| {
             let levels = DftLevel::even(*slots, transform_levels(*slots), transform_bits);
@@ -347,6 +350,6 @@ fn heaviest(parameters: &LweParameters) -> usize {
 pub(crate) fn power(bits: f64) -> Result<Scale, PegasusError> {
     match Scale::from_f64(bits.exp2()) {
         Some(scale) => Ok(scale),
-        None => argument(OPERATION, format!("a scale of 2^{bits}")),
+        None => argument(OPERATION, format!("a scale of 2^{}", Short(bits))),
     }
 }

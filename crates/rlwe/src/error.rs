@@ -7,7 +7,11 @@ use crate::{Fingerprint, Modulus};
 
 /// What an operation needs and what there is, which is less, in tenths: where both would read the same, the first rounded up and the other down.
 pub fn need_and_have(need: f64, have: f64) -> [String; 2] {
-    let texts = [need, have].map(|bits| format!("{bits:.1}"));
+    let texts = [need, have].map(|bits| match bits.abs() < 1e6 {
+        true => format!("{bits:.1}"),
+        // As it is: more than there is in any modulus.
+        false => format!("{bits:e}"),
+    });
     match texts[0] == texts[1] {
         true => [(need * 10.0).ceil(), (have * 10.0).floor()].map(|tenths| format!("{:.1}", tenths / 10.0)),
         false => texts,

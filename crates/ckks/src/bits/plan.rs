@@ -6,7 +6,7 @@ use hippocrene_rlwe::{self as rlwe, EncapsulationKeys, EvaluationKeys, Modulus, 
 
 use super::{BitPacking, DEVIATIONS};
 use crate::{
-    CkksError, Context, Scale,
+    CkksError, Context, Scale, Short,
     approximation::Wave,
     bootstrap::{log2_failure_probability, narrow},
     circuits::{DftLevel, Direction, HomomorphicDft, Packing},
@@ -102,14 +102,14 @@ impl BitPlan {
             if let Some(bits) = bits.filter(|bits| !(bits.is_finite() && *bits >= 0.0)) {
                 return Err(CkksError::Argument {
                     operation: OPERATION,
-                    what: format!("{what} {bits} bits"),
+                    what: format!("{what} {} bits", Short(bits)),
                 });
             }
         }
         let end = literal.scale_bits - literal.falling_bits;
         let numbers = [literal.base_bits, literal.scale_bits, end, f64::from(literal.bit_scale)];
         if let Some(bits) = numbers.iter().find(|bits| !(4.0..=1e3).contains(*bits)) {
-            let what = format!("a modulus or scale of {bits} bits");
+            let what = format!("a modulus or scale of {} bits", Short(*bits));
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
         let parameters = context.parameters();

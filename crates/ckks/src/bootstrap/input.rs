@@ -82,7 +82,7 @@ impl Bootstrapper {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
         let power = |bits: f64| {
-            let what = format!("a scale of 2^{bits}");
+            let what = format!("a scale of 2^{}", Short(bits));
             Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
         };
         let need = plan.input_bits(a.scale().log2());

@@ -8,7 +8,7 @@ use super::{
     approximation::Spread, failure::log2_failure_probability, gains::ReductionGains, iterated::DEVIATIONS,
 };
 use crate::{
-    CkksError, Context, Scale,
+    CkksError, Context, Scale, Short,
     approximation::ModularReduction,
     circuits::{DftLevel, Direction, HomomorphicDft, Packing},
 };
@@ -105,7 +105,7 @@ impl BootstrapPlan {
     pub fn new(context: Arc<Context>, literal: BootstrapLiteral) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
         if !(literal.bound.is_finite() && literal.bound > 0.0) {
-            return fail(format!("a bound of {} on the values", literal.bound));
+            return fail(format!("a bound of {} on the values", Short(literal.bound)));
         }
         if !literal.slots.is_power_of_two() || literal.slots > context.max_slots() {
             let most = context.max_slots();
@@ -113,11 +113,11 @@ impl BootstrapPlan {
         }
         let numbers = [literal.base_bits, literal.scale_bits, literal.output_scale_bits];
         if let Some(bits) = numbers.iter().find(|bits| !(1.0..=1e4).contains(*bits)) {
-            return fail(format!("a modulus or scale of {bits} bits"));
+            return fail(format!("a modulus or scale of {} bits", Short(*bits)));
         }
         if let Some(bits) = literal.precision {
             if !(1.0..=1e4).contains(&bits) {
-                return fail(format!("a precision of {bits} bits"));
+                return fail(format!("a precision of {} bits", Short(bits)));
             }
             if literal.order == Order::SlotsToCoefficientsLast {
                 return fail("bootstraps are iterated where slots go into coefficients first".into());
@@ -139,7 +139,7 @@ impl BootstrapPlan {
             Order::SlotsToCoefficientsLast => 0.5 * (literal.slots as f64).log2(),
         };
         let power = |bits: f64| {
-            let what = format!("a scale of 2^{bits}");
+            let what = format!("a scale of 2^{}", Short(bits));
             Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
         };
         let mut plan = BootstrapPlan {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, f64::consts::TAU};
 use hippocrene_rlwe::{Noise, noise::rounding};
 
 use super::gains::ReductionGains;
-use crate::{Ciphertext, CkksError, Evaluator, Scale, approximation::ModularReduction};
+use crate::{Ciphertext, CkksError, Evaluator, Scale, Short, approximation::ModularReduction};
 
 const OPERATION: &str = "reduce modulo 1";
 
@@ -52,7 +52,7 @@ impl Evaluator {
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
         let power = |bits: f64| {
-            let what = format!("a scale of 2^{bits}");
+            let what = format!("a scale of 2^{}", Short(bits));
             Scale::from_f64(bits.exp2()).ok_or(CkksError::Argument { operation: OPERATION, what })
         };
         let steps = step_bits(r, scale.log2(), target.log2());

@@ -10,6 +10,7 @@
 //! - rounding at the base modulus `q0`, and the key switch to the sparse secret there.
 
 use hippocrene_ckks::{
+    Short,
     approximation::ModularReduction,
     bootstrap::{BootstrapLiteral, BootstrapPlan, Order, log2_failure_probability},
     circuits::DftLevel,
@@ -61,7 +62,7 @@ pub(super) fn check(session: &Session, how: &Bootstrapping) -> Result<(), Error>
     if let Some(precision) = how.precision
         && !(1.0..=100.0).contains(&precision)
     {
-        return Err(Error::argument(OPERATION, format!("a precision of {precision} bits")));
+        return Err(Error::argument(OPERATION, format!("a precision of {} bits", Short(precision))));
     }
     if parameters.security().is_some() && base_limit(parameters).is_none() {
         let degree = parameters.log_degree();

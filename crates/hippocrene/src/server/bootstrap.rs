@@ -106,11 +106,13 @@ impl Bootstraps {
         }
         let what = match capacity > most {
             true => format!(
-                "results with {capacity:.1} bits of capacity: bootstraps with these keys give back {most:.1} at most; ask for less, for keys with less precision, or take a preset \
-                 with a larger modulus"
+                "results with {:.1} bits of capacity: bootstraps with these keys give back {most:.1} at most; ask for less, for keys with less precision, or take a preset \
+                 with a larger modulus",
+                Short(capacity)
             ),
             false => format!(
-                "results with {capacity} bits of capacity: a positive number is possible, up to {most:.1}"
+                "results with {} bits of capacity: a positive number is possible, up to {most:.1}",
+                Short(capacity)
             ),
         };
         Err(Error::argument(OPERATION, what))

@@ -122,7 +122,7 @@ impl BootstrappingHead {
         let log_slots = at_most(cursor, "log2 of the slots of a bootstrap", parameters.log_degree() - 1)?;
         let bound = finite(cursor, "the bound of a bootstrap")?;
         if bound <= 0.0 {
-            return Err(FormatError::field("the bound of a bootstrap", bound, "positive"));
+            return Err(FormatError::number("the bound of a bootstrap", bound, "positive"));
         }
         let base_bits = positive(cursor, "the bits of the base modulus")?;
         let base = parameters.grafted_modulus(base_bits);

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use hippocrene_ckks::Short;
 use hippocrene_rlwe::Fingerprint;
 use thiserror::Error;
 
@@ -122,6 +123,10 @@ pub enum FormatError {
 }
 
 impl FormatError {
+    pub(super) fn number(field: &'static str, have: f64, need: impl Into<String>) -> Self {
+        Self::field(field, Short(have), need)
+    }
+
     pub(super) fn field(field: &'static str, have: impl ToString, need: impl Into<String>) -> Self {
         FormatError::Field { field, have: have.to_string(), need: need.into() }
     }

@@ -36,7 +36,7 @@ pub(super) fn at_most(cursor: &mut Cursor<'_>, field: &'static str, most: u32) -
 
 pub(super) fn finite(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f64, FormatError> {
     let have = cursor.f64()?;
-    if have.is_finite() { Ok(have) } else { Err(FormatError::field(field, have, "finite")) }
+    if have.is_finite() { Ok(have) } else { Err(FormatError::number(field, have, "finite")) }
 }
 
 /// A number of bits.
@@ -45,7 +45,7 @@ pub(super) fn positive(cursor: &mut Cursor<'_>, field: &'static str) -> Result<f
     if (1.0..=MOST_BITS).contains(&have) {
         return Ok(have);
     }
-    Err(FormatError::field(field, have, format!("1 to {MOST_BITS}")))
+    Err(FormatError::number(field, have, format!("1 to {MOST_BITS}")))
 }
 
 pub(super) fn read_levels(cursor: &mut Cursor<'_>, count: u32) -> Result<Vec<DftLevel>, FormatError> {
@@ -82,7 +82,7 @@ pub(super) fn read_optional_bits(
     match finite(cursor, field)? {
         bits if bits.to_bits() == 0 => Ok(None),
         bits if (1.0..=MOST_BITS).contains(&bits) => Ok(Some(bits)),
-        bits => Err(FormatError::field(field, bits, need)),
+        bits => Err(FormatError::number(field, bits, need)),
     }
 }
 

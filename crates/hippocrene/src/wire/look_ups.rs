@@ -121,7 +121,7 @@ impl LookUpHead {
         };
         let capacity = cursor.f64()?;
         if !(1.0..=2000.0).contains(&capacity) {
-            return Err(FormatError::field("the capacity of what is looked up", capacity, "1 to 2000"));
+            return Err(FormatError::number("the capacity of what is looked up", capacity, "1 to 2000"));
         }
         let clusters = if clusters == 1 { Some(read_shape(cursor)?) } else { None };
         let [lwe, ring] = [cursor.array()?, cursor.array()?].map(Fingerprint::from_bytes);

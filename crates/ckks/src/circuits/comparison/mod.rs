@@ -33,7 +33,7 @@ pub use stage::Stage;
 
 use stage::{DEVIATIONS, Reached, Unit};
 
-use crate::{CkksError, Context, approximation::sign::CompositeSign, circuits::Polynomial};
+use crate::{CkksError, Context, Short, approximation::sign::CompositeSign, circuits::Polynomial};
 
 const OPERATION: &str = "plan a comparison";
 
@@ -159,11 +159,13 @@ impl SignPlan {
         }
         if !(bound.is_finite() && gap > 0.0 && (2f64.powi(-30)..1.0).contains(&(gap / bound))) {
             return fail(format!(
-                "a gap of {gap:e} among values up to {bound:e}: it is 2^-30 of the bound at least, and smaller than the bound"
+                "a gap of {} among values up to {}: it is 2^-30 of the bound at least, and smaller than the bound",
+                Short(gap),
+                Short(bound)
             ));
         }
         if !(1.0..=40.0).contains(&precision) {
-            return fail(format!("a precision of {precision} bits: it is 1 to 40 bits"));
+            return fail(format!("a precision of {} bits: it is 1 to 40 bits", Short(precision)));
         }
         let unit = Unit::new(context.parameters(), slots, fixed);
         let off = SHARE * gap;
