@@ -51,7 +51,8 @@ impl Encoder {
 
     /// Whether plaintexts modulo `t` have slots at this ring degree `N`: whether `t` is a prime that is 1 modulo `2N`.
     pub fn gives_slots(t: u64, degree: usize) -> bool {
-        t % (2 * degree as u64) == 1 && primes::is_prime(t)
+        let order = 2 * degree as u128;
+        order > 0 && u128::from(t) % order == 1 && primes::is_prime(t)
     }
 
     /// Checks that `t` is in range.
@@ -239,6 +240,12 @@ mod tests {
     fn value(coefficients: &[u64], x: u64, t: u64) -> u64 {
         let times = |a: u64, b: u64| (u128::from(a) * u128::from(b) % u128::from(t)) as u64;
         coefficients.iter().rev().fold(0, |sum, c| (times(sum, x) + c) % t)
+    }
+
+    #[test]
+    fn no_modulus_gives_slots_in_no_ring() {
+        assert!(Encoder::gives_slots(65537, 1 << 15) && !Encoder::gives_slots(65537, 1 << 16));
+        assert!(!Encoder::gives_slots(65537, 0) && !Encoder::gives_slots(65537, usize::MAX));
     }
 
     proptest! {

@@ -1,7 +1,7 @@
 //! Settings: a parameter set and how precisely it is computed with.
 
 use hippocrene_bgv::{BgvError, Encoder, Scheme};
-use hippocrene_ckks::Scale;
+use hippocrene_ckks::{Scale, Short};
 use hippocrene_ring::arith::inv_mod;
 use hippocrene_rlwe::{
     Modulus, Noise, Parameters, SIGMA,
@@ -12,6 +12,9 @@ use crate::Error;
 
 /// The least log2 of a scale: with fewer bits plain factors would hardly be more than 0 and 1.
 const LEAST_SCALE: u32 = 10;
+
+/// The ring degrees that there are.
+pub(crate) const DEGREES: std::ops::RangeInclusive<usize> = 1 << 4..=1 << 17;
 
 /// A parameter set, and the precision that results are to have where nothing else is said: in bits after the binary point, so that `p` bits
 /// stand for an error of standard deviation `2^-p`.
@@ -65,8 +68,14 @@ impl Integers {
     /// Checks that arrays can have the plaintext modulus `t` at this ring degree: others are for single ciphertexts ([`crate::Server::integer_evaluator`]).
     ///
     /// # Errors
-    /// [`Error::Parameters`] when it gives no slots; it says which do.
+    /// [`Error::Parameters`] when it gives no slots; it says which do. [`Error::Argument`] when there is no ring of this degree.
     pub fn check_slots(t: u64, degree: usize) -> Result<(), Error> {
+        if !(degree.is_power_of_two() && DEGREES.contains(&degree)) {
+            let [least, most] = [DEGREES.start(), DEGREES.end()];
+            let what =
+                format!("a ring degree of {degree}: a power of two from {least} to {most} is possible");
+            return Err(Error::argument("check a plaintext modulus", what));
+        }
         if Encoder::gives_slots(t, degree) {
             return Ok(());
         }
@@ -156,7 +165,7 @@ impl Settings {
         if capacity.is_nan() || capacity <= 0.0 {
             return Err(Error::argument(
                 OPERATION,
-                format!("{capacity} bits of capacity: a positive number is needed"),
+                format!("{} bits of capacity: a positive number is needed", Short(capacity)),
             ));
         }
         let parameters = &self.parameters;
@@ -171,7 +180,7 @@ impl Settings {
             let have = capacity_at(parameters.top());
             return Err(Error::argument(
                 OPERATION,
-                format!("{capacity} bits of capacity, of {have:.1} in all, leave no unit free"),
+                format!("{} bits of capacity, of {have:.1} in all, leave no unit free", Short(capacity)),
             ));
         };
         let second = match parameters.security() {
@@ -229,8 +238,10 @@ impl Settings {
             return Ok(Scale::power_of_two(bits as i32));
         }
         Err(Error::Parameters(format!(
-            "a precision of {precision} bits takes a scale of 2^{bits:.0}; these parameters allow 2^{LEAST_SCALE} to 2^{room:.0}, \
+            "a precision of {} bits takes a scale of 2^{:.0}; these parameters allow 2^{LEAST_SCALE} to 2^{room:.0}, \
              precisions of {:.1} to {:.1} bits",
+            Short(precision),
+            Short(bits),
             f64::from(LEAST_SCALE) - self.overhead,
             room.floor() - self.overhead
         )))
@@ -281,6 +292,20 @@ mod tests {
                 let error = settings.clone().with_precision(wrong).unwrap_err().to_string();
                 assert!(error.contains("2^10"), "{error}");
             }
+            let error = settings.scale_of(1e308).unwrap_err().to_string();
+            assert!(error.starts_with("a precision of 1e308 bits takes a scale of 2^1e308;"), "{error}");
+        }
+    }
+
+    #[test]
+    fn slots_are_of_rings_that_there_are() {
+        Integers::check_slots(65_537, 1 << 14).unwrap();
+        let refused = Integers::check_slots(65_537, 1 << 16).unwrap_err();
+        assert!(matches!(&refused, Error::Parameters(what) if what.contains("1 modulo 131072")), "{refused}");
+        for degree in [0, 1, 3, 1000, 1 << 18, 1 << 63, usize::MAX] {
+            let refused = Integers::check_slots(65_537, degree).unwrap_err();
+            let words = format!("a ring degree of {degree}: a power of two from 16 to 131072 is possible");
+            assert!(matches!(&refused, Error::Argument { what, .. } if *what == words), "{refused}");
         }
     }
 }

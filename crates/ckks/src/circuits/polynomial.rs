@@ -26,6 +26,9 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
+    /// The largest degree that [`Polynomial::approximate`] takes, `2^20`.
+    pub const MOST_APPROXIMATED: usize = 1 << 20;
+
     /// The polynomial with these coefficients, lowest degree first. Zeros at the end are dropped.
     ///
     /// # Errors
@@ -55,13 +58,17 @@ impl Polynomial {
     /// middle of the interval, to the bit, so is the polynomial, which takes fewer products then.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `f` is not finite at a node, or the interval is empty.
+    /// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
     pub fn approximate(
         f: impl Fn(f64) -> f64,
         low: f64,
         high: f64,
         degree: usize,
     ) -> Result<Self, CkksError> {
+        if degree > Self::MOST_APPROXIMATED {
+            let what = format!("degree {degree}: it is {} at most", Self::MOST_APPROXIMATED);
+            return Err(CkksError::Argument { operation: "approximate a function", what });
+        }
         let n = degree + 1;
         let angle = |k: usize| PI * (k as f64 + 0.5) / n as f64;
         // Nodes in the one half are those of the other with the sign changed, to the bit.

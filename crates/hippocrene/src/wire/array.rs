@@ -13,7 +13,10 @@ use super::{
     keys::SEED_BYTES,
     poly::Widths,
 };
-use crate::{Array, CiphertextBody, Elements, Error, Fresh, Layout, Session, Settings, layout::MAX_AXES};
+use crate::{
+    Array, CiphertextBody, Elements, Error, Fresh, Layout, Session, Settings, layout::MAX_AXES,
+    settings::DEGREES,
+};
 
 /// Bytes of an array's fields before its axes.
 const FIXED_BYTES: usize = 32;
@@ -29,8 +32,6 @@ const CLEAN: u32 = 2;
 const SEEDED: u32 = 1;
 /// The largest stride.
 const MAX_STRIDE: u64 = 1 << 48;
-/// The ring degrees that there are.
-const DEGREES: std::ops::RangeInclusive<usize> = 1 << 4..=1 << 17;
 /// The largest absolute value of the log2 of a standard deviation.
 const MAX_NOISE_BITS: f64 = 4096.0;
 
@@ -63,11 +64,15 @@ pub trait FileForm: Elements {
     /// When the field is out of range.
     fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError>;
 
-    /// Checks the form against the parameters that the digest names, and the moduli of its ciphertexts.
+    /// Checks the form, and the moduli of its ciphertexts and what these have of their own, against the parameters that the digest names.
     ///
     /// # Errors
     /// When it cannot be with these.
-    fn check_settings(&self, settings: &Settings, moduli: &[Modulus]) -> Result<(), FormatError>;
+    fn check_settings(
+        &self,
+        settings: &Settings,
+        ciphertexts: &[(Modulus, Self::Own)],
+    ) -> Result<(), FormatError>;
 
     /// Checks that a session reads such arrays.
     ///
@@ -180,11 +185,11 @@ impl<F: FileForm> CiphertextHead<F> {
         }
         let noise = cursor.f64()?;
         if parts == SEEDED && noise.to_bits() != 0 {
-            return Err(FormatError::field("the noise of a seeded ciphertext", noise, "written as 0"));
+            return Err(FormatError::number("the noise of a seeded ciphertext", noise, "written as 0"));
         }
         if !noise.is_finite() || noise.abs() > MAX_NOISE_BITS {
             let need = format!("-{MAX_NOISE_BITS} to {MAX_NOISE_BITS} bits");
-            return Err(FormatError::field("the noise of a ciphertext", noise, need));
+            return Err(FormatError::number("the noise of a ciphertext", noise, need));
         }
         let own = form.read_own(cursor, parts == SEEDED)?;
         Ok(CiphertextHead { modulus, parts, noise: Noise::from_log2_std(noise), own })
@@ -349,8 +354,8 @@ impl<F: FileForm> ArrayHead<F> {
                 return Err(FormatError::field("the modulus of a ciphertext", have, need));
             }
         }
-        let moduli: Vec<Modulus> = self.ciphertexts.iter().map(|c| c.modulus).collect();
-        self.form.check_settings(settings, &moduli)?;
+        let ciphertexts: Vec<_> = self.ciphertexts.iter().map(|c| (c.modulus, c.own)).collect();
+        self.form.check_settings(settings, &ciphertexts)?;
         self.widths.check(parameters)?;
         let mut seeded = self.ciphertexts.iter().filter(|c| c.is_seeded());
         seeded.try_for_each(|c| self.widths.check_uniform(parameters, c.modulus))

@@ -56,7 +56,7 @@ impl FileForm for Bits {
         Ok(Bits { packing })
     }
 
-    fn check_settings(&self, _: &Settings, _: &[Modulus]) -> Result<(), FormatError> {
+    fn check_settings(&self, _: &Settings, _: &[(Modulus, Self::Own)]) -> Result<(), FormatError> {
         Ok(())
     }
 

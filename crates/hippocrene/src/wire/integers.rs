@@ -52,11 +52,15 @@ impl FileForm for Residues {
         Ok(Residues { plain_modulus: t })
     }
 
-    fn check_settings(&self, settings: &Settings, moduli: &[Modulus]) -> Result<(), FormatError> {
+    fn check_settings(
+        &self,
+        settings: &Settings,
+        ciphertexts: &[(Modulus, Self::Own)],
+    ) -> Result<(), FormatError> {
         let parameters = settings.parameters();
-        let shared = moduli
+        let shared = ciphertexts
             .iter()
-            .flat_map(|modulus| parameters.limb_moduli(*modulus))
+            .flat_map(|(modulus, _)| parameters.limb_moduli(*modulus))
             .find(|q| inv_mod(q % self.plain_modulus, self.plain_modulus).is_none());
         match shared {
             Some(q) => {

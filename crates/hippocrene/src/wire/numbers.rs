@@ -25,6 +25,18 @@ pub struct ScaleAndBound {
     pub(super) bound: f64,
 }
 
+impl ScaleAndBound {
+    /// Checks that a modulus of so many bits holds the scale, for values up to the bound or, where it is larger, up to 1: bounds of worst cases may be anything. The scale alone may exceed the modulus where values are tiny.
+    fn check(&self, modulus: f64) -> Result<(), FormatError> {
+        let scale = self.scale.log2();
+        if scale + self.bound.min(1.0).log2() <= modulus {
+            return Ok(());
+        }
+        let (have, need) = (format!("2^{scale:.1}"), format!("no larger than the modulus, 2^{modulus:.1}"));
+        Err(FormatError::field("the scale of a ciphertext", have, need))
+    }
+}
+
 impl CiphertextHead<Numbers> {
     /// As [`EncryptedArray::precision_bits`](crate::EncryptedArray::precision_bits).
     pub(super) fn precision_bits(&self, slots: usize) -> f64 {
@@ -64,14 +76,19 @@ impl FileForm for Numbers {
     fn of_field(flags: u32, field: [u8; 8]) -> Result<Self, FormatError> {
         let precision = f64::from_le_bytes(field);
         if !precision.is_finite() {
-            return Err(FormatError::field("the precision of an array", precision, "a finite number"));
+            return Err(FormatError::number("the precision of an array", precision, "a finite number"));
         }
         Ok(Numbers { complex: flags == COMPLEX, precision })
     }
 
-    fn check_settings(&self, settings: &Settings, _: &[Modulus]) -> Result<(), FormatError> {
+    fn check_settings(
+        &self,
+        settings: &Settings,
+        ciphertexts: &[(Modulus, Self::Own)],
+    ) -> Result<(), FormatError> {
+        ciphertexts.iter().try_for_each(|(modulus, own)| own.check(settings.parameters().log2(*modulus)))?;
         settings.scale_of(self.precision).map(drop).map_err(|error| {
-            FormatError::field("the precision of an array", self.precision, format!("possible ({error})"))
+            FormatError::number("the precision of an array", self.precision, format!("possible ({error})"))
         })
     }
 
@@ -98,7 +115,7 @@ impl FileForm for Numbers {
         let scale = checked_scale(mantissa, cursor.i32()?)?;
         let bound = cursor.f64()?;
         if !(bound.is_finite() && bound.is_sign_positive()) {
-            return Err(FormatError::field("the bound of a ciphertext", bound, "finite and not negative"));
+            return Err(FormatError::number("the bound of a ciphertext", bound, "finite and not negative"));
         }
         Ok(ScaleAndBound { scale, bound })
     }
