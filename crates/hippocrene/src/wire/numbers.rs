@@ -158,3 +158,17 @@ pub(super) fn checked_scale(mantissa: u128, exponent: i32) -> Result<Scale, Form
     }
     Ok(scale)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn moduli_hold_scales_of_tiny_values() {
+        let fits =
+            |log2, bound| ScaleAndBound { scale: Scale::power_of_two(log2), bound }.check(60.0).is_ok();
+        assert!(fits(60, 1.0) && fits(60, f64::MAX) && !fits(61, 1.0) && !fits(61, f64::MAX));
+        // As signs times values up to a bound of so little have them.
+        assert!(fits(99, 2f64.powi(-40)) && !fits(101, 2f64.powi(-40)) && fits(1000, 0.0));
+    }
+}
