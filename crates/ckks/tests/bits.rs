@@ -3,7 +3,7 @@
 use std::sync::{Arc, LazyLock};
 
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Context, Evaluator,
+    Ciphertext, CkksError, Context, Evaluator, Short,
     approximation::Wave,
     bits::{
         BitBootstrapper, BitCiphertext, BitLiteral, BitPacking, BitPlan, DEVIATIONS, Gate, decode_bits,
@@ -359,8 +359,14 @@ fn what_could_go_wrong_is_refused() {
     };
     refused(BitLiteral { scale_bits: f64::NAN, ..good() }, "NaN bits");
     for bits in [f64::NAN, f64::NEG_INFINITY, f64::MIN, f64::INFINITY, -1.0] {
-        refused(BitLiteral { falling_bits: bits, ..good() }, &format!("scales that fall by {bits} bits"));
-        refused(BitLiteral { output_bits: Some(bits), ..good() }, &format!("results of {bits} bits"));
+        refused(
+            BitLiteral { falling_bits: bits, ..good() },
+            &format!("scales that fall by {} bits", Short(bits)),
+        );
+        refused(
+            BitLiteral { output_bits: Some(bits), ..good() },
+            &format!("results of {} bits", Short(bits)),
+        );
     }
     refused(BitLiteral { bit_scale: 2, ..good() }, "2 bits");
     refused(BitLiteral { scale_bits: 70.0, ..good() }, "are used up");

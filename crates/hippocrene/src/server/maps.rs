@@ -56,7 +56,7 @@ impl<M> Maps<M> {
     pub(super) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
         let mut entries = self.lock();
         entries.retain(|entry| entry.name != name);
-        if bytes == 0 {
+        if bytes == 0 || bytes > room.memory().1 {
             return;
         }
         loop {
@@ -137,8 +137,9 @@ mod tests {
         keep(2, 5);
         assert_eq!((kept(), room.memory().0), ([true, false, true], 10));
         keep(1, 11);
-        assert_eq!((kept(), room.memory().0), ([false; 3], 0));
+        assert_eq!((kept(), room.memory().0), ([true, false, true], 10));
         keep(1, 10);
+        assert_eq!((kept(), room.memory().0), ([false, true, false], 10));
         keep(1, 0);
         assert_eq!((kept(), room.memory().0), ([false; 3], 0));
     }
