@@ -333,7 +333,8 @@ fn what_does_not_fit_is_named() {
     );
     let smaller = Setup::at(insecure(LOG_DEGREE, 4, 1, 4), [low; 4]);
     let error = smaller.context.hoist_for_sums(&a, smaller.common()).unwrap_err().to_string();
-    assert!(error.contains("the key is modulo 121.0 bits (3), 201.0 bits (5) are needed"), "{error}");
+    let words = "the key is modulo 121.0 bits (3 limbs), no multiple of the 201.0 bits (5 limbs)";
+    assert!(error.contains(words), "{error}");
     let missing = Summand::Rotated(&a, &hoisted, setup.element(9));
     assert!(message(&[missing], term, keys).contains("rotation by 9"));
     let others = Setup::new(insecure(LOG_DEGREE, 4, 1, 4));
