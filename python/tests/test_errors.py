@@ -1,8 +1,6 @@
 from __future__ import annotations
 
-import errno
 import operator
-import pickle
 import re
 from contextlib import suppress
 from decimal import Decimal
@@ -16,7 +14,6 @@ from hippocrene import (
     ArgumentError,
     CapacityError,
     EncodeError,
-    FileError,
     HippocreneError,
     KeyMismatchError,
     MissingKeyError,
@@ -26,8 +23,7 @@ from hippocrene import (
     _native,
     errors,
 )
-from hippocrene.clustering import EncryptedClusters, EncryptedKMeans
-from hippocrene.trees import TreeInterface
+from hippocrene.clustering import EncryptedKMeans
 
 
 def test_every_kind_of_the_rust_library_has_its_exception():
@@ -532,75 +528,6 @@ def test_values_that_are_no_array_are_shape_errors(client, server):
         x.with_bound(10**400)
     with pytest.raises(ArgumentError, match="NaN is not a finite number"):
         x.with_bound(Decimal("sNaN"))
-
-
-def test_errors_of_files_are_pythons_and_this_packages(client, tmp_path):
-    interface = TreeInterface(tables="lut12", knots=((0.0, 1.0),), outputs="values", classes=None)
-    clusters = EncryptedClusters.__new__(EncryptedClusters)
-    clusters._data = b"data"
-    missing = tmp_path / "missing"
-    for use in (
-        lambda: hippocrene.Client.load(missing),
-        lambda: hippocrene.EncryptedArray.load(missing),
-        lambda: hippocrene.inspect(missing),
-        lambda: TreeInterface.load(missing),
-        lambda: EncryptedClusters.load(missing),
-        lambda: client.save(missing / "client.key"),
-        lambda: interface.save(missing / "interface.json"),
-        lambda: clusters.save(missing / "clusters"),
-    ):
-        with pytest.raises(FileNotFoundError) as caught:
-            use()
-        error = caught.value
-        assert isinstance(error, FileError)
-        assert isinstance(error, HippocreneError)
-        assert type(error).__name__ == "FileError"
-        assert error.errno == errno.ENOENT
-        assert str(error).startswith("[Errno 2] No such file or directory: ")
-        assert str(missing) in error.filename
-        copy = pickle.loads(pickle.dumps(error))
-        assert (type(copy), str(copy)) == (type(error), str(error))
-
-
-def test_other_errors_of_files(client, tmp_path):
-    path = tmp_path / "client.key"
-    client.save(path)
-    for use in (lambda: client.save(path), lambda: client.encrypt([1.0]).save(path)):
-        with pytest.raises(FileExistsError) as caught:
-            use()
-        assert isinstance(caught.value, FileError)
-        assert caught.value.errno == errno.EEXIST
-    with pytest.raises(FileError) as caught:
-        hippocrene.EncryptedArray.load(tmp_path)
-    assert isinstance(caught.value, IsADirectoryError)
-    plain = FileError(errno.EIO, "what", "where")
-    assert (type(plain), str(plain)) == (FileError, "[Errno 5] what: 'where'")
-    assert str(FileError("words alone")) == "words alone"
-
-
-def test_interfaces_of_trees_that_are_no_text(tmp_path):
-    path = tmp_path / "interface.json"
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(hippocrene.FormatError, match=r"interface\.json: this is no interface of decision trees"):
-        TreeInterface.load(path)
-
-
-@pytest.mark.parametrize("text", ["", '{"version": 1', '{"version": 2}'])
-def test_a_bad_tuning_profile_says_what_it_is(tmp_path, monkeypatch, text):
-    path = tmp_path / "profile.json"
-    path.write_text(text)
-    monkeypatch.setenv("HIPPOCRENE_PROFILE", str(path))
-    with pytest.raises(hippocrene.FormatError) as caught:
-        hippocrene.Client.generate("n13")
-    for words in (f"tuning profile {path}", "`hippocrene tune` makes a new one"):
-        assert words in str(caught.value)
-
-
-def test_a_missing_tuning_profile_says_what_it_is(tmp_path, monkeypatch):
-    monkeypatch.setenv("HIPPOCRENE_PROFILE", str(tmp_path / "none.json"))
-    with pytest.raises(FileNotFoundError, match=r"the tuning profile cannot be read: .*`hippocrene tune`") as caught:
-        hippocrene.Client.generate("n13")
-    assert caught.value.filename == str(tmp_path / "none.json")
 
 
 def test_arrays_of_other_parameters_are_refused_before_they_are_used():
