@@ -156,6 +156,9 @@ pub trait Form: Elements {
     /// As [`Form::add`], and when a rotation key is missing.
     fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Computed<Self>;
 
+    /// How many key switches [`Form::rotate`] takes; `None` when keys are missing.
+    fn rotation_count(server: &Server, x: &Self::Ciphertext, left: i64) -> Option<usize>;
+
     /// To every slot that stands at a multiple of `stride` (a power of two) times the least power of two from `count` on: the sum of the `count` slots from there on whose distance is `stride`, in
     /// `log2(count)` rotations and one more for each bit of `count` but the first. The other slots hold such sums too, of slots that come again at the end of a ciphertext (or a row of slots).
     ///

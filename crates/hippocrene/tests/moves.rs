@@ -274,3 +274,34 @@ fn encrypted_matrices_are_multiplied() {
     let error = server.dot(&server.transpose(&row).unwrap(), &row).unwrap_err().to_string();
     assert!(error.contains("4097 times 8192 slots"), "{error}");
 }
+
+/// Copies come from the first one by rotations to the right, or from the last one by rotations to the left, whichever the keys are there for.
+#[test]
+fn copies_take_the_keys_that_there_are() {
+    let client = ClientKey::generate_with(insecure_settings(8, 2), 1).unwrap();
+    let x = numbers(5, 3);
+    let with_keys = |rotations: &[i64]| {
+        let request =
+            KeyRequest { powers_of_two: false, rotations: rotations.to_vec(), ..KeyRequest::default() };
+        Server::new(client.evaluation_keys(&request).unwrap()).unwrap()
+    };
+    // 128 slots: rows of 8.
+    for (rows, right, left) in [
+        (4, vec![-8, -16], vec![8, 16, -24]),
+        (13, vec![-8, -16, -32, -64], vec![8, 16, 32, 64, -96]),
+        (16, vec![-8, -16, -32, -64], vec![8, 16, 32, 64]),
+    ] {
+        for keys in [&right, &left, &[right.clone(), left.clone()].concat()] {
+            let server = with_keys(keys);
+            let row = server.broadcast_to(&client.encrypt(&x, &[5]).unwrap(), &[rows, 5]).unwrap();
+            assert_close(
+                &client.decrypt(&row).unwrap(),
+                &x.repeat(rows),
+                &format!("{rows} rows by {keys:?}"),
+            );
+        }
+        let fewer = with_keys(&left[1..]);
+        let error = fewer.broadcast_to(&client.encrypt(&x, &[5]).unwrap(), &[rows, 5]).unwrap_err();
+        assert!(error.to_string().contains("needs a key"), "{error}");
+    }
+}

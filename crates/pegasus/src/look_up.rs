@@ -303,7 +303,8 @@ impl Pegasus {
         if slope != 0.0 {
             a.set_bound(half);
             let line = self.mul_at(&a, slope, power(plan.literal().output_scale_bits)?, slots)?;
-            let (left, right) = e.align(&result, &e.rescale(&line, result.scale())?)?;
+            let line = e.rescale(&line, result.scale())?;
+            let (left, right) = e.align(&result, &line)?;
             result = e.add(&left, &right)?;
         }
         result.set_bound(bound_of(tables.bound(), tables.range(), slots, result.slots()));

@@ -1,5 +1,7 @@
 //! Bringing operands to one modulus and one scale (GRAFT Alg. 2; on simple chains Kim, Papadimitriou, Polyakov, ePrint 2020/1118).
 
+use std::borrow::Cow;
+
 use hippocrene_rlwe::{Modulus, Noise};
 
 use super::Evaluator;
@@ -149,15 +151,19 @@ impl Evaluator {
     /// The one with the larger modulus is adjusted to modulus and scale of the other ([`Evaluator::adjust`]), which stays as it is; of one
     /// modulus, the one with the smaller scale is. Where the moduli are too near for that, both are multiplied by an integer and rescaled: with
     /// `rho = (Q_a Delta_b)/(Q_b Delta_a)`, `a` by `c_a` and `b` by `c_b`, `c_a/c_b` a convergent of the continued fraction of `rho`. This takes as
-    /// many bits of capacity as `c_b` has: about half of those that the precision has, less half of what lies between the moduli.
+    /// many bits of capacity as `c_b` has: about half of those that the precision has, less half of what lies between the moduli. What stays as it is is not copied.
     ///
     /// # Errors
     /// [`CkksError::Capacity`] when too few bits are left to adjust with.
-    pub fn align(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
+    pub fn align<'a>(
+        &self,
+        a: &'a Ciphertext,
+        b: &'a Ciphertext,
+    ) -> Result<(Cow<'a, Ciphertext>, Cow<'a, Ciphertext>), CkksError> {
         let close = a.scale().is_close(b.scale());
         let (log2_a, log2_b) = (self.log2(a.modulus()), self.log2(b.modulus()));
         if a.modulus() == b.modulus() && close {
-            return Ok((a.clone(), b.clone()));
+            return Ok((Cow::Borrowed(a), Cow::Borrowed(b)));
         }
         let a_is_higher = if a.modulus() == b.modulus() { a.scale() < b.scale() } else { log2_a >= log2_b };
         if !a_is_higher {
@@ -165,11 +171,14 @@ impl Evaluator {
             return Ok((a, b));
         }
         if close && b.modulus().divides(a.modulus()) {
-            return Ok((self.reduce_modulus(a, b.modulus())?, b.clone()));
+            return Ok((Cow::Owned(self.reduce_modulus(a, b.modulus())?), Cow::Borrowed(b)));
         }
         match self.adjust(a, b.modulus(), b.scale()) {
-            Ok(a) => Ok((a, b.clone())),
-            Err(CkksError::Capacity { .. }) => self.align_both(a, b),
+            Ok(a) => Ok((Cow::Owned(a), Cow::Borrowed(b))),
+            Err(CkksError::Capacity { .. }) => {
+                let (a, b) = self.align_both(a, b)?;
+                Ok((Cow::Owned(a), Cow::Owned(b)))
+            }
             Err(error) => Err(error),
         }
     }

@@ -158,6 +158,8 @@ impl Server {
 
     /// The slots of a ciphertext added to themselves at the places of new axes, whose slots are zero: as many copies as an axis has places, or as there is room for. The places that an axis
     /// fills up to a power of two stand within one row of slots, or are both rows.
+    ///
+    /// The copies come from the first one by rotations to the right, or from the last one, where that has been brought, by the same rotations to the left: whatever takes fewer with the keys that there are.
     fn repeated<F: Form>(
         &self,
         form: &F,
@@ -165,32 +167,64 @@ impl Server {
         axes: &[(usize, usize)],
     ) -> Result<F::Ciphertext, Error> {
         let slots = F::slots(&self.session);
-        let beside = |x: &F::Ciphertext, y: &F::Ciphertext, step: usize| {
-            form.overlay(self, x, &form.rotate(self, y, -(step as i64))?)
-        };
-        let mut out = c.clone();
+        let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+        let mut out = Cow::Borrowed(c);
         for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
-            let mut left = length.min(slots / stride);
-            // Copies in powers of two, and those of the lower bits of the length beside them.
-            let (mut step, mut copies, mut lower) = (stride, out, None);
-            loop {
-                if left & 1 == 1 {
-                    lower = Some(match lower {
-                        None => copies.clone(),
-                        Some(lower) => beside(&copies, &lower, step)?,
-                    });
-                }
-                left >>= 1;
-                if left == 0 {
-                    break;
-                }
-                copies = beside(&copies, &copies, step)?;
-                step *= 2;
-            }
-            out = lower.expect("no axis has length 0");
+            let count = length.min(slots / stride);
+            // What fills a row all around ends where it begins.
+            let last = if count * stride == row { 0 } else { stride * (count - 1) };
+            let (stride, last) = (stride as i64, last as i64);
+            let right = copying_steps(-stride, count);
+            let left = copying_steps(stride, count).chain([-last]);
+            let fewer = self.key_switches::<F>(&out, left) < self.key_switches::<F>(&out, right);
+            out = Cow::Owned(if fewer && stride < row as i64 {
+                self.copies(form, &form.rotate(self, &out, -last)?, stride, count)?
+            } else {
+                self.copies(form, &out, -stride, count)?
+            });
         }
-        Ok(out)
+        Ok(out.into_owned())
     }
+
+    /// How many key switches these rotations take; more than any do when keys are missing.
+    fn key_switches<F: Form>(&self, c: &F::Ciphertext, steps: impl Iterator<Item = i64>) -> usize {
+        steps.map(|left| F::rotation_count(self, c, left)).sum::<Option<usize>>().unwrap_or(usize::MAX)
+    }
+
+    /// A ciphertext and itself rotated by `left`, by twice as much and so on, `count` in all, added up.
+    fn copies<F: Form>(
+        &self,
+        form: &F,
+        c: &F::Ciphertext,
+        left: i64,
+        count: usize,
+    ) -> Result<F::Ciphertext, Error> {
+        let beside = |x: &F::Ciphertext, y: &F::Ciphertext, step: i64| {
+            form.overlay(self, x, &form.rotate(self, y, step)?)
+        };
+        // Copies in powers of two, and those of the lower bits of the count beside them.
+        let mut copies = Cow::Borrowed(c);
+        let mut lower: Option<F::Ciphertext> = None;
+        for k in 0..=count.ilog2() {
+            if count >> k & 1 == 1 {
+                lower = Some(match &lower {
+                    None => copies.as_ref().clone(),
+                    Some(lower) => beside(&copies, lower, left << k)?,
+                });
+            }
+            if k < count.ilog2() {
+                copies = Cow::Owned(beside(&copies, &copies, left << k)?);
+            }
+        }
+        Ok(lower.unwrap_or_else(|| copies.into_owned()))
+    }
+}
+
+/// The rotations of [`Server::copies`].
+fn copying_steps(left: i64, count: usize) -> impl Iterator<Item = i64> {
+    let doubled = 0..count.ilog2();
+    let beside = (count.trailing_zeros() + 1..=count.ilog2()).filter(move |k| count >> k & 1 == 1);
+    doubled.chain(beside).map(move |k| left << k)
 }
 
 /// The layout in which copies of the array stand one after the other.

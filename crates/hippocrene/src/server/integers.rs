@@ -6,6 +6,7 @@ use hippocrene_bgv::{
     BgvError, Ciphertext, Evaluator, LinearTransform, Permutation, Plaintext, Polynomial, SeededCiphertext,
 };
 use hippocrene_ckks::Transfer;
+use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, power::by_squaring};
@@ -144,6 +145,14 @@ impl Form for Residues {
             left if left == slots / 2 => Ok(evaluator(server)?.exchange_rows(x)?),
             _ => Ok(evaluator(server)?.rotate_rows(x, left)?),
         }
+    }
+
+    fn rotation_count(server: &Server, x: &Ciphertext, left: i64) -> Option<usize> {
+        let (slots, keys) = (Self::slots(&server.session), server.evaluator.keys());
+        if left.rem_euclid(slots as i64) as usize == slots / 2 {
+            return keys.has_galois(galois_element_of_conjugation(slots), x.modulus()).then_some(1);
+        }
+        keys.rotation_count(slots, slots / 2, left, x.modulus())
     }
 
     fn inner_sum(

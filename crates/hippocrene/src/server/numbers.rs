@@ -83,23 +83,20 @@ impl Form for Numbers {
             // The errors are one and the same, not independent: twice the ciphertext says so.
             return self.mul_number(server, x, 2.0);
         }
-        let (mut x, y) = server.evaluator.align(x, y)?;
-        server.evaluator.add_assign(&mut x, &y)?;
-        Ok(x)
+        let (x, y) = server.evaluator.align(x, y)?;
+        Ok(server.evaluator.add(&x, &y)?)
     }
 
     fn sub(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        let (mut x, y) = server.evaluator.align(x, y)?;
-        server.evaluator.sub_assign(&mut x, &y)?;
-        Ok(x)
+        let (x, y) = server.evaluator.align(x, y)?;
+        Ok(server.evaluator.sub(&x, &y)?)
     }
 
     fn overlay(&self, server: &Server, x: &Ciphertext, y: &Ciphertext) -> Result<Ciphertext, Error> {
-        let (mut out, y) = server.evaluator.align(x, y)?;
+        let (x, y) = server.evaluator.align(x, y)?;
+        let mut out = server.evaluator.add(&x, &y)?;
         // No slot holds more than one of them.
-        let bound = out.bound().max(y.bound());
-        server.evaluator.add_assign(&mut out, &y)?;
-        out.set_bound(bound);
+        out.set_bound(x.bound().max(y.bound()));
         Ok(out)
     }
 
@@ -185,6 +182,11 @@ impl Form for Numbers {
 
     fn rotate(&self, server: &Server, x: &Ciphertext, left: i64) -> Result<Ciphertext, Error> {
         Ok(server.evaluator.rotate(x, left)?)
+    }
+
+    fn rotation_count(server: &Server, x: &Ciphertext, left: i64) -> Option<usize> {
+        let degree = server.session.context().rlwe().degree();
+        server.evaluator.keys().rotation_count(degree, x.slots(), left, x.modulus())
     }
 
     fn inner_sum(
@@ -325,8 +327,9 @@ fn in_one_modulus<'a>(
         return Ok((x, y));
     }
     if (x.scale().log2() - y.scale().log2()).abs() <= SURPLUS {
-        let (x, y) = server.evaluator.align(&x, &y)?;
-        return Ok((Cow::Owned(x), Cow::Owned(y)));
+        let (a, b) = server.evaluator.align(&x, &y)?;
+        let (a, b) = (changed(a), changed(b));
+        return Ok((a.map_or(x, Cow::Owned), b.map_or(y, Cow::Owned)));
     }
     if parameters.log2(x.modulus()) >= parameters.log2(y.modulus()) {
         let x = server.evaluator.bring_to(&x, y.modulus())?;
@@ -334,6 +337,14 @@ fn in_one_modulus<'a>(
     }
     let y = server.evaluator.bring_to(&y, x.modulus())?;
     Ok((x, Cow::Owned(y)))
+}
+
+/// What is not as it was.
+fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
+    match x {
+        Cow::Owned(x) => Some(x),
+        Cow::Borrowed(_) => None,
+    }
 }
 
 /// The least scale `2^k`, `k <= 12`, at which `c` is an integer that an `f64` holds exactly.

@@ -28,6 +28,16 @@ impl PreparedEvaluationKeys {
         }
         elements
     }
+
+    /// How many rotations [`PreparedEvaluationKeys::rotation_elements`] names: none for that by no slots, and `None` when keys are missing.
+    ///
+    /// # Panics
+    /// When there are no slots.
+    pub fn rotation_count(&self, degree: usize, slots: usize, steps: i64, modulus: Modulus) -> Option<usize> {
+        let mut elements = self.rotation_elements(degree, slots, steps, modulus);
+        elements.retain(|element| *element != 1);
+        elements.iter().all(|element| self.has_galois(*element, modulus)).then_some(elements.len())
+    }
 }
 
 /// The binary digits of `word` that are 1, with a sign.

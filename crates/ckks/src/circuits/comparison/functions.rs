@@ -98,8 +98,8 @@ impl Evaluator {
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
         let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
-        let (mut out, above) = self.align(b, &above)?;
-        self.add_assign(&mut out, &above)?;
+        let (b, above) = self.align(b, &above)?;
+        let mut out = self.add(&b, &above)?;
         out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
         Ok(out)
     }
@@ -116,16 +116,15 @@ impl Evaluator {
         refresh: &dyn Refresh,
     ) -> Result<Ciphertext, CkksError> {
         let above = self.relu(&self.difference(a, b)?, plan, refresh)?;
-        let (mut out, above) = self.align(a, &above)?;
-        self.sub_assign(&mut out, &above)?;
+        let (a, above) = self.align(a, &above)?;
+        let mut out = self.sub(&a, &above)?;
         out.set_bound(a.bound().max(b.bound()) + 0.5 * plan.excess());
         Ok(out)
     }
 
     fn difference(&self, a: &Ciphertext, b: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        let (mut a, b) = self.align(a, b)?;
-        self.sub_assign(&mut a, &b)?;
-        Ok(a)
+        let (a, b) = self.align(a, b)?;
+        self.sub(&a, &b)
     }
 
     /// `a (s + plus) / (1 + plus)`, `s` the sign of `a` and `plus` 0 or 1.
