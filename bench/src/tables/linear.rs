@@ -19,7 +19,7 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "linear",
     about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
-            against rotations one by one; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
+            against rotations one by one; diagonals that are encoded limb by limb, where each is used, against those that are encoded first; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
             with the keys that clients make where nothing is said",
     memory: "5 GB",
     time: "about 1 minute",
@@ -83,6 +83,10 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     let diagonals: BTreeMap<usize, Vec<f64>> =
         (0..count).map(|r| (r, (0..slots).map(|i| ((i + r) as f64).sin()).collect())).collect();
     let transform = LinearTransform::from_real(slots, diagonals.clone())?;
+    let [by_limb, dropped] = [0, 1].map(|_| LinearTransform::from_real(slots, diagonals.clone()));
+    let (by_limb, dropped) = (by_limb?, dropped?);
+    by_limb.set_memory(0);
+    let limit = dropped.memory().1;
     let grid = Grid::new(count);
     let secret = SecretKey::generate(rlwe)?;
     let mut keys = EvaluationKeys::empty(rlwe, secret.fingerprint());
@@ -110,10 +114,18 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
         Ok(())
     };
     let (double, single, each) = ("double hoisting", "single hoisting", "one by one");
+    let (limbs, first) = ("encoded limb by limb", "encoded first");
     let mut works = NamedWorks::default();
     works.add(double, || counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?)));
     works.add(single, || counted(single, &|| grid.single(&evaluator, &a, &rotated, scale)));
     works.add(each, || counted(each, &|| one_by_one(&evaluator, &a, &plain, scale)));
+    works.add(limbs, || evaluator.linear_transform(&a, &by_limb, scale).map(drop).map_err(Into::into));
+    works.add(first, || {
+        let product = evaluator.linear_transform(&a, &dropped, scale);
+        dropped.set_memory(0);
+        dropped.set_memory(limit);
+        product.map(drop).map_err(Into::into)
+    });
     let times: BTreeMap<String, f64> = session.time_named(preset.log_degree, works)?.into_iter().collect();
     let counts = transforms.into_inner();
     let name = format!("{}, {count} diagonals", preset.name);
@@ -125,6 +137,9 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
                 .against(other, counts[other] as f64),
         );
     }
+    rows.push(
+        Row::new(format!("{name}, {limbs}"), 1e3 * times[limbs], "ms").against(first, 1e3 * times[first]),
+    );
     Ok(rows)
 }
 

@@ -27,7 +27,7 @@ const DOUBLE_BITS: f64 = 60.0;
 #[derive(Debug)]
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
-    encoder: Encoder,
+    encoder: Arc<Encoder>,
     /// Of ring degree `N/8`, where there is one: see [`Context::encode_repeated`].
     small: Option<Encoder>,
 }
@@ -166,7 +166,7 @@ impl Context {
     /// # Errors
     /// When the ring degree is not supported.
     pub fn of(rlwe: Arc<rlwe::Context>) -> Result<Self, CkksError> {
-        let encoder = Encoder::new(rlwe.degree(), rlwe.kernel())?;
+        let encoder = Arc::new(Encoder::new(rlwe.degree(), rlwe.kernel())?);
         let small = (rlwe.degree() >= 128).then(|| Encoder::new(rlwe.degree() / 8, rlwe.kernel()));
         Ok(Context { rlwe, encoder, small: small.transpose()? })
     }
@@ -189,7 +189,7 @@ impl Context {
     }
 
     /// The encoder.
-    pub fn encoder(&self) -> &Encoder {
+    pub fn encoder(&self) -> &Arc<Encoder> {
         &self.encoder
     }
 
@@ -224,6 +224,28 @@ impl Context {
         modulus: Modulus,
         extended: Modulus,
     ) -> Result<Plaintext, CkksError> {
+        let integers = self.quantise(values, slots, scale, rounding, [modulus, extended])?;
+        let mut poly = self.rlwe.zero(extended, Domain::Evaluation);
+        poly.for_each_limb(self.rlwe.threads(), |k, limb| {
+            let ring = self.rlwe.limb_ring(extended, k);
+            self.encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
+        });
+        let plaintext = Plaintext::new(poly, extended, scale, slots, values.bound());
+        Ok(match self.rlwe.is_hollow() {
+            false => plaintext,
+            true => plaintext.with_known(Known::of(values, slots)),
+        })
+    }
+
+    /// What [`Context::encode_extended`] reduces modulo each limb: values that fit the first modulus, to be had modulo the second.
+    pub(crate) fn quantise(
+        &self,
+        values: Values<'_>,
+        slots: usize,
+        scale: Scale,
+        rounding: Rounding,
+        [modulus, extended]: [Modulus; 2],
+    ) -> Result<IntegerPolynomial, CkksError> {
         rlwe::stop::check("encode")?;
         let (encoder, bits) = (&self.encoder, self.parameters().log2(modulus));
         let widened = Widened::new(values, scale);
@@ -242,19 +264,11 @@ impl Context {
                 encoder.quantise_big_complex(v, slots, scale, rounding, bits, &mut integers)?
             }
         }
-        let mut poly = self.rlwe.zero(extended, Domain::Evaluation);
-        poly.for_each_limb(self.rlwe.threads(), |k, limb| {
-            let ring = self.rlwe.limb_ring(extended, k);
-            encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
-        });
-        let plaintext = Plaintext::new(poly, extended, scale, slots, values.bound());
-        Ok(match self.rlwe.is_hollow() {
-            false => plaintext,
-            true => plaintext.with_known(Known::of(values, slots)),
-        })
+        Ok(integers)
     }
 
-    fn note_encoding(&self, extended: Modulus, big: bool) {
+    /// Notes that something was encoded, of numbers of many bits or not.
+    pub(crate) fn note_encoding(&self, extended: Modulus, big: bool) {
         self.rlwe.note_encoding(extended, if big { BIG_ENCODING } else { ENCODING }, 1);
     }
 

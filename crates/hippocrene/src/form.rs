@@ -172,9 +172,11 @@ pub trait Form: Elements {
 
     /// The linear map whose slot `to` is the sum of slots `from`, each multiplied by the number that the diagonal that leads from there has for `to`.
     ///
+    /// Where nothing is to be `kept`, each limb of a diagonal is encoded where it is used.
+    ///
     /// # Errors
     /// When a number cannot be encoded.
-    fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<Self::Map, Error>;
+    fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<Self::Map, Error>;
 
     /// The maps that the server keeps.
     fn maps(server: &Server) -> &Maps<Self::Map>;

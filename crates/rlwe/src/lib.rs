@@ -44,8 +44,8 @@ pub use keys::{
     SwitchingKey, TransferKey, expand_uniform,
 };
 pub use keyswitch::{
-    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbOperations, Method, Operations, RotationFactor,
-    RotationSum, Summand, Term,
+    DEFAULT_KEY_MEMORY, Decomposed, Destination, Gadget, LimbByLimb, LimbOperations, Method, Operations,
+    RotationFactor, RotationSum, Summand, Term, TermFactor,
 };
 pub use linear::CombineInto;
 pub use modulus::{MAX_FACTORS, Modulus};

@@ -2,13 +2,13 @@
 
 use crate::common::{coefficients, insecure, insecure_grafted, insecure_threads, log2_std};
 use hippocrene_ring::{
-    Domain, Poly, Threads,
+    Domain, Poly, ResidueRing, Threads,
     automorphism::galois_element_of_rotation,
     sample::{Sampler, Seed},
 };
 use hippocrene_rlwe::{
-    Ciphertext, Context, EvaluationKeys, Modulus, Noise, PreparedEvaluationKeys, RlweError, RotationFactor,
-    RotationSum, SecretKey, Sprout, Summand, Term,
+    Ciphertext, Context, EvaluationKeys, LimbByLimb, Modulus, Noise, PreparedEvaluationKeys, RlweError,
+    RotationFactor, RotationSum, SecretKey, Sprout, Summand, Term, TermFactor,
 };
 use proptest::prelude::*;
 
@@ -127,7 +127,7 @@ impl Setup {
             terms.push(
                 row.map(|((summand, _), (factor, log2_norm))| Term {
                     summand: *summand,
-                    factor,
+                    factor: factor.into(),
                     log2_norm: *log2_norm,
                 })
                 .collect(),
@@ -231,8 +231,11 @@ fn factors_that_repeat_may_be_shorter() {
             let hoisted = context.hoist_for_sums(&a, setup.common()).unwrap();
             let summands = [Summand::Same(&a), Summand::Rotated(&a, &hoisted, setup.element(3))];
             let sum = |factors: [&RotationFactor; 2]| {
-                let row =
-                    factors.iter().zip(0..).map(|(factor, summand)| Term { summand, factor, log2_norm: 9.0 });
+                let row = factors.iter().zip(0..).map(|(factor, summand)| Term {
+                    summand,
+                    factor: (*factor).into(),
+                    log2_norm: 9.0,
+                });
                 let sums = context.rotation_sums(&summands, &[row.collect()], &setup.keys, setup.common());
                 sums.map(|sums| {
                     let mut out = Ciphertext::empty(context);
@@ -242,6 +245,57 @@ fn factors_that_repeat_may_be_shorter() {
             };
             assert_eq!(sum([&short, &short]).unwrap(), sum([&whole, &whole]).unwrap());
             assert!(sum([&short, &whole]).unwrap_err().to_string().contains("an eighth"));
+        }
+    }
+}
+
+/// Coefficients of which each limb is made where it is used.
+#[derive(Debug)]
+struct Coefficients(Vec<i64>);
+
+impl LimbByLimb for Coefficients {
+    fn write(&self, ring: &ResidueRing, limb: &mut [u64]) {
+        ring.elementwise().from_signed(limb, &self.0);
+        ring.ntt().forward(limb);
+    }
+}
+
+/// Factors whose limbs are made where they are used give the same bits as those whose limbs are there, alone and beside these.
+#[test]
+fn factors_may_be_made_limb_by_limb() {
+    for setup in Setup::all() {
+        let context = &setup.context;
+        for modulus in setup.moduli().into_iter().filter(|m| context.parameters().log2(*m) > 38.0) {
+            let extended = context.rotation_modulus(modulus, setup.common()).unwrap();
+            let made: Vec<Coefficients> = (0..3i64)
+                .map(|k| Coefficients((0..context.degree() as i64).map(|i| i * (i + k) % 101 - 50).collect()))
+                .collect();
+            let whole = |factor: &Coefficients| {
+                let poly = context.from_signed(&factor.0, extended);
+                context.rotation_factor(poly, extended).unwrap()
+            };
+            let whole: Vec<RotationFactor> = made.iter().map(whole).collect();
+            let a = setup.encrypt(&setup.small(BITS, 1, modulus), modulus);
+            let hoisted = context.hoist_for_sums(&a, setup.common()).unwrap();
+            let rotated = |steps| Summand::Rotated(&a, &hoisted, setup.element(steps));
+            let summands = [Summand::Same(&a), rotated(1), rotated(3)];
+            let sums = |by_limb: [bool; 3]| {
+                let factor = |k: usize| match by_limb[k] {
+                    true => TermFactor::ByLimb(&made[k]),
+                    false => TermFactor::Whole(&whole[k]),
+                };
+                let term = |k: usize| Term { summand: k, factor: factor(k), log2_norm: 9.0 };
+                let rows = [vec![term(0), term(1), term(2)], vec![term(2)], vec![term(1), term(0)]];
+                let sums = context.rotation_sums(&summands, &rows, &setup.keys, setup.common()).unwrap();
+                let divided = sums.into_iter().map(|sum| {
+                    let mut out = Ciphertext::empty(context);
+                    sum.divide_into(&mut out, modulus).unwrap();
+                    out
+                });
+                divided.collect::<Vec<_>>()
+            };
+            let expected = sums([false; 3]);
+            assert!(sums([true; 3]) == expected && sums([true, false, true]) == expected);
         }
     }
 }
@@ -309,7 +363,7 @@ fn what_does_not_fit_is_named() {
     let message = |summands: &[Summand], term: Term, keys: &PreparedEvaluationKeys| -> String {
         context.rotation_sums(summands, &[vec![term]], keys, setup.common()).unwrap_err().to_string()
     };
-    let term = Term { summand: 0, factor: &factor, log2_norm: 0.0 };
+    let term = Term { summand: 0, factor: (&factor).into(), log2_norm: 0.0 };
     let rotated = Summand::Rotated(&a, &hoisted, element);
     assert!(matches!(context.rotation_sums(&[], &[], keys, setup.common()), Err(RlweError::Parts { .. })));
     assert!(message(&[rotated], Term { summand: 1, ..term }, keys).contains("no summand"));
@@ -317,10 +371,10 @@ fn what_does_not_fit_is_named() {
     let refused = |poly: Poly| context.rotation_factor(poly, extended).unwrap_err().to_string();
     assert!(refused(short.clone()).contains("modulo P'Q"));
     let short = context.rotation_factor(short, top).unwrap();
-    assert!(message(&[rotated], Term { factor: &short, ..term }, keys).contains("modulo P'Q"));
+    assert!(message(&[rotated], Term { factor: (&short).into(), ..term }, keys).contains("modulo P'Q"));
     let smaller = Setup::new(insecure(LOG_DEGREE - 1, 4, 1, 4));
     let of_smaller = smaller.context.rotation_factor(smaller.small(BITS, 1, extended), extended).unwrap();
-    let term_of_smaller = Term { factor: &of_smaller, ..term };
+    let term_of_smaller = Term { factor: (&of_smaller).into(), ..term };
     assert!(message(&[rotated], term_of_smaller, keys).contains("ring degree"));
     let mut inverse = plain;
     context.to_coefficient(&mut inverse, extended);
@@ -341,7 +395,7 @@ fn what_does_not_fit_is_named() {
     assert!(message(&[rotated], term, &others.keys).contains("key"));
 
     let sum_of = |c: &Ciphertext, factor: &RotationFactor| {
-        let row = vec![Term { factor, ..term }];
+        let row = vec![Term { factor: factor.into(), ..term }];
         context.rotation_sums(&[Summand::Same(c)], &[row], keys, setup.common()).unwrap().remove(0)
     };
     let mut sum = sum_of(&a, &factor);

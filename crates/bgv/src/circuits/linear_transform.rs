@@ -6,8 +6,14 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_ring::automorphism::{galois_element_of_conjugation, galois_element_of_rotation};
-use hippocrene_rlwe::{Kept, Modulus, Noise, RotationFactor, RotationSum, RotationTree, Summand, Term, stop};
+use hippocrene_ring::{
+    ResidueRing,
+    automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
+};
+use hippocrene_rlwe::{
+    Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree, Summand, Term, TermFactor,
+    stop,
+};
 
 use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
 
@@ -69,8 +75,22 @@ fn bytes(encoded: &Encoded) -> usize {
     encoded.iter().flatten().map(RotationFactor::bytes).sum()
 }
 
-/// Maps of more diagonals than these are encoded in parts, if all of them would not be kept.
+/// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time.
 const MANY: usize = 256;
+
+/// The bytes of diagonals that are had limb by limb at a time, unless there is more memory for encodings: half of a thousand of them at ring degree `2^16`.
+const AT_ONCE: usize = 256 << 20;
+
+/// A diagonal that is reduced modulo a limb and transformed where that limb of a sum is had.
+#[derive(Debug)]
+struct Limbs<'a>(Cow<'a, Plaintext>);
+
+impl LimbByLimb for Limbs<'_> {
+    fn write(&self, ring: &ResidueRing, limb: &mut [u64]) {
+        ring.elementwise().from_signed(limb, self.0.coefficients());
+        ring.ntt().forward(limb);
+    }
+}
 
 #[derive(Debug)]
 struct GiantStep {
@@ -217,7 +237,8 @@ impl LinearTransform {
     }
 
     /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus that the transform is used at; what is more is dropped, those first that
-    /// were not used for the longest time. Those used last are kept for the next use, whatever they take, unless the limit is 0.
+    /// were not used for the longest time. Those used last are kept for the next use, whatever they take, unless there are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal
+    /// is made where it is used, which takes little memory, and less time than to encode what is dropped again.
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
@@ -227,14 +248,25 @@ impl LinearTransform {
         self.kept.memory()
     }
 
-    /// How many giant steps are encoded at a time and dropped again, of a map of so many diagonals that all of them would take more memory than the rest of a program; none, and all are kept.
+    /// How many giant steps are had limb by limb at a time; none where all diagonals are encoded and kept.
     fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
         let limbs = context.rlwe().rotation_factor_limbs(extended);
-        let bytes = context.rlwe().degree() * limbs * size_of::<u64>();
         let diagonals: usize = self.giant.iter().map(|giant| giant.diagonals.len()).sum();
-        let (all, limit) = (diagonals * bytes, self.memory().1);
-        (diagonals > MANY && all > limit).then(|| (limit * self.giant.len() / all).max(1))
+        let bytes = diagonals * context.rlwe().degree() * size_of::<u64>();
+        let limit = self.memory().1;
+        if limit > 0 && (diagonals <= MANY || bytes * limbs <= limit) {
+            return None;
+        }
+        Some((limit.max(AT_ONCE) * self.giant.len() / bytes).max(1))
     }
+}
+
+/// What `f` makes of each diagonal of these giant steps.
+fn of_each<'a, T>(
+    giants: &'a [GiantStep],
+    f: impl Fn(&'a Diagonal) -> Result<T, BgvError>,
+) -> Result<Vec<Vec<T>>, BgvError> {
+    giants.iter().map(|giant| giant.diagonals.iter().map(&f).collect()).collect()
 }
 
 /// The baby steps and the giant steps that `diagonals` need, with `size` baby steps.
@@ -335,20 +367,22 @@ impl Evaluator {
     fn sum_of_giant_steps<'a>(
         &'a self,
         a: &Ciphertext,
-        transform: &LinearTransform,
+        transform: &'a LinearTransform,
     ) -> Result<RotationSum<'a>, BgvError> {
         let (rlwe, keys) = (self.context().rlwe(), self.keys());
         let degree = rlwe.degree();
         let element = |step: usize| galois_element_of_rotation(degree, step as i64);
         let common = keys.common_modulus(rlwe, a.modulus(), transform.baby.iter().map(|step| element(*step)));
         let extended = rlwe.rotation_modulus(a.modulus(), common)?;
-        let encode = |giants: &[GiantStep]| -> Result<Encoded, BgvError> {
-            let encode = |d: &Diagonal| {
-                stop::check(OPERATION)?;
-                let poly = rlwe.from_signed(d.plaintext(self.context())?.coefficients(), extended);
-                Ok(rlwe.rotation_factor(poly, extended)?)
-            };
-            giants.iter().map(|giant| giant.diagonals.iter().map(encode).collect()).collect()
+        let encode = |d: &Diagonal| -> Result<RotationFactor, BgvError> {
+            stop::check(OPERATION)?;
+            let poly = rlwe.from_signed(d.plaintext(self.context())?.coefficients(), extended);
+            Ok(rlwe.rotation_factor(poly, extended)?)
+        };
+        let by_limb = |d: &'a Diagonal| -> Result<Limbs<'a>, BgvError> {
+            stop::check(OPERATION)?;
+            rlwe.note_encoding(extended, 0, 1);
+            Ok(Limbs(d.plaintext(self.context())?))
         };
         let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
         // Rotations without a key of their own are composed, each of them as a ciphertext.
@@ -368,12 +402,19 @@ impl Evaluator {
         let mut totals: [Option<RotationSum>; 2] = [None, None];
         let at_once = transform.at_once(self.context(), extended);
         for giants in transform.giant.chunks(at_once.unwrap_or(transform.giant.len())) {
-            let encoded = match at_once {
-                Some(_) => Arc::new(encode(giants)?),
-                None => transform.kept.get_or_try_insert(extended, bytes, || encode(giants))?,
+            let (whole, limbs): (Arc<Encoded>, Vec<Vec<Limbs>>);
+            let factors: Vec<Vec<TermFactor>> = match at_once {
+                None => {
+                    whole = transform.kept.get_or_try_insert(extended, bytes, || of_each(giants, encode))?;
+                    whole.iter().map(|row| row.iter().map(TermFactor::Whole).collect()).collect()
+                }
+                Some(_) => {
+                    limbs = of_each(giants, by_limb)?;
+                    limbs.iter().map(|row| row.iter().map(|d| TermFactor::ByLimb(d)).collect()).collect()
+                }
             };
-            let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
-            for (giant, factors) in giants.iter().zip(encoded.iter()) {
+            let mut rows: Vec<Vec<Term>> = Vec::with_capacity(giants.len());
+            for (giant, factors) in giants.iter().zip(factors) {
                 let terms = giant.diagonals.iter().zip(factors).map(|(diagonal, factor)| Term {
                     summand: diagonal.baby,
                     factor,

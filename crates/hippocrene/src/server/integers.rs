@@ -188,11 +188,15 @@ impl Form for Residues {
         exchanged * row + (from + slots - to) % row
     }
 
-    fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<LinearTransform, Error> {
+    fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<LinearTransform, Error> {
         let row = Self::slots(&server.session) / 2;
         let permutation = |diagonal| Permutation { exchanged: diagonal >= row, rotation: diagonal % row };
         let diagonals = diagonals.iter().map(|(diagonal, entries)| (permutation(*diagonal), entries.clone()));
-        Ok(LinearTransform::from_entries(evaluator(server)?.context(), &diagonals.collect())?)
+        let map = LinearTransform::from_entries(evaluator(server)?.context(), &diagonals.collect())?;
+        if !kept {
+            map.set_memory(0);
+        }
+        Ok(map)
     }
 
     fn maps(server: &Server) -> &Maps<LinearTransform> {

@@ -20,8 +20,8 @@ impl Server {
     /// The array of layout `out` whose element at position `to` is the sum of `weight` times the slot of `a` at position `from`,
     /// over the entries `(to, from, weight)`, which name no pair of positions twice. Every slot of the result that holds no element is zero. One multiplication deep.
     ///
-    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more of them are encoded some at a time. What is encoded is kept while there is room
-    /// ([`Server::set_cache_memory`]).
+    /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more of them are encoded some at a time. What is encoded of a map that is applied for the second time is
+    /// kept while there is room ([`Server::set_cache_memory`]).
     pub(super) fn linear_map<F: Form>(
         &self,
         a: &Array<F>,
@@ -53,7 +53,11 @@ impl Server {
             let name = Name::of::<F>(diagonals);
             let map = match F::maps(self).get(name) {
                 Some(kept) => kept,
-                None => Arc::new(F::map(self, diagonals)?),
+                None => {
+                    // What is encoded for one ciphertext alone is dropped as it is made.
+                    let again = F::maps(self).was_applied(name) && self.has_room_for(diagonals.len());
+                    Arc::new(F::map(self, diagonals, again || pairs.len() > 1)?)
+                }
             };
             for &(to, from) in pairs {
                 let term = form.apply(self, &inputs[from], &map)?;
@@ -68,6 +72,13 @@ impl Server {
             F::maps(self).keep(name, map, bytes, self.session.room());
         }
         Ok(results.into_values().collect())
+    }
+
+    /// Whether a map of so many diagonals could be kept, encoded modulo `PQ_max`.
+    fn has_room_for(&self, diagonals: usize) -> bool {
+        let parameters = self.session.settings().parameters();
+        let bytes = parameters.degree() * parameters.full().limb_count() * size_of::<u64>();
+        diagonals.saturating_mul(bytes) <= self.session.room().memory().1
     }
 }
 

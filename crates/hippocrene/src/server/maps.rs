@@ -1,6 +1,10 @@
-//! Linear maps that were applied, kept with their encoded diagonals: the same matrix comes again with the next array.
+//! Linear maps that were applied twice, kept with their encoded diagonals: the same matrix comes again with the next array. What comes once is not worth the memory, and the time
+//! to write it there.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use hippocrene_bgv as bgv;
 use hippocrene_ckks::circuits::LinearTransform;
@@ -20,14 +24,25 @@ pub(crate) struct AllMaps {
 impl AllMaps {
     /// Drops all of them.
     pub fn clear(&self) {
-        self.numbers.lock().clear();
-        self.integers.lock().clear();
+        self.numbers.lock().entries.clear();
+        self.integers.lock().entries.clear();
     }
 }
 
-/// Linear maps by what is in them, the last used last.
+/// So many names of maps that were applied are remembered.
+const REMEMBERED: usize = 256;
+
+/// Linear maps by what is in them.
 #[derive(Debug)]
-pub struct Maps<M>(Mutex<Vec<Entry<M>>>);
+pub struct Maps<M>(Mutex<Known<M>>);
+
+#[derive(Debug)]
+struct Known<M> {
+    /// What is kept, the last used last.
+    entries: Vec<Entry<M>>,
+    /// What was applied and is not kept, the last one last.
+    applied: VecDeque<Name>,
+}
 
 #[derive(Debug)]
 struct Entry<M> {
@@ -42,36 +57,44 @@ pub struct Name(blake3::Hash);
 
 impl<M> Default for Maps<M> {
     fn default() -> Self {
-        Maps(Mutex::default())
+        Maps(Mutex::new(Known { entries: Vec::new(), applied: VecDeque::new() }))
     }
 }
 
 impl<M> Maps<M> {
     /// The map of that name, if it is kept.
     pub(super) fn get(&self, name: Name) -> Option<Arc<M>> {
-        self.lock().iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.map))
+        self.lock().entries.iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.map))
     }
 
-    /// Keeps a map that was just applied, of which `bytes` bytes are encoded. Those that were not used for the longest time make room for it; where that does not do, it is not kept.
+    /// Whether a map of that name was applied, not long ago.
+    pub(super) fn was_applied(&self, name: Name) -> bool {
+        self.lock().applied.contains(&name)
+    }
+
+    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where there are none. Those that were not used for the longest time make room for it; where that does not do, it is
+    /// not kept.
     pub(super) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
-        let mut entries = self.lock();
+        let Known { entries, applied } = &mut *self.lock();
         entries.retain(|entry| entry.name != name);
-        if bytes == 0 || bytes > room.memory().1 {
-            return;
-        }
-        loop {
+        applied.retain(|other| *other != name);
+        while bytes > 0 && bytes <= room.memory().1 {
             if let Some(_place) = room.take(bytes) {
                 entries.push(Entry { name, map, _place });
                 return;
             }
             if entries.is_empty() {
-                return;
+                break;
             }
             entries.remove(0);
         }
+        if applied.len() == REMEMBERED {
+            applied.pop_front();
+        }
+        applied.push_back(name);
     }
 
-    fn lock(&self) -> MutexGuard<'_, Vec<Entry<M>>> {
+    fn lock(&self) -> MutexGuard<'_, Known<M>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -142,5 +165,21 @@ mod tests {
         assert_eq!((kept(), room.memory().0), ([false, true, false], 10));
         keep(1, 0);
         assert_eq!((kept(), room.memory().0), ([false; 3], 0));
+    }
+
+    #[test]
+    fn names_of_what_is_not_kept_are_remembered() {
+        let (maps, room) = (Maps::default(), Room::default());
+        room.set_limit(10);
+        let name = |i: usize| Name::of::<Numbers>(&[(0, vec![(0, i as f64)])].into());
+        let keep = |i: usize, bytes| maps.keep(name(i), Arc::new(i), bytes, &room);
+        let applied = |i: usize| maps.was_applied(name(i));
+        keep(0, 0);
+        keep(1, 11);
+        assert_eq!([0, 1, 2].map(applied), [true, true, false]);
+        keep(0, 5);
+        assert!(!applied(0) && maps.get(name(0)).is_some());
+        (2..REMEMBERED + 2).for_each(|i| keep(i, 0));
+        assert_eq!([1, 2, REMEMBERED + 1].map(applied), [false, true, true]);
     }
 }

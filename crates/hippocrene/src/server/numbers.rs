@@ -204,8 +204,12 @@ impl Form for Numbers {
         (from + slots - to) % slots
     }
 
-    fn map(server: &Server, diagonals: &Diagonals<Self>) -> Result<LinearTransform, Error> {
-        Ok(LinearTransform::from_entries(server.session.slots(), diagonals.clone())?)
+    fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<LinearTransform, Error> {
+        let map = LinearTransform::from_entries(server.session.slots(), diagonals.clone())?;
+        if !kept {
+            map.set_memory(0);
+        }
+        Ok(map)
     }
 
     fn maps(server: &Server) -> &Maps<LinearTransform> {

@@ -21,6 +21,6 @@ pub use expanded::DEFAULT_KEY_MEMORY;
 pub use gadget::{Gadget, Method};
 pub(crate) use operations::Count;
 pub use operations::{LimbOperations, Operations};
-pub use rotation_factor::RotationFactor;
+pub use rotation_factor::{LimbByLimb, RotationFactor, TermFactor};
 pub use rotation_sum::{RotationSum, Summand, Term};
 pub use switch::Destination;

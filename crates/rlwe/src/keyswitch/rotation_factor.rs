@@ -1,6 +1,8 @@
 //! Plaintexts that sums of rotations are multiplied by.
 
-use hippocrene_ring::{Domain, Poly};
+use std::fmt::Debug;
+
+use hippocrene_ring::{Domain, Poly, ResidueRing};
 
 use super::rotation_sum::REPEATED;
 use crate::{Context, Modulus, RlweError, WordSize};
@@ -14,6 +16,41 @@ const OPERATION: &str = "make a factor of rotations";
 pub struct RotationFactor {
     limbs: Poly,
     extended: Modulus,
+}
+
+/// A plaintext of which each limb is made where it is used, and gone after that: for sums that come once, of more plaintexts than memory is worth.
+pub trait LimbByLimb: Debug + Sync {
+    /// Writes the plaintext modulo the modulus of `ring`, in the evaluation domain.
+    fn write(&self, ring: &ResidueRing, limb: &mut [u64]);
+}
+
+/// What a summand is multiplied by.
+#[derive(Debug, Clone, Copy)]
+pub enum TermFactor<'a> {
+    /// A plaintext whose limbs are there.
+    Whole(&'a RotationFactor),
+    /// A plaintext of the ring degree whose limbs are made, modulo any modulus.
+    ByLimb(&'a dyn LimbByLimb),
+}
+
+impl TermFactor<'_> {
+    /// How many values each limb has, for ring degree `degree`.
+    pub(super) fn degree(&self, degree: usize) -> usize {
+        match self {
+            TermFactor::Whole(factor) => factor.degree(),
+            TermFactor::ByLimb(_) => degree,
+        }
+    }
+
+    pub(super) fn is_by_limb(&self) -> bool {
+        matches!(self, TermFactor::ByLimb(_))
+    }
+}
+
+impl<'a> From<&'a RotationFactor> for TermFactor<'a> {
+    fn from(factor: &'a RotationFactor) -> Self {
+        TermFactor::Whole(factor)
+    }
 }
 
 impl Context {
@@ -96,13 +133,14 @@ impl RotationFactor {
         self.limbs.degree()
     }
 
-    pub(super) fn limb_count(&self) -> usize {
-        self.limbs.limb_count()
+    /// Whether it is a plaintext modulo `extended`.
+    pub(super) fn is_modulo(&self, context: &Context, extended: Modulus) -> bool {
+        self.extended == extended && self.limbs.limb_count() == context.rotation_factor_limbs(extended)
     }
 
     /// Bytes that it takes; those that it would take, where it is hollow.
     pub fn bytes(&self) -> usize {
-        self.degree() * self.limb_count() * size_of::<u64>()
+        self.degree() * self.limbs.limb_count() * size_of::<u64>()
     }
 
     pub(super) fn is_hollow(&self) -> bool {

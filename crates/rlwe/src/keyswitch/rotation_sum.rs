@@ -14,7 +14,7 @@ use std::sync::Arc;
 use hippocrene_ring::{Domain, automorphism::Automorphism, elementwise::PairTerm, scratch::Scratch};
 
 use super::{
-    Decomposed, Gadget, Method, RotationFactor,
+    Decomposed, Gadget, Method, RotationFactor, TermFactor,
     decomposition::Decomposition,
     operand::Added,
     product::{Product, Targets},
@@ -44,7 +44,7 @@ pub struct Term<'a> {
     /// The number of the summand.
     pub summand: usize,
     /// The plaintext modulo `P'Q` ([`Context::rotation_modulus`]). In one row all have all values, or all an eighth of them.
-    pub factor: &'a RotationFactor,
+    pub factor: TermFactor<'a>,
     /// By how many bits it makes noise grow.
     pub log2_norm: f64,
 }
@@ -139,7 +139,7 @@ impl Context {
         };
         let mut sums = Vec::with_capacity(rows.len());
         for row in rows {
-            let kind = row.first().map_or(self.degree(), |term| term.factor.degree());
+            let kind = row.first().map_or(self.degree(), |term| term.factor.degree(self.degree()));
             row.iter().try_for_each(|term| self.check_term(term, summands.len(), plan.extended, kind))?;
             let noise = row.iter().map(noise).fold(Noise::NONE, Noise::plus);
             let parts = [0, 1].map(|_| self.scratch(plan.extended, Domain::Evaluation));
@@ -156,7 +156,7 @@ impl Context {
         }
         let rotated = sources.iter().filter(|source| source.rotation.is_some()).count();
         let terms = rows.iter().map(Vec::len).sum();
-        let words = rows.iter().flatten().next().map_or(0, |term| term.factor.degree());
+        let words = rows.iter().flatten().next().map_or(0, |term| term.factor.degree(self.degree()));
         self.note_rotation_sums(
             &plan,
             modulus,
@@ -167,7 +167,9 @@ impl Context {
         if self.is_hollow() {
             return Ok(sums);
         }
-        let mut stretches = self.stretches(plan.extended);
+        // What is made limb by limb is made once.
+        let whole = rows.iter().flatten().any(|term| term.factor.is_by_limb());
+        let mut stretches = self.stretches(plan.extended, whole);
         for sum in &mut sums {
             let [part0, part1] = &mut sum.parts;
             let (mut rest0, mut rest1) = (part0.as_mut_slice(), part1.as_mut_slice());
@@ -183,11 +185,11 @@ impl Context {
         Ok(sums)
     }
 
-    /// The words of a polynomial modulo `modulus` as they are shared out, in order: limb by limb, or to several threads in halves of limbs, so that none waits long for another's
-    /// last.
-    fn stretches<'s>(&self, modulus: Modulus) -> Vec<Stretch<'s>> {
+    /// The words of a polynomial modulo `modulus` as they are shared out, in order: limb by limb, or unless they are to be `whole` to several threads in halves of limbs, so that none waits
+    /// long for another's last.
+    fn stretches<'s>(&self, modulus: Modulus, whole: bool) -> Vec<Stretch<'s>> {
         let degree = self.degree();
-        let halves = self.threads().count() > 1 && degree >= 2 * LEAST_STRETCH;
+        let halves = self.threads().count() > 1 && degree >= 2 * LEAST_STRETCH && !whole;
         let mut stretches = Vec::with_capacity(2 * modulus.limb_count());
         for position in modulus.factors() {
             // Modulo a power of two products are of whole limbs.
@@ -234,19 +236,24 @@ impl Context {
         degree: usize,
     ) -> Result<(), RlweError> {
         let factor = term.factor;
+        let whole = match factor {
+            TermFactor::Whole(factor) => Some(factor),
+            TermFactor::ByLimb(_) => None,
+        };
+        let of_degree = factor.degree(self.degree());
         let need = if term.summand >= summands {
             "there is no summand of that number"
-        } else if factor.degree() != degree || ![1, REPEATED].contains(&(self.degree() / degree)) {
+        } else if of_degree != degree || ![1, REPEATED].contains(&(self.degree() / degree)) {
             "in one row all plaintexts have the ring degree, or all an eighth of it"
-        } else if factor.is_hollow() != self.is_hollow() {
+        } else if whole.is_some_and(|factor| factor.is_hollow() != self.is_hollow()) {
             "what is hollow and what is not do not go together"
-        } else if factor.modulus() != extended || factor.limb_count() != self.rotation_factor_limbs(extended)
-        {
+        } else if whole.is_some_and(|factor| !factor.is_modulo(self, extended)) {
             "a plaintext modulo P'Q is needed"
         } else {
             return Ok(());
         };
-        Err(RlweError::Modulus { operation: OPERATION, have: factor.modulus().limb_count(), need })
+        let have = whole.map_or(extended, RotationFactor::modulus).limb_count();
+        Err(RlweError::Modulus { operation: OPERATION, have, need })
     }
 
     /// A stretch of all sums, some words at a time: those of each summand first, then those of each row. An automorphism reads what lies together
@@ -261,6 +268,9 @@ impl Context {
         let Stretch { position, first: begin, words: length, ref mut sums } = *stretch;
         if position == Modulus::TWO {
             return self.sums_modulo_two(plan, sources, rows, sums);
+        }
+        if most_by_limb(rows) > 0 {
+            return self.sums_by_limb(plan, sources, rows, position, sums);
         }
         let degree = self.degree();
         let elementwise = self.ring_at(plan.extended, position).elementwise();
@@ -283,16 +293,60 @@ impl Context {
                 let share = if is_repeated { REPEATED } else { 1 };
                 let there = row.iter().filter(|term| sources[term.summand].is_at(position));
                 terms.clear();
-                terms.extend(there.map(|term| {
-                    let i = 2 * term.summand;
-                    let factor = &term.factor.limb(position)[first / share..(first + size) / share];
-                    (factor, [image(i), image(i + 1)])
+                terms.extend(there.filter_map(|term| {
+                    let TermFactor::Whole(factor) = term.factor else { return None };
+                    let (factor, i) = (factor.limb(position), 2 * term.summand);
+                    Some((&factor[first / share..(first + size) / share], [image(i), image(i + 1)]))
                 }));
                 let (sum0, sum1) = (&mut sum0[block.clone()], &mut sum1[block.clone()]);
                 match is_repeated {
                     true => elementwise.sum_repeated_products(sum0, sum1, &terms),
                     false => elementwise.sum_products(sum0, sum1, &terms),
                 }
+            }
+        }
+    }
+
+    /// The limbs of all sums at a position where plaintexts are made: those of all summands are there, and each row makes its plaintexts in the same memory, which stays in the cache.
+    fn sums_by_limb(
+        &self,
+        plan: &Decomposition,
+        sources: &[Source<'_>],
+        rows: &[Vec<Term<'_>>],
+        position: usize,
+        sums: &mut [[&mut [u64]; 2]],
+    ) {
+        let degree = self.degree();
+        let ring = self.ring_at(plan.extended, position);
+        let limbs = 2 * sources.len() + 2 + most_by_limb(rows);
+        let mut scratch = self.scratch_limbs(limbs, Domain::Evaluation);
+        let (images, rest) =
+            scratch.as_mut_slice()[..limbs * degree].split_at_mut(2 * sources.len() * degree);
+        let (spare, made) = rest.split_at_mut(2 * degree);
+        let (spare0, spare1) = spare.split_at_mut(degree);
+        for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * degree)) {
+            let (image0, image1) = images.split_at_mut(degree);
+            source.image_at(self, plan, position, 0, [image0, image1], [&mut *spare0, &mut *spare1]);
+        }
+        let image = |i: usize| &images[i * degree..(i + 1) * degree];
+        for (row, [sum0, sum1]) in rows.iter().zip(sums) {
+            let mut made = made.chunks_exact_mut(degree);
+            let there = row.iter().filter(|term| sources[term.summand].is_at(position));
+            let terms = there.map(|term| {
+                let factor: &[u64] = match term.factor {
+                    TermFactor::Whole(factor) => factor.limb(position),
+                    TermFactor::ByLimb(factor) => {
+                        let limb = made.next().expect("there is a limb for each");
+                        factor.write(ring, limb);
+                        limb
+                    }
+                };
+                (factor, [image(2 * term.summand), image(2 * term.summand + 1)])
+            });
+            let terms: Vec<PairTerm> = terms.collect();
+            match are_repeated(row, degree) {
+                true => ring.elementwise().sum_repeated_products(sum0, sum1, &terms),
+                false => ring.elementwise().sum_products(sum0, sum1, &terms),
             }
         }
     }
@@ -306,10 +360,13 @@ impl Context {
         sums: &mut [[&mut [u64]; 2]],
     ) {
         let (position, degree) = (Modulus::TWO, self.degree());
-        let elementwise = self.ring_at(plan.extended, position).elementwise();
+        let ring = self.ring_at(plan.extended, position);
+        let elementwise = ring.elementwise();
         let limbs = elementwise.lifted_limbs();
-        let mut scratch = self.scratch_limbs(2 * limbs * sources.len() + 4, Domain::Evaluation);
+        let by_limb = limbs * most_by_limb(rows);
+        let mut scratch = self.scratch_limbs(2 * limbs * sources.len() + 4 + by_limb, Domain::Evaluation);
         let (images, spare) = scratch.as_mut_slice().split_at_mut(2 * limbs * sources.len() * degree);
+        let (spare, made) = spare.split_at_mut(4 * degree);
         let (parts, spares) = spare.split_at_mut(2 * degree);
         let ((part0, part1), (spare0, spare1)) = (parts.split_at_mut(degree), spares.split_at_mut(degree));
         for (source, images) in sources.iter().zip(images.chunks_exact_mut(2 * limbs * degree)) {
@@ -323,10 +380,22 @@ impl Context {
         }
         let image = |i: usize| &images[i * limbs * degree..][..limbs * degree];
         for (row, [sum0, sum1]) in rows.iter().zip(sums) {
+            let mut made = made.chunks_exact_mut(limbs * degree);
             let there = row.iter().filter(|term| sources[term.summand].is_at(position));
             let pair = |i: usize| [image(2 * i), image(2 * i + 1)];
-            let terms: Vec<PairTerm> =
-                there.map(|term| (term.factor.limb(position), pair(term.summand))).collect();
+            let terms = there.map(|term| {
+                let factor: &[u64] = match term.factor {
+                    TermFactor::Whole(factor) => factor.limb(position),
+                    TermFactor::ByLimb(factor) => {
+                        let lifted = made.next().expect("there are limbs for each");
+                        factor.write(ring, part0);
+                        elementwise.lift(lifted, part0);
+                        lifted
+                    }
+                };
+                (factor, pair(term.summand))
+            });
+            let terms: Vec<PairTerm> = terms.collect();
             match are_repeated(row, degree) {
                 true => elementwise.sum_repeated_products(sum0, sum1, &terms),
                 false => elementwise.sum_products(sum0, sum1, &terms),
@@ -348,7 +417,13 @@ impl Context {
 
 /// Whether the factors of a row are without the values that repeat.
 fn are_repeated(row: &[Term<'_>], degree: usize) -> bool {
-    row.first().is_some_and(|term| term.factor.degree() != degree)
+    row.first().is_some_and(|term| term.factor.degree(degree) != degree)
+}
+
+/// How many plaintexts are made limb by limb for a row, at most.
+fn most_by_limb(rows: &[Vec<Term<'_>>]) -> usize {
+    let by_limb = |row: &Vec<Term<'_>>| row.iter().filter(|term| term.factor.is_by_limb()).count();
+    rows.iter().map(by_limb).max().unwrap_or(0)
 }
 
 impl<'a> Summand<'a> {

@@ -3,6 +3,7 @@
 use hippocrene_rlwe::Modulus;
 use num_complex::{Complex, Complex64};
 
+use super::quantised::Quantised;
 use crate::{
     BigFloat, CkksError, Context, Plaintext, Scale, Values,
     encoder::{EncodeError, Rounding},
@@ -158,22 +159,52 @@ impl Diagonal {
         context: &Context,
         steps: usize,
         scale: Scale,
-        modulus: Modulus,
-        extended: Modulus,
+        [modulus, extended]: [Modulus; 2],
     ) -> Result<Plaintext, CkksError> {
         let slots = self.period();
         if context.rlwe().is_hollow() {
-            let big = match self {
-                Diagonal::Double(_) | Diagonal::Sparse(_) => false,
-                Diagonal::Big(_) => true,
-                Diagonal::Roots(roots) => scale.times(roots.factor).log2() > DOUBLE_BITS,
-            };
-            return Ok(context.encode_hollow(slots, scale, extended, big));
+            return Ok(context.encode_hollow(slots, scale, extended, self.is_big(scale)));
         }
-        let steps = steps % slots;
-        let encode = |values: Values<'_>, scale: Scale| {
+        self.rotated(context, steps, scale, |values, scale| {
             context.encode_extended(values, slots, scale, self.rounding(), modulus, extended)
-        };
+        })
+    }
+
+    /// The same to be reduced modulo each limb of `extended` where it is used.
+    pub fn quantise_rotated(
+        &self,
+        context: &Context,
+        steps: usize,
+        scale: Scale,
+        moduli: [Modulus; 2],
+    ) -> Result<Quantised, CkksError> {
+        if context.rlwe().is_hollow() {
+            return Ok(Quantised::hollow(context, moduli[1], self.is_big(scale)));
+        }
+        self.rotated(context, steps, scale, |values, scale| {
+            Quantised::new(context, values, self.period(), scale, self.rounding(), moduli)
+        })
+    }
+
+    /// Whether it is encoded by numbers of many bits.
+    fn is_big(&self, scale: Scale) -> bool {
+        match self {
+            Diagonal::Double(_) | Diagonal::Sparse(_) => false,
+            Diagonal::Big(_) => true,
+            Diagonal::Roots(roots) => scale.times(roots.factor).log2() > DOUBLE_BITS,
+        }
+    }
+
+    /// What `encode` makes of the numbers rotated by `steps` to the right, at `scale` or another one that they are multiples of.
+    fn rotated<T>(
+        &self,
+        context: &Context,
+        steps: usize,
+        scale: Scale,
+        encode: impl FnOnce(Values<'_>, Scale) -> Result<T, CkksError>,
+    ) -> Result<T, CkksError> {
+        let slots = self.period();
+        let steps = steps % slots;
         match self {
             Diagonal::Double(v) => {
                 let mut v = v.clone();
@@ -181,11 +212,11 @@ impl Diagonal {
                 encode(Values::Complex(&v), scale)
             }
             Diagonal::Sparse(sparse) => {
-                let mut v = vec![Complex64::ZERO; slots];
+                let mut v = vec![0.0; slots];
                 for (slot, x) in &sparse.entries {
-                    v[(*slot as usize + steps) % slots].re = *x;
+                    v[(*slot as usize + steps) % slots] = *x;
                 }
-                encode(Values::Complex(&v), scale)
+                encode(Values::Real(&v), scale)
             }
             Diagonal::Big(v) => {
                 let mut v = v.clone();
@@ -194,19 +225,21 @@ impl Diagonal {
             }
             Diagonal::Roots(Roots { exponents, log_order, factor }) => {
                 let exponents = exponents[slots - steps..].iter().chain(&exponents[..slots - steps]);
-                let (encoder, scale) = (context.encoder(), scale.times(*factor));
-                if scale.log2() > DOUBLE_BITS {
+                let encoder = context.encoder();
+                if self.is_big(scale) {
                     let root = |entry: &u32| match Roots::parts(*entry) {
                         Some((t, shift)) => encoder.big_root(t, *log_order, shift),
                         None => Complex { re: BigFloat::zero(), im: BigFloat::zero() },
                     };
-                    encode(Values::BigComplex(&exponents.map(root).collect::<Vec<_>>()), scale)
+                    let roots = exponents.map(root).collect::<Vec<_>>();
+                    encode(Values::BigComplex(&roots), scale.times(*factor))
                 } else {
                     let root = |entry: &u32| match Roots::parts(*entry) {
                         Some((t, shift)) => encoder.root(t, *log_order) * f64::from(shift).exp2(),
                         None => Complex64::ZERO,
                     };
-                    encode(Values::Complex(&exponents.map(root).collect::<Vec<_>>()), scale)
+                    let roots = exponents.map(root).collect::<Vec<_>>();
+                    encode(Values::Complex(&roots), scale.times(*factor))
                 }
             }
         }

@@ -4,7 +4,7 @@ use std::{borrow::Cow, sync::Arc};
 
 use hippocrene_rlwe::{Modulus, Noise, RotationSum, Summand, Term};
 
-use super::{Encoded, LinearTransform};
+use super::{Encoded, How, LinearTransform};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 const OPERATION: &str = "linear transform";
@@ -78,7 +78,8 @@ impl Evaluator {
                 let giants: Vec<usize> = t.steps().1.into_iter().collect();
                 let groups = giants.chunks(at_once).map(|some| {
                     let wanted = |giant: usize| some.contains(&giant);
-                    t.encode_some(self.context(), [modulus, extended], factor, wanted).map(Arc::new)
+                    let moduli = [modulus, extended];
+                    t.encode_some(self.context(), moduli, factor, How::ByLimb, wanted).map(Arc::new)
                 });
                 self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?
             }
@@ -141,7 +142,7 @@ impl Evaluator {
             for terms in encoded.values() {
                 let terms = terms.iter().map(|factor| Term {
                     summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
-                    factor: &factor.encoded,
+                    factor: factor.encoded.term(),
                     log2_norm: factor.log2_norm,
                 });
                 rows.push(terms.collect());

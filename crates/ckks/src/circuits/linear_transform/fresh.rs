@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hippocrene_rlwe::Modulus;
 use num_complex::Complex64;
 
-use super::{Encoded, Factor};
+use super::{Encoded, Encoding, Factor, quantised::Quantised};
 use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known};
 
 const OPERATION: &str = "fresh linear transform";
@@ -78,21 +78,19 @@ impl FreshTransform<'_> {
         let mut values = vec![0.0; self.slots];
         (self.diagonal)(rotation, &mut values);
         values.rotate_right(rotation / self.baby * self.baby % self.slots);
-        let poly = match context.encode_repeated(&values, scale, modulus, extended)? {
-            Some(repeated) => repeated,
+        let encoded = match context.encode_repeated(&values, scale, modulus, extended)? {
+            Some(repeated) => Encoding::Whole(context.rlwe().rotation_factor(repeated, extended)?),
+            None if context.rlwe().is_hollow() => {
+                Encoding::Quantised(Quantised::hollow(context, extended, false))
+            }
             None => {
-                let values = Values::Real(&values);
-                let (slots, rounding) = (self.slots, Rounding::Nearest);
-                context.encode_extended(values, slots, scale, rounding, modulus, extended)?.into_poly()
+                let (values, rounding) = (Values::Real(&values), Rounding::Nearest);
+                let moduli = [modulus, extended];
+                Encoding::Quantised(Quantised::new(context, values, self.slots, scale, rounding, moduli)?)
             }
         };
         let log2_norm = scale.log2() + self.magnitude.log2();
-        Ok(Factor {
-            baby: rotation % self.baby,
-            encoded: context.rlwe().rotation_factor(poly, extended)?,
-            log2_norm,
-            rounding: Rounding::Nearest.variance(),
-        })
+        Ok(Factor { baby: rotation % self.baby, encoded, log2_norm, rounding: Rounding::Nearest.variance() })
     }
 
     /// The map of values that are known.
@@ -151,8 +149,11 @@ impl Evaluator {
         let common = self.common_modulus_of(t.slots, modulus, 0..t.baby.min(t.count), steps);
         let extended = context.rlwe().rotation_modulus(modulus, common)?;
         let repeats = context.rlwe().has_repeats(extended) && 8 * t.slots <= context.max_slots();
-        let words = context.rlwe().degree() / if repeats { 8 } else { 1 }
-            * context.rlwe().rotation_factor_limbs(extended);
+        // Diagonals that repeat are encoded at once, others limb by limb.
+        let words = match repeats {
+            true => context.rlwe().degree() / 8 * context.rlwe().rotation_factor_limbs(extended),
+            false => context.rlwe().degree(),
+        };
         let at_once = (t.memory / (8 * words * t.baby.min(t.count))).clamp(1, giants);
         let baby: Vec<usize> = (0..t.baby.min(t.count)).collect();
         let groups = (0..giants)

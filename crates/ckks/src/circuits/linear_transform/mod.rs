@@ -3,19 +3,23 @@
 mod diagonal;
 mod evaluate;
 mod fresh;
+mod quantised;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
 
-use hippocrene_rlwe::{Kept, Modulus, RotationFactor, stop};
+use hippocrene_rlwe::{Kept, Modulus, RotationFactor, TermFactor, stop};
 use num_complex::{Complex, Complex64};
 
 pub use self::fresh::FreshTransform;
 pub(super) use self::{diagonal::Roots, evaluate::Landing};
 
-use self::diagonal::{Diagonal, Sparse};
+use self::{
+    diagonal::{Diagonal, Sparse},
+    quantised::Quantised,
+};
 use crate::{BigFloat, CkksError, Context, Scale, known::Known};
 
 /// A linear map of the slots, given by its diagonals: slot `i` of the result is the sum over `r` of `diagonal_r[i]` times slot
@@ -47,12 +51,37 @@ type Encoded = BTreeMap<usize, Vec<Factor>>;
 #[derive(Debug)]
 struct Factor {
     baby: usize,
-    /// Modulo `P'Q`; where the numbers of the diagonal repeat, without what repeats in its values.
-    encoded: RotationFactor,
+    encoded: Encoding,
     /// By how many bits it makes noise grow: its scale and the root mean square of its numbers, over the rows of the map that are not zero.
     log2_norm: f64,
     /// The variance of what its rounding adds to a coefficient, on average over all: those that are zero have no error.
     rounding: f64,
+}
+
+/// How a diagonal is encoded.
+#[derive(Debug)]
+enum Encoding {
+    /// Modulo `P'Q`; where the numbers of the diagonal repeat, without what repeats in its values.
+    Whole(RotationFactor),
+    /// To be had limb by limb.
+    Quantised(Quantised),
+}
+
+impl Encoding {
+    fn term(&self) -> TermFactor<'_> {
+        match self {
+            Encoding::Whole(factor) => TermFactor::Whole(factor),
+            Encoding::Quantised(quantised) => TermFactor::ByLimb(quantised),
+        }
+    }
+
+    /// Bytes that are kept of it.
+    fn bytes(&self) -> usize {
+        match self {
+            Encoding::Whole(factor) => factor.bytes(),
+            Encoding::Quantised(_) => 0,
+        }
+    }
 }
 
 const OPERATION: &str = "make a linear transform";
@@ -61,8 +90,11 @@ const OPERATION: &str = "make a linear transform";
 /// 0.75 in one noisy fit).
 const HOISTED_COST: f64 = 0.4;
 
-/// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time, part by part.
+/// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time.
 const MANY: usize = 256;
+
+/// The bytes of diagonals that are had limb by limb at a time, unless there is more memory for encodings: half of a thousand of them at ring degree `2^16`.
+const AT_ONCE: usize = 256 << 20;
 
 /// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
 const KEY_WORTH: f64 = 1.1;
@@ -173,8 +205,8 @@ impl LinearTransform {
     }
 
     /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale that the transform is used at; what is more is
-    /// dropped, those first that were not used for the longest time. Those used last are kept for the next use, whatever they take, unless the
-    /// limit is 0, or there are more than 256 diagonals, of which so many are encoded at a time as the limit has room for.
+    /// dropped, those first that were not used for the longest time. Those used last are kept for the next use, whatever they take, unless there are more than 256 diagonals, or the
+    /// limit is 0. Then each limb of a diagonal is made where it is used, which takes little memory, and less time than to encode what is dropped again.
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
@@ -231,7 +263,7 @@ impl LinearTransform {
         let extended = context.rlwe().rotation_modulus(modulus, keys)?;
         let bytes = |encoded: &Encoded| encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum();
         self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
-            self.encode_some(context, [modulus, extended], scale, |_| true)
+            self.encode_some(context, [modulus, extended], scale, How::Whole, |_| true)
         })
     }
 
@@ -239,42 +271,63 @@ impl LinearTransform {
     fn encode_some(
         &self,
         context: &Context,
-        [modulus, extended]: [Modulus; 2],
+        moduli: [Modulus; 2],
         scale: Scale,
+        how: How,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<Encoded, CkksError> {
-        let mut encoded = Encoded::new();
         // Polynomials in X^8 at least.
         let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
-        for (r, diagonal) in &self.diagonals {
-            let (giant, baby) = self.split(*r);
-            if !wanted(giant) {
-                continue;
-            }
-            let plaintext = diagonal.encode_rotated(context, giant, scale, modulus, extended)?;
-            let log2_norm = scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2();
-            let whole = context.rlwe().rotation_factor(plaintext.into_poly(), extended)?;
-            let short = if repeats { whole.repeated(context.rlwe()) } else { None };
+        let factor = |diagonal: &Diagonal, [giant, baby]: [usize; 2]| -> Result<Factor, CkksError> {
+            let encoded = match how {
+                How::Whole => {
+                    let plaintext = diagonal.encode_rotated(context, giant, scale, moduli)?;
+                    let whole = context.rlwe().rotation_factor(plaintext.into_poly(), moduli[1])?;
+                    let short = if repeats { whole.repeated(context.rlwe()) } else { None };
+                    Encoding::Whole(short.unwrap_or(whole))
+                }
+                How::ByLimb => Encoding::Quantised(diagonal.quantise_rotated(context, giant, scale, moduli)?),
+            };
             let share = diagonal.rounded_coefficients() as f64 / self.slots as f64;
-            let rounding = share * diagonal.rounding().variance();
-            encoded.entry(giant).or_default().push(Factor {
+            Ok(Factor {
                 baby,
-                encoded: short.unwrap_or(whole),
-                log2_norm,
-                rounding,
-            });
+                encoded,
+                log2_norm: scale.log2() + diagonal.root_mean_square().log2() - 0.5 * self.occupied.log2(),
+                rounding: share * diagonal.rounding().variance(),
+            })
+        };
+        let steps = self.diagonals.iter().map(|(r, diagonal)| (diagonal, self.split(*r)));
+        let wanted: Vec<(&Diagonal, (usize, usize))> =
+            steps.filter(|(_, (giant, _))| wanted(*giant)).collect();
+        let mut made: Vec<Option<Result<Factor, CkksError>>> = wanted.iter().map(|_| None).collect();
+        context.rlwe().threads().for_each_mut(&mut made, |i, made| {
+            let (diagonal, (giant, baby)) = wanted[i];
+            *made = Some(factor(diagonal, [giant, baby]));
+        });
+        let mut encoded = Encoded::new();
+        for ((_, (giant, _)), factor) in wanted.into_iter().zip(made) {
+            encoded.entry(giant).or_default().push(factor.expect("every diagonal was made")?);
         }
         Ok(encoded)
     }
 
-    /// How many giant steps are encoded at a time and dropped again, of a map of so many diagonals that all of them would take more memory than the rest of a program; none, and all are kept.
+    /// How many giant steps are had limb by limb at a time; none where all diagonals are encoded and kept.
     fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
         let limbs = context.rlwe().rotation_factor_limbs(extended);
-        let bytes = context.rlwe().degree() * limbs * size_of::<u64>();
-        let giants = self.steps().1.len();
-        let (all, limit) = (self.diagonals.len() * bytes, self.memory().1);
-        (self.diagonals.len() > MANY && all > limit).then(|| (limit * giants / all).max(1))
+        let bytes = self.diagonals.len() * context.rlwe().degree() * size_of::<u64>();
+        let limit = self.memory().1;
+        if limit > 0 && (self.diagonals.len() <= MANY || bytes * limbs <= limit) {
+            return None;
+        }
+        Some((limit.max(AT_ONCE) * self.steps().1.len() / bytes).max(1))
     }
+}
+
+/// How diagonals are encoded.
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Whole,
+    ByLimb,
 }
 
 /// How many baby steps and giant steps `diagonals` need that are rotations, with baby steps below `baby`.

@@ -1,0 +1,55 @@
+//! Diagonals that are used once.
+
+use std::sync::Arc;
+
+use hippocrene_ring::{Domain, Poly, ResidueRing};
+use hippocrene_rlwe::{LimbByLimb, Modulus};
+
+use crate::{
+    CkksError, Context, Scale, Values,
+    encoder::{Encoder, IntegerPolynomial, Rounding},
+};
+
+/// A diagonal over the integers, which is reduced modulo a limb and transformed where that limb of a sum is had: it takes the memory of one limb (more at scales
+/// beyond doubles), and what is made of it stays in the cache.
+#[derive(Debug)]
+pub(super) enum Quantised {
+    Integers {
+        integers: IntegerPolynomial,
+        encoder: Arc<Encoder>,
+    },
+    /// What reckons the memory in hollow contexts.
+    Hollow {
+        _memory: Poly,
+    },
+}
+
+impl Quantised {
+    /// `values` that fit the first of the moduli, in so many slots, to be had modulo the second.
+    pub fn new(
+        context: &Context,
+        values: Values<'_>,
+        slots: usize,
+        scale: Scale,
+        rounding: Rounding,
+        moduli: [Modulus; 2],
+    ) -> Result<Self, CkksError> {
+        let integers = context.quantise(values, slots, scale, rounding, moduli)?;
+        Ok(Quantised::Integers { integers, encoder: Arc::clone(context.encoder()) })
+    }
+
+    /// One of a hollow context.
+    pub fn hollow(context: &Context, extended: Modulus, big: bool) -> Self {
+        context.note_encoding(extended, big);
+        let none = context.rlwe().scratch_limbs(0, Domain::Coefficient);
+        Quantised::Hollow { _memory: none.alike(context.rlwe().degree(), 1) }
+    }
+}
+
+impl LimbByLimb for Quantised {
+    fn write(&self, ring: &ResidueRing, limb: &mut [u64]) {
+        if let Quantised::Integers { integers, encoder } = self {
+            encoder.reduce(integers, ring, limb).expect("everything here is of one ring degree");
+        }
+    }
+}
