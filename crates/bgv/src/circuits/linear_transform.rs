@@ -11,8 +11,8 @@ use hippocrene_ring::{
     automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
 };
 use hippocrene_rlwe::{
-    Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree, Summand, Term, TermFactor,
-    stop,
+    Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree, StepSplit, Summand, Term,
+    TermFactor, stop,
 };
 
 use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
@@ -20,9 +20,6 @@ use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, ev
 const OPERATION: &str = "linear transform";
 
 const MAKING: &str = "make a linear transform";
-
-/// What a baby step costs of what a giant step costs: that of the same transforms of CKKS, where it was fitted to times.
-const HOISTED_COST: f64 = 0.4;
 
 /// A permutation of the slots that an automorphism gives: both rows rotated by `rotation` to the left, and exchanged or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +47,7 @@ impl Permutation {
 ///
 /// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244): with rotations `g + b`, the result is
 /// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted, and serve the diagonals with and without an exchange of rows alike: those
-/// with it are exchanged back, and all of their sum is exchanged at last.
+/// with it are exchanged back, and all of their sum is exchanged at last. Where rotations have an origin ([`StepSplit`]), the result is rotated by it.
 ///
 /// **Noise.** The error `e` of the operand becomes `sum_p d_p p(e)`, with `d_p` the polynomials of the diagonals. For independent ones that is `(sum |d_p|^2)^(1/2)` times as large. The most
 /// that it is otherwise is found at the constant coefficient, which all automorphisms leave where it is: there it is the inner product of `e` with `sum_p p^-1(d_p(1/X))`, and as many
@@ -62,6 +59,8 @@ pub struct LinearTransform {
     /// The baby steps, ascending.
     baby: Vec<usize>,
     giant: Vec<GiantStep>,
+    /// By what the rows of all are rotated in the end.
+    origin: usize,
     /// log2 of the factor by which the noise is larger than that of independent diagonals.
     log2_dependence: f64,
     /// For each modulus `P'Q` the diagonals of each giant step.
@@ -185,38 +184,36 @@ impl LinearTransform {
                 ));
             }
         }
-        let mut best = (f64::INFINITY, 1);
-        for size in (0..degree.trailing_zeros()).map(|k| 1usize << k) {
-            stop::check(MAKING)?;
-            let cost = cost(diagonals, size);
-            if cost < best.0 {
-                best = (cost, size);
-            }
-        }
-        let (_, size) = best;
-        let baby: Vec<usize> = steps(diagonals, size).0.into_iter().collect();
-        let mut giant: Vec<GiantStep> = Vec::new();
+        let rotations: Vec<(bool, usize)> = diagonals.keys().map(|p| (p.exchanged, p.rotation)).collect();
+        let split = StepSplit::best(row, &rotations, MAKING)?;
+        let baby: BTreeSet<usize> = diagonals.keys().map(|p| split.of(p.rotation).1).collect();
+        let baby: Vec<usize> = baby.into_iter().collect();
+        let mut giant: BTreeMap<Permutation, Vec<Diagonal>> = BTreeMap::new();
         let mut dependence = Dependence { constant: vec![0.0; degree], squares: 0.0 };
         for (p, entries) in diagonals {
             stop::check(MAKING)?;
-            let step = Permutation { rotation: p.rotation / size * size, ..*p };
+            let (rotation, step) = split.of(p.rotation);
             let moved = |slot: usize| {
                 let other_row = (slot / row + usize::from(p.exchanged)) % 2;
-                (other_row * row + (slot + step.rotation) % row) as u32
+                (other_row * row + (slot + split.origin() + rotation) % row) as u32
             };
             let entries: Vec<_> = entries.iter().map(|(slot, x)| (moved(*slot as usize), *x)).collect();
             let plaintext = encoded(context, &entries)?;
-            dependence.add(&plaintext, p.rotation % size);
-            let diagonal =
-                Diagonal::new(baby.partition_point(|b| *b < p.rotation % size), entries, plaintext);
-            // Diagonals come in the order of their giant steps.
-            match giant.last_mut().filter(|last| last.step == step) {
-                Some(last) => last.diagonals.push(diagonal),
-                None => giant.push(GiantStep { step, diagonals: vec![diagonal] }),
-            }
+            dependence.add(&plaintext, step);
+            let diagonal = Diagonal::new(baby.partition_point(|b| *b < step), entries, plaintext);
+            giant.entry(Permutation { rotation, ..*p }).or_default().push(diagonal);
         }
+        let giant = giant.into_iter().map(|(step, diagonals)| GiantStep { step, diagonals }).collect();
         let log2_dependence = dependence.factor().log2();
-        Ok(LinearTransform { degree, t, baby, giant, log2_dependence, kept: Kept::default() })
+        Ok(LinearTransform {
+            degree,
+            t,
+            baby,
+            giant,
+            origin: split.origin(),
+            log2_dependence,
+            kept: Kept::default(),
+        })
     }
 
     /// The ring degree `N`: how many slots it maps.
@@ -224,10 +221,10 @@ impl LinearTransform {
         self.degree
     }
 
-    /// The rotations whose keys it wants: baby steps and giant steps.
+    /// The rotations whose keys it wants: baby steps, giant steps, and by the origin.
     pub fn rotations(&self) -> Vec<i64> {
         let giant = self.giant.iter().map(|giant| giant.step.rotation);
-        let all: BTreeSet<usize> = giant.chain(self.baby.iter().copied()).collect();
+        let all: BTreeSet<usize> = giant.chain(self.baby.iter().copied()).chain([self.origin]).collect();
         all.into_iter().filter(|step| *step != 0).map(|step| step as i64).collect()
     }
 
@@ -267,21 +264,6 @@ fn of_each<'a, T>(
     f: impl Fn(&'a Diagonal) -> Result<T, BgvError>,
 ) -> Result<Vec<Vec<T>>, BgvError> {
     giants.iter().map(|giant| giant.diagonals.iter().map(&f).collect()).collect()
-}
-
-/// The baby steps and the giant steps that `diagonals` need, with `size` baby steps.
-fn steps(
-    diagonals: &BTreeMap<Permutation, Vec<(u32, i64)>>,
-    size: usize,
-) -> (BTreeSet<usize>, BTreeSet<Permutation>) {
-    let giant = |p: &Permutation| Permutation { rotation: p.rotation / size * size, ..*p };
-    (diagonals.keys().map(|p| p.rotation % size).collect(), diagonals.keys().map(giant).collect())
-}
-
-fn cost(diagonals: &BTreeMap<Permutation, Vec<(u32, i64)>>, size: usize) -> f64 {
-    let (baby, giant) = steps(diagonals, size);
-    let baby = baby.iter().filter(|step| **step != 0).count() as f64;
-    HOISTED_COST * baby + giant.iter().filter(|step| step.rotation != 0).count() as f64
 }
 
 /// The Euclidean norm of the coefficients.
@@ -456,12 +438,17 @@ impl Evaluator {
             }
             None => None,
         };
-        match (rotated, exchanged) {
+        let total = match (rotated, exchanged) {
             (Some(mut total), Some(exchanged)) => {
                 total.add(&exchanged)?;
-                Ok(total)
+                total
             }
-            (total, exchanged) => Ok(total.or(exchanged).expect("a transform has at least one diagonal")),
+            (total, exchanged) => total.or(exchanged).expect("a transform has at least one diagonal"),
+        };
+        if transform.origin == 0 {
+            return Ok(total);
         }
+        let elements = keys.rotation_elements(degree, degree / 2, transform.origin as i64, a.modulus());
+        Ok(elements.into_iter().try_fold(total, |total, element| total.rotated(element, keys))?)
     }
 }

@@ -84,6 +84,13 @@ impl Evaluator {
                 self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?
             }
         };
+        let total = match t.split.origin() {
+            0 => total,
+            origin => {
+                let elements = self.rotation_elements(t.slots, origin as i64, modulus);
+                elements.into_iter().try_fold(total, |total, element| total.rotated(element, self.keys()))?
+            }
+        };
         let mut out = Ciphertext::empty(self.context());
         total.divide_into(out.inner_mut(), to.modulus)?;
         out.set_meta(to.scale, t.slots, to.bound);
@@ -94,7 +101,8 @@ impl Evaluator {
     /// What the keys of the rotations that a transform wants of ciphertexts modulo `modulus` have in common: by it the special modulus is chosen.
     fn common_modulus(&self, t: &LinearTransform, modulus: Modulus) -> Modulus {
         let (baby, giant) = t.steps();
-        self.common_modulus_of(t.slots, modulus, baby.into_iter(), giant.into_iter())
+        let sums = giant.into_iter().chain(std::iter::once(t.split.origin()));
+        self.common_modulus_of(t.slots, modulus, baby.into_iter(), sums)
     }
 
     /// The same of these baby steps and giant steps.

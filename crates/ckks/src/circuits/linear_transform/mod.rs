@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_rlwe::{Kept, Modulus, RotationFactor, TermFactor, stop};
+use hippocrene_rlwe::{Kept, Modulus, RotationFactor, StepSplit, TermFactor, stop};
 use num_complex::{Complex, Complex64};
 
 pub use self::fresh::FreshTransform;
@@ -26,15 +26,12 @@ use crate::{BigFloat, CkksError, Context, Scale, known::Known};
 /// `i + r` (modulo the number of slots).
 ///
 /// It is applied by baby steps and giant steps (Halevi and Shoup, ePrint 2014/873 and 2018/244): with `r = g + b`, the result is
-/// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted.
+/// `sum_g rot_g(sum_b rot_{-g}(diagonal_{g+b}) rot_b(x))`, where the baby rotations `rot_b(x)` are hoisted. Where diagonals have an origin ([`StepSplit`]), all of that is rotated by it.
 #[derive(Debug)]
 pub struct LinearTransform {
     slots: usize,
     diagonals: BTreeMap<usize, Diagonal>,
-    /// The number of baby steps, a power of two.
-    baby: usize,
-    /// Whether baby steps go to the right, `b <= 0`, and not to the left.
-    mirrored: bool,
+    split: StepSplit,
     /// The largest sum of absolute values along a row.
     norm: f64,
     /// The share of the rows that are not zero. The others, whose slots come out without noise, are no part of what the noise of the result is the average of: results
@@ -86,18 +83,11 @@ impl Encoding {
 
 const OPERATION: &str = "make a linear transform";
 
-/// What a baby step costs of what a giant step costs. Fitted to times at ring degrees `2^14` and `2^15`, of 16 and 64 diagonals: 0.31 to 0.44 (and
-/// 0.75 in one noisy fit).
-const HOISTED_COST: f64 = 0.4;
-
 /// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time.
 const MANY: usize = 256;
 
 /// The bytes of diagonals that are had limb by limb at a time, unless there is more memory for encodings: half of a thousand of them at ring degree `2^16`.
 const AT_ONCE: usize = 256 << 20;
-
-/// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
-const KEY_WORTH: f64 = 1.1;
 
 impl LinearTransform {
     /// The map with these diagonals, each of `slots` numbers, by rotation.
@@ -129,7 +119,7 @@ impl LinearTransform {
     ) -> Result<Self, CkksError> {
         let map = Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Roots(d))).collect())?;
         // Between slots and coefficients, whose noise is the average of all slots', whichever are zero.
-        Ok(LinearTransform { mirrored, occupied: 1.0, ..map })
+        Ok(LinearTransform { split: map.split.mirrored(mirrored), occupied: 1.0, ..map })
     }
 
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
@@ -157,15 +147,13 @@ impl LinearTransform {
         let occupied = rows.iter().filter(|row| **row > 0.0).count();
         // A map to zero has no noise, however it is counted.
         let occupied = occupied.max(1) as f64 / slots as f64;
-        let mut choices = Vec::new();
-        for baby in (0..=slots.trailing_zeros()).map(|k| 1usize << k) {
-            stop::check(OPERATION)?;
-            choices.push((baby, count(&diagonals, baby)));
-        }
-        let least = choices.iter().map(|(_, steps)| cost(*steps)).fold(f64::INFINITY, f64::min);
-        let near = choices.iter().filter(|(_, steps)| cost(*steps) <= KEY_WORTH * least);
-        let baby = near.min_by_key(|(_, steps)| steps.iter().sum::<usize>()).map_or(1, |(baby, _)| *baby);
-        Ok(LinearTransform { slots, diagonals, baby, mirrored: false, norm, occupied, kept: Kept::default() })
+        let rotations: Vec<(bool, usize)> = diagonals.keys().map(|r| (false, *r)).collect();
+        // The levels of a DFT are made for powers of two, and share keys.
+        let split = match diagonals.values().any(|d| matches!(d, Diagonal::Roots(_))) {
+            true => StepSplit::best_power_of_two(slots, &rotations, OPERATION)?,
+            false => StepSplit::best(slots, &rotations, OPERATION)?,
+        };
+        Ok(LinearTransform { slots, diagonals, split, norm, occupied, kept: Kept::default() })
     }
 
     /// [`LinearTransform::new`] for real diagonals.
@@ -198,10 +186,12 @@ impl LinearTransform {
         Self::of(slots, diagonals.into_iter().map(|(r, entries)| (r, sparse(entries))).collect())
     }
 
-    /// The rotations whose keys it wants: baby steps and giant steps.
+    /// The rotations whose keys it wants: baby steps, giant steps, and by the origin.
     pub fn rotations(&self) -> Vec<i64> {
-        let (baby, giant) = self.steps();
-        baby.union(&giant).filter(|r| **r != 0).map(|r| *r as i64).collect()
+        let (mut steps, giant) = self.steps();
+        steps.extend(giant);
+        steps.insert(self.split.origin());
+        steps.into_iter().filter(|r| *r != 0).map(|r| r as i64).collect()
     }
 
     /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale that the transform is used at; what is more is
@@ -239,16 +229,9 @@ impl LinearTransform {
         Known::from_values(sums)
     }
 
-    /// `(g, b)` with `r = g + b`, both modulo the number of slots: `0 <= b < baby`, or where it is mirrored `-baby < b <= 0`.
-    fn split(&self, r: usize) -> (usize, usize) {
-        let offset = if self.mirrored { self.baby - 1 } else { 0 };
-        let baby = ((r + offset) % self.baby + self.slots - offset) % self.slots;
-        ((r + self.slots - baby) % self.slots, baby)
-    }
-
     /// The baby steps and the giant steps that it takes.
     fn steps(&self) -> (BTreeSet<usize>, BTreeSet<usize>) {
-        let all = || self.diagonals.keys().map(|r| self.split(*r));
+        let all = || self.diagonals.keys().map(|r| self.split.of(*r));
         (all().map(|(_, baby)| baby).collect(), all().map(|(giant, _)| giant).collect())
     }
 
@@ -278,15 +261,17 @@ impl LinearTransform {
     ) -> Result<Encoded, CkksError> {
         // Polynomials in X^8 at least.
         let repeats = self.diagonals.values().all(|d| 8 * d.period() <= context.max_slots());
-        let factor = |diagonal: &Diagonal, [giant, baby]: [usize; 2]| -> Result<Factor, CkksError> {
+        let factor = |diagonal: &Diagonal, (giant, baby): (usize, usize)| -> Result<Factor, CkksError> {
+            // What the result is rotated by is taken back.
+            let back = (giant + self.split.origin()) % self.slots;
             let encoded = match how {
                 How::Whole => {
-                    let plaintext = diagonal.encode_rotated(context, giant, scale, moduli)?;
+                    let plaintext = diagonal.encode_rotated(context, back, scale, moduli)?;
                     let whole = context.rlwe().rotation_factor(plaintext.into_poly(), moduli[1])?;
                     let short = if repeats { whole.repeated(context.rlwe()) } else { None };
                     Encoding::Whole(short.unwrap_or(whole))
                 }
-                How::ByLimb => Encoding::Quantised(diagonal.quantise_rotated(context, giant, scale, moduli)?),
+                How::ByLimb => Encoding::Quantised(diagonal.quantise_rotated(context, back, scale, moduli)?),
             };
             let share = diagonal.rounded_coefficients() as f64 / self.slots as f64;
             Ok(Factor {
@@ -296,13 +281,13 @@ impl LinearTransform {
                 rounding: share * diagonal.rounding().variance(),
             })
         };
-        let steps = self.diagonals.iter().map(|(r, diagonal)| (diagonal, self.split(*r)));
+        let steps = self.diagonals.iter().map(|(r, diagonal)| (diagonal, self.split.of(*r)));
         let wanted: Vec<(&Diagonal, (usize, usize))> =
             steps.filter(|(_, (giant, _))| wanted(*giant)).collect();
         let mut made: Vec<Option<Result<Factor, CkksError>>> = wanted.iter().map(|_| None).collect();
         context.rlwe().threads().for_each_mut(&mut made, |i, made| {
-            let (diagonal, (giant, baby)) = wanted[i];
-            *made = Some(factor(diagonal, [giant, baby]));
+            let (diagonal, steps) = wanted[i];
+            *made = Some(factor(diagonal, steps));
         });
         let mut encoded = Encoded::new();
         for ((_, (giant, _)), factor) in wanted.into_iter().zip(made) {
@@ -328,16 +313,4 @@ impl LinearTransform {
 enum How {
     Whole,
     ByLimb,
-}
-
-/// How many baby steps and giant steps `diagonals` need that are rotations, with baby steps below `baby`.
-fn count(diagonals: &BTreeMap<usize, Diagonal>, baby: usize) -> [usize; 2] {
-    let of = |step: fn(usize, usize) -> usize| -> BTreeSet<usize> {
-        diagonals.keys().map(|r| step(*r, baby)).filter(|step| *step != 0).collect()
-    };
-    [of(|r, baby| r % baby), of(|r, baby| r / baby)].map(|steps| steps.len())
-}
-
-fn cost([baby, giant]: [usize; 2]) -> f64 {
-    HOISTED_COST * baby as f64 + giant as f64
 }
