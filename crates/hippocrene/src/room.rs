@@ -51,6 +51,12 @@ impl Room {
     }
 }
 
+impl Place {
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+}
+
 impl Drop for Place {
     fn drop(&mut self) {
         self.room.0.taken.fetch_sub(self.bytes, Relaxed);

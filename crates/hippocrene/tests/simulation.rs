@@ -281,3 +281,29 @@ fn programs_without_precision_end_in_an_error() {
     assert!(error.to_string().contains("errors of values are estimated"), "{error}");
     assert!(a.precision_bits(server.session()) < 0.0);
 }
+
+/// The columns of the second matrix come to stand far apart: elements go by 4096 distances, in some dozens of rotations. The product of two is right where the program is run.
+#[test]
+fn products_of_large_matrices_need_dozens_of_keys() {
+    let product = |n: usize, settings: Settings| {
+        let x: Vec<f64> = (0..n * n).map(|i| (i * i % 101) as f64 / 101.0 - 0.5).collect();
+        let simulation = Simulation::new(settings.clone()).unwrap();
+        let array = simulation.encrypt((&x[..]).into(), &[n, n], &Encryption::default()).unwrap();
+        simulation.restart();
+        simulation.server().dot(&array, &array).unwrap();
+        (x, simulation.report())
+    };
+    let (_, report) = product(64, Preset::by_name("n14").unwrap().settings().unwrap());
+    assert!(report.rotations().len() < 80, "{}", report.rotations().len());
+
+    let settings = insecure_grafted(9, 9, SecretDistribution::Ternary);
+    let (x, report) = product(13, settings.clone());
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
+    let array = client.encrypt(&x, &[13, 13]).unwrap();
+    let result = client.decrypt(&server.dot(&array, &array).unwrap()).unwrap();
+    for (e, result) in result.iter().enumerate() {
+        let expected: f64 = (0..13).map(|k| x[e / 13 * 13 + k] * x[k * 13 + e % 13]).sum();
+        assert!((result - expected).abs() < 1e-4, "element {e}: {result}, not {expected}");
+    }
+}

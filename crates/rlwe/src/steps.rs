@@ -11,8 +11,8 @@ const HOISTED_COST: f64 = 0.4;
 /// What it may cost more, by this factor, to need fewer rotations, and so fewer keys.
 const KEY_WORTH: f64 = 1.1;
 
-/// Where powers of two cost no more than so many times what would be possible, no others are looked at.
-const NEAR: f64 = 1.25;
+/// Powers of two may cost more, by this factor: where rotations have no key of their own, theirs are composed of fewer.
+const POWER_WORTH: f64 = 1.4;
 
 /// So many of the distances that rotations lie apart are looked at.
 const TRIED: usize = 64;
@@ -51,7 +51,7 @@ impl Steps {
 }
 
 impl StepSplit {
-    /// The split that costs least, or hardly more and needs fewer keys, by powers of two and by what distances `rotations` have (below `slots`, a power of two). Rotations of two kinds, such as those with and without
+    /// The split that costs least, or hardly more and needs fewer keys, by powers of two, or where that takes far less by what distances `rotations` have (below `slots`, a power of two). Rotations of two kinds, such as those with and without
     /// an exchange of rows, share baby steps and no giant steps.
     ///
     /// # Errors
@@ -96,15 +96,20 @@ impl StepSplit {
         let least = |choices: &[(Self, Steps)]| {
             choices.iter().map(|(_, steps)| steps.cost()).fold(f64::INFINITY, f64::min)
         };
+        let of_powers = least(&choices);
         // The least `0.4 b + g` with `b g` rotations.
         let possible = 2.0 * (HOISTED_COST * rotations.len() as f64).sqrt();
-        if any && least(&choices) > NEAR * possible {
+        if any && of_powers > POWER_WORTH * possible {
+            let powers = choices.len();
             let (origin, distances) = unwrapped(slots, rotations);
             let apart = distances.iter().copied().fold(0, gcd).max(1);
             let multiples = (0..usize::BITS).map(|k| apart << k).take_while(|base| *base < slots);
             let bases: BTreeSet<usize> = multiples.chain(distances.iter().take(TRIED).copied()).collect();
             for base in bases {
                 consider(&mut choices, (origin, base))?;
+            }
+            if POWER_WORTH * least(&choices) > of_powers {
+                choices.truncate(powers);
             }
         }
         let most = KEY_WORTH * least(&choices);
@@ -190,7 +195,8 @@ mod tests {
             let any = StepSplit::best(slots, &rotations, "split").unwrap();
             let power = StepSplit::best_power_of_two(slots, &rotations, "split").unwrap();
             prop_assert_eq!((power.origin, power.base.is_power_of_two()), (0, true));
-            prop_assert!(any.count(&rotations).cost() <= KEY_WORTH * power.count(&rotations).cost());
+            let costs = [any, power].map(|split| split.count(&rotations).cost());
+            prop_assert!(any == power || POWER_WORTH * costs[0] <= KEY_WORTH * KEY_WORTH * costs[1]);
             for split in [any, power.mirrored(mirrored)] {
                 for (_, r) in &rotations {
                     let (giant, baby) = split.of(*r);

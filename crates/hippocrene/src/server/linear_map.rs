@@ -54,9 +54,10 @@ impl Server {
             let map = match F::maps(self).get(name) {
                 Some(kept) => kept,
                 None => {
-                    // What is encoded for one ciphertext alone is dropped as it is made.
-                    let again = F::maps(self).was_applied(name) && self.has_room_for(diagonals.len());
-                    Arc::new(F::map(self, diagonals, again || pairs.len() > 1)?)
+                    // What is encoded for one ciphertext alone, and is not to be kept, is dropped as it is made.
+                    let bytes = self.bytes_of_diagonals(diagonals.len());
+                    let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
+                    Arc::new(F::map(self, diagonals, kept || pairs.len() > 1)?)
                 }
             };
             for &(to, from) in pairs {
@@ -74,11 +75,10 @@ impl Server {
         Ok(results.into_values().collect())
     }
 
-    /// Whether a map of so many diagonals could be kept, encoded modulo `PQ_max`.
-    fn has_room_for(&self, diagonals: usize) -> bool {
+    /// What so many diagonals take at most, encoded modulo `PQ_max`.
+    fn bytes_of_diagonals(&self, count: usize) -> usize {
         let parameters = self.session.settings().parameters();
-        let bytes = parameters.degree() * parameters.full().limb_count() * size_of::<u64>();
-        diagonals.saturating_mul(bytes) <= self.session.room().memory().1
+        count.saturating_mul(parameters.degree() * parameters.full().limb_count() * size_of::<u64>())
     }
 }
 

@@ -40,15 +40,19 @@ pub struct Maps<M>(Mutex<Known<M>>);
 struct Known<M> {
     /// What is kept, the last used last.
     entries: Vec<Entry<M>>,
-    /// What was applied and is not kept, the last one last.
-    applied: VecDeque<Name>,
+    /// What was applied and is not kept, and when, the last one last.
+    applied: VecDeque<(Name, u64)>,
+    /// How many maps were applied.
+    now: u64,
 }
 
 #[derive(Debug)]
 struct Entry<M> {
     name: Name,
     map: Arc<M>,
-    _place: Place,
+    place: Place,
+    /// When it was applied last.
+    used: u64,
 }
 
 /// A hash of all diagonals.
@@ -57,7 +61,7 @@ pub struct Name(blake3::Hash);
 
 impl<M> Default for Maps<M> {
     fn default() -> Self {
-        Maps(Mutex::new(Known { entries: Vec::new(), applied: VecDeque::new() }))
+        Maps(Mutex::new(Known { entries: Vec::new(), applied: VecDeque::new(), now: 0 }))
     }
 }
 
@@ -67,35 +71,51 @@ impl<M> Maps<M> {
         self.lock().entries.iter().find(|entry| entry.name == name).map(|entry| Arc::clone(&entry.map))
     }
 
-    /// Whether a map of that name was applied, not long ago.
-    pub(super) fn was_applied(&self, name: Name) -> bool {
-        self.lock().applied.contains(&name)
+    /// Whether a map of that name, of at most so many bytes, is to be kept when it is applied: it was applied before, not long ago, and there is room for it, or would be without those that were not used
+    /// since then. Maps that come in turn and are too many do not drive one another out.
+    pub(super) fn is_to_be_kept(&self, name: Name, bytes: usize, room: &Room) -> bool {
+        let known = self.lock();
+        let Some(before) = known.last_time(name) else { return false };
+        let (taken, limit) = room.memory();
+        let unused = known.entries.iter().filter(|entry| entry.used < before);
+        bytes <= limit.saturating_sub(taken) + unused.map(|entry| entry.place.bytes()).sum::<usize>()
     }
 
-    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where there are none. Those that were not used for the longest time make room for it; where that does not do, it is
-    /// not kept.
+    /// Keeps a map that was just applied, of which `bytes` bytes are encoded, or its name where there are none. Those that were not used since it was applied before make room for it; where that does not do,
+    /// it is not kept.
     pub(super) fn keep(&self, name: Name, map: Arc<M>, bytes: usize, room: &Room) {
-        let Known { entries, applied } = &mut *self.lock();
-        entries.retain(|entry| entry.name != name);
-        applied.retain(|other| *other != name);
+        let known = &mut *self.lock();
+        let before = known.last_time(name).unwrap_or(known.now);
+        known.now += 1;
+        let used = known.now;
+        known.entries.retain(|entry| entry.name != name);
+        known.applied.retain(|(other, _)| *other != name);
         while bytes > 0 && bytes <= room.memory().1 {
-            if let Some(_place) = room.take(bytes) {
-                entries.push(Entry { name, map, _place });
+            if let Some(place) = room.take(bytes) {
+                known.entries.push(Entry { name, map, place, used });
                 return;
             }
-            if entries.is_empty() {
+            if known.entries.first().is_none_or(|entry| entry.used >= before) {
                 break;
             }
-            entries.remove(0);
+            known.entries.remove(0);
         }
-        if applied.len() == REMEMBERED {
-            applied.pop_front();
+        if known.applied.len() == REMEMBERED {
+            known.applied.pop_front();
         }
-        applied.push_back(name);
+        known.applied.push_back((name, used));
     }
 
     fn lock(&self) -> MutexGuard<'_, Known<M>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<M> Known<M> {
+    /// When a map of that name was applied last.
+    fn last_time(&self, name: Name) -> Option<u64> {
+        let kept = self.entries.iter().map(|entry| (entry.name, entry.used));
+        kept.chain(self.applied.iter().copied()).find(|(other, _)| *other == name).map(|(_, used)| used)
     }
 }
 
@@ -147,39 +167,41 @@ mod tests {
     }
 
     #[test]
-    fn what_was_used_last_is_kept() {
+    fn what_comes_again_is_kept_while_there_is_room() {
         let (maps, room) = (Maps::default(), Room::default());
         room.set_limit(10);
-        let names = [0.0, 1.0, 2.0].map(|x| Name::of::<Numbers>(&[(0, vec![(0, x)])].into()));
-        let keep = |i: usize, bytes| maps.keep(names[i], Arc::new(i), bytes, &room);
-        let kept = || names.map(|name| maps.get(name).is_some());
-        keep(0, 4);
-        keep(1, 4);
-        keep(0, 5);
-        assert_eq!((kept(), room.memory().0), ([true, true, false], 9));
-        keep(2, 5);
-        assert_eq!((kept(), room.memory().0), ([true, false, true], 10));
-        keep(1, 11);
-        assert_eq!((kept(), room.memory().0), ([true, false, true], 10));
-        keep(1, 10);
-        assert_eq!((kept(), room.memory().0), ([false, true, false], 10));
-        keep(1, 0);
-        assert_eq!((kept(), room.memory().0), ([false; 3], 0));
+        let name = |i: usize| Name::of::<Numbers>(&[(0, vec![(0, i as f64)])].into());
+        // As a server applies maps that take 4 bytes each.
+        let apply = |i: usize| {
+            let kept = maps.get(name(i)).is_some();
+            let bytes = if kept || maps.is_to_be_kept(name(i), 4, &room) { 4 } else { 0 };
+            maps.keep(name(i), Arc::new(i), bytes, &room);
+            kept
+        };
+        assert_eq!([0, 1, 2].map(apply), [false; 3]);
+        assert_eq!(room.memory().0, 0, "what came once is not kept");
+        assert_eq!([0, 1, 2].map(apply), [false; 3]);
+        // Three in turn, of which two have room.
+        for _ in 0..3 {
+            assert_eq!([0, 1, 2].map(apply), [true, true, false]);
+        }
+        assert_eq!(room.memory().0, 8);
+        // One that comes again where another does not.
+        assert_eq!([2, 1, 2, 2].map(apply), [false, true, true, true]);
+        assert_eq!([0, 1, 2].map(|i| maps.get(name(i)).is_some()), [false, true, true]);
+        // What is too large is not kept, and what is smaller than it was said to be is.
+        assert!(!maps.is_to_be_kept(name(0), 11, &room));
+        room.set_limit(0);
+        maps.keep(name(1), Arc::new(1), 4, &room);
+        assert!(maps.get(name(1)).is_none());
     }
 
     #[test]
     fn names_of_what_is_not_kept_are_remembered() {
         let (maps, room) = (Maps::default(), Room::default());
-        room.set_limit(10);
         let name = |i: usize| Name::of::<Numbers>(&[(0, vec![(0, i as f64)])].into());
-        let keep = |i: usize, bytes| maps.keep(name(i), Arc::new(i), bytes, &room);
-        let applied = |i: usize| maps.was_applied(name(i));
-        keep(0, 0);
-        keep(1, 11);
-        assert_eq!([0, 1, 2].map(applied), [true, true, false]);
-        keep(0, 5);
-        assert!(!applied(0) && maps.get(name(0)).is_some());
-        (2..REMEMBERED + 2).for_each(|i| keep(i, 0));
-        assert_eq!([1, 2, REMEMBERED + 1].map(applied), [false, true, true]);
+        let comes_again = |i: usize| maps.is_to_be_kept(name(i), 1, &room);
+        (0..=REMEMBERED).for_each(|i| maps.keep(name(i), Arc::new(i), 0, &room));
+        assert_eq!([0, 1, REMEMBERED, REMEMBERED + 1].map(comes_again), [false, true, true, false]);
     }
 }
