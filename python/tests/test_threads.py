@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 import time
 
@@ -95,3 +97,24 @@ def test_more_threads_give_the_same_result(client, keys, server):
     both = [s.load(encrypted) for s in (server, hippocrene.Server(keys, threads=2))]
     first, second = ((x * x).sum().to_bytes() for x in both)
     assert first == second
+
+
+SMALL_STACK = """
+import sys, threading
+import numpy as np
+import hippocrene
+
+client = hippocrene.Client.generate("n13")
+server = hippocrene.Server(client.evaluation_keys())
+x = server.load(client.encrypt(np.arange(8.0) / 8))
+results = []
+threading.stack_size(256 << 10)
+thread = threading.Thread(target=lambda: results.append((np.roll(x * x, 1) @ np.ones(8)).sum()))
+thread.start()
+thread.join()
+sys.exit(0 if abs(client.decrypt(results[0]) - np.sum((np.arange(8.0) / 8) ** 2)) < 1e-4 else 1)
+"""
+
+
+def test_threads_need_little_stack():
+    assert subprocess.run([sys.executable, "-c", SMALL_STACK]).returncode == 0

@@ -7,12 +7,11 @@
 //! A sum of products has a high part that starts at `3 2^(51 + k)`. As long as it stays between `2^(52 + k)` and `2^(53 + k)`, it is a
 //! multiple of `2^k`, so that adding a product to it leaves a remainder of at most `2^(k - 1)`, known exactly, for the low part.
 
-use std::mem::MaybeUninit;
-
 use super::{
     MAX_INPUTS, ROUNDING,
     source::{Input, Source},
     target::{Family, Output, Target},
+    tile::Tile,
 };
 use crate::{arith::mul_mod, simd256::*};
 
@@ -21,10 +20,6 @@ const TILE: usize = 64;
 
 /// The low digits of split inputs have so many bits.
 const SPLIT: u32 = 30;
-
-/// Rows of doubles for one tile: first the quotient, then the inputs in order, low digits before high ones.
-#[repr(align(64))]
-struct Tile(MaybeUninit<[f64; TILE * (1 + 2 * MAX_INPUTS)]>);
 
 /// Whether an input takes two rows.
 fn is_split(input: &Input) -> bool {
@@ -95,8 +90,9 @@ fn groups(bounds: &[u64], p: u64, k: u32) -> Option<Vec<usize>> {
 #[target_feature(enable = "avx2,fma")]
 pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     let n = y[0].len();
-    let mut tile = Tile(MaybeUninit::uninit());
-    let tile: *mut f64 = tile.0.as_mut_ptr().cast();
+    // Rows of doubles: first the quotient, then the inputs in order, low digits before high ones.
+    let mut tile = Tile::of(TILE * (1 + 2 * source.inputs.len()));
+    let tile: *mut f64 = tile.as_mut_ptr().cast();
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
         // SAFETY: `count` coefficients from `at` on exist, and the tile has two rows of TILE doubles for each input.

@@ -17,6 +17,8 @@ mod shift;
 mod source;
 mod target;
 #[cfg(target_arch = "x86_64")]
+mod tile;
+#[cfg(target_arch = "x86_64")]
 mod wide512;
 
 pub(crate) use shift::centre;

@@ -6,12 +6,13 @@
 //! `(y_0 + y_1)(w_0 + w_1)`, all modulo 2^64, the sum of products is `s_0 + 2^30 (s_1 - s_0 - s_2) + 2^60 s_2`.
 //! Two Montgomery steps of 30 bits reduce it, so `R = 2^60`.
 
-use std::{arch::x86_64::*, mem::MaybeUninit};
+use std::arch::x86_64::*;
 
 use super::{
-    MAX_INPUTS, ROUNDING,
+    ROUNDING,
     source::Source,
     target::{Family, Output, Target, corrections},
+    tile::Tile,
 };
 use crate::{
     arith::{centred, mul_mod},
@@ -23,10 +24,6 @@ const TILE: usize = 64;
 
 /// The digits' base is `2^DIGIT`.
 const DIGIT: u32 = 30;
-
-/// The digits `y_0`, `y_0 + y_1` and `y_1`, in rows: first the quotient, then the inputs.
-#[repr(align(64))]
-struct Tile(MaybeUninit<[u64; 3 * TILE * (1 + MAX_INPUTS)]>);
 
 /// The low digit of a centred number, the sum of its digits, and the high digit.
 fn digits(x: i64) -> [i64; 3] {
@@ -89,8 +86,9 @@ pub(super) fn target(source: &Source, (p, c): (u64, u64)) -> Target {
 #[target_feature(enable = "avx512f,avx512dq,avx512vl,avx512bw")]
 pub(super) unsafe fn run(source: &Source, exact: bool, y: &[&[u64]], outputs: &mut [Output]) {
     let n = y[0].len();
-    let mut tile = Tile(MaybeUninit::uninit());
-    let tile: *mut u64 = tile.0.as_mut_ptr().cast();
+    // The digits `y_0`, `y_0 + y_1` and `y_1`, in rows: first the quotient, then the inputs.
+    let mut tile = Tile::of(3 * TILE * (1 + source.inputs.len()));
+    let tile: *mut u64 = tile.as_mut_ptr();
     for at in (0..n).step_by(TILE) {
         let count = TILE.min(n - at);
         // SAFETY: `count` coefficients from `at` on exist, and the tile has three rows of TILE words for each input.

@@ -8,12 +8,13 @@ mod narrow;
 mod power;
 mod wide;
 
-use std::{arch::x86_64::*, mem::MaybeUninit};
+use std::arch::x86_64::*;
 
 use super::{
-    MAX_INPUTS, ROUNDING,
+    ROUNDING,
     source::Source,
     target::{Family, Output, Target, corrections},
+    tile::Tile,
 };
 use crate::{
     arith::{mul_mod, pow_mod},
@@ -29,10 +30,6 @@ const STREAMED: usize = 2 << 20;
 
 /// How many rows ahead inputs are fetched.
 const PREFETCH_ROWS: usize = 4;
-
-/// Rows of digits for one tile.
-#[repr(align(64))]
-struct Tile(MaybeUninit<[u64; TILE * (1 + 2 * MAX_INPUTS)]>);
 
 /// How the inputs are split into rows: first the quotient, then the inputs (or their low digits) in order, then the high digits.
 #[derive(Debug, Clone)]
@@ -118,8 +115,8 @@ pub(super) unsafe fn run(
     outputs: &mut [Output],
 ) {
     let n = y[0].len();
-    let mut tile = Tile(MaybeUninit::uninit());
-    let tile: *mut u64 = tile.0.as_mut_ptr().cast();
+    let mut tile = Tile::of(TILE * digits.rows(source));
+    let tile: *mut u64 = tile.as_mut_ptr();
     let rows = Rows { first: usize::from(!exact), full: digits.full_rows(source), all: digits.rows(source) };
     let aligned = outputs.iter().all(|output| output.data.as_ptr().align_offset(64) == 0);
     let streams = aligned && size_of_val(y[0]) * outputs.len() > STREAMED;
