@@ -296,14 +296,16 @@ fn products_of_large_matrices_need_dozens_of_keys() {
     let (_, report) = product(64, Preset::by_name("n14").unwrap().settings().unwrap());
     assert!(report.rotations().len() < 80, "{}", report.rotations().len());
 
-    let settings = insecure_grafted(9, 9, SecretDistribution::Ternary);
-    let (x, report) = product(13, settings.clone());
+    // A column to each ciphertext, by one map of an operand that is rotated.
+    let n = 33;
+    let settings = insecure_grafted(13, 5, SecretDistribution::Ternary);
+    let (x, report) = product(n, settings.clone());
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::for_simulation(&report)).unwrap()).unwrap();
-    let array = client.encrypt(&x, &[13, 13]).unwrap();
+    let array = client.encrypt(&x, &[n, n]).unwrap();
     let result = client.decrypt(&server.dot(&array, &array).unwrap()).unwrap();
     for (e, result) in result.iter().enumerate() {
-        let expected: f64 = (0..13).map(|k| x[e / 13 * 13 + k] * x[k * 13 + e % 13]).sum();
+        let expected: f64 = (0..n).map(|k| x[e / n * n + k] * x[k * n + e % n]).sum();
         assert!((result - expected).abs() < 1e-4, "element {e}: {result}, not {expected}");
     }
 }

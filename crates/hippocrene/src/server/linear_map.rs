@@ -13,8 +13,24 @@ use crate::{Array, Diagonals, Error, Form, Layout};
 /// After so many entries it is asked whether to stop.
 const ASKED: usize = 4096;
 
-/// A linear map between two ciphertexts, and between which ciphertexts it is to be had: `(to, from)`.
-type Block<F> = (Diagonals<F>, Vec<(usize, usize)>);
+/// Maps of so many diagonals are taken for one another where the operand is rotated: a rotation takes less time than to encode as many.
+const ROTATED: usize = 32;
+
+/// More encoded diagonals than these bytes are made limb by limb, for each ciphertext anew.
+const MOST_ENCODED: usize = 1 << 30;
+
+/// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
+struct Block<F: Form> {
+    diagonals: Diagonals<F>,
+    pairs: Vec<Pair>,
+}
+
+/// Where a map leads, and from where, rotated to the left.
+struct Pair {
+    to: usize,
+    from: usize,
+    rotated: usize,
+}
 
 impl Server {
     /// The array of layout `out` whose element at position `to` is the sum of `weight` times the slot of `a` at position `from`,
@@ -49,7 +65,7 @@ impl Server {
         let apart = apart::<F>(blocks, F::slots(&self.session));
         let inputs = inputs.iter().map(|x| form.lowered(self, x)).collect::<Result<Vec<_>, _>>()?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
-        for (diagonals, pairs) in blocks {
+        for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
             let map = match F::maps(self).get(name) {
                 Some(kept) => kept,
@@ -57,17 +73,21 @@ impl Server {
                     // What is encoded for one ciphertext alone, and is not to be kept, is dropped as it is made.
                     let bytes = self.bytes_of_diagonals(diagonals.len());
                     let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
-                    Arc::new(F::map(self, diagonals, kept || pairs.len() > 1)?)
+                    let shared = pairs.len() > 1 && bytes <= MOST_ENCODED;
+                    Arc::new(F::map(self, diagonals, kept || shared)?)
                 }
             };
-            for &(to, from) in pairs {
-                let term = form.apply(self, &inputs[from], &map)?;
-                let sum = match results.get(&to) {
+            for Pair { to, from, rotated } in pairs {
+                let term = match rotated {
+                    0 => form.apply(self, &inputs[*from], &map)?,
+                    left => form.apply(self, &form.rotate(self, &inputs[*from], *left as i64)?, &map)?,
+                };
+                let sum = match results.get(to) {
                     None => term,
-                    Some(sum) if apart.contains(&to) => form.overlay(self, sum, &term)?,
+                    Some(sum) if apart.contains(to) => form.overlay(self, sum, &term)?,
                     Some(sum) => form.add(self, sum, &term)?,
                 };
-                results.insert(to, sum);
+                results.insert(*to, sum);
             }
             let bytes = F::map_bytes(&map);
             F::maps(self).keep(name, map, bytes, self.session.room());
@@ -85,8 +105,8 @@ impl Server {
 /// The ciphertexts of the result of which every slot comes from one ciphertext at most: no value is larger than in these.
 fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     let mut feeds: BTreeMap<usize, Vec<&Diagonals<F>>> = BTreeMap::new();
-    for (diagonals, pairs) in blocks {
-        for (to, _) in pairs {
+    for Block { diagonals, pairs } in blocks {
+        for Pair { to, .. } in pairs {
             feeds.entry(*to).or_default().push(diagonals);
         }
     }
@@ -104,7 +124,7 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
     feeds.into_keys().collect()
 }
 
-/// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike: one map serves all of them.
+/// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of columns but for a rotation: one map serves all of them.
 fn blocks<F: Form>(
     out: &Layout,
     slots: usize,
@@ -126,16 +146,70 @@ fn blocks<F: Form>(
         }
     }
     let mut blocks: Vec<Block<F>> = Vec::new();
-    for (pair, mut diagonals) in maps {
+    for ((to, from), mut diagonals) in maps {
         for diagonal in diagonals.values_mut() {
             stop::check(operation)?;
             diagonal.sort_unstable_by_key(|(slot, _)| *slot);
             diagonal.shrink_to_fit();
         }
-        match blocks.iter_mut().find(|(known, _)| *known == diagonals) {
-            Some((_, pairs)) => pairs.push(pair),
-            None => blocks.push((diagonals, vec![pair])),
+        let alike = blocks.iter().enumerate().find_map(|(i, block)| {
+            rotation_between::<F>(slots, &block.diagonals, &diagonals).map(|rotated| (i, rotated))
+        });
+        match alike {
+            Some((i, rotated)) => blocks[i].pairs.push(Pair { to, from, rotated }),
+            None => blocks.push(Block { diagonals, pairs: vec![Pair { to, from, rotated: 0 }] }),
         }
     }
     Ok(blocks)
+}
+
+/// By how many slots to the left an operand is to be rotated for the map `known` to do what `map` does, if that is so.
+fn rotation_between<F: Form>(slots: usize, known: &Diagonals<F>, map: &Diagonals<F>) -> Option<usize> {
+    if known == map {
+        return Some(0);
+    }
+    if known.len() != map.len() || map.len() < ROTATED || !F::rotates(slots, 1) {
+        return None;
+    }
+    // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no further.
+    let first = |map: &Diagonals<F>| {
+        let gap = |r: usize| match map.range(..r).next_back().or(map.last_key_value()) {
+            Some((before, _)) => (r + slots - before) % slots,
+            None => 0,
+        };
+        map.keys().copied().max_by_key(|r| gap(*r))
+    };
+    let rotated = (first(map)? + slots - first(known)?) % slots;
+    let same = known.iter().all(|(r, entries)| map.get(&((r + rotated) % slots)) == Some(entries));
+    same.then_some(rotated)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Numbers, Residues};
+
+    #[test]
+    fn maps_are_alike_but_for_a_rotation() {
+        let slots = 256;
+        // Element `k` of a column of 40 rows, `stride` apart, to slot `k`.
+        let column = |first: usize, stride: usize, weight: f64| -> Diagonals<Numbers> {
+            (0..40).map(|k| ((first + (stride - 1) * k) % slots, vec![(k as u32, weight)])).collect()
+        };
+        let between = |known: &_, map: &_| rotation_between::<Numbers>(slots, known, map);
+        let known = column(3, 4, 1.0);
+        assert_eq!(between(&known, &known), Some(0));
+        for first in [0, 2, 4, 200, 255] {
+            assert_eq!(between(&known, &column(first, 4, 1.0)), Some((first + slots - 3) % slots));
+        }
+        assert_eq!(between(&known, &column(5, 4, 2.0)), None);
+        assert_eq!(between(&known, &column(5, 6, 1.0)), None);
+        // Of few diagonals, and of rows that rotate by themselves.
+        let few = |first: usize| column(first, 4, 1.0).into_iter().take(ROTATED - 1).collect();
+        assert_eq!(between(&few(3), &few(4)), None);
+        let integers = |first: usize| -> Diagonals<Residues> {
+            (first..first + 40).map(|r| (r, vec![(0, 1)])).collect()
+        };
+        assert_eq!(rotation_between::<Residues>(slots, &integers(0), &integers(1)), None);
+    }
 }
