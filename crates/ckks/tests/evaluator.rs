@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::common::{circle, insecure};
+use crate::common::{circle, grafted, insecure};
 use hippocrene_ckks::{Ciphertext, CkksError, Scale, Values, circuits::LinearTransform};
 use hippocrene_rlwe::{Modulus, RlweError};
 use num_complex::Complex64;
@@ -133,6 +133,23 @@ fn foreign_moduli_are_refused() {
         {
             assert!(matches!(moved, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))), "{moved:?}");
         }
+    }
+}
+
+/// A product modulo `PQ_max` has more bits than the largest modulus of ciphertexts, to which it is brought.
+#[test]
+fn rescaling_ends_at_the_largest_modulus() {
+    for s in [insecure(8, 2, &[]), grafted(8, 2, "sprout-15-16-32", &[])] {
+        let (e, full) = (&s.evaluator, s.context.parameters().full());
+        let [large, target] = [80, 60].map(Scale::power_of_two);
+        assert_eq!(e.rescaled_modulus(full, large, target), s.top());
+        let x = circle(s.context.max_slots(), 1.0, 0.0);
+        let a = s.encrypt(&x);
+        let mut product = Ciphertext::empty(&s.context);
+        e.mul_to_into(&mut product, &a, &a, full).unwrap();
+        let rescaled = e.rescale(&product, product.scale().over(Scale::power_of_two(20))).unwrap();
+        assert_eq!(rescaled.modulus(), s.top());
+        s.check(&rescaled, &zip(&x, &x, |x, _| x * x), "rescale from PQ");
     }
 }
 

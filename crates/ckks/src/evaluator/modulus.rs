@@ -17,7 +17,7 @@ const SCALE_ERROR: f64 = -126.0;
 
 impl Evaluator {
     /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the grafted modulus nearest to
-    /// `from target/scale`, and `from` itself where the scale is no larger than the target.
+    /// `from target/scale`, and `from` itself where the scale is no larger than the target. Where `from`, a divisor of `PQ_max`, leaves more bits than `Q_max` has, it is `Q_max`.
     ///
     /// # Panics
     /// When `from` has a unit or special that the parameters have not.
@@ -26,6 +26,7 @@ impl Evaluator {
         if surplus < 0.5 {
             return from;
         }
+        let top = self.context().parameters().top();
         let mut wanted = bits - surplus;
         loop {
             let to = self.context().parameters().grafted_modulus(wanted);
@@ -33,7 +34,7 @@ impl Evaluator {
             if have >= bits {
                 return from;
             }
-            if have >= bits - surplus - LARGEST_LOSS {
+            if have >= bits - surplus - LARGEST_LOSS || to == top {
                 return to;
             }
             wanted += 1.0;
