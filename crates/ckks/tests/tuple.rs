@@ -6,6 +6,7 @@ use crate::common::{
     grafted,
 };
 use hippocrene_ckks::{Ciphertext, CkksError, Scale, Tuple};
+use hippocrene_rlwe::noise;
 use num_bigint::BigInt;
 use num_complex::Complex64;
 
@@ -160,6 +161,21 @@ fn rescaling_is_rescaling_the_recombination() {
             assert_eq!(scaled.scale(), expected.scale());
         }
     }
+}
+
+/// What rounding three parts adds is more than what rounding two does, by the weight of the square of the secret.
+#[test]
+fn tensor_products_are_rescaled_with_the_error_of_three_parts() {
+    let s = setup();
+    let scale = Scale::power_of_two(BITS);
+    let x = random(&s, 0.6);
+    let a = encrypt(&s, &x, scale, 2, s.evaluator.tuple_divisor(scale, 2, 1.0).unwrap());
+    let tensor = s.evaluator.tuple_tensor(&a, &a).unwrap();
+    let rescaled = s.evaluator.tuple_rescale(&tensor, scale).unwrap();
+    let relinearised = s.evaluator.tuple_relinearise(&rescaled).unwrap();
+    let expected = exact::encoded(&s, &x, scale);
+    check_estimates(&s, &relinearised, &exact::multiply_fixed(&expected, &expected), "rescaled before");
+    assert!(rescaled.noise() >= noise::rounding(s.context.parameters().secret_weight(), 3));
 }
 
 /// Products in a row: noise and size of the low parts as estimated, and the capacity that they take beside plain products as precise.

@@ -1,6 +1,6 @@
 //! Arithmetic on tuples.
 
-use hippocrene_rlwe::{self as rlwe, Modulus, Noise, TensorSum};
+use hippocrene_rlwe::{self as rlwe, Modulus, Noise, TensorSum, noise};
 
 use super::{Tuple, divided};
 use crate::{CkksError, Evaluator, Scale};
@@ -87,7 +87,11 @@ impl Evaluator {
             rlwe.switch_ciphertext_into(&mut out, sum, to)?;
             *sum = out;
         }
-        let rounding = if from == to { Noise::NONE } else { self.switch_noise() };
+        let weight = self.context().parameters().secret_weight();
+        let rounding = match from == to {
+            true => Noise::NONE,
+            false => noise::rounding(weight, a.parts[0].parts().len()),
+        };
         self.moved(a, a.modulus(), partial, to, rounding)
     }
 
