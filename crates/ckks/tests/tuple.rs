@@ -178,6 +178,23 @@ fn tensor_products_are_rescaled_with_the_error_of_three_parts() {
     assert!(rescaled.noise() >= noise::rounding(s.context.parameters().secret_weight(), 3));
 }
 
+/// The precision of a tuple is that of its recombination, of however many slots.
+#[test]
+fn precision_goes_by_the_slots() {
+    let s = setup();
+    for slots in [1, 8, s.context.max_slots()] {
+        let x = circle(slots, 1.0, 0.1);
+        let a = s.encrypt_at(&x, slots, Scale::power_of_two(BITS), s.top());
+        let to = s.context.parameters().grafted_modulus(s.context.parameters().log2(s.top()) - 60.0);
+        let tuple = s.evaluator.dcp(&a, 1 << 18, 2, to).unwrap();
+        assert_eq!(
+            tuple.precision_bits(),
+            s.evaluator.rcb(&tuple).unwrap().precision_bits(),
+            "{slots} slots"
+        );
+    }
+}
+
 /// Products in a row: noise and size of the low parts as estimated, and the capacity that they take beside plain products as precise.
 #[test]
 fn products_in_a_row_take_little_capacity() {

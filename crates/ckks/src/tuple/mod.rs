@@ -91,8 +91,7 @@ impl Tuple {
 
     /// As [`crate::Ciphertext::precision_bits`], of the recombination.
     pub fn precision_bits(&self) -> f64 {
-        let degree = self.parts[0].part(0).degree() as f64;
-        self.scale.log2() - self.noise.log2_std() - 0.5 * (degree / 2.0).log2()
+        self.scale.log2() - self.noise.log2_std() - 0.5 * (self.slots as f64).log2()
     }
 
     /// As [`crate::Ciphertext::capacity_bits`], of the recombination. A product takes `log2(Delta/q_div^{t-1})` bits of it.
