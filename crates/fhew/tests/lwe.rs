@@ -217,4 +217,17 @@ fn security_is_checked_at_the_own_dimension_and_modulus() {
         ));
     }
     assert!(LweParameters::new(1024, 1 << 20, SecretDistribution::SparseTernary { weight: 64 }).is_err());
+
+    // Moduli up to that which was checked are as secure; larger ones are checked anew.
+    let binary = LweParameters::new(1024, 1 << 24, SecretDistribution::Binary).unwrap();
+    assert_eq!(binary.with_modulus(1 << 10).unwrap().modulus(), 1 << 10);
+    assert_eq!(binary.with_modulus(1 << 25).unwrap().modulus(), 1 << 25);
+    for beyond in [1 << 26, 1 << 60] {
+        assert!(matches!(binary.with_modulus(beyond), Err(FhewError::Rlwe(RlweError::Insecure { .. }))));
+    }
+    // Ciphertexts are switched to any.
+    let secret = LweSecretKey::generate(binary).unwrap();
+    let switched = secret.encrypt(1 << 20).unwrap().switch_modulus(1 << 60).unwrap();
+    let off = secret.decrypt(&switched).unwrap() - (1 << 56);
+    assert!(off.abs() < 1 << 44, "{off}");
 }

@@ -144,11 +144,11 @@ pub fn level(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Optio
 /// Checks `log2(PQ)` against [`limit`].
 ///
 /// # Errors
-/// [`RlweError::Insecure`] beyond the limit, [`RlweError::NoSecurityLimit`] where none is known.
+/// [`RlweError::Insecure`] beyond the limit or when it is not a number, [`RlweError::NoSecurityLimit`] where none is known.
 pub fn check(log_degree: u32, secret: SecretDistribution, log2_pq: f64) -> Result<SecurityLimit, RlweError> {
     let limit = limit(log_degree, secret)
         .ok_or_else(|| RlweError::NoSecurityLimit { log_degree, secret: secret.to_string() })?;
-    if log2_pq > f64::from(limit.log2_pq) {
+    if log2_pq.is_nan() || log2_pq > f64::from(limit.log2_pq) {
         return Err(RlweError::Insecure {
             have: log2_pq,
             limit: limit.log2_pq,
@@ -169,6 +169,7 @@ mod tests {
         use SecretDistribution::*;
         assert!(check(14, Ternary, 430.0).is_ok());
         assert!(check(14, Ternary, 430.1).unwrap_err().to_string().contains("ePrint 2024/463"));
+        assert!(matches!(check(14, Ternary, f64::NAN), Err(RlweError::Insecure { .. })));
         assert!(matches!(check(9, Ternary, 10.0), Err(RlweError::NoSecurityLimit { .. })));
         assert!(matches!(
             check(15, SparseTernary { weight: 31 }, 10.0),

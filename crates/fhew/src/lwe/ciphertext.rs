@@ -163,7 +163,7 @@ impl LweCiphertext {
     /// # Errors
     /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
-        let parameters = self.parameters.with_modulus(modulus)?;
+        let parameters = self.parameters.switched(modulus)?;
         let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
         let (b, a) = match parameters.secret() {
             SecretDistribution::Binary => switch.apply_centred(self.b, &self.a),

@@ -135,7 +135,7 @@ impl RlweCoefficients {
     /// # Errors
     /// [`FhewError::Parameters`] when the modulus is not in `[2^7, 2^61)`.
     pub fn switch_modulus(&self, modulus: u64) -> Result<Self, FhewError> {
-        let parameters = self.parameters.with_modulus(modulus)?;
+        let parameters = self.parameters.switched(modulus)?;
         let switch = ModulusSwitch::new(self.parameters.modulus(), modulus);
         let [c0, c1] = [&self.c0, &self.c1].map(|part| part.iter().map(|x| switch.apply(*x)).collect());
         let noise = switch.noise(self.noise, self.parameters.secret_weight());

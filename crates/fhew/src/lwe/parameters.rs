@@ -52,11 +52,20 @@ impl LweParameters {
         Ok(LweParameters { dimension, modulus, secret })
     }
 
-    /// These, modulo another number in `[2^7, 2^61)`, whose security is not checked: ciphertexts of it are made by switching.
+    /// These, modulo another number in `[2^7, 2^61)`. Errors are as wide at every modulus, so that a smaller one is the more secure; a larger one is checked as by [`LweParameters::new`].
+    ///
+    /// # Errors
+    /// [`FhewError::Parameters`] when it is not in range; [`hippocrene_rlwe::RlweError::Insecure`] or [`hippocrene_rlwe::RlweError::NoSecurityLimit`] when it is larger than theirs and beyond the limit.
+    pub fn with_modulus(self, modulus: u64) -> Result<Self, FhewError> {
+        let make = if modulus > self.modulus { Self::new } else { Self::insecure };
+        make(self.dimension, modulus, self.secret)
+    }
+
+    /// These, modulo another number in `[2^7, 2^61)`, of ciphertexts that are switched to it: their secret has encrypted nothing there, so that no limit holds for it.
     ///
     /// # Errors
     /// [`FhewError::Parameters`] when it is not in range.
-    pub fn with_modulus(self, modulus: u64) -> Result<Self, FhewError> {
+    pub(crate) fn switched(self, modulus: u64) -> Result<Self, FhewError> {
         Self::insecure(self.dimension, modulus, self.secret)
     }
 

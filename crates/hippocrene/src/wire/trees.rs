@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use hippocrene_fhew::BlindRotationKey;
+use hippocrene_fhew::{BlindRotationKey, LweParameters};
 use hippocrene_pegasus::{PegasusError, TreeSecrets};
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::Fingerprint;
@@ -275,7 +275,9 @@ impl TreeFile for TreeReply {
     fn read(cursor: &mut Cursor<'_>, tables: TreeTables, key: Fingerprint) -> Result<Self, Error> {
         let ReplyHead { interface, span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
         let input = tables.parameters().rotation().input();
-        let parameters = input.with_modulus(modulus).map_err(|error| wrong(error.into()))?;
+        // Values are switched to this modulus, and not encrypted.
+        let parameters = LweParameters::insecure(input.dimension(), modulus, input.secret())
+            .map_err(|error| wrong(error.into()))?;
         let mut values = Vec::new();
         for _ in 0..outputs * rows {
             let mut residues = read_residues(cursor, input.dimension() + 1, modulus)?;

@@ -46,7 +46,10 @@ impl TreeParameters {
     /// (An input of rotations that is rounded to them has an error of variance `(1 + |s - 1/2|^2)/12`, 21 for a binary secret of dimension 1024, where this has 10.)
     pub fn query(&self) -> LweParameters {
         let exponents = 2 * self.rotation.ring().dimension() as u64;
-        self.rotation.input().with_modulus(exponents).expect("rings of rotations have degree 2^6 to 2^17")
+        let input = self.rotation.input();
+        // Nothing is encrypted by them where they are beyond the modulus of the input: `LweSecretKey::encrypt_coefficients` refuses.
+        LweParameters::insecure(input.dimension(), exponents, input.secret())
+            .expect("rings of rotations have degree 2^6 to 2^17")
     }
 
     /// The number of positions `N`.
