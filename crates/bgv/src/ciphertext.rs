@@ -118,8 +118,11 @@ impl Ciphertext {
 
     /// The noise budget in bits, estimated without the secret key: `log2(Q/2t)` less the logarithm of an error that is 11 times the estimated standard deviation.
     /// Decryption is right while it is positive: errors of Gaussian shape are as large in one of `2^17` coefficients with probability below `2^-69`. `docs/integers.md` has the proof, and what holds
-    /// of products.
+    /// of products. It is not a number in a context of other parameters.
     pub fn budget_bits(&self, context: &Context) -> f64 {
+        if self.inner.parameters() != context.rlwe().parameters().digest() {
+            return f64::NAN;
+        }
         budget_bits(context.rlwe().parameters().log2(self.modulus()), self.t, self.inner.noise())
     }
 }
@@ -155,11 +158,17 @@ impl SeededCiphertext {
     }
 
     /// The whole ciphertext.
+    ///
+    /// # Panics
+    /// When it was made with other parameters.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         self.expand_in(context.rlwe())
     }
 
     /// [`SeededCiphertext::expand`], which no plaintext modulus takes part in.
+    ///
+    /// # Panics
+    /// When it was made with other parameters.
     pub fn expand_in(&self, rlwe: &rlwe::Context) -> Ciphertext {
         Ciphertext::new(self.inner.expand(rlwe), self.t, 1)
     }

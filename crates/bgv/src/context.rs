@@ -225,9 +225,10 @@ impl Context {
     /// Decrypts. The result is exact as long as there is noise budget left.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key, or [`BgvError::Budget`] when its estimated budget is used up, so that the result would be wrong.
+    /// When the ciphertext belongs to another key or other parameters, or [`BgvError::Budget`] when its estimated budget is used up, so that the result would be wrong.
     pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, BgvError> {
         const OPERATION: &str = "decrypt";
+        self.rlwe.check_digest(ciphertext.inner().parameters(), OPERATION)?;
         let have = ciphertext.budget_bits(self);
         if have.is_nan() || have < 0.0 {
             return Err(BgvError::Budget { operation: OPERATION, need: 0.0, have });
@@ -257,7 +258,7 @@ impl Context {
     /// positive. It tells how large the error is, and so is for the owner of the key.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key.
+    /// When the ciphertext belongs to another key or other parameters.
     pub fn noise_budget(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<f64, BgvError> {
         let mut phase = self.phase(key, ciphertext, "measure the noise budget")?;
         let basis = RnsBasis::new(&self.rlwe.parameters().limb_moduli(ciphertext.modulus()))?;
@@ -280,6 +281,7 @@ impl Context {
         ciphertext: &Ciphertext,
         operation: &'static str,
     ) -> Result<Poly, BgvError> {
+        self.rlwe.check_digest(ciphertext.inner().parameters(), operation)?;
         self.check_plain_modulus(ciphertext.plain_modulus(), operation)?;
         self.check_modulus(ciphertext.modulus(), operation)?;
         let mut phase = key.decrypt(&self.rlwe, ciphertext.inner())?;

@@ -3,7 +3,8 @@
 use crate::common::{Setup, insecure, setup};
 use hippocrene_bgv::{BgvError, Ciphertext, Context};
 use hippocrene_ring::{Domain, Poly};
-use hippocrene_rlwe::{Modulus, Parameters, PublicKey};
+use hippocrene_rlwe::{Modulus, Parameters, PublicKey, RlweError};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 const LOG_DEGREE: u32 = 10;
 
@@ -260,4 +261,22 @@ fn powers_of_plain_factors_are_exact_to_the_last_bit_of_the_budget() {
             assert!(count >= if t < 1 << 17 { 8 } else { 6 }, "{turns:?} {plus}: {count}");
         }
     }
+}
+
+/// Ciphertexts of other parameters are refused, and what is left of their noise budget is not known.
+#[test]
+fn what_is_of_other_parameters_is_refused() {
+    let of_units = |units| insecure(LOG_DEGREE, 48, units, "none", 65537, &[]);
+    let (s, larger) = (of_units(3), of_units(5));
+    let plaintext = larger.context.encode(&[1, 2]).unwrap();
+    let seeded = larger.context.encrypt(&larger.secret, &plaintext).unwrap();
+    let a = seeded.expand(&larger.context);
+    let mismatch = |error: BgvError| {
+        assert!(matches!(error, BgvError::Rlwe(RlweError::ParameterMismatch { .. })), "{error}");
+    };
+    mismatch(s.context.decrypt(&s.secret, &a).unwrap_err());
+    mismatch(s.context.noise_budget(&s.secret, &a).unwrap_err());
+    mismatch(s.evaluator.mul(&a, &a).unwrap_err());
+    assert!(a.budget_bits(&s.context).is_nan());
+    assert!(catch_unwind(AssertUnwindSafe(|| seeded.expand(&s.context))).is_err());
 }

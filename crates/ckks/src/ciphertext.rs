@@ -10,6 +10,7 @@ use crate::{CkksError, Context, Scale, Short, Values, context::encoding_noise, k
 #[derive(Clone)]
 pub struct Plaintext {
     poly: Poly,
+    parameters: rlwe::Fingerprint,
     modulus: Modulus,
     scale: Scale,
     slots: usize,
@@ -19,8 +20,15 @@ pub struct Plaintext {
 
 impl Plaintext {
     /// Puts a plaintext together. `bound` is the largest absolute value in the slots.
-    pub(crate) fn new(poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Self {
-        Plaintext { poly, modulus, scale, slots, bound, known: Known::default() }
+    pub(crate) fn new(
+        poly: Poly,
+        parameters: rlwe::Fingerprint,
+        modulus: Modulus,
+        scale: Scale,
+        slots: usize,
+        bound: f64,
+    ) -> Self {
+        Plaintext { poly, parameters, modulus, scale, slots, bound, known: Known::default() }
     }
 
     /// With the values that it stands for, as it has no residues.
@@ -50,6 +58,11 @@ impl Plaintext {
 
     pub(crate) fn poly_mut(&mut self) -> &mut Poly {
         &mut self.poly
+    }
+
+    /// The digest of its parameters.
+    pub fn parameters(&self) -> rlwe::Fingerprint {
+        self.parameters
     }
 
     /// Its modulus.
@@ -230,8 +243,11 @@ impl Ciphertext {
     }
 
     /// How many bits of the modulus are left to be divided away before the values no longer fit: `log2(Q / (2 scale bound))`, with a
-    /// bound below 1 taken as 1.
+    /// bound below 1 taken as 1. It is not a number in a context of other parameters.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
+        if self.inner.parameters() != context.parameters().digest() {
+            return f64::NAN;
+        }
         context.parameters().log2(self.modulus()) - self.scale.log2() - self.bound.max(1.0).log2() - 1.0
     }
 }
@@ -321,6 +337,9 @@ impl SeededCiphertext {
     }
 
     /// The whole ciphertext.
+    ///
+    /// # Panics
+    /// When it was made with other parameters.
     pub fn expand(&self, context: &Context) -> Ciphertext {
         let mut inner = self.inner.expand(context.rlwe());
         inner.set_noise(self.noise());

@@ -23,6 +23,10 @@ const BIG_ENCODING: u64 = 60;
 /// modulus switch makes there, `2^12` at ring degree 2^14 and `2^10` at 2^12: larger ones would lose bits that ciphertexts keep.
 const DOUBLE_BITS: f64 = 60.0;
 
+/// What errors of encryption and of decoding name.
+const ENCRYPT: &str = "encrypt";
+const DECODE: &str = "decode";
+
 /// An RLWE context with an encoder.
 #[derive(Debug)]
 pub struct Context {
@@ -230,11 +234,21 @@ impl Context {
             let ring = self.rlwe.limb_ring(extended, k);
             self.encoder.reduce(&integers, ring, limb).expect("everything here is of one ring degree");
         });
-        let plaintext = Plaintext::new(poly, extended, scale, slots, values.bound());
+        let plaintext = self.plaintext(poly, extended, scale, slots, values.bound());
         Ok(match self.rlwe.is_hollow() {
             false => plaintext,
             true => plaintext.with_known(Known::of(values, slots)),
         })
+    }
+
+    /// A plaintext of these parameters.
+    fn plaintext(&self, poly: Poly, modulus: Modulus, scale: Scale, slots: usize, bound: f64) -> Plaintext {
+        Plaintext::new(poly, self.parameters().digest(), modulus, scale, slots, bound)
+    }
+
+    /// Checks that a plaintext was made with these parameters.
+    fn check_plaintext(&self, plaintext: &Plaintext, operation: &'static str) -> Result<(), CkksError> {
+        Ok(self.rlwe.check_digest(plaintext.parameters(), operation)?)
     }
 
     /// What [`Context::encode_extended`] reduces modulo each limb: values that fit the first modulus, to be had modulo the second.
@@ -281,7 +295,7 @@ impl Context {
         big: bool,
     ) -> Plaintext {
         self.note_encoding(extended, big);
-        Plaintext::new(self.rlwe.zero(extended, Domain::Evaluation), extended, scale, slots, f64::INFINITY)
+        self.plaintext(self.rlwe.zero(extended, Domain::Evaluation), extended, scale, slots, f64::INFINITY)
     }
 
     /// `values`, which repeat over the slots and fit `modulus`, encoded at `scale` to a factor of [`rlwe::Context::rotation_sums`] without what repeats in it
@@ -317,8 +331,9 @@ impl Context {
     /// The real parts of the slots of a plaintext.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold.
+    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with other parameters.
     pub fn decode_real(&self, plaintext: &Plaintext) -> Result<Vec<f64>, CkksError> {
+        self.check_plaintext(plaintext, DECODE)?;
         if exceeds_doubles(plaintext.scale(), plaintext.bound())
             && let Some(values) = finite(self.decode_big_real(plaintext)?.iter().map(BigFloat::to_f64))
         {
@@ -333,8 +348,9 @@ impl Context {
     /// The slots of a plaintext.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold.
+    /// [`CkksError::Encode`] when they lie outside of what `f64` can hold; when it was made with other parameters.
     pub fn decode_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex64>, CkksError> {
+        self.check_plaintext(plaintext, DECODE)?;
         let rounded = |z: &Complex<BigFloat>| Complex64::new(z.re.to_f64(), z.im.to_f64());
         if exceeds_doubles(plaintext.scale(), plaintext.bound())
             && let Some(values) = finite(self.decode_big_complex(plaintext)?.iter().map(rounded))
@@ -351,8 +367,9 @@ impl Context {
     /// [`Plaintext::scale`], which is exact itself to `2^-127` for each operation that it went through.
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold.
+    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made with other parameters.
     pub fn decode_big_real(&self, plaintext: &Plaintext) -> Result<Vec<BigFloat>, CkksError> {
+        self.check_plaintext(plaintext, DECODE)?;
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let (poly, scale, slots) = (plaintext.poly(), plaintext.scale(), plaintext.slots());
         Ok(self.encoder.decode_big_real(poly, &rings, scale, None, slots)?)
@@ -361,8 +378,9 @@ impl Context {
     /// The slots of a plaintext, with all the bits that it has: see [`Context::decode_big_real`].
     ///
     /// # Errors
-    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold.
+    /// [`CkksError::Encode`] when they lie outside of what [`BigFloat`] can hold; when it was made with other parameters.
     pub fn decode_big_complex(&self, plaintext: &Plaintext) -> Result<Vec<Complex<BigFloat>>, CkksError> {
+        self.check_plaintext(plaintext, DECODE)?;
         let rings: Vec<&ResidueRing> = self.rlwe.rings(plaintext.modulus()).collect();
         let (poly, scale, slots) = (plaintext.poly(), plaintext.scale(), plaintext.slots());
         Ok(self.encoder.decode_big_complex(poly, &rings, scale, None, slots)?)
@@ -373,6 +391,7 @@ impl Context {
     /// # Errors
     /// When key and plaintext do not fit.
     pub fn encrypt(&self, key: &SecretKey, plaintext: &Plaintext) -> Result<SeededCiphertext, CkksError> {
+        self.check_plaintext(plaintext, ENCRYPT)?;
         let inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
         Ok(SeededCiphertext {
             inner,
@@ -388,6 +407,7 @@ impl Context {
     /// # Errors
     /// When key and plaintext do not fit.
     pub fn encrypt_public(&self, key: &PublicKey, plaintext: &Plaintext) -> Result<Ciphertext, CkksError> {
+        self.check_plaintext(plaintext, ENCRYPT)?;
         let mut inner = key.encrypt(&self.rlwe, plaintext.poly(), plaintext.modulus())?;
         inner.set_noise(inner.noise().plus(encoding_noise()));
         let mut out = Ciphertext::new(inner, plaintext.scale(), plaintext.slots(), plaintext.bound());
@@ -404,13 +424,8 @@ impl Context {
     /// When the ciphertext belongs to another key.
     pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, CkksError> {
         let poly = key.decrypt(&self.rlwe, ciphertext.inner())?;
-        Ok(Plaintext::new(
-            poly,
-            ciphertext.modulus(),
-            ciphertext.scale(),
-            ciphertext.slots(),
-            ciphertext.bound(),
-        ))
+        let (scale, slots) = (ciphertext.scale(), ciphertext.slots());
+        Ok(self.plaintext(poly, ciphertext.modulus(), scale, slots, ciphertext.bound()))
     }
 
     /// Decrypts for the eyes of others: adds Gaussian noise to every coefficient, of a standard deviation of `2^bits` times (or up to four
@@ -434,18 +449,20 @@ impl Context {
     /// ciphertext count one by one, for their noise averages out.
     ///
     /// # Errors
-    /// When the ciphertext belongs to another key, or [`CkksError::Capacity`] when the noise does not fit the modulus.
+    /// When the ciphertext belongs to another key or other parameters, or [`CkksError::Capacity`] when the noise does not fit the modulus.
     pub fn decrypt_for_sharing(
         &self,
         key: &SecretKey,
         ciphertext: &Ciphertext,
         bits: u32,
     ) -> Result<Plaintext, CkksError> {
+        const OPERATION: &str = "decrypt for sharing";
+        self.rlwe.check_digest(ciphertext.inner().parameters(), OPERATION)?;
         let log2_std = self.flooding_log2_std(ciphertext, bits);
         // Eight standard deviations on either side, of noise that is up to twice as wide.
         let have = (self.parameters().log2(ciphertext.modulus()) - 5.0).min(MAX_LOG2_STD);
         if log2_std.is_nan() || log2_std > have {
-            return Err(CkksError::Capacity { operation: "decrypt for sharing", need: log2_std, have });
+            return Err(CkksError::Capacity { operation: OPERATION, need: log2_std, have });
         }
         let mut plaintext = self.decrypt(key, ciphertext)?;
         let flood = flood::gaussian(&Seed::random()?, log2_std, self.rlwe.degree());
@@ -457,7 +474,7 @@ impl Context {
         Ok(plaintext)
     }
 
-    /// Checks that values up to `bound` at a scale (as log2), computed from `a`, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
+    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2), computed from it, fit `modulus`; [`Ciphertext::capacity_bits`] of `a` is what there is.
     pub(crate) fn check_capacity(
         &self,
         a: &Ciphertext,
@@ -466,6 +483,7 @@ impl Context {
         bound: f64,
         operation: &'static str,
     ) -> Result<(), CkksError> {
+        self.rlwe.check_digest(a.inner().parameters(), operation)?;
         let taken = log2_scale + bound.max(1.0).log2() + 1.0;
         let room = self.parameters().log2(modulus);
         if taken <= room && !bound.is_nan() {

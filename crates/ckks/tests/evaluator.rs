@@ -1,10 +1,19 @@
 //! Every operation of the evaluator: the right values, with the noise that was estimated.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+};
 
-use crate::common::{circle, grafted, insecure};
-use hippocrene_ckks::{Ciphertext, CkksError, Scale, Values, circuits::LinearTransform};
-use hippocrene_rlwe::{Modulus, RlweError};
+use crate::common::{Setup, circle, grafted, insecure, setup};
+use hippocrene_ckks::{
+    Ciphertext, CkksError, Scale, Values,
+    circuits::{Basis, LinearTransform, Polynomial},
+};
+use hippocrene_ring::{Threads, primes};
+use hippocrene_rlwe::{
+    Modulus, Parameters, ParametersLiteral, PublicKey, RlweError, SecretDistribution, Sprout,
+};
 use num_complex::Complex64;
 
 fn zip(a: &[Complex64], b: &[Complex64], f: impl Fn(Complex64, Complex64) -> Complex64) -> Vec<Complex64> {
@@ -133,6 +142,96 @@ fn foreign_moduli_are_refused() {
         {
             assert!(matches!(moved, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))), "{moved:?}");
         }
+    }
+}
+
+/// A set of the shape of [`insecure`] of ring degree `2^8` and depth 2, with other primes.
+fn of_other_primes() -> Setup {
+    let [base, units, specials] =
+        [(50, 2), (40, 4), (49, 4)].map(|(bits, count)| primes::ntt_primes(bits, 256, count, &[]).unwrap());
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree: 8,
+        units: vec![base[1], units[2], units[3]],
+        specials: specials[2..].to_vec(),
+        sprout: Sprout::default(),
+        gadget_rank: 2,
+        secret: SecretDistribution::Ternary,
+    });
+    setup(parameters.unwrap(), &[1], Threads::single(), Scale::power_of_two(40))
+}
+
+/// Whatever is of other parameters is refused by every operation, of more units or of other primes of the same size.
+#[test]
+fn what_is_of_other_parameters_is_refused() {
+    let s = insecure(8, 2, &[1]);
+    let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
+    let own = s.encrypt(&x);
+    let own_plaintext = s.context.encode(Values::Complex(&x), 128, scale, s.top()).unwrap();
+    let public = PublicKey::generate(s.context.rlwe(), &s.secret).unwrap();
+    let polynomial = Polynomial::new(Basis::Monomial, vec![0.0, 1.0, 1.0]).unwrap();
+    let constant = Polynomial::new(Basis::Monomial, vec![1.0]).unwrap();
+    let map = LinearTransform::from_real(128, [(0, vec![1.0; 128])].into()).unwrap();
+    for other in [insecure(8, 4, &[1]), of_other_primes()] {
+        let p = other.context.encode(Values::Complex(&x), 128, scale, other.top()).unwrap();
+        let seeded = other.context.encrypt(&other.secret, &p).unwrap();
+        let a = seeded.expand(&other.context);
+        let pair = other.evaluator.tuple(&[a.clone().in_unit(-20), a.clone()], 1 << 20).unwrap();
+        let results = [
+            e.add(&a, &a).map(drop),
+            e.negate(&a).map(drop),
+            e.rotate(&a, 1).map(drop),
+            e.rescale(&a, Scale::power_of_two(20)).map(drop),
+            e.mul(&a, &a).map(drop),
+            e.mul(&own, &a).map(drop),
+            e.mul_rescale(&a, &a, scale).map(drop),
+            e.add_number(&a, 1.0).map(drop),
+            e.add_number_assign(&mut a.clone(), 1.0),
+            e.mul_number(&a, 1.0, scale).map(drop),
+            e.mul_integer(&a, 2).map(drop),
+            e.linear_combination(&[(&a, 2.0)], s.top(), Scale::power_of_two(60)).map(drop),
+            e.power(&a, 3, scale).map(drop),
+            e.power(&a, 1, scale).map(drop),
+            e.polynomial(&a, &polynomial, scale).map(drop),
+            e.polynomial_of_reals(&a, &constant, scale).map(drop),
+            e.align(&a, &a).map(drop),
+            e.align(&own, &a).map(drop),
+            e.linear_transform(&a, &map, scale).map(drop),
+            e.inner_sum(&a, 1, 2).map(drop),
+            e.conjugate(&a).map(drop),
+            e.tuple_rescale(&pair, scale).map(drop),
+            e.tuple_mul(&pair, &pair, scale).map(drop),
+            e.tuple_add(&pair, &pair).map(drop),
+            e.rcb(&pair).map(drop),
+            e.add_plain(&own, &p).map(drop),
+            e.add_plain(&a, &own_plaintext).map(drop),
+            e.mul_plain(&own, &p).map(drop),
+            e.mul_plain(&a, &p).map(drop),
+            e.mul_plain_add_assign(&mut e.mul_plain(&own, &own_plaintext).unwrap(), &own, &p),
+            s.context.encrypt(&s.secret, &p).map(drop),
+            s.context.encrypt_public(&public, &p).map(drop),
+            s.context.decrypt(&s.secret, &a).map(drop),
+            s.context.decrypt_for_sharing(&s.secret, &a, 10).map(drop),
+            s.context.decode_real(&p).map(drop),
+            s.context.decode_complex(&p).map(drop),
+            s.context.decode_big_real(&p).map(drop),
+            s.context.decode_big_complex(&p).map(drop),
+        ];
+        for (i, result) in results.into_iter().enumerate() {
+            assert!(
+                matches!(result, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))),
+                "operation {i}: {result:?}"
+            );
+        }
+        assert!(a.capacity_bits(&s.context).is_nan() && pair.capacity_bits(&s.context).is_nan());
+        assert!(catch_unwind(AssertUnwindSafe(|| seeded.expand(&s.context))).is_err());
+    }
+    let (mut out, outside) = (Ciphertext::empty(&s.context), Modulus::of_factor(90));
+    for result in [
+        e.rescale_to_into(&mut out, &own, outside),
+        e.rescale_to_into(&mut out, &own, Modulus::ONE),
+        e.mul_to_into(&mut out, &own, &own, outside),
+    ] {
+        assert!(matches!(result, Err(CkksError::Rlwe(RlweError::Modulus { .. }))), "{result:?}");
     }
 }
 

@@ -179,7 +179,12 @@ impl SeededCiphertext {
     }
 
     /// The whole ciphertext.
+    ///
+    /// # Panics
+    /// When it was made with other parameters than those of the context ([`SeededCiphertext::parameters`]).
     pub fn expand(&self, context: &Context) -> Ciphertext {
+        let (have, need) = (self.parameters, context.parameters().digest());
+        assert!(have == need, "expand a ciphertext: it was made with parameters {have}, not with {need}");
         let c1 = expand_uniform(context, &self.seed, 0, self.modulus);
         let noise = noise::secret_key_encryption(SIGMA);
         Ciphertext {

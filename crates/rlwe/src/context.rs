@@ -302,6 +302,15 @@ impl Context {
         Ok(())
     }
 
+    /// Checks that a modulus can be switched from and to: it divides `PQ_max`, and is not 1.
+    pub(crate) fn check_switched(&self, modulus: Modulus, operation: &'static str) -> Result<(), RlweError> {
+        if modulus.is_one() || !modulus.divides(self.parameters.full()) {
+            let need = "a divisor of all units, the sprout and all specials is needed, not 1";
+            return Err(RlweError::Modulus { operation, have: modulus.limb_count(), need });
+        }
+        Ok(())
+    }
+
     /// Checks that something was made with these parameters.
     ///
     /// # Errors

@@ -156,6 +156,7 @@ impl Context {
         if a.parts().len() != 3 {
             return Err(RlweError::Parts { operation: OPERATION, have: a.parts().len(), need: 3 });
         }
+        self.check_switched(to, OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
         self.switch_into(out, a.part(2), [Some(a.part(0)), Some(a.part(1))], key, from, to, a.key())?;
@@ -267,7 +268,9 @@ impl Context {
         a: &Ciphertext,
         to: Modulus,
     ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "switch modulus")?;
+        const OPERATION: &str = "switch modulus";
+        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_switched(to, OPERATION)?;
         let from = a.modulus();
         let parameters = self.parameters();
         let mut noise = a.noise().scaled(parameters.log2(to) - parameters.log2(from));

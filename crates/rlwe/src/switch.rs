@@ -240,14 +240,7 @@ impl Context {
         to: Modulus,
         t: u64,
     ) -> Result<Arc<SwitchPlan>, RlweError> {
-        let full = self.parameters().full();
-        if let Some(outside) = [from, to].into_iter().find(|m| m.is_one() || !m.divides(full)) {
-            return Err(RlweError::Modulus {
-                operation: "switch modulus",
-                have: outside.limb_count(),
-                need: "a divisor of all units, the sprout and all specials is needed, not 1",
-            });
-        }
+        [from, to].into_iter().try_for_each(|modulus| self.check_switched(modulus, "switch modulus"))?;
         if t == 0 {
             return Err(RlweError::Parameters { what: "the plaintext modulus is 0".into() });
         }

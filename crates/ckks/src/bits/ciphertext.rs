@@ -140,6 +140,9 @@ impl SeededBitCiphertext {
     }
 
     /// The whole ciphertext.
+    ///
+    /// # Panics
+    /// When it was made with other parameters.
     pub fn expand(&self, context: &Context) -> BitCiphertext {
         BitCiphertext { ciphertext: self.ciphertext.expand(context), packing: self.packing }
     }

@@ -23,6 +23,7 @@ impl Bootstrapper {
     pub fn lower(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (self.plan(), self.evaluator());
         let literal = plan.literal();
+        e.check_own(a, OPERATION)?;
         let right = plan.operand_slots();
         if a.slots() != right {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right });

@@ -75,6 +75,7 @@ impl Evaluator {
         targets: impl Fn(usize) -> Scale,
         exact: impl FnOnce(Scale) -> Scale,
     ) -> Result<Ciphertext, CkksError> {
+        self.check_own(&a, OPERATION)?;
         let target = targets(0);
         if let Basis::Chebyshev { low, high } = p.basis() {
             let reach = low.abs().max(high.abs());

@@ -23,6 +23,7 @@ impl Evaluator {
             let what = "the exponent is 0, an integer from 1 is needed".into();
             return Err(CkksError::Argument { operation: OPERATION, what });
         }
+        self.check_own(a, OPERATION)?;
         let (n, depth) = (n as usize, depth_of(n as usize));
         let bound = a.bound();
         let a = self.at_most(Cow::Borrowed(a), target)?.into_owned();

@@ -13,6 +13,8 @@ const LARGEST_CONSTANT: f64 = 110.0;
 /// log2 of the largest such power: what the limbs of a modulus are off by, and more.
 const LARGEST_SHIFT: f64 = 63.0;
 
+const ALIGN: &str = "align two operands";
+
 /// An integer that is to take the scale of a ciphertext modulo `middle` to a wanted one modulo `to`.
 struct Constant {
     middle: Modulus,
@@ -154,12 +156,13 @@ impl Evaluator {
     /// many bits of capacity as `c_b` has: about half of those that the precision has, less half of what lies between the moduli. What stays as it is is not copied.
     ///
     /// # Errors
-    /// [`CkksError::Capacity`] when too few bits are left to adjust with.
+    /// [`CkksError::Capacity`] when too few bits are left to adjust with; when one was made with other parameters.
     pub fn align<'a>(
         &self,
         a: &'a Ciphertext,
         b: &'a Ciphertext,
     ) -> Result<(Cow<'a, Ciphertext>, Cow<'a, Ciphertext>), CkksError> {
+        [a, b].into_iter().try_for_each(|c| self.check_own(c, ALIGN))?;
         let close = a.scale().is_close(b.scale());
         let (log2_a, log2_b) = (self.log2(a.modulus()), self.log2(b.modulus()));
         if a.modulus() == b.modulus() && close {
@@ -185,7 +188,6 @@ impl Evaluator {
 
     /// [`Evaluator::align`] by a constant for each.
     fn align_both(&self, a: &Ciphertext, b: &Ciphertext) -> Result<(Ciphertext, Ciphertext), CkksError> {
-        const OPERATION: &str = "align two operands";
         let (from_a, from_b) = (a.modulus(), b.modulus());
         // rho = Q_a Delta_b/(Q_b Delta_a); where it is below 1 the roles change.
         let rho = self.switched_scale(b.scale(), from_b, from_a).over(a.scale());
@@ -198,10 +200,10 @@ impl Evaluator {
         let need = precise(a).min(precise(b)).clamp(0.0, LARGEST_CONSTANT);
         let Some((of_a, of_b)) = convergent(rho, need) else {
             let have = a.capacity_bits(self.context());
-            return Err(CkksError::Capacity { operation: OPERATION, need: need.max(have + 1.0), have });
+            return Err(CkksError::Capacity { operation: ALIGN, need: need.max(have + 1.0), have });
         };
         let bits = (of_b as f64).log2();
-        let to = self.modulus_at_most(self.log2(from_b) - bits, b, OPERATION)?;
+        let to = self.modulus_at_most(self.log2(from_b) - bits, b, ALIGN)?;
         // What is left of the quotient of the moduli goes into both constants.
         let rest = (self.log2(from_b) - self.log2(to) - bits).exp2().round().max(1.0) as u128;
         let mut out = [Ciphertext::empty(self.context()), Ciphertext::empty(self.context())];
@@ -210,7 +212,7 @@ impl Evaluator {
             let mut raised = c.clone();
             self.multiply_constant(&mut raised, constant)?;
             let scale = self.switched_scale(raised.scale(), c.modulus(), to);
-            self.check_capacity(c, to, scale.log2(), c.bound(), OPERATION)?;
+            self.check_capacity(c, to, scale.log2(), c.bound(), ALIGN)?;
             self.rescale_multiple_into(out, &raised, constant.trailing_zeros(), to)?;
         }
         let [mut a, mut b] = out;

@@ -132,10 +132,10 @@ impl Evaluator {
     /// `a + p` for an encoded vector of `a`'s modulus, scale and slots.
     ///
     /// # Errors
-    /// When they differ.
+    /// When they differ, or one of both was made with other parameters.
     pub fn add_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "add a plaintext";
-        self.check_plain_slots(a, p, OPERATION)?;
+        self.check_plain(a, p, OPERATION)?;
         self.check_scales(a.scale(), p.scale(), OPERATION)?;
         self.check_capacity(a, a.modulus(), a.scale().log2(), a.bound() + p.bound(), OPERATION)?;
         let mut out = self.empty_like(a);
@@ -149,10 +149,10 @@ impl Evaluator {
     /// `a c` for an encoded vector `c` of `a`'s modulus and slots; the scales multiply. Rescale afterwards.
     ///
     /// # Errors
-    /// When modulus or slots differ, or the product does not fit the modulus.
+    /// When modulus, slots or parameters differ, or the product does not fit the modulus.
     pub fn mul_plain(&self, a: &Ciphertext, p: &Plaintext) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "multiply by a plaintext";
-        self.check_plain_slots(a, p, OPERATION)?;
+        self.check_plain(a, p, OPERATION)?;
         let scale = a.scale().times(p.scale());
         let bound = a.bound() * p.bound();
         self.check_capacity(a, a.modulus(), scale.log2(), bound, OPERATION)?;
@@ -175,7 +175,7 @@ impl Evaluator {
         p: &Plaintext,
     ) -> Result<(), CkksError> {
         const OPERATION: &str = "multiply by a plaintext and add";
-        self.check_plain_slots(a, p, OPERATION)?;
+        self.check_plain(a, p, OPERATION)?;
         self.check_slots(acc, a, OPERATION)?;
         self.check_scales(acc.scale(), a.scale().times(p.scale()), OPERATION)?;
         let bound = acc.bound() + a.bound() * p.bound();
@@ -197,12 +197,9 @@ impl Evaluator {
         ))
     }
 
-    fn check_plain_slots(
-        &self,
-        a: &Ciphertext,
-        p: &Plaintext,
-        operation: &'static str,
-    ) -> Result<(), CkksError> {
+    /// Checks that a plaintext is of these parameters and has the slots of `a`.
+    fn check_plain(&self, a: &Ciphertext, p: &Plaintext, operation: &'static str) -> Result<(), CkksError> {
+        self.context().rlwe().check_digest(p.parameters(), operation)?;
         if a.slots() == p.slots() {
             Ok(())
         } else {

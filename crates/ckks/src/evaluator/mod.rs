@@ -69,7 +69,7 @@ impl Evaluator {
         }
     }
 
-    /// Checks that values up to `bound` at a scale (as log2), computed from `a`, fit `modulus`. The error counts as
+    /// Checks that `a` is of these parameters, and that values up to `bound` at a scale (as log2), computed from it, fit `modulus`. The error counts as
     /// [`Ciphertext::capacity_bits`] of `a` does: what the operation takes of it, and what is left.
     pub(crate) fn check_capacity(
         &self,
@@ -82,6 +82,11 @@ impl Evaluator {
         self.context.check_capacity(a, modulus, log2_scale, bound, operation)
     }
 
+    /// Checks that `a` is of these parameters.
+    pub(crate) fn check_own(&self, a: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
+        Ok(self.context.rlwe().check_digest(a.inner().parameters(), operation)?)
+    }
+
     /// Checks that `a` is of these parameters, and that ciphertexts can be modulo `to`.
     pub(crate) fn check_move(
         &self,
@@ -89,9 +94,8 @@ impl Evaluator {
         to: Modulus,
         operation: &'static str,
     ) -> Result<(), CkksError> {
-        let rlwe = self.context.rlwe();
-        rlwe.check_digest(a.inner().parameters(), operation)?;
-        Ok(rlwe.check_modulus(to, operation)?)
+        self.check_own(a, operation)?;
+        Ok(self.context.rlwe().check_modulus(to, operation)?)
     }
 
     /// The noise of a product of a message (bound times scale) with an error: with `n` slots, `2n` coefficients of a message of root mean square

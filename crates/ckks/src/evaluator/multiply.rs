@@ -5,6 +5,8 @@ use hippocrene_rlwe::{Modulus, Noise};
 use super::Evaluator;
 use crate::{Ciphertext, CkksError, Scale};
 
+const MULTIPLY: &str = "multiply";
+
 impl Evaluator {
     /// `a b`, slot by slot, relinearised: the scales multiply, the modulus stays. Rescale afterwards, or use
     /// [`Evaluator::mul_rescale`], which is faster.
@@ -44,6 +46,7 @@ impl Evaluator {
         b: &Ciphertext,
         target: Scale,
     ) -> Result<(), CkksError> {
+        self.check_own(a, MULTIPLY)?;
         let to = self.rescaled_modulus(a.modulus(), a.scale().times(b.scale()), target);
         self.mul_to_into(out, a, b, to)
     }
@@ -80,11 +83,10 @@ impl Evaluator {
         n: u64,
         to: Modulus,
     ) -> Result<(), CkksError> {
-        const OPERATION: &str = "multiply";
-        self.check_slots(a, b, OPERATION)?;
+        self.check_slots(a, b, MULTIPLY)?;
         let (from, log2_a, log2_b) = (a.modulus(), a.scale().log2(), b.scale().log2());
         let bound = n as f64 * a.bound() * b.bound();
-        self.check_capacity(a, from, log2_a + log2_b, bound, OPERATION)?;
+        self.check_capacity(a, from, log2_a + log2_b, bound, MULTIPLY)?;
         self.context().rlwe().multiply_into(out.inner_mut(), a.inner(), b.inner(), n, self.keys(), to)?;
         let down = self.log2(to) - self.log2(from) + (n as f64).log2();
         let noise = self.product_noise(a, b).scaled(down).plus(out.inner().noise());

@@ -10,6 +10,8 @@ use crate::{Ciphertext, CkksError, Scale};
 /// A message is multiplied by an integer of at least this many bits, so that its scale can stay where it is to within `2^-9`.
 const FINE: f64 = 8.0;
 
+const RESCALE: &str = "rescale";
+
 impl Evaluator {
     /// Divides message and modulus by (nearly) the same number, so that the scale comes as near to `target` as moduli allow: the values
     /// stay, and so does the capacity. The new modulus is [`Evaluator::rescaled_modulus`]; the new scale is exact. A scale that is no larger
@@ -28,6 +30,7 @@ impl Evaluator {
     /// # Errors
     /// As [`Evaluator::rescale`].
     pub fn rescale_into(&self, out: &mut Ciphertext, a: &Ciphertext, target: Scale) -> Result<(), CkksError> {
+        self.check_own(a, RESCALE)?;
         let to = self.rescaled_modulus(a.modulus(), a.scale(), target);
         self.rescale_to_into(out, a, to)
     }
@@ -37,7 +40,7 @@ impl Evaluator {
     /// `h`, however large `Q/Q'` is; Theorem 3.2 bounds it by `(1 + |s|_1)/2`, our division being exact (its `l` is 1).
     ///
     /// # Errors
-    /// When `to` is not a modulus of these parameters.
+    /// When `to` is not a modulus of these parameters, or `a` was made with others.
     pub fn rescale_to_into(
         &self,
         out: &mut Ciphertext,
@@ -100,6 +103,7 @@ impl Evaluator {
         a: Cow<'a, Ciphertext>,
         target: Scale,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
+        self.check_own(&a, RESCALE)?;
         if a.scale().log2() > target.log2() + 1.0 { self.rescale(&a, target).map(Cow::Owned) } else { Ok(a) }
     }
 

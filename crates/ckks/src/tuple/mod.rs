@@ -96,6 +96,9 @@ impl Tuple {
 
     /// As [`crate::Ciphertext::capacity_bits`], of the recombination. A product takes `log2(Delta/q_div^{t-1})` bits of it.
     pub fn capacity_bits(&self, context: &Context) -> f64 {
+        if self.parts[0].parameters() != context.parameters().digest() {
+            return f64::NAN;
+        }
         context.parameters().log2(self.modulus()) - self.scale.log2() - self.bound.max(1.0).log2() - 1.0
     }
 

@@ -79,8 +79,9 @@ impl Evaluator {
     /// # Errors
     /// When it was made with other parameters.
     pub fn tuple_rescale(&self, a: &Tuple, target: Scale) -> Result<Tuple, CkksError> {
-        let (from, to) = (a.modulus(), self.rescaled_modulus(a.modulus(), a.scale, target));
         let rlwe = self.context().rlwe();
+        rlwe.check_digest(a.parts[0].parameters(), "rescale a tuple")?;
+        let (from, to) = (a.modulus(), self.rescaled_modulus(a.modulus(), a.scale, target));
         let mut partial = self.partial(a)?;
         for sum in &mut partial {
             let mut out = rlwe::Ciphertext::empty(rlwe);

@@ -43,6 +43,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         let literal = &plan.literal;
         let fail = |what: String| Err(CkksError::Argument { operation, what });
+        self.check_own(a, operation)?;
         if a.slots() != literal.slots {
             let (left, right) = (a.slots(), literal.slots);
             return Err(CkksError::SlotMismatch { operation, left, right });
