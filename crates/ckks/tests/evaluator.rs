@@ -7,7 +7,7 @@ use std::{
 
 use crate::common::{Setup, circle, grafted, insecure, setup};
 use hippocrene_ckks::{
-    Ciphertext, CkksError, Scale, Values,
+    BigFloat, Ciphertext, CkksError, Scale, Values,
     circuits::{Basis, LinearTransform, Polynomial},
 };
 use hippocrene_ring::{Threads, primes};
@@ -77,6 +77,38 @@ fn every_operation_has_its_value_and_noise() {
         let (right, left) = e.align(&other, &a).unwrap();
         s.check(&e.sub(&left, &right).unwrap(), &zip(&x, &y, |x, y| x - y), "align scales, swapped");
         assert_eq!(left.modulus().limb_count(), limbs);
+    }
+}
+
+/// Fresh ciphertexts have the error that they state where the transforms of `f64` end, too.
+#[test]
+fn fresh_errors_are_as_stated_at_every_scale() {
+    let s = insecure(10, 1, &[]);
+    for bits in 54..63 {
+        for slots in [1usize, 4, 32, 512] {
+            let repeats = 512 / slots;
+            let (mut sum, mut stated) = (0.0, 0.0);
+            for i in 0..repeats {
+                let x = circle(slots, 1.0, 0.3 + i as f64);
+                let a = s.encrypt_at(&x, slots, Scale::power_of_two(bits), s.top());
+                let big = s.context.decode_big_complex(&s.context.decrypt(&s.secret, &a).unwrap()).unwrap();
+                let off = |got: &BigFloat, x: f64| {
+                    let x = BigFloat::try_from(x).unwrap().into_inner();
+                    BigFloat::try_from(got.clone().into_inner() - x).unwrap().to_f64()
+                };
+                sum += big
+                    .iter()
+                    .zip(&x)
+                    .map(|(g, x)| off(&g.re, x.re).powi(2) + off(&g.im, x.im).powi(2))
+                    .sum::<f64>();
+                stated = a.precision_bits();
+            }
+            let measured = (sum / (2 * slots * repeats) as f64).sqrt().log2();
+            assert!(
+                (measured + stated).abs() < 0.4,
+                "{slots} slots at 2^{bits}: 2^{measured:.2}, stated 2^-{stated:.2}"
+            );
+        }
     }
 }
 
