@@ -51,7 +51,7 @@ def test_values_that_are_not_finite(client, server, bad):
 
 
 def test_values_too_large(client):
-    with pytest.raises(EncodeError, match="e300"):
+    with pytest.raises(EncodeError, match=r"^encode: values at scale .* need a modulus of \d+ bits, it has"):
         client.encrypt([1e300])
 
 
@@ -60,9 +60,9 @@ def test_bounds_tell_only_the_magnitude_or_what_was_declared(client):
     assert client.encrypt([0.1]).bound == 1.0
     assert client.encrypt([0.1, -5.0], bound=100.0).bound == 100.0
     assert client.public_key().encrypt([0.1], bound=0.5).bound == 0.5
-    with pytest.raises(ArgumentError, match="5 exceeds the declared bound 4"):
+    with pytest.raises(ArgumentError, match=r"^encrypt: a value exceeds the declared bound 4$"):
         client.encrypt([0.1, -5.0], bound=4.0)
-    with pytest.raises(ArgumentError, match=r"^encrypt: a value of 0.3 exceeds the declared bound 1e-300$"):
+    with pytest.raises(ArgumentError, match=r"^encrypt: a value exceeds the declared bound 1e-300$"):
         client.encrypt([0.3], bound=1e-300)
     with pytest.raises(ArgumentError):
         client.encrypt([0.0], bound=np.inf)

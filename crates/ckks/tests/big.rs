@@ -212,7 +212,10 @@ fn what_does_not_fit_the_insecure_set_is_named() {
     let encode = |bits| s.context.encode(values[..].into(), 4, Scale::power_of_two(bits), s.top());
     assert!(encode(400).is_ok());
     let error = encode(600).unwrap_err().to_string();
-    assert!(error.starts_with("encode: values up to ") && error.contains("use a smaller scale"), "{error}");
+    assert!(
+        error.starts_with("encode: values at scale ") && error.contains("use a smaller scale"),
+        "{error}"
+    );
     let five = encode(100).map(|_| s.context.encode(values[..].into(), 2, Scale::power_of_two(100), s.top()));
     assert_eq!(five.unwrap().unwrap_err().to_string(), "encode: 4 values do not fit 2 slots");
     let c = s.encrypt_big(&values, Scale::power_of_two(100));

@@ -44,6 +44,16 @@ pub enum FhewError {
         /// What is wrong, with numbers.
         what: String,
     },
+    /// A message that is to be encrypted is beyond the modulus.
+    #[error("{operation}: message {index} has to be below {limit}")]
+    Message {
+        /// The operation.
+        operation: &'static str,
+        /// Which one.
+        index: usize,
+        /// The modulus.
+        limit: u64,
+    },
     /// A number beyond its range.
     #[error("{operation}: {what} is {have}, but has to be below {limit}")]
     Range {

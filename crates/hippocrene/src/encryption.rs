@@ -34,7 +34,8 @@ pub(crate) fn encrypt_elements(
     if let Some(bound) = how.bound
         && largest > bound * (1.0 + rounding)
     {
-        let what = format!("a value of {} exceeds the declared bound {}", Short(largest), Short(bound));
+        // Not by how much: values are secret.
+        let what = format!("a value exceeds the declared bound {}", Short(bound));
         return Err(Error::argument(OPERATION, what));
     }
     let precision = how.precision.unwrap_or(session.settings().precision());

@@ -252,7 +252,7 @@ fn what_has_no_keys_of_clusters_says_so() {
         (&all, &all, "4 numbers for 2 centroids of dimension 1: 2 are needed"),
         (&[0.0, f64::NAN, 5.0, 6.0], &one, "number 1 of the points is NaN"),
         (&all, &[0.0, f64::INFINITY], "number 1 of the centroids is inf"),
-        (&[1e300, 0.0, 0.0, -1e300], &[0.0, 1e300], "coordinates up to 1e300: squares of distances"),
+        (&[1e300, 0.0, 0.0, -1e300], &[0.0, 1e300], "squares of distances are too large for a number"),
     ];
     for (points, start, what) in wrong {
         let refused = client.encrypt_points(&asked, points, start).unwrap_err();

@@ -2,7 +2,7 @@
 
 use crate::common::{assert_close, insecure, left, numbers};
 use hippocrene::{
-    Basis, ClientKey, EncryptedArray, Error, KeyRequest, Polynomial, Preset, Server, stoppable,
+    Basis, ClientKey, EncryptedArray, Encryption, Error, KeyRequest, Polynomial, Preset, Server, Values, stoppable,
     wire::ElementsInspection,
 };
 use num_complex::Complex64;
@@ -63,6 +63,33 @@ fn element_by_element() {
         }
         let p = Polynomial::new(Basis::Monomial, vec![0.5, -1.0, 0.25, 0.125]).unwrap();
         check(server.polynomial(&a, &p), &|x, _| p.evaluate(x), "polynomial");
+    }
+}
+
+/// What is encrypted is secret: errors name bounds and sizes of moduli, no values.
+#[test]
+fn values_are_in_no_error_of_their_encryption() {
+    let (client, _) = insecure(8, 4);
+    let how = Encryption { bound: Some(0.1), ..Encryption::default() };
+    let error = client.encrypt_with(Values::Real(&[0.05, 0.123456789]), &[2], &how).unwrap_err().to_string();
+    assert_eq!(error, "encrypt: a value exceeds the declared bound 0.1");
+    let error = client.encrypt(&[1.2345e300], &[1]).unwrap_err().to_string();
+    assert!(error.contains("need a modulus of") && !error.contains("2345"), "{error}");
+}
+
+/// Neither tables of transforms nor anything of a secret.
+#[test]
+fn keys_and_contexts_are_printed_shortly() {
+    let (client, server) = insecure(8, 4);
+    let keys = client.evaluation_keys(&KeyRequest::default()).unwrap();
+    for (printed, most) in [
+        (format!("{client:?}"), 4_000),
+        (format!("{:?}", client.public_key().unwrap()), 4_000),
+        (format!("{:?}", server.session().context()), 2_000),
+        (format!("{keys:?}"), 40_000),
+        (format!("{server:?}"), 40_000),
+    ] {
+        assert!(printed.len() < most, "{} bytes: {printed:.2000}", printed.len());
     }
 }
 

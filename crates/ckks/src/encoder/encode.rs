@@ -216,8 +216,8 @@ impl Encoder {
         let needed_bits =
             if magnitude.is_finite() { magnitude.log2().max(0.0) + 1.0 + 1e-9 } else { f64::INFINITY };
         if needed_bits > modulus_bits {
-            let value = largest(re, im);
-            return Err(EncodeError::TooLarge { value, scale_bits: scale.log2(), needed_bits, modulus_bits });
+            let needed_bits = needed_bits.ceil();
+            return Err(EncodeError::TooLarge { scale_bits: scale.log2(), needed_bits, modulus_bits });
         }
 
         // The least power of two above `magnitude` is kept below `2^INTEGER_BITS`.

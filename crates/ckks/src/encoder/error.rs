@@ -19,15 +19,13 @@ pub enum EncodeError {
     },
     /// The scaled values do not fit the modulus.
     #[error(
-        "encode: values up to {value:e} at scale 2^{scale_bits:.2} need a modulus of {needed_bits:.1} bits, \
-         it has {modulus_bits:.1}: use a smaller scale or a larger modulus"
+        "encode: values at scale 2^{scale_bits:.2} need a modulus of {needed_bits} bits, it has {modulus_bits:.1}: use a \
+         smaller scale or a larger modulus"
     )]
     TooLarge {
-        /// The largest absolute value (of complex numbers, of a part).
-        value: f64,
         /// `log2` of the scale.
         scale_bits: f64,
-        /// `log2` of the least modulus that would do.
+        /// `log2` of the least modulus that would do, rounded up: of values, which may be secret, it tells no more than the magnitude.
         needed_bits: f64,
         /// `log2` of the modulus.
         modulus_bits: f64,

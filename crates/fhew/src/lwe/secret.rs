@@ -93,16 +93,11 @@ impl LweSecretKey {
     /// Encrypts the residue `message`: `(m + e - <a, s>, a)` with uniform `a` and Gaussian `e`.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when the message is no residue modulo `q`, or the operating system has no entropy.
+    /// [`FhewError::Message`] when it is no residue modulo `q`, or the operating system has no entropy.
     pub fn encrypt(&self, message: u64) -> Result<LweCiphertext, FhewError> {
         let q = self.parameters.modulus();
         if message >= q {
-            return Err(FhewError::Range {
-                operation: "encrypt",
-                what: "the message",
-                have: message,
-                limit: q,
-            });
+            return Err(FhewError::Message { operation: "encrypt", index: 0, limit: q });
         }
         let mut a = vec![0; self.parameters.dimension()];
         Sampler::new(&Seed::random()?, 0).uniform(q, &mut a);

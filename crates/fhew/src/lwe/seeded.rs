@@ -25,7 +25,7 @@ impl LweSecretKey {
     /// `c0 + c1 s = m + e`. The error is as wide at every modulus, so that a smaller one is the more secure.
     ///
     /// # Errors
-    /// [`FhewError::Range`] when the modulus is larger or a message is no residue modulo it; when it is neither a power of two nor a prime that has transforms of degree `n`, or the
+    /// [`FhewError::Range`] when the modulus is larger, [`FhewError::Message`] when a message is no residue modulo it; when it is neither a power of two nor a prime that has transforms of degree `n`, or the
     /// operating system has no entropy.
     pub fn encrypt_coefficients(&self, q: u64, messages: &[u64]) -> Result<SeededCoefficients, FhewError> {
         let limit = self.parameters().modulus();
@@ -33,8 +33,8 @@ impl LweSecretKey {
             return Err(FhewError::Range { operation: OPERATION, what: "the modulus", have: q, limit });
         }
         let parameters = self.parameters().with_modulus(q)?;
-        if let Some(have) = messages.iter().copied().find(|m| *m >= q) {
-            return Err(FhewError::Range { operation: OPERATION, what: "a message", have, limit: q });
+        if let Some(index) = messages.iter().position(|m| *m >= q) {
+            return Err(FhewError::Message { operation: OPERATION, index, limit: q });
         }
         let maker = SampleMaker::new(self, &[q])?;
         let mut c0 = Vec::with_capacity(messages.len());

@@ -41,10 +41,7 @@ impl ClientKey {
         let plan = look_ups.clustering(self.session(), shape)?;
         let frame = frame(shape, points, start);
         if frame.iter().any(|x| !x.is_finite()) {
-            let largest = points.iter().chain(start).fold(0.0f64, |most, x| most.max(x.abs()));
-            let what =
-                format!("coordinates up to {largest:e}: squares of distances are too large for a number");
-            return Err(Error::argument(OPERATION, what));
+            return Err(Error::argument(OPERATION, "squares of distances are too large for a number"));
         }
         let inside = |values: &[f64]| Zeroizing::new(to_frame(values, &frame));
         let (points, start) = (inside(points), inside(start));

@@ -268,6 +268,6 @@ pub(crate) fn check_bound(
     if largest <= bound * (1.0 + 1e-9) {
         return Ok(());
     }
-    let what = format!("a value of {} exceeds the declared bound {}", Short(largest), Short(bound));
+    let what = format!("a value exceeds the declared bound {}", Short(bound));
     Err(Error::argument(operation, what))
 }

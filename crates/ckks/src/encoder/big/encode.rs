@@ -72,13 +72,8 @@ impl Encoder {
             let quantised = Quantised { points: &points, unit: unit - log, scale, rounding };
             let needed_bits = quantised.needed_bits();
             if needed_bits > modulus_bits {
-                let value = values.flatten().flatten().map(|x| x.to_f64().abs()).fold(0.0, f64::max);
-                return Err(EncodeError::TooLarge {
-                    value,
-                    scale_bits: scale.log2(),
-                    needed_bits,
-                    modulus_bits,
-                });
+                let needed_bits = needed_bits.ceil();
+                return Err(EncodeError::TooLarge { scale_bits: scale.log2(), needed_bits, modulus_bits });
             }
             quantised.write(self.degree / (2 * slots), out);
             Ok(())
