@@ -66,6 +66,7 @@ pub enum CkksError {
 /// What there is of capacity and what is needed, which is infinite where no bound holds for a result.
 fn of_capacity(need: f64, have: f64) -> String {
     match need_and_have(need, have) {
+        _ if have == f64::NEG_INFINITY => "a finite bound on the values: declare one".into(),
         [_, have] if need == f64::INFINITY => {
             format!("more bits of capacity than any modulus has, {have} are left")
         }
@@ -104,6 +105,8 @@ mod tests {
         assert_eq!(says(64.001, 64.0), "multiply needs 64.1 bits of capacity, 64.0 are left");
         let more = "multiply needs more bits of capacity than any modulus has, 2.0 are left";
         assert_eq!(says(f64::INFINITY, 2.0), more);
+        let unbounded = "multiply needs a finite bound on the values: declare one";
+        assert_eq!(says(f64::NAN, f64::NEG_INFINITY), unbounded);
         assert_eq!(says(1e300, 2.0), "multiply needs 1e300 bits of capacity, 2.0 are left");
     }
 

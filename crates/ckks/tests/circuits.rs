@@ -547,4 +547,7 @@ fn what_does_not_fit_is_named() {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
         assert_eq!(refused, format!("approximate a function: degree {degree}: it is 1048576 at most"));
     }
+    let refused = Polynomial::approximate(f64::sin, -f64::MAX, f64::MAX, 3).unwrap_err().to_string();
+    let interval = "[-1.7976931348623157e308, 1.7976931348623157e308]";
+    assert_eq!(refused, format!("approximate a function: the interval {interval} has no finite length"));
 }

@@ -58,7 +58,7 @@ impl Polynomial {
     /// middle of the interval, to the bit, so is the polynomial, which takes fewer products then.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
+    /// [`CkksError::Argument`] when `f` is not finite at a node, the interval is empty or has no finite length, or the degree is above [`Polynomial::MOST_APPROXIMATED`].
     pub fn approximate(
         f: impl Fn(f64) -> f64,
         low: f64,
@@ -67,6 +67,10 @@ impl Polynomial {
     ) -> Result<Self, CkksError> {
         if degree > Self::MOST_APPROXIMATED {
             let what = format!("degree {degree}: it is {} at most", Self::MOST_APPROXIMATED);
+            return Err(CkksError::Argument { operation: "approximate a function", what });
+        }
+        if !(high - low).is_finite() {
+            let what = format!("the interval [{}, {}] has no finite length", Short(low), Short(high));
             return Err(CkksError::Argument { operation: "approximate a function", what });
         }
         let n = degree + 1;
