@@ -76,7 +76,7 @@ impl ClientKey {
         Ok(ClientKey { session, secret })
     }
 
-    /// The key that a stored seed gives.
+    /// The key that a stored seed gives. A seed is for one parameter set: with others it gives related secrets ([`SecretKey::from_seed`]).
     ///
     /// # Errors
     /// [`Error::System`] when the machine refuses the threads.

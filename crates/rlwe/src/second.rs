@@ -1,8 +1,8 @@
 //! A second parameter set and secret for what is left of a modulus (MG23 3.6).
 //!
 //! Once `b` bits of `Q` are gone, keys for the rest may have a special modulus `P'` that is larger by `b` bits, `P'Q' <= PQ`: fewer digits, and
-//! smaller keys. Where `P'` divides `PQ` one secret serves both, as for the gadgets that LAKS chooses at each modulus from one key; `P'` of new primes,
-//! as large as a word, is a modulus for a secret `s'` of its own. One key switch leads from `s` to `s'`.
+//! smaller keys. Where `P'` divides `PQ` one secret serves both, as for the gadgets that LAKS chooses at each modulus from one key; `P'` of the largest primes
+//! of a word that are not in `Q`, whichever of them `P` has, too, is in general no such divisor, and `P'Q` a modulus for a secret `s'` of its own. One key switch leads from `s` to `s'`.
 
 use crate::{
     Ciphertext, Context, Destination, Modulus, Parameters, ParametersLiteral, PreparedTransferKey, RlweError,

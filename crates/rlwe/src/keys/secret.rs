@@ -35,7 +35,8 @@ impl SecretKey {
         Self::from_seed(context, Seed::random()?)
     }
 
-    /// The secret that `seed` gives with these parameters.
+    /// The secret that `seed` gives with these parameters. With others it gives a related one, of the same ring degree and distribution the same, and samples of both sets together are beyond
+    /// what the limit of either is for: a seed is for one parameter set.
     ///
     /// # Errors
     /// When the parameters ask for a Hamming weight above the ring degree.
