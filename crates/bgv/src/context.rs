@@ -38,13 +38,22 @@ fn moduli_of(parameters: &Parameters, t: u64) -> Result<(Moduli, Modulus), BgvEr
 }
 
 /// An RLWE context, which others may share, with a plaintext modulus `t`.
-#[derive(Debug)]
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Encoder,
     moduli: Moduli,
     fresh: Modulus,
     spares: Spares,
+}
+
+/// Without its tables.
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context")
+            .field("rlwe", &self.rlwe)
+            .field("t", &self.plain_modulus())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Context {

@@ -17,13 +17,19 @@ const LARGEST: u64 = 1 << 61;
 /// `psi^(-5^i)`. The automorphism `X -> X^(5^k)` rotates both rows by `k` to the left, `X -> X^-1` exchanges them.
 ///
 /// Any `t` from 2 serves for polynomials with coefficients modulo `t`.
-#[derive(Debug)]
 pub struct Encoder {
     t: u64,
     degree: usize,
     slots: Option<Slots>,
     /// Of an odd `t`.
     elementwise: Option<Elementwise>,
+}
+
+/// Without its tables.
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Encoder {{ t: {}, degree: {}, .. }}", self.t, self.degree)
+    }
 }
 
 /// What batching needs.

@@ -28,12 +28,18 @@ const ENCRYPT: &str = "encrypt";
 const DECODE: &str = "decode";
 
 /// An RLWE context with an encoder.
-#[derive(Debug)]
 pub struct Context {
     rlwe: Arc<rlwe::Context>,
     encoder: Arc<Encoder>,
     /// Of ring degree `N/8`, where there is one: see [`Context::encode_repeated`].
     small: Option<Encoder>,
+}
+
+/// Without its tables.
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&self.rlwe, f)
+    }
 }
 
 /// Values for the slots: real or complex.

@@ -17,12 +17,19 @@ use crate::{
 /// - The operations of [`ResidueRing::elementwise`], on limbs in the evaluation domain, are those of the ring: products are products of
 ///   polynomials. The linear ones are so in the coefficient domain too.
 /// - What depends on how a polynomial lies in its limb has methods here, which are told the domain.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct ResidueRing {
     ntt: NttPlan,
     elementwise: Elementwise,
     modulus: u64,
     degree: usize,
+}
+
+/// Without its tables.
+impl std::fmt::Debug for ResidueRing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "ResidueRing {{ modulus: {}, degree: {}, .. }}", self.modulus, self.degree)
+    }
 }
 
 impl ResidueRing {

@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    fmt,
     hash::Hash,
     sync::{Arc, PoisonError, RwLock, atomic::AtomicU64},
 };
@@ -59,7 +60,6 @@ impl Rings {
 
 /// A parameter set with the residue rings of its limbs, scratch memory, threads, and the tables that computing needs, made on
 /// first use and kept. Nothing in it is secret.
-#[derive(Debug)]
 pub struct Context {
     parameters: Parameters,
     kernel: Kernel,
@@ -85,6 +85,17 @@ pub struct Context {
     automorphisms: Cache<usize, Automorphism>,
     /// Where it computes without residues.
     pub(crate) hollow: Option<Hollow>,
+}
+
+/// Without its tables.
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("parameters", &self.parameters)
+            .field("kernel", &self.kernel)
+            .field("threads", &self.threads.count())
+            .finish_non_exhaustive()
+    }
 }
 
 impl Context {

@@ -30,7 +30,7 @@ pub struct ParametersLiteral {
 }
 
 /// A checked parameter set.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Parameters {
     literal: ParametersLiteral,
     digest: Fingerprint,
@@ -41,6 +41,13 @@ pub struct Parameters {
     unit_bits: Vec<f64>,
     /// The divisors of the sprout with their log2.
     sprout_divisors: Vec<(Modulus, f64)>,
+}
+
+/// As it is written down.
+impl std::fmt::Debug for Parameters {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        std::fmt::Debug::fmt(&self.literal, f)
+    }
 }
 
 impl PartialEq for Parameters {

@@ -81,7 +81,6 @@ use crate::BigFloat;
 /// assert!((slots[1] + 2.25).abs() < 1e-9 && slots[3].abs() < 1e-9);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Encoder {
     degree: usize,
     kernel: Kernel,
@@ -91,6 +90,13 @@ pub struct Encoder {
     pool: Pool,
     limbs: ScratchPool,
     mixed_radix: Mutex<Vec<Arc<MixedRadix>>>,
+}
+
+/// Without its tables.
+impl std::fmt::Debug for Encoder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Encoder {{ degree: {}, kernel: {:?}, .. }}", self.degree, self.kernel)
+    }
 }
 
 impl Encoder {

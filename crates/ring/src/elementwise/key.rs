@@ -14,7 +14,7 @@ use crate::{memory::advise_huge_pages, threads::Threads};
 ///
 /// The residues stand in Montgomery form, in 6 bytes each where the kernel packs them (IFMA, `q < 2^48`), else in 8: digit
 /// after digit, each beginning at a multiple of 64 bytes, and within a digit vector by vector, `b_d` before `a_d`.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct KeyLimb {
     digits: usize,
     /// Keys of rings of powers of two are stored modulo several primes, each with all digits: these are the parts.
@@ -27,6 +27,13 @@ pub struct KeyLimb {
     /// Bytes from one digit to the next.
     stride: usize,
     memory: Arc<Memory>,
+}
+
+/// Without its residues.
+impl std::fmt::Debug for KeyLimb {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "KeyLimb {{ digits: {}, length: {}, .. }}", self.digits, self.length)
+    }
 }
 
 type Memory = AVec<u8, ConstAlign<64>>;
