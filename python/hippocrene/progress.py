@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def shown(
             yield lambda done: bar.update(task, completed=done)
         return
     start = time.monotonic()
-    yield lambda done: print(f"{name}: {done} of {total} {unit}, {time.monotonic() - start:.1f} s", flush=True)
+    yield lambda done: _print(f"{name}: {done} of {total} {unit}, {time.monotonic() - start:.1f} s")
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def counted(
     of = "" if total is None else f" of {total}"
 
     def line() -> None:
-        print(f"{name}: {count() - first}{of} {unit}, {time.monotonic() - start:.1f} s", flush=True)
+        _print(f"{name}: {count() - first}{of} {unit}, {time.monotonic() - start:.1f} s")
 
     def look() -> None:
         if rich is None:
@@ -59,7 +59,7 @@ def counted(
                 line()
             line()
             return
-        with rich.Progress() as bar:
+        with suppress(OSError), rich.Progress() as bar:
             task = bar.add_task(name, total=total)
             while not end.wait(0.2 if every is None else every):
                 bar.update(task, completed=count() - first)
@@ -74,9 +74,15 @@ def counted(
         looker.join()
 
 
+def _print(line: str) -> None:
+    """Print a line, if it can be: a pipe that nobody reads or a full disk is no reason to end a computation."""
+    with suppress(OSError):
+        print(line, flush=True)
+
+
 def _rich() -> Any:
-    """Return what shows bars, where there is a terminal for them."""
-    if sys.stdout.isatty():
+    """Return what shows bars, where there is a terminal for them; a daemon has no standard output at all."""
+    if sys.stdout is not None and sys.stdout.isatty():
         try:
             import rich.progress
         except ImportError:

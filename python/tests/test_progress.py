@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import sys
+import threading
 import time
 
 import pytest
@@ -38,6 +41,24 @@ def test_progress_is_shown_or_told_or_neither(capsys):
             show(2)
     assert capsys.readouterr().out.startswith("trees: 2 of 5 rows, ")
     assert told == [(2, 5)]
+
+
+class Gone(io.StringIO):
+    """Output that nobody reads any more."""
+
+    def flush(self) -> None:
+        raise BrokenPipeError("nobody reads this")
+
+
+@pytest.mark.parametrize("output", [None, Gone()], ids=["none", "gone"])
+def test_a_computation_goes_on_where_nothing_can_be_shown(monkeypatch, output):
+    ended = []
+    monkeypatch.setattr(threading, "excepthook", ended.append)
+    monkeypatch.setattr(sys, "stdout", output)
+    with counted(lambda: 0, "tables", "look-ups", None, every=0.01), shown(True, "trees", "rows", 5) as show:
+        show(2)
+        time.sleep(0.05)
+    assert ended == []
 
 
 @pytest.mark.parametrize("every", [0, -1.0, float("nan"), float("inf"), 1e30])
