@@ -78,7 +78,7 @@ class EncryptedClusters:
     def load(cls, path: FilePath) -> EncryptedClusters:
         """Read a file that `save` wrote."""
         with reading(path) as name:
-            return cls(Path(name).read_bytes())
+            return cls(_native.read_clustering(name))
 
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedClusters, (self._data,)

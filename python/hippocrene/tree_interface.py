@@ -18,6 +18,8 @@ from hippocrene.values import FilePath, file_path, reading, rows_of_doubles
 _Doubles = npt.NDArray[np.float64]
 _OUTPUTS = ("class", "shares", "values", "scores")
 _FORMAT = "hippocrene interface of decision trees, version 2"
+# So many bytes of a file are looked at before all of it is read.
+_START = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +131,10 @@ class TreeInterface:
     def load(cls, path: FilePath) -> TreeInterface:
         """Read a file that `save` wrote."""
         with reading(path) as name:
-            data = Path(name).read_bytes()
+            with Path(name).open("rb") as file:
+                data = file.read(_START)
+                # What starts otherwise is no interface, however much of it there is.
+                data += file.read() if data.lstrip().startswith(b"{") else b""
             try:
                 text = data.decode()
             except UnicodeDecodeError as error:

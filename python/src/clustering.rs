@@ -1,7 +1,8 @@
 //! K-means on encrypted points: what is sent, saved and resumed are bytes.
 
-use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape};
+use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, wire};
 use pyo3::{prelude::*, types::PyBytes};
+use std::path::PathBuf;
 
 use crate::{
     client::{ClientKey, EvaluationKeys, settings},
@@ -249,6 +250,13 @@ pub(crate) fn nearest_deviation(
     sizes: Sizes,
 ) -> PyResult<f64> {
     detached(py, || client.0.nearest_deviation(&look_ups(tables, sizes)?))
+}
+
+/// The bytes of a file of points that are being clustered.
+#[pyfunction]
+pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
+    let bytes = detached(py, || wire::read(&path, &[wire::Kind::Clustering]))?;
+    Ok(PyBytes::new(py, &bytes))
 }
 
 /// Points that are there or were assigned, dimension and clusters, how many iterations there were, whether the points are there, and the origin.

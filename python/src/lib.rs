@@ -41,7 +41,7 @@ mod _native {
     use super::clustering::{
         assign_block, assign_new_points, blocks_of_points, cluster, clustering_keys, decrypt_clusters,
         describe_clustering, encrypt_new_points, encrypt_points, nearest_deviation, origin_of_points,
-        simulate_clustering, start_clusters, update_clusters,
+        read_clustering, simulate_clustering, start_clusters, update_clusters,
     };
     #[pymodule_export]
     use super::complex::{imag, real, times_i};

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import pickle
+import tracemalloc
 
 import pytest
 
@@ -62,6 +63,20 @@ def test_interfaces_of_trees_that_are_no_text(tmp_path):
     path.write_bytes(b"\xff\xfe\x00")
     with pytest.raises(hippocrene.FormatError, match=r"interface\.json: this is no interface of decision trees"):
         TreeInterface.load(path)
+
+
+@pytest.mark.parametrize("load", [EncryptedClusters.load, TreeInterface.load])
+def test_what_is_no_file_of_this_package_is_not_read(tmp_path, load):
+    path = tmp_path / "zeros"
+    with path.open("wb") as file:
+        file.truncate(1 << 28)
+    tracemalloc.start()
+    try:
+        with pytest.raises(hippocrene.FormatError, match=r"zeros: this is (not a Hippocrene file|no interface)"):
+            load(path)
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize("text", ["", '{"version": 1', '{"version": 2}'])
