@@ -144,7 +144,7 @@ impl EncryptedArray {
 
 fn written<F: Held>(array: &Array<F>) -> Result<Vec<u8>, Error> {
     array.check_residues("save")?;
-    Ok(array.to_bytes())
+    array.to_bytes_or_stop()
 }
 
 #[pymethods]

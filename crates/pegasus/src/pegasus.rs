@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hippocrene_ckks::{Ciphertext, Evaluator};
 use hippocrene_fhew::{PreparedBlindRotationKey, PreparedLweSwitchingKey};
 use hippocrene_ring::automorphism::galois_element_of_rotation;
-use hippocrene_rlwe::{Fingerprint, RlweError};
+use hippocrene_rlwe::{Fingerprint, RlweError, stop};
 
 use crate::{PegasusError, PegasusKeys, PegasusPlan};
 
@@ -35,6 +35,7 @@ impl Pegasus {
         let rlwe = plan.context().rlwe();
         rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
         let [extraction, back] = [keys.extraction.prepare()?, keys.back.prepare()?];
+        stop::check(OPERATION)?;
         let tables = keys.tables.prepare()?;
         let (own, lwe) = (evaluator.keys().key(), keys.repacking.lwe());
         let ([from, to], [input, ring], [ring_back, lwe_back]) =

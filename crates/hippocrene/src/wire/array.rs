@@ -1,12 +1,12 @@
 //! Files of encrypted arrays: what both forms have in common.
 
-use std::path::Path;
+use std::{convert::Infallible, path::Path};
 
 use hippocrene_ring::{Poly, sample::Seed};
-use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters};
+use hippocrene_rlwe::{self as rlwe, Fingerprint, Modulus, Noise, Parameters, stop};
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, READ, WRITE,
     cursor::Cursor,
     file,
     header::{self, Header},
@@ -209,6 +209,7 @@ impl<F: FileForm> CiphertextHead<F> {
         key: Fingerprint,
     ) -> Result<CiphertextBody<F>, Error> {
         const WHAT: &str = "ciphertext";
+        stop::check(READ)?;
         let (context, modulus) = (session.context().rlwe(), self.modulus);
         if self.is_seeded() {
             cursor.enter(WHAT);
@@ -369,11 +370,25 @@ fn size(field: &'static str, value: u64) -> Result<usize, FormatError> {
 impl<F: FileForm> Array<F> {
     /// The array as bytes, in the format of `docs/wire-format.md`. Those of an array of a simulation, which has no residues, cannot be read.
     pub fn to_bytes(&self) -> Vec<u8> {
+        let Ok(bytes) = self.write_asking(|| Ok::<_, Infallible>(()));
+        bytes
+    }
+
+    /// [`Array::to_bytes`] that can be stopped ([`crate::stoppable`]).
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] when it is told to stop.
+    pub fn to_bytes_or_stop(&self) -> Result<Vec<u8>, Error> {
+        Ok(self.write_asking(|| stop::check(WRITE))?)
+    }
+
+    fn write_asking<E>(&self, ask: impl Fn() -> Result<(), E>) -> Result<Vec<u8>, E> {
         let head = ArrayHead::of(self);
         let payload = head.bytes() + head.body_bytes() as usize;
         let mut out = header::begin(F::KIND, self.parameters(), Some(self.key()), payload);
         head.write(&mut out);
         for body in self.bodies() {
+            ask()?;
             if let CiphertextBody::Seeded(c) = body {
                 out.extend(F::inner_seeded(c.seeded()).seed().as_bytes());
             }
@@ -382,7 +397,7 @@ impl<F: FileForm> Array<F> {
             }
         }
         header::finish(&mut out);
-        out
+        Ok(out)
     }
 
     /// The array from bytes that `to_bytes` made.
@@ -415,10 +430,10 @@ impl<F: FileForm> Array<F> {
     /// Writes the array to a file, all or nothing.
     ///
     /// # Errors
-    /// [`Error::Io`] when it cannot be written, [`Error::Argument`] for an array of a simulation.
+    /// [`Error::Io`] when it cannot be written, [`Error::Argument`] for an array of a simulation, [`Error::Stopped`] when it is told to stop.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
         self.check_residues("save")?;
-        file::save(path.as_ref(), &self.to_bytes(), F::KIND)
+        file::save(path.as_ref(), &self.to_bytes_or_stop()?, F::KIND)
     }
 
     /// An array from a file.

@@ -7,10 +7,11 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
+use hippocrene_rlwe::stop;
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, READ, WRITE,
     header::{HEADER_BYTES, Header, says_secret},
 };
 use crate::Error;
@@ -21,11 +22,14 @@ const MOST_LINKS: usize = 40;
 /// So many bytes of a name are in that of the temporary file beside it.
 const MOST_OF_NAME: usize = 200;
 
+/// So many bytes are read or written at a time: what is told to stop does so between them.
+const PIECE: usize = 1 << 26;
+
 /// Writes `bytes` to a new file beside `path`, which then takes its place, so that no reader ever sees half of it. Secret files can be
 /// read by their owner only, and take no other file's place. A symbolic link stays one, and what is no file (a pipe, a device) is written to as it is.
 ///
 /// # Errors
-/// [`Error::Io`] when it cannot be written, when `kind` is secret and there is a file, or when that holds a secret key.
+/// [`Error::Io`] when it cannot be written, when `kind` is secret and there is a file, or when that holds a secret key; [`Error::Stopped`] when it is told to stop.
 pub fn save(path: &Path, bytes: &[u8], kind: Kind) -> Result<(), Error> {
     if kind.is_secret() && !is_no_file(path) {
         return Staged::write(path, bytes, true)?.create();
@@ -97,11 +101,14 @@ impl Staged {
         // Who may read the file that is there may read the next.
         let permissions =
             fs::metadata(&staged.target).ok().filter(|_| !secret).map(|there| there.permissions());
-        let written = permissions
+        permissions
             .map_or(Ok(()), |permissions| file.set_permissions(permissions))
-            .and_then(|()| file.write_all(bytes))
-            .and_then(|()| file.sync_all());
-        written.map_err(|source| failed(path, source))?;
+            .map_err(|source| failed(path, source))?;
+        for piece in bytes.chunks(PIECE) {
+            stop::check(WRITE)?;
+            // The system keeps what is written until then, and would write all of it at the end.
+            file.write_all(piece).and_then(|()| file.sync_all()).map_err(|source| failed(path, source))?;
+        }
         Ok(staged)
     }
 
@@ -202,6 +209,17 @@ fn temporary_beside(path: &Path) -> io::Result<PathBuf> {
     Ok(path.with_file_name(format!(".{}.{process}.{count}.part", &name[..end])))
 }
 
+/// Reads a piece at a time.
+struct Pieces<R>(R);
+
+impl<R: Read> Read for Pieces<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        stop::check(READ).map_err(io::Error::other)?;
+        let room = out.len().min(PIECE);
+        self.0.read(&mut out[..room])
+    }
+}
+
 /// Secret keys take no more bytes: they are settings, of 8 bytes for each prime, and seeds.
 const MOST_OF_SECRET: usize = 1 << 14;
 
@@ -214,7 +232,7 @@ pub(super) fn load(path: &Path, kind: Kind) -> Result<Zeroizing<Vec<u8>>, Error>
 /// long as the header says.
 ///
 /// # Errors
-/// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read.
+/// [`Error::Format`] when the header is wrong, [`Error::Io`] when the file cannot be read, [`Error::Stopped`] when it is told to stop.
 pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
     let file = File::open(path).map_err(|source| failed(path, source))?;
     let metadata = file.metadata().map_err(|source| failed(path, source))?;
@@ -226,12 +244,13 @@ pub fn read(path: &Path, kinds: &[Kind]) -> Result<Zeroizing<Vec<u8>>, Error> {
 /// # Errors
 /// As [`read`].
 pub fn read_stream(
-    mut stream: impl Read,
+    stream: impl Read,
     length: Option<u64>,
     name: &Path,
     kinds: &[Kind],
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let fail = |source| failed(name, source);
+    let fail = |source| stop::check(READ).map_or_else(Error::from, |()| failed(name, source));
+    let mut stream = Pieces(stream);
     let mut start = Vec::with_capacity(HEADER_BYTES);
     stream.by_ref().take(HEADER_BYTES as u64).read_to_end(&mut start).map_err(fail)?;
     let header = Header::read(&start)?;

@@ -1,9 +1,11 @@
 //! What the files of all keys have in common: settings, and then the key itself.
 
-use hippocrene_rlwe::Fingerprint;
+use std::convert::Infallible;
+
+use hippocrene_rlwe::{Fingerprint, stop};
 
 use super::{
-    Kind,
+    Kind, WRITE,
     cursor::Cursor,
     header::{self, Header},
     settings::{Security, read_settings, settings_bytes, write_settings},
@@ -14,6 +16,8 @@ use crate::{Error, Session, Settings};
 pub(super) trait KeyFile: Sized {
     /// The kind of its files.
     const KIND: Kind;
+    /// Its bytes, which are wiped if they are secret.
+    type Bytes: From<Vec<u8>> + AsRef<[u8]>;
 
     /// The session that it belongs to.
     fn session_of(&self) -> &Session;
@@ -24,8 +28,11 @@ pub(super) trait KeyFile: Sized {
     /// Bytes of what follows the settings.
     fn body_bytes(&self) -> u64;
 
-    /// Appends what follows the settings.
-    fn write_body(&self, out: &mut Vec<u8>);
+    /// Appends what follows the settings; `ask` whether to go on, time and again.
+    ///
+    /// # Errors
+    /// What `ask` says.
+    fn write_body<E>(&self, out: &mut Vec<u8>, ask: impl Fn() -> Result<(), E>) -> Result<(), E>;
 
     /// Reads what follows the settings, to the end: a key of the secret key `owner`, for `threads` threads.
     fn read_body(
@@ -37,14 +44,24 @@ pub(super) trait KeyFile: Sized {
 }
 
 /// The file of a key. Its memory is allocated once, so that no copy of a secret stays behind.
-pub(super) fn write<K: KeyFile>(key: &K) -> Vec<u8> {
+pub(super) fn write<K: KeyFile>(key: &K) -> K::Bytes {
+    let Ok(bytes) = write_asking(key, || Ok::<_, Infallible>(()));
+    bytes
+}
+
+/// The file of a key, unless it is told to stop.
+pub(super) fn write_or_stop<K: KeyFile>(key: &K) -> Result<K::Bytes, Error> {
+    Ok(write_asking(key, || stop::check(WRITE))?)
+}
+
+fn write_asking<K: KeyFile, E>(key: &K, ask: impl Fn() -> Result<(), E>) -> Result<K::Bytes, E> {
     let settings = key.session_of().settings();
     let payload = settings_bytes(settings) + key.body_bytes() as usize;
     let mut out = header::begin(K::KIND, settings.parameters().digest(), Some(key.owner()), payload);
     write_settings(&mut out, settings);
-    key.write_body(&mut out);
+    key.write_body(&mut out, ask)?;
     header::finish(&mut out);
-    out
+    Ok(out.into())
 }
 
 /// A key from its file.
@@ -78,17 +95,17 @@ macro_rules! key_file {
             #[doc = concat!("Writes ", $what, " to a file, all or nothing. Only its owner can read the file of a secret key, and it is never written over another.")]
             ///
             /// # Errors
-            /// [`Error::Io`] when it cannot be written.
+            /// [`Error::Io`] when it cannot be written, [`Error::Stopped`] when it is told to stop.
             pub fn save(&self, path: impl AsRef<Path>) -> Result<(), Error> {
-                file::save(path.as_ref(), &self.to_bytes(), <Self as KeyFile>::KIND)
+                file::save(path.as_ref(), key_file::write_or_stop(self)?.as_ref(), <Self as KeyFile>::KIND)
             }
 
             #[doc = concat!("Writes ", $what, " beside the file that it is for, whose place it takes when it is told to.")]
             ///
             /// # Errors
-            /// [`Error::Io`] when it cannot be written.
+            /// As `save`.
             pub fn stage(&self, path: impl AsRef<Path>) -> Result<file::Staged, Error> {
-                file::Staged::new(path.as_ref(), &self.to_bytes(), <Self as KeyFile>::KIND)
+                file::Staged::new(path.as_ref(), key_file::write_or_stop(self)?.as_ref(), <Self as KeyFile>::KIND)
             }
 
             #[doc = concat!("Reads ", $what, " from a file, for so many threads.")]

@@ -3,11 +3,11 @@
 use std::{collections::BTreeMap, path::Path};
 
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Modulus, Parameters, SwitchingKey};
+use hippocrene_rlwe::{self as rlwe, Context, Fingerprint, Modulus, Parameters, SwitchingKey, stop};
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, READ,
     bit_keys::{bit_keys_bytes, read_bit_keys, write_bit_keys},
     bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
@@ -45,7 +45,7 @@ key_file!(TransferKey, "a transfer key");
 impl ClientKey {
     /// The key as bytes, in the format of `docs/wire-format.md`: **the secret itself**, wiped when dropped.
     pub fn to_bytes(&self) -> Zeroizing<Vec<u8>> {
-        Zeroizing::new(key_file::write(self))
+        key_file::write(self)
     }
 }
 
@@ -61,6 +61,14 @@ impl EvaluationKeys {
     pub fn to_bytes(&self) -> Vec<u8> {
         key_file::write(self)
     }
+
+    /// [`EvaluationKeys::to_bytes`] that can be stopped ([`crate::stoppable`]).
+    ///
+    /// # Errors
+    /// [`Error::Stopped`] when it is told to stop.
+    pub fn to_bytes_or_stop(&self) -> Result<Vec<u8>, Error> {
+        key_file::write_or_stop(self)
+    }
 }
 
 impl TransferKey {
@@ -72,6 +80,7 @@ impl TransferKey {
 
 impl KeyFile for ClientKey {
     const KIND: Kind = Kind::SecretKey;
+    type Bytes = Zeroizing<Vec<u8>>;
 
     fn session_of(&self) -> &Session {
         self.session()
@@ -85,8 +94,9 @@ impl KeyFile for ClientKey {
         SEED_BYTES as u64
     }
 
-    fn write_body(&self, out: &mut Vec<u8>) {
+    fn write_body<E>(&self, out: &mut Vec<u8>, _ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
         out.extend(self.seed().as_bytes());
+        Ok(())
     }
 
     fn read_body(
@@ -107,6 +117,7 @@ impl KeyFile for ClientKey {
 
 impl KeyFile for PublicKey {
     const KIND: Kind = Kind::PublicKey;
+    type Bytes = Vec<u8>;
 
     fn session_of(&self) -> &Session {
         self.session()
@@ -120,10 +131,11 @@ impl KeyFile for PublicKey {
         public_key_bytes(self.session().settings().parameters())
     }
 
-    fn write_body(&self, out: &mut Vec<u8>) {
+    fn write_body<E>(&self, out: &mut Vec<u8>, _ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
         let parameters = self.session().settings().parameters();
         out.extend(self.inner().seed().as_bytes());
         Widths::of_moduli(parameters).write_poly(out, self.inner().b(), parameters.top());
+        Ok(())
     }
 
     fn read_body(
@@ -146,6 +158,7 @@ impl KeyFile for PublicKey {
 
 impl KeyFile for EvaluationKeys {
     const KIND: Kind = Kind::EvaluationKeys;
+    type Bytes = Vec<u8>;
 
     fn session_of(&self) -> &Session {
         self.session()
@@ -163,14 +176,15 @@ impl KeyFile for EvaluationKeys {
         contents.head_bytes() + contents.keys_bytes(parameters) + own
     }
 
-    fn write_body(&self, out: &mut Vec<u8>) {
+    fn write_body<E>(&self, out: &mut Vec<u8>, ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
         let (parameters, keys) = (self.session().settings().parameters(), self.inner());
         KeyContents::of(self).write(out);
         for key in keys.relinearisation().into_iter().chain(keys.galois().values()) {
+            ask()?;
             write_switching_key(out, key, parameters);
         }
         if let Some(own) = self.look_ups() {
-            write_look_ups(out, own, parameters);
+            write_look_ups(out, own, parameters, &ask)?;
         }
         if let Some(own) = self.bootstrapping() {
             write_bootstrapping(out, own, parameters);
@@ -178,6 +192,7 @@ impl KeyFile for EvaluationKeys {
         if let Some(own) = self.bits() {
             write_bit_keys(out, own, parameters);
         }
+        Ok(())
     }
 
     fn read_body(
@@ -233,6 +248,7 @@ impl KeyFile for EvaluationKeys {
 
 impl KeyFile for TransferKey {
     const KIND: Kind = Kind::TransferKey;
+    type Bytes = Vec<u8>;
 
     fn session_of(&self) -> &Session {
         self.session()
@@ -247,10 +263,11 @@ impl KeyFile for TransferKey {
         TransferHead::BYTES + switching_key_bytes(parameters, parameters.full())
     }
 
-    fn write_body(&self, out: &mut Vec<u8>) {
+    fn write_body<E>(&self, out: &mut Vec<u8>, _ask: impl Fn() -> Result<(), E>) -> Result<(), E> {
         out.extend(self.inner().second().as_bytes());
         out.extend(self.second().as_bytes());
         write_switching_key(out, self.inner().key(), self.session().settings().parameters());
+        Ok(())
     }
 
     fn read_body(
@@ -321,8 +338,11 @@ pub(super) fn read_switching_key(
     let seed = Seed::from_bytes(cursor.array()?);
     let b = parameters
         .digits(modulus)
-        .map(|_| widths.read_poly(cursor, context, modulus, what))
-        .collect::<Result<_, _>>()?;
+        .map(|_| {
+            stop::check(READ)?;
+            Ok(widths.read_poly(cursor, context, modulus, what)?)
+        })
+        .collect::<Result<_, Error>>()?;
     Ok(SwitchingKey::from_parts(context, modulus, seed, b)?)
 }
 

@@ -4,10 +4,10 @@ use hippocrene_ckks::SeededCiphertext;
 use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
 use hippocrene_pegasus::{PegasusError, PegasusKeys, RepackingKey, Shape};
 use hippocrene_ring::{Domain, Poly, sample::Seed};
-use hippocrene_rlwe::{Fingerprint, Modulus, Parameters, SeededCiphertext as Seeded};
+use hippocrene_rlwe::{Fingerprint, Modulus, Parameters, SeededCiphertext as Seeded, stop};
 
 use super::{
-    FormatError,
+    FormatError, READ,
     cursor::Cursor,
     keys::SEED_BYTES,
     packing::{pack, packed_bytes, unpack, width},
@@ -72,7 +72,12 @@ fn body_bytes(
 }
 
 /// Appends all of it.
-pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &Parameters) {
+pub(super) fn write_look_ups<E>(
+    out: &mut Vec<u8>,
+    keys: &LookUpKeys,
+    parameters: &Parameters,
+    ask: impl Fn() -> Result<(), E>,
+) -> Result<(), E> {
     let (request, inner) = (keys.request(), keys.inner());
     let number = LookUps::NAMES.iter().position(|name| *name == request.tables);
     let number = number.expect("keys are made by a plan, and plans and files have tables of these names");
@@ -91,10 +96,15 @@ pub(super) fn write_look_ups(out: &mut Vec<u8>, keys: &LookUpKeys, parameters: &
     out.extend([odd, two]);
     write_switching(out, &inner.extraction);
     out.extend(inner.tables.seed().as_bytes());
-    inner.tables.b().iter().for_each(|poly| write_limbs(out, poly, inner.back.parameters()[0]));
+    for poly in inner.tables.b() {
+        ask()?;
+        write_limbs(out, poly, inner.back.parameters()[0]);
+    }
+    ask()?;
     write_switching(out, &inner.back);
     out.extend(repacking.seed().as_bytes());
     Widths::of_moduli(parameters).write_poly(out, repacking.c0(), repacking.modulus());
+    Ok(())
 }
 
 pub(super) fn write_switching(out: &mut Vec<u8>, key: &LweSwitchingKey) {
@@ -165,8 +175,11 @@ impl LookUpHead {
             .map_err(|e| wrong(e.into()))?;
         let extraction = read_switching(cursor, [own, input], [owner, self.lwe], digits)?;
         let seed = Seed::from_bytes(cursor.array()?);
-        let polys = (0..rotation.steps()).map(|_| read_limbs(cursor, ring, rotation.limbs()));
-        let polys = polys.collect::<Result<Vec<_>, _>>()?;
+        let polys = (0..rotation.steps()).map(|_| {
+            stop::check(READ)?;
+            Ok(read_limbs(cursor, ring, rotation.limbs())?)
+        });
+        let polys = polys.collect::<Result<Vec<_>, Error>>()?;
         let tables = BlindRotationKey::from_parts(rotation, [self.lwe, self.ring], seed, polys)
             .map_err(|e| wrong(e.into()))?;
         let back = read_switching(cursor, [ring, input], [self.ring, self.lwe], digits)?;

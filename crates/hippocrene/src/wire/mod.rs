@@ -31,6 +31,10 @@ mod settings;
 mod sparse;
 mod trees;
 
+/// What is said to have been told to stop.
+const READ: &str = "read";
+const WRITE: &str = "write";
+
 pub use array::FileForm;
 pub use clustering::ClusteringDescription;
 pub use error::FormatError;

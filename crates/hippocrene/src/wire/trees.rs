@@ -5,11 +5,11 @@ use std::path::Path;
 use hippocrene_fhew::{BlindRotationKey, LweParameters};
 use hippocrene_pegasus::{PegasusError, TreeSecrets};
 use hippocrene_ring::sample::Seed;
-use hippocrene_rlwe::Fingerprint;
+use hippocrene_rlwe::{Fingerprint, stop};
 use zeroize::Zeroizing;
 
 use super::{
-    FormatError, Kind,
+    FormatError, Kind, READ,
     cursor::Cursor,
     file,
     header::{self, Header},
@@ -127,8 +127,11 @@ impl TreeFile for TreeKeys {
         let (input, ring) = (rotation.input(), rotation.ring());
         let of_ring = Fingerprint::from_bytes(cursor.array()?);
         let seed = Seed::from_bytes(cursor.array()?);
-        let polys = (0..rotation.steps()).map(|_| read_limbs(cursor, ring, rotation.limbs()));
-        let polys = polys.collect::<Result<Vec<_>, _>>()?;
+        let polys = (0..rotation.steps()).map(|_| {
+            stop::check(READ)?;
+            Ok(read_limbs(cursor, ring, rotation.limbs())?)
+        });
+        let polys = polys.collect::<Result<Vec<_>, Error>>()?;
         let rotations = BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys)
             .map_err(|error| wrong(error.into()))?;
         let back = read_switching(cursor, [ring, input], [of_ring, key], (back.base_log2, back.count))?;

@@ -13,9 +13,10 @@ use hippocrene_ring::{
 use zeroize::Zeroize;
 
 use super::{PreparedSwitchingKey, SecretKey, SwitchingKey};
-use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError};
+use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError, stop};
 
 const OPERATION: &str = "make evaluation keys";
+const PREPARE: &str = "prepare evaluation keys";
 
 /// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g` from `s` to `s(X^{1/g})`.
 ///
@@ -190,17 +191,16 @@ impl EvaluationKeys {
     /// Expands all keys and lays them out for computing.
     ///
     /// # Errors
-    /// When they were made with other parameters.
+    /// When they were made with other parameters, and when it is told to stop.
     pub fn prepare(&self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
-        context.check_digest(self.parameters, "prepare evaluation keys")?;
-        Ok(PreparedEvaluationKeys {
-            key: self.key,
-            relinearisation: self.relinearisation.as_ref().map(|k| relinearisation(k.prepare(context))),
-            galois: Galois::Some(
-                self.galois.iter().map(|(g, k)| (*g, galois(*g, k.prepare(context)))).collect(),
-            ),
-            degree: context.degree(),
-        })
+        context.check_digest(self.parameters, PREPARE)?;
+        let relinearisation = self.relinearisation.as_ref().map(|k| relinearisation(k.prepare(context)));
+        let galois = self.galois.iter().map(|(g, k)| {
+            stop::check(PREPARE)?;
+            Ok((*g, galois(*g, k.prepare(context))))
+        });
+        let galois = Galois::Some(galois.collect::<Result<_, RlweError>>()?);
+        Ok(PreparedEvaluationKeys { key: self.key, relinearisation, galois, degree: context.degree() })
     }
 
     /// [`EvaluationKeys::prepare`], giving up the memory of each key as soon as it is laid out.
@@ -208,15 +208,14 @@ impl EvaluationKeys {
     /// # Errors
     /// As `prepare`.
     pub fn into_prepared(self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
-        context.check_digest(self.parameters, "prepare evaluation keys")?;
-        Ok(PreparedEvaluationKeys {
-            key: self.key,
-            relinearisation: self.relinearisation.map(|k| relinearisation(k.prepare(context))),
-            galois: Galois::Some(
-                self.galois.into_iter().map(|(g, k)| (g, galois(g, k.prepare(context)))).collect(),
-            ),
-            degree: context.degree(),
-        })
+        context.check_digest(self.parameters, PREPARE)?;
+        let relinearisation = self.relinearisation.map(|k| relinearisation(k.prepare(context)));
+        let galois = self.galois.into_iter().map(|(g, k)| {
+            stop::check(PREPARE)?;
+            Ok((g, galois(g, k.prepare(context))))
+        });
+        let galois = Galois::Some(galois.collect::<Result<_, RlweError>>()?);
+        Ok(PreparedEvaluationKeys { key: self.key, relinearisation, galois, degree: context.degree() })
     }
 
     /// Bytes of all keys as they are stored.
