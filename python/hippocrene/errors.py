@@ -119,6 +119,8 @@ def file_errors() -> Iterator[None]:
     except FileError:
         raise
     except OSError as error:
+        if error.errno is None:  # Not the system's: the handler of a signal raises a TimeoutError of its own.
+            raise
         raise FileError(error.errno, error.strerror, error.filename) from None
 
 

@@ -1,6 +1,7 @@
 //! Encrypted arrays.
 
 use crate::errors::detached;
+use crate::files::read;
 use hippocrene::wire::{self, ElementsInspection, Inspection};
 use hippocrene::{Array, BitArray, Bits, Error, IntegerArray, Numbers, Residues, Session};
 use pyo3::prelude::*;
@@ -156,7 +157,8 @@ impl EncryptedArray {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-        detached(py, || Self::of_bytes(wire::read(&path, &wire::Kind::ARRAYS)?.to_vec()))
+        let bytes = read(py, &path, &wire::Kind::ARRAYS)?;
+        detached(py, || Self::of_bytes(bytes.to_vec()))
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {

@@ -4,10 +4,11 @@ use crate::array::{EncryptedArray, Held};
 use crate::bits::{Plan, preset};
 use crate::description::{KeysDescription, plain_modulus, preset_name, scheme};
 use crate::errors::detached;
+use crate::files::read;
 use crate::numbers::{Plain, Slices, to_numpy};
 use hippocrene::{
     BigFloat, Bits, Bootstrapping, Encryption, Error, Integers, KeyRequest, LookUps, Numbers, Preset,
-    Residues, Settings,
+    Residues, Settings, wire::Kind,
 };
 use num_bigint::BigInt;
 use numpy::{PyReadonlyArrayDyn, PyUntypedArrayMethods};
@@ -156,7 +157,7 @@ impl ClientKey {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::ClientKey::load(path, threads).map(Self::from))
+        Self::from_bytes(py, &read(py, &path, &[Kind::SecretKey])?, threads)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -366,7 +367,7 @@ impl PublicKey {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::PublicKey::load(path, threads).map(Self::from))
+        Self::from_bytes(py, &read(py, &path, &[Kind::PublicKey])?, threads)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -436,7 +437,7 @@ impl EvaluationKeys {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::EvaluationKeys::load(path, threads).map(Self))
+        Self::from_bytes(py, &read(py, &path, &[Kind::EvaluationKeys])?, threads)
     }
 
     fn describe(&self, py: Python<'_>) -> KeysDescription {
@@ -471,7 +472,7 @@ impl TransferKey {
 
     #[staticmethod]
     fn load(py: Python<'_>, path: PathBuf, threads: usize) -> PyResult<Self> {
-        detached(py, || hippocrene::TransferKey::load(path, threads).map(Self))
+        Self::from_bytes(py, &read(py, &path, &[Kind::TransferKey])?, threads)
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

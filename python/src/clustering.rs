@@ -1,12 +1,13 @@
 //! K-means on encrypted points: what is sent, saved and resumed are bytes.
 
-use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, wire};
+use hippocrene::{Clustering, EncryptedArray, Error, LookUps, Sectors, Shape, wire::Kind};
 use pyo3::{prelude::*, types::PyBytes};
 use std::path::PathBuf;
 
 use crate::{
     client::{ClientKey, EvaluationKeys, settings},
     errors::detached,
+    files::read,
     server::Server,
     simulation::SimulationReport,
 };
@@ -255,8 +256,7 @@ pub(crate) fn nearest_deviation(
 /// The bytes of a file of points that are being clustered.
 #[pyfunction]
 pub(crate) fn read_clustering(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_, PyBytes>> {
-    let bytes = detached(py, || wire::read(&path, &[wire::Kind::Clustering]))?;
-    Ok(PyBytes::new(py, &bytes))
+    Ok(PyBytes::new(py, &read(py, &path, &[Kind::Clustering])?))
 }
 
 /// Points that are there or were assigned, dimension and clusters, how many iterations there were, whether the points are there, and the origin.

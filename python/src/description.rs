@@ -5,7 +5,7 @@ use hippocrene::{Error, KeyRequest, LookUps, Preset, Scheme, Session};
 use pyo3::prelude::*;
 use std::path::PathBuf;
 
-use crate::errors::detached;
+use crate::{errors::detached, files::read};
 
 /// The name of the preset that a session was made from, whatever its precision.
 pub(crate) fn preset_name(session: &Session) -> Option<&'static str> {
@@ -92,7 +92,8 @@ pub(crate) fn inspect_bytes(py: Python<'_>, data: &[u8]) -> PyResult<String> {
 /// What a file is, in the JSON that `hippocrene inspect` prints.
 #[pyfunction]
 pub(crate) fn inspect_file(py: Python<'_>, path: PathBuf) -> PyResult<String> {
-    detached(py, || inspected(&wire::read(&path, &[])?))
+    let bytes = read(py, &path, &[])?;
+    detached(py, || inspected(&bytes))
 }
 
 fn inspected(bytes: &[u8]) -> Result<String, Error> {

@@ -1,11 +1,11 @@
 //! Private decision trees.
 
-use hippocrene::{DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables};
+use hippocrene::{DecisionTree, Error, FeatureRanges, TreeNode, TreePlan, TreeTables, wire::Kind};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::path::PathBuf;
 
-use crate::errors::detached;
+use crate::{errors::detached, files::read};
 
 /// A tree as scikit-learn has it, node by node: the feature, the threshold, the nodes below (negative at a leaf) and the values.
 type Nodes = (Vec<i64>, Vec<f64>, Vec<i64>, Vec<i64>, Vec<Vec<f64>>);
@@ -106,9 +106,9 @@ impl TreeModel {
     }
 }
 
-/// A class with files.
+/// A class with files of a kind.
 macro_rules! with_files {
-    ($name:ident, { $($own:tt)* }) => {
+    ($name:ident, $kind:ident, { $($own:tt)* }) => {
         #[pyclass(frozen, module = "hippocrene._native")]
         pub(crate) struct $name(hippocrene::$name);
 
@@ -121,7 +121,7 @@ macro_rules! with_files {
 
             #[staticmethod]
             fn load(py: Python<'_>, path: PathBuf) -> PyResult<Self> {
-                detached(py, || hippocrene::$name::load(path).map(Self))
+                Self::from_bytes(py, &read(py, &path, &[Kind::$kind])?)
             }
 
             fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -138,7 +138,7 @@ macro_rules! with_files {
     };
 }
 
-with_files!(TreeClient, {
+with_files!(TreeClient, TreeSecretKey, {
     #[staticmethod]
     fn generate(py: Python<'_>, tables: &str) -> PyResult<Self> {
         detached(py, || hippocrene::TreeClient::generate(TreeTables::by_name(tables)?).map(Self))
@@ -167,7 +167,7 @@ with_files!(TreeClient, {
     }
 });
 
-with_files!(TreeKeys, {
+with_files!(TreeKeys, TreeKeys, {
     #[getter]
     fn tables(&self) -> &'static str {
         self.0.tables().name()
@@ -179,7 +179,7 @@ with_files!(TreeKeys, {
     }
 });
 
-with_files!(TreeQuery, {
+with_files!(TreeQuery, TreeQuery, {
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.features())
@@ -191,7 +191,7 @@ with_files!(TreeQuery, {
     }
 });
 
-with_files!(TreeReply, {
+with_files!(TreeReply, TreeReply, {
     #[getter]
     fn shape(&self) -> (usize, usize) {
         (self.0.rows(), self.0.outputs())

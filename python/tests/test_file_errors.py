@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import errno
+import os
 import pickle
+import signal
+import threading
+import time
 import tracemalloc
 
 import pytest
@@ -77,6 +81,52 @@ def test_what_is_no_file_of_this_package_is_not_read(tmp_path, load):
         assert tracemalloc.get_traced_memory()[1] < 1 << 20
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+@pytest.mark.parametrize("opened", [False, True])
+def test_signals_end_the_wait_for_what_a_pipe_says(tmp_path, opened):
+    def late(*_: object) -> None:
+        raise TimeoutError("late")
+
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    ended = threading.Event()
+
+    def write() -> None:
+        # Should the wait not end, it does after a minute.
+        if opened or not ended.wait(60):
+            with path.open("wb"):
+                ended.wait(60)
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    before = signal.signal(signal.SIGALRM, late)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    start = time.monotonic()
+    try:
+        with pytest.raises(TimeoutError, match=r"^late$"):
+            hippocrene.EncryptedArray.load(path)
+        assert time.monotonic() < start + 30
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+        ended.set()
+        writer.join()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no pipes with names")
+def test_files_are_read_from_pipes(client, tmp_path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    for load, data in (
+        (hippocrene.EncryptedArray.load, client.encrypt([0.5]).to_bytes()),
+        (hippocrene.Client.load, client.to_bytes()),
+    ):
+        writer = threading.Thread(target=path.write_bytes, args=[data])
+        writer.start()
+        assert load(path).to_bytes() == data
+        writer.join()
 
 
 @pytest.mark.parametrize("text", ["", '{"version": 1', '{"version": 2}'])

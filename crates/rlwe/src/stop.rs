@@ -8,7 +8,7 @@ use std::{
 use crate::RlweError;
 
 /// How often it is asked whether to stop.
-const EVERY: Duration = Duration::from_millis(50);
+pub const EVERY: Duration = Duration::from_millis(50);
 
 /// What the computations of a thread ask.
 struct Question {

@@ -5,6 +5,7 @@ use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
+    thread,
 };
 
 use hippocrene_rlwe::stop;
@@ -216,7 +217,12 @@ impl<R: Read> Read for Pieces<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         stop::check(READ).map_err(io::Error::other)?;
         let room = out.len().min(PIECE);
-        self.0.read(&mut out[..room])
+        let read = self.0.read(&mut out[..room]);
+        if matches!(&read, Err(error) if error.kind() == io::ErrorKind::Interrupted) {
+            // By a signal, which may mean that this is to stop: that is asked again so much later only.
+            thread::sleep(stop::EVERY);
+        }
+        read
     }
 }
 
