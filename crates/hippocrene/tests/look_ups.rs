@@ -1,6 +1,9 @@
 //! Look-up tables on arrays, at small insecure parameters: in one process, and with keys that were stored.
 
-use crate::common::{insecure_grafted, numbers};
+use crate::{
+    common::{insecure_grafted, numbers},
+    entry::seal,
+};
 use hippocrene::{
     Bootstrapping, ClientKey, Comparison, Encryption, Error, EvaluationKeys, Function, KeyRequest, LookUps,
     Preset, Server, Session, Simulation, Values,
@@ -36,6 +39,15 @@ fn functions_of_arrays_with_keys_that_were_stored() {
     for wrong in [bytes.len() - 1, bytes.len() / 2] {
         assert!(matches!(EvaluationKeys::from_bytes_insecure(&bytes[..wrong], 1), Err(Error::Format(_))));
     }
+    let mut greedy = bytes.clone();
+    let capacity = greedy.windows(8).position(|field| field == 40f64.to_le_bytes()).unwrap();
+    greedy[capacity..capacity + 8].copy_from_slice(&2000f64.to_le_bytes());
+    seal(&mut greedy);
+    let error = EvaluationKeys::from_bytes_insecure(&greedy, 1).unwrap_err();
+    assert!(matches!(error, Error::Format(_)));
+    let needs = "keys of look-up tables: repacking needs a modulus of ";
+    assert!(error.to_string().starts_with(needs), "{error}");
+    drop(greedy);
     let stored = EvaluationKeys::from_bytes_insecure(&bytes, 2).unwrap();
     assert_eq!(stored.to_bytes(), bytes);
     drop(bytes);

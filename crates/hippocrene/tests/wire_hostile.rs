@@ -201,7 +201,7 @@ fn errors_name_what_is_wrong() {
         ("fresh", 64, &absurd, "the number of slots is 18446744073709551615"),
         ("fresh", 72, &absurd, "number of ciphertexts is 18446744073709551615; it must be 2 for shape [11]"),
         ("fresh", 88, &absurd, "larger than 2^32"),
-        ("fresh", 88, &[0], "no elements"),
+        ("fresh", 88, &[0], "the layout: "),
         ("fresh", 96, &[3], "not all powers of two"),
         ("fresh", 96, &absurd, "a stride is 18446744073709551615"),
         (
@@ -354,7 +354,7 @@ fn fields_of_a_bootstrap_are_checked() {
         (78, &zero, "output bits of a bootstrap is -0"),
         (86, &[17], "number of levels is 17; it must be at most 16"),
         (90, &[0xff; 4], "number of levels is 4294967295"),
-        (94, &[0], "k = 0 and 2 doublings"),
+        (94, &[0], "the reduction of a bootstrap: k = 0 and 2 doublings"),
         (98, &[13], "k = 17 and 13 doublings"),
         (102, &[0xff; 4], "number of coefficients of a cosine is 4294967295; it must be at most 4096"),
         (106, &[0, 16], "bootstrapping keys: the data ends"),

@@ -313,8 +313,8 @@ impl<F: FileForm> ArrayHead<F> {
             }
             strides.push(size("a stride", stride)?);
         }
-        let layout = Layout::new(shape, strides, slots)
-            .map_err(|e| FormatError::field("the layout", e, "one that an array can have"))?;
+        let layout =
+            Layout::new(shape, strides, slots).map_err(|error| FormatError::unusable("the layout", error))?;
         if count != layout.ciphertexts() as u64 {
             let need = format!("{} for shape {:?}", layout.ciphertexts(), layout.shape());
             return Err(FormatError::field("the number of ciphertexts", count, need));

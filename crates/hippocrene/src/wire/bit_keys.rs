@@ -114,7 +114,7 @@ impl BitKeysHead {
         let coefficients = read_numbers(cursor, count)?;
         check_last(&coefficients)?;
         let wave = Wave::from_parts(reach, doublings, coefficients, error)
-            .map_err(|error| FormatError::field("the cosine of bits", error, "one that can be computed"))?;
+            .map_err(|error| FormatError::unusable("the cosine of bits", error))?;
         let literal = BitLiteral {
             packing: if flags & COMPLEX == 0 { BitPacking::Real } else { BitPacking::Complex },
             base_bits,
@@ -129,7 +129,7 @@ impl BitKeysHead {
             output_bits,
         };
         let narrow = BitKeys::narrow_of(parameters, &literal)
-            .map_err(|error| FormatError::field("the sparse secret of bits", error, "one that has keys"))?;
+            .map_err(|error| FormatError::unusable("the sparse secret of bits", error))?;
         check_special(special, &narrow.literal().specials)?;
         cursor.expect_left(sparse_keys_bytes(parameters, &narrow, up))?;
         Ok(BitKeysHead { literal, narrow, up })

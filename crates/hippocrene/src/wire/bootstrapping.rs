@@ -166,9 +166,7 @@ impl BootstrappingHead {
         check_last(&cosine)?;
         check_last(&arcsine)?;
         let reduction = ModularReduction::from_parts(cosine, reach, doublings, arcsine, epsilon, error)
-            .map_err(|error| {
-                FormatError::field("the reduction of a bootstrap", error, "one that can be computed")
-            })?;
+            .map_err(|error| FormatError::unusable("the reduction of a bootstrap", error))?;
         let literal = BootstrapLiteral {
             slots: 1 << log_slots,
             first_slots: flags & FIRST != 0,
@@ -188,9 +186,8 @@ impl BootstrappingHead {
             output_bits,
             precision: iterated,
         };
-        let narrow = BootstrappingKeys::narrow_of(parameters, &literal).map_err(|error| {
-            FormatError::field("the sparse secret of a bootstrap", error, "one that has keys")
-        })?;
+        let narrow = BootstrappingKeys::narrow_of(parameters, &literal)
+            .map_err(|error| FormatError::unusable("the sparse secret of a bootstrap", error))?;
         check_special(special, &narrow.literal().specials)?;
         cursor.expect(sparse_keys_bytes(parameters, &narrow, up), more)?;
         Ok(BootstrappingHead { precision, literal, narrow, up })

@@ -157,9 +157,8 @@ impl Clustering {
             let need = format!("{}, that of the file", header.key);
             return Err(FormatError::field("the key of centroids", centroids.key(), need).into());
         }
-        let read =
-            Clustering::from_parts(head.shape, head.iteration, [frame, centroids], assigned, points)
-                .map_err(|error| FormatError::field("the arrays of clusters", error, "those of the shape"))?;
+        let read = Clustering::from_parts(head.shape, head.iteration, [frame, centroids], assigned, points)
+            .map_err(|error| FormatError::unusable("the arrays of clusters", error))?;
         Ok(Clustering { origin: head.origin, ..read })
     }
 

@@ -2,7 +2,7 @@
 
 use hippocrene_ckks::SeededCiphertext;
 use hippocrene_fhew::{BlindRotationKey, LweParameters, LweSwitchingKey, Preset as TableSet};
-use hippocrene_pegasus::{PegasusError, PegasusKeys, RepackingKey, Shape};
+use hippocrene_pegasus::{PegasusKeys, RepackingKey, Shape};
 use hippocrene_ring::{Domain, Poly, sample::Seed};
 use hippocrene_rlwe::{Fingerprint, Modulus, Parameters, SeededCiphertext as Seeded, stop};
 
@@ -166,13 +166,13 @@ impl LookUpHead {
         session: &Session,
         owner: Fingerprint,
     ) -> Result<LookUpKeys, Error> {
-        let wrong = |error: PegasusError| FormatError::field(WHAT, error, "keys of these tables");
-        let plan = self.request.plan(session)?;
+        let wrong = |error| FormatError::unusable(WHAT, error);
+        let plan = self.request.plan(session).map_err(wrong)?;
         let plan = plan.pegasus();
         let (rotation, parameters) = (self.set.rotation(), session.context().parameters());
         let (input, ring, digits) = (rotation.input(), rotation.ring(), self.digits());
         let own = LweParameters::insecure(parameters.degree(), input.modulus(), parameters.secret())
-            .map_err(|e| wrong(e.into()))?;
+            .map_err(|error| wrong(error.into()))?;
         let extraction = read_switching(cursor, [own, input], [owner, self.lwe], digits)?;
         let seed = Seed::from_bytes(cursor.array()?);
         let polys = (0..rotation.steps()).map(|_| {
@@ -181,7 +181,7 @@ impl LookUpHead {
         });
         let polys = polys.collect::<Result<Vec<_>, Error>>()?;
         let tables = BlindRotationKey::from_parts(rotation, [self.lwe, self.ring], seed, polys)
-            .map_err(|e| wrong(e.into()))?;
+            .map_err(|error| wrong(error.into()))?;
         let back = read_switching(cursor, [ring, input], [self.ring, self.lwe], digits)?;
         let seed = Seed::from_bytes(cursor.array()?);
         let context = session.context();
@@ -189,7 +189,8 @@ impl LookUpHead {
         let c0 = widths.read_poly(cursor, context.rlwe(), self.repacking, "repacking key")?;
         let inner = Seeded::from_parts(context.rlwe(), seed, c0, self.repacking, owner)?;
         let inner = SeededCiphertext::from_parts(context, inner, plan.key_scale()?, input.dimension(), 1.0)?;
-        let repacking = RepackingKey::from_parts(plan, inner, self.lwe).map_err(wrong)?;
+        let repacking =
+            RepackingKey::from_parts(plan, inner, self.lwe).map_err(|error| wrong(error.into()))?;
         Ok(LookUpKeys::new(self.request, PegasusKeys { extraction, tables, back, repacking }))
     }
 }
@@ -205,7 +206,7 @@ pub(super) fn write_shape(out: &mut Vec<u8>, shape: Shape) {
 pub(super) fn read_shape(cursor: &mut Cursor<'_>) -> Result<Shape, FormatError> {
     let [points, dimension, clusters] = [cursor.u32()?, cursor.u32()?, cursor.u32()?];
     Shape::new(points as usize, dimension as usize, clusters as usize)
-        .map_err(|error| FormatError::field("the shape of points", error, "one that can be clustered"))
+        .map_err(|error| FormatError::unusable("the shape of points", error))
 }
 
 pub(super) fn read_switching(
@@ -217,7 +218,7 @@ pub(super) fn read_switching(
     let seed = Seed::from_bytes(cursor.array()?);
     let b = read_limbs(cursor, to, from.dimension() / to.dimension() * digits.1)?;
     LweSwitchingKey::from_parts([from, to], keys, digits, seed, b)
-        .map_err(|error| FormatError::field(WHAT, error, "a key of these parameters"))
+        .map_err(|error| FormatError::unusable(WHAT, error))
 }
 
 /// So many polynomials of residues of these parameters, in the evaluation domain.

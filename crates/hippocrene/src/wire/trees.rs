@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use hippocrene_fhew::{BlindRotationKey, LweParameters};
-use hippocrene_pegasus::{PegasusError, TreeSecrets};
+use hippocrene_pegasus::TreeSecrets;
 use hippocrene_ring::sample::Seed;
 use hippocrene_rlwe::{Fingerprint, stop};
 use zeroize::Zeroizing;
@@ -61,8 +61,8 @@ fn tables_of(header: &Header) -> Result<TreeTables, FormatError> {
     })
 }
 
-fn wrong(error: PegasusError) -> FormatError {
-    FormatError::field(WHAT, error, "one of these tables")
+fn wrong(error: impl Into<Error>) -> FormatError {
+    FormatError::unusable(WHAT, error)
 }
 
 impl TreeFile for TreeClient {
@@ -132,8 +132,7 @@ impl TreeFile for TreeKeys {
             Ok(read_limbs(cursor, ring, rotation.limbs())?)
         });
         let polys = polys.collect::<Result<Vec<_>, Error>>()?;
-        let rotations = BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys)
-            .map_err(|error| wrong(error.into()))?;
+        let rotations = BlindRotationKey::from_parts(rotation, [key, of_ring], seed, polys).map_err(wrong)?;
         let back = read_switching(cursor, [ring, input], [of_ring, key], (back.base_log2, back.count))?;
         Ok(TreeKeys { tables, inner: hippocrene_pegasus::TreeKeys { tables: rotations, back } })
     }
@@ -279,8 +278,8 @@ impl TreeFile for TreeReply {
         let ReplyHead { interface, span, modulus, outputs, rows, middles } = ReplyHead::read(cursor, tables)?;
         let input = tables.parameters().rotation().input();
         // Values are switched to this modulus, and not encrypted.
-        let parameters = LweParameters::insecure(input.dimension(), modulus, input.secret())
-            .map_err(|error| wrong(error.into()))?;
+        let parameters =
+            LweParameters::insecure(input.dimension(), modulus, input.secret()).map_err(wrong)?;
         let mut values = Vec::new();
         for _ in 0..outputs * rows {
             let mut residues = read_residues(cursor, input.dimension() + 1, modulus)?;
