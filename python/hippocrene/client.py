@@ -284,8 +284,9 @@ class Client:
 
         Whoever sees ``d`` ciphertexts decrypted so has an advantage of at most ``sqrt(d * N) * 2**-(bits + 1)``, ``N``
         the ring degree, where the estimate is right: it takes errors as independent, which sums of an array with
-        itself are not. SECURITY.md says more. Who publishes many results encrypts them with more precision, and every
-        bit of that is a bit of hiding.
+        itself are not. It is of the mean square over all elements: share ``X @ W[:, 7]``, not ``(X @ W)[:, 7]``, where
+        the columns of ``W`` are of very different sizes. SECURITY.md says more. Who publishes many results encrypts
+        them with more precision, and every bit of that is a bit of hiding.
         """
         raw = _raw_array(array)
         if raw.bit_error is not None:

@@ -83,7 +83,7 @@ class Encrypted:
     def precision_bits(self) -> float:
         """How small the error is, in bits after the binary point: ``-log2`` of its estimated standard deviation.
 
-        The largest error among thousands of values is four to eight times that: two or three bits worse. What a
+        The largest error among thousands of values is four to sixteen times that: two to four bits worse. What a
         comparison is off by as a polynomial (see `sign`) comes beside it.
         """
         return self._of_numbers(self._raw.precision_bits, "precision_bits")
