@@ -56,6 +56,37 @@ fn keys_that_cannot_be_replaced_all_stay_as_they_are() {
     assert!(contents(&keys) == before, "keys have changed");
 }
 
+/// Files of two keys would not fit each other.
+#[cfg(unix)]
+#[test]
+fn keys_take_their_places_together() {
+    use std::{thread, time::Duration};
+
+    let folder = Folder::new("together");
+    let keys = folder.path("keys");
+    let arguments = ["keygen", "-p", "n13", "--rotations=1", "-o", &keys, "--force"];
+    succeed(&arguments);
+    let before = contents(&keys);
+    let lock = fs::File::open(&keys).expect("the folder");
+    lock.lock().expect("a lock");
+    let mut other = std::process::Command::new(env!("CARGO_BIN_EXE_hippocrene"))
+        .arg("--quiet")
+        .args(arguments)
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .expect("the command");
+    while contents(&keys).len() < 6 && other.try_wait().expect("the command").is_none() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    thread::sleep(Duration::from_millis(300));
+    let now = contents(&keys);
+    assert!(before.iter().all(|(name, bytes)| now[name] == *bytes), "keys have changed");
+    drop(lock);
+    assert!(other.wait().expect("the command").success());
+    let after = contents(&keys);
+    assert!(after.len() == 3 && before.iter().all(|(name, bytes)| after[name] != *bytes), "no new keys");
+}
+
 #[test]
 fn no_folder_is_left_where_no_keys_come_to_be() {
     let folder = Folder::new("no-folder");

@@ -5,7 +5,7 @@ use crate::error::CliError;
 use hippocrene::wire::Staged;
 use serde::Serialize;
 use std::fmt::{self, Display};
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -65,6 +65,8 @@ impl<'a> Folder<'a> {
             .map(|(holds, file)| Written { holds, path: file.path().to_owned(), bytes: file.bytes() })
             .collect();
         if self.force {
+            // Of several commands at once, the files of one take their places after those of another. Where there are no locks, they may mix.
+            let _alone = File::open(self.path).and_then(|folder| folder.lock().map(|()| folder));
             // A secret is the last to be replaced: the others can be made of it again.
             staged.into_iter().rev().try_for_each(|(_, staged)| staged.replace())?;
             return Ok(written);
