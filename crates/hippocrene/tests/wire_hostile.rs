@@ -210,7 +210,12 @@ fn errors_name_what_is_wrong() {
             &f64::INFINITY.to_le_bytes(),
             "precision of an array is inf; it must be a finite number",
         ),
-        ("fresh", 80, &200f64.to_le_bytes(), "a precision of 200 bits takes a scale of 2^"),
+        (
+            "fresh",
+            80,
+            &200f64.to_le_bytes(),
+            "the precision of an array: a precision of 200 bits takes a scale of 2^",
+        ),
         ("settings", 76, &[61], "the sprout 2^61"),
         ("settings", 80, &[5], "number of odd primes of the sprout is 5; it must be at most 4"),
         ("fresh", HEADS, &[0; 16], "modulus of a ciphertext is 1"),
@@ -261,7 +266,7 @@ fn errors_name_what_is_wrong() {
             "fresh",
             80,
             &1e300f64.to_le_bytes(),
-            "precision of an array is 1e300; it must be possible (a precision of 1e300 bits takes a scale of 2^1e300;",
+            "the precision of an array: a precision of 1e300 bits takes a scale of 2^1e300;",
         ),
         ("fresh", HEADS + 50, &f64::INFINITY.to_le_bytes(), "bound of a ciphertext is inf"),
         ("fresh", HEADS + 22, &1f64.to_le_bytes(), "noise of a seeded ciphertext is 1"),
@@ -386,6 +391,17 @@ fn fields_of_a_bootstrap_are_checked() {
         }
     }
     assert!(wrong.is_empty(), "{wrong:#?}");
+    // All of them before any residue, also those that stand behind keys.
+    let own = things.bootstrapping.bootstrapping().unwrap().clone();
+    let mut both = things.keys.clone().with_bootstrapping(own).to_bytes();
+    let precision = 20.125f64.to_le_bytes();
+    let at = both.windows(8).position(|field| *field == precision).unwrap();
+    both[at - 6..at].fill(0xff);
+    for (precision, message) in [(precision, "residue 15 of limb"), (nan, "precision of a bootstrap is NaN")]
+    {
+        let error = refused("bootstrapping", &both, at, &precision, session);
+        assert!(error.contains(message), "{error}");
+    }
     let last = refused("bootstrapping", &bytes, bytes.len() - 6, &[0xff; 6], session);
     assert!(last.starts_with("key from the sparse secret: residue 15 of limb 2"), "{last}");
     // Written for secure parameters only, and a sparse secret that is not secure.

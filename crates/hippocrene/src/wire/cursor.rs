@@ -3,7 +3,7 @@
 use super::FormatError;
 
 /// Bytes that have not been read yet, and what they are part of.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Cursor<'a> {
     rest: &'a [u8],
     what: &'static str,

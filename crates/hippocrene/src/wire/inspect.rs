@@ -395,8 +395,8 @@ fn describe_bootstrapping(head: &BootstrappingHead) -> BootstrappingInspection {
     }
 }
 
-/// What a file of evaluation keys holds, from the keys on.
-fn inspect_keys(
+/// What a file of evaluation keys holds, from the keys on: all fields are checked, and no residues are read.
+pub(super) fn inspect_keys(
     contents: &KeyContents,
     cursor: &mut Cursor<'_>,
     parameters: &Parameters,

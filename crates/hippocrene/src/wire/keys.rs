@@ -12,6 +12,7 @@ use super::{
     bootstrapping::{bootstrapping_bytes, read_bootstrapping, write_bootstrapping},
     cursor::Cursor,
     file,
+    inspect::inspect_keys,
     key_file::{self, KeyFile, key_file},
     look_ups::{LookUpHead, look_up_bytes, write_look_ups},
     poly::Widths,
@@ -202,6 +203,8 @@ impl KeyFile for EvaluationKeys {
         threads: usize,
     ) -> Result<Self, Error> {
         let contents = KeyContents::read(cursor, settings.parameters())?;
+        // What stands between keys is checked too before there is memory for any.
+        inspect_keys(&contents, &mut cursor.clone(), settings.parameters())?;
         let session = Session::new(settings, threads)?;
         let context = session.context().rlwe();
         let read =

@@ -87,9 +87,8 @@ impl FileForm for Numbers {
         ciphertexts: &[(Modulus, Self::Own)],
     ) -> Result<(), FormatError> {
         ciphertexts.iter().try_for_each(|(modulus, own)| own.check(settings.parameters().log2(*modulus)))?;
-        settings.scale_of(self.precision).map(drop).map_err(|error| {
-            FormatError::number("the precision of an array", self.precision, format!("possible ({error})"))
-        })
+        let scale = settings.scale_of(self.precision);
+        scale.map(drop).map_err(|error| FormatError::unusable("the precision of an array", error))
     }
 
     fn check_session(&self, _: &Session) -> Result<(), FormatError> {
