@@ -21,6 +21,7 @@ mod server;
 mod simulated_comparison;
 mod simulated_look_ups;
 mod simulation;
+mod stopping;
 mod strays;
 mod trees;
 mod wire_hostile;
