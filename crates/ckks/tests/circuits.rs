@@ -547,6 +547,10 @@ fn what_does_not_fit_is_named() {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
         assert_eq!(refused, format!("approximate a function: degree {degree}: it is 1048576 at most"));
     }
+    for slots in [12, 1 << 40, usize::MAX / 2 + 1] {
+        let refused = LinearTransform::from_entries(slots, [(0, vec![])].into()).unwrap_err().to_string();
+        assert!(refused.ends_with("a power of two of slots up to 1048576"), "{refused}");
+    }
     let refused = Polynomial::approximate(f64::sin, -f64::MAX, f64::MAX, 3).unwrap_err().to_string();
     let interval = "[-1.7976931348623157e308, 1.7976931348623157e308]";
     assert_eq!(refused, format!("approximate a function: the interval {interval} has no finite length"));

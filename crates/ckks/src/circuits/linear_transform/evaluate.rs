@@ -42,6 +42,7 @@ impl Evaluator {
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
+        self.check_own(a, OPERATION)?;
         if a.slots() != t.slots {
             return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
         }

@@ -83,6 +83,9 @@ impl Encoding {
 
 const OPERATION: &str = "make a linear transform";
 
+/// Rings of no larger degree than `2^21` are thought of.
+const MOST_SLOTS: usize = 1 << 20;
+
 /// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time.
 const MANY: usize = 256;
 
@@ -93,7 +96,7 @@ impl LinearTransform {
     /// The map with these diagonals, each of `slots` numbers, by rotation.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there is no diagonal, one has another length, or a rotation is not below the number of slots;
+    /// [`CkksError::Argument`] when there is no diagonal, one has another length, a rotation is not below the number of slots, or that is no power of two up to `2^20`;
     /// [`crate::encoder::EncodeError::NotFinite`] when a number is NaN or infinite.
     pub fn new(slots: usize, diagonals: BTreeMap<usize, Vec<Complex64>>) -> Result<Self, CkksError> {
         Self::of(slots, diagonals.into_iter().map(|(r, d)| (r, Diagonal::Double(d))).collect())
@@ -124,8 +127,9 @@ impl LinearTransform {
 
     fn of(slots: usize, diagonals: BTreeMap<usize, Diagonal>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
-        if !slots.is_power_of_two() || diagonals.is_empty() {
-            return fail(format!("{} diagonals over {slots} slots", diagonals.len()));
+        if !slots.is_power_of_two() || slots > MOST_SLOTS || diagonals.is_empty() {
+            let need = format!("one at least is needed, over a power of two of slots up to {MOST_SLOTS}");
+            return fail(format!("{} diagonals over {slots} slots: {need}", diagonals.len()));
         }
         let fits = |d: &Diagonal| match d {
             Diagonal::Roots(_) => d.period().is_power_of_two() && d.period() <= slots,
