@@ -33,7 +33,22 @@ pub enum TermFactor<'a> {
     ByLimb(&'a dyn LimbByLimb),
 }
 
-impl TermFactor<'_> {
+impl<'a> TermFactor<'a> {
+    /// The limb at `position` as [`RotationFactor::limb`] has it, or what `make` makes of it.
+    pub(super) fn limb<'m>(
+        self,
+        position: usize,
+        make: impl FnOnce(&dyn LimbByLimb) -> &'m mut [u64],
+    ) -> &'m [u64]
+    where
+        'a: 'm,
+    {
+        match self {
+            TermFactor::Whole(factor) => factor.limb(position),
+            TermFactor::ByLimb(factor) => make(factor),
+        }
+    }
+
     /// How many values each limb has, for ring degree `degree`.
     pub(super) fn degree(&self, degree: usize) -> usize {
         match self {

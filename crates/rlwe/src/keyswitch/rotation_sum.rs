@@ -333,14 +333,11 @@ impl Context {
             let mut made = made.chunks_exact_mut(degree);
             let there = row.iter().filter(|term| sources[term.summand].is_at(position));
             let terms = there.map(|term| {
-                let factor: &[u64] = match term.factor {
-                    TermFactor::Whole(factor) => factor.limb(position),
-                    TermFactor::ByLimb(factor) => {
-                        let limb = made.next().expect("there is a limb for each");
-                        factor.write(ring, limb);
-                        limb
-                    }
-                };
+                let factor = term.factor.limb(position, |factor| {
+                    let limb = made.next().expect("there is a limb for each");
+                    factor.write(ring, limb);
+                    limb
+                });
                 (factor, [image(2 * term.summand), image(2 * term.summand + 1)])
             });
             let terms: Vec<PairTerm> = terms.collect();
@@ -384,15 +381,12 @@ impl Context {
             let there = row.iter().filter(|term| sources[term.summand].is_at(position));
             let pair = |i: usize| [image(2 * i), image(2 * i + 1)];
             let terms = there.map(|term| {
-                let factor: &[u64] = match term.factor {
-                    TermFactor::Whole(factor) => factor.limb(position),
-                    TermFactor::ByLimb(factor) => {
-                        let lifted = made.next().expect("there are limbs for each");
-                        factor.write(ring, part0);
-                        elementwise.lift(lifted, part0);
-                        lifted
-                    }
-                };
+                let factor = term.factor.limb(position, |factor| {
+                    let lifted = made.next().expect("there are limbs for each");
+                    factor.write(ring, part0);
+                    elementwise.lift(lifted, part0);
+                    lifted
+                });
                 (factor, pair(term.summand))
             });
             let terms: Vec<PairTerm> = terms.collect();
