@@ -1,6 +1,7 @@
 //! `pegasus-4`: parameters and sizes of keys, as in PEGASUS Table IV.
 
 use hippocrene_fhew::{BlindRotationKey, LweSecretKey, LweSwitchingKey, Preset, RotationGadget};
+use hippocrene_ring::Threads;
 use hippocrene_rlwe::EvaluationKeys;
 
 use super::{Table, pegasus_slots::Setup};
@@ -67,7 +68,7 @@ fn single(session: &Session, name: &str) -> Result<Vec<Row>> {
     let (input, ring) = (LweSecretKey::generate(set.input())?, LweSecretKey::generate(set.ring())?);
     let (base_log2, count) = preset.switching_digits();
     let back = LweSwitchingKey::generate(&ring, &input, base_log2, count)?;
-    let tables = BlindRotationKey::generate(set, &input, &ring)?;
+    let tables = BlindRotationKey::generate(set, &input, &ring, &Threads::single())?;
     let special = match set.gadget() {
         RotationGadget::Digits { .. } => 0.0,
         RotationGadget::SpecialPrime { p } => (p as f64).log2(),

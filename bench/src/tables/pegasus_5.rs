@@ -81,9 +81,9 @@ fn set(session: &mut Session, preset: &Preset) -> Result<Vec<Row>> {
         rows.extend(switch(session, preset, operation, secret, &input)?);
     }
 
-    let key = BlindRotationKey::generate(parameters, &input, &ring)?;
+    let key = BlindRotationKey::generate(parameters, &input, &ring, &Threads::single())?;
     let stored = key.stored_bytes() as f64 / 1e6;
-    let key = key.prepare()?;
+    let key = key.prepare(&Threads::single())?;
     let scale = parameters.ring().modulus() as f64 / (8.0 * DOMAIN);
     let table = |f: Function| LookupTable::new(&parameters, DOMAIN, scale, f);
     let (tables, modulus) = (FUNCTIONS.map(|(_, f)| table(f)), parameters.input().modulus());

@@ -8,7 +8,7 @@ use crate::{Ciphertext, CkksError, Context, bootstrap::Bootstrapper};
 ///
 /// A circuit of several stages asks before each of them for what that stage takes and, unless the rest of the circuit fits into what is there,
 /// for [`Refresh::reserve`] beside: so much has to be left for a later refresh.
-pub trait Refresh {
+pub trait Refresh: Sync {
     /// `a` with at least `need` bits of capacity ([`Ciphertext::capacity_bits`]): as it is where it has them, bootstrapped where it has not. `useful` >= `need`
     /// says how many bits what follows can make use of, so that the modulus is raised no further (GRAFT F.2).
     ///

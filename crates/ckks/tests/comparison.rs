@@ -1,6 +1,9 @@
 //! Signs, comparisons, absolute values: the right values with the noise that was estimated, within the bounds that are stated.
 
-use std::{borrow::Cow, cell::RefCell, sync::Arc};
+use std::{
+    borrow::Cow,
+    sync::{Arc, Mutex},
+};
 
 use crate::common::{Setup, grafted, insecure};
 use hippocrene_ckks::{
@@ -198,7 +201,7 @@ fn noise_of_products_with_the_sign() {
 }
 
 /// A bootstrapper, and what it was asked for.
-struct Counted<'a>(&'a Bootstrapper, RefCell<Vec<f64>>);
+struct Counted<'a>(&'a Bootstrapper, Mutex<Vec<f64>>);
 
 impl Refresh for Counted<'_> {
     fn refresh<'a>(
@@ -209,7 +212,7 @@ impl Refresh for Counted<'_> {
         operation: &'static str,
     ) -> Result<Cow<'a, Ciphertext>, CkksError> {
         if a.capacity_bits(self.0.evaluator().context()) < need {
-            self.1.borrow_mut().push(useful);
+            self.1.lock().unwrap().push(useful);
         }
         self.0.refresh(a, need, useful, operation)
     }
@@ -270,9 +273,9 @@ fn bootstraps_in_between() {
     let z: Vec<Complex64> = x.iter().map(|x| Complex64::from(*x)).collect();
     let low = s.context.parameters().grafted_modulus(40.0 + 2.0 + bootstrapper.reserve());
     let a = s.encrypt_at(&z, slots, Scale::power_of_two(40), low);
-    let refresh = Counted(&bootstrapper, RefCell::default());
+    let refresh = Counted(&bootstrapper, Mutex::default());
     let y = e.sign(&a, &sign, &refresh).unwrap();
-    let asked = refresh.1.borrow().clone();
+    let asked = refresh.1.lock().unwrap().clone();
     assert!(asked.len() >= 2 && asked.iter().all(|bits| *bits <= most), "{asked:?} {most}");
     assert!(asked[asked.len() - 1] < asked[0], "the last one for what is left: {asked:?}");
     let signs: Vec<f64> = x.iter().map(|x| x.signum()).collect();

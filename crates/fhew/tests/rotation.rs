@@ -34,7 +34,10 @@ fn insecure_of(distribution: SecretDistribution, n: usize, degree: usize, gadget
     let q = ntt_primes(45, degree, 1, &[]).unwrap()[0];
     let (input, ring) = (secret(n, 1 << 20, distribution), ternary(degree, q));
     let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), gadget).unwrap();
-    let key = BlindRotationKey::generate(parameters, &input, &ring).unwrap().prepare().unwrap();
+    // What is made on several threads is what one makes.
+    let threads = Threads::new(2).unwrap();
+    let key =
+        BlindRotationKey::generate(parameters, &input, &ring, &threads).unwrap().prepare(&threads).unwrap();
     Keys { input, ring, key }
 }
 
@@ -227,15 +230,16 @@ fn keys_are_for_secrets_of_their_distributions() {
             .unwrap()
     };
     let (input, ring) = (sparse(parameters.input()), sparse(parameters.ring()));
+    let threads = Threads::single();
     for (input, ring) in [(&input, &ternary.ring), (&ternary.input, &ring)] {
-        let error = BlindRotationKey::generate(parameters, input, ring).unwrap_err();
+        let error = BlindRotationKey::generate(parameters, input, ring, &threads).unwrap_err();
         assert!(
             matches!(&error, FhewError::Parameters { what } if what == "a sparse ternary (Hamming weight 8) secret where the parameters are for a ternary one"),
             "{error}"
         );
     }
     let parameters = RotationParameters::insecure(input.parameters(), ring.parameters(), DIGITS).unwrap();
-    assert!(BlindRotationKey::generate(parameters, &input, &ring).is_ok());
+    assert!(BlindRotationKey::generate(parameters, &input, &ring, &threads).is_ok());
 }
 
 /// Three tables by one rotation: the entries of each, with the error as estimated.

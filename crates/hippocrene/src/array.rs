@@ -224,6 +224,11 @@ impl<F: Elements> Array<F> {
 
     /// The whole ciphertexts.
     pub(crate) fn expanded(&self, session: &Session) -> Vec<Cow<'_, F::Ciphertext>> {
-        self.bodies.iter().map(|b| b.expand(session)).collect()
+        let whole = |b: &CiphertextBody<F>| matches!(b, CiphertextBody::Full(_));
+        if self.bodies.iter().all(whole) {
+            return self.bodies.iter().map(|b| b.expand(session)).collect();
+        }
+        let expanded = session.try_each(self.bodies.len(), |i| Ok(self.bodies[i].expand(session)));
+        expanded.expect("expansions do not fail")
     }
 }

@@ -225,8 +225,7 @@ impl ClientKey {
     /// # Errors
     /// As [`Settings::second`], and [`Error::System`] when the machine has no entropy.
     pub fn second(&self, capacity: f64) -> Result<ClientKey, Error> {
-        let threads = self.session.context().rlwe().threads().count();
-        ClientKey::generate_with(self.session.settings().second(capacity)?, threads)
+        ClientKey::generate_with(self.session.settings().second(capacity)?, self.session.threads())
     }
 
     /// The key by which a server brings arrays of this client to the secret and the parameter set of `second`.
@@ -444,14 +443,14 @@ impl ClientKey {
         Err(RlweError::KeyMismatch { operation, have: array.key(), need: self.fingerprint() }.into())
     }
 
-    pub(crate) fn decrypt_with<F: Elements, T: Clone + Default>(
+    pub(crate) fn decrypt_with<F: Elements, T: Clone + Default + Send>(
         &self,
         array: &Array<F>,
-        decrypt: impl Fn(&F::Ciphertext) -> Result<Vec<T>, Error>,
+        decrypt: impl Fn(&F::Ciphertext) -> Result<Vec<T>, Error> + Sync,
     ) -> Result<Vec<T>, Error> {
         self.check(array, "decrypt")?;
-        let mut slots =
-            array.expanded(&self.session).iter().map(|c| decrypt(c)).collect::<Result<Vec<_>, _>>()?;
+        let ciphertexts = array.expanded(&self.session);
+        let mut slots = self.session.try_each(ciphertexts.len(), |i| decrypt(&ciphertexts[i]))?;
         let (have, need) = (array.layout().slots(), slots.first().map_or(0, Vec::len));
         if have != need {
             wipe(&mut slots);

@@ -24,7 +24,7 @@ pub(crate) fn encrypt_elements(
     values: Values<'_>,
     shape: &[usize],
     how: &Encryption,
-    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error>,
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error> + Sync,
 ) -> Result<EncryptedArray, Error> {
     const OPERATION: &str = "encrypt";
     let layout = Layout::filled(shape, session.slots(), values.len(), OPERATION)?;
@@ -59,18 +59,16 @@ pub(crate) fn encrypt_elements(
 }
 
 /// One body for each ciphertext's slots, which are wiped.
-fn encrypt_slots<T: Clone + Default>(
+fn encrypt_slots<T: Clone + Default + Sync>(
     session: &Session,
     mut slots: Vec<Vec<T>>,
-    wrap: impl Fn(&[T]) -> Values<'_>,
+    wrap: impl Fn(&[T]) -> Values<'_> + Sync,
     scale: Scale,
-    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error>,
+    encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error> + Sync,
 ) -> Result<Vec<CiphertextBody<Numbers>>, Error> {
     let modulus = session.settings().fresh();
-    let bodies = slots
-        .iter()
-        .map(|slots| encrypt(&session.context().encode(wrap(slots), session.slots(), scale, modulus)?))
-        .collect();
+    let encode = |i: usize| session.context().encode(wrap(&slots[i]), session.slots(), scale, modulus);
+    let bodies = session.try_each(slots.len(), |i| encrypt(&encode(i)?));
     wipe(&mut slots);
     bodies
 }

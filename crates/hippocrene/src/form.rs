@@ -11,11 +11,11 @@ use crate::{Array, Error, Fresh, Layout, Server, Session, server::Maps};
 /// written once, for all.
 ///
 /// A value of it goes with every array: it is what holds for all elements alike.
-pub trait Elements: Clone + Debug {
+pub trait Elements: Clone + Debug + Send + Sync {
     /// A whole ciphertext.
-    type Ciphertext: Clone + Debug;
+    type Ciphertext: Clone + Debug + Send + Sync;
     /// A fresh ciphertext, half of it a seed.
-    type Seeded: Clone + Debug;
+    type Seeded: Clone + Debug + Send + Sync;
 
     /// The RLWE ciphertext.
     fn inner(ciphertext: &Self::Ciphertext) -> &rlwe::Ciphertext;
@@ -36,13 +36,13 @@ pub trait Elements: Clone + Debug {
 /// Operations are methods of the form that their result has.
 pub trait Form: Elements {
     /// A plain number.
-    type Number: Copy + Default + PartialEq;
+    type Number: Copy + Default + PartialEq + Send + Sync;
     /// Plain numbers, one for each element.
-    type Plain<'v>: Copy;
+    type Plain<'v>: Copy + Send + Sync;
     /// A linear map from slots to slots, ready to be applied.
-    type Map;
+    type Map: Send + Sync;
     /// A polynomial.
-    type Polynomial;
+    type Polynomial: Sync;
     /// The number 1.
     const ONE: Self::Number;
 

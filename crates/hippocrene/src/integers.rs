@@ -56,7 +56,7 @@ pub(crate) fn encrypt_integers(
     session: &Session,
     values: &[i64],
     shape: &[usize],
-    encrypt: impl Fn(&bgv::Context, &Plaintext) -> Result<CiphertextBody<Residues>, Error>,
+    encrypt: impl Fn(&bgv::Context, &Plaintext) -> Result<CiphertextBody<Residues>, Error> + Sync,
 ) -> Result<IntegerArray, Error> {
     const OPERATION: &str = "encrypt integers";
     let context = session.need_integers(OPERATION)?;
@@ -64,8 +64,7 @@ pub(crate) fn encrypt_integers(
     Integers::check_slots(t, degree)?;
     let layout = Layout::filled(shape, degree, values.len(), OPERATION)?;
     let mut slots = layout.scatter(values);
-    let bodies: Result<Vec<_>, Error> =
-        slots.iter().map(|slots| encrypt(context, &context.encode(slots)?)).collect();
+    let bodies = session.try_each(slots.len(), |i| encrypt(context, &context.encode(&slots[i])?));
     wipe(&mut slots);
     Ok(Array::from_parts(layout, Residues { plain_modulus: t }, true, bodies?)
         .expect("one body for each ciphertext of the layout, all of one key"))

@@ -75,6 +75,23 @@ impl Session {
         })
     }
 
+    /// How many threads it computes on.
+    pub(crate) fn threads(&self) -> usize {
+        self.context.rlwe().threads().count()
+    }
+
+    /// What `f` returns for each of `count` ciphertexts, shared out among the threads ([`hippocrene_rlwe::Context::try_each`]).
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn try_each<T: Send>(
+        &self,
+        count: usize,
+        f: impl Fn(usize) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        self.context.rlwe().try_each(count, f)
+    }
+
     /// The room for what could be made again.
     pub(crate) fn room(&self) -> &Room {
         &self.room

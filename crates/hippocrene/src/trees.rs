@@ -303,7 +303,8 @@ impl TreeServer {
     /// # Errors
     /// [`Error::Argument`] when the keys are not of one client, [`Error::System`] when there cannot be so many threads.
     pub fn new(keys: &TreeKeys, threads: usize) -> Result<Self, Error> {
-        Ok(TreeServer { tables: keys.tables, keys: keys.inner.prepare()?, threads: Threads::new(threads)? })
+        let threads = Threads::new(threads)?;
+        Ok(TreeServer { tables: keys.tables, keys: keys.inner.prepare(&threads)?, threads })
     }
 
     /// The tables that its keys are for.

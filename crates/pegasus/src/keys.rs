@@ -75,7 +75,7 @@ impl PegasusKeys {
         };
         Ok(PegasusKeys {
             extraction: switch(&from, literal.extraction)?,
-            tables: BlindRotationKey::generate(literal.tables, lwe, ring)?,
+            tables: BlindRotationKey::generate(literal.tables, lwe, ring, rlwe.threads())?,
             back: switch(ring, literal.back)?,
             repacking: RepackingKey::generate(plan, secret, lwe)?,
         })

@@ -36,7 +36,7 @@ impl Pegasus {
         rlwe.check_digest(evaluator.context().parameters().digest(), OPERATION)?;
         let [extraction, back] = [keys.extraction.prepare()?, keys.back.prepare()?];
         stop::check(OPERATION)?;
-        let tables = keys.tables.prepare()?;
+        let tables = keys.tables.prepare(rlwe.threads())?;
         let (own, lwe) = (evaluator.keys().key(), keys.repacking.lwe());
         let ([from, to], [input, ring], [ring_back, lwe_back]) =
             (extraction.keys(), tables.keys(), back.keys());

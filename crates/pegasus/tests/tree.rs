@@ -30,7 +30,7 @@ struct Client {
 impl Client {
     fn new(parameters: TreeParameters) -> Self {
         let secrets = TreeSecrets::generate(parameters).unwrap();
-        let server = TreeKeys::generate(&secrets).unwrap().prepare().unwrap();
+        let server = TreeKeys::generate(&secrets).unwrap().prepare(&Threads::single()).unwrap();
         Client { secrets, server }
     }
 

@@ -2,13 +2,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::making::Making;
+
 /// The bytes that are kept where nothing else is said.
 const DEFAULT_MEMORY: usize = 1 << 30;
 
 /// Large values by key, such as the encoded diagonals of a linear transform by modulus: each is made when it is first asked for, and those that were not used for
 /// the longest time are dropped when all take more than a limit, which is 1 GiB at first.
 #[derive(Debug)]
-pub struct Kept<K, V>(Mutex<Entries<K, V>>);
+pub struct Kept<K, V> {
+    entries: Mutex<Entries<K, V>>,
+    making: Making<K>,
+}
 
 #[derive(Debug)]
 struct Entries<K, V> {
@@ -19,12 +24,13 @@ struct Entries<K, V> {
 
 impl<K, V> Default for Kept<K, V> {
     fn default() -> Self {
-        Kept(Mutex::new(Entries { values: Vec::new(), limit: DEFAULT_MEMORY }))
+        let entries = Mutex::new(Entries { values: Vec::new(), limit: DEFAULT_MEMORY });
+        Kept { entries, making: Making::default() }
     }
 }
 
-impl<K: PartialEq, V> Kept<K, V> {
-    /// The value of `key`, made by `make` unless it is there; `bytes` says what it takes.
+impl<K: PartialEq + Copy, V> Kept<K, V> {
+    /// The value of `key`, made by `make` unless it is there or another thread makes it meanwhile; `bytes` says what it takes.
     ///
     /// # Errors
     /// Those of `make`.
@@ -34,13 +40,19 @@ impl<K: PartialEq, V> Kept<K, V> {
         bytes: impl FnOnce(&V) -> usize,
         make: impl FnOnce() -> Result<V, E>,
     ) -> Result<Arc<V>, E> {
-        let mut entries = self.lock();
-        if let Some(i) = entries.values.iter().position(|(known, ..)| *known == key) {
-            entries.values[i..].rotate_left(1);
-            return Ok(Arc::clone(&entries.values[entries.values.len() - 1].1));
+        if let Some(known) = self.lock().get(key) {
+            return Ok(known);
+        }
+        let _making = self.making.begin(key);
+        if let Some(known) = self.lock().get(key) {
+            return Ok(known);
         }
         let value = Arc::new(make()?);
         let bytes = bytes(&value);
+        let mut entries = self.lock();
+        if let Some(known) = entries.get(key) {
+            return Ok(known);
+        }
         entries.values.push((key, Arc::clone(&value), bytes));
         entries.make_room();
         Ok(value)
@@ -60,7 +72,16 @@ impl<K: PartialEq, V> Kept<K, V> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Entries<K, V>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.entries.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: PartialEq, V> Entries<K, V> {
+    /// The value of `key`, which is the one used last now.
+    fn get(&mut self, key: K) -> Option<Arc<V>> {
+        let i = self.values.iter().position(|(known, ..)| *known == key)?;
+        self.values[i..].rotate_left(1);
+        self.values.last().map(|(_, value, _)| Arc::clone(value))
     }
 }
 

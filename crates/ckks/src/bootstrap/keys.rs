@@ -199,9 +199,6 @@ impl BootstrapPlan {
         if keys.relinearisation().is_none() {
             keys.add_relinearisation(rlwe, secret)?;
         }
-        for (element, modulus) in self.key_moduli()? {
-            keys.add_galois_at(rlwe, secret, element, modulus)?;
-        }
-        Ok(())
+        Ok(keys.add_each_galois_at(rlwe, secret, self.key_moduli()?)?)
     }
 }

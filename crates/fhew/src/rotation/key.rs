@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hippocrene_ring::{Domain, Poly, Seed};
+use hippocrene_ring::{Domain, Poly, Seed, Threads};
 use hippocrene_rlwe::{Context, Fingerprint};
 use zeroize::Zeroizing;
 
@@ -26,7 +26,7 @@ pub struct BlindRotationKey {
 }
 
 impl BlindRotationKey {
-    /// A fresh key for the secret of inputs and the secret of the ring.
+    /// A fresh key for the secret of inputs and the secret of the ring, made on so many threads.
     ///
     /// # Errors
     /// [`FhewError::Dimension`] when the secrets are not of the dimensions of `parameters`, [`FhewError::Parameters`] when they are not of its distributions, for which the security
@@ -35,6 +35,7 @@ impl BlindRotationKey {
         parameters: RotationParameters,
         input: &LweSecretKey,
         ring: &LweSecretKey,
+        threads: &Threads,
     ) -> Result<Self, FhewError> {
         for (secret, need) in [(input, parameters.input()), (ring, parameters.ring())] {
             let secret = secret.parameters();
@@ -54,9 +55,8 @@ impl BlindRotationKey {
         let maker = SampleMaker::new(ring, &parameters.moduli())?;
         let (degree, limbs, rows) = (parameters.ring().dimension(), maker.rings().len(), parameters.rows());
         let messages = messages(&parameters, &maker);
-        let mut masked = Zeroizing::new(vec![0; degree]);
-        let mut b = Vec::with_capacity(parameters.steps());
-        for i in 0..parameters.steps() {
+        let b = threads.map(parameters.steps(), |i| {
+            let mut masked = Zeroizing::new(vec![0; degree]);
             let mut samples = Poly::zero(degree, parameters.limbs(), Domain::Evaluation);
             let masks = Zeroizing::new(parameters.masks(input, i));
             for (j, sample) in samples.as_mut_slice().chunks_exact_mut(limbs * degree).enumerate() {
@@ -68,8 +68,8 @@ impl BlindRotationKey {
                 }
                 maker.rings()[0].elementwise().add_assign(&mut sample[..degree], &masked);
             }
-            b.push(samples);
-        }
+            samples
+        });
         let (input_key, ring_key) = (input.fingerprint(), ring.fingerprint());
         Ok(BlindRotationKey { parameters, input_key, ring_key, seed: maker.seed().clone(), b, hollow: None })
     }

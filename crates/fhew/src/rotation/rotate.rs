@@ -56,26 +56,25 @@ const BETWEEN_STOPS: usize = 4;
 const OPERATION: &str = "look up";
 
 impl BlindRotationKey {
-    /// Expands the seed and lays the key out.
+    /// Expands the seed and lays the key out, on so many threads.
     ///
     /// # Errors
     /// When the environment asks for a kernel that this CPU lacks.
-    pub fn prepare(&self) -> Result<PreparedBlindRotationKey, FhewError> {
+    pub fn prepare(&self, threads: &Threads) -> Result<PreparedBlindRotationKey, FhewError> {
         let parameters = self.parameters;
         let degree = parameters.ring().dimension();
         let rings = rings(degree, &parameters.moduli())?;
         let (limbs, samples) = (rings.len(), parameters.bits() * parameters.rows());
         let kernel = Kernel::detect()?;
-        let mut key = Vec::with_capacity(self.b.len() * limbs);
-        for (i, b) in self.b.iter().enumerate() {
-            for (j, ring) in rings.iter().enumerate() {
-                let a: Vec<Vec<u64>> =
-                    (0..samples).map(|k| expand(&rings, &self.seed, samples * i + k, j)).collect();
-                let pairs: Vec<(&[u64], &[u64])> =
-                    a.iter().enumerate().map(|(k, a)| (b.limb(limbs * k + j), a.as_slice())).collect();
-                key.push(ring.elementwise().prepare_key(&pairs));
-            }
-        }
+        let mut key = threads.map(limbs * self.b.len(), |limb| {
+            let (i, j) = (limb / limbs, limb % limbs);
+            let a: Vec<Vec<u64>> =
+                (0..samples).map(|k| expand(&rings, &self.seed, samples * i + k, j)).collect();
+            let b = |k: usize| self.b[i].limb(limbs * k + j);
+            let pairs: Vec<(&[u64], &[u64])> =
+                a.iter().enumerate().map(|(k, a)| (b(k), a.as_slice())).collect();
+            rings[j].elementwise().prepare_key(&pairs)
+        });
         KeyLimb::gather(&mut key);
         let gadget = match (parameters.gadget(), parameters.digits()) {
             (RotationGadget::SpecialPrime { p }, _) => {

@@ -74,11 +74,8 @@ impl BitServer {
     pub fn not(&self, a: &BitArray) -> Result<BitArray, Error> {
         self.check(&[a], "not")?;
         let evaluator = self.bootstrapper.evaluator();
-        let out = a
-            .expanded(&self.session)
-            .iter()
-            .map(|x| Ok(evaluator.not_bits(x)?))
-            .collect::<Result<_, Error>>();
+        let inputs = a.expanded(&self.session);
+        let out = self.session.try_each(inputs.len(), |i| Ok(evaluator.not_bits(&inputs[i])?));
         Ok(Array::from_ciphertexts(a.layout().clone(), *a.form(), false, out?))
     }
 
@@ -168,14 +165,16 @@ impl BitServer {
         };
         let ready = inputs.iter().map(|a| self.ready(a)).collect::<Result<Vec<_>, _>>()?;
         let expanded: Vec<_> = ready.iter().map(|a| a.expanded(&self.session)).collect();
-        let mut results: Vec<Vec<BitCiphertext>> = vec![Vec::new(); gates.len()];
-        for place in 0..first.bodies().len() {
+        let made = self.session.try_each(first.bodies().len(), |place| {
             let operands: Vec<&BitCiphertext> = expanded.iter().map(|a| &*a[place]).collect();
             self.count.fetch_add(1, Ordering::Relaxed);
-            let made = match gates {
+            Ok(match gates {
                 [gate] => vec![self.bootstrapper.gate(*gate, &operands)?],
                 _ => self.bootstrapper.gates(gates, &operands)?,
-            };
+            })
+        });
+        let mut results: Vec<Vec<BitCiphertext>> = vec![Vec::new(); gates.len()];
+        for made in made? {
             results.iter_mut().zip(made).for_each(|(all, one)| all.push(one));
         }
         let out = results.into_iter().zip(gates);
@@ -210,8 +209,8 @@ impl BitServer {
     fn public(&self, like: &BitArray, bits: &[bool]) -> Result<BitArray, Error> {
         let evaluator = self.bootstrapper.evaluator();
         let (slots, like_it) = (like.layout().scatter(bits), like.expanded(&self.session));
-        let out = like_it.iter().zip(&slots).map(|(x, bits)| Ok(evaluator.public_bits(x, bits)?));
-        let out = out.collect::<Result<_, Error>>();
+        let public = |i: usize| Ok(evaluator.public_bits(&like_it[i], &slots[i])?);
+        let out = self.session.try_each(like_it.len(), public);
         Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), true, out?))
     }
 
@@ -248,7 +247,7 @@ impl BitServer {
             };
             Ok(if complement { e.not_bits(&out)? } else { out })
         };
-        let out = left.iter().zip(&right).map(|(a, b)| product(a, b)).collect::<Result<_, Error>>();
+        let out = self.session.try_each(left.len(), |i| product(&left[i], &right[i]));
         Ok(Some(self.result(gate, inputs, out?)))
     }
 
@@ -258,11 +257,11 @@ impl BitServer {
             return Ok(Cow::Borrowed(a));
         }
         let refreshed = a.refreshed(|| {
-            let refresh = |x: &Cow<'_, BitCiphertext>| {
+            let inputs = a.expanded(&self.session);
+            self.session.try_each(inputs.len(), |i| {
                 self.count.fetch_add(1, Ordering::Relaxed);
-                Ok(self.bootstrapper.refresh(x)?)
-            };
-            a.expanded(&self.session).iter().map(refresh).collect()
+                Ok(self.bootstrapper.refresh(&inputs[i])?)
+            })
         });
         Ok(Cow::Owned(refreshed?))
     }

@@ -285,10 +285,10 @@ fn with_plain(
     layout: &Layout,
     ciphertexts: &[Cow<'_, Ciphertext>],
     plain: &[i64],
-    f: impl Fn(&Evaluator, &Ciphertext, &Plaintext) -> Result<Ciphertext, BgvError>,
+    f: impl Fn(&Evaluator, &Ciphertext, &Plaintext) -> Result<Ciphertext, BgvError> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
     let evaluator = evaluator(server)?;
     let (context, slots) = (evaluator.context(), layout.scatter(plain));
-    let each = ciphertexts.iter().zip(&slots).map(|(x, slots)| Ok(f(evaluator, x, &context.encode(slots)?)?));
-    each.collect()
+    let each = |i: usize| Ok(f(evaluator, &ciphertexts[i], &context.encode(&slots[i])?)?);
+    server.session.try_each(ciphertexts.len(), each)
 }

@@ -19,6 +19,9 @@ const ROTATED: usize = 32;
 /// More encoded diagonals than these bytes are made limb by limb, for each ciphertext anew.
 const MOST_ENCODED: usize = 1 << 30;
 
+/// For each thread so many mapped ciphertexts are there at once before they are added up.
+const TOGETHER: usize = 4;
+
 /// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
 struct Block<F: Form> {
     diagonals: Diagonals<F>,
@@ -63,7 +66,7 @@ impl Server {
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
         let apart = apart::<F>(blocks, F::slots(&self.session));
-        let inputs = inputs.iter().map(|x| form.lowered(self, x)).collect::<Result<Vec<_>, _>>()?;
+        let inputs = self.session.try_each(inputs.len(), |i| form.lowered(self, &inputs[i]))?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
@@ -77,17 +80,20 @@ impl Server {
                     Arc::new(F::map(self, diagonals, kept || shared)?)
                 }
             };
-            for Pair { to, from, rotated } in pairs {
-                let term = match rotated {
-                    0 => form.apply(self, &inputs[*from], &map)?,
-                    left => form.apply(self, &form.rotate(self, &inputs[*from], *left as i64)?, &map)?,
-                };
-                let sum = match results.get(to) {
-                    None => term,
-                    Some(sum) if apart.contains(to) => form.overlay(self, sum, &term)?,
-                    Some(sum) => form.add(self, sum, &term)?,
-                };
-                results.insert(*to, sum);
+            let term = |Pair { from, rotated, .. }: &Pair| match rotated {
+                0 => form.apply(self, &inputs[*from], &map),
+                left => form.apply(self, &form.rotate(self, &inputs[*from], *left as i64)?, &map),
+            };
+            for pairs in pairs.chunks(TOGETHER * self.session.threads()) {
+                let terms = self.session.try_each(pairs.len(), |i| term(&pairs[i]))?;
+                for (Pair { to, .. }, term) in pairs.iter().zip(terms) {
+                    let sum = match results.get(to) {
+                        None => term,
+                        Some(sum) if apart.contains(to) => form.overlay(self, sum, &term)?,
+                        Some(sum) => form.add(self, sum, &term)?,
+                    };
+                    results.insert(*to, sum);
+                }
             }
             let bytes = F::map_bytes(&map);
             F::maps(self).keep(name, map, bytes, self.session.room());

@@ -34,7 +34,7 @@ impl Server {
         }
         let (rows, inner) = (a.shape()[0], a.shape()[1]);
         let firsts: Vec<usize> = (0..columns).step_by(at_once).collect();
-        let block = |first: &usize| {
+        let block = |first: usize| {
             let width = at_once.min(columns - first);
             let sources: Vec<usize> =
                 (0..inner).flat_map(|i| (0..width).map(move |j| i * columns + first + j)).collect();
@@ -42,7 +42,7 @@ impl Server {
             let layout = layout.with_shape(vec![rows, width, inner], layout.strides().to_vec())?;
             self.product_as(a, &part, layout)
         };
-        let blocks = firsts.iter().map(block).collect::<Result<Vec<_>, Error>>()?;
+        let blocks = self.session.try_each(firsts.len(), |i| block(firsts[i]))?;
         let source = |i: usize, j: usize| {
             let (first, width) = (j / at_once * at_once, at_once.min(columns - j / at_once * at_once));
             rows * first + i * width + j % at_once

@@ -227,7 +227,7 @@ impl Server {
         operation: &'static str,
         clean: bool,
         bits: f64,
-        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
+        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         self.with_capacity([a], bits, |[a]| self.map_as_it_is(a, operation, clean, &f))
     }
@@ -238,11 +238,12 @@ impl Server {
         a: &Array<F>,
         operation: &'static str,
         clean: bool,
-        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
+        f: impl Fn(&F, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
-        let out = a.expanded(&self.session).iter().map(|c| f(&form, c)).collect::<Result<Vec<_>, _>>();
+        let inputs = a.expanded(&self.session);
+        let out = self.session.try_each(inputs.len(), |i| f(&form, &inputs[i]));
         let out = out.map_err(|e| e.during(operation))?;
         Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
     }
@@ -257,14 +258,14 @@ impl Server {
         operation: &'static str,
         clean: impl Fn(bool, bool) -> bool,
         bits: f64,
-        f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error>,
+        f: impl Fn(&F, &F::Ciphertext, &F::Ciphertext) -> Result<F::Ciphertext, Error> + Sync,
     ) -> Result<Array<F>, Error> {
         self.check_two(a, b, operation)?;
         let form = self.form_of(&[a, b]);
         self.with_capacity([a, b], bits, |[a, b]| {
             let (a, b) = self.broadcast(a, b, operation)?;
             let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
-            let out = left.iter().zip(&right).map(|(x, y)| f(&form, x, y)).collect::<Result<Vec<_>, _>>();
+            let out = self.session.try_each(left.len(), |i| f(&form, &left[i], &right[i]));
             let (out, clean) = (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
             let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out).with_period(period))

@@ -189,14 +189,13 @@ impl Server {
         let slots = out.slots();
         let Some(by) = shift_of(a, out, moves) else { return Ok(None) };
         let (ciphertexts, right) = (by / slots, by % slots);
+        let inputs = a.expanded(&self.session);
+        let rotated = self.session.try_each(inputs.len(), |k| match right {
+            0 => Ok(F::Ciphertext::clone(&inputs[k])),
+            _ => form.rotate(self, &inputs[k], -(right as i64)).map_err(|e| e.during(OPERATION)),
+        })?;
         let mut part = vec![None; out.ciphertexts()];
-        for (k, c) in a.expanded(&self.session).into_iter().enumerate() {
-            let c = match right {
-                0 => c.into_owned(),
-                _ => form.rotate(self, &c, -(right as i64)).map_err(|e| e.during(OPERATION))?,
-            };
-            part[k + ciphertexts] = Some(c);
-        }
+        part.iter_mut().skip(ciphertexts).zip(rotated).for_each(|(place, c)| *place = Some(c));
         Ok(Some(part))
     }
 }

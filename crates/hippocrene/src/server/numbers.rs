@@ -156,7 +156,7 @@ impl Form for Numbers {
         ciphertexts: &[Cow<'_, Ciphertext>],
         plain: Values<'_>,
     ) -> Result<Vec<Ciphertext>, Error> {
-        with_plain(ciphertexts, layout, plain, |x, slots| {
+        with_plain(server, ciphertexts, layout, plain, |x, slots| {
             Ok(server.evaluator.add_plain(x, &encode(server, slots, x)?)?)
         })
     }
@@ -169,7 +169,7 @@ impl Form for Numbers {
         plain: Values<'_>,
     ) -> Result<Vec<Ciphertext>, Error> {
         let target = self.scale(server)?;
-        with_plain(ciphertexts, layout, plain, |x, slots| {
+        with_plain(server, ciphertexts, layout, plain, |x, slots| {
             let x = self.lowered(server, x)?;
             let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x)?)?;
             Ok(server.evaluator.rescale(&product, target)?)
@@ -291,27 +291,29 @@ impl Numbers {
 
 /// Applies `f` to every ciphertext with its slots' worth of `p`.
 fn with_plain(
+    server: &Server,
     ciphertexts: &[Cow<'_, Ciphertext>],
     layout: &Layout,
     p: Values<'_>,
-    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
     match p {
-        Values::Real(v) => each(ciphertexts, &layout.scatter(v), Values::Real, f),
-        Values::Complex(v) => each(ciphertexts, &layout.scatter(v), Values::Complex, f),
-        Values::Big(v) => each(ciphertexts, &layout.scatter(v), Values::Big, f),
-        Values::BigComplex(v) => each(ciphertexts, &layout.scatter(v), Values::BigComplex, f),
+        Values::Real(v) => each(server, ciphertexts, &layout.scatter(v), Values::Real, f),
+        Values::Complex(v) => each(server, ciphertexts, &layout.scatter(v), Values::Complex, f),
+        Values::Big(v) => each(server, ciphertexts, &layout.scatter(v), Values::Big, f),
+        Values::BigComplex(v) => each(server, ciphertexts, &layout.scatter(v), Values::BigComplex, f),
     }
 }
 
 /// `f` of every ciphertext and its slots' worth of numbers.
-fn each<'v, T>(
+fn each<'v, T: Sync>(
+    server: &Server,
     ciphertexts: &[Cow<'_, Ciphertext>],
     slots: &'v [Vec<T>],
-    wrap: impl Fn(&'v [T]) -> Values<'v>,
-    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error>,
+    wrap: impl Fn(&'v [T]) -> Values<'v> + Sync,
+    f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
-    ciphertexts.iter().zip(slots).map(|(x, s)| f(x, wrap(s))).collect()
+    server.session.try_each(ciphertexts.len(), |i| f(&ciphertexts[i], wrap(&slots[i])))
 }
 
 /// Numbers in the slots, at the scale and the modulus of `x`.

@@ -44,8 +44,7 @@ impl Server {
         }
         let form = self.form_of(&arrays);
         let inputs: Vec<_> = arrays.iter().map(|array| array.expanded(&self.session)).collect();
-        let mut out = Vec::with_capacity(layout.ciphertexts());
-        for k in 0..layout.ciphertexts() {
+        let sum = |k: usize| {
             let each = pairs.iter().zip(inputs.chunks(2));
             let each = each.map(|((a, b), inputs)| {
                 let x = inputs[0][k].as_ref();
@@ -53,11 +52,10 @@ impl Server {
                 (x, if std::ptr::eq(*a, *b) { x } else { inputs[1][k].as_ref() })
             });
             let pairs: Vec<_> = each.collect();
-            match form.sum_of_products(self, &pairs) {
-                Some(sum) => out.push(sum.map_err(|e| e.during(OPERATION))?),
-                None => return Ok(None),
-            }
-        }
+            form.sum_of_products(self, &pairs).transpose().map_err(|e| e.during(OPERATION))
+        };
+        let sums = self.session.try_each(layout.ciphertexts(), sum)?;
+        let Some(out) = sums.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
         let clean = pairs.iter().all(|(a, b)| a.is_clean() || b.is_clean());
         let periods = arrays.iter().map(|array| array.period());
         let period = periods.reduce(|p, q| p.zip(q).map(|(p, q)| p.max(q))).flatten();

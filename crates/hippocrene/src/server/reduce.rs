@@ -62,12 +62,11 @@ impl Server {
                     None => Ok(sum),
                 }
             };
-            let all = layout.occupied().into_iter().enumerate();
-            let sums = all.map(|(first, holds)| match holds {
+            let occupied = layout.occupied();
+            let out = self.session.try_each(occupied.len(), |first| match occupied[first] {
                 true => total(first),
                 false => form.mul_number(self, inputs[first].as_ref(), F::Number::default()),
             });
-            let out = sums.collect::<Result<Vec<_>, Error>>();
             let out = out.map_err(|e| e.during(OPERATION))?;
             let out = Array::from_ciphertexts(layout.clone(), form.clone(), clean, out);
             Ok(out.with_zeros_within(period, padded))

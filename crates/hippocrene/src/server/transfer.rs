@@ -20,10 +20,9 @@ impl Server {
             let (have, need) = (key.second(), self.key);
             return Err(RlweError::KeyMismatch { operation: "take a transfer key", have, need }.into());
         }
-        let threads = |session: &Session| session.context().rlwe().threads().count();
-        let first = match threads(key.session()) == threads(&self.session) {
+        let first = match key.session().threads() == self.session.threads() {
             true => key.session().clone(),
-            false => Session::new(key.session().settings().clone(), threads(&self.session))?,
+            false => Session::new(key.session().settings().clone(), self.session.threads())?,
         };
         let second = Arc::clone(self.session.context());
         let transfer = Transfer::new(Arc::clone(first.context()), second, key.inner())?;
@@ -49,8 +48,7 @@ impl Server {
         };
         first.context().rlwe().check_digest(a.parameters(), OPERATION)?;
         let each = a.expanded(first);
-        let out =
-            each.iter().map(|c| a.form().transferred(self, transfer, c)).collect::<Result<Vec<_>, _>>()?;
+        let out = self.session.try_each(each.len(), |i| a.form().transferred(self, transfer, &each[i]))?;
         let out = Array::from_ciphertexts(a.layout().clone(), a.form().clone(), a.is_clean(), out);
         Ok(out.with_period(a.period()))
     }

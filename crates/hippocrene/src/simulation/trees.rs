@@ -1,6 +1,7 @@
 //! Simulation of private decision trees.
 
 use hippocrene_pegasus::TreeKeys as Keys;
+use hippocrene_ring::Threads;
 
 use super::report::operations;
 use crate::{Error, Preset, Session, TreeClient, TreePlan, TreeReply};
@@ -37,7 +38,7 @@ impl TreePlan {
         let (tables, digest) = (interface.tables(), interface.digest());
         let client = TreeClient::generate(tables)?;
         let keys = Keys::hollow(context, &client.secrets)?;
-        let prepared = keys.prepare()?;
+        let prepared = keys.prepare(&Threads::single())?;
         let inner = prepared.simulate(self, interface.ranges(), rows)?;
         let tally = context.tally();
         let reply = TreeReply { tables, interface: digest, inner };

@@ -44,7 +44,7 @@ pub trait FileForm: Elements {
     /// Bytes of [`FileForm::Own`].
     const OWN_BYTES: usize;
     /// What a ciphertext has beside an RLWE ciphertext.
-    type Own: Copy + std::fmt::Debug;
+    type Own: Copy + std::fmt::Debug + Send + Sync;
 
     /// The error of a seeded ciphertext, which is that of any fresh one.
     fn fresh_noise() -> Noise;
@@ -416,11 +416,11 @@ impl<F: FileForm> Array<F> {
         head.form.check_session(session)?;
         head.check(session.settings())?;
         head.check_length(&mut cursor)?;
-        let bodies = head
-            .ciphertexts
-            .iter()
-            .map(|c| c.read_body(&mut cursor, &head, session, header.key))
-            .collect::<Result<Vec<_>, _>>()?;
+        let parts = head.ciphertexts.iter().map(|c| cursor.part(c.body_bytes(&head.widths, head.degree())));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let bodies = session.try_each(parts.len(), |i| {
+            head.ciphertexts[i].read_body(&mut parts[i].clone(), &head, session, header.key)
+        })?;
         let count = bodies.len();
         Array::from_parts(head.layout, head.form, head.clean, bodies).ok_or_else(|| {
             FormatError::field("the number of ciphertexts", count, "that of the layout").into()

@@ -35,6 +35,13 @@ impl<'a> Cursor<'a> {
         Ok(taken)
     }
 
+    /// The next `count` bytes, to be read by themselves, each part by a thread of its own.
+    pub(super) fn part(&mut self, count: u64) -> Result<Cursor<'a>, FormatError> {
+        let what = self.what;
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        Ok(Cursor { rest: self.take(count)?, what })
+    }
+
     pub(super) fn array<const COUNT: usize>(&mut self) -> Result<[u8; COUNT], FormatError> {
         let mut out = [0; COUNT];
         out.copy_from_slice(self.take(COUNT)?);

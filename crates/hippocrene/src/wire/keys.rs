@@ -213,10 +213,15 @@ impl KeyFile for EvaluationKeys {
             .relinearisation
             .map(|modulus| read(cursor, modulus, "relinearisation key"))
             .transpose()?;
-        let mut galois = BTreeMap::new();
-        for &(element, modulus) in &contents.galois {
-            galois.insert(element as usize, read(cursor, modulus, "Galois key")?);
-        }
+        let parameters = session.settings().parameters();
+        let parts =
+            contents.galois.iter().map(|(_, modulus)| cursor.part(switching_key_bytes(parameters, *modulus)));
+        let parts = parts.collect::<Result<Vec<_>, _>>()?;
+        let galois = session.try_each(parts.len(), |i| {
+            let (element, modulus) = contents.galois[i];
+            Ok((element as usize, read(&mut parts[i].clone(), modulus, "Galois key")?))
+        });
+        let galois = BTreeMap::from_iter(galois?);
         let inner = rlwe::EvaluationKeys::from_parts(context, owner, relinearisation, galois)?;
         let look_ups = match contents.look_ups {
             true => {

@@ -175,11 +175,12 @@ impl LookUpHead {
             .map_err(|error| wrong(error.into()))?;
         let extraction = read_switching(cursor, [own, input], [owner, self.lwe], digits)?;
         let seed = Seed::from_bytes(cursor.array()?);
-        let polys = (0..rotation.steps()).map(|_| {
+        let bytes = limb_bytes(ring, rotation.limbs()) as u64;
+        let parts = (0..rotation.steps()).map(|_| cursor.part(bytes)).collect::<Result<Vec<_>, _>>()?;
+        let polys = session.try_each(parts.len(), |i| {
             stop::check(READ)?;
-            Ok(read_limbs(cursor, ring, rotation.limbs())?)
-        });
-        let polys = polys.collect::<Result<Vec<_>, Error>>()?;
+            Ok(read_limbs(&mut parts[i].clone(), ring, rotation.limbs())?)
+        })?;
         let tables = BlindRotationKey::from_parts(rotation, [self.lwe, self.ring], seed, polys)
             .map_err(|error| wrong(error.into()))?;
         let back = read_switching(cursor, [ring, input], [self.ring, self.lwe], digits)?;
@@ -221,6 +222,11 @@ pub(super) fn read_switching(
         .map_err(|error| FormatError::unusable(WHAT, error))
 }
 
+/// What so many polynomials of residues of these parameters take.
+fn limb_bytes(of: LweParameters, count: usize) -> usize {
+    count * packed_bytes(width(of.modulus() - 1), of.dimension())
+}
+
 /// So many polynomials of residues of these parameters, in the evaluation domain.
 pub(super) fn read_limbs(
     cursor: &mut Cursor<'_>,
@@ -228,7 +234,7 @@ pub(super) fn read_limbs(
     count: usize,
 ) -> Result<Poly, FormatError> {
     let (degree, bits) = (of.dimension(), width(of.modulus() - 1));
-    let packed = cursor.take(count * packed_bytes(bits, degree))?;
+    let packed = cursor.take(limb_bytes(of, count))?;
     let mut poly = Poly::zero(degree, count, Domain::Evaluation);
     for (limb, packed) in poly.limbs_mut().zip(packed.chunks_exact(packed_bytes(bits, degree))) {
         unpack(limb, packed, bits);

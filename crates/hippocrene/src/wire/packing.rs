@@ -13,33 +13,63 @@ pub(super) fn packed_bytes(width: u32, count: usize) -> usize {
 /// Appends residues below `2^width`, `width <= 61`: residue `i` is bits `i width .. (i + 1) width` of the bytes, the low bits of a byte
 /// first.
 pub(super) fn pack(out: &mut Vec<u8>, residues: &[u64], width: u32) {
-    let end = out.len() + packed_bytes(width, residues.len());
+    let start = out.len();
+    out.resize(start + packed_bytes(width, residues.len()), 0);
+    pack_into(&mut out[start..], residues, width);
+}
+
+/// [`pack`] to [`packed_bytes`] bytes.
+fn pack_into(out: &mut [u8], residues: &[u64], width: u32) {
     if width.is_multiple_of(8) {
         let bytes = width as usize / 8;
-        out.extend(residues.iter().flat_map(|x| x.to_le_bytes().into_iter().take(bytes)));
+        // Eight bytes each, of which the next one takes those that are too many; the last ones have no next.
+        let eight = residues.len().saturating_sub(8);
+        for (i, x) in residues[..eight].iter().enumerate() {
+            out[i * bytes..][..8].copy_from_slice(&x.to_le_bytes());
+        }
+        for (out, x) in out[eight * bytes..].chunks_exact_mut(bytes).zip(&residues[eight..]) {
+            out.copy_from_slice(&x.to_le_bytes()[..bytes]);
+        }
         return;
     }
+    let mut words = out.chunks_exact_mut(8);
     let (mut bits, mut filled) = (0u128, 0);
     for x in residues {
         bits |= u128::from(*x) << filled;
         filled += width;
-        if filled >= 64 {
-            out.extend((bits as u64).to_le_bytes());
+        if filled >= 64
+            && let Some(word) = words.next()
+        {
+            word.copy_from_slice(&(bits as u64).to_le_bytes());
             bits >>= 64;
             filled -= 64;
         }
     }
-    let tail = end - out.len();
-    out.extend(&bits.to_le_bytes()[..tail]);
+    // Whole bytes may make a word of bits that do not.
+    let tail = match words.next() {
+        Some(word) => word,
+        None => words.into_remainder(),
+    };
+    tail.copy_from_slice(&bits.to_le_bytes()[..tail.len()]);
 }
+
+/// Widths up to this one are within eight bytes, whichever bit of the first one they begin at.
+const WITHIN_EIGHT: u32 = 57;
 
 /// Reads residues that [`pack`] wrote, from [`packed_bytes`] bytes.
 pub(super) fn unpack(out: &mut [u64], packed: &[u8], width: u32) {
     debug_assert_eq!(packed.len(), packed_bytes(width, out.len()));
-    if width.is_multiple_of(8) {
-        let bytes = width as usize / 8;
-        for (x, packed) in out.iter_mut().zip(packed.chunks_exact(bytes)) {
-            *x = word(packed);
+    if width <= WITHIN_EIGHT {
+        let mask = (1 << width) - 1;
+        let (mut bit, width) = (0, width as usize);
+        for x in out {
+            let rest = &packed[bit / 8..];
+            let word = match rest.first_chunk() {
+                Some(eight) => u64::from_le_bytes(*eight),
+                None => word(rest),
+            };
+            *x = word >> (bit % 8) & mask;
+            bit += width;
         }
         return;
     }
@@ -59,15 +89,9 @@ pub(super) fn unpack(out: &mut [u64], packed: &[u8], width: u32) {
 
 /// Up to eight bytes as a number.
 fn word(bytes: &[u8]) -> u64 {
-    match bytes {
-        // The width of the default parameter sets, without a copy of unknown length.
-        &[a, b, c, d, e, f] => u64::from_le_bytes([a, b, c, d, e, f, 0, 0]),
-        _ => {
-            let mut word = [0; 8];
-            word[..bytes.len()].copy_from_slice(bytes);
-            u64::from_le_bytes(word)
-        }
-    }
+    let mut word = [0; 8];
+    word[..bytes.len()].copy_from_slice(bytes);
+    u64::from_le_bytes(word)
 }
 
 #[cfg(test)]

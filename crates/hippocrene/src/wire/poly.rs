@@ -40,7 +40,7 @@ impl Widths {
         let mut widths = vec![1u8; factors.limb_count()];
         for (modulus, poly) in polys {
             for (limb, factor) in poly.limbs().zip(modulus.factors()) {
-                let bits = width(limb.iter().fold(0, |max, x| max | *x)) as u8;
+                let bits = width(limb.iter().fold(0, |all, x| all | *x)) as u8;
                 let entry = &mut widths[factors.limb_of(factor)];
                 *entry = bits.max(*entry);
             }
@@ -126,8 +126,8 @@ impl Widths {
         poly.for_each_limb(context.threads(), |limb, out| {
             let (bound, (width, packed)) = (moduli[limb], limbs[limb]);
             unpack(out, packed, width);
-            // The largest first: it is quick, and only a wrong file needs the position.
-            if out.iter().fold(0, |max, x| max.max(*x)) >= bound
+            // Differences below 0 have the highest bit: that is quick, and only a wrong file needs the position.
+            if out.iter().fold(0, |all, x| all | (bound - 1).wrapping_sub(*x)) >> 63 == 1
                 && let Some(position) = out.iter().position(|x| *x >= bound)
             {
                 bad.get_or_init(|| FormatError::Residue {

@@ -30,13 +30,16 @@ impl TreeKeys {
     ///
     /// # Errors
     /// When the keys are not of one client, or the environment asks for a kernel that this CPU lacks.
-    pub fn prepare(&self) -> Result<PreparedTreeKeys, PegasusError> {
+    pub fn prepare(&self, threads: &Threads) -> Result<PreparedTreeKeys, PegasusError> {
         let ([input, ring], rotation) = (self.tables.keys(), self.tables.parameters());
         if self.back.keys() != [ring, input] || self.back.parameters() != [rotation.ring(), rotation.input()]
         {
             return argument("prepare keys of decision trees", "they are not of one client".into());
         }
-        Ok(PreparedTreeKeys { tables: self.tables.prepare()?, back: LweSwitchingKey::prepare(&self.back)? })
+        Ok(PreparedTreeKeys {
+            tables: self.tables.prepare(threads)?,
+            back: LweSwitchingKey::prepare(&self.back)?,
+        })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hippocrene_fhew::{BlindRotationKey, LweSecretKey, LweSwitchingKey};
-use hippocrene_ring::Seed;
+use hippocrene_ring::{Seed, Threads};
 use hippocrene_rlwe::{Context, Fingerprint};
 
 use super::TreeParameters;
@@ -76,7 +76,7 @@ impl TreeKeys {
         let TreeSecrets { parameters, input, ring, .. } = secrets;
         let digits = parameters.back();
         Ok(TreeKeys {
-            tables: BlindRotationKey::generate(parameters.rotation(), input, ring)?,
+            tables: BlindRotationKey::generate(parameters.rotation(), input, ring, &Threads::single())?,
             back: LweSwitchingKey::generate(ring, input, digits.base_log2, digits.count)?,
         })
     }

@@ -61,6 +61,26 @@ impl Threads {
         self.share(0..count, f);
     }
 
+    /// What `f(0), .., f(count - 1)` return, which begin in this order.
+    pub fn map<T: Send>(&self, count: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
+        self.share(made.iter_mut().enumerate().rev(), |(i, made)| *made = Some(f(i)));
+        made.into_iter().flatten().collect()
+    }
+
+    /// Whether `count` pieces of work of one length, each of which shares out its limbs where it is done alone, are done sooner if they are shared out themselves. Limbs are few, and what comes between
+    /// them is done by one thread: to share them out makes work faster by about the power 0.6 of the number of threads (`hippocrene-bench threads`).
+    pub fn share_whole(&self, count: usize) -> bool {
+        let threads = self.count();
+        let each = count.div_ceil(threads).max(1);
+        threads > 1 && count as f64 / each as f64 >= (threads as f64).powf(0.6)
+    }
+
+    /// Whether what this thread does was shared out, by whichever threads: what it shares out itself is done where it is.
+    pub fn are_shared() -> bool {
+        pool::is_shared()
+    }
+
     /// Calls `f(i, items[i])` for every item.
     pub fn for_each_mut<T: Send>(&self, items: &mut [T], f: impl Fn(usize, &mut T) + Sync) {
         self.share(items.iter_mut().enumerate(), |(i, item)| f(i, item));
@@ -114,6 +134,18 @@ mod tests {
     }
 
     #[test]
+    fn whole_pieces_are_shared_out_where_that_is_faster() {
+        let shares = |threads: usize| {
+            let threads = Threads::new(threads).unwrap();
+            (0..=8).filter(|count| threads.share_whole(*count)).collect::<Vec<_>>()
+        };
+        assert_eq!(shares(1), []);
+        assert_eq!(shares(2), [2, 4, 5, 6, 7, 8]);
+        assert_eq!(shares(4), [3, 4, 5, 6, 7, 8]);
+        assert_eq!(shares(16), [6, 7, 8]);
+    }
+
+    #[test]
     fn every_chunk_is_visited_once() {
         for threads in [Threads::single(), Threads::new(3).unwrap()] {
             let (mut a, mut b) = (vec![0; 40], vec![0; 40]);
@@ -127,6 +159,9 @@ mod tests {
             let sum = AtomicUsize::new(0);
             threads.for_each(10, |i| _ = sum.fetch_add(i, Ordering::Relaxed));
             assert_eq!(sum.into_inner(), 45);
+            assert_eq!(threads.map(9, |i| i * i), [0, 1, 4, 9, 16, 25, 36, 49, 64]);
+            assert!(!Threads::are_shared());
+            assert_eq!(threads.map(2, |_| Threads::are_shared()), [threads.count() > 1; 2]);
         }
     }
 

@@ -42,6 +42,11 @@ thread_local! {
     static SHARED: Cell<bool> = const { Cell::new(false) };
 }
 
+/// Whether what this thread does was shared out.
+pub(super) fn is_shared() -> bool {
+    SHARED.get()
+}
+
 /// Says that what this thread does was shared out, until it is dropped.
 struct Share;
 

@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
 };
 
 use hippocrene_ring::{
@@ -83,33 +83,40 @@ impl EvaluationKeys {
         element: usize,
         modulus: Modulus,
     ) -> Result<(), RlweError> {
+        self.add_each_galois_at(context, secret, [(element, modulus)])
+    }
+
+    /// [`EvaluationKeys::add_galois_at`] for several elements, each with its modulus, shared out among the threads.
+    ///
+    /// # Errors
+    /// As `add_galois_at`; then no key is added.
+    pub fn add_each_galois_at(
+        &mut self,
+        context: &Context,
+        secret: &SecretKey,
+        wanted: impl IntoIterator<Item = (usize, Modulus)>,
+    ) -> Result<(), RlweError> {
         self.check(context, secret)?;
-        context.check_modulus(modulus, OPERATION)?;
         let parameters = context.parameters();
-        let full = parameters.full();
-        let there = self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
-        let key_modulus = match modulus == parameters.top() {
-            true => full,
-            false => parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there),
-        };
-        if element == 1 || key_modulus == there {
-            return Ok(());
+        let mut moduli: BTreeMap<usize, Modulus> = BTreeMap::new();
+        for (element, modulus) in wanted {
+            context.check_modulus(modulus, OPERATION)?;
+            let before = self.galois.get(&element).map_or(Modulus::ONE, SwitchingKey::modulus);
+            let there = moduli.get(&element).copied().unwrap_or(before);
+            let key_modulus = match modulus == parameters.top() {
+                true => parameters.full(),
+                false => parameters.key_modulus(modulus.lcm(there.gcd(parameters.top()))).lcm(there),
+            };
+            if element != 1 && key_modulus != there {
+                moduli.insert(element, key_modulus);
+            }
         }
-        // Encrypted under s(X^{1/g}), so that the automorphism X -> X^g afterwards brings it back to s.
-        let inverse = inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
-        let automorphism = context.automorphism(inverse)?;
-        if element >= 2 * context.degree() {
-            // Names the element: it fails as the inverse would not.
-            context.automorphism(element)?;
-        }
-        let mut target = context.scratch(full, Domain::Evaluation);
-        target.for_each_limb(context.threads(), |k, out| {
-            let s = secret.poly().limb(k);
-            context.limb_ring(full, k).apply_automorphism(&automorphism, Domain::Evaluation, out, s);
+        let moduli: Vec<(usize, Modulus)> = moduli.into_iter().collect();
+        let made = context.try_each(moduli.len(), |i| {
+            let (element, modulus) = moduli[i];
+            generate_galois(context, secret, element, modulus).map(|key| (element, key))
         });
-        let key = SwitchingKey::generate(context, secret.poly(), &target, key_modulus);
-        target.as_mut_slice().zeroize();
-        self.galois.insert(element, key?);
+        self.galois.extend(made?);
         Ok(())
     }
 
@@ -138,9 +145,8 @@ impl EvaluationKeys {
         modulus: Modulus,
     ) -> Result<(), RlweError> {
         let degree = context.degree();
-        steps.into_iter().try_for_each(|k| {
-            self.add_galois_at(context, secret, galois_element_of_rotation(degree, k), modulus)
-        })
+        let elements = steps.into_iter().map(|k| (galois_element_of_rotation(degree, k), modulus));
+        self.add_each_galois_at(context, secret, elements)
     }
 
     /// Adds the key of complex conjugation, for all moduli.
@@ -195,11 +201,13 @@ impl EvaluationKeys {
     pub fn prepare(&self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
         context.check_digest(self.parameters, PREPARE)?;
         let relinearisation = self.relinearisation.as_ref().map(|k| relinearisation(k.prepare(context)));
-        let galois = self.galois.iter().map(|(g, k)| {
+        let stored: Vec<(&usize, &SwitchingKey)> = self.galois.iter().collect();
+        let prepared = context.try_each(stored.len(), |i| {
             stop::check(PREPARE)?;
-            Ok((*g, galois(*g, k.prepare(context))))
+            let (g, key) = stored[i];
+            Ok::<_, RlweError>((*g, galois(*g, key.prepare(context))))
         });
-        let galois = Galois::Some(galois.collect::<Result<_, RlweError>>()?);
+        let galois = Galois::Some(prepared?.into_iter().collect());
         Ok(PreparedEvaluationKeys { key: self.key, relinearisation, galois, degree: context.degree() })
     }
 
@@ -210,11 +218,14 @@ impl EvaluationKeys {
     pub fn into_prepared(self, context: &Context) -> Result<PreparedEvaluationKeys, RlweError> {
         context.check_digest(self.parameters, PREPARE)?;
         let relinearisation = self.relinearisation.map(|k| relinearisation(k.prepare(context)));
-        let galois = self.galois.into_iter().map(|(g, k)| {
+        let (elements, stored): (Vec<usize>, Vec<_>) =
+            self.galois.into_iter().map(|(g, key)| (g, Mutex::new(Some(key)))).unzip();
+        let prepared = context.try_each(stored.len(), |i| {
             stop::check(PREPARE)?;
-            Ok((g, galois(g, k.prepare(context))))
+            let key = stored[i].lock().unwrap_or_else(PoisonError::into_inner).take();
+            Ok::<_, RlweError>(key.map(|key| (elements[i], galois(elements[i], key.prepare(context)))))
         });
-        let galois = Galois::Some(galois.collect::<Result<_, RlweError>>()?);
+        let galois = Galois::Some(prepared?.into_iter().flatten().collect());
         Ok(PreparedEvaluationKeys { key: self.key, relinearisation, galois, degree: context.degree() })
     }
 
@@ -237,6 +248,31 @@ impl EvaluationKeys {
             Err(RlweError::KeyMismatch { operation: OPERATION, have: secret.fingerprint(), need: self.key })
         }
     }
+}
+
+/// The key of the automorphism `X -> X^element`, modulo `modulus`.
+fn generate_galois(
+    context: &Context,
+    secret: &SecretKey,
+    element: usize,
+    modulus: Modulus,
+) -> Result<SwitchingKey, RlweError> {
+    // Encrypted under s(X^{1/g}), so that the automorphism X -> X^g afterwards brings it back to s.
+    let inverse = inv_mod(element as u64, 2 * context.degree() as u64).map_or(element, |g| g as usize);
+    let automorphism = context.automorphism(inverse)?;
+    if element >= 2 * context.degree() {
+        // Names the element: it fails as the inverse would not.
+        context.automorphism(element)?;
+    }
+    let full = context.parameters().full();
+    let mut target = context.scratch(full, Domain::Evaluation);
+    target.for_each_limb(context.threads(), |k, out| {
+        let s = secret.poly().limb(k);
+        context.limb_ring(full, k).apply_automorphism(&automorphism, Domain::Evaluation, out, s);
+    });
+    let key = SwitchingKey::generate(context, secret.poly(), &target, modulus);
+    target.as_mut_slice().zeroize();
+    key
 }
 
 /// Evaluation keys in memory, ready to compute with.

@@ -9,7 +9,7 @@ use std::{
 use hippocrene_ring::elementwise::{Elementwise, KeyLimb};
 
 use super::gadget::{Gadget, Method};
-use crate::{Context, Modulus, PreparedSwitchingKey};
+use crate::{Context, Modulus, PreparedSwitchingKey, making::Making};
 
 /// The bytes that coalesced and doubly decomposed keys may take where nothing else is said.
 pub const DEFAULT_KEY_MEMORY: usize = 1 << 30;
@@ -83,7 +83,10 @@ pub(crate) type Identity = Arc<()>;
 
 /// The keys in other forms of a context.
 #[derive(Debug)]
-pub(crate) struct KeyStore(Mutex<Store>);
+pub(crate) struct KeyStore {
+    store: Mutex<Store>,
+    making: Making<Id>,
+}
 
 #[derive(Debug)]
 struct Store {
@@ -114,17 +117,24 @@ struct Entry {
 impl Default for KeyStore {
     fn default() -> Self {
         let (entries, missed) = (HashMap::new(), HashMap::new());
-        KeyStore(Mutex::new(Store { limit: DEFAULT_KEY_MEMORY, used: 0, clock: 0, entries, missed }))
+        let store = Store { limit: DEFAULT_KEY_MEMORY, used: 0, clock: 0, entries, missed };
+        KeyStore { store: Mutex::new(store), making: Making::default() }
     }
 }
 
 impl KeyStore {
     fn lock(&self) -> MutexGuard<'_, Store> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Store {
+    fn get(&mut self, id: Id) -> Option<Arc<ExpandedKey>> {
+        let (clock, entry) = (self.clock, self.entries.get_mut(&id)?);
+        entry.last_use = clock;
+        Some(Arc::clone(&entry.key))
+    }
+
     fn remove(&mut self, id: &Id) {
         if let Some(entry) = self.entries.remove(id) {
             self.used -= entry.bytes;
@@ -208,16 +218,24 @@ impl Context {
         {
             let mut store = self.expanded.lock();
             store.clock += 1;
-            let now = store.clock;
-            if let Some(entry) = store.entries.get_mut(&id) {
-                entry.last_use = now;
-                return Some(Arc::clone(&entry.key));
+            if let Some(known) = store.get(id) {
+                return Some(known);
             }
-            if bytes > store.limit || !store.admits(id, bytes) {
+            if bytes > store.limit {
                 return None;
             }
         }
-        // Without the lock: others go on, and at worst make it too.
+        let _making = self.expanded.making.begin(id);
+        {
+            let mut store = self.expanded.lock();
+            if let Some(made) = store.get(id) {
+                return Some(made);
+            }
+            if !store.admits(id, bytes) {
+                return None;
+            }
+        }
+        // Without the lock: others go on.
         let expanded = Arc::new(make());
         let mut store = self.expanded.lock();
         store.remove(&id);
