@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Barrier,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     thread,
 };
@@ -13,44 +13,55 @@ use hippocrene_ring::Threads;
 
 use crate::Result;
 
-/// Pins the process (and the threads and children it starts) to the last core it may use, and returns that core's number.
+/// The cores that the process could use before it was pinned, that which it is pinned to last.
+#[derive(Debug, Clone)]
+pub struct Cores(Vec<CoreId>);
+
+/// Pins the process (and the threads and children it starts) to the last core it may use.
 ///
 /// # Errors
 /// When the system says of no core that it may be used, or refuses.
-pub fn pin() -> Result<usize> {
-    let core = core_affinity::get_core_ids()
-        .and_then(|cores| cores.last().copied())
-        .ok_or("the system names no core to run on")?;
-    if core_affinity::set_for_current(core) {
-        Ok(core.id)
+pub fn pin() -> Result<Cores> {
+    let cores = core_affinity::get_core_ids().unwrap_or_default();
+    let own = *cores.last().ok_or("the system names no core to run on")?;
+    if core_affinity::set_for_current(own) {
+        Ok(Cores(cores))
     } else {
-        Err(format!("the system refuses to pin this process to core {}", core.id).into())
+        Err(format!("the system refuses to pin this process to core {}", own.id).into())
     }
 }
 
-/// Pins each of two threads to a core of its own, the calling one to where it is, and says whether there are two cores for them.
-///
-/// # Errors
-/// When the system says of no core that it may be used.
-pub fn spread(two: &Threads) -> Result<bool> {
-    let core = core_affinity::get_core_ids()
-        .and_then(|cores| cores.last().copied())
-        .ok_or("the system names no core to run on")?;
-    let other = CoreId { id: if core.id == 0 { 1 } else { core.id - 1 } };
-    if two.count() != 2 {
-        return Ok(false);
+impl Cores {
+    /// How many there are.
+    pub fn count(&self) -> usize {
+        self.0.len()
     }
-    // Neither thread takes both turns, for each waits until the other has begun with its own.
-    let (begun, pinned) = (Barrier::new(2), AtomicBool::new(true));
-    let calling = thread::current().id();
-    two.for_each(2, |_| {
-        begun.wait();
-        let core = if thread::current().id() == calling { core } else { other };
-        if !core_affinity::set_for_current(core) {
-            pinned.store(false, Ordering::Relaxed);
-        }
-    });
-    Ok(pinned.into_inner())
+
+    /// The number of the one that the process is pinned to.
+    pub fn own(&self) -> Option<usize> {
+        self.0.last().map(|core| core.id)
+    }
+
+    /// Pins each of these threads to a core of its own, the calling one to where it is.
+    ///
+    /// # Errors
+    /// When there are fewer cores than threads, or the system refuses.
+    pub fn spread(&self, threads: &Threads) -> Result<()> {
+        let count = threads.count();
+        let first = self.count().checked_sub(count).ok_or("there are fewer cores than threads")?;
+        // No thread takes two turns, for each waits until all have begun with their own.
+        let (begun, pinned, helper) = (Barrier::new(count), AtomicBool::new(true), AtomicUsize::new(first));
+        let calling = thread::current().id();
+        threads.for_each(count, |_| {
+            begun.wait();
+            let core = match thread::current().id() == calling {
+                true => self.count() - 1,
+                false => helper.fetch_add(1, Ordering::Relaxed),
+            };
+            pinned.fetch_and(core_affinity::set_for_current(self.0[core]), Ordering::Relaxed);
+        });
+        if pinned.into_inner() { Ok(()) } else { Err("the system refuses to pin a thread to a core".into()) }
+    }
 }
 
 /// The processor's name as the system gives it.
@@ -87,18 +98,21 @@ mod tests {
     }
 
     #[test]
-    fn two_threads_are_on_two_cores() {
-        let two = Threads::new(2).unwrap();
-        if spread(&two).unwrap() {
-            let cores = std::sync::Mutex::new(Vec::new());
-            let begun = Barrier::new(2);
-            two.for_each(2, |_| {
+    fn threads_are_on_cores_of_their_own() {
+        let work = || {
+            let cores = pin().unwrap();
+            let threads = Threads::new(cores.count().min(2)).unwrap();
+            cores.spread(&threads).unwrap();
+            let begun = Barrier::new(threads.count());
+            let used = threads.map(threads.count(), |_| {
                 begun.wait();
-                cores.lock().unwrap().extend(core_affinity::get_core_ids().unwrap());
+                core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect::<Vec<_>>()
             });
-            let cores = cores.into_inner().unwrap();
-            assert!(cores.len() == 2 && cores[0].id != cores[1].id);
-        }
+            assert!(used.iter().all(|used| used.len() == 1) && used.contains(&vec![cores.own().unwrap()]));
+            assert!(used.len() == 1 || used[0] != used[1]);
+            assert!(cores.spread(&Threads::new(cores.count() + 1).unwrap()).is_err());
+        };
+        thread::spawn(work).join().unwrap();
     }
 
     #[test]
@@ -113,7 +127,7 @@ mod tests {
     fn pins_to_a_core_that_it_may_use() {
         let allowed: Vec<usize> = core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
         std::thread::spawn(move || {
-            let core = pin().unwrap();
+            let core = pin().unwrap().own().unwrap();
             assert!(allowed.contains(&core));
             let now: Vec<usize> = core_affinity::get_core_ids().unwrap().iter().map(|core| core.id).collect();
             assert_eq!(now, [core]);

@@ -45,11 +45,12 @@ fn run(arguments: &Arguments) -> Result<()> {
         return Err(format!("the table {} has no figure in its paper, and so no plot", table.name).into());
     }
     let canvas = arguments.plot.as_deref().map(Canvas::create).transpose()?;
-    let core = machine::pin()?;
-    if !arguments.json {
+    let cores = machine::pin()?;
+    if let Some(core) = cores.own().filter(|_| !arguments.json) {
         println!("{}", report::heading(table, &machine::cpu_name(), core));
     }
     let mut session = Session::new()?;
+    session.cores = Some(cores);
     if arguments.peers {
         eprintln!(
             "measuring {} (installed or built first where they are not), which takes minutes",

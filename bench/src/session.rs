@@ -6,7 +6,7 @@ use crate::{
     Result,
     figures::{Papers, Peers},
     live::Live,
-    machine,
+    machine::{self, Cores},
     plot::Plot,
     report::{Report, Row},
     tables::Table,
@@ -45,6 +45,8 @@ pub struct Session {
     pub live: Live,
     /// The paper's figure, drawn from what the table measured; empty where the paper has none.
     pub plot: Plot,
+    /// Where threads may be, once the process is pinned.
+    pub cores: Option<Cores>,
     clock: Clock,
 }
 
@@ -60,6 +62,7 @@ impl Session {
             papers: Papers::load()?,
             live: Live::default(),
             plot: Plot::default(),
+            cores: None,
             clock: Clock::new()?,
         })
     }

@@ -17,7 +17,7 @@ use super::{
     boot::{Client, Peers, SCALE, bootstrap, ciphertext, set_up},
 };
 use crate::{
-    Result, machine,
+    Result,
     report::Row,
     session::{NamedWorks, Session},
 };
@@ -84,8 +84,9 @@ const TRANSFORMS: usize = 200;
 /// The bootstrap on two cores against one, with the same keys; and transforms that share nothing but the processor, which gain what two cores of it can.
 fn two_cores(session: &mut Session, client: &Client) -> Result<Vec<Row>> {
     let threads = Threads::new(2)?;
-    if !machine::spread(&threads)? {
-        return Ok(vec![Row::missing("two cores: there is one core only")]);
+    match session.cores.as_ref().filter(|cores| cores.count() > 1) {
+        Some(cores) => cores.spread(&threads)?,
+        None => return Ok(vec![Row::missing("two cores: there is one core only")]),
     }
     let two = Arc::new(Context::new(Preset::by_name(PRESET)?.parameters()?, threads)?);
     let sides = [&client.context, &two];

@@ -44,6 +44,7 @@ mod second;
 mod she;
 mod sign;
 mod simulate;
+mod threads;
 mod tuple;
 mod twins;
 mod word;
@@ -77,6 +78,7 @@ const ALL: &[Table] = &[
     ntt::TABLE,
     ops::TABLE,
     linear::TABLE,
+    threads::TABLE,
     she::TABLE,
     graft_2::TABLE,
     graft_4::TABLE,

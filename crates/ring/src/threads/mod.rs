@@ -68,14 +68,6 @@ impl Threads {
         made.into_iter().flatten().collect()
     }
 
-    /// Whether `count` pieces of work of one length, each of which shares out its limbs where it is done alone, are done sooner if they are shared out themselves. Limbs are few, and what comes between
-    /// them is done by one thread: to share them out makes work faster by about the power 0.6 of the number of threads (`hippocrene-bench threads`).
-    pub fn share_whole(&self, count: usize) -> bool {
-        let threads = self.count();
-        let each = count.div_ceil(threads).max(1);
-        threads > 1 && count as f64 / each as f64 >= (threads as f64).powf(0.6)
-    }
-
     /// Whether what this thread does was shared out, by whichever threads: what it shares out itself is done where it is.
     pub fn are_shared() -> bool {
         pool::is_shared()
@@ -131,18 +123,6 @@ mod tests {
         let refused = Threads::new(MAX_THREADS + 1);
         assert!(matches!(refused, Err(RingError::Threads { threads: 1025, .. })));
         assert!(matches!(Threads::new(usize::MAX), Err(RingError::Threads { .. })));
-    }
-
-    #[test]
-    fn whole_pieces_are_shared_out_where_that_is_faster() {
-        let shares = |threads: usize| {
-            let threads = Threads::new(threads).unwrap();
-            (0..=8).filter(|count| threads.share_whole(*count)).collect::<Vec<_>>()
-        };
-        assert_eq!(shares(1), []);
-        assert_eq!(shares(2), [2, 4, 5, 6, 7, 8]);
-        assert_eq!(shares(4), [3, 4, 5, 6, 7, 8]);
-        assert_eq!(shares(16), [6, 7, 8]);
     }
 
     #[test]

@@ -1,0 +1,167 @@
+//! `threads`: what users time, on more and more threads.
+
+use super::Table;
+use crate::{
+    Result,
+    machine::Cores,
+    report::Row,
+    session::{NamedWorks, Session},
+};
+use hippocrene::{
+    Bootstrapping, ClientKey, EncryptedArray, Error, EvaluationKeys, KeyRequest, LookUps, Preset, Server,
+};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "threads",
+    about: "clients and servers of n14 and n15 on 2, 4, 8 and so on threads, each pinned to a core of its own, up to as many as there are cores, against one thread, each way once in turn: products of \
+            one ciphertext, whose limbs are shared out, and of arrays of many, which are shared out whole; bootstraps, look-ups, keys; and transforms that share nothing but the processor, which gain what cores can",
+    memory: "10 GB",
+    time: "1 minute, and half a minute more each time that the threads are doubled",
+    live: &[],
+    plot: false,
+    run,
+};
+
+/// How many ciphertexts an array of many has.
+const MANY: usize = 32;
+/// Of those, how many are bootstrapped.
+const BOOTSTRAPPED: usize = 4;
+/// Values that are looked up.
+const VALUES: usize = 16;
+/// Rows and columns of a matrix.
+const SIZE: usize = 64;
+/// Polynomials that are transformed.
+const POLYNOMIALS: usize = 96;
+/// Transforms of each in a row.
+const TRANSFORMS: usize = 10;
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let Some(cores) = session.cores.clone().filter(|cores| cores.count() > 1) else {
+        return Ok(vec![Row::missing("there is one core only")]);
+    };
+    let doubled = std::iter::successors(Some(2), |n| Some(2 * n)).take_while(|n| *n < cores.count());
+    let counts: Vec<usize> = doubled.chain([cores.count()]).collect();
+    let mut rows = Vec::new();
+    for preset in ["n14", "n15"] {
+        let work = Work::new(Preset::by_name(preset)?)?;
+        for count in &counts {
+            let [one, several] = [1, *count].map(|threads| work.on(threads, &cores));
+            rows.extend(work.rows(session, &one?, &several?)?);
+        }
+    }
+    Ok(rows)
+}
+
+/// A client and a server on so many threads.
+struct Side {
+    threads: usize,
+    client: ClientKey,
+    server: Server,
+}
+
+/// What is computed, whatever the number of threads.
+struct Work {
+    preset: Preset,
+    client: ClientKey,
+    keys: EvaluationKeys,
+    values: Vec<f64>,
+    many: EncryptedArray,
+    written: Vec<u8>,
+}
+
+/// One piece of it.
+type Piece<'a> = (String, Box<dyn Fn(&Side) -> std::result::Result<(), Error> + 'a>);
+
+impl Work {
+    fn new(preset: Preset) -> Result<Self> {
+        let client = ClientKey::generate(preset)?;
+        let mut request = KeyRequest::default();
+        if has_bootstraps(preset) {
+            request.bootstrapping = Some(Bootstrapping::default());
+            request.look_ups = Some(LookUps::by_name("lut12")?);
+        }
+        let (keys, slots) = (client.evaluation_keys(&request)?, client.session().slots());
+        let values: Vec<f64> = (0..MANY * slots).map(|i| (i as f64).sin()).collect();
+        let many = client.public_key()?.encrypt(&values, &[MANY, slots])?;
+        let written = many.to_bytes();
+        Ok(Work { preset, client, keys, values, many, written })
+    }
+
+    fn on(&self, threads: usize, cores: &Cores) -> Result<Side> {
+        let client = ClientKey::from_bytes(&self.client.to_bytes(), threads)?;
+        let server = Server::with_threads(&self.keys, threads)?;
+        for session in [client.session(), server.session()] {
+            cores.spread(session.context().rlwe().threads())?;
+        }
+        Ok(Side { threads, client, server })
+    }
+
+    fn rows(&self, session: &mut Session, one: &Side, several: &Side) -> Result<Vec<Row>> {
+        let (slots, public) = (self.client.session().slots(), self.client.public_key()?);
+        let encrypted = |count: usize, shape: &[usize]| public.encrypt(&self.values[..count], shape);
+        let (single, row) = (encrypted(slots, &[slots])?, encrypted(SIZE, &[SIZE])?);
+        let some = encrypted(BOOTSTRAPPED * slots, &[BOOTSTRAPPED, slots])?;
+        let looked_up = encrypted(VALUES, &[VALUES])?;
+        let (many, shape) = (&self.many, [MANY, slots]);
+        let mut pieces: Vec<Piece> = vec![
+            ("a product of a ciphertext".into(), Box::new(|on| on.server.square(&single).map(drop))),
+            (format!("products of {MANY} ciphertexts"), Box::new(|on| on.server.square(many).map(drop))),
+            (
+                format!("a matrix of {SIZE} by {SIZE}"),
+                Box::new(|on| on.server.rmatmul_plain(&self.values[..SIZE * SIZE], SIZE, &row).map(drop)),
+            ),
+            (
+                format!("encrypt {MANY} ciphertexts"),
+                Box::new(|on| on.client.encrypt(&self.values, &shape).map(drop)),
+            ),
+            (format!("decrypt {MANY} ciphertexts"), Box::new(|on| on.client.decrypt(many).map(drop))),
+            (
+                format!("read {MANY} ciphertexts"),
+                Box::new(|on| EncryptedArray::from_bytes(&self.written, on.server.session()).map(drop)),
+            ),
+            (
+                "evaluation keys".into(),
+                Box::new(|on| on.client.evaluation_keys(&KeyRequest::default()).map(drop)),
+            ),
+        ];
+        if has_bootstraps(self.preset) {
+            pieces.push(("a bootstrap".into(), Box::new(|on| on.server.bootstrap(&single).map(drop))));
+            pieces.push((
+                format!("bootstraps of {BOOTSTRAPPED} ciphertexts"),
+                Box::new(|on| on.server.bootstrap(&some).map(drop)),
+            ));
+            let look_up =
+                |on: &Side| on.server.apply(&looked_up, f64::exp, Some((-1.0, 1.0)), None).map(drop);
+            pieces.push((format!("look-ups of {VALUES} values"), Box::new(look_up)));
+        }
+        pieces.push(("independent transforms".into(), Box::new(transforms)));
+        let named = |name: &str| format!("{}, {} threads: {name}", self.preset.name, several.threads);
+        let mut rows = Vec::new();
+        for (name, piece) in pieces {
+            let mut works = NamedWorks::default();
+            for side in [one, several] {
+                works.add(name.as_str(), || Ok(piece(side)?));
+            }
+            let times = session.time_named(self.preset.log_degree, works)?;
+            rows.push(Row::new(named(&name), 1e3 * times[1].1, "ms").against("one thread", 1e3 * times[0].1));
+        }
+        Ok(rows)
+    }
+}
+
+fn has_bootstraps(preset: Preset) -> bool {
+    preset.log_degree > 14
+}
+
+/// Of polynomials that nobody else has.
+fn transforms(on: &Side) -> std::result::Result<(), Error> {
+    let rlwe = on.server.session().context().rlwe();
+    let ring = rlwe.rings(rlwe.parameters().top()).next();
+    let ring = ring.ok_or_else(|| Error::Internal("a modulus has a limb".into()))?;
+    rlwe.threads().for_each(POLYNOMIALS, |i| {
+        let mut limb = vec![i as u64; rlwe.degree()];
+        (0..TRANSFORMS).for_each(|_| ring.ntt().forward(&mut limb));
+    });
+    Ok(())
+}
