@@ -23,6 +23,7 @@ mod simulated_look_ups;
 mod simulation;
 mod stopping;
 mod strays;
+mod threads;
 mod trees;
 mod wire_hostile;
 mod wire_round_trip;
