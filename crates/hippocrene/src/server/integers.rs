@@ -184,8 +184,7 @@ impl Form for Residues {
     /// The rotation of the rows to the left, and beyond half of the slots one after which they are exchanged.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize {
         let row = slots / 2;
-        let exchanged = (to / row != from / row) as usize;
-        exchanged * row + (from + slots - to) % row
+        ((to ^ from) & row) + (from.wrapping_sub(to) & (row - 1))
     }
 
     fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<LinearTransform, Error> {

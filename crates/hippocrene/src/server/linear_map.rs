@@ -137,27 +137,34 @@ fn blocks<F: Form>(
     entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
     operation: &'static str,
 ) -> Result<Vec<Block<F>>, Error> {
-    let mut maps: BTreeMap<(usize, usize), Diagonals<F>> = BTreeMap::new();
+    let (log2, mask) = (slots.ilog2(), slots - 1);
+    // Where the entries of a pair of ciphertexts are collected: the next one is mostly of the same pair.
+    let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let mut collected: Vec<Vec<Entry<F>>> = Vec::new();
+    let (mut last, mut place) = (None, 0);
     for (i, (to, from, weight)) in entries.into_iter().enumerate() {
         if i % ASKED == 0 {
             stop::check(operation)?;
         }
-        let diagonals = maps.entry((to / slots, from / slots)).or_default();
-        let diagonal = diagonals.entry(F::diagonal(slots, to % slots, from % slots)).or_default();
-        diagonal.push(((to % slots) as u32, weight));
+        let pair = (to >> log2, from >> log2);
+        if last != Some(pair) {
+            last = Some(pair);
+            place = *places.entry(pair).or_insert(collected.len());
+            collected.resize_with(collected.len().max(place + 1), Vec::new);
+        }
+        let (to, from) = (to & mask, from & mask);
+        collected[place].push((F::diagonal(slots, to, from) as u32, to as u32, weight));
     }
     for to in 0..out.ciphertexts() {
-        if maps.range((to, 0)..(to + 1, 0)).next().is_none() {
-            maps.insert((to, 0), BTreeMap::from([(0, Vec::new())]));
+        if places.range((to, 0)..(to + 1, 0)).next().is_none() {
+            places.insert((to, 0), collected.len());
+            collected.push(Vec::new());
         }
     }
     let mut blocks: Vec<Block<F>> = Vec::new();
-    for ((to, from), mut diagonals) in maps {
-        for diagonal in diagonals.values_mut() {
-            stop::check(operation)?;
-            diagonal.sort_unstable_by_key(|(slot, _)| *slot);
-            diagonal.shrink_to_fit();
-        }
+    for ((to, from), place) in places {
+        stop::check(operation)?;
+        let diagonals = diagonals::<F>(slots, &std::mem::take(&mut collected[place]));
         let alike = blocks.iter().enumerate().find_map(|(i, block)| {
             rotation_between::<F>(slots, &block.diagonals, &diagonals).map(|rotated| (i, rotated))
         });
@@ -167,6 +174,29 @@ fn blocks<F: Form>(
         }
     }
     Ok(blocks)
+}
+
+/// An entry of a map between two ciphertexts: its diagonal, the slot that it leads to, and its weight.
+type Entry<F> = (u32, u32, <F as Form>::Number);
+
+/// The entries by diagonals, and those of each by slots; where there is none, the diagonal 0 without any.
+fn diagonals<F: Form>(slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
+    let mut counts = vec![0usize; slots];
+    entries.iter().for_each(|(diagonal, ..)| counts[*diagonal as usize] += 1);
+    if entries.is_empty() {
+        return BTreeMap::from([(0, Vec::new())]);
+    }
+    let (mut numbers, mut sorted) = (Vec::new(), Vec::new());
+    for (diagonal, count) in counts.iter_mut().enumerate().filter(|(_, count)| **count > 0) {
+        sorted.push(Vec::with_capacity(*count));
+        numbers.push(diagonal);
+        *count = numbers.len() - 1;
+    }
+    entries
+        .iter()
+        .for_each(|(diagonal, slot, weight)| sorted[counts[*diagonal as usize]].push((*slot, *weight)));
+    sorted.iter_mut().for_each(|entries| entries.sort_unstable_by_key(|(slot, _)| *slot));
+    numbers.into_iter().zip(sorted).collect()
 }
 
 /// By how many slots to the left an operand is to be rotated for the map `known` to do what `map` does, if that is so.

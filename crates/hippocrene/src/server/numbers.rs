@@ -201,7 +201,7 @@ impl Form for Numbers {
 
     /// The rotation to the left that does it.
     fn diagonal(slots: usize, to: usize, from: usize) -> usize {
-        (from + slots - to) % slots
+        from.wrapping_sub(to) & (slots - 1)
     }
 
     fn map(server: &Server, diagonals: &Diagonals<Self>, kept: bool) -> Result<LinearTransform, Error> {
