@@ -129,6 +129,22 @@ fn equality_and_polynomials() {
     }
 }
 
+/// Copies that reach into the second row of slots are brought there by an exchange of the rows, which no rotation does.
+#[test]
+fn copies_reach_into_both_rows() {
+    let t = 257;
+    let (client, server) = insecure(6, 4, Scheme::Bgv, t);
+    for columns in [1, 3, 7, 8] {
+        let x = integers(columns, 5);
+        let row = client.encrypt_integers(&x, &[columns]).unwrap();
+        for rows in 1..=64 / columns {
+            let wide = server.broadcast_to(&row, &[rows, columns]).unwrap();
+            let repeated = x.iter().cycle().take(rows * columns).map(|x| i128::from(*x));
+            assert_eq!(client.decrypt_integers(&wide).unwrap(), residues(repeated, t), "{rows} by {columns}");
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

@@ -171,13 +171,15 @@ impl Server {
         let mut out = Cow::Borrowed(c);
         for &(stride, length) in axes.iter().filter(|(stride, _)| *stride < slots) {
             let count = length.min(slots / stride);
+            // Rotations to the left stay in the row that they begin in.
+            let within = count * stride <= row;
             // What fills a row all around ends where it begins.
             let last = if count * stride == row { 0 } else { stride * (count - 1) };
             let (stride, last) = (stride as i64, last as i64);
             let right = copying_steps(-stride, count);
             let left = copying_steps(stride, count).chain([-last]);
             let fewer = self.key_switches::<F>(&out, left) < self.key_switches::<F>(&out, right);
-            out = Cow::Owned(if fewer && stride < row as i64 {
+            out = Cow::Owned(if fewer && within {
                 self.copies(form, &form.rotate(self, &out, -last)?, stride, count)?
             } else {
                 self.copies(form, &out, -stride, count)?
