@@ -8,6 +8,10 @@ use hippocrene_ring::Threads;
 
 use crate::{Error, Settings, profile, room::Room};
 
+/// The largest ring degree of which several ciphertexts are computed with at once. The ciphertexts and keys of larger ones are read from memory, not from a cache, by as many threads at a time as there are: that is no faster than to
+/// share out the limbs, and takes the scratch memory of each, which for a bootstrap is some hundred megabytes.
+const MOST_WHOLE: usize = 1 << 15;
+
 /// Settings and the context made from them; cheap to clone. Nothing in it is secret.
 #[derive(Debug, Clone)]
 pub struct Session {
@@ -80,7 +84,22 @@ impl Session {
         self.context.rlwe().threads().count()
     }
 
-    /// What `f` returns for each of `count` ciphertexts, shared out among the threads ([`hippocrene_rlwe::Context::try_each`]).
+    /// What `f` computes for each of `count` ciphertexts, as [`Session::try_each`], or beyond the ring degree [`MOST_WHOLE`] one after the other, of each of which the limbs are shared out.
+    ///
+    /// # Errors
+    /// Those of `f`.
+    pub(crate) fn compute_each<T: Send>(
+        &self,
+        count: usize,
+        f: impl Fn(usize) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        match self.context.rlwe().degree() <= MOST_WHOLE {
+            true => self.try_each(count, f),
+            false => (0..count).map(f).collect(),
+        }
+    }
+
+    /// What `f` makes of each of `count` ciphertexts or parts of a file, shared out among the threads ([`hippocrene_rlwe::Context::try_each`]).
     ///
     /// # Errors
     /// Those of `f`.

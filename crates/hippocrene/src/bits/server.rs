@@ -75,7 +75,7 @@ impl BitServer {
         self.check(&[a], "not")?;
         let evaluator = self.bootstrapper.evaluator();
         let inputs = a.expanded(&self.session);
-        let out = self.session.try_each(inputs.len(), |i| Ok(evaluator.not_bits(&inputs[i])?));
+        let out = self.session.compute_each(inputs.len(), |i| Ok(evaluator.not_bits(&inputs[i])?));
         Ok(Array::from_ciphertexts(a.layout().clone(), *a.form(), false, out?))
     }
 
@@ -165,7 +165,7 @@ impl BitServer {
         };
         let ready = inputs.iter().map(|a| self.ready(a)).collect::<Result<Vec<_>, _>>()?;
         let expanded: Vec<_> = ready.iter().map(|a| a.expanded(&self.session)).collect();
-        let made = self.session.try_each(first.bodies().len(), |place| {
+        let made = self.session.compute_each(first.bodies().len(), |place| {
             let operands: Vec<&BitCiphertext> = expanded.iter().map(|a| &*a[place]).collect();
             self.count.fetch_add(1, Ordering::Relaxed);
             Ok(match gates {
@@ -210,7 +210,7 @@ impl BitServer {
         let evaluator = self.bootstrapper.evaluator();
         let (slots, like_it) = (like.layout().scatter(bits), like.expanded(&self.session));
         let public = |i: usize| Ok(evaluator.public_bits(&like_it[i], &slots[i])?);
-        let out = self.session.try_each(like_it.len(), public);
+        let out = self.session.compute_each(like_it.len(), public);
         Ok(Array::from_ciphertexts(like.layout().clone(), *like.form(), true, out?))
     }
 
@@ -247,7 +247,7 @@ impl BitServer {
             };
             Ok(if complement { e.not_bits(&out)? } else { out })
         };
-        let out = self.session.try_each(left.len(), |i| product(&left[i], &right[i]));
+        let out = self.session.compute_each(left.len(), |i| product(&left[i], &right[i]));
         Ok(Some(self.result(gate, inputs, out?)))
     }
 
@@ -258,7 +258,7 @@ impl BitServer {
         }
         let refreshed = a.refreshed(|| {
             let inputs = a.expanded(&self.session);
-            self.session.try_each(inputs.len(), |i| {
+            self.session.compute_each(inputs.len(), |i| {
                 self.count.fetch_add(1, Ordering::Relaxed);
                 Ok(self.bootstrapper.refresh(&inputs[i])?)
             })

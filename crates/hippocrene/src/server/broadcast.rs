@@ -123,7 +123,8 @@ impl Server {
             // Whole ciphertexts are repeated with whatever is between their elements.
             if a.is_clean() || repetition.axes.iter().all(|(stride, _)| *stride >= layout.slots()) {
                 let repeated = |i: usize| self.repeated(&form, &inputs[i], &repetition.axes);
-                let out = self.session.try_each(inputs.len(), repeated).map_err(|e| e.during(OPERATION))?;
+                let out =
+                    self.session.compute_each(inputs.len(), repeated).map_err(|e| e.during(OPERATION))?;
                 // Within a ciphertext there are as many copies as are wanted, or as fit.
                 let slots = F::slots(&self.session);
                 let fills = |(stride, length): &(usize, usize)| {

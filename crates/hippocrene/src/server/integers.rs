@@ -289,5 +289,5 @@ fn with_plain(
     let evaluator = evaluator(server)?;
     let (context, slots) = (evaluator.context(), layout.scatter(plain));
     let each = |i: usize| Ok(f(evaluator, &ciphertexts[i], &context.encode(&slots[i])?)?);
-    server.session.try_each(ciphertexts.len(), each)
+    server.session.compute_each(ciphertexts.len(), each)
 }

@@ -66,7 +66,7 @@ impl Server {
     ) -> Result<Vec<F::Ciphertext>, Error> {
         let inputs = a.expanded(&self.session);
         let apart = apart::<F>(blocks, F::slots(&self.session));
-        let inputs = self.session.try_each(inputs.len(), |i| form.lowered(self, &inputs[i]))?;
+        let inputs = self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i]))?;
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
@@ -85,7 +85,7 @@ impl Server {
                 left => form.apply(self, &form.rotate(self, &inputs[*from], *left as i64)?, &map),
             };
             for pairs in pairs.chunks(TOGETHER * self.session.threads()) {
-                let terms = self.session.try_each(pairs.len(), |i| term(&pairs[i]))?;
+                let terms = self.session.compute_each(pairs.len(), |i| term(&pairs[i]))?;
                 for (Pair { to, .. }, term) in pairs.iter().zip(terms) {
                     let sum = match results.get(to) {
                         None => term,

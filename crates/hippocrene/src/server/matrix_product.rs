@@ -42,7 +42,7 @@ impl Server {
             let layout = layout.with_shape(vec![rows, width, inner], layout.strides().to_vec())?;
             self.product_as(a, &part, layout)
         };
-        let blocks = self.session.try_each(firsts.len(), |i| block(firsts[i]))?;
+        let blocks = self.session.compute_each(firsts.len(), |i| block(firsts[i]))?;
         let source = |i: usize, j: usize| {
             let (first, width) = (j / at_once * at_once, at_once.min(columns - j / at_once * at_once));
             rows * first + i * width + j % at_once

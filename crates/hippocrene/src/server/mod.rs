@@ -243,7 +243,7 @@ impl Server {
         self.check(a, operation)?;
         let form = self.form_of(&[a]);
         let inputs = a.expanded(&self.session);
-        let out = self.session.try_each(inputs.len(), |i| f(&form, &inputs[i]));
+        let out = self.session.compute_each(inputs.len(), |i| f(&form, &inputs[i]));
         let out = out.map_err(|e| e.during(operation))?;
         Ok(Array::from_ciphertexts(a.layout().clone(), form, clean, out).with_period(a.period()))
     }
@@ -265,7 +265,7 @@ impl Server {
         self.with_capacity([a, b], bits, |[a, b]| {
             let (a, b) = self.broadcast(a, b, operation)?;
             let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
-            let out = self.session.try_each(left.len(), |i| f(&form, &left[i], &right[i]));
+            let out = self.session.compute_each(left.len(), |i| f(&form, &left[i], &right[i]));
             let (out, clean) = (out.map_err(|e| e.during(operation))?, clean(a.is_clean(), b.is_clean()));
             let period = a.period().zip(b.period()).map(|(p, q)| p.max(q));
             Ok(Array::from_ciphertexts(a.layout().clone(), form.clone(), clean, out).with_period(period))

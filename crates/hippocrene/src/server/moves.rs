@@ -190,7 +190,7 @@ impl Server {
         let Some(by) = shift_of(a, out, moves) else { return Ok(None) };
         let (ciphertexts, right) = (by / slots, by % slots);
         let inputs = a.expanded(&self.session);
-        let rotated = self.session.try_each(inputs.len(), |k| match right {
+        let rotated = self.session.compute_each(inputs.len(), |k| match right {
             0 => Ok(F::Ciphertext::clone(&inputs[k])),
             _ => form.rotate(self, &inputs[k], -(right as i64)).map_err(|e| e.during(OPERATION)),
         })?;

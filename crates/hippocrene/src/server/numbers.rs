@@ -313,7 +313,7 @@ fn each<'v, T: Sync>(
     wrap: impl Fn(&'v [T]) -> Values<'v> + Sync,
     f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
-    server.session.try_each(ciphertexts.len(), |i| f(&ciphertexts[i], wrap(&slots[i])))
+    server.session.compute_each(ciphertexts.len(), |i| f(&ciphertexts[i], wrap(&slots[i])))
 }
 
 /// Numbers in the slots, at the scale and the modulus of `x`.

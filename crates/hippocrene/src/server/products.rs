@@ -54,7 +54,7 @@ impl Server {
             let pairs: Vec<_> = each.collect();
             form.sum_of_products(self, &pairs).transpose().map_err(|e| e.during(OPERATION))
         };
-        let sums = self.session.try_each(layout.ciphertexts(), sum)?;
+        let sums = self.session.compute_each(layout.ciphertexts(), sum)?;
         let Some(out) = sums.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
         let clean = pairs.iter().all(|(a, b)| a.is_clean() || b.is_clean());
         let periods = arrays.iter().map(|array| array.period());

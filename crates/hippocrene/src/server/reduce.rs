@@ -63,7 +63,7 @@ impl Server {
                 }
             };
             let occupied = layout.occupied();
-            let out = self.session.try_each(occupied.len(), |first| match occupied[first] {
+            let out = self.session.compute_each(occupied.len(), |first| match occupied[first] {
                 true => total(first),
                 false => form.mul_number(self, inputs[first].as_ref(), F::Number::default()),
             });

@@ -48,7 +48,8 @@ impl Server {
         };
         first.context().rlwe().check_digest(a.parameters(), OPERATION)?;
         let each = a.expanded(first);
-        let out = self.session.try_each(each.len(), |i| a.form().transferred(self, transfer, &each[i]))?;
+        let out =
+            self.session.compute_each(each.len(), |i| a.form().transferred(self, transfer, &each[i]))?;
         let out = Array::from_ciphertexts(a.layout().clone(), a.form().clone(), a.is_clean(), out);
         Ok(out.with_period(a.period()))
     }
