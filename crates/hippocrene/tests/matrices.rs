@@ -16,7 +16,7 @@ proptest! {
 
     #[test]
     fn wide_and_tall_matrices(
-        few in 1usize..9,
+        few in 1usize..60,
         many in 8usize..150,
         columns in 1usize..4,
         vector: bool,
@@ -79,7 +79,9 @@ fn narrow_matrices_of_integers() {
     let settings = insecure_settings(7, 5).with_integers(integers).unwrap();
     let client = ClientKey::generate_with(settings, 1).unwrap();
     let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
-    for (rows, n) in [(1, 100), (3, 100), (5, 300), (100, 3), (300, 5)] {
+    let shapes = [(1, 100), (3, 100), (5, 300), (100, 3), (300, 5)];
+    let square = [(16, 16), (33, 20), (20, 33), (32, 32), (40, 40), (64, 64), (64, 32), (60, 100)];
+    for (rows, n) in shapes.into_iter().chain(square) {
         let x: Vec<i64> = (0..n as i64).map(|i| i * i % 97).collect();
         let m: Vec<i64> = (0..(rows * n) as i64).map(|i| i * 31 % 89).collect();
         let array = client.encrypt_integers(&x, &[n]).unwrap();
@@ -87,6 +89,23 @@ fn narrow_matrices_of_integers() {
         let entry = |i: usize| (0..n).map(|j| m[i * n + j] * x[j]).sum::<i64>().rem_euclid(257);
         assert_eq!(y, (0..rows).map(entry).collect::<Vec<_>>(), "{rows} rows of {n}");
     }
+}
+
+/// A square matrix has nearly twice as many diagonals as rows, and is multiplied by as many plaintexts as it has rows.
+#[test]
+fn square_matrices_take_as_many_products_as_rows() {
+    let (client, server) = insecure(8, 3);
+    let (n, x) = (32, numbers(32, 1));
+    let array = client.public_key().unwrap().encrypt(&x, &[n]).unwrap();
+    for seed in [2, 2] {
+        let m = numbers(n * n, seed);
+        let y = client.decrypt(&server.rmatmul_plain(&m, n, &array).unwrap()).unwrap();
+        assert_close(&y, &product(&m, n, &x, 1), "a square matrix");
+    }
+    let parameters = server.session().context().parameters();
+    let plaintext = parameters.degree() * parameters.full().limb_count() * size_of::<u64>();
+    let taken = server.cache_memory().0;
+    assert!(taken > 0 && taken <= n * plaintext, "{taken} {plaintext}");
 }
 
 #[test]

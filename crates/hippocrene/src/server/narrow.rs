@@ -1,14 +1,16 @@
-//! Plain matrices of far more columns than rows, or rows than columns, times arrays.
+//! Plain matrices times arrays by fewer products with plaintexts than they have diagonals, which are as many as rows and columns together.
 //!
-//! By diagonals such a matrix takes as many products with plaintexts as it has rows and columns together. Here it takes about as many as the shorter side has: with `m` rows, a power of two, slot
-//! `k` adds up the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m` are added up by rotations. With `n` columns, copies of the vector
-//! after every `n` slots take part, of which slot `k` meets those from `k` to `k + n - 1`.
+//! With `n` columns, a power of two, `n` products do where copies of the vector after every `n` slots take part, of which slot `k` meets those from `k` to `k + n - 1`. With far fewer rows than columns,
+//! `m` of them, a power of two, `m` products do: slot `k` adds up the `m` numbers of row `k mod m` that meet slots `k` to `k + m - 1`, and then all slots `k` that are alike modulo `m` are added up by rotations.
 
 use super::Server;
 use crate::{Array, Error, Form, Layout};
 
-/// Diagonals are not worth avoiding unless they are so many times as many as the products here.
+/// Diagonals are not worth avoiding by sums over slots, or across the end of a row of slots, unless they are so many times as many as the products here.
 const WORTH: usize = 4;
+
+/// Copies of a vector are worth their rotations where one diagonal in so many is spared.
+const FEWER: usize = 5;
 
 /// The axis that is summed over: how many elements it has, how far they are apart in slots, and where those of the other axes stand from each of them.
 struct Axis {
@@ -63,17 +65,21 @@ impl Server {
         self.check(a, operation)?;
         let Some(axis) = Axis::first(a) else { return Ok(None) };
         let columns = axis.length;
-        let side = rows.min(columns).next_power_of_two();
-        if 2 * side > axis.span || WORTH * side > distances::<F>(rows, columns, &weight) {
-            return Ok(None);
+        let (few, side) = (rows.next_power_of_two(), columns.next_power_of_two());
+        let [diagonals, around] = distances::<F>(rows, columns, &weight);
+        if rows <= columns && 2 * few <= axis.span && WORTH * few <= diagonals {
+            return self.folded(a, &axis, rows, weight, operation).map(Some);
         }
-        match rows <= columns {
-            true => self.folded(a, &axis, rows, weight, operation).map(Some),
-            false => self.unfolded(a, &axis, rows, weight, operation),
+        // Within one row of slots; beyond its end, which meets its beginning, where that is much less work.
+        let row = if F::rotates(a.layout().slots(), 1) { axis.span } else { axis.span / 2 };
+        let within = rows + side <= row && around < diagonals && FEWER * around <= (FEWER - 1) * diagonals;
+        match within || rows > columns && 2 * side <= axis.span && WORTH * side <= diagonals {
+            true => self.unfolded(a, &axis, rows, weight, operation),
+            false => Ok(None),
         }
     }
 
-    /// [`Server::narrow_product`] of few rows.
+    /// [`Server::narrow_product`] with sums over slots.
     fn folded<F: Form>(
         &self,
         a: &Array<F>,
@@ -114,7 +120,7 @@ impl Server {
         }
     }
 
-    /// [`Server::narrow_product`] of few columns, if `a` repeats or can be repeated for nothing.
+    /// [`Server::narrow_product`] with copies of `a`, if `a` repeats or can be repeated for nothing.
     fn unfolded<F: Form>(
         &self,
         a: &Array<F>,
@@ -131,7 +137,10 @@ impl Server {
         if !(a.is_clean() || repeats) {
             return Ok(None);
         }
-        let repeated = self.broadcast_as(a, copies)?;
+        let repeated = match self.broadcast_as(a, copies) {
+            Err(Error::MissingKey(_)) => return Ok(None),
+            repeated => repeated?,
+        };
         let entries = (0..rows).flat_map(|i| (0..axis.length).map(move |j| (i, j)));
         let entries = entries.filter_map(|(i, j)| {
             let behind = (j + side - i % side) % side;
@@ -146,13 +155,21 @@ fn nonzero<N: Default + PartialEq>(entry: (usize, usize, N)) -> Option<(usize, u
     (entry.2 != N::default()).then_some(entry)
 }
 
-/// How many diagonals of a matrix are not 0.
-fn distances<F: Form>(rows: usize, columns: usize, weight: &impl Fn(usize, usize) -> F::Number) -> usize {
-    let mut seen = vec![false; rows + columns];
+/// How many diagonals of a matrix are not 0, and how many where those are one that are apart by the next power of two of the number of columns.
+fn distances<F: Form>(
+    rows: usize,
+    columns: usize,
+    weight: &impl Fn(usize, usize) -> F::Number,
+) -> [usize; 2] {
+    let side = columns.next_power_of_two();
+    let (mut seen, mut around) = (vec![false; rows + columns], vec![false; side]);
     for i in 0..rows {
         for j in 0..columns {
-            seen[i + columns - j] |= weight(i, j) != F::Number::default();
+            if weight(i, j) != F::Number::default() {
+                seen[i + columns - j] = true;
+                around[j.wrapping_sub(i) & (side - 1)] = true;
+            }
         }
     }
-    seen.iter().filter(|seen| **seen).count()
+    [seen, around].map(|seen| seen.into_iter().filter(|seen| *seen).count())
 }
