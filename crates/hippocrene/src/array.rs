@@ -228,7 +228,6 @@ impl<F: Elements> Array<F> {
         if self.bodies.iter().all(whole) {
             return self.bodies.iter().map(|b| b.expand(session)).collect();
         }
-        let expanded = session.try_each(self.bodies.len(), |i| Ok(self.bodies[i].expand(session)));
-        expanded.expect("expansions do not fail")
+        session.context().rlwe().threads().map(self.bodies.len(), |i| self.bodies[i].expand(session))
     }
 }

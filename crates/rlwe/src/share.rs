@@ -28,7 +28,8 @@ impl Context {
         }
         let (failed, stopped) = (AtomicBool::new(false), Arc::new(AtomicBool::new(false)));
         let calling = thread::current().id();
-        let all = self.threads().map(count, |i| {
+        let stops = || stopped.fetch_or(stop::check("share work").is_err(), Relaxed);
+        let piece = |i: usize| {
             // All before it have begun.
             if failed.load(Relaxed) {
                 return None;
@@ -36,8 +37,9 @@ impl Context {
             let result = match thread::current().id() == calling {
                 true => {
                     let result = f(i);
-                    let stops = result.is_err() && stop::check("share work").is_err();
-                    stopped.fetch_or(stops, Relaxed);
+                    if result.is_err() {
+                        stops();
+                    }
                     result
                 }
                 false => {
@@ -47,6 +49,9 @@ impl Context {
             };
             failed.fetch_or(result.is_err(), Relaxed);
             Some(result)
+        };
+        let all = self.threads().map_waiting(count, piece, || {
+            stops();
         });
         all.into_iter().flatten().collect()
     }
@@ -113,6 +118,22 @@ mod tests {
             let odd_fail = |i: usize| if i.is_multiple_of(2) { Ok(i) } else { Err(i) };
             assert_eq!(context.try_each(100, odd_fail), Err(1));
         }
+    }
+
+    #[test]
+    fn the_calling_thread_asks_while_it_waits_for_others() {
+        let (context, calling) = (context(2), thread::current().id());
+        let both = Barrier::new(2);
+        let work = |_| -> Result<(), RlweError> {
+            both.wait();
+            let begin = Instant::now();
+            while thread::current().id() != calling && begin.elapsed() < Duration::from_secs(30) {
+                stop::check("wait")?;
+            }
+            Ok(())
+        };
+        let stopped = stop::stoppable(|| true, || context.try_each(2, work));
+        assert_eq!(stopped.unwrap_err(), RlweError::Stopped { operation: "wait" });
     }
 
     #[test]

@@ -52,7 +52,7 @@ impl Threads {
     ) {
         match &self.pool {
             None => items.for_each(work),
-            Some(pool) => pool.share(items, work),
+            Some(pool) => pool.share(items, work, || ()),
         }
     }
 
@@ -63,8 +63,22 @@ impl Threads {
 
     /// What `f(0), .., f(count - 1)` return, which begin in this order.
     pub fn map<T: Send>(&self, count: usize, f: impl Fn(usize) -> T + Sync) -> Vec<T> {
+        self.map_waiting(count, f, || ())
+    }
+
+    /// [`Threads::map`], where the calling thread does `wait` several times in a millisecond while others are at the last pieces of work.
+    pub fn map_waiting<T: Send>(
+        &self,
+        count: usize,
+        f: impl Fn(usize) -> T + Sync,
+        wait: impl FnMut(),
+    ) -> Vec<T> {
         let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
-        self.share(made.iter_mut().enumerate().rev(), |(i, made)| *made = Some(f(i)));
+        let (items, make) = (made.iter_mut().enumerate().rev(), |(i, made): (_, &mut _)| *made = Some(f(i)));
+        match &self.pool {
+            None => items.for_each(make),
+            Some(pool) => pool.share(items, make, wait),
+        }
         made.into_iter().flatten().collect()
     }
 
@@ -143,6 +157,31 @@ mod tests {
             assert!(!Threads::are_shared());
             assert_eq!(threads.map(2, |_| Threads::are_shared()), [threads.count() > 1; 2]);
         }
+    }
+
+    /// Who shares something out does not wait for helpers that are at the long work of another.
+    #[test]
+    fn callers_do_not_wait_for_one_another() {
+        let (threads, done) = (Threads::new(2).unwrap(), AtomicUsize::new(0));
+        let both = std::sync::Barrier::new(3);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                // The helper and this thread are at it until the other caller is through, and would be for long.
+                threads.for_each(2, |_| {
+                    both.wait();
+                    for _ in 0..3000 {
+                        if done.load(Ordering::Relaxed) > 0 {
+                            return;
+                        }
+                        thread::sleep(Duration::from_millis(10));
+                    }
+                    panic!("the other caller waits");
+                });
+            });
+            both.wait();
+            assert_eq!(threads.map(3, |i| i), [0, 1, 2]);
+            done.store(1, Ordering::Relaxed);
+        });
     }
 
     /// What is shared out within what is shared out is done where it is, callers at the same time help each other's helpers, and panics reach who called.

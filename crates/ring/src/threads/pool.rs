@@ -23,6 +23,8 @@ pub(super) struct Pool {
     process: u32,
     helpers: Arc<ThreadPool>,
     awake: Arc<Awake>,
+    /// How many helpers no caller has: what is shared out among those of another would wait until that one's work is done.
+    free: AtomicUsize,
     /// Those of a process that was forked off this one.
     forked: OnceLock<Option<Box<Pool>>>,
 }
@@ -45,6 +47,34 @@ thread_local! {
 /// Whether what this thread does was shared out.
 pub(super) fn is_shared() -> bool {
     SHARED.get()
+}
+
+/// So many helpers that a caller has, each until it has given its own back.
+struct Taken<'a> {
+    free: &'a AtomicUsize,
+    count: usize,
+}
+
+impl<'a> Taken<'a> {
+    /// As many of those that are free as are wanted.
+    fn of(free: &'a AtomicUsize, wanted: usize) -> Self {
+        let mut count = 0;
+        let less = |free: usize| {
+            count = free.min(wanted);
+            Some(free - count)
+        };
+        let _before = free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        Taken { free, count }
+    }
+}
+
+/// Counts one more when it is dropped, also where work panics: a helper that is free again, or that has ended.
+struct Back<'a>(&'a AtomicUsize);
+
+impl Drop for Back<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Release);
+    }
 }
 
 /// Says that what this thread does was shared out, until it is dropped.
@@ -84,7 +114,8 @@ impl Pool {
     pub(super) fn new(helpers: usize) -> Result<Self, ThreadPoolBuildError> {
         let helpers = Arc::new(ThreadPoolBuilder::new().num_threads(helpers).build()?);
         let awake = Awake { start: Instant::now(), until: AtomicU64::new(0), helpers: AtomicUsize::new(0) };
-        Ok(Pool { process: process::id(), helpers, awake: Arc::new(awake), forked: OnceLock::new() })
+        let free = AtomicUsize::new(helpers.current_num_threads());
+        Ok(Pool { process: process::id(), helpers, awake: Arc::new(awake), free, forked: OnceLock::new() })
     }
 
     /// How many helpers there are.
@@ -101,16 +132,22 @@ impl Pool {
         self.forked.get_or_init(start).as_ref()?.of_process()
     }
 
-    /// Calls `work` for each of the items, in this thread and in helpers: each takes the last one as long as there are any. What is shared out already is not shared out again.
+    /// Calls `work` for each of the items, in this thread and in helpers that no other caller has: each takes the last one as long as there are any. What is shared out already is not shared out again. This thread
+    /// calls `wait` now and then while helpers are at their last items.
     pub(super) fn share<T: Send>(
         &self,
         items: impl ExactSizeIterator<Item = T> + DoubleEndedIterator + Send,
         work: impl Fn(T) + Sync,
+        mut wait: impl FnMut(),
     ) {
         let wanted = items.len().saturating_sub(1).min(self.helpers());
         let Some(pool) = self.of_process().filter(|_| wanted > 0 && !SHARED.get()) else {
             return items.for_each(work);
         };
+        let Taken { free, count } = Taken::of(&pool.free, wanted);
+        if count == 0 {
+            return items.for_each(work);
+        }
         let (items, ended) = (Mutex::new(items), AtomicUsize::new(0));
         let work_on = || {
             let _share = Share::begin();
@@ -122,16 +159,24 @@ impl Pool {
         };
         pool.rouse();
         pool.helpers.in_place_scope(|scope| {
-            for _ in 0..wanted {
+            for _ in 0..count {
                 scope.spawn(|_| {
+                    // The helper is given back first: the next that is shared out may want it as soon as this has ended.
+                    let _ended = Back(&ended);
+                    let _back = Back(free);
                     work_on();
-                    ended.fetch_add(1, Ordering::Relaxed);
                 });
             }
             work_on();
             let begun = Instant::now();
-            while ended.load(Ordering::Relaxed) < wanted && begun.elapsed() < PATIENCE {
-                thread::yield_now();
+            while ended.load(Ordering::Acquire) < count {
+                match begun.elapsed() < PATIENCE {
+                    true => thread::yield_now(),
+                    false => {
+                        wait();
+                        thread::sleep(PATIENCE / 3);
+                    }
+                }
             }
         });
         pool.awake.prolong();
