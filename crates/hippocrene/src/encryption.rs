@@ -41,13 +41,11 @@ pub(crate) fn encrypt_elements(
     let precision = how.precision.unwrap_or(session.settings().precision());
     let scale = session.settings().scale_of(precision)?;
     let bodies = match values {
-        Values::Real(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Real(v), scale, encrypt),
-        Values::Complex(v) => {
-            encrypt_slots(session, layout.scatter(v), |v| Values::Complex(v), scale, encrypt)
-        }
-        Values::Big(v) => encrypt_slots(session, layout.scatter(v), |v| Values::Big(v), scale, encrypt),
+        Values::Real(v) => encrypt_slots(session, &layout, v, |v| Values::Real(v), scale, encrypt),
+        Values::Complex(v) => encrypt_slots(session, &layout, v, |v| Values::Complex(v), scale, encrypt),
+        Values::Big(v) => encrypt_slots(session, &layout, v, |v| Values::Big(v), scale, encrypt),
         Values::BigComplex(v) => {
-            encrypt_slots(session, layout.scatter(v), |v| Values::BigComplex(v), scale, encrypt)
+            encrypt_slots(session, &layout, v, |v| Values::BigComplex(v), scale, encrypt)
         }
     }?;
     let form = Numbers { complex: values.is_complex(), precision };
@@ -61,14 +59,16 @@ pub(crate) fn encrypt_elements(
 /// One body for each ciphertext's slots, which are wiped.
 fn encrypt_slots<T: Clone + Default + Sync>(
     session: &Session,
-    mut slots: Vec<Vec<T>>,
+    layout: &Layout,
+    values: &[T],
     wrap: impl Fn(&[T]) -> Values<'_> + Sync,
     scale: Scale,
     encrypt: impl Fn(&Plaintext) -> Result<CiphertextBody<Numbers>, Error> + Sync,
 ) -> Result<Vec<CiphertextBody<Numbers>>, Error> {
-    let modulus = session.settings().fresh();
+    let (modulus, mut slots) = (session.settings().fresh(), layout.scatter(values));
     let encode = |i: usize| session.context().encode(wrap(&slots[i]), session.slots(), scale, modulus);
-    let bodies = session.try_each(slots.len(), |i| encrypt(&encode(i)?));
+    let encrypted = |i: usize| encode(i).map_err(Error::from).and_then(|plaintext| encrypt(&plaintext));
+    let bodies = session.try_each(slots.len(), |i| encrypted(i).map_err(|e| e.of_ciphertext(i, layout)));
     wipe(&mut slots);
     bodies
 }

@@ -89,9 +89,10 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         let (side, span, slots) = (rows.next_power_of_two(), axis.span, a.layout().slots());
-        // Of a short axis that stands a side farther on, no slot is met from before the first.
+        // Of a short axis that stands a side farther on, no slot is met from before the first. It stays in its row of slots.
         let groups = (axis.length + side).div_ceil(side).next_power_of_two();
-        let moved = match WORTH * groups * side <= span && F::rotates(slots, slots - side * axis.stride) {
+        let row = if F::rotates(slots, 1) { span } else { span / 2 };
+        let moved = match WORTH * groups * side <= row {
             true => self.moved_on(a, side * axis.stride, operation)?,
             false => None,
         };

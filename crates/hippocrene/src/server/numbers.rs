@@ -298,22 +298,25 @@ fn with_plain(
     f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
     match p {
-        Values::Real(v) => each(server, ciphertexts, &layout.scatter(v), Values::Real, f),
-        Values::Complex(v) => each(server, ciphertexts, &layout.scatter(v), Values::Complex, f),
-        Values::Big(v) => each(server, ciphertexts, &layout.scatter(v), Values::Big, f),
-        Values::BigComplex(v) => each(server, ciphertexts, &layout.scatter(v), Values::BigComplex, f),
+        Values::Real(v) => each(server, ciphertexts, layout, v, |v| Values::Real(v), f),
+        Values::Complex(v) => each(server, ciphertexts, layout, v, |v| Values::Complex(v), f),
+        Values::Big(v) => each(server, ciphertexts, layout, v, |v| Values::Big(v), f),
+        Values::BigComplex(v) => each(server, ciphertexts, layout, v, |v| Values::BigComplex(v), f),
     }
 }
 
 /// `f` of every ciphertext and its slots' worth of numbers.
-fn each<'v, T: Sync>(
+fn each<T: Clone + Default + Sync>(
     server: &Server,
     ciphertexts: &[Cow<'_, Ciphertext>],
-    slots: &'v [Vec<T>],
-    wrap: impl Fn(&'v [T]) -> Values<'v> + Sync,
+    layout: &Layout,
+    values: &[T],
+    wrap: impl Fn(&[T]) -> Values<'_> + Sync,
     f: impl Fn(&Ciphertext, Values<'_>) -> Result<Ciphertext, Error> + Sync,
 ) -> Result<Vec<Ciphertext>, Error> {
-    server.session.compute_each(ciphertexts.len(), |i| f(&ciphertexts[i], wrap(&slots[i])))
+    let slots = layout.scatter(values);
+    let of = |i: usize| f(&ciphertexts[i], wrap(&slots[i])).map_err(|error| error.of_ciphertext(i, layout));
+    server.session.compute_each(ciphertexts.len(), of)
 }
 
 /// Numbers in the slots, at the scale and the modulus of `x`.
