@@ -125,14 +125,14 @@ impl Server {
                 ),
             ));
         }
-        if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], OPERATION)? {
-            return Ok(product);
-        }
         let rest = a.size() / n;
         if rows == 1 && n > FEW {
             let weights: Vec<_> = m.iter().flat_map(|w| repeat_n(*w, rest)).collect();
             let sum = self.weighted_sum(a, &weights, 0, OPERATION)?;
             return self.insert_axis(&sum, 0);
+        }
+        if let Some(product) = self.narrow_product(a, rows, |i, j| m[i * n + j], OPERATION)? {
+            return Ok(product);
         }
         let mut shape = a.shape().to_vec();
         shape[0] = rows;
