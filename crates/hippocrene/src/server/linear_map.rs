@@ -14,7 +14,7 @@ use crate::{Array, Diagonals, Error, Form, Layout};
 const ASKED: usize = 4096;
 
 /// Maps of so many diagonals are taken for one another where the operand is rotated: a rotation takes less time than to encode as many.
-const ROTATED: usize = 32;
+const ROTATED: usize = 8;
 
 /// More encoded diagonals than these bytes are made limb by limb, for each ciphertext anew.
 const MOST_ENCODED: usize = 1 << 30;
@@ -204,19 +204,25 @@ fn rotation_between<F: Form>(slots: usize, known: &Diagonals<F>, map: &Diagonals
     if known == map {
         return Some(0);
     }
-    if known.len() != map.len() || map.len() < ROTATED || !F::rotates(slots, 1) {
+    if known.len() != map.len() || map.len() < ROTATED {
+        return None;
+    }
+    // Rows of slots that rotate by themselves: all diagonals of both maps stay in a row, or all exchange the rows.
+    let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+    let side = map.first_key_value()?.0 / row;
+    if !known.keys().chain(map.keys()).all(|r| r / row == side) {
         return None;
     }
     // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no further.
     let first = |map: &Diagonals<F>| {
         let gap = |r: usize| match map.range(..r).next_back().or(map.last_key_value()) {
-            Some((before, _)) => (r + slots - before) % slots,
+            Some((before, _)) => (r + row - before) % row,
             None => 0,
         };
         map.keys().copied().max_by_key(|r| gap(*r))
     };
-    let rotated = (first(map)? + slots - first(known)?) % slots;
-    let same = known.iter().all(|(r, entries)| map.get(&((r + rotated) % slots)) == Some(entries));
+    let rotated = (first(map)? + row - first(known)?) % row;
+    let same = known.iter().all(|(r, entries)| map.get(&(side * row + (r + rotated) % row)) == Some(entries));
     same.then_some(rotated)
 }
 
@@ -246,6 +252,11 @@ mod tests {
         let integers = |first: usize| -> Diagonals<Residues> {
             (first..first + 40).map(|r| (r, vec![(0, 1)])).collect()
         };
-        assert_eq!(rotation_between::<Residues>(slots, &integers(0), &integers(1)), None);
+        let between = |first: usize, other: usize| {
+            rotation_between::<Residues>(slots, &integers(first), &integers(other))
+        };
+        assert_eq!([between(0, 1), between(5, 2), between(130, 133)], [Some(1), Some(125), Some(3)]);
+        // Of which the second exchanges the rows, all of it or a part.
+        assert_eq!([between(0, 128), between(0, 100)], [None, None]);
     }
 }
