@@ -124,7 +124,11 @@ impl ClientKey {
         let (rlwe, slots) = (self.session.context().rlwe(), self.session.slots());
         if let Some(places) = request.rotations.iter().find(|places| places.unsigned_abs() >= slots as u64) {
             let last = slots - 1;
-            let what = format!("{slots} slots rotate by -{last} to {last} places, not by {places}");
+            let slots = match self.session.integers() {
+                Some(_) => format!("two rows of {slots} slots"),
+                None => format!("{slots} slots"),
+            };
+            let what = format!("{slots} rotate by -{last} to {last} places, not by {places}");
             return Err(Error::argument(OPERATION, what));
         }
         let mut keys = hippocrene_rlwe::EvaluationKeys::empty(rlwe, self.secret.fingerprint());
