@@ -76,7 +76,7 @@ impl Threads {
         let mut made: Vec<Option<T>> = (0..count).map(|_| None).collect();
         let (items, make) = (made.iter_mut().enumerate().rev(), |(i, made): (_, &mut _)| *made = Some(f(i)));
         match &self.pool {
-            None => items.for_each(make),
+            None => items.rev().for_each(make),
             Some(pool) => pool.share(items, make, wait),
         }
         made.into_iter().flatten().collect()
@@ -179,7 +179,9 @@ mod tests {
                 });
             });
             both.wait();
-            assert_eq!(threads.map(3, |i| i), [0, 1, 2]);
+            let begun = std::sync::Mutex::new(Vec::new());
+            assert_eq!(threads.map(3, |i| (begun.lock().unwrap().push(i), i).1), [0, 1, 2]);
+            assert_eq!(begun.into_inner().unwrap(), [0, 1, 2]);
             done.store(1, Ordering::Relaxed);
         });
     }

@@ -142,11 +142,11 @@ impl Pool {
     ) {
         let wanted = items.len().saturating_sub(1).min(self.helpers());
         let Some(pool) = self.of_process().filter(|_| wanted > 0 && !SHARED.get()) else {
-            return items.for_each(work);
+            return items.rev().for_each(work);
         };
         let Taken { free, count } = Taken::of(&pool.free, wanted);
         if count == 0 {
-            return items.for_each(work);
+            return items.rev().for_each(work);
         }
         let (items, ended) = (Mutex::new(items), AtomicUsize::new(0));
         let work_on = || {
