@@ -49,23 +49,11 @@ pub(super) fn is_shared() -> bool {
     SHARED.get()
 }
 
-/// So many helpers that a caller has, each until it has given its own back.
-struct Taken<'a> {
-    free: &'a AtomicUsize,
-    count: usize,
-}
-
-impl<'a> Taken<'a> {
-    /// As many of those that are free as are wanted.
-    fn of(free: &'a AtomicUsize, wanted: usize) -> Self {
-        let mut count = 0;
-        let less = |free: usize| {
-            count = free.min(wanted);
-            Some(free - count)
-        };
-        let _before = free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        Taken { free, count }
-    }
+/// Takes as many of those that are free as are wanted, and says how many these are. Each goes back by itself ([`Back`]).
+fn take(free: &AtomicUsize, wanted: usize) -> usize {
+    let less = |free: usize| Some(free - free.min(wanted));
+    let before = free.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+    before.map_or(0, |free| free.min(wanted))
 }
 
 /// Counts one more when it is dropped, also where work panics: a helper that is free again, or that has ended.
@@ -144,7 +132,7 @@ impl Pool {
         let Some(pool) = self.of_process().filter(|_| wanted > 0 && !SHARED.get()) else {
             return items.rev().for_each(work);
         };
-        let Taken { free, count } = Taken::of(&pool.free, wanted);
+        let count = take(&pool.free, wanted);
         if count == 0 {
             return items.rev().for_each(work);
         }
@@ -163,7 +151,7 @@ impl Pool {
                 scope.spawn(|_| {
                     // The helper is given back first: the next that is shared out may want it as soon as this has ended.
                     let _ended = Back(&ended);
-                    let _back = Back(free);
+                    let _back = Back(&pool.free);
                     work_on();
                 });
             }
