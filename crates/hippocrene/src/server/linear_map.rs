@@ -207,22 +207,18 @@ fn rotation_between<F: Form>(slots: usize, known: &Diagonals<F>, map: &Diagonals
     if known.len() != map.len() || map.len() < ROTATED {
         return None;
     }
-    // Rows of slots that rotate by themselves: all diagonals of both maps stay in a row, or all exchange the rows.
+    // Rows of slots rotate by themselves: diagonals stay in a row, or exchange the rows, and so they do when rotated. Those of one side tell by how much.
     let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
-    let side = map.first_key_value()?.0 / row;
-    if !known.keys().chain(map.keys()).all(|r| r / row == side) {
-        return None;
-    }
+    let side = map.first_key_value()?.0 / row * row;
     // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no further.
     let first = |map: &Diagonals<F>| {
-        let gap = |r: usize| match map.range(..r).next_back().or(map.last_key_value()) {
-            Some((before, _)) => (r + row - before) % row,
-            None => 0,
-        };
-        map.keys().copied().max_by_key(|r| gap(*r))
+        let map = || map.range(side..side + row).map(|(r, _)| r % row);
+        let before = map().last().into_iter().chain(map());
+        map().zip(before).max_by_key(|(r, before)| (r + row - before) % row).map(|(r, _)| r)
     };
     let rotated = (first(map)? + row - first(known)?) % row;
-    let same = known.iter().all(|(r, entries)| map.get(&(side * row + (r + rotated) % row)) == Some(entries));
+    let same =
+        known.iter().all(|(r, entries)| map.get(&(r / row * row + (r + rotated) % row)) == Some(entries));
     same.then_some(rotated)
 }
 
@@ -256,7 +252,17 @@ mod tests {
             rotation_between::<Residues>(slots, &integers(first), &integers(other))
         };
         assert_eq!([between(0, 1), between(5, 2), between(130, 133)], [Some(1), Some(125), Some(3)]);
-        // Of which the second exchanges the rows, all of it or a part.
+        // Of which the second exchanges the rows, all of it or a part, and of which both exchange the rows in a part.
         assert_eq!([between(0, 128), between(0, 100)], [None, None]);
+        let both = |by: usize| -> Diagonals<Residues> {
+            let places = (3..40).chain(140..150).map(|r| r / 128 * 128 + (r + by) % 128);
+            places.zip((0..47).map(|i| vec![(0, i)])).collect()
+        };
+        let between = |by: usize, other: usize| rotation_between::<Residues>(slots, &both(by), &both(other));
+        assert_eq!([between(0, 9), between(9, 0), between(0, 100)], [Some(9), Some(119), Some(100)]);
+        let mut moved = both(9);
+        let last = moved.pop_last().unwrap();
+        moved.insert((last.0 + 1) % slots, last.1);
+        assert_eq!(rotation_between::<Residues>(slots, &both(0), &moved), None);
     }
 }
