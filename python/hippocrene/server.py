@@ -217,8 +217,9 @@ class Server(Described):
     def sum_of_products(self, pairs: Iterable[tuple[EncryptedArray, EncryptedArray]]) -> EncryptedArray:
         """Return ``sum(x * y for x, y in pairs)`` for one pair of encrypted arrays or more, all products of one shape.
 
-        Where they are integers, they are relinearised once: each product but the first costs hardly more than a sum
-        does with the scheme ``"bgv"``, and about half a product with ``"bfv"``.
+        Of arrays of one shape they are relinearised once: each product but the first costs hardly more than a sum does,
+        and with the scheme ``"bfv"`` about half a product. Numbers that differ in precision or in how many products
+        came before, or that can be bootstrapped, are multiplied one by one.
         """
         if not isinstance(pairs, Iterable):
             raise TypeError(f"sum_of_products takes pairs of EncryptedArrays, not {type(pairs).__name__}")

@@ -100,12 +100,26 @@ pub trait Form: Elements {
     /// As [`Form::add`], and when the relinearisation key is missing.
     fn mul(&self, server: &Server, x: &Self::Ciphertext, y: &Self::Ciphertext) -> Computed<Self>;
 
-    /// `sum_i x_i y_i` over one pair or more, relinearised once; `None` where products are relinearised one by one.
+    /// Two factors, brought to where their product costs least.
+    ///
+    /// # Errors
+    /// As [`Form::add`].
+    fn as_factors<'a>(
+        &self,
+        server: &Server,
+        x: &'a Self::Ciphertext,
+        y: &'a Self::Ciphertext,
+    ) -> Result<[Cow<'a, Self::Ciphertext>; 2], Error>;
+
+    /// `sum_i x_i y_i` over one pair or more, relinearised once; `None` where products have to be relinearised one by one.
     fn sum_of_products(
         &self,
         server: &Server,
         pairs: &[(&Self::Ciphertext, &Self::Ciphertext)],
     ) -> Option<Computed<Self>>;
+
+    /// A sum of `all` summands of one bound, `some` of which at most are other than 0.
+    fn with_summands(&self, x: Self::Ciphertext, some: usize, all: usize) -> Self::Ciphertext;
 
     /// `x + c` in every slot.
     ///
@@ -155,6 +169,17 @@ pub trait Form: Elements {
     /// # Errors
     /// As [`Form::add`], and when a rotation key is missing.
     fn rotate(&self, server: &Server, x: &Self::Ciphertext, left: i64) -> Computed<Self>;
+
+    /// All slots, or where [`Form::rotates`] does not hold the rows of half of them, rotated by each of `left`, fewer than there are in a row: several rotations of one ciphertext cost less than one by one.
+    ///
+    /// # Errors
+    /// As [`Form::rotate`].
+    fn rotate_many(
+        &self,
+        server: &Server,
+        x: &Self::Ciphertext,
+        left: &[i64],
+    ) -> Result<Vec<Self::Ciphertext>, Error>;
 
     /// How many key switches [`Form::rotate`] takes; `None` when keys are missing.
     fn rotation_count(server: &Server, x: &Self::Ciphertext, left: i64) -> Option<usize>;

@@ -7,6 +7,9 @@ use crate::{Ciphertext, CkksError, Scale};
 
 const MULTIPLY: &str = "multiply";
 
+/// The operation that errors of sums name.
+const PRODUCTS: &str = "add products";
+
 impl Evaluator {
     /// `a b`, slot by slot, relinearised: the scales multiply, the modulus stays. Rescale afterwards, or use
     /// [`Evaluator::mul_rescale`], which is faster.
@@ -97,6 +100,28 @@ impl Evaluator {
         Ok(())
     }
 
+    /// `sum_i a_i b_i`, slot by slot, relinearised once and rescaled to the scale nearest to `target` in one modulus switch: one product costs a key switch, each further one hardly anything.
+    ///
+    /// Errors of products are taken as independent.
+    ///
+    /// # Errors
+    /// As [`Evaluator::mul`], and when there are no products, or they are not all of one scale.
+    pub fn sum_of_products(
+        &self,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+        target: Scale,
+    ) -> Result<Ciphertext, CkksError> {
+        let fail = |what: String| Err(CkksError::Argument { operation: PRODUCTS, what });
+        let &[(first, second), ..] = pairs else { return fail("there are no products".into()) };
+        self.check_own(first, PRODUCTS)?;
+        let scale = first.scale().times(second.scale());
+        if let Some((a, b)) = pairs.iter().find(|(a, b)| a.scale().times(b.scale()) != scale) {
+            let (have, need) = (a.scale().times(b.scale()).log2(), scale.log2());
+            return fail(format!("products of scales 2^{have} and 2^{need}"));
+        }
+        self.sum_of_products_to(pairs, self.rescaled_modulus(first.modulus(), scale, target))
+    }
+
     /// `sum_i a_i b_i`, relinearised once, and brought from the modulus `Q` of the factors to `to = Q'` as by [`Evaluator::mul_to_into`]. All products are to be of one scale;
     /// that of the first is taken for all.
     ///
@@ -107,24 +132,23 @@ impl Evaluator {
         pairs: &[(&Ciphertext, &Ciphertext)],
         to: Modulus,
     ) -> Result<Ciphertext, CkksError> {
-        const OPERATION: &str = "add products";
         let &[(first, second), ..] = pairs else {
-            return Err(CkksError::Argument { operation: OPERATION, what: "no products".into() });
+            return Err(CkksError::Argument { operation: PRODUCTS, what: "there are no products".into() });
         };
         let (rlwe, from) = (self.context().rlwe(), first.modulus());
         let scale = first.scale().times(second.scale());
         let (mut noise, mut bound) = (Noise::NONE, 0.0);
         let mut sum = rlwe.tensor_sum(first.inner())?;
         for &(a, b) in pairs {
-            self.check_slots(first, a, OPERATION)?;
-            self.check_slots(a, b, OPERATION)?;
+            self.check_slots(first, a, PRODUCTS)?;
+            self.check_slots(a, b, PRODUCTS)?;
             sum.add(a.inner(), b.inner(), 1)?;
             noise = noise.plus(self.product_noise(a, b));
             bound += a.bound() * b.bound();
         }
         let known = pairs.iter().map(|(a, b)| a.known().zip(b.known(), |x, y| x * y));
         let known = known.reduce(|sum, product| sum.zip(&product, |x, y| x + y)).unwrap_or_default();
-        self.check_capacity(first, from, scale.log2(), bound, OPERATION)?;
+        self.check_capacity(first, from, scale.log2(), bound, PRODUCTS)?;
         let mut out = Ciphertext::empty(self.context());
         sum.relinearise_into(out.inner_mut(), self.keys(), to)?;
         let noise = noise.scaled(self.log2(to) - self.log2(from)).plus(out.inner().noise());

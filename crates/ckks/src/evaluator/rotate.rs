@@ -34,17 +34,26 @@ impl Evaluator {
         Ok(())
     }
 
-    /// Several rotations of one ciphertext, which share its decomposition (hoisting): much cheaper than one by one.
+    /// Several rotations of one ciphertext, which share its decomposition (hoisting): much cheaper than one by one. Those without a key of their own, which are composed, share what they have in common: with keys of the
+    /// powers of two, those by all of `1..2^k` are `2^k - 1` key switches in all.
     ///
     /// # Errors
     /// When the key of a rotation is missing.
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
-        let mut out: Vec<Ciphertext> = steps.iter().map(|_| Ciphertext::empty(self.context())).collect();
-        self.rotate_many_into(&mut out, a, steps)?;
-        Ok(out)
+        let slots = a.slots();
+        let place = |step: &i64| step.rem_euclid(slots as i64) as usize;
+        let tree = self.rotation_tree(slots, steps.iter().map(place), a.modulus());
+        let rotated = self.rotate_along(a, &tree)?;
+        let each = steps.iter().map(|step| {
+            let at = tree.place(place(step)).expect("every rotation is in the tree");
+            let mut out = at.checked_sub(1).map_or(a, |node| &rotated[node]).clone();
+            out.set_known(a.known().rotated(*step));
+            out
+        });
+        Ok(each.collect())
     }
 
-    /// [`Evaluator::rotate_many`] into ciphertexts that are there, one for each step.
+    /// [`Evaluator::rotate_many`] into ciphertexts that are there, one for each step. Rotations without a key of their own share nothing.
     ///
     /// # Errors
     /// When the key of a rotation is missing.
@@ -117,20 +126,27 @@ impl Evaluator {
         self.keys().rotation_tree(self.context().rlwe().degree(), slots, steps, modulus)
     }
 
-    /// The rotations of `a` by a tree, one for each node.
+    /// The rotations of `a` by a tree, one for each node; those of one and the same ciphertext share its decomposition.
     pub(crate) fn rotate_along(
         &self,
         a: &Ciphertext,
         tree: &RotationTree,
     ) -> Result<Vec<Ciphertext>, CkksError> {
-        let mut out: Vec<Ciphertext> = Vec::with_capacity(tree.nodes().len());
-        for node in tree.nodes() {
-            let mut rotated = Ciphertext::empty(self.context());
-            let from = node.parent.checked_sub(1).map_or(a, |place| &out[place]);
-            self.apply_galois_into(&mut rotated, from, node.element)?;
-            out.push(rotated);
-        }
-        Ok(out)
+        tree.grow(a, |a, elements| {
+            let (rlwe, keys) = (self.context().rlwe(), self.keys());
+            let mut out = vec![Ciphertext::empty(self.context()); elements.len()];
+            if let ([out], [element]) = (&mut out[..], elements) {
+                self.apply_galois_into(out, a, *element)?;
+            } else {
+                let common = keys.common_modulus(rlwe, a.modulus(), elements.iter().copied());
+                let hoisted = rlwe.hoist_within(a.inner(), common)?;
+                for (out, element) in out.iter_mut().zip(elements) {
+                    rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, *element, keys)?;
+                    out.set_meta(a.scale(), a.slots(), a.bound());
+                }
+            }
+            Ok(out)
+        })
     }
 
     /// Fewer slots than `N/2` repeat, so that rotations are modulo the number of slots.

@@ -142,6 +142,15 @@ impl Server {
         self.broadcast_as(&moved, layout)
     }
 
+    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says.
+    pub(super) fn products_to_repeat<F: Form>(&self, a: &Array<F>, layout: &Layout) -> Result<usize, Error> {
+        if repeats_freely(a, layout) {
+            return Ok(0);
+        }
+        let (_, moves) = first_moves(a.layout(), layout)?;
+        Ok(self.way(a, &moves, OPERATION)?.0)
+    }
+
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.
     ///
     /// # Errors
@@ -161,7 +170,7 @@ impl Server {
     /// fills up to a power of two stand within one row of slots, or are both rows.
     ///
     /// The copies come from the first one by rotations to the right, or from the last one, where that has been brought, by the same rotations to the left: whatever takes fewer with the keys that there are.
-    fn repeated<F: Form>(
+    pub(super) fn repeated<F: Form>(
         &self,
         form: &F,
         c: &F::Ciphertext,

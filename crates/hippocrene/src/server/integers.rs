@@ -93,12 +93,26 @@ impl Form for Residues {
         Ok(evaluator(server)?.mul(x, y)?)
     }
 
+    /// They are brought there by the product itself.
+    fn as_factors<'a>(
+        &self,
+        _: &Server,
+        x: &'a Ciphertext,
+        y: &'a Ciphertext,
+    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
+        Ok([Cow::Borrowed(x), Cow::Borrowed(y)])
+    }
+
     fn sum_of_products(
         &self,
         server: &Server,
         pairs: &[(&Ciphertext, &Ciphertext)],
     ) -> Option<Result<Ciphertext, Error>> {
         Some(evaluator(server).and_then(|evaluator| Ok(evaluator.sum_of_products(pairs)?)))
+    }
+
+    fn with_summands(&self, x: Ciphertext, _: usize, _: usize) -> Ciphertext {
+        x
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
@@ -145,6 +159,10 @@ impl Form for Residues {
             left if left == slots / 2 => Ok(evaluator(server)?.exchange_rows(x)?),
             _ => Ok(evaluator(server)?.rotate_rows(x, left)?),
         }
+    }
+
+    fn rotate_many(&self, server: &Server, x: &Ciphertext, left: &[i64]) -> Result<Vec<Ciphertext>, Error> {
+        Ok(evaluator(server)?.rotate_many(x, left)?)
     }
 
     fn rotation_count(server: &Server, x: &Ciphertext, left: i64) -> Option<usize> {

@@ -197,14 +197,16 @@ impl Server {
         const OPERATION: &str = "dot product";
         // All ciphertexts but the last are full, and the last is 0 beyond the end in one of the factors.
         let fits = a.layout() == b.layout() && a.layout().ciphertexts() > 1 && a.layout().strides() == [1];
-        if !fits || !(a.is_clean() || b.is_clean()) {
+        let refreshes = |x| F::check_bootstrap(self, x).is_ok();
+        if !fits || !(a.is_clean() || b.is_clean()) || refreshes(a) || refreshes(b) {
             return Ok(None);
         }
         let slots = F::slots(&self.session);
         let (form, layout) = (self.form_of(&[a, b]), Layout::packed(&[slots], slots)?);
         let (left, right) = (a.expanded(&self.session), b.expanded(&self.session));
         let pairs: Vec<_> = left.iter().zip(&right).map(|(x, y)| (x.as_ref(), y.as_ref())).collect();
-        let sum = form.sum_of_products(self, &pairs).transpose().map_err(|e| e.during(OPERATION))?;
+        let sum = form.sum_of_products(self, &pairs).transpose();
+        let sum = sum.map_err(|e| self.advised(e, &[a, b]).during(OPERATION))?;
         Ok(sum.map(|sum| Array::from_ciphertexts(layout, form, true, vec![sum])))
     }
 

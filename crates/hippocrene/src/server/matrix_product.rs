@@ -1,6 +1,12 @@
 //! Products of two encrypted matrices.
 
-use super::{Server, matrix::MOST_PRODUCTS, stages::ONE_STEP, wide::ROTATION};
+use super::{
+    Server,
+    matrix::MOST_PRODUCTS,
+    stages::ONE_STEP,
+    tiles::{Tiles, map_encoding, map_work},
+    wide::ROTATION,
+};
 use crate::{Array, Error, Form, Layout};
 
 const OPERATION: &str = "dot product";
@@ -27,7 +33,13 @@ impl Server {
     /// the columns of the product, and the next product of a chain finds room between them. Where there is room for some columns at a time, and copies beyond would take far more ciphertexts, as after
     /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
     pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
-        let Way { layout, at_once } = self.way_of_product(a, b)?;
+        let way = self.way_of_product(a, b);
+        if let Some((work, tiles)) = Tiles::best(a, b)
+            && self.is_more_than(work, &way, a, b)?
+        {
+            return self.tiled_product(a, b, &tiles, OPERATION);
+        }
+        let Way { layout, at_once } = way?;
         let columns = b.shape()[1];
         if at_once >= columns {
             return self.product_as(a, b, layout);
@@ -49,6 +61,43 @@ impl Server {
         };
         let sources: Vec<usize> = (0..rows).flat_map(|i| (0..columns).map(move |j| source(i, j))).collect();
         self.gather(&blocks.iter().collect::<Vec<_>>(), &[rows, columns], &sources)
+    }
+
+    /// Whether a way to multiply two matrices takes much more than `work`, in products with plaintexts, where there is capacity for two multiplications, or does not exist.
+    fn is_more_than<F: Form>(
+        &self,
+        work: usize,
+        way: &Result<Way, Error>,
+        a: &Array<F>,
+        b: &Array<F>,
+    ) -> Result<bool, Error> {
+        let Ok(way) = way else { return Ok(true) };
+        let form = self.form_of(&[a, b]);
+        let fits = |x: &Array<F>| form.has_products(self, x, 2) || F::check_bootstrap(self, x).is_ok();
+        if !(fits(a) && fits(b)) {
+            return Ok(false);
+        }
+        let least = work + work / 4;
+        let (slots, shape, strides) = (way.layout.slots(), way.layout.shape(), way.layout.strides());
+        let (rows, inner, columns) = (shape[0], shape[2], b.shape()[1]);
+        let (blocks, ciphertexts) = way.count(columns);
+        // Columns of the second matrix are copied for all rows, the first matrix for all columns, and products are added up.
+        let log2 = |count: usize| count.next_power_of_two().ilog2() as usize;
+        let copies = |axis: usize| log2(shape[axis].min(slots.div_ceil(strides[axis])));
+        let each = ROTATION * (copies(0) + 2 + log2(inner));
+        let joined = if blocks > 1 { map_work(ciphertexts * rows, ciphertexts) } else { 0 };
+        let others = ciphertexts * each + ROTATION * copies(1) + joined;
+        let moved =
+            |products: usize| map_work(products, ciphertexts) + map_encoding(products.div_ceil(ciphertexts));
+        if others > least || others + moved(inner * columns) <= least {
+            return Ok(others > least);
+        }
+        // In fewer products where columns stand there already, or go in two steps.
+        let products = match blocks {
+            1 => self.products_to_repeat(&self.insert_axis(&self.transpose(b)?, 0)?, &way.layout)?,
+            _ => inner * columns,
+        };
+        Ok(others + moved(products) > least)
     }
 
     /// The product with both repeated to `layout`: of rows, columns, and what is summed over.

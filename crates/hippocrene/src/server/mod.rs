@@ -34,6 +34,7 @@ mod reduce;
 mod scheme;
 mod stages;
 mod steps;
+mod tiles;
 mod transfer;
 mod wide;
 

@@ -109,21 +109,43 @@ impl Form for Numbers {
         if std::ptr::eq(x, y) {
             return Ok(server.evaluator.square_rescale(&*self.lowered(server, x)?, target)?);
         }
-        let (x, y) = in_one_modulus(server, self.lowered(server, x)?, self.lowered(server, y)?)?;
+        let [x, y] = self.as_factors(server, x, y)?;
         Ok(server.evaluator.mul_rescale(&x, &y, target)?)
     }
 
+    fn as_factors<'a>(
+        &self,
+        server: &Server,
+        x: &'a Ciphertext,
+        y: &'a Ciphertext,
+    ) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
+        in_one_modulus(server, self.lowered(server, x)?, self.lowered(server, y)?)
+    }
+
+    /// Factors that differ in scale or modulus are multiplied one by one.
     fn sum_of_products(
         &self,
-        _: &Server,
-        _: &[(&Ciphertext, &Ciphertext)],
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
     ) -> Option<Result<Ciphertext, Error>> {
-        None
+        let &[first, ..] = pairs else { return None };
+        let alike = |x: &Ciphertext, y: &Ciphertext| (x.scale(), x.modulus()) == (y.scale(), y.modulus());
+        let alike = |(x, y): &(&Ciphertext, &Ciphertext)| alike(x, first.0) && alike(y, first.1);
+        pairs.iter().all(alike).then(|| self.sum_of_like_products(server, pairs))
+    }
+
+    fn rotate_many(&self, server: &Server, x: &Ciphertext, left: &[i64]) -> Result<Vec<Ciphertext>, Error> {
+        Ok(server.evaluator.rotate_many(x, left)?)
     }
 
     fn transferred(&self, server: &Server, transfer: &Transfer, x: &Ciphertext) -> Result<Ciphertext, Error> {
         server.session.settings().scale_of(self.precision)?;
         Ok(transfer.transfer(x)?)
+    }
+
+    fn with_summands(&self, mut x: Ciphertext, some: usize, all: usize) -> Ciphertext {
+        x.set_bound(x.bound() / all as f64 * some as f64);
+        x
     }
 
     fn add_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
@@ -287,6 +309,25 @@ impl Numbers {
     pub(super) fn scale(&self, server: &Server) -> Result<Scale, Error> {
         server.session.settings().scale_of(self.precision)
     }
+
+    /// The sum of products whose first factors have one scale and one modulus, and the second ones too.
+    fn sum_of_like_products(
+        &self,
+        server: &Server,
+        pairs: &[(&Ciphertext, &Ciphertext)],
+    ) -> Result<Ciphertext, Error> {
+        let target = self.scale(server)?;
+        let mut factors = Vec::with_capacity(pairs.len());
+        for (x, y) in pairs {
+            factors.push(match std::ptr::eq(*x, *y) {
+                true => (self.lowered(server, x)?, None),
+                false => self.as_factors(server, x, y).map(|[x, y]| (x, Some(y)))?,
+            });
+        }
+        // One and the same for a square.
+        let pairs: Vec<_> = factors.iter().map(|(x, y)| (&**x, y.as_deref().unwrap_or(x))).collect();
+        Ok(server.evaluator.sum_of_products(&pairs, target)?)
+    }
 }
 
 /// Applies `f` to every ciphertext with its slots' worth of `p`.
@@ -330,22 +371,22 @@ fn in_one_modulus<'a>(
     server: &Server,
     x: Cow<'a, Ciphertext>,
     y: Cow<'a, Ciphertext>,
-) -> Result<(Cow<'a, Ciphertext>, Cow<'a, Ciphertext>), Error> {
+) -> Result<[Cow<'a, Ciphertext>; 2], Error> {
     let parameters = server.session.settings().parameters();
     if x.modulus() == y.modulus() {
-        return Ok((x, y));
+        return Ok([x, y]);
     }
     if (x.scale().log2() - y.scale().log2()).abs() <= SURPLUS {
         let (a, b) = server.evaluator.align(&x, &y)?;
         let (a, b) = (changed(a), changed(b));
-        return Ok((a.map_or(x, Cow::Owned), b.map_or(y, Cow::Owned)));
+        return Ok([a.map_or(x, Cow::Owned), b.map_or(y, Cow::Owned)]);
     }
     if parameters.log2(x.modulus()) >= parameters.log2(y.modulus()) {
         let x = server.evaluator.bring_to(&x, y.modulus())?;
-        return Ok((Cow::Owned(x), y));
+        return Ok([Cow::Owned(x), y]);
     }
     let y = server.evaluator.bring_to(&y, x.modulus())?;
-    Ok((x, Cow::Owned(y)))
+    Ok([x, Cow::Owned(y)])
 }
 
 /// What is not as it was.

@@ -6,8 +6,9 @@ use crate::{Array, Error, Form};
 const OPERATION: &str = "add products";
 
 impl Server {
-    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in each pair shapes broadcast as numpy's do. Of integers in the manner of BGV, and of arrays of
-    /// one layout, it is relinearised once, so that each product but the first costs hardly more than a sum does; else it is the sum of the products.
+    /// `sum_i a_i b_i`, element by element, over pairs of arrays whose products have one shape; in each pair shapes broadcast as numpy's do. Of arrays of
+    /// one layout it is relinearised once, so that each product but the first costs hardly more than a sum does (in the manner of BFV about half a product), unless they are numbers that differ in precision or in how many products
+    /// came before, or can be bootstrapped; else it is the sum of the products.
     ///
     /// # Errors
     /// [`Error::Argument`] when there are no pairs, [`Error::Shape`] when shapes do not fit, and as [`Server::mul`].
@@ -39,7 +40,8 @@ impl Server {
             self.check(*array, OPERATION)?;
         }
         let layout = arrays[0].layout();
-        if arrays.iter().any(|array| array.layout() != layout) {
+        let refreshes = |array: &&Array<F>| F::check_bootstrap(self, array).is_ok();
+        if arrays.iter().any(|array| array.layout() != layout || refreshes(array)) {
             return Ok(None);
         }
         let form = self.form_of(&arrays);
@@ -52,9 +54,10 @@ impl Server {
                 (x, if std::ptr::eq(*a, *b) { x } else { inputs[1][k].as_ref() })
             });
             let pairs: Vec<_> = each.collect();
-            form.sum_of_products(self, &pairs).transpose().map_err(|e| e.during(OPERATION))
+            form.sum_of_products(self, &pairs).transpose()
         };
-        let sums = self.session.compute_each(layout.ciphertexts(), sum)?;
+        let sums = self.session.compute_each(layout.ciphertexts(), sum);
+        let sums = sums.map_err(|e| self.advised(e, &arrays).during(OPERATION))?;
         let Some(out) = sums.into_iter().collect::<Option<Vec<_>>>() else { return Ok(None) };
         let clean = pairs.iter().all(|(a, b)| a.is_clean() || b.is_clean());
         let periods = arrays.iter().map(|array| array.period());

@@ -83,11 +83,14 @@ pub(super) fn shortest<F: Form>(
 }
 
 /// How many products with plaintexts a linear map takes for these moves.
-fn products<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
+pub(super) fn products<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
     let diagonals = moves
         .iter()
         .map(|(to, from)| (to / slots, from / slots, F::diagonal(slots, to % slots, from % slots)));
-    diagonals.collect::<BTreeSet<_>>().len()
+    let mut diagonals: Vec<_> = diagonals.collect();
+    diagonals.sort_unstable();
+    diagonals.dedup();
+    diagonals.len()
 }
 
 /// The moves to a place half-way and those from there on, in about the fewest distances, if there is a way on which no two elements meet.

@@ -36,6 +36,33 @@ impl RotationTree {
         self.places.get(&step).copied()
     }
 
+    /// What is at each node, where `root` is at the root, and `rotate` makes of what is at a place what is at all that are rotated from there, by the Galois elements of these.
+    ///
+    /// # Errors
+    /// Those of `rotate`.
+    pub fn grow<C, E>(
+        &self,
+        root: &C,
+        rotate: impl Fn(&C, &[usize]) -> Result<Vec<C>, E>,
+    ) -> Result<Vec<C>, E> {
+        let mut out: Vec<Option<C>> = self.nodes.iter().map(|_| None).collect();
+        for place in 0..=self.nodes.len() {
+            let children = || self.nodes.iter().enumerate().filter(|(_, node)| node.parent == place);
+            let elements: Vec<usize> = children().map(|(_, node)| node.element).collect();
+            if elements.is_empty() {
+                continue;
+            }
+            let from = match place.checked_sub(1) {
+                None => root,
+                Some(node) => out[node].as_ref().expect("parents come before their children"),
+            };
+            for ((child, _), rotated) in children().zip(rotate(from, &elements)?) {
+                out[child] = Some(rotated);
+            }
+        }
+        Ok(out.into_iter().map(|node| node.expect("every node has a parent")).collect())
+    }
+
     /// The sum of what stands at each place, where anything does, rotated as that says. Where all come from the root, they are added in their order.
     ///
     /// # Errors
@@ -178,6 +205,10 @@ mod tests {
             for step in &steps {
                 prop_assert_eq!(tree.place(*step).map(|place| found[place]), Some(*step));
             }
+            let rotate = |at: &usize, elements: &[usize]| {
+                Ok::<_, ()>(elements.iter().map(|element| (at + element) % slots).collect())
+            };
+            prop_assert_eq!(&tree.grow(&0, rotate).unwrap(), &found[1..]);
             let alone = |step: &usize| composed(slots, *step as i64, |s| keys.contains(&(s.rem_euclid(slots as i64) as usize))).len().max(1);
             let apart: usize = steps.iter().filter(|step| **step != 0).map(alone).sum();
             prop_assert!(tree.nodes().len() <= apart);

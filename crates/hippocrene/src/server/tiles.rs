@@ -1,0 +1,417 @@
+//! Products of two encrypted matrices by rotations of tiles.
+//!
+//! For a product of `m` rows and `n` columns, `lambda` numbers of the inner axis at a time, row `i` has the slots from `R i` on. A tile of the first matrix has
+//! `A[i, (i + j) mod lambda]` in slot `R i + j`, as often as there is room for, and one of the second `B[(i + j) mod lambda, j]` in all rows of slots, and zeros beyond column `n`. The first one rotated by `k`
+//! and the second one by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k < lambda` another one: the rotations are hoisted, and the products relinearised together. This is the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two
+//! multiplications deep, not three.
+
+use std::borrow::Cow;
+
+use super::{
+    Server,
+    matrix::MOST_PRODUCTS,
+    stages::{Moves, products},
+    wide::ROTATION,
+};
+use crate::{Array, Error, Form, Layout};
+
+/// So many short rotations there are of a tile, and keys for them: a power of two.
+const SHORT: usize = 8;
+
+/// So many tiles of the first matrix are there in all of their short rotations at once.
+const TOGETHER: usize = 4;
+
+/// A hoisted rotation takes about as long as so many products with plaintexts.
+const HOISTED: usize = 2;
+
+/// A product with both factors encrypted, not relinearised, takes about as long as so many products with plaintexts.
+const TENSOR: usize = 2;
+
+/// How much longer than the least that there is room for rows of slots may be: powers of two.
+const LONGER: usize = 3;
+
+/// Numbers of the inner axis that are taken at a time: from where on, and how many there is room for, a power of two.
+#[derive(Debug, Clone, Copy)]
+struct Chunk {
+    start: usize,
+    period: usize,
+}
+
+/// How a product is had.
+#[derive(Debug, Clone)]
+pub(super) struct Tiles {
+    /// The rows and the columns of the product, or the columns and the rows where it is that of the transposes.
+    rows: usize,
+    columns: usize,
+    inner: usize,
+    transposed: bool,
+    /// Strides of both matrices, along rows, the inner axis, and columns.
+    first: [usize; 2],
+    second: [usize; 2],
+    /// How many slots there are from one row of the product to the next.
+    stride: usize,
+    /// How many numbers of the inner axis are taken at a time.
+    period: usize,
+    /// How many short rotations of a tile there are.
+    short: usize,
+    slots: usize,
+    /// The slots that rotate by themselves.
+    row: usize,
+}
+
+impl Tiles {
+    /// The way that takes least work, and about how much: in products with plaintexts. `None` where there is no room.
+    pub(super) fn best<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<(usize, Tiles)> {
+        Self::all(a, b).into_iter().map(|tiles| (tiles.work::<F>(), tiles)).min_by_key(|(work, _)| *work)
+    }
+
+    /// The ways that are looked at.
+    fn all<F: Form>(a: &Array<F>, b: &Array<F>) -> Vec<Tiles> {
+        let slots = a.layout().slots();
+        let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
+        let strides = |array: &Array<F>| [array.layout().strides()[0], array.layout().strides()[1]];
+        let ([a_rows, a_inner], [b_inner, b_columns]) = (strides(a), strides(b));
+        let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
+        let orders = [
+            (rows, columns, false, [a_rows, a_inner], [b_inner, b_columns]),
+            (columns, rows, true, [b_columns, b_inner], [a_inner, a_rows]),
+        ];
+        let mut all = Vec::new();
+        for (rows, columns, transposed, first, second) in orders {
+            let least = columns.next_power_of_two();
+            for stride in (0..LONGER).map(|k| least << k).take_while(|stride| *stride <= row) {
+                let room = (stride - columns + 1).min(row / stride).min(inner.next_power_of_two());
+                let most = 1 << room.ilog2();
+                for period in [most, most / 2].into_iter().filter(|period| *period > 1) {
+                    all.push(Tiles {
+                        rows,
+                        columns,
+                        inner,
+                        transposed,
+                        first,
+                        second,
+                        stride,
+                        period,
+                        short: SHORT,
+                        slots,
+                        row,
+                    });
+                }
+            }
+        }
+        let taken = |tiles: &Tiles| tiles.chunks().len().saturating_mul(tiles.count()).saturating_mul(slots);
+        all.retain(|tiles| taken(tiles) <= MOST_PRODUCTS);
+        all
+    }
+
+    /// How many ciphertexts the product has.
+    fn count(&self) -> usize {
+        self.rows.div_ceil(self.slots / self.stride)
+    }
+
+    /// The inner axis in parts.
+    fn chunks(&self) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        let mut start = 0;
+        while start < self.inner {
+            let period = self.period.min((self.inner - start).next_power_of_two());
+            chunks.push(Chunk { start, period });
+            start += period;
+        }
+        chunks
+    }
+
+    /// Where numbers of the first matrix go to in its tiles of a chunk, those of rows below `rows`, once each.
+    fn first_moves(&self, chunk: Chunk, rows: usize) -> impl Iterator<Item = (usize, usize)> {
+        let (stride, [along, inward]) = (self.stride, self.first);
+        let (each, inner) = (self.row / stride, self.inner);
+        (0..rows).flat_map(move |i| {
+            let from = move |j: usize| chunk.start + (i % each + j) % chunk.period;
+            let is_there = move |j: &usize| from(*j) < inner;
+            (0..chunk.period).filter(is_there).map(move |j| (i * stride + j, i * along + from(j) * inward))
+        })
+    }
+
+    /// Where numbers of the second matrix go to in the first rows of its tile of a chunk.
+    fn second_moves(&self, chunk: Chunk) -> impl Iterator<Item = (usize, usize)> {
+        let (stride, [inward, along]) = (self.stride, self.second);
+        let (inner, columns) = (self.inner, self.columns);
+        (0..chunk.period).flat_map(move |i| {
+            let from = move |j: usize| chunk.start + (i + j) % chunk.period;
+            let is_there = move |j: &usize| from(*j) < inner;
+            (0..columns).filter(is_there).map(move |j| (i * stride + j, from(j) * inward + j * along))
+        })
+    }
+
+    /// The copies that a tile of the first matrix is filled up with: strides and lengths.
+    fn first_copies(&self, chunk: Chunk) -> Vec<(usize, usize)> {
+        vec![(chunk.period, self.stride / chunk.period)]
+    }
+
+    /// The copies that a tile of the second matrix is filled up with.
+    fn second_copies(&self, chunk: Chunk) -> Vec<(usize, usize)> {
+        let rows = self.row / self.stride;
+        vec![(chunk.period * self.stride, rows / chunk.period), (self.row, self.slots / self.row)]
+    }
+
+    /// About how many products with plaintexts take as long.
+    fn work<F: Form>(&self) -> usize {
+        let (slots, count, chunks) = (self.slots, self.count(), self.chunks());
+        let rows = self.rows.min(slots / self.stride);
+        let map = |moves: Moves| {
+            let mut feeds: Vec<usize> = moves.iter().map(|(_, from)| from / slots).collect();
+            feeds.sort_unstable();
+            feeds.dedup();
+            (products::<F>(slots, &moves), feeds.len())
+        };
+        let (first, second) =
+            (map(self.first_moves(chunks[0], rows).collect()), map(self.second_moves(chunks[0]).collect()));
+        // They are encoded once, but for chunks of another period.
+        let encoded = map_encoding(first.0) + map_encoding(second.0);
+        let each = chunks.iter().map(|chunk| {
+            let [a, b] = [self.first_copies(*chunk), self.second_copies(*chunk)]
+                .map(|axes| ROTATION * axes.iter().map(|(_, length)| length.ilog2() as usize).sum::<usize>());
+            let maps = count * (map_work(first.0, first.1) + a) + map_work(second.0, second.1) + b;
+            let (short, long) = (chunk.period.min(self.short), chunk.period.div_ceil(self.short));
+            let rotations = HOISTED * (count * short + count.div_ceil(TOGETHER) * chunk.period);
+            maps + rotations + TENSOR * count * chunk.period + ROTATION * count * 2 * long
+        });
+        encoded + each.sum::<usize>()
+    }
+}
+
+/// How much longer than a product with a plaintext it takes to encode so many diagonals of a map.
+pub(super) fn map_encoding(diagonals: usize) -> usize {
+    2 * diagonals
+}
+
+/// About how many products with plaintexts a map of so many diagonals takes, of so many ciphertexts together, by baby steps, which are hoisted, and giant steps.
+pub(super) fn map_work(diagonals: usize, ciphertexts: usize) -> usize {
+    let steps = 2.0 * ((HOISTED * ROTATION * diagonals * ciphertexts) as f64).sqrt();
+    diagonals + steps as usize
+}
+
+impl Server {
+    /// The product of two matrices by tiles: two multiplications deep.
+    pub(super) fn tiled_product<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        tiles: &Tiles,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
+        let (count, form) = (tiles.count(), self.form_of(&[a, b]));
+        let (first, second) = if tiles.transposed { (b, a) } else { (a, b) };
+        let first = self.tiles_of(first, count, tiles, operation, |chunk| {
+            (tiles.first_moves(chunk, tiles.rows).collect(), tiles.first_copies(chunk))
+        })?;
+        let second = self.tiles_of(second, 1, tiles, operation, |chunk| {
+            (tiles.second_moves(chunk).collect(), tiles.second_copies(chunk))
+        })?;
+        let (shape, strides) = match tiles.transposed {
+            true => (vec![tiles.columns, tiles.rows], vec![1, tiles.stride]),
+            false => (vec![tiles.rows, tiles.columns], vec![tiles.stride, 1]),
+        };
+        let layout = Layout::new(shape, strides, tiles.slots)?;
+        self.with_capacity([&first, &second], form.product_bits(self), |[first, second]| {
+            let (first, second) = (first.expanded(&self.session), second.expanded(&self.session));
+            let sums = self.sums_of_rotated(&form, &first, &second, tiles);
+            let sums = sums.map_err(|e| e.during(operation))?;
+            Ok(Array::from_ciphertexts(layout.clone(), form.clone(), true, sums))
+        })
+    }
+
+    /// The tiles of a matrix, `each` of them for each chunk, by the moves that it gives and the copies that are made then.
+    fn tiles_of<F: Form>(
+        &self,
+        array: &Array<F>,
+        each: usize,
+        tiles: &Tiles,
+        operation: &'static str,
+        of: impl Fn(Chunk) -> (Moves, Vec<(usize, usize)>),
+    ) -> Result<Array<F>, Error> {
+        let slots = tiles.slots;
+        let (moves, copies): (Vec<Moves>, Vec<_>) = tiles.chunks().into_iter().map(of).unzip();
+        let entries = moves.into_iter().enumerate().flat_map(|(c, moves)| {
+            let first = c * each * slots;
+            moves.into_iter().map(move |(to, from)| (first + to, from, F::ONE))
+        });
+        let layout = Layout::packed(&[copies.len() * each * slots], slots)?;
+        let moved = self.linear_map(array, layout.clone(), entries, operation)?;
+        let (form, inputs) = (self.form_of(&[array]), moved.expanded(&self.session));
+        let filled = |i: usize| self.repeated(&form, &inputs[i], &copies[i / each]);
+        let filled = self.session.compute_each(inputs.len(), filled).map_err(|e| e.during(operation))?;
+        Ok(Array::from_ciphertexts(layout, form, true, filled))
+    }
+
+    /// The sums over all chunks of the products of their tiles, rotated. With `k = w v + u`, `u < w`, the tile of the second matrix is rotated by `R k - w v`, that of the first one by `u` alone, and what comes of all `u`
+    /// by `w v`: it stands as many columns to the right.
+    fn sums_of_rotated<F: Form>(
+        &self,
+        form: &F,
+        first: &[Cow<'_, F::Ciphertext>],
+        second: &[Cow<'_, F::Ciphertext>],
+        tiles: &Tiles,
+    ) -> Result<Vec<F::Ciphertext>, Error> {
+        let (count, chunks) = (tiles.count(), tiles.chunks());
+        let (stride, short) = (tiles.stride as i64, tiles.short as i64);
+        let mut totals: Vec<Vec<F::Ciphertext>> = vec![Vec::new(); count];
+        for (chunk, (first, second)) in chunks.iter().zip(first.chunks(count).zip(second)) {
+            let steps = || 0..chunk.period.min(tiles.short) as i64;
+            let [_, second] = form.as_factors(self, &first[0], second)?;
+            for (first, totals) in first.chunks(TOGETHER).zip(totals.chunks_mut(TOGETHER)) {
+                let rotated = self.session.compute_each(first.len(), |i| {
+                    let [left, _] = form.as_factors(self, &first[i], &second)?;
+                    form.rotate_many(self, &left, &steps().collect::<Vec<_>>())
+                })?;
+                let mut right = Cow::Borrowed(&*second);
+                for v in 0..chunk.period.div_ceil(tiles.short) {
+                    if v > 0 {
+                        right = Cow::Owned(form.rotate(self, &right, short * (stride - 1))?);
+                    }
+                    let rights =
+                        form.rotate_many(self, &right, &steps().map(|u| u * stride).collect::<Vec<_>>())?;
+                    let sums = self.session.compute_each(first.len(), |i| {
+                        let pairs: Vec<_> = rotated[i].iter().zip(&rights).collect();
+                        let sum = form.sum_of_products(self, &pairs).expect("rotations are alike")?;
+                        match totals[i].get(v) {
+                            None => Ok(sum),
+                            Some(total) => form.add(self, total, &sum),
+                        }
+                    })?;
+                    for (totals, sum) in totals.iter_mut().zip(sums) {
+                        match totals.get_mut(v) {
+                            None => totals.push(sum),
+                            Some(total) => *total = sum,
+                        }
+                    }
+                }
+            }
+        }
+        let summands = chunks.iter().map(|chunk| chunk.period).sum();
+        self.session.compute_each(count, |i| {
+            let mut long = totals[i].iter().rev();
+            let last = long.next().expect("there is a chunk").clone();
+            let total =
+                long.try_fold(last, |total, sum| form.add(self, &form.rotate(self, &total, short)?, sum))?;
+            Ok(form.with_summands(total, tiles.inner, summands))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hippocrene_ring::primes;
+    use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{ClientKey, Integers, KeyRequest, Scheme, Settings};
+
+    const PLAIN_MODULUS: i64 = 7681;
+
+    /// Ring degree `2^8`, and 160 bits for products. Insecure.
+    fn insecure(scheme: Scheme) -> (ClientKey, Server) {
+        let degree = 1 << 8;
+        let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
+        units.extend(primes::ntt_primes(40, degree, 4, &[]).unwrap());
+        let parameters = Parameters::new_insecure(ParametersLiteral {
+            log_degree: 8,
+            units,
+            specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
+            sprout: Sprout::default(),
+            gadget_rank: 3,
+            secret: SecretDistribution::Ternary,
+        });
+        let integers = Integers { plain_modulus: PLAIN_MODULUS as u64, scheme };
+        let settings = Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+        (client, server)
+    }
+
+    /// Integers from -8 to 8.
+    fn integers(count: usize, seed: usize) -> Vec<i64> {
+        (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 17) as i64 - 8).collect()
+    }
+
+    fn product(x: &[i64], y: &[i64], inner: usize) -> Vec<i64> {
+        let columns = y.len() / inner;
+        let entry = |i: usize, j: usize| (0..inner).map(|k| x[i * inner + k] * y[k * columns + j]).sum();
+        (0..x.len() / inner).flat_map(|i| (0..columns).map(move |j| entry(i, j))).collect()
+    }
+
+    /// The array, or as many elements that stand otherwise: its transpose transposed, or with something between its elements.
+    fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
+        let shape = array.shape().to_vec();
+        let moved = |layout: Layout| server.relayout(array, layout).unwrap();
+        match how {
+            0 => array.clone(),
+            1 => moved(
+                Layout::new(shape.clone(), vec![1, shape[0].next_power_of_two()], array.layout().slots())
+                    .unwrap(),
+            ),
+            _ => {
+                let pairs = server.insert_axis(array, 2).unwrap();
+                let pairs = server.broadcast_to(&pairs, &[shape[0], shape[1], 2]).unwrap();
+                let sums = server.sum(&pairs, Some(2)).unwrap();
+                server.sub(&sums, array).unwrap()
+            }
+        }
+    }
+
+    /// Every way gives the product, and nothing in slots without an element.
+    fn check<F: Form>(
+        server: &Server,
+        [a, b]: [&Array<F>; 2],
+        expected: &[i64],
+        is: impl Fn(&Array<F>, &[i64]),
+    ) {
+        let total = [expected.iter().sum()];
+        for (i, tiles) in Tiles::all(a, b).into_iter().enumerate() {
+            let tiles = Tiles { short: 1 << (i % 3), ..tiles };
+            let y = server.tiled_product(a, b, &tiles, "dot product").unwrap();
+            assert_eq!((y.shape(), y.is_clean()), (&[a.shape()[0], b.shape()[1]][..], true));
+            is(&y, expected);
+            is(&server.sum(&y, None).unwrap(), &total);
+        }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(12))]
+
+        #[test]
+        fn tiles_give_products(
+            (rows, inner, columns) in (1usize..40, 2usize..40, 1usize..40),
+            how in (0usize..3, 0usize..3),
+            scheme in prop::sample::select(vec![Scheme::Bgv, Scheme::Bfv]),
+            seed in 0usize..100,
+        ) {
+            let (client, server) = insecure(scheme);
+            let (x, y) = (integers(rows * inner, seed), integers(inner * columns, seed + 1));
+            let expected = product(&x, &y, inner);
+            let encrypt = |x: &[i64], rows, columns| client.encrypt_integers(x, &[rows, columns]).unwrap();
+            let (a, b) = (encrypt(&x, rows, inner), encrypt(&y, inner, columns));
+            let (a, b) = (standing(&server, &a, how.0), standing(&server, &b, how.1));
+            check(&server, [&a, &b], &expected, |array, expected| {
+                let expected: Vec<i64> = expected.iter().map(|x| x.rem_euclid(PLAIN_MODULUS)).collect();
+                assert_eq!(client.decrypt_integers(array).unwrap(), expected);
+            });
+            let encrypt = |x: &[i64], rows, columns| {
+                let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
+                client.encrypt(&numbers, &[rows, columns]).unwrap()
+            };
+            let (a, b) = (encrypt(&x, rows, inner), encrypt(&y, inner, columns));
+            let (a, b) = (standing(&server, &a, how.0), standing(&server, &b, how.1));
+            let bound = inner as f64 * a.bound() * b.bound();
+            check(&server, [&a, &b], &expected, |array, expected| {
+                for (got, expected) in client.decrypt(array).unwrap().iter().zip(expected) {
+                    assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "{got}, not {expected} / 64");
+                }
+                if array.shape().len() == 2 {
+                    assert!((array.bound() / bound - 1.0).abs() < 1e-6, "{}, not {bound}", array.bound());
+                }
+            });
+        }
+    }
+}
