@@ -142,13 +142,18 @@ impl Server {
         self.broadcast_as(&moved, layout)
     }
 
-    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says.
-    pub(super) fn products_to_repeat<F: Form>(&self, a: &Array<F>, layout: &Layout) -> Result<usize, Error> {
+    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says, and whether they are one after the other, in two steps.
+    pub(super) fn products_to_repeat<F: Form>(
+        &self,
+        a: &Array<F>,
+        layout: &Layout,
+    ) -> Result<(usize, bool), Error> {
         if repeats_freely(a, layout) {
-            return Ok(0);
+            return Ok((0, false));
         }
         let (_, moves) = first_moves(a.layout(), layout)?;
-        Ok(self.way(a, &moves, OPERATION)?.0)
+        let (products, steps) = self.way(a, &moves, OPERATION)?;
+        Ok((products, steps.is_some()))
     }
 
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.

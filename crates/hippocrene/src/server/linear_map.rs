@@ -213,7 +213,7 @@ fn rotation_between<F: Form>(slots: usize, known: &Diagonals<F>, map: &Diagonals
     // The first diagonal after the longest gap, of which there is one: equal gaps are looked at no further.
     let first = |map: &Diagonals<F>| {
         let map = || map.range(side..side + row).map(|(r, _)| r % row);
-        let before = map().last().into_iter().chain(map());
+        let before = map().next_back().into_iter().chain(map());
         map().zip(before).max_by_key(|(r, before)| (r + row - before) % row).map(|(r, _)| r)
     };
     let rotated = (first(map)? + row - first(known)?) % row;

@@ -92,12 +92,13 @@ impl Server {
         if others > least || others + moved(inner * columns) <= least {
             return Ok(others > least);
         }
-        // In fewer products where columns stand there already, or go in two steps.
-        let products = match blocks {
+        // In fewer products where columns stand there already, or go in two steps, which take the capacity of another product.
+        let (products, deeper) = match blocks {
             1 => self.products_to_repeat(&self.insert_axis(&self.transpose(b)?, 0)?, &way.layout)?,
-            _ => inner * columns,
+            _ => (inner * columns, false),
         };
-        Ok(others + moved(products) > least)
+        let all = others + moved(products);
+        Ok(if deeper { all + all / 3 > work } else { all > least })
     }
 
     /// The product with both repeated to `layout`: of rows, columns, and what is summed over.
