@@ -2,6 +2,7 @@
 
 use super::{
     Server,
+    gram::Gram,
     matrix::MOST_PRODUCTS,
     stages::ONE_STEP,
     tiles::{Tiles, map_encoding, map_work},
@@ -20,6 +21,12 @@ struct Way {
     at_once: usize,
 }
 
+/// Ways that take no copies for all rows and columns.
+enum Faster {
+    Tiles(Tiles),
+    Gram(Gram),
+}
+
 impl Way {
     /// How many blocks of columns there are, and how many ciphertexts of products.
     fn count(&self, columns: usize) -> (usize, usize) {
@@ -34,10 +41,15 @@ impl Server {
     /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
     pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let way = self.way_of_product(a, b);
-        if let Some((work, tiles)) = Tiles::best(a, b)
+        let tiles = Tiles::best(a, b).map(|(work, tiles)| (work, Faster::Tiles(tiles)));
+        let gram = Gram::of(a, b).map(|gram| (gram.work(), Faster::Gram(gram)));
+        if let Some((work, faster)) = tiles.into_iter().chain(gram).min_by_key(|(work, _)| *work)
             && self.is_more_than(work, &way, a, b)?
         {
-            return self.tiled_product(a, b, &tiles, OPERATION);
+            return match faster {
+                Faster::Tiles(tiles) => self.tiled_product(a, b, &tiles, OPERATION),
+                Faster::Gram(gram) => self.gram_product(a, b, &gram, OPERATION),
+            };
         }
         let Way { layout, at_once } = way?;
         let columns = b.shape()[1];
@@ -150,3 +162,6 @@ impl Server {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

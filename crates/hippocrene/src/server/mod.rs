@@ -16,6 +16,7 @@ mod convolution;
 mod cumsum;
 mod division;
 mod equality;
+mod gram;
 mod integers;
 mod linear_map;
 mod look_ups;

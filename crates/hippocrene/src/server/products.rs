@@ -1,7 +1,7 @@
 //! Sums of products.
 
 use super::Server;
-use crate::{Array, Error, Form};
+use crate::{Array, Computed, Error, Form};
 
 const OPERATION: &str = "add products";
 
@@ -28,6 +28,22 @@ impl Server {
             let what = format!("products of shapes {:?} and {:?}", sum.shape(), product.shape());
             Err(Error::shape(OPERATION, what))
         })
+    }
+
+    /// `sum_i x_i y_i` over one pair of ciphertexts or more, relinearised once if that can be.
+    pub(super) fn sum_of_pairs<F: Form>(
+        &self,
+        form: &F,
+        pairs: &[(&F::Ciphertext, &F::Ciphertext)],
+    ) -> Computed<F> {
+        if let Some(sum) = form.sum_of_products(self, pairs) {
+            return sum;
+        }
+        let [(x, y), rest @ ..] = pairs else {
+            return Err(Error::argument(OPERATION, "there are no products"));
+        };
+        let add = |sum, (x, y): &(&_, &_)| form.add(self, &sum, &form.mul(self, x, y)?);
+        rest.iter().try_fold(form.mul(self, x, y)?, add)
     }
 
     /// The sum relinearised once, if that can be.

@@ -15,17 +15,17 @@ use super::{
 };
 use crate::{Array, Error, Form, Layout};
 
-/// So many short rotations there are of a tile, and keys for them: a power of two.
-const SHORT: usize = 8;
+/// So many short rotations there are of a tile, or of an array, and keys for them: a power of two.
+pub(super) const SHORT: usize = 8;
 
 /// So many tiles of the first matrix are there in all of their short rotations at once.
 const TOGETHER: usize = 4;
 
 /// A hoisted rotation takes about as long as so many products with plaintexts.
-const HOISTED: usize = 2;
+pub(super) const HOISTED: usize = 2;
 
 /// A product with both factors encrypted, not relinearised, takes about as long as so many products with plaintexts.
-const TENSOR: usize = 2;
+pub(super) const TENSOR: usize = 2;
 
 /// How much longer than the least that there is room for rows of slots may be: powers of two.
 const LONGER: usize = 3;
@@ -66,10 +66,9 @@ impl Tiles {
     }
 
     /// The ways that are looked at.
-    fn all<F: Form>(a: &Array<F>, b: &Array<F>) -> Vec<Tiles> {
+    pub(super) fn all<F: Form>(a: &Array<F>, b: &Array<F>) -> Vec<Tiles> {
         let slots = a.layout().slots();
         let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
-        let strides = |array: &Array<F>| [array.layout().strides()[0], array.layout().strides()[1]];
         let ([a_rows, a_inner], [b_inner, b_columns]) = (strides(a), strides(b));
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
         let orders = [
@@ -102,6 +101,12 @@ impl Tiles {
         let taken = |tiles: &Tiles| tiles.chunks().len().saturating_mul(tiles.count()).saturating_mul(slots);
         all.retain(|tiles| taken(tiles) <= MOST_PRODUCTS);
         all
+    }
+
+    /// With so many short rotations, a power of two.
+    #[cfg(test)]
+    pub(super) fn with_short(self, short: usize) -> Self {
+        Tiles { short, ..self }
     }
 
     /// How many ciphertexts the product has.
@@ -178,6 +183,11 @@ impl Tiles {
         });
         encoded + each.sum::<usize>()
     }
+}
+
+/// How far elements of a matrix stand apart, along both axes.
+pub(super) fn strides<F: Form>(array: &Array<F>) -> [usize; 2] {
+    [array.layout().strides()[0], array.layout().strides()[1]]
 }
 
 /// How much longer than a product with a plaintext it takes to encode so many diagonals of a map.
@@ -273,7 +283,7 @@ impl Server {
                         form.rotate_many(self, &right, &steps().map(|u| u * stride).collect::<Vec<_>>())?;
                     let sums = self.session.compute_each(first.len(), |i| {
                         let pairs: Vec<_> = rotated[i].iter().zip(&rights).collect();
-                        let sum = form.sum_of_products(self, &pairs).expect("rotations are alike")?;
+                        let sum = self.sum_of_pairs(form, &pairs)?;
                         match totals[i].get(v) {
                             None => Ok(sum),
                             Some(total) => form.add(self, total, &sum),
@@ -296,122 +306,5 @@ impl Server {
                 long.try_fold(last, |total, sum| form.add(self, &form.rotate(self, &total, short)?, sum))?;
             Ok(form.with_summands(total, tiles.inner, summands))
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use hippocrene_ring::primes;
-    use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
-    use proptest::prelude::*;
-
-    use super::*;
-    use crate::{ClientKey, Integers, KeyRequest, Scheme, Settings};
-
-    const PLAIN_MODULUS: i64 = 7681;
-
-    /// Ring degree `2^8`, and 160 bits for products. Insecure.
-    fn insecure(scheme: Scheme) -> (ClientKey, Server) {
-        let degree = 1 << 8;
-        let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
-        units.extend(primes::ntt_primes(40, degree, 4, &[]).unwrap());
-        let parameters = Parameters::new_insecure(ParametersLiteral {
-            log_degree: 8,
-            units,
-            specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
-            sprout: Sprout::default(),
-            gadget_rank: 3,
-            secret: SecretDistribution::Ternary,
-        });
-        let integers = Integers { plain_modulus: PLAIN_MODULUS as u64, scheme };
-        let settings = Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
-        let client = ClientKey::generate_with(settings, 1).unwrap();
-        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
-        (client, server)
-    }
-
-    /// Integers from -8 to 8.
-    fn integers(count: usize, seed: usize) -> Vec<i64> {
-        (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 17) as i64 - 8).collect()
-    }
-
-    fn product(x: &[i64], y: &[i64], inner: usize) -> Vec<i64> {
-        let columns = y.len() / inner;
-        let entry = |i: usize, j: usize| (0..inner).map(|k| x[i * inner + k] * y[k * columns + j]).sum();
-        (0..x.len() / inner).flat_map(|i| (0..columns).map(move |j| entry(i, j))).collect()
-    }
-
-    /// The array, or as many elements that stand otherwise: its transpose transposed, or with something between its elements.
-    fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
-        let shape = array.shape().to_vec();
-        let moved = |layout: Layout| server.relayout(array, layout).unwrap();
-        match how {
-            0 => array.clone(),
-            1 => moved(
-                Layout::new(shape.clone(), vec![1, shape[0].next_power_of_two()], array.layout().slots())
-                    .unwrap(),
-            ),
-            _ => {
-                let pairs = server.insert_axis(array, 2).unwrap();
-                let pairs = server.broadcast_to(&pairs, &[shape[0], shape[1], 2]).unwrap();
-                let sums = server.sum(&pairs, Some(2)).unwrap();
-                server.sub(&sums, array).unwrap()
-            }
-        }
-    }
-
-    /// Every way gives the product, and nothing in slots without an element.
-    fn check<F: Form>(
-        server: &Server,
-        [a, b]: [&Array<F>; 2],
-        expected: &[i64],
-        is: impl Fn(&Array<F>, &[i64]),
-    ) {
-        let total = [expected.iter().sum()];
-        for (i, tiles) in Tiles::all(a, b).into_iter().enumerate() {
-            let tiles = Tiles { short: 1 << (i % 3), ..tiles };
-            let y = server.tiled_product(a, b, &tiles, "dot product").unwrap();
-            assert_eq!((y.shape(), y.is_clean()), (&[a.shape()[0], b.shape()[1]][..], true));
-            is(&y, expected);
-            is(&server.sum(&y, None).unwrap(), &total);
-        }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(12))]
-
-        #[test]
-        fn tiles_give_products(
-            (rows, inner, columns) in (1usize..40, 2usize..40, 1usize..40),
-            how in (0usize..3, 0usize..3),
-            scheme in prop::sample::select(vec![Scheme::Bgv, Scheme::Bfv]),
-            seed in 0usize..100,
-        ) {
-            let (client, server) = insecure(scheme);
-            let (x, y) = (integers(rows * inner, seed), integers(inner * columns, seed + 1));
-            let expected = product(&x, &y, inner);
-            let encrypt = |x: &[i64], rows, columns| client.encrypt_integers(x, &[rows, columns]).unwrap();
-            let (a, b) = (encrypt(&x, rows, inner), encrypt(&y, inner, columns));
-            let (a, b) = (standing(&server, &a, how.0), standing(&server, &b, how.1));
-            check(&server, [&a, &b], &expected, |array, expected| {
-                let expected: Vec<i64> = expected.iter().map(|x| x.rem_euclid(PLAIN_MODULUS)).collect();
-                assert_eq!(client.decrypt_integers(array).unwrap(), expected);
-            });
-            let encrypt = |x: &[i64], rows, columns| {
-                let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
-                client.encrypt(&numbers, &[rows, columns]).unwrap()
-            };
-            let (a, b) = (encrypt(&x, rows, inner), encrypt(&y, inner, columns));
-            let (a, b) = (standing(&server, &a, how.0), standing(&server, &b, how.1));
-            let bound = inner as f64 * a.bound() * b.bound();
-            check(&server, [&a, &b], &expected, |array, expected| {
-                for (got, expected) in client.decrypt(array).unwrap().iter().zip(expected) {
-                    assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "{got}, not {expected} / 64");
-                }
-                if array.shape().len() == 2 {
-                    assert!((array.bound() / bound - 1.0).abs() < 1e-6, "{}, not {bound}", array.bound());
-                }
-            });
-        }
     }
 }

@@ -1,0 +1,191 @@
+//! Products of encrypted matrices, each way against plain products.
+
+use hippocrene_ring::primes;
+use hippocrene_rlwe::{Parameters, ParametersLiteral, SecretDistribution, Sprout};
+use proptest::prelude::*;
+
+use super::*;
+use crate::{ClientKey, EncryptedArray, IntegerArray, Integers, KeyRequest, Scheme, Settings};
+
+const PLAIN_MODULUS: i64 = 7681;
+
+/// Ring degree `2^8`, and 240 bits for products. Insecure.
+fn insecure(scheme: Scheme) -> (ClientKey, Server) {
+    let degree = 1 << 8;
+    let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
+    units.extend(primes::ntt_primes(40, degree, 6, &[]).unwrap());
+    let parameters = Parameters::new_insecure(ParametersLiteral {
+        log_degree: 8,
+        units,
+        specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
+        sprout: Sprout::default(),
+        gadget_rank: 4,
+        secret: SecretDistribution::Ternary,
+    });
+    let integers = Integers { plain_modulus: PLAIN_MODULUS as u64, scheme };
+    let settings = Settings::at_scale(parameters.unwrap(), 40).unwrap().with_integers(integers).unwrap();
+    let client = ClientKey::generate_with(settings, 1).unwrap();
+    let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+    (client, server)
+}
+
+/// Integers from -8 to 8.
+fn integers(count: usize, seed: usize) -> Vec<i64> {
+    (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 17) as i64 - 8).collect()
+}
+
+fn product(x: &[i64], y: &[i64], inner: usize) -> Vec<i64> {
+    let columns = y.len() / inner;
+    let entry = |i: usize, j: usize| (0..inner).map(|k| x[i * inner + k] * y[k * columns + j]).sum();
+    (0..x.len() / inner).flat_map(|i| (0..columns).map(move |j| entry(i, j))).collect()
+}
+
+/// The array, or as many elements that stand otherwise: its transpose transposed, or with ones in slots that hold no element.
+fn standing<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
+    let shape = array.shape().to_vec();
+    let moved = |layout: Layout| server.relayout(array, layout).unwrap();
+    match how {
+        0 => array.clone(),
+        1 => moved(
+            Layout::new(shape.clone(), vec![1, shape[0].next_power_of_two()], array.layout().slots())
+                .unwrap(),
+        ),
+        _ => strayed(server, array),
+    }
+}
+
+/// The same elements, and ones in all slots that hold none.
+fn strayed<F: Form>(server: &Server, array: &Array<F>) -> Array<F> {
+    let zeros = server.sub(array, array).unwrap();
+    let ones = server.add_plain(&zeros, F::plain(&vec![F::ONE; array.size()])).unwrap();
+    let all = server.map(&zeros, OPERATION, false, 0.0, |form, x| form.add_number(server, x, F::ONE));
+    server.sub(&server.add(array, &all.unwrap()).unwrap(), &ones).unwrap()
+}
+
+/// Every way gives the product, and nothing in slots without an element. How many ways by tiles and by diagonals there are.
+fn check<F: Form>(
+    server: &Server,
+    [a, b]: [&Array<F>; 2],
+    expected: &[i64],
+    is: impl Fn(&Array<F>, &[i64]),
+    is_bounded: impl Fn(&Array<F>),
+) -> [usize; 2] {
+    let total = [expected.iter().sum()];
+    let check = |y: Result<Array<F>, Error>| {
+        let y = y.unwrap();
+        assert_eq!((y.shape(), y.is_clean()), (&[a.shape()[0], b.shape()[1]][..], true));
+        is(&y, expected);
+        is_bounded(&y);
+        is(&server.sum(&y, None).unwrap(), &total);
+    };
+    let (tiles, gram) = (Tiles::all(a, b), Gram::of(a, b));
+    for (i, tiles) in tiles.iter().enumerate() {
+        let tiles = tiles.clone().with_short(1 << (i % 3));
+        check(server.tiled_product(a, b, &tiles, OPERATION));
+    }
+    if let Some(gram) = &gram {
+        check(server.gram_product(a, b, gram, OPERATION));
+    }
+    is(&server.dot(a, b).unwrap(), expected);
+    [tiles.len(), usize::from(gram.is_some())]
+}
+
+/// [`check`] of integers and of numbers, of two matrices that stand as these functions make them stand of fresh ones.
+fn check_both(
+    scheme: Scheme,
+    [rows, inner, columns]: [usize; 3],
+    seed: usize,
+    numbers: [&dyn Fn(&Server, &EncryptedArray) -> EncryptedArray; 2],
+    whole: [&dyn Fn(&Server, &IntegerArray) -> IntegerArray; 2],
+) -> [usize; 2] {
+    let (client, server) = insecure(scheme);
+    let (x, y) = (integers(rows * inner, seed), integers(inner * columns, seed + 1));
+    let expected = product(&x, &y, inner);
+    let encrypt = |x: &[i64], rows, columns| client.encrypt_integers(x, &[rows, columns]).unwrap();
+    let (a, b) = (encrypt(&x, rows, inner), encrypt(&y, inner, columns));
+    check(
+        &server,
+        [&whole[0](&server, &a), &whole[1](&server, &b)],
+        &expected,
+        |array, expected| {
+            let expected: Vec<i64> = expected.iter().map(|x| x.rem_euclid(PLAIN_MODULUS)).collect();
+            assert_eq!(client.decrypt_integers(array).unwrap(), expected);
+        },
+        |_| (),
+    );
+    let encrypt = |x: &[i64], rows, columns| {
+        let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
+        client.encrypt(&numbers, &[rows, columns]).unwrap()
+    };
+    let (a, b) = (encrypt(&x, rows, inner), encrypt(&y, inner, columns));
+    let (a, b) = (numbers[0](&server, &a), numbers[1](&server, &b));
+    let bound = inner as f64 * a.bound() * b.bound();
+    check(
+        &server,
+        [&a, &b],
+        &expected,
+        |array, expected| {
+            for (got, expected) in client.decrypt(array).unwrap().iter().zip(expected) {
+                assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "{got}, not {expected} / 64");
+            }
+        },
+        |array| assert!((array.bound() / bound - 1.0).abs() < 1e-6, "{}, not {bound}", array.bound()),
+    )
+}
+
+/// The transpose of an array that stands like a fresh one of its own, or with a slot between its elements that is zero, or not.
+fn columnwise<F: Form>(server: &Server, array: &Array<F>, how: usize) -> Array<F> {
+    let [m, n] = *array.shape() else { unreachable!("a matrix") };
+    let (slots, length) = (array.layout().slots(), m.next_power_of_two());
+    let stride = if how == 0 { 1 } else { 2 };
+    let layout = Layout::new(vec![m, n], vec![stride, stride * length], slots).unwrap();
+    let moved = server.relayout(array, layout).unwrap();
+    if how < 2 { moved } else { strayed(server, &moved) }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn tiles_give_products(
+        (rows, inner, columns) in (1usize..40, 2usize..40, 1usize..40),
+        (first, second) in (0usize..3, 0usize..3),
+        scheme in prop::sample::select(vec![Scheme::Bgv, Scheme::Bfv]),
+        seed in 0usize..100,
+    ) {
+        let [ways, _] = check_both(
+            scheme,
+            [rows, inner, columns],
+            seed,
+            [&|server, a| standing(server, a, first), &|server, b| standing(server, b, second)],
+            [&|server, a| standing(server, a, first), &|server, b| standing(server, b, second)],
+        );
+        prop_assert!(ways > 0);
+    }
+
+    #[test]
+    fn diagonals_give_products(
+        log_length in 1u32..5,
+        (rows, columns) in (0usize..8, 0usize..8),
+        inner in 1usize..100,
+        (how, strays) in (0usize..2, 0usize..3),
+        scheme in prop::sample::select(vec![Scheme::Bgv, Scheme::Bfv]),
+        seed in 0usize..100,
+    ) {
+        let length = |less: usize| (1 << log_length) - less % (1 << (log_length - 1));
+        let transposed = |strayed: usize| if strays == strayed { 2 * how } else { how };
+        let (first, second) = (transposed(0), transposed(1));
+        fn of<F: Form>(server: &Server, b: &Array<F>, how: usize) -> Array<F> {
+            let transposed = server.transpose(b).unwrap();
+            server.transpose(&columnwise(server, &transposed, how)).unwrap()
+        }
+        let [_, ways] = check_both(
+            scheme,
+            [length(rows), inner, length(columns)],
+            seed,
+            [&|server, a| columnwise(server, a, first), &|server, b| of(server, b, second)],
+            [&|server, a| columnwise(server, a, first), &|server, b| of(server, b, second)],
+        );
+        prop_assert_eq!(ways, 1);
+    }
+}
