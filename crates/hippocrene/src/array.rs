@@ -191,6 +191,12 @@ impl<F: Elements> Array<F> {
         self.zero_within
     }
 
+    /// Whether these are the ciphertexts of the other array, seen with the same layout or another.
+    pub(crate) fn has_ciphertexts_of(&self, other: &Self) -> bool {
+        // Clones of an array share this, and nothing else does.
+        Arc::ptr_eq(&self.refreshed, &other.refreshed)
+    }
+
     /// The same ciphertexts seen with another layout of the same ciphertext count.
     pub(crate) fn with_layout(mut self, layout: Layout) -> Self {
         debug_assert_eq!(layout.ciphertexts(), self.bodies.len());

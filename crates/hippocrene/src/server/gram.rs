@@ -1,7 +1,8 @@
 //! Products of two encrypted matrices whose inner axis stands in both as the rows of fresh arrays do: `x.T @ y`.
 //!
 //! Element `(u, i)` of one array and `(u, j)` of the other stand `j - i` places apart for all `u`. With one array rotated by as much, the product of both, summed over all `u`, is one diagonal of the result. There are
-//! `m + n - 1` diagonals. Summed over all rows of slots, every row has the sum, and as many masks bring each element to the row where it belongs: it takes no rotation more.
+//! `m + n - 1` diagonals. Summed over all rows of slots, every row has the sum, and as many masks bring each element to the row where it belongs: it takes no rotation more. Of `x.T @ x` the `n` diagonals from the
+//! main one on are had, and elements below it are those above, brought there by a rotation for each diagonal.
 
 use super::{
     Server,
@@ -22,6 +23,8 @@ pub(super) struct Gram {
     strides: [usize; 2],
     slots: usize,
     ciphertexts: usize,
+    /// Whether the first matrix is the second one transposed.
+    symmetric: bool,
 }
 
 impl Gram {
@@ -36,28 +39,42 @@ impl Gram {
         let apart = rows.max(columns).saturating_mul(outer) <= along && along <= row;
         let ciphertexts = a.layout().ciphertexts();
         let alike = ciphertexts == b.layout().ciphertexts();
-        let gram = Gram { rows, inner, columns, strides: [outer, along], slots, ciphertexts };
+        let symmetric = a.has_ciphertexts_of(b) && rows == columns;
+        let gram = Gram { rows, inner, columns, strides: [outer, along], slots, ciphertexts, symmetric };
         let room = gram.diagonals().saturating_mul(slots) <= MOST_PRODUCTS;
         (fits && apart && alike && room).then_some(gram)
     }
 
+    /// Whether the first matrix is the second one transposed.
+    #[cfg(test)]
+    pub(super) fn is_symmetric(&self) -> bool {
+        self.symmetric
+    }
+
     /// How many diagonals there are.
     fn diagonals(&self) -> usize {
-        self.rows + self.columns - 1
+        if self.symmetric { self.columns } else { self.rows + self.columns - 1 }
     }
 
     /// About how many products with plaintexts take as long.
     pub(super) fn work(&self) -> usize {
         let sums = (self.slots / self.strides[1]).ilog2() as usize;
-        self.diagonals() * (self.ciphertexts * (HOISTED + TENSOR) + ROTATION * (2 + sums) + 1)
+        self.diagonals()
+            * (self.ciphertexts * (HOISTED + TENSOR)
+                + ROTATION * (2 + sums + usize::from(self.symmetric))
+                + 1)
     }
 
     /// Where elements come to stand, and from where in all diagonals, one ciphertext after the other.
     fn moves(&self, out: &Layout) -> Moves {
         let elements = (0..self.rows).flat_map(|i| (0..self.columns).map(move |j| (i, j)));
-        let diagonal = |(i, j): (usize, usize)| self.columns - 1 + i - j;
-        let from = |to: usize, element| diagonal(element) * self.slots + to % self.slots;
-        out.positions().zip(elements).map(|(to, element)| (to, from(to, element))).collect()
+        let [outer, along] = self.strides;
+        let from = |(i, j): (usize, usize)| match self.symmetric && i > j {
+            // Element `(j, i)` of column `i`, in the row that makes the distance that of the diagonal.
+            true => (self.columns - 1 + j - i) * self.slots + i * (along + outer) % self.slots,
+            false => (self.columns - 1 + i - j) * self.slots + (i * along + j * outer) % self.slots,
+        };
+        out.positions().zip(elements).map(|(to, element)| (to, from(element))).collect()
     }
 }
 
@@ -81,7 +98,7 @@ impl Server {
         self.linear_map(&diagonals, out, entries, operation)
     }
 
-    /// The diagonals, each in all rows of slots: that of column `j` of the first row, for each `j` from the last one on, and then of the first column, for each row.
+    /// The diagonals, each in all rows of slots: that of column `j` of the first row, for each `j` from the last one on, and then those of the first column.
     fn diagonals_of<F: Form>(
         &self,
         form: &F,

@@ -160,7 +160,7 @@ impl Server {
 
     /// The dot product of two encrypted vectors of one length, or the product of encrypted matrices, or of a matrix and a vector, on either side. Ciphertexts of longer vectors are multiplied and
     /// added before one relinearisation ([`Form::sum_of_products`]). Two matrices, `(n, k)` and `(k, m)`, are repeated to `n m k` slots, which takes a multiplication more where they do not stand so,
-    /// or where that is less work brought to tiles, of which `k` rotations are multiplied: two multiplications deep.
+    /// or where that is less work brought to tiles, of which `k` rotations are multiplied, or multiplied diagonal by diagonal: two multiplications deep.
     ///
     /// # Errors
     /// [`Error::Shape`] when the axes that are summed over are not of one length, there are more than two axes, or two matrices take more than 2^24 slots either way.

@@ -188,4 +188,38 @@ proptest! {
         );
         prop_assert_eq!(ways, 1);
     }
+
+    #[test]
+    fn squares_of_one_matrix(
+        (rows, inner) in (2usize..17, 1usize..100),
+        how in 0usize..2,
+        scheme in prop::sample::select(vec![Scheme::Bgv, Scheme::Bfv]),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(scheme);
+        let x = integers(rows * inner, seed);
+        let transposed: Vec<i64> = (0..inner * rows).map(|k| x[k % rows * inner + k / rows]).collect();
+        let expected = product(&x, &transposed, inner);
+        fn both<F: Form>(server: &Server, array: &Array<F>, how: usize) -> [Array<F>; 2] {
+            let a = columnwise(server, array, how);
+            let b = server.transpose(&a).unwrap();
+            assert!(Gram::of(&a, &b).is_some_and(|gram| gram.is_symmetric()));
+            let again = columnwise(server, array, how);
+            assert!(Gram::of(&again, &b).is_none_or(|gram| !gram.is_symmetric()));
+            [a, b]
+        }
+        let a = client.encrypt_integers(&x, &[rows, inner]).unwrap();
+        let [a, b] = both(&server, &a, how);
+        check(&server, [&a, &b], &expected, |array, expected| {
+            let expected: Vec<i64> = expected.iter().map(|x| x.rem_euclid(PLAIN_MODULUS)).collect();
+            assert_eq!(client.decrypt_integers(array).unwrap(), expected);
+        }, |_| ());
+        let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
+        let [a, b] = both(&server, &client.encrypt(&numbers, &[rows, inner]).unwrap(), how);
+        check(&server, [&a, &b], &expected, |array, expected| {
+            for (got, expected) in client.decrypt(array).unwrap().iter().zip(expected) {
+                assert!((got - *expected as f64 / 64.0).abs() < 1e-4, "{got}, not {expected} / 64");
+            }
+        }, |_| ());
+    }
 }
