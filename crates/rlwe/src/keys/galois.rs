@@ -18,6 +18,9 @@ use crate::{Context, Fingerprint, KeyUse, Modulus, RlweError, stop};
 const OPERATION: &str = "make evaluation keys";
 const PREPARE: &str = "prepare evaluation keys";
 
+/// An error names so many rotations that there are keys for.
+const MOST_NAMED: usize = 32;
+
 /// Evaluation keys as they are stored and sent: from `s^2` to `s`, and for each Galois element `g` from `s` to `s(X^{1/g})`.
 ///
 /// A rotation first switches keys and then applies the automorphism, so that one key serves single and hoisted rotations.
@@ -381,13 +384,32 @@ impl PreparedEvaluationKeys {
         })
     }
 
-    /// The Galois keys in words.
+    /// The Galois keys in words: "rotations by -1, 1, 2 and conjugation".
     fn held(&self) -> String {
-        match &self.galois {
-            Galois::Some(keys) if keys.is_empty() => "none".into(),
-            Galois::Some(keys) => keys.keys().map(|g| self.describe(*g)).collect::<Vec<_>>().join(", "),
-            Galois::Every(..) => "those of all odd elements".into(),
+        let Galois::Some(keys) = &self.galois else { return "those of all odd elements".into() };
+        let mut rotations: Vec<i64> = self
+            .rotations()
+            .filter(|(element, _)| keys.contains_key(element))
+            .map(|(_, steps)| steps)
+            .collect();
+        rotations.sort_unstable();
+        let others = rotations.len().saturating_sub(MOST_NAMED);
+        let named: Vec<String> = rotations.iter().take(MOST_NAMED).map(i64::to_string).collect();
+        let more = if others > 0 { format!(" and {others} others") } else { String::new() };
+        let rotations = (!named.is_empty()).then(|| format!("rotations by {}{more}", named.join(", ")));
+        let mut parts: Vec<String> = rotations.into_iter().collect();
+        if keys.contains_key(&galois_element_of_conjugation(self.degree)) {
+            parts.push("conjugation".into());
         }
+        if parts.is_empty() { "none".into() } else { parts.join(" and ") }
+    }
+
+    /// The Galois elements of all rotations, and by how many slots to the left: more than half of all slots are so many less to the right.
+    fn rotations(&self) -> impl Iterator<Item = (usize, i64)> + '_ {
+        let slots = self.degree as i64 / 2;
+        let next = |element: &usize| Some(element * 5 % (2 * self.degree));
+        let steps = (0..slots).map(move |steps| if steps > slots / 2 { steps - slots } else { steps });
+        std::iter::successors(Some(1), next).zip(steps)
     }
 
     /// [`PreparedEvaluationKeys::galois`] of a key for ciphertexts modulo `modulus`.
@@ -454,12 +476,8 @@ impl PreparedEvaluationKeys {
         if element == galois_element_of_conjugation(self.degree) {
             return "conjugation".into();
         }
-        let mut power = 1;
-        for steps in 0..self.degree / 2 {
-            if power == element {
-                return format!("rotation by {steps}");
-            }
-            power = power * 5 % (2 * self.degree);
+        if let Some((_, steps)) = self.rotations().find(|(rotation, _)| *rotation == element) {
+            return format!("rotation by {steps}");
         }
         format!("X -> X^{element}")
     }
