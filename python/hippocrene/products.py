@@ -74,10 +74,10 @@ def _inner(a: Any, b: Any) -> Any:
     a, b = factors("inner", a, b)
     if 0 in (a.ndim, b.ndim):
         return _times(a, b)
-    if a.ndim <= 2 and b.ndim <= 2:
-        return _matmul(a, b.T)
     if a.shape[-1] != b.shape[-1]:
         raise ShapeError(f"inner: the last axes of shapes {a.shape} and {b.shape} differ")
+    if a.ndim <= 2 and b.ndim <= 2:
+        return _matmul(a, b.T)
     return _tensordot(a, b, ([-1], [-1]))
 
 

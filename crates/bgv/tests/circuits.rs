@@ -371,6 +371,7 @@ fn what_is_too_deep_is_refused() {
     // What 16 products take, of what there was before the first. The first one takes the least, since the noise of fresh ciphertexts is small.
     let square = s.evaluator.square(&a).unwrap();
     let one = a.budget_bits(&s.context) - square.budget_bits(&s.context);
+    assert!(matches!(s.evaluator.power(&a, u64::MAX), Err(BgvError::Budget { .. })));
     let BgvError::Budget { need, have, .. } = s.evaluator.power(&a, 1 << 16).unwrap_err() else { panic!() };
     assert_eq!(have, a.budget_bits(&s.context));
     assert!(need > 16.0 * one && need < 40.0 * one, "{need} bits are needed, {one} for the first product");

@@ -542,7 +542,9 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(s.evaluator.polynomial(&a, &p, s.scale), Err(CkksError::Capacity { .. })));
     assert!(Polynomial::new(Basis::Monomial, vec![]).is_err());
     assert!(Polynomial::new(Basis::Monomial, vec![1.0, f64::NAN]).is_err());
-    assert!(Polynomial::new(Basis::Chebyshev { low: 1.0, high: 1.0 }, vec![1.0]).is_err());
+    for (low, high) in [(1.0, 1.0), (-1.7e308, 1.7e308), (0.0, 1e-310)] {
+        assert!(Polynomial::new(Basis::Chebyshev { low, high }, vec![1.0]).is_err());
+    }
     for degree in [Polynomial::MOST_APPROXIMATED + 1, 1 << 40, usize::MAX] {
         let refused = Polynomial::approximate(f64::exp, 0.0, 1.0, degree).unwrap_err().to_string();
         assert_eq!(refused, format!("approximate a function: degree {degree}: it is 1048576 at most"));

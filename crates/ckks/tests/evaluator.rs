@@ -192,6 +192,28 @@ fn of_other_primes() -> Setup {
     setup(parameters.unwrap(), &[1], Threads::single(), Scale::power_of_two(40))
 }
 
+#[test]
+fn products_are_added_up_before_they_are_relinearised() {
+    let s = insecure(8, 3, &[]);
+    let (e, n) = (&s.evaluator, 128);
+    let numbers = [circle(n, 0.7, 0.0), circle(n, 0.9, 1.0), circle(n, 0.5, 2.0)];
+    let [a, b, c] = numbers.each_ref().map(|x| s.encrypt(x));
+    let [x, y, z] = &numbers;
+    let sum = e.sum_of_products(&[(&a, &b), (&c, &c), (&b, &c)], s.scale).unwrap();
+    let expected: Vec<_> = (0..n).map(|i| x[i] * y[i] + z[i] * z[i] + y[i] * z[i]).collect();
+    s.check(&sum, &expected, "three products");
+    assert_eq!(sum.modulus(), e.mul_rescale(&a, &b, s.scale).unwrap().modulus());
+    // Scales that are equal but for rounding are one.
+    let close = Scale::from_f64(3.0).unwrap().times(s.scale).divided_by(3).over(Scale::power_of_two(0));
+    let other = s.encrypt_at(x, n, close, s.top());
+    assert!(e.sum_of_products(&[(&a, &b), (&other, &b)], s.scale).is_ok());
+    let coarse = s.encrypt_at(x, n, Scale::power_of_two(30), s.top());
+    for (pairs, told) in [(&[][..], "no products"), (&[(&a, &b), (&coarse, &b)], "products of scales 2^")] {
+        let error = e.sum_of_products(pairs, s.scale).unwrap_err().to_string();
+        assert!(error.contains(told), "{error}");
+    }
+}
+
 /// Whatever is of other parameters is refused by every operation, of more units or of other primes of the same size.
 #[test]
 fn what_is_of_other_parameters_is_refused() {
@@ -212,6 +234,10 @@ fn what_is_of_other_parameters_is_refused() {
             e.add(&a, &a).map(drop),
             e.negate(&a).map(drop),
             e.rotate(&a, 1).map(drop),
+            e.rotate(&a, 0).map(drop),
+            e.rotate_many(&a, &[]).map(drop),
+            e.inner_sum(&a, 1, 1).map(drop),
+            e.sum_of_products(&[(&own, &own), (&a, &own)], scale).map(drop),
             e.rescale(&a, Scale::power_of_two(20)).map(drop),
             e.mul(&a, &a).map(drop),
             e.mul(&own, &a).map(drop),

@@ -242,6 +242,8 @@ fn what_does_not_fit_is_named() {
     assert!(matches!(s.evaluator.tuple(&partial, 1 << 20), Err(CkksError::ScaleMismatch { .. })));
     assert!(s.evaluator.tuple(&partial[..1], 1 << 20).is_err() && s.evaluator.tuple(&partial, 0).is_err());
     assert!(s.evaluator.tuple_divisor(Scale::power_of_two(15), 4, 1.0).is_err());
+    let error = s.evaluator.tuple_divisor(Scale::power_of_two(60), 2, f64::NAN).unwrap_err().to_string();
+    assert!(error.ends_with("a reserve of NaN bits"), "{error}");
     let mut deep = pair;
     let error = loop {
         match s.evaluator.tuple_mul(&deep, &deep, scale) {

@@ -89,7 +89,7 @@ pub(super) fn split_power(n: u64) -> (u64, u64) {
 
 /// `ceil(log2 n)`, the depth of power `n >= 1`.
 pub(super) fn depth_of(n: u64) -> u32 {
-    n.next_power_of_two().trailing_zeros()
+    u64::BITS - (n - 1).leading_zeros()
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::{cmp::Ordering, f64::consts::PI};
 
+use hippocrene_rlwe::stop;
+
 use crate::{BigFloat, CkksError, Short};
 
 /// The basis of a polynomial.
@@ -26,13 +28,13 @@ pub struct Polynomial {
 }
 
 impl Polynomial {
-    /// The largest degree that [`Polynomial::approximate`] takes, `2^20`.
+    /// The largest degree that [`Polynomial::approximate`] takes, `2^20`. It takes a time that grows as the square of the degree.
     pub const MOST_APPROXIMATED: usize = 1 << 20;
 
     /// The polynomial with these coefficients, lowest degree first. Zeros at the end are dropped.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when there are no coefficients, one is not finite, or the interval is empty.
+    /// [`CkksError::Argument`] when there are no coefficients, one is not finite, or the interval is empty, longer than the largest double or shorter than the inverse of that.
     pub fn new(basis: Basis, mut coefficients: Vec<f64>) -> Result<Self, CkksError> {
         let fail = |what: String| Err(CkksError::Argument { operation: "make a polynomial", what });
         if let Some((i, c)) = coefficients.iter().enumerate().find(|(_, c)| !c.is_finite()) {
@@ -42,6 +44,12 @@ impl Polynomial {
             && !(low.is_finite() && high.is_finite() && low < high)
         {
             return fail(format!("the interval [{}, {}] is empty", Short(low), Short(high)));
+        }
+        if let Basis::Chebyshev { low, high } = basis
+            && !((high - low).is_finite() && (2.0 / (high - low)).is_finite())
+        {
+            let what = "has a length that doubles do not hold, or whose inverse they do not";
+            return fail(format!("the interval [{}, {}] {what}", Short(low), Short(high)));
         }
         while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
             coefficients.pop();
@@ -86,15 +94,16 @@ impl Polynomial {
         let mirrored = |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| *x == sign * y);
         let (even, odd) = (mirrored(1.0), mirrored(-1.0));
         let coefficient = |i: usize| {
+            stop::check("approximate a function")?;
             let none = if i.is_multiple_of(2) { odd } else { even };
             if none {
-                return 0.0;
+                return Ok(0.0);
             }
             let sum: f64 = values.iter().enumerate().map(|(k, v)| v * (i as f64 * angle(k)).cos()).sum();
-            sum * if i == 0 { 1.0 } else { 2.0 } / n as f64
+            Ok(sum * if i == 0 { 1.0 } else { 2.0 } / n as f64)
         };
-        let coefficients = (0..n).map(coefficient).collect();
-        Self::new(Basis::Chebyshev { low, high }, coefficients)
+        let coefficients: Result<_, CkksError> = (0..n).map(coefficient).collect();
+        Self::new(Basis::Chebyshev { low, high }, coefficients?)
     }
 
     /// The basis.

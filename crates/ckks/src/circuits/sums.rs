@@ -2,6 +2,8 @@
 
 use crate::{Ciphertext, CkksError, Evaluator};
 
+const SUM: &str = "sum of slots";
+
 impl Evaluator {
     /// The sum of `count` rotations by multiples of `step`: slot `i` of the result is the sum of slots `i + k step` of `a` over
     /// `k < count`. `log2(count)` rotations, by `step 2^k`, and one more for each bit of `count` but the first.
@@ -11,8 +13,9 @@ impl Evaluator {
     pub fn inner_sum(&self, a: &Ciphertext, step: usize, count: usize) -> Result<Ciphertext, CkksError> {
         if count == 0 {
             let what = "a sum of 0 rotations: at least 1 is needed".into();
-            return Err(CkksError::Argument { operation: "sum of slots", what });
+            return Err(CkksError::Argument { operation: SUM, what });
         }
+        self.check_own(a, SUM)?;
         // The sum of 2^k rotations, and that of as many as the bits of `count` below bit k say.
         let (mut power, mut sum): (_, Option<Ciphertext>) = (a.clone(), None);
         for k in 0..=count.ilog2() {

@@ -115,7 +115,7 @@ impl Evaluator {
         let &[(first, second), ..] = pairs else { return fail("there are no products".into()) };
         self.check_own(first, PRODUCTS)?;
         let scale = first.scale().times(second.scale());
-        if let Some((a, b)) = pairs.iter().find(|(a, b)| a.scale().times(b.scale()) != scale) {
+        if let Some((a, b)) = pairs.iter().find(|(a, b)| !a.scale().times(b.scale()).is_close(scale)) {
             let (have, need) = (a.scale().times(b.scale()).log2(), scale.log2());
             return fail(format!("products of scales 2^{have} and 2^{need}"));
         }

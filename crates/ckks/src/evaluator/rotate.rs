@@ -7,6 +7,8 @@ use hippocrene_rlwe::{Modulus, RotationTree};
 use super::Evaluator;
 use crate::{Ciphertext, CkksError};
 
+const ROTATE: &str = "rotate";
+
 impl Evaluator {
     /// The slots rotated by `steps` to the left: slot `i` of the result is slot `i + steps` of `a`. Where this rotation has no key of its own,
     /// it is composed of rotations by powers of two.
@@ -24,6 +26,7 @@ impl Evaluator {
     /// # Errors
     /// When the key of this rotation is missing and it cannot be composed.
     pub fn rotate_into(&self, out: &mut Ciphertext, a: &Ciphertext, steps: i64) -> Result<(), CkksError> {
+        self.check_own(a, ROTATE)?;
         let elements = self.rotation_elements(a.slots(), steps, a.modulus());
         self.apply_galois_into(out, a, elements[0])?;
         for element in &elements[1..] {
@@ -40,6 +43,7 @@ impl Evaluator {
     /// # Errors
     /// When the key of a rotation is missing.
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
+        self.check_own(a, ROTATE)?;
         let slots = a.slots();
         let place = |step: &i64| step.rem_euclid(slots as i64) as usize;
         let tree = self.rotation_tree(slots, steps.iter().map(place), a.modulus());
@@ -65,8 +69,9 @@ impl Evaluator {
     ) -> Result<(), CkksError> {
         if out.len() != steps.len() {
             let what = format!("{} results for {} rotations", out.len(), steps.len());
-            return Err(CkksError::Argument { operation: "rotate", what });
+            return Err(CkksError::Argument { operation: ROTATE, what });
         }
+        self.check_own(a, ROTATE)?;
         let rlwe = self.context().rlwe();
         let element = |steps: i64| self.rotation_element(a.slots(), steps);
         let common = self.keys().common_modulus(rlwe, a.modulus(), steps.iter().map(|steps| element(*steps)));

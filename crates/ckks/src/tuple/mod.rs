@@ -120,7 +120,7 @@ impl Evaluator {
     /// faster than errors do (as the square of [`Tuple::low`]), `reserve` bits are taken off for products in a row, one for every two or so.
     ///
     /// # Errors
-    /// [`CkksError::Argument`] when the scale is too small for tuples of this length.
+    /// [`CkksError::Argument`] when the scale is too small for tuples of this length, or the reserve is not finite.
     pub fn tuple_divisor(&self, scale: Scale, length: usize, reserve: f64) -> Result<u64, CkksError> {
         const OPERATION: &str = "choose the divisor of tuples";
         check_length(length, OPERATION)?;
@@ -128,9 +128,12 @@ impl Evaluator {
         let rounding = self.switch_noise().log2_std();
         let terms = 0.5 * (degree * (length - 1) as f64).log2();
         let bits = (scale.log2() - 1.0 - rounding - terms) / length as f64 - reserve;
+        let fail = |what: String| Err(CkksError::Argument { operation: OPERATION, what });
+        if !reserve.is_finite() {
+            return fail(format!("a reserve of {reserve} bits"));
+        }
         if bits < 1.0 {
-            let what = format!("a scale of {scale} is too small for tuples of {length}");
-            return Err(CkksError::Argument { operation: OPERATION, what });
+            return fail(format!("a scale of {scale} is too small for tuples of {length}"));
         }
         Ok(1 << bits.min(60.0) as u32)
     }

@@ -125,7 +125,9 @@ impl Server {
                     rotated.iter().zip(&factors).map(|(left, (_, right))| (&left[k], right)).collect();
                 let product = self.sum_of_pairs(form, &pairs)?;
                 let sum = form.inner_sum(self, &product, gram.strides[1], in_ciphertext)?;
-                Ok(form.with_summands(sum, gram.inner, gram.ciphertexts * in_ciphertext))
+                // Ciphertexts have bounds of their own.
+                let there = if gram.ciphertexts == 1 { gram.inner } else { in_ciphertext };
+                Ok(form.with_summands(sum, there, in_ciphertext))
             })?);
             if out.len() < gram.diagonals() {
                 let next = |i: usize| form.rotate(self, &factors[i].0, outer * SHORT as i64);

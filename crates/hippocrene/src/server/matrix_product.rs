@@ -36,7 +36,7 @@ impl Way {
 }
 
 impl Server {
-    /// The product of two matrices. The first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do
+    /// The product of two matrices, by tiles or by diagonals where these take much less work, or by copies: the first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do
     /// the columns of the product, and the next product of a chain finds room between them. Where there is room for some columns at a time, and copies beyond would take far more ciphertexts, as after
     /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
     pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
@@ -46,12 +46,25 @@ impl Server {
         if let Some((work, faster)) = tiles.into_iter().chain(gram).min_by_key(|(work, _)| *work)
             && self.is_more_than(work, &way, a, b)?
         {
-            return match faster {
+            let product = match faster {
                 Faster::Tiles(tiles) => self.tiled_product(a, b, &tiles, OPERATION),
                 Faster::Gram(gram) => self.gram_product(a, b, &gram, OPERATION),
             };
+            // They move both matrices, where copies may take one of them as it stands, with less capacity.
+            if !(way.is_ok() && matches!(product, Err(Error::Capacity { .. } | Error::Budget(_)))) {
+                return product;
+            }
         }
-        let Way { layout, at_once } = way?;
+        self.product_of_copies(a, b, way?)
+    }
+
+    /// The product by copies for all columns and rows.
+    fn product_of_copies<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        Way { layout, at_once }: Way,
+    ) -> Result<Array<F>, Error> {
         let columns = b.shape()[1];
         if at_once >= columns {
             return self.product_as(a, b, layout);

@@ -18,6 +18,9 @@ const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 /// With more places the scale would be so much larger that bringing sums with other arrays to one scale costs more than is saved.
 const MOST_BINARY_PLACES: i32 = 12;
 
+/// So many bits of capacity are left for sums that follow on products, as their bounds grow.
+const SUMS: f64 = 10.0;
+
 /// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
 const SURPLUS: f64 = 0.5;
 
@@ -271,7 +274,7 @@ impl Form for Numbers {
     }
 
     fn has_products(&self, server: &Server, a: &EncryptedArray, count: usize) -> bool {
-        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server)
+        Self::capacity_bits(&server.session, a) > count as f64 * self.product_bits(server) + SUMS
     }
 
     fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(), Error> {

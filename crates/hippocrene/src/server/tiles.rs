@@ -268,6 +268,8 @@ impl Server {
         let mut totals: Vec<Vec<F::Ciphertext>> = vec![Vec::new(); count];
         for (chunk, (first, second)) in chunks.iter().zip(first.chunks(count).zip(second)) {
             let steps = || 0..chunk.period.min(tiles.short) as i64;
+            // Of as many summands as the chunk has room for, others are zero.
+            let there = chunk.period.min(tiles.inner - chunk.start);
             let [_, second] = form.as_factors(self, &first[0], second)?;
             for (first, totals) in first.chunks(TOGETHER).zip(totals.chunks_mut(TOGETHER)) {
                 let rotated = self.session.compute_each(first.len(), |i| {
@@ -283,7 +285,7 @@ impl Server {
                         form.rotate_many(self, &right, &steps().map(|u| u * stride).collect::<Vec<_>>())?;
                     let sums = self.session.compute_each(first.len(), |i| {
                         let pairs: Vec<_> = rotated[i].iter().zip(&rights).collect();
-                        let sum = self.sum_of_pairs(form, &pairs)?;
+                        let sum = form.with_summands(self.sum_of_pairs(form, &pairs)?, there, chunk.period);
                         match totals[i].get(v) {
                             None => Ok(sum),
                             Some(total) => form.add(self, total, &sum),
@@ -298,13 +300,10 @@ impl Server {
                 }
             }
         }
-        let summands = chunks.iter().map(|chunk| chunk.period).sum();
         self.session.compute_each(count, |i| {
             let mut long = totals[i].iter().rev();
             let last = long.next().expect("there is a chunk").clone();
-            let total =
-                long.try_fold(last, |total, sum| form.add(self, &form.rotate(self, &total, short)?, sum))?;
-            Ok(form.with_summands(total, tiles.inner, summands))
+            long.try_fold(last, |total, sum| form.add(self, &form.rotate(self, &total, short)?, sum))
         })
     }
 }
