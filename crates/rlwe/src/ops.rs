@@ -258,6 +258,26 @@ impl Context {
         self.switch_keys_into([out0, out1], hoisted, key, [Some(a.part(0)), None], &destination)
     }
 
+    /// Applies each `X -> X^element` to the message of one ciphertext, which is decomposed once.
+    ///
+    /// # Errors
+    /// As [`Context::apply_galois_into`].
+    pub fn apply_galois_to_each(
+        &self,
+        a: &Ciphertext,
+        elements: &[usize],
+        keys: &PreparedEvaluationKeys,
+    ) -> Result<Vec<Ciphertext>, RlweError> {
+        let common = keys.common_modulus(self, a.modulus(), elements.iter().copied());
+        let hoisted = self.hoist_within(a, common)?;
+        let each = elements.iter().map(|element| {
+            let mut out = Ciphertext::empty(self);
+            self.apply_galois_hoisted_into(&mut out, a, &hoisted, *element, keys)?;
+            Ok(out)
+        });
+        each.collect()
+    }
+
     /// Brings a ciphertext from modulus `Q` to `to = Q'`, scaling message and noise by `Q'/Q`.
     ///
     /// # Errors

@@ -14,29 +14,21 @@ impl Evaluator {
         let (degree, row) = (self.context().rlwe().degree(), self.context().rlwe().degree() / 2);
         let place = |step: &i64| step.rem_euclid(row as i64) as usize;
         let tree = self.keys().rotation_tree(degree, row, steps.iter().map(place), a.modulus());
-        let rotated = tree.grow(a, |a, elements| self.apply_galois_to_many(a, elements))?;
+        let rotated = tree.grow(a, |a, elements| {
+            let rotated = self.context().rlwe().apply_galois_to_each(a.inner(), elements, self.keys())?;
+            let with_factor = |inner| {
+                let mut out = Ciphertext::empty(self.context());
+                *out.inner_mut() = inner;
+                out.set_factor(a.factor());
+                self.check_budget(&out, a.budget_bits(self.context()), OPERATION)?;
+                Ok::<_, BgvError>(out)
+            };
+            rotated.into_iter().map(with_factor).collect()
+        })?;
         let each = steps.iter().map(|step| {
             let at = tree.place(place(step)).expect("every rotation is in the tree");
             at.checked_sub(1).map_or(a, |node| &rotated[node]).clone()
         });
         Ok(each.collect())
-    }
-
-    /// Automorphisms of one ciphertext, by their Galois elements; several share its decomposition.
-    fn apply_galois_to_many(&self, a: &Ciphertext, elements: &[usize]) -> Result<Vec<Ciphertext>, BgvError> {
-        let (rlwe, keys) = (self.context().rlwe(), self.keys());
-        let mut out = vec![Ciphertext::empty(self.context()); elements.len()];
-        if let ([out], [element]) = (&mut out[..], elements) {
-            self.apply_galois_into(out, a, *element)?;
-        } else {
-            let common = keys.common_modulus(rlwe, a.modulus(), elements.iter().copied());
-            let hoisted = rlwe.hoist_within(a.inner(), common)?;
-            for (out, element) in out.iter_mut().zip(elements) {
-                rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, *element, keys)?;
-                out.set_factor(a.factor());
-                self.check_budget(out, a.budget_bits(self.context()), OPERATION)?;
-            }
-        }
-        Ok(out)
     }
 }

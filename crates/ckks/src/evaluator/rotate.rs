@@ -138,19 +138,14 @@ impl Evaluator {
         tree: &RotationTree,
     ) -> Result<Vec<Ciphertext>, CkksError> {
         tree.grow(a, |a, elements| {
-            let (rlwe, keys) = (self.context().rlwe(), self.keys());
-            let mut out = vec![Ciphertext::empty(self.context()); elements.len()];
-            if let ([out], [element]) = (&mut out[..], elements) {
-                self.apply_galois_into(out, a, *element)?;
-            } else {
-                let common = keys.common_modulus(rlwe, a.modulus(), elements.iter().copied());
-                let hoisted = rlwe.hoist_within(a.inner(), common)?;
-                for (out, element) in out.iter_mut().zip(elements) {
-                    rlwe.apply_galois_hoisted_into(out.inner_mut(), a.inner(), &hoisted, *element, keys)?;
-                    out.set_meta(a.scale(), a.slots(), a.bound());
-                }
-            }
-            Ok(out)
+            let rotated = self.context().rlwe().apply_galois_to_each(a.inner(), elements, self.keys())?;
+            let with_meta = |inner| {
+                let mut out = Ciphertext::empty(self.context());
+                *out.inner_mut() = inner;
+                out.set_meta(a.scale(), a.slots(), a.bound());
+                out
+            };
+            Ok(rotated.into_iter().map(with_meta).collect())
         })
     }
 
