@@ -204,7 +204,8 @@ fn products_are_added_up_before_they_are_relinearised() {
     s.check(&sum, &expected, "three products");
     assert_eq!(sum.modulus(), e.mul_rescale(&a, &b, s.scale).unwrap().modulus());
     // Scales that are equal but for rounding are one.
-    let close = Scale::from_f64(3.0).unwrap().times(s.scale).divided_by(3).over(Scale::power_of_two(0));
+    let rounded = [3, 7, 11, 13, 49].map(|d| s.scale.divided_by(d).times_integer(d));
+    let close = rounded.into_iter().find(|close| *close != s.scale).unwrap();
     let other = s.encrypt_at(x, n, close, s.top());
     assert!(e.sum_of_products(&[(&a, &b), (&other, &b)], s.scale).is_ok());
     let coarse = s.encrypt_at(x, n, Scale::power_of_two(30), s.top());

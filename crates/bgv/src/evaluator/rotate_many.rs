@@ -12,8 +12,8 @@ impl Evaluator {
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, BgvError> {
         self.check(a, OPERATION)?;
         let (degree, row) = (self.context().rlwe().degree(), self.context().rlwe().degree() / 2);
-        let place = |step: &i64| step.rem_euclid(row as i64) as usize;
-        let tree = self.keys().rotation_tree(degree, row, steps.iter().map(place), a.modulus());
+        let steps: Vec<usize> = steps.iter().map(|step| step.rem_euclid(row as i64) as usize).collect();
+        let tree = self.keys().rotation_tree(degree, row, steps.iter().copied(), a.modulus());
         let rotated = tree.grow(a, |a, elements| {
             let rotated = self.context().rlwe().apply_galois_to_each(a.inner(), elements, self.keys())?;
             let with_factor = |inner| {
@@ -25,10 +25,6 @@ impl Evaluator {
             };
             rotated.into_iter().map(with_factor).collect()
         })?;
-        let each = steps.iter().map(|step| {
-            let at = tree.place(place(step)).expect("every rotation is in the tree");
-            at.checked_sub(1).map_or(a, |node| &rotated[node]).clone()
-        });
-        Ok(each.collect())
+        Ok(tree.at_steps(a, rotated, &steps))
     }
 }

@@ -40,16 +40,17 @@ impl Polynomial {
         if let Some((i, c)) = coefficients.iter().enumerate().find(|(_, c)| !c.is_finite()) {
             return fail(format!("coefficient {i} is {c}"));
         }
-        if let Basis::Chebyshev { low, high } = basis
-            && !(low.is_finite() && high.is_finite() && low < high)
-        {
-            return fail(format!("the interval [{}, {}] is empty", Short(low), Short(high)));
-        }
-        if let Basis::Chebyshev { low, high } = basis
-            && !((high - low).is_finite() && (2.0 / (high - low)).is_finite())
-        {
-            let what = "has a length that doubles do not hold, or whose inverse they do not";
-            return fail(format!("the interval [{}, {}] {what}", Short(low), Short(high)));
+        if let Basis::Chebyshev { low, high } = basis {
+            let interval = format!("the interval [{}, {}]", Short(low), Short(high));
+            if !(low.is_finite() && high.is_finite() && low < high) {
+                return fail(format!("{interval} is empty"));
+            }
+            let length = high - low;
+            if !(length.is_finite() && (2.0 / length).is_finite()) {
+                return fail(format!(
+                    "{interval} has a length that doubles do not hold, or whose inverse they do not"
+                ));
+            }
         }
         while coefficients.len() > 1 && coefficients.last() == Some(&0.0) {
             coefficients.pop();

@@ -45,16 +45,11 @@ impl Evaluator {
     pub fn rotate_many(&self, a: &Ciphertext, steps: &[i64]) -> Result<Vec<Ciphertext>, CkksError> {
         self.check_own(a, ROTATE)?;
         let slots = a.slots();
-        let place = |step: &i64| step.rem_euclid(slots as i64) as usize;
-        let tree = self.rotation_tree(slots, steps.iter().map(place), a.modulus());
-        let rotated = self.rotate_along(a, &tree)?;
-        let each = steps.iter().map(|step| {
-            let at = tree.place(place(step)).expect("every rotation is in the tree");
-            let mut out = at.checked_sub(1).map_or(a, |node| &rotated[node]).clone();
-            out.set_known(a.known().rotated(*step));
-            out
-        });
-        Ok(each.collect())
+        let places: Vec<usize> = steps.iter().map(|step| step.rem_euclid(slots as i64) as usize).collect();
+        let tree = self.rotation_tree(slots, places.iter().copied(), a.modulus());
+        let mut out = tree.at_steps(a, self.rotate_along(a, &tree)?, &places);
+        out.iter_mut().zip(steps).for_each(|(out, step)| out.set_known(a.known().rotated(*step)));
+        Ok(out)
     }
 
     /// [`Evaluator::rotate_many`] into ciphertexts that are there, one for each step. Rotations without a key of their own share nothing.

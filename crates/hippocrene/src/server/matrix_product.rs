@@ -36,8 +36,8 @@ impl Way {
 }
 
 impl Server {
-    /// The product of two matrices, by tiles or by diagonals where these take much less work, or by copies: the first one stays where it is, and its copies for the columns of the second stand in the slots between its elements, if there is room, or beyond it: so do
-    /// the columns of the product, and the next product of a chain finds room between them. Where there is room for some columns at a time, and copies beyond would take far more ciphertexts, as after
+    /// The product of two matrices, by tiles or by diagonals where these take much less work, or by copies: the first one stays where it is, and its copies for the columns of the second stand in the
+    /// slots between its elements, if there is room, or beyond it: so do the columns of the product, and the next product of a chain finds room between them. Where there is room for some columns at a time, and copies beyond would take far more ciphertexts, as after
     /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
     pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let way = self.way_of_product(a, b);

@@ -2,8 +2,8 @@
 //!
 //! For a product of `m` rows and `n` columns, `lambda` numbers of the inner axis at a time, row `i` has the slots from `R i` on. A tile of the first matrix has
 //! `A[i, (i + j) mod lambda]` in slot `R i + j`, as often as there is room for, and one of the second `B[(i + j) mod lambda, j]` in all rows of slots, and zeros beyond column `n`. The first one rotated by `k`
-//! and the second one by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k < lambda` another one: the rotations are hoisted, and the products relinearised together. This is the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two
-//! multiplications deep, not three.
+//! and the second one by `R k` have the factors of one summand of element `(i, j)` in slot `R i + j`, for each `k < lambda` another one: the rotations are hoisted, and the products relinearised together.
+//! This is the product of Jiang, Kim, Lauter and Song (CCS 2018, section 3), where the rows of slots are so long, `R >= n + lambda - 1`, that rotated columns take no mask: it is two multiplications deep, not three.
 
 use std::borrow::Cow;
 
@@ -302,7 +302,7 @@ impl Server {
         }
         self.session.compute_each(count, |i| {
             let mut long = totals[i].iter().rev();
-            let last = long.next().expect("there is a chunk").clone();
+            let last = long.next().expect("no axis is empty, so that there is a chunk").clone();
             long.try_fold(last, |total, sum| form.add(self, &form.rotate(self, &total, short)?, sum))
         })
     }

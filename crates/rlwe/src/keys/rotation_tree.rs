@@ -36,10 +36,31 @@ impl RotationTree {
         self.places.get(&step).copied()
     }
 
+    /// What is at the places of these steps, of `root` at the root and what [`RotationTree::grow`] gave.
+    ///
+    /// # Panics
+    /// When the tree was not asked for one of the steps, or has more nodes.
+    pub fn at_steps<C: Clone>(&self, root: &C, nodes: Vec<C>, steps: &[usize]) -> Vec<C> {
+        let places: Vec<usize> = steps.iter().map(|step| self.places[step]).collect();
+        let mut nodes: Vec<Option<C>> = nodes.into_iter().map(Some).collect();
+        let mut uses = vec![0; nodes.len() + 1];
+        places.iter().for_each(|place| uses[*place] += 1);
+        let each = places.into_iter().map(|place| {
+            let Some(node) = place.checked_sub(1) else { return root.clone() };
+            uses[place] -= 1;
+            let there = if uses[place] == 0 { nodes[node].take() } else { nodes[node].clone() };
+            there.expect("it was taken by its last use alone")
+        });
+        each.collect()
+    }
+
     /// What is at each node, where `root` is at the root, and `rotate` makes of what is at a place what is at all that are rotated from there, by the Galois elements of these.
     ///
     /// # Errors
     /// Those of `rotate`.
+    ///
+    /// # Panics
+    /// When `rotate` makes fewer than there are elements.
     pub fn grow<C, E>(
         &self,
         root: &C,
@@ -208,7 +229,10 @@ mod tests {
             let rotate = |at: &usize, elements: &[usize]| {
                 Ok::<_, ()>(elements.iter().map(|element| (at + element) % slots).collect())
             };
-            prop_assert_eq!(&tree.grow(&0, rotate).unwrap(), &found[1..]);
+            let nodes = tree.grow(&0, rotate).unwrap();
+            prop_assert_eq!(&nodes, &found[1..]);
+            let twice: Vec<usize> = steps.iter().chain([&0]).chain(&steps).copied().collect();
+            prop_assert_eq!(tree.at_steps(&0, nodes, &twice), twice);
             let alone = |step: &usize| composed(slots, *step as i64, |s| keys.contains(&(s.rem_euclid(slots as i64) as usize))).len().max(1);
             let apart: usize = steps.iter().filter(|step| **step != 0).map(alone).sum();
             prop_assert!(tree.nodes().len() <= apart);
