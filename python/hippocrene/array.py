@@ -145,6 +145,10 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
+        if operation == "mul" and (picked := self._picked) is not None:
+            products = picked.times(server._for_now, values, shape)
+            if products is not None:
+                return server._wrap(products)
         raw = server._broadcast(self._raw, shape)
         if operation == "sub":
             with named("sub", *DIFFERENCE):
@@ -275,12 +279,12 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     @property
     def real(self) -> EncryptedArray:
         """The real parts of complex values, by `conj` and one bit of capacity; real values are all of theirs."""
-        return self._part(_native.real) if self._raw.is_complex else self
+        return self._part(_native.real) if self._held.is_complex else self
 
     @property
     def imag(self) -> EncryptedArray:
         """The imaginary parts of complex values, by `conj` and one bit of capacity; those of real values are 0."""
-        return self._part(_native.imag) if self._raw.is_complex else self * 0
+        return self._part(_native.imag) if self._held.is_complex else self * 0
 
     def _part(self, part: Callable[[_native.Server, _native.EncryptedArray], _native.EncryptedArray]) -> EncryptedArray:
         server = self._bound_server(part.__name__)
@@ -306,6 +310,8 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if matrix.ndim == 0:
                 raise ShapeError("matmul takes vectors and matrices, not numbers")
+            if (product := self._picked_times(matrix)) is not None:
+                return product
             return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(self._raw, matrix)
 
         return self._times_matrix(other, multiply)
@@ -320,11 +326,19 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if 0 in (matrix.ndim, self.ndim):
                 raise ShapeError("matmul takes vectors and matrices, not numbers")
+            if (product := self._picked_times(matrix, from_left=True)) is not None:
+                return product
             if matrix.ndim == 1:
                 return server.dot_plain(server.transpose(self._raw), matrix)
             return server.rmatmul_plain(matrix, self._raw)
 
         return self._times_matrix(other, multiply)
+
+    def _picked_times(self, matrix: _Matrix, *, from_left: bool = False) -> _native.EncryptedArray | None:
+        """Return the product of elements that are picked and not moved; None where they are to be."""
+        if (picked := self._picked) is None:
+            return None
+        return picked.times_matrix(self._bound_server("matmul")._for_now, matrix, from_left=from_left)
 
     def dot(self, other: EncryptedArray | npt.ArrayLike, out: None = None) -> EncryptedArray:
         """Compute what `numpy.dot` does.
@@ -338,7 +352,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     @property
     def T(self) -> EncryptedArray:  # noqa: N802
         """The array with its axes in reverse order; nothing is computed, but for bits what `transpose` does."""
-        if self.bit_error is not None:
+        if self.bit_error is not None or self._picked is not None:
             return self.transpose()
         server = self._bound_server("transpose")
         return server._wrap(server._raw.transpose(self._raw))
@@ -578,14 +592,14 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     def copy(self) -> EncryptedArray:
         """Return the array itself: nothing alters it."""
-        return EncryptedArray(self._raw, self._server)
+        return EncryptedArray(self._held, self._server)
 
     def __copy__(self) -> EncryptedArray:
         return self.copy()
 
     def __deepcopy__(self, memo: object) -> EncryptedArray:
         # Nothing alters an encrypted array or a server, so that both can be shared.
-        return EncryptedArray(self._raw, self._server)
+        return EncryptedArray(self._held, self._server)
 
     def __reduce__(self) -> tuple[object, ...]:
         return EncryptedArray.from_bytes, (self.to_bytes(),)

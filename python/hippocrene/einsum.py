@@ -192,5 +192,9 @@ def _product(
         product = np.matmul(_laid_out(a, of_a, left + common), _laid_out(b, of_b, common + right))
         return _array(product), left + right
     order = [*left, *right, *common]
-    product = np.multiply(_laid_out(a, of_a, order), _laid_out(b, of_b, order))
+    summed = [label for label in common if label not in later]
+    a, b = _laid_out(a, of_a, order), _laid_out(b, of_b, order)
+    if summed and not (isinstance(a, Moves) and isinstance(b, Moves)):
+        a, b = (x._lazily("einsum") if isinstance(x, Moves) else x for x in (a, b))
+    product = np.multiply(a, b)
     return _summed(_array(product), order, later)

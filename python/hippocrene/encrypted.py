@@ -9,6 +9,7 @@ import numpy as np
 
 from hippocrene import _native
 from hippocrene.errors import ArgumentError, MissingServerError
+from hippocrene.picked import Picked
 from hippocrene.values import FilePath, file_path, is_plain
 
 if TYPE_CHECKING:
@@ -19,24 +20,42 @@ if TYPE_CHECKING:
 class Encrypted:
     """What `EncryptedArray` stands on: the shape, what is known of the values and their errors, and the server."""
 
-    __slots__ = ("_raw", "_server")
+    __slots__ = ("_held", "_server")
 
     # pandas hands `series + EncryptedArray` and the like over to the methods of `EncryptedArray`, above its own 4000.
     __pandas_priority__ = 5000
 
-    def __init__(self, raw: _native.EncryptedArray, server: Server | None = None) -> None:
+    def __init__(self, raw: _native.EncryptedArray | Picked, server: Server | None = None) -> None:
         """Wrap what the extension module made; `Client.encrypt` and `Server.load` are the ways in."""
-        if not isinstance(raw, _native.EncryptedArray):
+        if not isinstance(raw, (_native.EncryptedArray, Picked)):
             raise TypeError("encrypted arrays are made by Client.encrypt, PublicKey.encrypt and Server.load")
-        self._raw = raw
+        self._held = raw
         self._server = server
+
+    @property
+    def _raw(self) -> _native.EncryptedArray:
+        """What the extension module computes with; what was only picked is moved for it, once."""
+        if isinstance(self._held, Picked):
+            self._held = self._held.moved()
+        return self._held
+
+    @property
+    def _picked(self) -> Picked | None:
+        """What was picked, and is not moved yet."""
+        return self._held if isinstance(self._held, Picked) else None
+
+    @property
+    def _alike(self) -> _native.EncryptedArray:
+        """An array of which the same holds as of all of these values, whether they are moved or not."""
+        picked = self._picked
+        return self._raw if picked is None or picked.precise or picked.weights is not None else picked.source
 
     # What it is
 
     @property
     def shape(self) -> tuple[int, ...]:
         """Extent along each axis."""
-        return self._raw.shape
+        return self._held.shape
 
     @property
     def ndim(self) -> int:
@@ -51,12 +70,12 @@ class Encrypted:
     @property
     def fingerprint(self) -> str:
         """Which secret key this is encrypted under; the client, its other keys and servers with them have the same."""
-        return self._raw.fingerprint
+        return self._held.fingerprint
 
     @property
     def plain_modulus(self) -> int | None:
         """What integers are computed modulo; None for an array of numbers or bits."""
-        return self._raw.plain_modulus
+        return self._held.plain_modulus
 
     @property
     def budget_bits(self) -> float | None:
@@ -69,7 +88,7 @@ class Encrypted:
     @property
     def bit_error(self) -> float | None:
         """How far what a slot holds is from its bit at most, below 1/2; None for an array that is not of bits."""
-        return self._raw.bit_error
+        return self._held.bit_error
 
     def _of_numbers(self, value: float | None, what: str) -> float:
         """Return what an array of numbers has, and integers have not."""
@@ -94,12 +113,12 @@ class Encrypted:
 
         Operations on arrays of different precision have the smaller one. `precision_bits` says what there is.
         """
-        return self._of_numbers(self._raw.precision, "precision")
+        return self._of_numbers(self._alike.precision, "precision")
 
     @property
     def bound(self) -> float:
         """No absolute value is larger: the worst case that follows from the bound declared at encryption."""
-        return self._of_numbers(self._raw.bound, "bound")
+        return self._of_numbers(self._alike.bound, "bound")
 
     @property
     def capacity_bits(self) -> float | None:
@@ -118,7 +137,7 @@ class Encrypted:
 
     def _needs_digits(self, size: float, operation: str) -> bool:
         """Tell whether products with doubles of up to `size` that are rounded are less precise than is asked for."""
-        return _native.needs_digits(self._bound_server(operation)._raw, self._raw, size)
+        return _native.needs_digits(self._bound_server(operation)._raw, self._alike, size)
 
     def _rounded(self, product: EncryptedArray, size: float) -> EncryptedArray:
         """Return a product of this array with rounded doubles of up to `size`, whose rounding is part of the error."""
@@ -172,6 +191,8 @@ class Encrypted:
         return self.shape[0]
 
     def __repr__(self) -> str:
+        if (picked := self._picked) is not None:
+            return f"EncryptedArray(shape={self.shape}, picked from shape {picked.source.shape})"
         if self.bit_error is not None:
             return f"EncryptedArray(shape={self.shape}, bit_error={self.bit_error:.3g})"
         left = self._raw.capacity_bits if self.plain_modulus is None else self.budget_bits

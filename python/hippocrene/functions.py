@@ -45,7 +45,6 @@ MOVES = (
     np.transpose,
     np.fft.fftshift,
     np.fft.ifftshift,
-    np.lib.stride_tricks.sliding_window_view,
     *(getattr(np.linalg, name) for name in ("diagonal", "matrix_transpose") if hasattr(np.linalg, name)),
     *(getattr(np, name) for name in ("matrix_transpose",) if hasattr(np, name)),
 )
@@ -137,7 +136,10 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
         options = {k: v for k, v in kwargs.items() if k == "axis" or v is not None}
         return _called(name, getattr(first, name), *rest, **options)
     if function in MOVES:
-        return first._gather(np.asarray(function(places_of(first), *rest, **kwargs)))
+        places = np.asarray(function(places_of(first), *rest, **kwargs))
+        return first._gather(places, operation=f"numpy.{name}")
+    if function is np.lib.stride_tricks.sliding_window_view:
+        return first._lazily(f"numpy.{name}", function(places_of(first), *rest, **kwargs))
     if function in SPLITS:
         return [first._gather(part) for part in function(places_of(first), *rest, **kwargs)]
     if function in ALONE:
@@ -389,7 +391,7 @@ def _cov(m: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof
             return m._squared_deviations(None, ddof)
         deviations = m._centred(1 if rowvar else 0, ddof)
     rows, columns = (deviations, deviations.T) if rowvar else (deviations.T, deviations)
-    return rows @ (columns.conj() if m._raw.is_complex else columns)
+    return rows @ (columns.conj() if m._held.is_complex else columns)
 
 
 def _broadcast_to(array: Any, shape: Any) -> Any:

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, cast
 import numpy as np
 import numpy.typing as npt
 
+from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import HippocreneError, ShapeError, named
+from hippocrene.picked import Picked
 from hippocrene.ufuncs import unset
 
 if TYPE_CHECKING:
@@ -79,21 +81,48 @@ class Moves(Encrypted):
         servers = [array._server for array in arrays if array._server is not None]
         return servers[0] if servers else self._any_server("moving elements")
 
-    def _gather(self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = ()) -> EncryptedArray:
-        """Return the elements at these places of the arrays, one after the other; of this one where none are named."""
+    def _gather(
+        self, places: npt.NDArray[np.int64], arrays: Sequence[Moves] = (), *, operation: str = ""
+    ) -> EncryptedArray:
+        """Return the elements at these places of the arrays, one after the other; of this one where none are named.
+
+        In the name of an operation, those of one array are moved where they are needed.
+        """
         arrays = arrays or (self,)
         server = self._mover(arrays)
         places = np.asarray(places, dtype=np.int64)
         if not places.size:
             raise ShapeError(f"move elements: an encrypted array of shape {places.shape} would have no elements")
         check_size("move elements", places.shape)
+        if len(arrays) == 1 and (before := arrays[0]._picked) is not None and (some := before.at(places)) is not None:
+            return server._wrap(some)
+        if operation and len(arrays) == 1 and self.bit_error is None and (places >= 0).all():
+            flat = np.ascontiguousarray(places.ravel())
+            most = _native.moving_products(server._raw, arrays[0]._raw, places.shape, flat)
+            if most:
+                return arrays[0]._picked_at(server, places, operation, most)
         raw = [array._raw for array in arrays]
         return server._wrap(server._raw.gather(raw, places.shape, np.ascontiguousarray(places.ravel())))
+
+    def _picked_at(
+        self, server: Server, places: npt.NDArray[np.int64], operation: str, most: int | None = None
+    ) -> EncryptedArray:
+        """Return the elements at these places, which are moved where they are needed one by one."""
+        precise = server._for_now is not None
+        return server._wrap(Picked(server._raw, self._raw, places, operation, precise=precise, most=most))
+
+    def _lazily(self, operation: str, places: npt.NDArray[np.int64] | None = None) -> EncryptedArray:
+        """Return the elements at these places, or all of them, as windows are: not moved where they are summed."""
+        places = places_of(self) if places is None else places
+        if self.bit_error is not None or self._picked is not None or not places.size:
+            return self._gather(places)
+        check_size("move elements", places.shape)
+        return self._picked_at(self._mover((self,)), places, operation)
 
     def _moved(self, operation: str, move: Callable[[npt.NDArray[np.int64]], Any]) -> EncryptedArray:
         """Return the elements as `move` leaves their places, an array of numpy's."""
         with shape_errors(operation):
-            return self._gather(np.asarray(move(places_of(self))))
+            return self._gather(np.asarray(move(places_of(self))), operation=operation)
 
     def __getitem__(self, key: _Key | tuple[_Key, ...]) -> EncryptedArray:
         """Pick elements, rows, columns and the like by what numpy takes: integers, slices, lists, masks and `None`.

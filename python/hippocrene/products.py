@@ -83,7 +83,7 @@ def _inner(a: Any, b: Any) -> Any:
 
 def _vdot(a: Any, b: Any) -> Any:
     a, b = factors("vdot", a, b)
-    turned = a._raw.is_complex if _secret(a) else np.iscomplexobj(a)
+    turned = a._held.is_complex if _secret(a) else np.iscomplexobj(a)
     a = np.conjugate(a) if turned else a
     if np.size(a) != np.size(b):
         raise ShapeError(f"vdot: shapes {np.shape(a)} and {np.shape(b)} are of different sizes")
@@ -111,6 +111,16 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     right = [i for i in range(np.ndim(b)) if i not in of_b]
     if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
         raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
+    picked = any(_secret(x) and x._picked is not None for x in (a, b))
+    if picked or (len(of_a) > 1 and not (_secret(a) and _secret(b))):
+        # Elements stay where they are, as they do not where axes are made one.
+        names = iter(string.ascii_letters)
+        labels = [next(names) for _ in range(np.ndim(a) + np.ndim(b))]
+        left_labels, right_labels = labels[: np.ndim(a)], labels[np.ndim(a) :]
+        for i, j in zip(of_a, of_b, strict=True):
+            right_labels[j] = left_labels[i]
+        result = [left_labels[i] for i in left] + [right_labels[i] for i in right]
+        return einsum(f"{''.join(left_labels)},{''.join(right_labels)}->{''.join(result)}", a, b)
     common = math.prod(np.shape(a)[i] for i in of_a)
     rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
     columns = np.reshape(np.transpose(b, of_b + right), (common, -1))
@@ -174,7 +184,7 @@ def _correlated(a: Any, v: Any, mode: str) -> Any:
     if _secret(a):
         # numpy puts the longer one first, and turns what comes of it round.
         return _convolved(a, np.conj(v)[::-1], mode, mirrored=a.size < len(v))
-    v = v.conj() if v._raw.is_complex else v
+    v = v.conj() if v._held.is_complex else v
     plain: Any = v._plain(a, "correlate")
     if v.size > LONG:
         # As a product with a matrix, in which every other diagonal has a row of its own, it takes minutes and memory.
@@ -251,7 +261,7 @@ def _fft(name: str) -> Callable[..., Any]:
     function = getattr(np.fft, name)
 
     def transform(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
-        if _secret(a) and name == "rfft" and a._raw.is_complex:
+        if _secret(a) and name == "rfft" and a._held.is_complex:
             raise TypeError("numpy.fft.rfft is for real numbers: numpy.fft.fft is for complex ones")
         return _mapped(f"fft.{name}", lambda units: function(units, n, norm=norm), a, axis)
 

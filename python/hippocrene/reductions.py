@@ -6,6 +6,8 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
+import numpy as np
+
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
@@ -33,10 +35,14 @@ class Reductions(Encrypted):
         unset("sum", dtype, out)
         server = self._bound_server("sum")
         axes = self._axes(axis, "sum")
-        raw = self._raw
-        if len(axes) == self.ndim:
-            raw = server._raw.sum(raw, None)
+        picked = self._picked
+        raw = picked.summed(server._for_now, axes) if picked is not None and axes else None
+        if raw is not None:
+            pass
+        elif len(axes) == self.ndim:
+            raw = server._raw.sum(self._raw, None)
         else:
+            raw = self._raw
             for index in reversed(axes):
                 raw = server._raw.sum(raw, index)
         for index in axes if keepdims else []:
@@ -56,8 +62,27 @@ class Reductions(Encrypted):
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
         with named("mean", "sum", "divide by a number"):
+            if (shares := self._shares(self._axes(axis, "mean"))) is not None:
+                total, count = shares[0].sum(axis, keepdims=keepdims), shares[1]
+                return total / count
             total = self.sum(axis, keepdims=keepdims)
             return total / (self.size // total.size)
+
+    def _shares(self, axes: list[int]) -> tuple[EncryptedArray, int] | None:
+        """Return elements that are picked, over their number along these axes, times a power of two, and that power.
+
+        Their sum is one of products with 1 where nothing is said, so that others take no more. They are not below 1,
+        for what products are off by does not become smaller with them. None where elements are moved before that.
+        """
+        if (picked := self._picked) is None or not axes:
+            return None
+        count = math.prod(self.shape[index] for index in axes)
+        power = 1 << (count - 1).bit_length()
+        server = self._bound_server("mean")
+        if power == count or self._needs_digits(power / count, "mean"):
+            return None
+        products = picked.times(server._for_now, np.full((1,) * self.ndim, power / count), self.shape)
+        return None if products is None else (server._wrap(products), power)
 
     def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
         """Return deviations from means, divided by the square root of their number less `ddof`."""
@@ -99,7 +124,7 @@ class Reductions(Encrypted):
     ) -> EncryptedArray:
         """Return the variance as it comes of a product: of complex values, with an imaginary part that is noise."""
         deviations = self._centred(axis, ddof)
-        squares = deviations * (deviations.conj() if self._raw.is_complex else deviations)
+        squares = deviations * (deviations.conj() if self._held.is_complex else deviations)
         return squares.sum(axis, keepdims=keepdims)
 
     def std(

@@ -14,6 +14,7 @@ from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.described import Described
 from hippocrene.errors import ArgumentError, KeyMismatchError
+from hippocrene.picked import Picked
 from hippocrene.progress import counted
 from hippocrene.scalars import double, double_or_none, text, thread_count, whole
 from hippocrene.values import FilePath, file_path, raw_bytes, reading
@@ -176,7 +177,12 @@ class Server(Described):
     @property
     def _raw(self) -> _native.Server:
         """The server of the extension module, with the precision that holds here."""
-        return _at_precision.get().get(self, self._own)
+        return self._for_now or self._own
+
+    @property
+    def _for_now(self) -> _native.Server | None:
+        """What computes with another precision in the ``with`` block that this is in, if it is in one."""
+        return _at_precision.get().get(self)
 
     @contextmanager
     def at_precision(self, bits: float) -> Iterator[Server]:
@@ -307,7 +313,7 @@ class Server(Described):
             )
         return self._wrap(self._raw.load(array._raw))
 
-    def _wrap(self, raw: _native.EncryptedArray) -> EncryptedArray:
+    def _wrap(self, raw: _native.EncryptedArray | Picked) -> EncryptedArray:
         return EncryptedArray(raw, self)
 
     def _broadcast(self, raw: _native.EncryptedArray, shape: tuple[int, ...]) -> _native.EncryptedArray:

@@ -120,9 +120,10 @@ def simulate(
     encrypted = [EncryptedArray(encrypt(raw, array, bound, None)._raw, server) for array in arrays]
     raw.restart()
     returned = program(*encrypted)
-    report = raw.report()
     found: list[EncryptedArray] = []
     result = _plain(raw, returned, found)
+    # What is returned may be moved no sooner than it is read.
+    report = raw.report()
     return Simulation(
         result=result,
         seconds=report.seconds,

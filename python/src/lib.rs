@@ -7,6 +7,7 @@ mod bits;
 mod bootstrapping;
 mod client;
 mod clustering;
+mod combinations;
 mod complex;
 mod convolution;
 mod description;
@@ -43,6 +44,8 @@ mod _native {
         describe_clustering, encrypt_new_points, encrypt_points, nearest_deviation, origin_of_points,
         read_clustering, simulate_clustering, start_clusters, update_clusters,
     };
+    #[pymodule_export]
+    use super::combinations::{linear_combinations, moving_products};
     #[pymodule_export]
     use super::complex::{imag, real, times_i};
     #[pymodule_export]

@@ -46,6 +46,9 @@ pub trait Form: Elements {
     /// The number 1.
     const ONE: Self::Number;
 
+    /// The sum of two plain numbers.
+    fn plus(&self, x: Self::Number, y: Self::Number) -> Self::Number;
+
     /// Slots of one ciphertext.
     fn slots(session: &Session) -> usize;
 

@@ -10,6 +10,7 @@ mod bits;
 mod bootstrap_to;
 mod bootstrapping;
 mod clustering;
+mod combinations;
 mod comparison;
 mod division;
 mod integers;

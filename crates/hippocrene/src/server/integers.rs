@@ -40,6 +40,11 @@ impl Form for Residues {
     type Polynomial = Polynomial;
     const ONE: i64 = 1;
 
+    fn plus(&self, x: i64, y: i64) -> i64 {
+        // Below the plaintext modulus, which a signed word holds.
+        (i128::from(x) + i128::from(y)).rem_euclid(i128::from(self.plain_modulus)) as i64
+    }
+
     fn slots(session: &Session) -> usize {
         2 * session.slots()
     }

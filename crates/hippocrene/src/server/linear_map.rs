@@ -37,7 +37,7 @@ struct Pair {
 
 impl Server {
     /// The array of layout `out` whose element at position `to` is the sum of `weight` times the slot of `a` at position `from`,
-    /// over the entries `(to, from, weight)`, which name no pair of positions twice. Every slot of the result that holds no element is zero. One multiplication deep.
+    /// over the entries `(to, from, weight)`; those of one pair of positions are added up. Every slot of the result that holds no element is zero. One multiplication deep.
     ///
     /// It takes as much memory as there are entries, and as a few hundred encoded diagonals: more of them are encoded some at a time. What is encoded of a map that is applied for the second time is
     /// kept while there is room ([`Server::set_cache_memory`]).
@@ -49,8 +49,8 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
-        let blocks = blocks::<F>(&out, F::slots(&self.session), entries, operation)?;
         let form = self.form_of(&[a]);
+        let blocks = blocks(&form, &out, F::slots(&self.session), entries, operation)?;
         self.with_capacity([a], form.product_bits(self), |[a]| {
             let ciphertexts = self.mapped(&form, a, &blocks).map_err(|e| e.during(operation))?;
             Ok(Array::from_ciphertexts(out.clone(), form.clone(), true, ciphertexts))
@@ -132,6 +132,7 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
 
 /// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of columns but for a rotation: one map serves all of them.
 fn blocks<F: Form>(
+    form: &F,
     out: &Layout,
     slots: usize,
     entries: impl IntoIterator<Item = (usize, usize, F::Number)>,
@@ -164,7 +165,7 @@ fn blocks<F: Form>(
     let mut blocks: Vec<Block<F>> = Vec::new();
     for ((to, from), place) in places {
         stop::check(operation)?;
-        let diagonals = diagonals::<F>(slots, &std::mem::take(&mut collected[place]));
+        let diagonals = diagonals(form, slots, &std::mem::take(&mut collected[place]));
         let alike = blocks.iter().enumerate().find_map(|(i, block)| {
             rotation_between::<F>(slots, &block.diagonals, &diagonals).map(|rotated| (i, rotated))
         });
@@ -179,8 +180,8 @@ fn blocks<F: Form>(
 /// An entry of a map between two ciphertexts: its diagonal, the slot that it leads to, and its weight.
 type Entry<F> = (u32, u32, <F as Form>::Number);
 
-/// The entries by diagonals, and those of each by slots; where there is none, the diagonal 0 without any.
-fn diagonals<F: Form>(slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
+/// The entries by diagonals, and those of each by slots, one for each; where there is none, the diagonal 0 without any.
+fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
     let mut counts = vec![0usize; slots];
     entries.iter().for_each(|(diagonal, ..)| counts[*diagonal as usize] += 1);
     if entries.is_empty() {
@@ -195,7 +196,16 @@ fn diagonals<F: Form>(slots: usize, entries: &[Entry<F>]) -> Diagonals<F> {
     entries
         .iter()
         .for_each(|(diagonal, slot, weight)| sorted[counts[*diagonal as usize]].push((*slot, *weight)));
-    sorted.iter_mut().for_each(|entries| entries.sort_unstable_by_key(|(slot, _)| *slot));
+    for entries in &mut sorted {
+        entries.sort_by_key(|(slot, _)| *slot);
+        entries.dedup_by(|next, kept| {
+            let same = next.0 == kept.0;
+            if same {
+                kept.1 = form.plus(kept.1, next.1);
+            }
+            same
+        });
+    }
     numbers.into_iter().zip(sorted).collect()
 }
 

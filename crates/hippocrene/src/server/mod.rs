@@ -10,6 +10,7 @@ mod arithmetic;
 mod bootstrap;
 mod broadcast;
 mod clustering;
+mod combinations;
 mod comparison;
 mod complex;
 mod convolution;

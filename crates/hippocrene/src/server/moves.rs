@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Server,
-    stages::{LEFT, Moves, ONE_STEP, shortest},
+    stages::{LEFT, Moves, ONE_STEP, products, shortest},
 };
 use crate::{Array, Error, Form, Layout};
 
@@ -89,18 +89,18 @@ impl Server {
                 return self.joined(arrays, columns, moves);
             }
         }
-        let products = |moves: &BTreeMap<usize, Moves>| {
+        let work = |moves: &BTreeMap<usize, Moves>| {
             let each = moves.iter().map(|(k, moves)| Ok(self.way(arrays[*k], moves, OPERATION)?.0));
             each.sum::<Result<usize, Error>>()
         };
-        let direct = products(&moves)?;
+        let direct = work(&moves)?;
         if shape.len() > 1 && sources.len() > ONE_STEP {
             // Axes in the order that they stand in already.
             let strides = strides_like(&places, shape, sources, out.slots())?;
             let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
             if let Some(like) = like {
                 let in_order = moves_to(&like);
-                if 4 * products(&in_order)? < direct {
+                if 4 * work(&in_order)? < direct {
                     return self.joined(arrays, like, in_order);
                 }
             }
@@ -114,12 +114,41 @@ impl Server {
             let first = moved_to(&dense, &kept.iter().map(|place| sources[*place]).collect::<Vec<_>>());
             let all: Vec<usize> = out.positions().collect();
             let second: Moves = kept.iter().map(|place| all[*place]).zip(dense.positions()).collect();
-            if 4 * (products(&first)? + shortest::<F>(out.slots(), &second, true, OPERATION)?.0) < direct {
+            if 4 * (work(&first)? + shortest::<F>(out.slots(), &second, true, OPERATION)?.0) < direct {
                 let dense = self.joined(arrays, dense, first)?;
                 return self.joined(&[&dense], out, BTreeMap::from([(0, second)]));
             }
         }
         self.joined(arrays, out, moves)
+    }
+
+    /// How many products with plaintexts it takes to bring the elements of an array at these places to an array of this shape, or to about as many as two steps take; 0 where [`Server::gather`] takes no multiplication, or fails because none is left.
+    ///
+    /// # Errors
+    /// As [`Server::gather`], but that no keys are needed.
+    pub fn moving_products<F: Form>(
+        &self,
+        a: &Array<F>,
+        shape: &[usize],
+        sources: &[usize],
+    ) -> Result<usize, Error> {
+        self.check(a, OPERATION)?;
+        let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
+        let positions: Vec<usize> = a.layout().positions().collect();
+        let from = sources.iter().map(|source| positions.get(*source).copied()).collect::<Option<Vec<_>>>();
+        let from = from.ok_or_else(|| {
+            Error::argument(OPERATION, format!("a place beyond those of {} elements", positions.len()))
+        })?;
+        if standing::<F>(shape, &from, out.slots()).is_some() || !self.form_of(&[a]).has_products(self, a, 1)
+        {
+            return Ok(0);
+        }
+        let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
+        let moves = |out: &Layout| -> Moves { out.positions().zip(from.iter().copied()).collect() };
+        if [&out, &columns].into_iter().any(|out| shift_of(a, out, &moves(out)).is_some()) {
+            return Ok(0);
+        }
+        Ok(products::<F>(out.slots(), moves(&out).into_iter(), 2 * ONE_STEP))
     }
 
     /// The elements at these positions, if they stand as a layout has them but for a rotation of all ciphertexts.
@@ -130,11 +159,8 @@ impl Server {
         from: &[usize],
     ) -> Result<Option<Array<F>>, Error> {
         let slots = F::slots(&self.session);
-        let Some(layout) = Layout::standing(shape, from, slots) else { return Ok(None) };
+        let Some(layout) = standing::<F>(shape, from, slots) else { return Ok(None) };
         let (offset, left) = (from[0], from[0] % slots);
-        if left != 0 && !F::rotates(slots, left) {
-            return Ok(None);
-        }
         let view = a.part(offset / slots, layout, a.is_clean() && from.len() == a.size());
         if left == 0 {
             return Ok(Some(view));
@@ -198,6 +224,12 @@ impl Server {
         part.iter_mut().skip(ciphertexts).zip(rotated).for_each(|(place, c)| *place = Some(c));
         Ok(Some(part))
     }
+}
+
+/// The layout of the elements at these positions, if they stand as one has them but for a rotation of all ciphertexts.
+fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
+    let left = from[0] % slots;
+    Layout::standing(shape, from, slots).filter(|_| left == 0 || F::rotates(slots, left))
 }
 
 /// By how many slots to the right all elements of `a` go and nothing else, if that is so and what is in other slots is zero.

@@ -52,6 +52,10 @@ impl Form for Numbers {
     type Polynomial = Polynomial;
     const ONE: f64 = 1.0;
 
+    fn plus(&self, x: f64, y: f64) -> f64 {
+        x + y
+    }
+
     fn slots(session: &Session) -> usize {
         session.slots()
     }

@@ -70,27 +70,45 @@ pub(super) fn shortest<F: Form>(
     room: bool,
     operation: &'static str,
 ) -> Result<(usize, Option<[Moves; 2]>), Error> {
-    let direct = products::<F>(slots, moves);
+    let all = |moves: &[(usize, usize)]| products::<F>(slots, moves.iter().copied(), usize::MAX);
+    let direct = all(moves);
     if direct <= ONE_STEP || !room {
         return Ok((direct, None));
     }
     let halves = halves(moves, operation)?
-        .map(|[first, second]| {
-            (products::<F>(slots, &first) + products::<F>(slots, &second), [first, second])
-        })
+        .map(|[first, second]| (all(&first) + all(&second), [first, second]))
         .filter(|(both, _)| 4 * both < direct);
     Ok(halves.map_or((direct, None), |(both, halves)| (both, Some(halves))))
 }
 
-/// How many products with plaintexts a linear map takes for these moves.
-pub(super) fn products<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
-    let diagonals = moves
-        .iter()
-        .map(|(to, from)| (to / slots, from / slots, F::diagonal(slots, to % slots, from % slots)));
-    let mut diagonals: Vec<_> = diagonals.collect();
-    diagonals.sort_unstable();
-    diagonals.dedup();
-    diagonals.len()
+/// How many products with plaintexts a linear map takes between these positions, `(to, from)`, up to `most`.
+pub(super) fn products<F: Form>(
+    slots: usize,
+    pairs: impl Iterator<Item = (usize, usize)>,
+    most: usize,
+) -> usize {
+    let (log2, mask) = (slots.ilog2(), slots - 1);
+    // Which diagonals there are between two ciphertexts: the next pair of positions is mostly in the same.
+    let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
+    let mut known: Vec<Vec<bool>> = Vec::new();
+    let (mut last, mut place, mut count) = (None, 0, 0);
+    for (to, from) in pairs {
+        let pair = (to >> log2, from >> log2);
+        if last != Some(pair) {
+            last = Some(pair);
+            place = *places.entry(pair).or_insert(known.len());
+            known.resize_with(known.len().max(place + 1), || vec![false; slots]);
+        }
+        let diagonal = &mut known[place][F::diagonal(slots, to & mask, from & mask)];
+        if !*diagonal {
+            *diagonal = true;
+            count += 1;
+            if count >= most {
+                break;
+            }
+        }
+    }
+    count
 }
 
 /// The moves to a place half-way and those from there on, in about the fewest distances, if there is a way on which no two elements meet.

@@ -167,7 +167,7 @@ impl Tiles {
             let mut feeds: Vec<usize> = moves.iter().map(|(_, from)| from / slots).collect();
             feeds.sort_unstable();
             feeds.dedup();
-            (products::<F>(slots, &moves), feeds.len())
+            (products::<F>(slots, moves.iter().copied(), usize::MAX), feeds.len())
         };
         let (first, second) =
             (map(self.first_moves(chunks[0], rows).collect()), map(self.second_moves(chunks[0]).collect()));

@@ -1,0 +1,176 @@
+//! Sums of picked elements times plain numbers, against the same of plain numbers.
+
+use crate::common::{assert_close, insecure, insecure_settings, left, numbers};
+use hippocrene::{ClientKey, Error, Integers, KeyRequest, Scheme, Server};
+use proptest::prelude::*;
+
+/// Places of the elements of windows of an image that is `columns` wide, window after window, and how many windows there are along each axis.
+fn windows(image: [usize; 2], window: [usize; 2]) -> (Vec<usize>, [usize; 2]) {
+    let counts = [image[0] - window[0] + 1, image[1] - window[1] + 1];
+    let mut places = Vec::new();
+    for (i, j) in (0..counts[0]).flat_map(|i| (0..counts[1]).map(move |j| (i, j))) {
+        places.extend((0..window[0]).flat_map(|k| (0..window[1]).map(move |l| (i + k) * image[1] + j + l)));
+    }
+    (places, counts)
+}
+
+/// `sum_t weights_t x_place_t` for each element.
+fn combined<N: Copy + std::ops::Mul<Output = N> + std::iter::Sum>(
+    x: &[N],
+    terms: usize,
+    entries: &[(usize, N)],
+) -> Vec<N> {
+    entries.chunks(terms).map(|sum| sum.iter().map(|(place, weight)| x[*place] * *weight).sum()).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn any_sums_of_any_elements(
+        shape in prop::collection::vec(1usize..9, 1..4),
+        skipped in 0usize..3,
+        rows in 1usize..8,
+        columns in 1usize..5,
+        picks in prop::collection::vec((any::<prop::sample::Index>(), 0u32..4), 1..100),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(7, 2);
+        let x = numbers(shape.iter().product(), seed);
+        let array = client.encrypt(&x, &shape).unwrap();
+        // A part of it, beside which there are other elements.
+        let sources: Vec<usize> = (skipped.min(x.len() - 1)..x.len()).collect();
+        let part = server.gather(&[&array], &[sources.len()], &sources).unwrap();
+        let x = &x[sources[0]..];
+        let terms = picks.len().div_ceil(rows * columns);
+        let entries: Vec<(usize, f64)> = (0..rows * columns * terms)
+            .map(|i| picks[i * 7 % picks.len()])
+            .map(|(pick, weight)| (pick.index(x.len()), f64::from(weight) / 8.0))
+            .collect();
+        let all = entries.iter().copied();
+        let sums = server.linear_combinations(&part, &[rows, columns], terms, all).unwrap();
+        prop_assert_eq!(sums.shape(), &[rows, columns]);
+        let expected = combined(x, terms, &entries);
+        assert_close(&client.decrypt(&sums).unwrap(), &expected, "combined");
+        // What is in other slots does not get into sums.
+        let total = server.sum(&sums, None).unwrap();
+        assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of what was combined");
+    }
+
+    #[test]
+    fn integers_of_either_scheme(
+        image in prop::array::uniform2(1usize..12),
+        window in prop::array::uniform2(1usize..4),
+        twice in any::<bool>(),
+        bfv in any::<bool>(),
+        weights in prop::collection::vec(-100i64..100, 16),
+    ) {
+        prop_assume!(window[0] <= image[0] && window[1] <= image[1]);
+        let scheme = if bfv { Scheme::Bfv } else { Scheme::Bgv };
+        let settings = insecure_settings(6, 4).with_integers(Integers { plain_modulus: 257, scheme }).unwrap();
+        let client = ClientKey::generate_with(settings, 1).unwrap();
+        let server = Server::new(client.evaluation_keys(&KeyRequest::default()).unwrap()).unwrap();
+        let x: Vec<i64> = (0..(image[0] * image[1]) as i64).map(|i| i * 37 % 257).collect();
+        let array = client.encrypt_integers(&x, &image).unwrap();
+        let (places, counts) = windows(image, window);
+        let terms = window[0] * window[1];
+        // Of one kernel, or of all places twice in a sum.
+        let entries: Vec<(usize, i64)> = match twice {
+            false => places.iter().enumerate().map(|(i, place)| (*place, weights[i % terms])).collect(),
+            true => places.iter().enumerate().flat_map(|(i, place)| [(*place, weights[i % 16]), (*place, i64::MAX)]).collect(),
+        };
+        let terms = if twice { 2 * terms } else { terms };
+        let sums = server.linear_combinations(&array, &counts, terms, entries.iter().copied()).unwrap();
+        let wide: Vec<i128> = x.iter().map(|x| i128::from(*x)).collect();
+        let entries: Vec<(usize, i128)> = entries.iter().map(|(place, weight)| (*place, i128::from(*weight))).collect();
+        let expected: Vec<i64> = combined(&wide, terms, &entries).iter().map(|x| x.rem_euclid(257) as i64).collect();
+        prop_assert_eq!(client.decrypt_integers(&sums).unwrap(), expected);
+    }
+}
+
+#[test]
+fn windows_stand_where_their_elements_do() {
+    let (client, server) = insecure(9, 2);
+    let x = numbers(12 * 14, 1);
+    let array = client.encrypt(&x, &[12, 14]).unwrap();
+    let (places, counts) = windows([12, 14], [3, 5]);
+    let kernel = numbers(15, 2);
+    let entries = || places.iter().zip(kernel.iter().cycle()).map(|(place, weight)| (*place, *weight));
+    // One product for each element of the kernel.
+    assert!(server.linear_combinations_within(&array, &counts, 15, entries(), 15).unwrap().is_none());
+    let sums = server.linear_combinations_within(&array, &counts, 15, entries(), 16).unwrap().unwrap();
+    assert_eq!(sums.layout().strides(), [16, 1]);
+    assert_eq!(left(&sums, &server), 1);
+    assert_close(
+        &client.decrypt(&sums).unwrap(),
+        &combined(&x, 15, &entries().collect::<Vec<_>>()),
+        "windows",
+    );
+}
+
+#[test]
+fn sums_of_many_take_few_products() {
+    let (client, server) = insecure(9, 2);
+    let x = numbers(100 * 7, 1);
+    let array = client.encrypt(&x, &[100, 7]).unwrap();
+    let rows: Vec<usize> = (0..100).filter(|row| row * row % 7 < 3).collect();
+    let products = |shape: &[usize], entries: &[(usize, f64)]| {
+        let terms = entries.len() / shape.iter().product::<usize>();
+        let within = |most| {
+            server.linear_combinations_within(&array, shape, terms, entries.iter().copied(), most).unwrap()
+        };
+        let sums = (1..1000).find_map(|most| within(most).map(|sums| (most - 1, sums))).unwrap();
+        assert_close(&client.decrypt(&sums.1).unwrap(), &combined(&x, terms, entries), "sums");
+        sums.0
+    };
+    // Of all elements of some rows, of their columns, and of three columns of all rows: a product for each of the four ciphertexts, and rotations that take as long as four.
+    let all: Vec<_> = rows.iter().flat_map(|row| (0..7).map(move |i| (row * 7 + i, 1.0))).collect();
+    assert_eq!(products(&[], &all), 4 + 4 * 8);
+    let columns: Vec<_> = (0..7).flat_map(|i| rows.iter().map(move |row| (row * 7 + i, 0.5))).collect();
+    assert_eq!(products(&[7], &columns), 4 + 4 * 5);
+    let weighted: Vec<_> =
+        (0..100).flat_map(|row| [(row * 7 + 3, 0.5), (row * 7 + 1, 2.0), (row * 7 + 5, -1.0)]).collect();
+    assert_eq!(products(&[100], &weighted), 4 * 3);
+}
+
+#[test]
+fn what_does_not_fit_is_refused() {
+    let (client, server) = insecure(7, 2);
+    let array = client.encrypt(&numbers(6, 1), &[2, 3]).unwrap();
+    let combine = |shape: &[usize], terms, entries: &[(usize, f64)]| {
+        server.linear_combinations(&array, shape, terms, entries.iter().copied()).unwrap_err()
+    };
+    let shape = |error| matches!(error, Error::Shape { .. });
+    assert!(shape(combine(&[2], 2, &[(0, 1.0); 3])) && shape(combine(&[2], 1, &[(0, 1.0); 3])));
+    assert!(
+        shape(combine(&[2], 0, &[])) && shape(combine(&[0], 1, &[])) && shape(combine(&[1 << 40], 1, &[]))
+    );
+    assert!(matches!(combine(&[1], 1, &[(6, 1.0)]), Error::Argument { .. }));
+    assert!(matches!(combine(&[1], 1, &[(0, f64::NAN)]), Error::Encode(_)));
+    let zeros = server.linear_combinations(&array, &[2], 1, [(0, 0.0), (1, 0.0)].into_iter()).unwrap();
+    assert_close(&client.decrypt(&zeros).unwrap(), &[0.0, 0.0], "zeros");
+}
+
+#[test]
+fn it_is_known_what_moves_take() {
+    let (client, server) = insecure(7, 2);
+    let array = client.encrypt(&numbers(42, 1), &[6, 7]).unwrap();
+    let take = |array: &_, shape: &[usize], sources: &[usize]| server.moving_products(array, shape, sources);
+    // A transpose, a row, and every other column, stand as they are or are rotated; columns in another order are moved.
+    let transposed: Vec<usize> = (0..42).map(|i| i % 6 * 7 + i / 6).collect();
+    assert_eq!(take(&array, &[7, 6], &transposed).unwrap(), 0);
+    assert_eq!(take(&array, &[7], &(14..21).collect::<Vec<_>>()).unwrap(), 0);
+    assert_eq!(
+        take(&array, &[6, 2], &(0..12).map(|i| i / 2 * 7 + i % 2 * 2).collect::<Vec<_>>()).unwrap(),
+        0
+    );
+    let columns: Vec<usize> = (0..18).map(|i| i / 3 * 7 + [4, 0, 5][i % 3]).collect();
+    // Rows come to stand 4 apart, where they stand 8 apart.
+    assert_eq!(take(&array, &[6, 3], &columns).unwrap(), 13);
+    // Where nothing is left, the move is the one to say so.
+    let spent = server.square(&server.square(&array).unwrap()).unwrap();
+    assert_eq!(left(&spent, &server), 0);
+    assert_eq!(take(&spent, &[6, 3], &columns).unwrap(), 0);
+    assert!(matches!(take(&array, &[1], &[42]), Err(Error::Argument { .. })));
+    assert!(matches!(take(&array, &[2], &[0]), Err(Error::Shape { .. })));
+}

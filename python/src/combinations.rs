@@ -1,0 +1,77 @@
+//! Elements picked from an array, and sums of them.
+
+use hippocrene::{Error, Form, Numbers, Residues};
+use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
+use pyo3::{exceptions::PyTypeError, prelude::*};
+
+use crate::array::{EncryptedArray, Held};
+use crate::errors::detached;
+use crate::numbers::Plain;
+use crate::server::Server;
+
+/// A place as the library counts: what is negative is beyond all elements.
+fn place(place: &i64) -> usize {
+    usize::try_from(*place).unwrap_or(usize::MAX)
+}
+
+/// Sums of picked elements, each times a plain number: over so many of the last axes of `places` and `weights`, which are of one shape; nothing where they take `most` products or more.
+#[pyfunction]
+pub(crate) fn linear_combinations(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    places: PyReadonlyArrayDyn<'_, i64>,
+    weights: Plain<'_>,
+    axes: usize,
+    most: Option<usize>,
+) -> PyResult<Option<EncryptedArray>> {
+    let places = places.as_array();
+    let (shape, summed) = places.shape().split_at(places.ndim().saturating_sub(axes));
+    let (terms, most) = (summed.iter().product(), most.unwrap_or(usize::MAX));
+    let places = || places.iter().map(place);
+    match &weights {
+        Plain::Integers(weights) => {
+            let weights = weights.as_array();
+            let entries = || places().zip(weights.iter().copied());
+            combined::<Residues>(py, server, array, |server, array| {
+                server.linear_combinations_within(array, shape, terms, entries(), most)
+            })
+        }
+        Plain::Real(weights) => {
+            let weights = weights.as_array();
+            let entries = || places().zip(weights.iter().copied());
+            combined::<Numbers>(py, server, array, |server, array| {
+                server.linear_combinations_within(array, shape, terms, entries(), most)
+            })
+        }
+        Plain::Complex(_) | Plain::Big(_) => Err(PyTypeError::new_err("weights are integers or doubles")),
+    }
+}
+
+fn combined<F: Held + Form>(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    work: impl FnOnce(&hippocrene::Server, &hippocrene::Array<F>) -> Result<Option<hippocrene::Array<F>>, Error>
+    + Send,
+) -> PyResult<Option<EncryptedArray>> {
+    let session = server.0.session();
+    detached(py, || Ok(work(&server.0, &*array.read(session)?)?.map(|combined| F::hold(combined, session))))
+}
+
+/// How many products it takes to move the elements at these places, or a few hundred; 0 where it takes no multiplication.
+#[pyfunction]
+pub(crate) fn moving_products(
+    py: Python<'_>,
+    server: &Server,
+    array: &EncryptedArray,
+    shape: Vec<usize>,
+    places: PyReadonlyArray1<'_, i64>,
+) -> PyResult<usize> {
+    let (session, places) = (server.0.session(), places.as_slice()?);
+    let sources = || places.iter().map(place).collect::<Vec<_>>();
+    detached(py, || match array.is_integers() {
+        true => server.0.moving_products::<Residues>(&*array.read(session)?, &shape, &sources()),
+        false => server.0.moving_products::<Numbers>(&*array.read(session)?, &shape, &sources()),
+    })
+}

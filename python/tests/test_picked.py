@@ -1,0 +1,198 @@
+"""Elements that are picked and not moved before they are needed, against numpy."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+import hippocrene
+from hippocrene import BudgetError, CapacityError, EncodeError, MissingKeyError
+
+windows = np.lib.stride_tricks.sliding_window_view
+few = settings(
+    max_examples=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+def plain(shape, seed=0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-1, 1, shape)
+
+
+@pytest.fixture(scope="module")
+def whole() -> tuple[hippocrene.Client, hippocrene.Server]:
+    client = hippocrene.Client.generate("n13", scheme="bgv")
+    return client, hippocrene.Server(client.evaluation_keys())
+
+
+KERNEL, CHANNELS = plain((2, 3), 1), plain((3, 2, 3), 2)
+# What is computed of an array of shape (3, 6, 8), by numpy as by this.
+SUMS = [
+    lambda x: np.einsum("nijkl,kl->nij", windows(x, (2, 3), axis=(1, 2)), KERNEL),
+    lambda x: np.einsum("nijkl,okl->noij", windows(x, (2, 3), axis=(1, 2)), CHANNELS),
+    lambda x: np.einsum("nijkl,nkl->ij", windows(x, (2, 3), axis=(1, 2)), CHANNELS),
+    lambda x: np.tensordot(windows(x, (2, 3), axis=(1, 2)), CHANNELS, ((3, 4), (1, 2))),
+    lambda x: np.tensordot(CHANNELS, windows(x, (2, 3), axis=(1, 2)), ((1, 2), (3, 4))),
+    lambda x: (windows(x, (2, 3), axis=(1, 2)) * KERNEL).sum(axis=(-2, -1)),
+    lambda x: (KERNEL * windows(x, (2, 3), axis=(1, 2))).mean((-2, -1), keepdims=True),
+    lambda x: windows(x, (2, 2), axis=(1, 2))[:, ::2, ::2].mean(axis=(-1, -2)),
+    lambda x: windows(x[0, 0], 3).reshape(-1, 3) @ KERNEL.T,
+    lambda x: KERNEL @ windows(x[0, 0], 3).T,
+    lambda x: KERNEL[:, 0] @ windows(x[0, 0], 7),
+    lambda x: windows(x[1], (2, 3)).transpose(2, 3, 0, 1)[1].sum(axis=0),
+    lambda x: (windows(x[1], (2, 3)) * KERNEL)[2:, [1, 4]].sum(),
+    lambda x: windows(windows(x[0, 0], 4), 2, axis=1).sum(axis=(1, 2)),
+    lambda x: windows(x[0, 0], 3).sum(axis=(), keepdims=True),
+    lambda x: windows(x[0, 0], 3) * (1 + 2j) @ KERNEL[0],
+    lambda x: windows(x[0, 0], 3) @ (KERNEL[0] * (1 + 2j)),
+    lambda x: windows(x[0, 0], 3) + 1,
+    lambda x: windows(x[0, 0], 3) * KERNEL[0],
+    lambda x: windows(x[0, 0], 3) * 2,
+    lambda x: windows(x[0, 0], 3)[:, :, None] * KERNEL[:, 0],
+    lambda x: windows(x[0, 0], 3) * windows(x[0, 1], 3),
+    lambda x: windows(x[0, 0], 3).var(axis=1),
+    lambda x: np.average(windows(x[0, 0], 3), axis=1, weights=[1, 2, 3]),
+    lambda x: np.pad(windows(x[0, 0], 3), 1),
+    lambda x: np.concatenate([windows(x[0, 0], 3), windows(x[0, 1], 3)]),
+    lambda x: x.reshape(3, -1) @ plain((48, 5)),
+    lambda x: plain((4, 6)) @ x.reshape(6, 24),
+    lambda x: x.reshape(-1)[::-1].mean(),
+    lambda x: x[x[:, 0, 0].shape[0] - 1, [1, 3, 0]].sum(axis=0),
+    lambda x: x[:, [5, 0, 2]] @ plain(8),
+    lambda x: np.tensordot(x, plain((6, 8, 2)), 2),
+    lambda x: np.einsum("nij,ij->n", x, plain((6, 8))),
+    lambda x: np.einsum("nij,nij->", x, plain((3, 6, 8))),
+    lambda x: np.einsum("nij,jk->nik", x, plain((8, 3))),
+    lambda x: np.einsum("i,nij->nj", plain(6), x),
+    lambda x: x @ plain((3, 8, 4)),
+    lambda x: x.reshape(-1)[[3, 3, 100, 7]].T * plain(4),
+]
+
+
+@pytest.mark.parametrize("compute", SUMS)
+def test_sums_of_picked_elements_are_numpys(client, secret, compute):
+    x = plain((3, 6, 8), 3)
+    encrypted, want = compute(secret(x)), compute(x)
+    assert encrypted.shape == want.shape
+    np.testing.assert_allclose(client.decrypt(encrypted), want, atol=2e-4)
+
+
+@few
+@given(st.data(), hnp.array_shapes(min_dims=2, max_dims=3, max_side=6))
+def test_picks_of_picks(secret, near, whole, data, shape):
+    x, integral = plain(shape, 4), np.arange(np.prod(shape)).reshape(shape) - 9
+    window = data.draw(st.integers(1, shape[-1]))
+    kernel = plain(window, 5)
+    client, server = whole
+    seen, exact = windows(secret(x), window, axis=-1), windows(server.load(client.encrypt(integral)), window, axis=-1)
+    want = [windows(one, window, axis=-1) for one in (x, integral)]
+    for _ in range(data.draw(st.integers(0, 2))):
+        key = data.draw(hnp.basic_indices(want[0].shape, min_dims=1, allow_ellipsis=False))
+        if want[0][key].size and want[0][key].shape[-1:] == (window,):
+            seen, exact, want = seen[key], exact[key], [one[key] for one in want]
+    axis = data.draw(st.integers(0, want[0].ndim - 1))
+    near(seen.sum(axis=axis), want[0].sum(axis=axis))
+    near((seen * kernel).mean(axis=-1), (want[0] * kernel).mean(axis=-1))
+    near(seen @ kernel, want[0] @ kernel)
+    near(seen, want[0])
+    coefficients = np.arange(window) - 2
+    np.testing.assert_array_equal(client.decrypt(exact @ coefficients, signed=True), want[1] @ coefficients)
+    np.testing.assert_array_equal(client.decrypt(exact.sum(axis=axis), signed=True), want[1].sum(axis=axis))
+    np.testing.assert_array_equal(client.decrypt(exact, signed=True), want[1])
+
+
+def test_windows_times_a_kernel_take_few_keys_and_one_product():
+    def convolved(x):
+        return np.einsum("ijkl,kl->ij", windows(x, (3, 3)), plain((3, 3)))
+
+    def moved(x):
+        return (windows(x, (3, 3)) + 0) * 1
+
+    image = plain((40, 40))
+    seen, all_of_them = (hippocrene.simulate(f, image, preset="n14") for f in (convolved, moved))
+    np.testing.assert_allclose(seen.result, convolved(image), atol=1e-4)
+    assert len(seen.rotations) <= 6
+    assert len(all_of_them.rotations) > 4 * len(seen.rotations)
+    assert seen.seconds < all_of_them.seconds / 10
+
+
+def test_what_is_returned_of_a_simulated_program_is_moved_there():
+    order = np.random.default_rng(1).permutation(100)
+    simulated = hippocrene.simulate(lambda x: x[order], plain(100), preset="n14")
+    assert simulated.rotations
+    np.testing.assert_allclose(simulated.result, plain(100)[order], atol=1e-4)
+
+
+def test_a_sum_of_picked_elements_takes_one_product(secret, near):
+    x = plain((30, 7))
+    rows = np.array([1, 4, 5, 20, 29, 2, 8])
+    encrypted = secret(x)
+    picked = encrypted[rows]
+    assert "picked from shape (30, 7)" in repr(picked)
+    assert "picked" in repr(picked.copy())
+    (total, again) = (picked.mean(axis=0) for _ in range(2))
+    near(total, x[rows].mean(axis=0))
+    near(again, x[rows].mean(axis=0))
+    # They are moved where they are summed for the second time, for all that follow.
+    assert "picked" not in repr(picked)
+    spent = encrypted.capacity_bits - picked.capacity_bits
+    assert spent > 20
+    assert encrypted.capacity_bits - total.capacity_bits < 1.5 * spent
+    assert picked.precision == encrypted.precision
+    assert picked.bound == encrypted.bound
+
+
+def test_precision_that_was_asked_for_is_that_of_what_was_picked_then(secret, server):
+    x = secret(plain((30, 7)))
+    rows = [1, 4, 2]
+    with server.at_precision(12):
+        picked, seen = x[rows], windows(x, 3, axis=1)
+    for array in (picked, picked.sum(axis=0), seen, seen @ np.ones(3), seen.sum(axis=-1)):
+        assert array.precision == 12
+    unasked = x[rows], windows(x, 3, axis=1)
+    with server.at_precision(12):
+        sums = unasked[0].sum(axis=0), unasked[1] @ np.ones(3)
+    assert [array.precision for array in (*unasked, *sums)] == [x.precision, x.precision, 12, 12]
+
+
+def test_numbers_of_more_than_53_bits_are_as_precise_as_is_asked_for(client, server):
+    x = server.load(client.encrypt(["0.1", "0.2", "0.7", "0.4"], precision=90))
+    seen = windows(x, 3)
+    for third in (seen.mean(axis=-1), (seen * np.full(3, Fraction(1, 3))).sum(axis=-1), seen.sum(axis=-1) / 3):
+        first = client.decrypt(third, dtype=Decimal)[0]
+        assert abs(first * 3 - 1) < Decimal("1e-24")
+
+
+def test_errors_are_raised_where_elements_are_picked_or_summed(client, secret, whole):
+    x = secret(plain((6, 8)))
+    seen = windows(x, (2, 3))
+    with pytest.raises(EncodeError):
+        seen * np.array([1.0, np.nan, 2.0])
+    with pytest.raises(hippocrene.ShapeError):
+        seen @ np.ones(4)
+    few_keys = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    lacking = windows(few_keys.load(client.encrypt(plain((6, 8)))), (2, 3))
+    with pytest.raises(MissingKeyError):
+        lacking.sum(axis=(2, 3))
+    spent = x
+    while spent.capacity_bits > 30:
+        spent = spent * spent
+    with pytest.raises(CapacityError, match=r"^indexing needs "):
+        spent[[1, 4, 2, 0], [0, 5, 3, 7]]
+    with pytest.raises(CapacityError, match=r"^sum needs "):
+        windows(spent, (2, 3)).sum(axis=(2, 3))
+    owner, computes = whole
+    integral = computes.load(owner.encrypt(np.arange(40).reshape(5, 8)))
+    for _ in range(3):
+        integral = integral * integral
+    integral = integral * np.full((5, 8), 3)
+    with pytest.raises(BudgetError, match=r"^sum "):
+        (windows(integral, (2, 3)) * np.full((2, 3), 32768)).sum(axis=(2, 3))
