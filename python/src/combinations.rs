@@ -1,7 +1,7 @@
 //! Elements picked from an array, and sums of them.
 
 use hippocrene::{Error, Form, Numbers, Residues};
-use numpy::{PyReadonlyArray1, PyReadonlyArrayDyn};
+use numpy::{Element, PyReadonlyArray1, PyReadonlyArrayDyn, PyUntypedArrayMethods};
 use pyo3::{exceptions::PyTypeError, prelude::*};
 
 use crate::array::{EncryptedArray, Held};
@@ -25,27 +25,34 @@ pub(crate) fn linear_combinations(
     axes: usize,
     most: Option<usize>,
 ) -> PyResult<Option<EncryptedArray>> {
-    let places = places.as_array();
-    let (shape, summed) = places.shape().split_at(places.ndim().saturating_sub(axes));
+    let (shape, summed) = places.shape().split_at(places.shape().len().saturating_sub(axes));
     let (terms, most) = (summed.iter().product(), most.unwrap_or(usize::MAX));
-    let places = || places.iter().map(place);
+    let places = in_order(&places, place);
     match &weights {
         Plain::Integers(weights) => {
-            let weights = weights.as_array();
-            let entries = || places().zip(weights.iter().copied());
+            let weights = in_order(weights, |weight| *weight);
+            let entries = || places.iter().copied().zip(weights.iter().copied());
             combined::<Residues>(py, server, array, |server, array| {
                 server.linear_combinations_within(array, shape, terms, entries(), most)
             })
         }
         Plain::Real(weights) => {
-            let weights = weights.as_array();
-            let entries = || places().zip(weights.iter().copied());
+            let weights = in_order(weights, |weight| *weight);
+            let entries = || places.iter().copied().zip(weights.iter().copied());
             combined::<Numbers>(py, server, array, |server, array| {
                 server.linear_combinations_within(array, shape, terms, entries(), most)
             })
         }
         Plain::Complex(_) | Plain::Big(_) => Err(PyTypeError::new_err("weights are integers or doubles")),
     }
+}
+
+/// The elements of an array of any strides in row-major order.
+fn in_order<T: Element, U>(array: &PyReadonlyArrayDyn<'_, T>, element: impl Fn(&T) -> U) -> Vec<U> {
+    let mut elements = Vec::with_capacity(array.len());
+    // One by one, the iterator of many axes allocates memory for each.
+    array.as_array().iter().for_each(|x| elements.push(element(x)));
+    elements
 }
 
 fn combined<F: Held + Form>(

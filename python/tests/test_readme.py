@@ -11,7 +11,15 @@ PAGES = (
     README,
     *(
         ROOT / "docs" / page
-        for page in ("approximation.md", "bits.md", "integers.md", "python.md", "simulation.md", "trees.md")
+        for page in (
+            "approximation.md",
+            "arrays.md",
+            "bits.md",
+            "integers.md",
+            "python.md",
+            "simulation.md",
+            "trees.md",
+        )
     ),
 )
 EXAMPLES = [

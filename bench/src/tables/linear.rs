@@ -20,7 +20,7 @@ pub const TABLE: Table = Table {
     name: "linear",
     about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
             against rotations one by one; diagonals that are encoded limb by limb, where each is used, against those that are encoded first; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
-            with the keys that clients make where nothing is said; and of two encrypted matrices, by rotated tiles, and of one with itself, by diagonals, against the sum over an array that both are repeated to",
+            with the keys that clients make where nothing is said; of two encrypted matrices, by rotated tiles, and of one with itself, by diagonals, against the sum over an array that both are repeated to; and sums of picked elements times plain numbers, from where these stand, against those of an array that they are moved to",
     memory: "5 GB",
     time: "about 2 minutes",
     live: &[],
@@ -85,9 +85,62 @@ fn repeated(server: &Server, [a, b]: [&EncryptedArray; 2]) -> Result<EncryptedAr
     Ok(server.sum(&server.mul(&a, &b)?, Some(2))?)
 }
 
-/// Products of encrypted matrices: what, the shape of both, and the library's way and the one by copies.
-const PRODUCTS: [(&str, [usize; 2], [Product; 2]); 2] = [
-    ("a @ b", [SIZE, SIZE], [|server, [a, b]| Ok(server.dot(a, b)?), repeated]),
+/// How many rows and columns of elements a kernel has.
+const KERNEL: usize = 3;
+
+/// The places of the elements of all windows of an image of `SIZE` rows and columns.
+fn windows() -> Vec<usize> {
+    let along = || 0..=SIZE - KERNEL;
+    let corners = along().flat_map(|i| along().map(move |j| i * SIZE + j));
+    let offsets = || (0..KERNEL).flat_map(|k| (0..KERNEL).map(move |l| k * SIZE + l));
+    corners.flat_map(|corner| offsets().map(move |offset| corner + offset)).collect()
+}
+
+/// The number that the kernel has for the element of a window.
+fn weight(element: usize) -> f64 {
+    ((element % (KERNEL * KERNEL)) as f64).cos()
+}
+
+/// Windows of an image times a kernel, from the image as it stands.
+fn convolved(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
+    let (side, places) = (SIZE - KERNEL + 1, windows());
+    let entries = places.iter().enumerate().map(|(i, place)| (*place, weight(i)));
+    Ok(server.linear_combinations(a, &[side, side], KERNEL * KERNEL, entries)?)
+}
+
+/// The same of an array of the windows.
+fn convolved_windows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
+    let (side, places) = (SIZE - KERNEL + 1, windows());
+    let windows = server.gather(&[a], &[side, side, KERNEL * KERNEL], &places)?;
+    let weights: Vec<f64> = (0..places.len()).map(weight).collect();
+    Ok(server.sum(&server.mul_plain(&windows, Values::Real(&weights))?, Some(2))?)
+}
+
+/// The places of the elements of a third of the rows, and how many rows these are.
+fn selection([rows, columns]: [usize; 2]) -> (Vec<usize>, usize) {
+    let picked: Vec<usize> = (0..rows).filter(|row| row * row % 7 == 2).collect();
+    (picked.iter().flat_map(|row| (0..columns).map(move |j| row * columns + j)).collect(), picked.len())
+}
+
+/// Sums along the columns of some rows, from the rows as they stand.
+fn selected(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
+    let columns = a.shape()[1];
+    let (places, rows) = selection([a.shape()[0], columns]);
+    let by_columns = (0..columns).flat_map(|j| (0..rows).map(move |i| i * columns + j));
+    let entries = by_columns.map(|i| (places[i], 1.0));
+    Ok(server.linear_combinations(a, &[columns], rows, entries)?)
+}
+
+/// The same of an array of these rows.
+fn selected_rows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
+    let columns = a.shape()[1];
+    let (places, rows) = selection([a.shape()[0], columns]);
+    Ok(server.sum(&server.gather(&[a], &[rows, columns], &places)?, Some(0))?)
+}
+
+/// What is computed of encrypted matrices: what, the shape of both, the library's way and another, and what that is called.
+const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 4] = [
+    ("a @ b", [SIZE, SIZE], [|server, [a, b]| Ok(server.dot(a, b)?), repeated], "a sum of repeated ones"),
     (
         "a.T @ a",
         [8 * SIZE, SIZE / 2],
@@ -95,7 +148,10 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2]); 2] = [
             |server, [a, _]| Ok(server.dot(&server.transpose(a)?, a)?),
             |server, [a, _]| repeated(server, [&server.transpose(a)?, a]),
         ],
+        "a sum of repeated ones",
     ),
+    ("windows of 3 by 3 times a kernel", [SIZE, SIZE], [convolved, convolved_windows], "an array of windows"),
+    ("sums of some rows", [16 * SIZE, 10], [selected, selected_rows], "an array of these rows"),
 ];
 
 /// Two encrypted matrices, with keys of their rotations, and with such as rotations are composed of.
@@ -104,7 +160,7 @@ fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
     let public = client.public_key()?;
     let composing = Server::with_threads(&client.evaluation_keys(&KeyRequest::default())?, 1)?;
     let mut rows = Vec::new();
-    for (what, shape, ways) in PRODUCTS {
+    for (what, shape, ways, against) in PRODUCTS {
         let numbers: Vec<f64> = (0..shape[0] * shape[1]).map(|i| (i as f64).sin()).collect();
         let (a, b) = (public.encrypt(&numbers, &shape)?, public.encrypt(&numbers, &shape)?);
         let mut servers = Vec::new();
@@ -123,7 +179,7 @@ fn encrypted(session: &mut Session, preset: Preset) -> Result<Vec<Row>> {
             let [ours, copied] = session.time(preset.log_degree, [&mut works.0, &mut works.1])?;
             let [m, n] = shape;
             let name = format!("{}: {what}, encrypted, {m} by {n}, keys of {keys}", preset.name);
-            rows.push(Row::new(name, 1e3 * ours, "ms").against("a sum of repeated ones", 1e3 * copied));
+            rows.push(Row::new(name, 1e3 * ours, "ms").against(against, 1e3 * copied));
         }
     }
     Ok(rows)
