@@ -46,9 +46,9 @@ class Encrypted:
 
     @property
     def _alike(self) -> _native.EncryptedArray:
-        """An array of which the same holds as of all of these values, whether they are moved or not."""
+        """An array of which the same holds as of these values where they are: what was picked is not moved for it."""
         picked = self._picked
-        return self._raw if picked is None or picked.precise or picked.weights is not None else picked.source
+        return self._raw if picked is None else picked.alike
 
     # What it is
 
@@ -83,7 +83,7 @@ class Encrypted:
 
         None for an array of numbers or bits, and for one without a server that was made with parameters of no preset.
         """
-        return self._raw.budget_bits
+        return self._alike.budget_bits
 
     @property
     def bit_error(self) -> float | None:
@@ -105,7 +105,7 @@ class Encrypted:
         The largest error among thousands of values is four to sixteen times that: two to four bits worse. What a
         comparison is off by as a polynomial (see `sign`) comes beside it.
         """
-        return self._of_numbers(self._raw.precision_bits, "precision_bits")
+        return self._of_numbers(self._alike.precision_bits, "precision_bits")
 
     @property
     def precision(self) -> float:
@@ -128,7 +128,7 @@ class Encrypted:
         """
         if self.plain_modulus is not None or self.bit_error is not None:
             self._of_numbers(None, "capacity_bits")
-        return self._raw.capacity_bits
+        return self._alike.capacity_bits
 
     @property
     def server(self) -> Server | None:
@@ -191,15 +191,15 @@ class Encrypted:
         return self.shape[0]
 
     def __repr__(self) -> str:
-        if (picked := self._picked) is not None:
-            return f"EncryptedArray(shape={self.shape}, picked from shape {picked.source.shape})"
         if self.bit_error is not None:
             return f"EncryptedArray(shape={self.shape}, bit_error={self.bit_error:.3g})"
-        left = self._raw.capacity_bits if self.plain_modulus is None else self.budget_bits
+        left = self._alike.capacity_bits if self.plain_modulus is None else self.budget_bits
         bits = "?" if left is None else f"{left:.1f}"
+        picked = "" if self._picked is None else ", picked"
         if self.plain_modulus is not None:
-            return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits})"
-        return f"EncryptedArray(shape={self.shape}, precision_bits={self.precision_bits:.1f}, capacity_bits={bits})"
+            return f"EncryptedArray(shape={self.shape}, plain_modulus={self.plain_modulus}, budget_bits={bits}{picked})"
+        precision = f"{self.precision_bits:.1f}"
+        return f"EncryptedArray(shape={self.shape}, precision_bits={precision}, capacity_bits={bits}{picked})"
 
     # What it cannot be
 

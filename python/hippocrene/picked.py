@@ -33,7 +33,18 @@ class Picked:
     more than that, `most` products, and where sums of them are needed for the second time.
     """
 
-    __slots__ = ("_before", "_most", "_moved", "operation", "places", "precise", "server", "source", "weights")
+    __slots__ = (
+        "_alike",
+        "_before",
+        "_most",
+        "_moved",
+        "operation",
+        "places",
+        "precise",
+        "server",
+        "source",
+        "weights",
+    )
 
     def __init__(
         self,
@@ -55,6 +66,7 @@ class Picked:
         self.precise = precise
         self._most = most
         self._before = False
+        self._alike: _native.EncryptedArray | None = None
         self._moved: _native.EncryptedArray | None = None
 
     @property
@@ -80,6 +92,22 @@ class Picked:
     def is_complex(self) -> bool:
         """Whether elements of the source may be complex."""
         return self.source.is_complex
+
+    @property
+    def alike(self) -> _native.EncryptedArray:
+        """An array with the precision, the bound and the capacity that these elements have before they are moved."""
+        if self._alike is None:
+            self._alike = self._make_alike()
+        return self._alike
+
+    def _make_alike(self) -> _native.EncryptedArray:
+        if self.weights is None:
+            # To compute with another precision asked for is to ask for it.
+            return self.server.negate(self.source) if self.precise else self.source
+        weights: npt.NDArray[Any] = np.resize(self.weights, self.source.shape)
+        if self.plain_modulus is None:
+            weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
+        return self.server.mul_plain(self.source, weights)
 
     @property
     def _are_windows(self) -> bool:

@@ -136,8 +136,10 @@ def test_a_sum_of_picked_elements_takes_one_product(secret, near):
     rows = np.array([1, 4, 5, 20, 29, 2, 8])
     encrypted = secret(x)
     picked = encrypted[rows]
-    assert "picked from shape (30, 7)" in repr(picked)
+    assert "picked" in repr(picked)
     assert "picked" in repr(picked.copy())
+    assert picked.capacity_bits == encrypted.capacity_bits
+    assert picked.precision_bits == encrypted.precision_bits
     (total, again) = (picked.mean(axis=0) for _ in range(2))
     near(total, x[rows].mean(axis=0))
     near(again, x[rows].mean(axis=0))
@@ -196,3 +198,20 @@ def test_errors_are_raised_where_elements_are_picked_or_summed(client, secret, w
     integral = integral * np.full((5, 8), 3)
     with pytest.raises(BudgetError, match=r"^sum "):
         (windows(integral, (2, 3)) * np.full((2, 3), 32768)).sum(axis=(2, 3))
+
+
+def test_what_is_said_of_picked_elements_takes_no_keys(client, whole):
+    x = hippocrene.Server(client.evaluation_keys(rotations=[])).load(client.encrypt(plain((30, 7))))
+    picked, seen = x[[3, 9, 1]], windows(x, (2, 3))
+    kernel = np.array([0.5, -2.0, 1.0])
+    products = seen * kernel
+    assert [one.capacity_bits for one in (picked, seen)] == [x.capacity_bits] * 2
+    assert products.bound == 2 * x.bound
+    assert products.capacity_bits == (x * 0.3).capacity_bits - 1
+    assert x.precision_bits > products.precision_bits > x.precision_bits - 6
+    owner, computes = whole
+    integral = computes.load(owner.encrypt(np.arange(40).reshape(5, 8)))
+    assert windows(integral, 3, axis=1).budget_bits == integral.budget_bits
+    assert (windows(integral, 3, axis=1) * [1, 5, 3]).budget_bits < integral.budget_bits
+    with pytest.raises(MissingKeyError):
+        picked + 1
