@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 # Of more elements than these an encrypted vector is convolved and turned, rather than multiplied with a matrix.
 LONG = 1024
+# So many products of encrypted numbers fit into some gigabytes.
+_MOST_PRODUCTS = 2**24
 
 
 def _secret(x: object) -> bool:
@@ -141,8 +143,8 @@ def _axes_of(x: Any, axes: list[int]) -> list[int]:
 
 
 def _vectors(name: str, a: Any, v: Any) -> None:
-    if (_secret(a) and _secret(v)) or np.ndim(a) != 1 or np.ndim(v) != 1:
-        raise TypeError(f"numpy.{name} is for an encrypted array of one axis and a plain one")
+    if np.ndim(a) != 1 or np.ndim(v) != 1:
+        raise TypeError(f"numpy.{name} is for arrays of one axis, not of shapes {np.shape(a)} and {np.shape(v)}")
 
 
 def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -151,8 +153,8 @@ def _convolve(a: Any, v: Any, mode: str = "full") -> Any:
     return _convolved(a, v, mode)
 
 
-def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
-    """Convolve; `mirrored`, "same" is the middle as it is seen from the other end."""
+def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False, turned: bool = False) -> Any:
+    """Convolve; `mirrored`, "same" is the middle as it is seen from the other end, `turned`, an encrypted `v` is so."""
     encrypted, other = (a, v) if _secret(a) else (v, a)
     short, long = sorted((encrypted.size, len(other)))
     if not short:
@@ -165,14 +167,37 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False) -> Any:
     if mode not in modes:
         raise ArgumentError(f"convolve: mode {mode!r} is none of {', '.join(modes)}")
     first, length = modes[mode]
+    if _secret(other):
+        return _convolved_windows(a, v, first, length, turned=turned)
     return encrypted._times_matrix(
         other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
     )
 
 
+def _convolved_windows(a: Any, v: Any, first: int, length: int, *, turned: bool = False) -> Any:
+    """Return so many elements, from the first one on, of the convolution of two encrypted vectors, the second `turned`.
+
+    They are the products of one of them with the windows of the other.
+    """
+    short, long = sorted((a, v), key=len)
+    size = short.size
+    if length << (size - 1).bit_length() > _MOST_PRODUCTS:
+        raise ShapeError(f"convolve: {length} sums of {size} products each of encrypted numbers are too many")
+    # Windows that go beyond the ends have zeros there.
+    within = first == size - 1 and length == long.size - first
+    windows = np.lib.stride_tricks.sliding_window_view(long if within else np.pad(long, size - 1), size)
+    windows = windows[::-1] if turned and long is v else windows
+    start = 0 if within else first
+    return _matmul(windows[start : start + length, :: 1 if turned else -1], short)
+
+
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     a, v = factors("correlate", a, v)
     _vectors("correlate", a, v)
+    if _secret(a) and _secret(v):
+        with named("correlate", "convolve", "dot product"):
+            v = v.conj() if v._held.is_complex else v
+            return _convolved(a, v, mode, mirrored=a.size < v.size, turned=True)
     encrypted, plain = (a, v) if _secret(a) else (v, a)
     if encrypted.plain_modulus is None and plain.dtype.kind != "c":
         real_numbers(plain, "correlate")

@@ -450,7 +450,7 @@ def test_integers_are_exact():
         (lambda x: np.average(V, weights=x), r"numpy\.average takes no encrypted arrays"),
         (lambda x: np.polyval(x, 2.0), "no encrypted coefficients"),
         (lambda x: x.polynomial(x), "cannot become a plain one"),
-        (lambda x: np.convolve(x, x), "a plain one"),
+        (lambda x: np.convolve(x, [[1, 2]]), r"arrays of one axis, not of shapes \(3,\) and \(1, 2\)"),
         (lambda x: np.insert(V, 0, x), r"numpy\.insert takes no encrypted arrays"),
         (lambda x: np.pad(x, 1, mode="mean"), "not mean"),
         (lambda x: np.pad(x, 1, mode="reflect", reflect_type="odd"), "even"),
@@ -489,6 +489,7 @@ def test_vectors_of_any_lengths_are_convolved_and_correlated(client, secret, fun
     ):
         want = function(a, v, mode)
         np.testing.assert_allclose(client.decrypt(function(secret(a), v, mode)), want, atol=2e-4)
+        np.testing.assert_allclose(client.decrypt(function(secret(a), secret(v), mode)), want, atol=2e-4)
         if not np.iscomplexobj(a):
             np.testing.assert_allclose(client.decrypt(function(a, secret(v), mode)), want, atol=2e-4)
 
