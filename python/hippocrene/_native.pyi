@@ -120,7 +120,12 @@ def convolve_plain(
     server: Server, array: EncryptedArray, kernel: _Matrix, first: int, length: int
 ) -> EncryptedArray: ...
 def linear_combinations(
-    server: Server, array: EncryptedArray, places: npt.NDArray[np.int64], weights: _Matrix, axes: int, most: int | None
+    server: Server,
+    array: EncryptedArray,
+    entries: tuple[npt.NDArray[np.int64], _Matrix],
+    axes: int,
+    most: int | None,
+    strides: Sequence[int] | None,
 ) -> EncryptedArray | None: ...
 def moving_products(
     server: Server, array: EncryptedArray, shape: Sequence[int], places: npt.NDArray[np.int64]

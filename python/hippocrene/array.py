@@ -117,17 +117,28 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         return integers(values, operation, modulus)
 
     def _times_matrix(
-        self, values: npt.ArrayLike, multiply: Callable[[_native.Server, _Matrix], _native.EncryptedArray]
+        self,
+        values: npt.ArrayLike,
+        multiply: Callable[[_native.Server, _Matrix], _native.EncryptedArray],
+        *,
+        from_left: bool | None = None,
     ) -> EncryptedArray:
-        """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part."""
+        """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part.
+
+        Products along the last axis, or `from_left` along the first, are of elements that are picked where they stand.
+        """
         plain = self._plain(values, "matmul", rounded=True)
         if not plain.size:
             raise ShapeError(f"matmul: a plain array of shape {plain.shape} has no elements")
         server = self._bound_server("matmul")
-        if plain.dtype.kind != "c":
-            if self.plain_modulus is None:
-                plain = real_numbers(plain, "matmul")
-            product = server._wrap(multiply(server._raw, cast("_Matrix", plain)))
+        if plain.dtype.kind != "c" and self.plain_modulus is None:
+            plain = real_numbers(plain, "matmul")
+        picked = None if from_left is None else self._picked
+        raw = None
+        if picked is not None:
+            raw = picked.times_matrix(server._for_now, cast("Any", plain), from_left=bool(from_left))
+        if raw is not None or plain.dtype.kind != "c":
+            product = server._wrap(multiply(server._raw, cast("_Matrix", plain)) if raw is None else raw)
             rounded = self.plain_modulus is None and is_exact_kind(numbers(values, "matmul"))
             return self._rounded(product, float(np.linalg.norm(plain))) if rounded else product
         real, imaginary = (server._wrap(multiply(server._raw, part.copy())) for part in (plain.real, plain.imag))
@@ -310,11 +321,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if matrix.ndim == 0:
                 raise ShapeError("matmul takes vectors and matrices, not numbers")
-            if (product := self._picked_times(matrix)) is not None:
-                return product
             return (server.dot_plain if matrix.ndim == 1 else server.matmul_plain)(self._raw, matrix)
 
-        return self._times_matrix(other, multiply)
+        return self._times_matrix(other, multiply, from_left=False)
 
     def __rmatmul__(self, other: npt.ArrayLike) -> EncryptedArray:
         if not is_plain(other):
@@ -326,19 +335,11 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         def multiply(server: _native.Server, matrix: _Matrix) -> _native.EncryptedArray:
             if 0 in (matrix.ndim, self.ndim):
                 raise ShapeError("matmul takes vectors and matrices, not numbers")
-            if (product := self._picked_times(matrix, from_left=True)) is not None:
-                return product
             if matrix.ndim == 1:
                 return server.dot_plain(server.transpose(self._raw), matrix)
             return server.rmatmul_plain(matrix, self._raw)
 
-        return self._times_matrix(other, multiply)
-
-    def _picked_times(self, matrix: _Matrix, *, from_left: bool = False) -> _native.EncryptedArray | None:
-        """Return the product of elements that are picked and not moved; None where they are to be."""
-        if (picked := self._picked) is None:
-            return None
-        return picked.times_matrix(self._bound_server("matmul")._for_now, matrix, from_left=from_left)
+        return self._times_matrix(other, multiply, from_left=True)
 
     def dot(self, other: EncryptedArray | npt.ArrayLike, out: None = None) -> EncryptedArray:
         """Compute what `numpy.dot` does.

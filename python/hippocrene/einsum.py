@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from hippocrene.errors import ShapeError
+from hippocrene.errors import ShapeError, named
 from hippocrene.exact import fractions
 from hippocrene.moves import Moves, places_of
 from hippocrene.ufuncs import factors
@@ -34,11 +34,12 @@ def einsum(subscripts: Any, *operands: Any, optimize: object = False) -> Any:
     arrays, error = _wide(arrays, terms, output, sizes)
     parts = [_with_axes_once(x, term, sizes) for x, term in zip(arrays, terms, strict=True)]
     array, labels = parts[0]
-    for i, (other, others) in enumerate(parts[1:], 1):
-        later = set(output).union(*(of_part for _, of_part in parts[i + 1 :]))
-        array, labels = _product(array, labels, other, others, later)
-    array, labels = _summed(array, labels, set(output))
-    return _laid_out(array, labels, output)._off_by(error)
+    with named("einsum", "sum"):
+        for i, (other, others) in enumerate(parts[1:], 1):
+            later = set(output).union(*(of_part for _, of_part in parts[i + 1 :]))
+            array, labels = _product(array, labels, other, others, later)
+        array, labels = _summed(array, labels, set(output))
+        return _laid_out(array, labels, output)._off_by(error)
 
 
 def _wide(
@@ -195,6 +196,6 @@ def _product(
     summed = [label for label in common if label not in later]
     a, b = _laid_out(a, of_a, order), _laid_out(b, of_b, order)
     if summed and not (isinstance(a, Moves) and isinstance(b, Moves)):
-        a, b = (x._lazily("einsum") if isinstance(x, Moves) else x for x in (a, b))
+        a, b = (x._in_place("einsum") if isinstance(x, Moves) else x for x in (a, b))
     product = np.multiply(a, b)
     return _summed(_array(product), order, later)

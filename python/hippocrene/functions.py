@@ -45,6 +45,7 @@ MOVES = (
     np.transpose,
     np.fft.fftshift,
     np.fft.ifftshift,
+    np.lib.stride_tricks.sliding_window_view,
     *(getattr(np.linalg, name) for name in ("diagonal", "matrix_transpose") if hasattr(np.linalg, name)),
     *(getattr(np, name) for name in ("matrix_transpose",) if hasattr(np, name)),
 )
@@ -138,8 +139,6 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     if function in MOVES:
         places = np.asarray(function(places_of(first), *rest, **kwargs))
         return first._gather(places, operation=f"numpy.{name}")
-    if function is np.lib.stride_tricks.sliding_window_view:
-        return first._lazily(f"numpy.{name}", function(places_of(first), *rest, **kwargs))
     if function in SPLITS:
         return [first._gather(part) for part in function(places_of(first), *rest, **kwargs)]
     if function in ALONE:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     # In which order elements are counted: with "C" the last axis runs fastest, with "F" the first one.
     _Order = Literal["C", "F"]
 
+WINDOWS = "numpy.lib.stride_tricks.sliding_window_view"
+
 # Elements that an array has at most.
 _MOST = 2**32
 
@@ -96,28 +98,32 @@ class Moves(Encrypted):
         check_size("move elements", places.shape)
         if len(arrays) == 1 and (before := arrays[0]._picked) is not None and (some := before.at(places)) is not None:
             return server._wrap(some)
-        if operation and len(arrays) == 1 and self.bit_error is None and (places >= 0).all():
-            flat = np.ascontiguousarray(places.ravel())
-            most = _native.moving_products(server._raw, arrays[0]._raw, places.shape, flat)
-            if most:
-                return arrays[0]._picked_at(server, places, operation, most)
+        flat = np.ascontiguousarray(places.ravel())
         raw = [array._raw for array in arrays]
-        return server._wrap(server._raw.gather(raw, places.shape, np.ascontiguousarray(places.ravel())))
+        if operation and len(arrays) == 1 and self.bit_error is None and (places >= 0).all():
+            most = _native.moving_products(server._raw, raw[0], places.shape, flat)
+            if most:
+                windows = operation == WINDOWS
+                return self._picked_at(server, raw[0], places, operation, windows=windows, most=most)
+        return server._wrap(server._raw.gather(raw, places.shape, flat))
 
     def _picked_at(
-        self, server: Server, places: npt.NDArray[np.int64], operation: str, most: int | None = None
+        self,
+        server: Server,
+        source: _native.EncryptedArray,
+        places: npt.NDArray[np.int64],
+        operation: str,
+        **how: Any,
     ) -> EncryptedArray:
         """Return the elements at these places, which are moved where they are needed one by one."""
         precise = server._for_now is not None
-        return server._wrap(Picked(server._raw, self._raw, places, operation, precise=precise, most=most))
+        return server._wrap(Picked(server._raw, source, places, operation, precise=precise, **how))
 
-    def _lazily(self, operation: str, places: npt.NDArray[np.int64] | None = None) -> EncryptedArray:
-        """Return the elements at these places, or all of them, as windows are: not moved where they are summed."""
-        places = places_of(self) if places is None else places
-        if self.bit_error is not None or self._picked is not None or not places.size:
-            return self._gather(places)
-        check_size("move elements", places.shape)
-        return self._picked_at(self._mover((self,)), places, operation)
+    def _in_place(self, operation: str) -> EncryptedArray:
+        """Return the array as one that is picked: sums of its products with plain numbers are linear combinations."""
+        if self.bit_error is not None or self._picked is not None:
+            return cast("EncryptedArray", self)
+        return self._picked_at(self._mover((self,)), self._raw, places_of(self), operation)
 
     def _moved(self, operation: str, move: Callable[[npt.NDArray[np.int64]], Any]) -> EncryptedArray:
         """Return the elements as `move` leaves their places, an array of numpy's."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import operator
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     _Places = npt.NDArray[np.int64]
-    _Weights = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+    _Weights = npt.NDArray[np.float64] | npt.NDArray[np.int64] | npt.NDArray[np.complex128]
 
 # What sums of moved elements take, in products with plain numbers: some rotations, which take as long as four each.
 _SUMS = 52
@@ -29,8 +31,8 @@ class Picked:
     `server` is what moves them after all, in the name of `operation`, and what sums them where no other precision is
     asked for then; one of `precise` was asked for when they were picked.
 
-    There is no array of windows, which would be many times as large. Other elements are moved where sums of them take
-    more than that, `most` products, and where sums of them are needed for the second time.
+    They are moved where sums of them take more than that, and where sums are needed for the second time; not those of
+    windows, of which an array would be many times as large.
     """
 
     __slots__ = (
@@ -38,6 +40,7 @@ class Picked:
         "_before",
         "_most",
         "_moved",
+        "_windows",
         "operation",
         "places",
         "precise",
@@ -55,15 +58,17 @@ class Picked:
         weights: _Weights | None = None,
         *,
         precise: bool,
+        windows: bool = False,
         most: int | None = None,
     ) -> None:
-        """Pick elements."""
+        """Pick elements, of `windows` or others, which it takes `most` products to move; None where all are meant."""
         self.server = server
         self.source = source
         self.places = places
         self.operation = operation
         self.weights = weights
         self.precise = precise
+        self._windows = windows
         self._most = most
         self._before = False
         self._alike: _native.EncryptedArray | None = None
@@ -90,8 +95,8 @@ class Picked:
 
     @property
     def is_complex(self) -> bool:
-        """Whether elements of the source may be complex."""
-        return self.source.is_complex
+        """Whether these elements may be complex."""
+        return self.source.is_complex or (self.weights is not None and self.weights.dtype.kind == "c")
 
     @property
     def alike(self) -> _native.EncryptedArray:
@@ -109,13 +114,16 @@ class Picked:
             weights = np.full(self.source.shape, np.max(np.abs(self.weights)))
         return self.server.mul_plain(self.source, weights)
 
-    @property
-    def _are_windows(self) -> bool:
-        return self._most is None
+    def _strides_moved(self) -> list[int] | None:
+        """Return the strides in slots that these elements have when they are moved, if they may be."""
+        if self._windows or self._most is None:
+            return None
+        lengths = [1 << (length - 1).bit_length() for length in self.shape[:0:-1]]
+        return list(itertools.accumulate(lengths, operator.mul, initial=1))[: len(self.shape)][::-1]
 
     def _are_to_be_moved(self) -> bool:
         """Tell whether the elements are moved, or are to be: they have been needed before, and are not windows."""
-        before, self._before = self._before, not self._are_windows
+        before, self._before = self._before, not self._windows
         return before or self._moved is not None
 
     def moved(self) -> _native.EncryptedArray:
@@ -143,23 +151,23 @@ class Picked:
         That is so where there are zeros among them, and of elements that are not of windows: two moves may be over
         fewer distances than one that does for both.
         """
-        if not self._are_windows or (places < 0).any():
+        if not self._windows or (places < 0).any():
             return None
         weights = self.weights
         if weights is not None:
             weights = cast("_Weights", np.broadcast_to(weights, self.shape).reshape(-1)[places])
-        places = self.places.reshape(-1)[places]
-        return Picked(self.server, self.source, places, self.operation, weights, precise=self.precise)
+        return self._with(self.server, self.places.reshape(-1)[places], weights)
 
     def times(self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]) -> Picked | None:
         """Return the products with plain values, broadcast to a shape; None where they are to be computed at once."""
-        if self.weights is not None or values.ndim == 0 or values.dtype.kind not in "fi" or values.dtype.itemsize != 8:
+        if self.weights is not None or values.ndim == 0 or not _are_weights(values) or self._are_to_be_moved():
             return None
-        if not np.isfinite(values).all() or self._are_to_be_moved():
-            return None
-        places = np.broadcast_to(self.places, shape)
-        server, weights = server or self.server, cast("_Weights", values)
-        return Picked(server, self.source, places, self.operation, weights, precise=self.precise, most=self._most)
+        # Of one's own: who multiplies may write others to the same array before it is needed.
+        return self._with(server or self.server, np.broadcast_to(self.places, shape), values.copy())
+
+    def _with(self, server: _native.Server, places: _Places, weights: _Weights | None) -> Picked:
+        how: dict[str, Any] = {"precise": self.precise, "windows": self._windows, "most": self._most}
+        return Picked(server, self.source, places, self.operation, weights, **how)
 
     def summed(self, server: _native.Server | None, axes: Sequence[int]) -> _native.EncryptedArray | None:
         """Return the sums along these axes; None where the elements are to be moved."""
@@ -172,7 +180,9 @@ class Picked:
         places, factors = (
             cast("Any", np.broadcast_to(one, self.shape).transpose(*kept, *axes)) for one in (self.places, weights)
         )
-        return self._combined("sum", server, places, factors, len(axes), _SUMS)
+        strides = self._strides_moved()
+        wished = strides and [strides[axis] for axis in kept]
+        return self._combined("sum", server, (places, factors), len(axes), _SUMS, wished)
 
     def times_matrix(
         self, server: _native.Server | None, matrix: _Weights, *, from_left: bool = False
@@ -182,7 +192,9 @@ class Picked:
         None where the elements are to be moved, or shapes do not fit.
         """
         axis = 0 if from_left else -1
-        if self.weights is not None or self.shape[axis] != (matrix.shape[-1] if from_left else len(matrix)):
+        if not self.shape or not matrix.shape or self.weights is not None or not _are_weights(matrix):
+            return None
+        if self.shape[axis] != (matrix.shape[-1] if from_left else len(matrix)):
             return None
         places = np.moveaxis(self.places, 0, -1) if from_left else self.places
         columns = matrix if from_left else matrix.T
@@ -193,22 +205,44 @@ class Picked:
             places = places[..., np.newaxis, :]
         places, columns = np.broadcast_arrays(places, columns)
         # A matrix has as many diagonals as rows and columns together.
-        diagonals = sum(matrix.shape)
-        return self._combined("matrix product", server, places, cast("_Weights", columns), 1, _SUMS + diagonals)
+        work = _SUMS + sum(matrix.shape)
+        wished = self._strides_moved()
+        if wished and matrix.ndim == 1:
+            del wished[axis]
+        return self._combined("matrix product", server, (places, cast("_Weights", columns)), 1, work, wished)
 
     def _combined(
         self,
         operation: str,
         server: _native.Server | None,
-        places: _Places,
-        weights: _Weights,
+        entries: tuple[_Places, _Weights],
         axes: int,
         products: int,
+        strides: list[int] | None,
     ) -> _native.EncryptedArray | None:
-        """Return the sums along the last axes, where they take no more than those of moved elements: `products`."""
+        """Return the sums along the last axes, where they take no more than those of moved elements: `products`.
+
+        They stand at these strides, as those would, where that is not much more work.
+        """
         if self._are_to_be_moved():
             return None
         most = None if self._most is None else self._most + products
         server = server or self.server
+        places, weights = entries
+
+        def combined(part: npt.NDArray[Any]) -> _native.EncryptedArray | None:
+            return _native.linear_combinations(server, self.source, (places, part), axes, most, strides)
+
         with named(operation, "linear combinations", "add up"):
-            return _native.linear_combinations(server, self.source, places, weights, axes, most)
+            if weights.dtype.kind != "c":
+                return combined(weights)
+            # Both stand alike, whatever the numbers are.
+            real, imaginary = combined(weights.real), combined(weights.imag)
+            if real is None or imaginary is None:
+                return None
+            return server.add(real, _native.times_i(server, imaginary))
+
+
+def _are_weights(values: npt.NDArray[Any]) -> bool:
+    """Tell whether these are numbers that sums can be taken with."""
+    return values.dtype in (np.float64, np.int64, np.complex128) and bool(np.isfinite(values).all())

@@ -45,7 +45,8 @@ def stacked(a: Any, b: Any) -> Any:
         raise ShapeError(f"matmul: there are no products of matrices of shapes {left} and {right}")
     rows, columns = ("...i" if len(left) > 1 else ""), ("k" if len(right) > 1 else "")
     other = "..." if columns else ""
-    return einsum(f"{rows}j,{other}j{columns}->...{rows[3:]}{columns}", a, b)
+    with named("matmul", "einsum"):
+        return einsum(f"{rows}j,{other}j{columns}->...{rows[3:]}{columns}", a, b)
 
 
 # As numpy.multiply and numpy.matmul, which pandas would compute where its own objects come first.
@@ -114,7 +115,8 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     if [np.shape(a)[i] for i in of_a] != [np.shape(b)[i] for i in of_b]:
         raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
     picked = any(_secret(x) and x._picked is not None for x in (a, b))
-    if picked or (len(of_a) > 1 and not (_secret(a) and _secret(b))):
+    joined = len(of_a) > 1 or max(np.ndim(a), np.ndim(b)) > 2
+    if picked or (of_a and joined and not (_secret(a) and _secret(b))):
         # Elements stay where they are, as they do not where axes are made one.
         names = iter(string.ascii_letters)
         labels = [next(names) for _ in range(np.ndim(a) + np.ndim(b))]
@@ -122,7 +124,8 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         for i, j in zip(of_a, of_b, strict=True):
             right_labels[j] = left_labels[i]
         result = [left_labels[i] for i in left] + [right_labels[i] for i in right]
-        return einsum(f"{''.join(left_labels)},{''.join(right_labels)}->{''.join(result)}", a, b)
+        with named("tensordot", "einsum"):
+            return einsum(f"{''.join(left_labels)},{''.join(right_labels)}->{''.join(result)}", a, b)
     common = math.prod(np.shape(a)[i] for i in of_a)
     rows = np.reshape(np.transpose(a, left + of_a), (-1, common))
     columns = np.reshape(np.transpose(b, of_b + right), (common, -1))

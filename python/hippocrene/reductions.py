@@ -86,11 +86,12 @@ class Reductions(Encrypted):
 
     def _centred(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float) -> EncryptedArray:
         """Return deviations from means, divided by the square root of their number less `ddof`."""
-        array = cast("EncryptedArray", self)
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no variance: take sums of them and of their squares")
+        # Moved before they are summed, for all of them meet their sums.
+        array = self._bound_server("var")._wrap(self._raw)
         with named("var", "sum"):
-            total = self.sum(axis, keepdims=True)
+            total = array.sum(axis, keepdims=True)
         count = self.size // total.size
         ddof = double(ddof, "ddof")
         if not count > ddof:

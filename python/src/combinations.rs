@@ -14,17 +14,18 @@ fn place(place: &i64) -> usize {
     usize::try_from(*place).unwrap_or(usize::MAX)
 }
 
-/// Sums of picked elements, each times a plain number: over so many of the last axes of `places` and `weights`, which are of one shape; nothing where they take `most` products or more.
+/// Sums of picked elements, each times a plain number: over so many of the last axes of `places` and `weights`, which are of one shape; nothing where they take `most` products or more. They stand at these strides, if that is not much more work.
 #[pyfunction]
 pub(crate) fn linear_combinations(
     py: Python<'_>,
     server: &Server,
     array: &EncryptedArray,
-    places: PyReadonlyArrayDyn<'_, i64>,
-    weights: Plain<'_>,
+    entries: (PyReadonlyArrayDyn<'_, i64>, Plain<'_>),
     axes: usize,
     most: Option<usize>,
+    strides: Option<Vec<usize>>,
 ) -> PyResult<Option<EncryptedArray>> {
+    let (places, weights) = entries;
     let (shape, summed) = places.shape().split_at(places.shape().len().saturating_sub(axes));
     let (terms, most) = (summed.iter().product(), most.unwrap_or(usize::MAX));
     let places = in_order(&places, place);
@@ -33,14 +34,14 @@ pub(crate) fn linear_combinations(
             let weights = in_order(weights, |weight| *weight);
             let entries = || places.iter().copied().zip(weights.iter().copied());
             combined::<Residues>(py, server, array, |server, array| {
-                server.linear_combinations_within(array, shape, terms, entries(), most)
+                server.linear_combinations_within(array, shape, terms, entries(), most, strides.as_deref())
             })
         }
         Plain::Real(weights) => {
             let weights = in_order(weights, |weight| *weight);
             let entries = || places.iter().copied().zip(weights.iter().copied());
             combined::<Numbers>(py, server, array, |server, array| {
-                server.linear_combinations_within(array, shape, terms, entries(), most)
+                server.linear_combinations_within(array, shape, terms, entries(), most, strides.as_deref())
             })
         }
         Plain::Complex(_) | Plain::Big(_) => Err(PyTypeError::new_err("weights are integers or doubles")),

@@ -189,15 +189,15 @@ def test_errors_are_raised_where_elements_are_picked_or_summed(client, secret, w
         spent = spent * spent
     with pytest.raises(CapacityError, match=r"^indexing needs "):
         spent[[1, 4, 2, 0], [0, 5, 3, 7]]
-    with pytest.raises(CapacityError, match=r"^sum needs "):
-        windows(spent, (2, 3)).sum(axis=(2, 3))
+    with pytest.raises(CapacityError, match=r"sliding_window_view needs "):
+        windows(spent, (2, 3))
     owner, computes = whole
     integral = computes.load(owner.encrypt(np.arange(40).reshape(5, 8)))
     for _ in range(3):
         integral = integral * integral
     integral = integral * np.full((5, 8), 3)
-    with pytest.raises(BudgetError, match=r"^sum "):
-        (windows(integral, (2, 3)) * np.full((2, 3), 32768)).sum(axis=(2, 3))
+    with pytest.raises(BudgetError, match=r"sliding_window_view needs "):
+        windows(integral, (2, 3))
 
 
 def test_what_is_said_of_picked_elements_takes_no_keys(client, whole):
@@ -215,3 +215,51 @@ def test_what_is_said_of_picked_elements_takes_no_keys(client, whole):
     assert (windows(integral, 3, axis=1) * [1, 5, 3]).budget_bits < integral.budget_bits
     with pytest.raises(MissingKeyError):
         picked + 1
+
+
+def test_weights_may_be_overwritten_before_they_are_needed(client, secret):
+    x, weights = plain((6, 8)), np.array([1.0, 2.0, 3.0])
+    products = [secret(x)[0, [3, 1, 2]] * weights, windows(secret(x[0]), 3) * weights]
+    weights[:] = 100
+    np.testing.assert_allclose(client.decrypt(products[0]), x[0, [3, 1, 2]] * [1, 2, 3], atol=1e-4)
+    np.testing.assert_allclose(client.decrypt(products[1].sum(axis=1)), windows(x[0], 3) @ [1, 2, 3], atol=1e-4)
+
+
+def test_sums_of_picked_elements_are_bounded_by_what_is_summed(secret):
+    x = secret(plain((30, 9)), bound=1)
+    rows = [7, 3, 12, 28, 1]
+    assert x[rows].sum(axis=1).bound <= 16
+    assert 9 <= x.reshape(9, 30).sum(axis=0).bound <= 18.1
+    assert windows(x, (3, 3)).sum(axis=(2, 3)).bound <= 9.1
+    assert (windows(x, (3, 3)) * 0.5).sum(axis=(2, 3)).bound <= 9.1
+    assert (windows(x, 3, axis=1) @ [0.5, -1, 0.25]).bound <= 1.76
+
+
+def test_complex_numbers_take_no_more_multiplications_than_real_ones(secret):
+    x, weights = secret(plain((8, 27))), plain((72, 3))
+    real, both = (x.reshape(3, 72) @ w for w in (weights, weights * (1 + 1j)))
+    assert both.capacity_bits > real.capacity_bits - 4
+    seen = windows(x, (2, 2))
+    real, both = (np.einsum("ijkl,kl->ij", seen, plain((2, 2)) * factor) for factor in (1, 1j))
+    assert both.capacity_bits > real.capacity_bits - 4
+
+
+def test_sums_of_picked_elements_stand_as_these_do(secret):
+    picked = secret(plain((30, 9)))[[7, 3, 12, 28, 1]]
+    met = picked.sum(axis=1) * picked[:, 0]
+    assert met.capacity_bits > (picked * picked).capacity_bits - 6
+    # What is not moved by windows takes nothing.
+    x = secret(plain((30, 9)))
+    for seen in (windows(x, 9, axis=1).sum(axis=-1), windows(x, 1, axis=0).sum(axis=-1)):
+        assert seen.capacity_bits > x.capacity_bits - 6
+
+
+def test_errors_of_sums_name_what_was_called(secret):
+    x = secret(plain((6, 8)))
+    for product in (lambda: windows(x[0], 3)[0, 0] @ [1.0, 2.0], lambda: np.ones((2, 2)) @ windows(x[0], 3)[0, 0]):
+        with pytest.raises(hippocrene.ShapeError):
+            product()
+    with pytest.raises(EncodeError, match="value 1 is NaN"):
+        x[0, [3, 1, 2]] @ [1, np.nan, 2]
+    with pytest.raises(EncodeError, match="value 2 is inf"):
+        [0, 1, np.inf] @ x[0, [3, 1, 2]]

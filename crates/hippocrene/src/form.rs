@@ -70,6 +70,12 @@ pub trait Form: Elements {
     /// Plain numbers from a slice of them.
     fn plain(numbers: &[Self::Number]) -> Self::Plain<'_>;
 
+    /// The absolute value of a plain number, where arrays have a bound; 0 where they have none.
+    fn magnitude(number: Self::Number) -> f64;
+
+    /// The array, no slot of which holds more than `bound`, where arrays have one.
+    fn tightened(array: Array<Self>, bound: f64) -> Array<Self>;
+
     /// How many plain numbers there are.
     fn count(plain: Self::Plain<'_>) -> usize;
 

@@ -52,6 +52,8 @@ proptest! {
         prop_assert_eq!(sums.shape(), &[rows, columns]);
         let expected = combined(x, terms, &entries);
         assert_close(&client.decrypt(&sums).unwrap(), &expected, "combined");
+        let largest = entries.chunks(terms).map(|sum| sum.iter().map(|(_, weight)| weight).sum()).fold(0.0, f64::max);
+        prop_assert!(sums.bound() <= 2.001 * largest * array.bound());
         // What is in other slots does not get into sums.
         let total = server.sum(&sums, None).unwrap();
         assert_close(&client.decrypt(&total).unwrap(), &[expected.iter().sum()], "the sum of what was combined");
@@ -97,8 +99,8 @@ fn windows_stand_where_their_elements_do() {
     let kernel = numbers(15, 2);
     let entries = || places.iter().zip(kernel.iter().cycle()).map(|(place, weight)| (*place, *weight));
     // One product for each element of the kernel.
-    assert!(server.linear_combinations_within(&array, &counts, 15, entries(), 15).unwrap().is_none());
-    let sums = server.linear_combinations_within(&array, &counts, 15, entries(), 16).unwrap().unwrap();
+    assert!(server.linear_combinations_within(&array, &counts, 15, entries(), 15, None).unwrap().is_none());
+    let sums = server.linear_combinations_within(&array, &counts, 15, entries(), 16, None).unwrap().unwrap();
     assert_eq!(sums.layout().strides(), [16, 1]);
     assert_eq!(left(&sums, &server), 1);
     assert_close(
@@ -117,7 +119,9 @@ fn sums_of_many_take_few_products() {
     let products = |shape: &[usize], entries: &[(usize, f64)]| {
         let terms = entries.len() / shape.iter().product::<usize>();
         let within = |most| {
-            server.linear_combinations_within(&array, shape, terms, entries.iter().copied(), most).unwrap()
+            server
+                .linear_combinations_within(&array, shape, terms, entries.iter().copied(), most, None)
+                .unwrap()
         };
         let sums = (1..1000).find_map(|most| within(most).map(|sums| (most - 1, sums))).unwrap();
         assert_close(&client.decrypt(&sums.1).unwrap(), &combined(&x, terms, entries), "sums");
@@ -131,6 +135,25 @@ fn sums_of_many_take_few_products() {
     let weighted: Vec<_> =
         (0..100).flat_map(|row| [(row * 7 + 3, 0.5), (row * 7 + 1, 2.0), (row * 7 + 5, -1.0)]).collect();
     assert_eq!(products(&[100], &weighted), 4 * 3);
+}
+
+#[test]
+fn sums_stand_as_is_wished() {
+    let (client, server) = insecure(9, 2);
+    let x = numbers(100 * 7, 1);
+    let array = client.encrypt(&x, &[100, 7]).unwrap();
+    let rows = [17, 3, 80, 41];
+    let entries: Vec<_> = rows.iter().flat_map(|row| (0..7).map(move |i| (row * 7 + i, 1.0))).collect();
+    let sums = |strides: Option<&[usize]>| {
+        let sums = server.linear_combinations_within(&array, &[4], 7, entries.iter().copied(), 1000, strides);
+        let sums = sums.unwrap().unwrap();
+        assert_close(&client.decrypt(&sums).unwrap(), &combined(&x, 7, &entries), "sums");
+        sums.layout().strides().to_vec()
+    };
+    assert_eq!(sums(Some(&[8])), [8]);
+    // Not where that is much more work, nor where there are no such strides.
+    assert_ne!(sums(Some(&[1 << 20])), [1 << 20]);
+    assert_eq!([sums(None), sums(Some(&[3])), sums(Some(&[1, 1]))].concat().len(), 3);
 }
 
 #[test]

@@ -5,6 +5,12 @@ use crate::{Array, Error, Form, Layout};
 
 const OPERATION: &str = "linear combinations";
 
+/// So many times the least work is worth that elements stand as is wished.
+const WORTH: usize = 2;
+
+/// Sums of doubles, which bounds are, are off by less than this part of them.
+const ROUNDING: f64 = 1e-6;
+
 /// A way to compute all of the combinations: where the elements of the result come to stand.
 struct Way {
     layout: Layout,
@@ -36,11 +42,12 @@ impl Server {
         terms: usize,
         entries: impl Iterator<Item = (usize, F::Number)> + Clone,
     ) -> Result<Array<F>, Error> {
-        let all = self.linear_combinations_within(a, shape, terms, entries, usize::MAX)?;
+        let all = self.linear_combinations_within(a, shape, terms, entries, usize::MAX, None)?;
         all.ok_or_else(|| Error::shape(OPERATION, format!("too many entries for shape {shape:?}")))
     }
 
-    /// [`Server::linear_combinations`] where they take fewer than `most` products with plaintexts, or rotations that take as long; nothing elsewhere.
+    /// [`Server::linear_combinations`] where they take fewer than `most` products with plaintexts, or rotations that take as long; nothing elsewhere. They stand at these `strides` where that takes no
+    /// more than twice as many as another way: what stands alike is added and multiplied without a move.
     ///
     /// # Errors
     /// As [`Server::linear_combinations`].
@@ -51,13 +58,16 @@ impl Server {
         terms: usize,
         entries: impl Iterator<Item = (usize, F::Number)> + Clone,
         most: usize,
+        strides: Option<&[usize]>,
     ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
         let slots = F::slots(&self.session);
         let packed = Layout::filled(shape, slots, shape.iter().product(), OPERATION)?;
         let (size, positions): (usize, Vec<usize>) = (a.size(), a.layout().positions().collect());
         let (mut firsts, mut have) = (Vec::with_capacity(packed.size()), 0);
-        for (i, (place, _)) in entries.clone().enumerate() {
+        // The largest sum of absolute values of the numbers for one element.
+        let (mut size_of_sum, mut largest) = (0.0, 0.0f64);
+        for (i, (place, weight)) in entries.clone().enumerate() {
             if place >= size {
                 return Err(Error::argument(
                     OPERATION,
@@ -66,7 +76,10 @@ impl Server {
             }
             if i % terms.max(1) == 0 {
                 firsts.push(positions[place]);
+                size_of_sum = 0.0;
             }
+            size_of_sum += F::magnitude(weight);
+            largest = largest.max(size_of_sum);
             have += 1;
         }
         let need = packed.size().saturating_mul(terms);
@@ -77,23 +90,40 @@ impl Server {
         }
         let positions = &positions;
         let numbered = entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
-        let numbered = numbered.filter(|(_, _, weight)| *weight != F::Number::default());
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
-        let ways = ways(shape, &distances(shape, &firsts), packed, reach);
-        let (mut way, mut least) = (None, most);
-        for other in ways {
-            let sums = other.sums();
-            let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
-            let work = sums + products::<F>(slots, pairs, least.saturating_sub(sums));
-            if work < least {
-                (way, least) = (Some(other), work);
+        // Whatever the numbers are: zeros among them are where others stand in another product of these elements.
+        let best = |strides: &[Vec<usize>], most: usize| {
+            let (mut way, mut least) = (None, most);
+            for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
+                let sums = other.sums();
+                let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
+                let products = products::<F>(slots, pairs, least.saturating_sub(sums));
+                // A ciphertext in which no element stands takes a product with zero.
+                let work = sums + products.max(other.layout.ciphertexts());
+                if work < least {
+                    (way, least) = (Some(other), work);
+                }
             }
+            (way, least)
+        };
+        let wished: Vec<Vec<usize>> = strides.map(<[usize]>::to_vec).into_iter().collect();
+        let (mut way, least) = best(&wished, most);
+        let others = strides_of(shape, &distances(shape, &firsts), packed.strides());
+        let enough = if way.is_some() { least.div_ceil(WORTH) } else { most };
+        if let (Some(other), _) = best(&others, enough) {
+            way = Some(other);
         }
         let Some(way) = way else { return Ok(None) };
-        let sums = self.linear_map(a, way.layout.clone(), way.entries(numbered), OPERATION)?;
+        let nonzero = way.entries(numbered).filter(|(_, _, weight)| *weight != F::Number::default());
+        let sums = self.linear_map(a, way.layout.clone(), nonzero, OPERATION)?;
+        let bound = F::log2_bound(a).exp2() * largest * (1.0 + ROUNDING);
         match way.groups {
-            None => Ok(Some(sums)),
-            Some(groups) => self.sum(&sums, Some(groups.axis)).map(Some).map_err(|e| e.during(OPERATION)),
+            None => Ok(Some(F::tightened(sums, bound))),
+            Some(groups) => {
+                // Other slots hold the end of one sum and the start of the next.
+                let sums = self.sum(&sums, Some(groups.axis)).map_err(|e| e.during(OPERATION))?;
+                Ok(Some(F::tightened(sums, 2.0 * bound)))
+            }
         }
     }
 }
@@ -143,25 +173,53 @@ fn distances(shape: &[usize], from: &[usize]) -> Vec<Option<usize>> {
     distances
 }
 
-/// The ways that there are where neighbours along each axis are made of elements at these distances, none of which stands at `reach` slots or beyond in its ciphertext.
-fn ways(shape: &[usize], distances: &[Option<usize>], packed: Layout, reach: usize) -> Vec<Way> {
-    let slots = packed.slots();
+/// The strides that elements may have where neighbours along each axis are made of elements at these distances.
+fn strides_of(shape: &[usize], distances: &[Option<usize>], packed: &[usize]) -> Vec<Vec<usize>> {
     let lasts = shape.iter().zip(distances).filter_map(|(n, distance)| Some((n - 1) * (*distance)?));
     let end = (lasts.sum::<usize>() + 1).next_power_of_two();
-    let nearest = distances.iter().flatten().copied().min().unwrap_or(reach).min(reach);
+    // Axes without a distance stand between the elements of the others, in place of what these are made of, or in the first place where there is room for all of them, or beyond all others.
+    let starts = [Some(1), first_gap(shape, distances), Some(end)];
+    let mut all: Vec<Vec<usize>> = Vec::new();
+    let of_starts =
+        starts.into_iter().flatten().filter_map(|start| Some(strides(shape, distances, start)?.0));
+    for strides in of_starts.chain([packed.to_vec()]) {
+        if !all.contains(&strides) {
+            all.push(strides);
+        }
+    }
+    all
+}
+
+/// The ways to elements that stand at these strides: by sums of groups in any of the gaps between axes, or in the slots up to `reach`, beyond which none stands that these are made of; and directly.
+fn ways(shape: &[usize], strides: &[usize], reach: usize, slots: usize) -> Vec<Way> {
+    let axes = shape.iter().zip(strides).filter(|(n, _)| **n > 1);
+    let mut axes: Vec<(usize, usize)> = axes.map(|(n, stride)| (*stride, *n)).collect();
+    axes.sort_unstable();
+    let mut start = 1usize;
     let mut ways = Vec::new();
-    // Axes without a distance stand between the elements of the others, in place of what these are made of.
-    if let Some((strides, side)) = strides(shape, distances, 1) {
-        ways.extend(grouped(shape, strides, side, nearest, slots));
+    for (stride, length) in axes.into_iter().chain([(reach, 1)]) {
+        ways.extend(grouped(shape, strides.to_vec(), start, stride.min(reach), slots));
+        start = stride.saturating_mul(length.next_power_of_two());
     }
-    // Or beyond all others, where those are made of elements here and there, or of all ciphertext.
-    if let Some((strides, side)) = strides(shape, distances, end) {
-        let layout = Layout::new(shape.to_vec(), strides.clone(), slots).ok();
-        ways.extend(layout.map(|layout| Way { layout, groups: None }));
-        ways.extend(grouped(shape, strides, side, reach, slots));
-    }
-    ways.push(Way { layout: packed, groups: None });
+    let layout = Layout::new(shape.to_vec(), strides.to_vec(), slots).ok();
+    ways.extend(layout.map(|layout| Way { layout, groups: None }));
     ways
+}
+
+/// Where there is room for all axes without a distance, between those that have one or beyond.
+fn first_gap(shape: &[usize], distances: &[Option<usize>]) -> Option<usize> {
+    let (_, side) = strides(shape, distances, 1)?;
+    let axes = shape.iter().zip(distances).filter_map(|(n, distance)| Some((*distance.as_ref()?, *n)));
+    let mut axes: Vec<(usize, usize)> = axes.collect();
+    axes.sort_unstable();
+    let mut start = 1usize;
+    for (distance, length) in axes {
+        if start.checked_mul(side)? <= distance {
+            break;
+        }
+        start = distance.checked_mul(length.next_power_of_two())?;
+    }
+    Some(start)
 }
 
 /// The strides of axes at these distances, and of the others row by row from `start` on; and where these end.
@@ -182,9 +240,12 @@ fn strides(shape: &[usize], distances: &[Option<usize>], start: usize) -> Option
 
 /// The way by sums of groups of `side` slots within `span`.
 fn grouped(shape: &[usize], mut strides: Vec<usize>, side: usize, span: usize, slots: usize) -> Option<Way> {
+    if side >= span {
+        return None;
+    }
     let (axis, mut shape) = (shape.len(), shape.to_vec());
-    shape.push((span / side).max(1));
+    shape.push(span / side);
     strides.push(side);
     let layout = Layout::new(shape, strides, slots).ok()?;
-    (side < span).then_some(Way { layout, groups: Some(Groups { axis, side, span }) })
+    Some(Way { layout, groups: Some(Groups { axis, side, span }) })
 }

@@ -122,7 +122,7 @@ impl Server {
         self.joined(arrays, out, moves)
     }
 
-    /// How many products with plaintexts it takes to bring the elements of an array at these places to an array of this shape, or to about as many as two steps take; 0 where [`Server::gather`] takes no multiplication, or fails because none is left.
+    /// How many products with plaintexts it takes to bring the elements of an array at these places to an array of this shape, or about as many as two steps take for each ciphertext where these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none is left.
     ///
     /// # Errors
     /// As [`Server::gather`], but that no keys are needed.
@@ -148,7 +148,7 @@ impl Server {
         if [&out, &columns].into_iter().any(|out| shift_of(a, out, &moves(out)).is_some()) {
             return Ok(0);
         }
-        Ok(products::<F>(out.slots(), moves(&out).into_iter(), 2 * ONE_STEP))
+        Ok(products::<F>(out.slots(), moves(&out).into_iter(), 2 * ONE_STEP * out.ciphertexts()))
     }
 
     /// The elements at these positions, if they stand as a layout has them but for a rotation of all ciphertexts.

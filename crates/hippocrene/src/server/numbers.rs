@@ -56,6 +56,17 @@ impl Form for Numbers {
         x + y
     }
 
+    fn magnitude(number: f64) -> f64 {
+        number.abs()
+    }
+
+    fn tightened(mut array: EncryptedArray, bound: f64) -> EncryptedArray {
+        if bound < array.bound() {
+            array.set_bound(bound);
+        }
+        array
+    }
+
     fn slots(session: &Session) -> usize {
         session.slots()
     }
