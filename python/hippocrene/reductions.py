@@ -37,14 +37,10 @@ class Reductions(Encrypted):
         axes = self._axes(axis, "sum")
         picked = self._picked
         raw = picked.summed(server._for_now, axes) if picked is not None and axes else None
-        if raw is not None:
-            pass
-        elif len(axes) == self.ndim:
-            raw = server._raw.sum(self._raw, None)
-        else:
+        if raw is None:
             raw = self._raw
-            for index in reversed(axes):
-                raw = server._raw.sum(raw, index)
+            for along in [None] if len(axes) == self.ndim else axes[::-1]:
+                raw = server._raw.sum(raw, along)
         for index in axes if keepdims else []:
             raw = server._raw.insert_axis(raw, index)
         return server._wrap(raw)

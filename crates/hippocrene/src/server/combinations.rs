@@ -1,5 +1,7 @@
 //! Sums of picked elements, each times a plain number: windows of an image times a kernel, and any other product with a plain matrix, sparse or not.
 
+use hippocrene_rlwe::stop;
+
 use super::{Server, stages::products, wide::ROTATION};
 use crate::{Array, Error, Form, Layout};
 
@@ -92,9 +94,10 @@ impl Server {
         let numbered = entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
         // Whatever the numbers are: zeros among them are where others stand in another product of these elements.
-        let best = |strides: &[Vec<usize>], most: usize| {
+        let best = |strides: &[Vec<usize>], most: usize| -> Result<(Option<Way>, usize), Error> {
             let (mut way, mut least) = (None, most);
             for other in strides.iter().flat_map(|strides| ways(shape, strides, reach, slots)) {
+                stop::check(OPERATION)?;
                 let sums = other.sums();
                 let pairs = other.entries(numbered.clone()).map(|(to, from, _)| (to, from));
                 let products = products::<F>(slots, pairs, least.saturating_sub(sums));
@@ -104,13 +107,13 @@ impl Server {
                     (way, least) = (Some(other), work);
                 }
             }
-            (way, least)
+            Ok((way, least))
         };
         let wished: Vec<Vec<usize>> = strides.map(<[usize]>::to_vec).into_iter().collect();
-        let (mut way, least) = best(&wished, most);
+        let (mut way, least) = best(&wished, most)?;
         let others = strides_of(shape, &distances(shape, &firsts), packed.strides());
         let enough = if way.is_some() { least.div_ceil(WORTH) } else { most };
-        if let (Some(other), _) = best(&others, enough) {
+        if let (Some(other), _) = best(&others, enough)? {
             way = Some(other);
         }
         let Some(way) = way else { return Ok(None) };
@@ -248,4 +251,70 @@ fn grouped(shape: &[usize], mut strides: Vec<usize>, side: usize, span: usize, s
     strides.push(side);
     let layout = Layout::new(shape, strides, slots).ok()?;
     Some(Way { layout, groups: Some(Groups { axis, side, span }) })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn every_way_leads_to_the_sums(
+            shape in prop::collection::vec(1usize..6, 0..4),
+            from in prop::collection::vec((1usize..6, 0u32..9), 1..4),
+            terms in 1usize..5,
+            steps in prop::collection::vec(0usize..40, 5),
+            picks in prop::collection::vec(0usize..200, 1..20),
+            regular in any::<bool>(),
+        ) {
+            let slots = 64;
+            let (lengths, strides): (Vec<usize>, Vec<usize>) = from.iter().map(|(n, log2)| (*n, 1 << log2)).unzip();
+            let source = Layout::new(lengths.clone(), strides, slots).or_else(|_| Layout::packed(&lengths, slots));
+            let source: Vec<usize> = source.unwrap().positions().collect();
+            let packed = Layout::packed(&shape, slots).unwrap();
+            // Places that go on alike along every axis, as those of windows do, or in no order.
+            let place = |element: usize, term: usize| {
+                let (mut rest, mut place) = (element, term * steps[4]);
+                for (length, step) in shape.iter().zip(&steps).rev() {
+                    place += rest % length * step;
+                    rest /= length;
+                }
+                let irregular = picks[(element * terms + term) % picks.len()];
+                (if regular { place } else { irregular }) % source.len()
+            };
+            let entries: Vec<(usize, usize, usize)> = (0..packed.size())
+                .flat_map(|element| (0..terms).map(move |term| (element, term)))
+                .map(|(element, term)| (element, source[place(element, term)], element * terms + term + 1))
+                .collect();
+            let mut expected = vec![0; packed.size()];
+            entries.iter().for_each(|(element, from, weight)| expected[*element] += (from + 1) * weight);
+            let firsts: Vec<usize> = entries.iter().step_by(terms).map(|entry| entry.1).collect();
+            let reach = (source.iter().max().unwrap() + 1).next_power_of_two().min(slots);
+            let mut count = 0;
+            for strides in strides_of(&shape, &distances(&shape, &firsts), packed.strides()) {
+                for way in ways(&shape, &strides, reach, slots) {
+                    let mut sums: HashMap<usize, usize> = HashMap::new();
+                    for (to, from, weight) in way.entries(entries.iter().copied()) {
+                        *sums.entry(to).or_default() += (from + 1) * weight;
+                    }
+                    let at = |position: usize| sums.get(&position).copied().unwrap_or(0);
+                    let along = way.groups.as_ref().map_or(vec![0], |groups| {
+                        (0..groups.span / groups.side).map(|group| group * groups.side).collect()
+                    });
+                    let elements = match &way.groups {
+                        None => way.layout.clone(),
+                        Some(groups) => way.layout.without_axis(groups.axis),
+                    };
+                    let added = elements.positions().map(|p| along.iter().map(|group| at(p + group)).sum());
+                    prop_assert_eq!(added.collect::<Vec<usize>>(), expected.clone());
+                    count += 1;
+                }
+            }
+            prop_assert!(count > 0);
+        }
+    }
 }
