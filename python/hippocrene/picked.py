@@ -40,13 +40,13 @@ class Picked:
         "_before",
         "_most",
         "_moved",
-        "_windows",
         "operation",
         "places",
         "precise",
         "server",
         "source",
         "weights",
+        "windows",
     )
 
     def __init__(
@@ -68,7 +68,7 @@ class Picked:
         self.operation = operation
         self.weights = weights
         self.precise = precise
-        self._windows = windows
+        self.windows = windows
         self._most = most
         self._before = False
         self._alike: _native.EncryptedArray | None = None
@@ -116,14 +116,14 @@ class Picked:
 
     def _strides_moved(self) -> list[int] | None:
         """Return the strides in slots that these elements have when they are moved, if they may be."""
-        if self._windows or self._most is None:
+        if self.windows or self._most is None:
             return None
         lengths = [1 << (length - 1).bit_length() for length in self.shape[:0:-1]]
         return list(itertools.accumulate(lengths, operator.mul, initial=1))[: len(self.shape)][::-1]
 
     def _are_to_be_moved(self) -> bool:
         """Tell whether the elements are moved, or are to be: they have been needed before, and are not windows."""
-        before, self._before = self._before, not self._windows
+        before, self._before = self._before, not self.windows
         return before or self._moved is not None
 
     def moved(self) -> _native.EncryptedArray:
@@ -151,7 +151,7 @@ class Picked:
         That is so where there are zeros among them, and of elements that are not of windows: two moves may be over
         fewer distances than one that does for both.
         """
-        if not self._windows or (places < 0).any():
+        if not self.windows or (places < 0).any():
             return None
         weights = self.weights
         if weights is not None:
@@ -166,7 +166,7 @@ class Picked:
         return self._with(server or self.server, np.broadcast_to(self.places, shape), values.copy())
 
     def _with(self, server: _native.Server, places: _Places, weights: _Weights | None) -> Picked:
-        how: dict[str, Any] = {"precise": self.precise, "windows": self._windows, "most": self._most}
+        how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
         return Picked(server, self.source, places, self.operation, weights, **how)
 
     def summed(self, server: _native.Server | None, axes: Sequence[int]) -> _native.EncryptedArray | None:

@@ -171,7 +171,8 @@ def _convolved(a: Any, v: Any, mode: str, *, mirrored: bool = False, turned: boo
         raise ArgumentError(f"convolve: mode {mode!r} is none of {', '.join(modes)}")
     first, length = modes[mode]
     if _secret(other):
-        return _convolved_windows(a, v, first, length, turned=turned)
+        with named("convolve", "dot product"):
+            return _convolved_windows(a, v, first, length, turned=turned)
     return encrypted._times_matrix(
         other, lambda server, kernel: _native.convolve_plain(server, encrypted._raw, kernel, first, length)
     )
@@ -189,9 +190,12 @@ def _convolved_windows(a: Any, v: Any, first: int, length: int, *, turned: bool 
     # Windows that go beyond the ends have zeros there.
     within = first == size - 1 and length == long.size - first
     windows = np.lib.stride_tricks.sliding_window_view(long if within else np.pad(long, size - 1), size)
-    windows = windows[::-1] if turned and long is v else windows
     start = 0 if within else first
-    return _matmul(windows[start : start + length, :: 1 if turned else -1], short)
+    if turned and long is v:
+        # As they are seen from the other end.
+        start = len(windows) - start - length
+        return _matmul(windows[start : start + length], short)[::-1]
+    return _matmul(windows[start : start + length], short if turned else short[::-1])
 
 
 def _correlate(a: Any, v: Any, mode: str = "valid") -> Any:

@@ -65,12 +65,13 @@ class Reductions(Encrypted):
             return total / (self.size // total.size)
 
     def _shares(self, axes: list[int]) -> tuple[EncryptedArray, int] | None:
-        """Return elements that are picked, over their number along these axes, times a power of two, and that power.
+        """Return windows over the number of elements along these axes, times a power of two, and that power.
 
         Their sum is one of products with 1 where nothing is said, so that others take no more. They are not below 1,
-        for what products are off by does not become smaller with them. None where elements are moved before that.
+        for what products are off by does not become smaller with them. None for what are no windows: sums of other
+        elements leave some between them, and a product after that takes these away.
         """
-        if (picked := self._picked) is None or not axes:
+        if (picked := self._picked) is None or not picked.windows or not axes:
             return None
         count = math.prod(self.shape[index] for index in axes)
         power = 1 << (count - 1).bit_length()
