@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 _Matrix: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+_Multiply: TypeAlias = "Callable[[_native.Server, _Matrix], _native.EncryptedArray]"
 
 
 class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
@@ -117,11 +118,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         return integers(values, operation, modulus)
 
     def _times_matrix(
-        self,
-        values: npt.ArrayLike,
-        multiply: Callable[[_native.Server, _Matrix], _native.EncryptedArray],
-        *,
-        from_left: bool | None = None,
+        self, values: npt.ArrayLike, multiply: _Multiply, *, from_left: bool | None = None
     ) -> EncryptedArray:
         """Multiply by a plain vector or matrix; by a complex one as by its real and its imaginary part.
 
@@ -134,9 +131,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         if plain.dtype.kind != "c" and self.plain_modulus is None:
             plain = real_numbers(plain, "matmul")
         picked = None if from_left is None else self._picked
-        raw = None
-        if picked is not None:
-            raw = picked.times_matrix(server._for_now, cast("Any", plain), from_left=bool(from_left))
+        raw = picked and picked.times_matrix(server._for_now, cast("Any", plain), from_left=bool(from_left))
         if raw is not None or plain.dtype.kind != "c":
             product = server._wrap(multiply(server._raw, cast("_Matrix", plain)) if raw is None else raw)
             rounded = self.plain_modulus is None and is_exact_kind(numbers(values, "matmul"))
@@ -156,10 +151,9 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         values = self._plain(cast("npt.ArrayLike", other), operation)
         shape = self._common_shape(values.shape, operation)
         server = self._bound_server(operation)
-        if operation == "mul" and (picked := self._picked) is not None:
-            products = picked.times(server._for_now, values, shape)
-            if products is not None:
-                return server._wrap(products)
+        picked = self._picked if operation == "mul" else None
+        if picked and (products := picked.times(server._for_now, values, shape)):
+            return server._wrap(products)
         raw = server._broadcast(self._raw, shape)
         if operation == "sub":
             with named("sub", *DIFFERENCE):

@@ -65,31 +65,15 @@ impl Server {
         self.check(a, OPERATION)?;
         let slots = F::slots(&self.session);
         let packed = Layout::filled(shape, slots, shape.iter().product(), OPERATION)?;
-        let (size, positions): (usize, Vec<usize>) = (a.size(), a.layout().positions().collect());
-        let (mut firsts, mut have) = (Vec::with_capacity(packed.size()), 0);
-        // The largest sum of absolute values of the numbers for one element.
-        let (mut size_of_sum, mut largest) = (0.0, 0.0f64);
-        for (i, (place, weight)) in entries.clone().enumerate() {
-            if place >= size {
-                return Err(Error::argument(
-                    OPERATION,
-                    format!("place {place} of an array of {size} elements"),
-                ));
-            }
-            if i % terms.max(1) == 0 {
-                firsts.push(positions[place]);
-                size_of_sum = 0.0;
-            }
-            size_of_sum += F::magnitude(weight);
-            largest = largest.max(size_of_sum);
-            have += 1;
-        }
+        let positions: Vec<usize> = a.layout().positions().collect();
+        let have = entries.clone().count();
         let need = packed.size().saturating_mul(terms);
         if have != need || terms == 0 {
             let what =
                 format!("{have} entries for shape {shape:?}, {need} are needed: {terms} for each element");
             return Err(Error::shape(OPERATION, what));
         }
+        let (firsts, largest) = examined::<F>(&positions, terms, entries.clone())?;
         let positions = &positions;
         let numbered = entries.enumerate().map(|(i, (place, weight))| (i / terms, positions[place], weight));
         let reach = (a.layout().last() + 1).next_power_of_two().min(slots);
@@ -161,6 +145,28 @@ impl Way {
             (to, from, weight)
         })
     }
+}
+
+/// The positions of the first element of every sum, and the largest sum of absolute values of the numbers.
+fn examined<F: Form>(
+    positions: &[usize],
+    terms: usize,
+    entries: impl Iterator<Item = (usize, F::Number)>,
+) -> Result<(Vec<usize>, f64), Error> {
+    let (mut firsts, mut sum, mut largest) = (Vec::new(), 0.0, 0.0f64);
+    for (i, (place, weight)) in entries.enumerate() {
+        let Some(position) = positions.get(place) else {
+            let what = format!("place {place} of an array of {} elements", positions.len());
+            return Err(Error::argument(OPERATION, what));
+        };
+        if i % terms == 0 {
+            firsts.push(*position);
+            sum = 0.0;
+        }
+        sum += F::magnitude(weight);
+        largest = largest.max(sum);
+    }
+    Ok((firsts, largest))
 }
 
 /// How far apart along each axis the positions `from` of neighbours are, where it is a power of two.

@@ -197,7 +197,7 @@ fn diagonals<F: Form>(form: &F, slots: usize, entries: &[Entry<F>]) -> Diagonals
         .iter()
         .for_each(|(diagonal, slot, weight)| sorted[counts[*diagonal as usize]].push((*slot, *weight)));
     for entries in &mut sorted {
-        entries.sort_by_key(|(slot, _)| *slot);
+        entries.sort_unstable_by_key(|(slot, _)| *slot);
         entries.dedup_by(|next, kept| {
             let same = next.0 == kept.0;
             if same {
