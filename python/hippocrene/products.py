@@ -116,10 +116,10 @@ def _tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         raise ShapeError(f"tensordot: axes {of_a} of shape {np.shape(a)} and {of_b} of {np.shape(b)} do not match")
     picked = any(_secret(x) and x._picked is not None for x in (a, b))
     joined = len(of_a) > 1 or max(np.ndim(a), np.ndim(b)) > 2
-    if picked or (of_a and joined and not (_secret(a) and _secret(b))):
+    named_axes = np.ndim(a) + np.ndim(b) <= len(string.ascii_letters)
+    if named_axes and (picked or (of_a and joined and not (_secret(a) and _secret(b)))):
         # Elements stay where they are, as they do not where axes are made one.
-        names = iter(string.ascii_letters)
-        labels = [next(names) for _ in range(np.ndim(a) + np.ndim(b))]
+        labels = list(string.ascii_letters[: np.ndim(a) + np.ndim(b)])
         left_labels, right_labels = labels[: np.ndim(a)], labels[np.ndim(a) :]
         for i, j in zip(of_a, of_b, strict=True):
             right_labels[j] = left_labels[i]

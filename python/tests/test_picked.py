@@ -275,3 +275,9 @@ def test_means_are_as_precise_as_what_they_are_taken_from(client, secret):
     # Windows leave nothing between their sums: a mean of them is one product.
     seen = windows(secret(x[:, 0]), 5)
     assert seen.mean(axis=1).capacity_bits > seen.sum(axis=1).capacity_bits - 8
+
+
+def test_tensordot_of_more_axes_than_there_are_letters(secret, near):
+    x, weights = plain((2, 3)), plain((2, 3))
+    many = secret(x).reshape(*(1,) * 50, 2, 3)
+    near(np.tensordot(many, weights, 2).reshape(1), [np.tensordot(x, weights, 2)])
