@@ -27,8 +27,8 @@ from hippocrene.values import FilePath, Values, is_plain, numbers, raw_bytes, re
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-_Matrix: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64]
-_Multiply: TypeAlias = "Callable[[_native.Server, _Matrix], _native.EncryptedArray]"
+    _Matrix: TypeAlias = npt.NDArray[np.float64] | npt.NDArray[np.int64]
+    _Multiply: TypeAlias = Callable[[_native.Server, _Matrix], _native.EncryptedArray]
 
 
 class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
