@@ -237,7 +237,7 @@ impl Context {
     /// When the ciphertext belongs to another key or other parameters, or [`BgvError::Budget`] when its estimated budget is used up, so that the result would be wrong.
     pub fn decrypt(&self, key: &SecretKey, ciphertext: &Ciphertext) -> Result<Plaintext, BgvError> {
         const OPERATION: &str = "decrypt";
-        self.rlwe.check_digest(ciphertext.inner().parameters(), OPERATION)?;
+        self.rlwe.check_operand(ciphertext.inner(), OPERATION)?;
         let have = ciphertext.budget_bits(self);
         if have.is_nan() || have < 0.0 {
             return Err(BgvError::Budget { operation: OPERATION, need: 0.0, have });
@@ -290,7 +290,7 @@ impl Context {
         ciphertext: &Ciphertext,
         operation: &'static str,
     ) -> Result<Poly, BgvError> {
-        self.rlwe.check_digest(ciphertext.inner().parameters(), operation)?;
+        self.rlwe.check_operand(ciphertext.inner(), operation)?;
         self.check_plain_modulus(ciphertext.plain_modulus(), operation)?;
         self.check_modulus(ciphertext.modulus(), operation)?;
         let mut phase = key.decrypt(&self.rlwe, ciphertext.inner())?;

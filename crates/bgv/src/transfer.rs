@@ -21,7 +21,7 @@ impl Context {
         a: &Ciphertext,
         key: &PreparedTransferKey,
     ) -> Result<Ciphertext, BgvError> {
-        first.check_digest(a.inner().parameters(), OPERATION)?;
+        first.check_operand(a.inner(), OPERATION)?;
         self.check_plain_modulus(a.plain_modulus(), OPERATION)?;
         let to = self.destination(first, a, key);
         self.check_modulus(to, OPERATION)?;

@@ -1,7 +1,7 @@
 //! Sums, products, rotations and modulus switches against plain arithmetic, on grafted and simple chains; and the noise that is estimated against the noise there is.
 
 use crate::common::{Setup, insecure, setup};
-use hippocrene_bgv::{BgvError, Ciphertext, Context};
+use hippocrene_bgv::{BgvError, Ciphertext, Context, Polynomial};
 use hippocrene_ring::{Domain, Poly};
 use hippocrene_rlwe::{Modulus, Parameters, PublicKey, RlweError};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -279,4 +279,41 @@ fn what_is_of_other_parameters_is_refused() {
     mismatch(s.evaluator.mul(&a, &a).unwrap_err());
     assert!(a.budget_bits(&s.context).is_nan());
     assert!(catch_unwind(AssertUnwindSafe(|| seeded.expand(&s.context))).is_err());
+}
+
+/// A ciphertext to which no operation has written is no operand.
+#[test]
+fn what_is_empty_is_refused() {
+    let s = insecure(LOG_DEGREE, 48, 3, "none", 65537, &[1]);
+    let (e, own, a) = (&s.evaluator, s.encrypt(&s.values(1)), Ciphertext::empty(&s.context));
+    let p = s.context.encode(&[1, 2]).unwrap();
+    let results = [
+        e.add(&own, &a).map(drop),
+        e.sub(&a, &own).map(drop),
+        e.negate(&a).map(drop),
+        e.add_plain(&a, &p).map(drop),
+        e.mul_plain(&a, &p).map(drop),
+        e.add_integer(&a, 2).map(drop),
+        e.mul_integer(&a, 2).map(drop),
+        e.mul(&a, &own).map(drop),
+        e.mul_bfv(&own, &a).map(drop),
+        e.square(&a).map(drop),
+        e.power(&a, 3).map(drop),
+        e.polynomial(&a, &Polynomial::new(65537, &[1, 0, 1]).unwrap()).map(drop),
+        e.is_zero(&a).map(drop),
+        e.switch_modulus(&a, a.modulus()).map(drop),
+        e.reduce(&a).map(drop),
+        e.rotate_rows(&a, 1).map(drop),
+        e.rotate_many(&a, &[0, 1]).map(drop),
+        e.exchange_rows(&a).map(drop),
+        e.inner_sum(&a, 1, 2).map(drop),
+        s.context.decrypt(&s.secret, &a).map(drop),
+        s.context.noise_budget(&s.secret, &a).map(drop),
+    ];
+    for (i, result) in results.into_iter().enumerate() {
+        assert!(
+            matches!(result, Err(BgvError::Rlwe(RlweError::Modulus { have: 0, .. }))),
+            "operation {i}: {result:?}"
+        );
+    }
 }

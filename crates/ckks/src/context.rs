@@ -463,7 +463,7 @@ impl Context {
         bits: u32,
     ) -> Result<Plaintext, CkksError> {
         const OPERATION: &str = "decrypt for sharing";
-        self.rlwe.check_digest(ciphertext.inner().parameters(), OPERATION)?;
+        self.rlwe.check_operand(ciphertext.inner(), OPERATION)?;
         let log2_std = self.flooding_log2_std(ciphertext, bits);
         // Eight standard deviations on either side, of noise that is up to twice as wide.
         let have = (self.parameters().log2(ciphertext.modulus()) - 5.0).min(MAX_LOG2_STD);
@@ -489,7 +489,7 @@ impl Context {
         bound: f64,
         operation: &'static str,
     ) -> Result<(), CkksError> {
-        self.rlwe.check_digest(a.inner().parameters(), operation)?;
+        self.rlwe.check_operand(a.inner(), operation)?;
         let taken = log2_scale + bound.max(1.0).log2() + 1.0;
         let room = self.parameters().log2(modulus);
         if taken <= room && !bound.is_nan() {

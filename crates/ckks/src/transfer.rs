@@ -46,7 +46,7 @@ impl Transfer {
     /// # Errors
     /// When the key is that of another ciphertext, `a` has more than two parts, or the values do not fit the second set.
     pub fn transfer(&self, a: &Ciphertext) -> Result<Ciphertext, CkksError> {
-        self.first.rlwe().check_digest(a.inner().parameters(), OPERATION)?;
+        self.first.rlwe().check_operand(a.inner(), OPERATION)?;
         let common = self.key.common(a.modulus());
         let named = self.key.modulus(common);
         self.first.check_capacity(a, named, a.scale().log2(), a.bound(), OPERATION)?;

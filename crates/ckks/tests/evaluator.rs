@@ -294,6 +294,63 @@ fn what_is_of_other_parameters_is_refused() {
     }
 }
 
+/// A ciphertext to which no operation has written is no operand.
+#[test]
+fn what_is_empty_is_refused() {
+    let s = insecure(8, 2, &[1]);
+    let (e, scale, x) = (&s.evaluator, s.scale, circle(128, 1.0, 0.0));
+    let (own, a) = (s.encrypt(&x), Ciphertext::empty(&s.context));
+    let p = s.context.encode(Values::Complex(&x), 128, a.scale(), s.top()).unwrap();
+    let polynomial = Polynomial::new(Basis::Chebyshev { low: -1.0, high: 1.0 }, vec![0.0, 1.0, 1.0]).unwrap();
+    let map = LinearTransform::from_real(128, [(0, vec![1.0; 128])].into()).unwrap();
+    let big = BigFloat::try_from(1.5).unwrap();
+    let results = [
+        e.add(&own, &a).map(drop),
+        e.add(&a, &own).map(drop),
+        e.sub(&a, &a).map(drop),
+        e.add_assign(&mut own.clone(), &a),
+        e.negate(&a).map(drop),
+        e.rotate(&a, 1).map(drop),
+        e.rotate(&a, 0).map(drop),
+        e.rotate_many(&a, &[0, 1]).map(drop),
+        e.inner_sum(&a, 1, 2).map(drop),
+        e.conjugate(&a).map(drop),
+        e.mul_by_i(&a).map(drop),
+        e.real_part(&a).map(drop),
+        e.sum_of_products(&[(&a, &a)], scale).map(drop),
+        e.rescale(&a, scale).map(drop),
+        e.reduce_modulus(&a, s.top()).map(drop),
+        e.bring_to(&a, s.top()).map(drop),
+        e.adjust(&a, s.top(), scale).map(drop),
+        e.align(&own, &a).map(drop),
+        e.mul(&a, &own).map(drop),
+        e.mul(&own, &a).map(drop),
+        e.mul_rescale(&a, &a, scale).map(drop),
+        e.square_rescale(&a, scale).map(drop),
+        e.mul_plain(&a, &p).map(drop),
+        e.add_plain(&a, &p).map(drop),
+        e.add_number(&a, 1.0).map(drop),
+        e.add_big_number(&a, &big).map(drop),
+        e.mul_number(&a, 1.5, scale).map(drop),
+        e.mul_big_number(&a, &big, scale).map(drop),
+        e.mul_integer(&a, 2).map(drop),
+        e.linear_combination(&[(&a, 2.0)], s.top(), Scale::power_of_two(60)).map(drop),
+        e.power(&a, 3, scale).map(drop),
+        e.polynomial(&a, &polynomial, scale).map(drop),
+        e.polynomial_of_reals(&a, &polynomial, scale).map(drop),
+        e.linear_transform(&a, &map, scale).map(drop),
+        e.dcp(&a, 1 << 20, 2, s.top()).map(drop),
+        s.context.decrypt(&s.secret, &a).map(drop),
+        s.context.decrypt_for_sharing(&s.secret, &a, 10).map(drop),
+    ];
+    for (i, result) in results.into_iter().enumerate() {
+        assert!(
+            matches!(result, Err(CkksError::Rlwe(RlweError::Modulus { have: 0, .. }))),
+            "operation {i}: {result:?}"
+        );
+    }
+}
+
 /// A product modulo `PQ_max` has more bits than the largest modulus of ciphertexts, to which it is brought.
 #[test]
 fn rescaling_ends_at_the_largest_modulus() {

@@ -147,10 +147,10 @@ fn mistakes_are_named() {
     let new = |domain, scale, f: fn(f64) -> f64| {
         LookupTable::new(&parameters, domain, scale, f).unwrap_err().to_string()
     };
-    assert!(new(8.0, 1e3, |x| 1.0 / x).starts_with("table: the value at 0 is inf, but"));
+    assert!(new(8.0, 1e3, |x| 1.0 / x).starts_with("table: the value at 0.0 is inf, but"));
     assert!(
         new(8.0, 1e13, |x| x)
-            .contains("the value at -8 is -8, but at the scale 10000000000000 less than 1.7")
+            .contains("the value at -8.0 is -8.0, but at the scale 10000000000000.0 less than 1.7")
     );
     assert!(new(0.0, 1.0, |x| x).contains("positive"));
     assert!(new(1.0, f64::NAN, |x| x).contains("positive"));

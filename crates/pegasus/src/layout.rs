@@ -32,6 +32,9 @@ impl Layout {
     }
 
     /// `count` numbers in their order, into the least power of two of slots that holds them.
+    ///
+    /// # Panics
+    /// When no power of two is so large, or there is no memory for so many places.
     pub fn in_order(count: usize) -> Self {
         Layout { slots: count.next_power_of_two(), places: (0..count).collect() }
     }

@@ -66,6 +66,9 @@ impl Ciphertext {
     }
 
     /// Part `i`.
+    ///
+    /// # Panics
+    /// When there are not so many parts.
     pub fn part(&self, i: usize) -> &Poly {
         &self.parts[i]
     }
@@ -227,7 +230,7 @@ impl SecretKey {
     pub fn decrypt(&self, context: &Context, ciphertext: &Ciphertext) -> Result<Poly, RlweError> {
         const OPERATION: &str = "decrypt";
         context.check_digest(self.parameters(), OPERATION)?;
-        context.check_digest(ciphertext.parameters(), OPERATION)?;
+        context.check_operand(ciphertext, OPERATION)?;
         if context.is_hollow() {
             return Err(RlweError::Hollow { operation: OPERATION });
         }

@@ -19,7 +19,7 @@ impl Context {
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "add multiples";
         let count = first.0.parts().len();
-        self.check_digest(first.0.parameters(), OPERATION)?;
+        self.check_operand(first.0, OPERATION)?;
         for (a, _) in others {
             self.check_same_key(first.0, a, OPERATION)?;
             if a.parts().len() != count {

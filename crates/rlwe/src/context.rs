@@ -322,6 +322,19 @@ impl Context {
         Ok(())
     }
 
+    /// Checks that an operand was made with these parameters, and holds something.
+    ///
+    /// # Errors
+    /// [`RlweError::ParameterMismatch`] when it was not, [`RlweError::Modulus`] when nothing has been written to it ([`crate::Ciphertext::empty`]).
+    pub fn check_operand(&self, a: &crate::Ciphertext, operation: &'static str) -> Result<(), RlweError> {
+        self.check_digest(a.parameters(), operation)?;
+        if a.modulus().is_one() {
+            let need = "a ciphertext is needed to which a result has been written";
+            return Err(RlweError::Modulus { operation, have: 0, need });
+        }
+        Ok(())
+    }
+
     /// Checks that something was made with these parameters.
     ///
     /// # Errors

@@ -28,8 +28,9 @@ pub enum RlweError {
     Ring(#[from] RingError),
     /// Parameters beyond the security limit.
     #[error(
-        "log2(PQ) = {have:.1} bits at ring degree 2^{log_degree} with a {secret} secret is beyond the {limit} bits that give \
-         128-bit security ({source_of_limit})"
+        "log2(PQ) = {} bits at ring degree 2^{log_degree} with a {secret} secret is beyond the {limit} bits that give \
+         128-bit security ({source_of_limit})",
+        need_and_have(*have, f64::from(*limit))[0]
     )]
     Insecure {
         /// `log2(PQ)` of the parameters.

@@ -116,7 +116,7 @@ impl Context {
     /// # Errors
     /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
     pub fn negate_into(&self, out: &mut Ciphertext, a: &Ciphertext) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "negate")?;
+        self.check_operand(a, "negate")?;
         self.reckon("negate", |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, _, out, a| {
             out.copy_from_slice(a);
@@ -149,7 +149,7 @@ impl Context {
         operation: &'static str,
         f: impl Fn(&Elementwise, &mut [u64], &[u64], &[u64]) + Sync + Send,
     ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), operation)?;
+        self.check_operand(a, operation)?;
         self.check_message(m, a.modulus(), operation)?;
         self.reckon(operation, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, k], out, a| match part {
@@ -165,7 +165,7 @@ impl Context {
     /// When the moduli differ.
     pub fn mul_plain_into(&self, out: &mut Ciphertext, a: &Ciphertext, m: &Poly) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply by a plaintext";
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         self.check_message(m, a.modulus(), OPERATION)?;
         self.reckon(OPERATION, |count| count.products(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [_, k], out, a| ring.elementwise().mul(out, a, m.limb(k)));
@@ -236,7 +236,7 @@ impl Context {
     /// Checks what is multiplied by a constant, and reckons with it.
     fn check_constant(&self, a: &Ciphertext) -> Result<(), RlweError> {
         const OPERATION: &str = "multiply by a constant";
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         self.reckon(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
         Ok(())
     }
@@ -251,7 +251,7 @@ impl Context {
         a: &Ciphertext,
         exponent: usize,
     ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "multiply by a monomial")?;
+        self.check_operand(a, "multiply by a monomial")?;
         let (modulus, degree) = (a.modulus(), self.degree());
         self.reckon("make a monomial", |count| count.forward(modulus, 1));
         let mut monomial = self.scratch(modulus, Domain::Evaluation);
@@ -276,7 +276,7 @@ impl Context {
         residue: impl Fn(u64) -> u64 + Sync + Send,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "add a constant";
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         let modulus = a.modulus();
         self.reckon(OPERATION, |count| count.passes(modulus, 1));
         let domain = a.part(MESSAGE).domain();
@@ -298,7 +298,7 @@ impl Context {
         residue: impl Fn(u64) -> u64 + Sync + Send,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "add a constant";
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         self.reckon(OPERATION, |count| count.passes(a.modulus(), a.parts().len() as u64));
         self.map_into(out, a, |ring, [part, _], out, a| {
             out.copy_from_slice(a);

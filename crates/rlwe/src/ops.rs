@@ -36,8 +36,8 @@ impl Context {
         b: &Ciphertext,
         operation: &'static str,
     ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), operation)?;
-        self.check_digest(b.parameters(), operation)?;
+        self.check_operand(a, operation)?;
+        self.check_operand(b, operation)?;
         if a.key() == b.key() {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Context {
     }
 
     pub(crate) fn check_two_parts(&self, a: &Ciphertext, operation: &'static str) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), operation)?;
+        self.check_operand(a, operation)?;
         match a.parts().len() {
             2 => Ok(()),
             have => Err(RlweError::Parts { operation, have, need: 2 }),
@@ -151,7 +151,7 @@ impl Context {
         to: Modulus,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "relinearise";
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         keys.check_key(a.key(), OPERATION)?;
         if a.parts().len() != 3 {
             return Err(RlweError::Parts { operation: OPERATION, have: a.parts().len(), need: 3 });
@@ -289,7 +289,7 @@ impl Context {
         to: Modulus,
     ) -> Result<(), RlweError> {
         const OPERATION: &str = "switch modulus";
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         self.check_switched(to, OPERATION)?;
         let from = a.modulus();
         let parameters = self.parameters();
@@ -315,7 +315,7 @@ impl Context {
         a: &Ciphertext,
         to: Modulus,
     ) -> Result<(), RlweError> {
-        self.check_digest(a.parameters(), "reduce modulus")?;
+        self.check_operand(a, "reduce modulus")?;
         let from = a.modulus();
         if !to.divides(from) {
             return Err(RlweError::Modulus {

@@ -56,6 +56,9 @@ impl StepSplit {
     ///
     /// # Errors
     /// [`RlweError::Stopped`] when the calling thread is to stop, in the name of `operation`.
+    ///
+    /// # Panics
+    /// When the slots are no power of two, or a rotation is not below their number.
     pub fn best(
         slots: usize,
         rotations: &[(bool, usize)],
@@ -67,6 +70,9 @@ impl StepSplit {
     /// [`StepSplit::best`] by powers of two alone.
     ///
     /// # Errors
+    /// As [`StepSplit::best`].
+    ///
+    /// # Panics
     /// As [`StepSplit::best`].
     pub fn best_power_of_two(
         slots: usize,
@@ -82,6 +88,10 @@ impl StepSplit {
         any: bool,
         operation: &'static str,
     ) -> Result<Self, RlweError> {
+        assert!(
+            slots.is_power_of_two() && rotations.iter().all(|(_, r)| *r < slots),
+            "rotations are split below {slots}, a power of two of slots"
+        );
         let powers = (0..=slots.trailing_zeros()).map(|k| (0, 1usize << k));
         let mut choices: Vec<(Self, Steps)> = Vec::new();
         let consider = |choices: &mut Vec<(Self, Steps)>, (origin, base)| -> Result<(), RlweError> {

@@ -21,7 +21,7 @@ impl Context {
     /// # Errors
     /// [`RlweError::ParameterMismatch`] when it was made with other parameters.
     pub fn tensor_sum(&self, a: &Ciphertext) -> Result<TensorSum<'_>, RlweError> {
-        self.check_digest(a.parameters(), "add products")?;
+        self.check_operand(a, "add products")?;
         let modulus = a.modulus();
         let parts = [0, 1, 2].map(|_| self.scratch(modulus, Domain::Evaluation));
         Ok(TensorSum { context: self, parts, modulus, key: a.key(), is_zero: true })

@@ -55,7 +55,7 @@ impl Evaluator {
 
     /// Checks that an operand is of this context's parameters and plaintext modulus.
     pub(crate) fn check(&self, a: &Ciphertext, operation: &'static str) -> Result<(), BgvError> {
-        self.context.rlwe().check_digest(a.inner().parameters(), operation)?;
+        self.context.rlwe().check_operand(a.inner(), operation)?;
         self.context.check_plain_modulus(a.plain_modulus(), operation)
     }
 

@@ -91,16 +91,28 @@ impl Polynomial {
             Ordering::Greater => -angle(n - 1 - k).cos(),
         };
         let (centre, reach) = (0.5 * (low + high), 0.5 * (high - low));
-        let values: Vec<f64> = (0..n).map(|k| f(centre + reach * cosine(k))).collect();
+        let node = |k: usize| centre + reach * cosine(k);
+        let values: Vec<f64> = (0..n).map(|k| f(node(k))).collect();
+        if let Some((k, value)) = values.iter().enumerate().find(|(_, value)| !value.is_finite()) {
+            let what = format!("it is {value} at {}", Short(node(k)));
+            return Err(CkksError::Argument { operation: "approximate a function", what });
+        }
         let mirrored = |sign: f64| values.iter().zip(values.iter().rev()).all(|(x, y)| *x == sign * y);
         let (even, odd) = (mirrored(1.0), mirrored(-1.0));
+        // `cos(m pi / 2n)`: all that there are among the `cos(i angle(k))`.
+        let cosines: Vec<f64> = (0..4 * n).map(|m| (PI * m as f64 / (2 * n) as f64).cos()).collect();
         let coefficient = |i: usize| {
             stop::check("approximate a function")?;
             let none = if i.is_multiple_of(2) { odd } else { even };
             if none {
                 return Ok(0.0);
             }
-            let sum: f64 = values.iter().enumerate().map(|(k, v)| v * (i as f64 * angle(k)).cos()).sum();
+            let mut m = i;
+            let mut sum = 0.0;
+            for value in &values {
+                sum += value * cosines[m];
+                m = (m + 2 * i) % (4 * n);
+            }
             Ok(sum * if i == 0 { 1.0 } else { 2.0 } / n as f64)
         };
         let coefficients: Result<_, CkksError> = (0..n).map(coefficient).collect();

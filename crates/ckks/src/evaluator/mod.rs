@@ -84,7 +84,7 @@ impl Evaluator {
 
     /// Checks that `a` is of these parameters.
     pub(crate) fn check_own(&self, a: &Ciphertext, operation: &'static str) -> Result<(), CkksError> {
-        Ok(self.context.rlwe().check_digest(a.inner().parameters(), operation)?)
+        Ok(self.context.rlwe().check_operand(a.inner(), operation)?)
     }
 
     /// Checks that `a` is of these parameters, and that ciphertexts can be modulo `to`.

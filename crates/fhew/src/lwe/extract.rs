@@ -60,7 +60,7 @@ impl RlweCoefficients {
         ciphertext: &Ciphertext,
         parts: impl Fn(&Poly, &Poly, u64) -> [Vec<u64>; 2],
     ) -> Result<Self, FhewError> {
-        context.check_digest(ciphertext.parameters(), OPERATION)?;
+        context.check_operand(ciphertext, OPERATION)?;
         let modulus = ciphertext.modulus();
         let [c0, c1] = ciphertext.parts() else {
             let have = ciphertext.parts().len();

@@ -38,8 +38,9 @@ impl LookupTable {
         f: impl Fn(f64) -> f64,
     ) -> Result<Self, FhewError> {
         if [domain, output_scale].iter().any(|x| !(x.is_finite() && *x > 0.0)) {
-            let what =
-                format!("the domain and the output scale are positive, but not {domain} and {output_scale}");
+            let what = format!(
+                "the domain and the output scale are positive, but not {domain:?} and {output_scale:?}"
+            );
             return Err(FhewError::Table { what });
         }
         let (degree, q) = (parameters.ring().dimension(), parameters.ring().modulus());
@@ -51,7 +52,7 @@ impl LookupTable {
             let scaled = (value * output_scale).round();
             if scaled.is_nan() || scaled.abs() >= q as f64 / 2.0 {
                 let what = format!(
-                    "the value at {x} is {value}, but at the scale {output_scale} less than {} in size is needed for the modulus {q}",
+                    "the value at {x:?} is {value:?}, but at the scale {output_scale:?} less than {:?} in size is needed for the modulus {q}",
                     q as f64 / 2.0 / output_scale
                 );
                 return Err(FhewError::Table { what });

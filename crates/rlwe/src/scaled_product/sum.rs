@@ -35,7 +35,7 @@ impl Context {
     /// # Errors
     /// When `a` was made with other parameters, or its modulus is too large for its auxiliary modulus.
     pub fn scaled_sum(&self, a: &Ciphertext, t: u64) -> Result<ScaledSum<'_>, RlweError> {
-        self.check_digest(a.parameters(), OPERATION)?;
+        self.check_operand(a, OPERATION)?;
         let modulus = a.modulus();
         let primes = self.scaled_product(modulus, modulus, t)?.rings.len();
         let own = [0, 1, 2].map(|_| self.scratch(modulus, Domain::Evaluation));
@@ -52,7 +52,7 @@ impl ScaledSum<'_> {
     pub fn add(&mut self, a: &Ciphertext, b: &Ciphertext) -> Result<(), RlweError> {
         let (context, modulus) = (self.context, self.modulus);
         for operand in [a, b] {
-            context.check_digest(operand.parameters(), OPERATION)?;
+            context.check_operand(operand, OPERATION)?;
             context.check_two_parts(operand, OPERATION)?;
             if operand.key() != self.key {
                 let (have, need) = (operand.key(), self.key);
