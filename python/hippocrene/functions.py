@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from hippocrene import polynomials
+from hippocrene import linear_functions, polynomials
 from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
@@ -80,6 +80,9 @@ class Functions(Encrypted):
 
         def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **keywords: Any) -> object:
             """Compute numpy's universal functions that are operators and methods here."""
+            if ufunc is np.add and method == "reduceat" and not given(keywords).keys() - {"axis"}:
+                with shape_errors("numpy.add.reduceat"):
+                    return linear_functions.reduceat(*inputs, axis=keywords.get("axis", 0))
             return compute(ufunc, method, inputs, keywords)
 
     def __array_function__(
@@ -408,13 +411,17 @@ def _clip(a: Any, a_min: Any = None, a_max: Any = None, *, min: Any = None, max:
     return a.clip(a_min if min is None else min, a_max if max is None else max)
 
 
-def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+def _interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+    if _secret(fp) and not any(_secret(one) for one in (x, xp, left, right)):
+        return linear_functions.interpolated(x, xp, fp, left, right, period)
     if not _secret(x) or _secret(xp) or _secret(fp):
-        raise TypeError("numpy.interp takes encrypted numbers for places between plain ones")
+        raise TypeError(
+            "numpy.interp takes encrypted places between plain ones, or encrypted values at plain places, not both"
+        )
     x._refuse_integers("interp")
     places, values = (real_numbers(points, "interp") for points in (xp, fp))
     with named("interp", "apply"):
-        return x.apply(lambda v: np.interp(v, places, values, left, right))
+        return x.apply(lambda v: np.interp(v, places, values, left, right, period))
 
 
 def _polyval(p: Any, x: Any) -> Any:
@@ -424,6 +431,7 @@ def _polyval(p: Any, x: Any) -> Any:
 
 
 ALONE: dict[Any, Callable[..., Any]] = {
+    **linear_functions.ALONE,
     np.average: _average,
     np.broadcast_to: _broadcast_to,
     np.cov: _cov,
@@ -437,6 +445,7 @@ ALONE: dict[Any, Callable[..., Any]] = {
     np.triu: lambda m, k=0: _triangle(np.triu, m, k),
 }
 SEVERAL: dict[Any, Callable[..., Any]] = {
+    **linear_functions.SEVERAL,
     **PRODUCTS,
     np.append: _append,
     np.block: _block,

@@ -275,18 +275,25 @@ def _vecdot(a: Any, b: Any, *, axis: int = -1) -> Any:
 # Linear maps: what a function makes of the unit vectors is its matrix.
 
 
-def _mapped(name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1, *, exact: bool = False) -> Any:
-    """Apply a linear function of rows along an axis, whose factors are rounded to doubles unless they are `exact`."""
+def mapped(
+    name: str, function: Callable[[Any], Any], a: Any, axis: Any = -1, *, exact: bool = False, condition: float = 1.0
+) -> Any:
+    """Apply a linear function of rows along an axis.
+
+    Its factors are rounded to doubles unless they are `exact`, and off by `condition` times as much where they come of
+    equations of that condition number.
+    """
     if not _secret(a) or not a.ndim:
         raise TypeError(f"numpy.{name} is for an encrypted array of one axis or more")
     a._refuse_integers(name)
     matrix = function(np.eye(a.shape[a._axis(axis, name)]))
-    return np.moveaxis(_times_rounded(np.moveaxis(a, axis, -1), matrix, exact=exact), -1, axis)
+    product = _times_rounded(np.moveaxis(a, axis, -1), matrix, exact=exact, condition=condition)
+    return np.moveaxis(product, -1, axis)
 
 
-def _times_rounded(a: Any, matrix: Any, *, exact: bool) -> Any:
-    """Multiply with a matrix of doubles that were computed, and are rounded unless they are `exact`."""
-    return a @ matrix if exact else a._rounded(a @ matrix, float(np.linalg.norm(matrix, axis=0).max()))
+def _times_rounded(a: Any, matrix: Any, *, exact: bool, condition: float = 1.0) -> Any:
+    """Multiply with a matrix of doubles that were computed, as `mapped` has them."""
+    return a @ matrix if exact else a._rounded(a @ matrix, float(np.linalg.norm(matrix, axis=0).max()) * condition)
 
 
 def _fft(name: str) -> Callable[..., Any]:
@@ -295,7 +302,7 @@ def _fft(name: str) -> Callable[..., Any]:
     def transform(a: Any, n: Any = None, axis: Any = -1, norm: Any = None) -> Any:
         if _secret(a) and name == "rfft" and a._held.is_complex:
             raise TypeError("numpy.fft.rfft is for real numbers: numpy.fft.fft is for complex ones")
-        return _mapped(f"fft.{name}", lambda units: function(units, n, norm=norm), a, axis)
+        return mapped(f"fft.{name}", lambda units: function(units, n, norm=norm), a, axis)
 
     return transform
 
@@ -318,7 +325,7 @@ def _gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: Any = 1) -> A
         step.ndim == 0 and abs(np.frexp(step)[0]) == 0.5 and step.item() == of_any_kind.item()
         for step, of_any_kind in zip(steps, given, strict=True)
     )
-    return _mapped("gradient", lambda u: np.gradient(u, *steps, axis=-1, edge_order=edge_order), f, along, exact=exact)
+    return mapped("gradient", lambda u: np.gradient(u, *steps, axis=-1, edge_order=edge_order), f, along, exact=exact)
 
 
 def _places(values: Any, operation: str) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -109,6 +109,7 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
 # What to do instead, by the name of a function.
 HINTS = {
     "all": "of conditions that are 0 and 1 it is their product",
+    "add.reduceat": "the array is encrypted, and the indices are plain",
     "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
     "any": "of conditions that are 0 and 1 it is 1 less the product of 1 - c",
     "apply_along_axis": "numpy.stack([f(row) for row in x]) does it",
@@ -119,6 +120,8 @@ HINTS = {
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
     "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two",
+    "bincount": "labels are plain, and weights encrypted; (x == k).sum() counts encrypted integers",
+    "choose": "numpy.where(x == 0, first, second) chooses by encrypted integers",
     "copyto": "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
     "count_nonzero": "the sum of conditions that are 0 and 1, such as x > 0.5, is a count, approximately",
     "insert": "numpy.concatenate puts encrypted values between parts: [x[:2], y, x[2:]]",
@@ -130,7 +133,9 @@ HINTS = {
     "isfinite": "what is encrypted is finite",
     "isnan": "what is encrypted is no NaN",
     "linalg.inv": "matrices are inverted when they are decrypted, or by iterations: y = y @ (2 * eye - x @ y)",
+    "linalg.lstsq": "numpy.linalg.pinv(a) @ b is the solution, of a plain matrix",
     "linalg.norm": "(x * x).sum() is its square",
+    "linalg.solve": "of a plain matrix; encrypted ones are inverted by iterations, y = y @ (2 * eye - x @ y)",
     "log": "x.log(domain=(low, high)), where the keys have tables",
     "meshgrid": "numpy.broadcast_to, or operands with new axes, x[:, None] and y[None, :], which broadcast",
     "nan_to_num": "what is encrypted is no NaN",
@@ -142,7 +147,6 @@ HINTS = {
     "round": "Client.decrypt first",
     "save": "x.save(path) writes it",
     "unique": "x.sort() has them in order, where the keys have tables",
-    "select": "numpy.where does it, one condition after the other",
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",
     "zeros_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
 }
