@@ -221,7 +221,7 @@ def _choose(a: Any, choices: Any, mode: Any = "raise") -> Any:
     # It refuses a choice that there is not, and knows the modes.
     index = np.choose(index.astype(np.int64), np.arange(count).reshape(-1, 1), mode=mode).reshape(index.shape)
     with named("choose", "select"):
-        return _select([index == i for i in range(count)], options)
+        return _select([index == i for i in range(count)], options, options[0])
 
 
 def _extract(condition: Any, arr: Any) -> Any:

@@ -167,6 +167,13 @@ def test_carries_are_computed_in_parallel(client, secret, server):
     np.testing.assert_array_equal(unsliced(client, sums), X + Y)
 
 
+def test_choices(secret, equal):
+    x, y, z = X % 2 == 1, Y % 2 == 1, X > 3
+    a, b, c = secret(x), secret(y), secret(z)
+    equal(np.select([a, z], [b, c], default=True), np.select([x, z], [y, z], default=True))
+    equal(np.choose(Y % 3, [a, b, ~x]), np.choose(Y % 3, [x, y, ~x]))
+
+
 def test_gates_are_simulated(client, keys, secret, equal):
     def program(x, y):
         return {"and": x & y, "xor": x ^ ~y, "select": (x ^ y).select(x, ~y), "plain": x | (X > 3)}
