@@ -12,12 +12,12 @@ from hippocrene import linear_functions, polynomials
 from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
-from hippocrene.exact import fractions, is_exact_kind
+from hippocrene.exact import fractions
 from hippocrene.moves import Moves, check_size, places_of, shape_errors
 from hippocrene.products import PRODUCTS
-from hippocrene.reductions import part_of
+from hippocrene.reductions import part_of, weighted_mean
 from hippocrene.ufuncs import compute, given, operands, refusal, without_options
-from hippocrene.values import numbers, real_numbers, to_array
+from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -66,6 +66,8 @@ METHODS: dict[Any, str] = {
     **dict.fromkeys((np.amax, np.max), "max"),
     **dict.fromkeys((np.amin, np.min), "min"),
 }
+# Those of them that go by a mask, or start from a number.
+TOTALS = {np.mean: ("where",), np.prod: ("initial", "where"), np.sum: ("initial", "where")}
 # What arrays are asked for.
 PROPERTIES = (np.imag, np.ndim, np.real, np.shape, np.size)
 
@@ -122,7 +124,12 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     if function in JOINS and kwargs.get("casting") == "same_kind":
         # It is the usual one, which numpy.row_stack says to numpy.vstack.
         kwargs = {key: value for key, value in kwargs.items() if key != "casting"}
-    if function is not np.where:
+    if function in TOTALS:
+        # Theirs are honoured.
+        masks = {key: kwargs[key] for key in TOTALS[function] if key in kwargs}
+        others = without_options(name, {key: x for key, x in kwargs.items() if key not in masks})
+        kwargs = others | given(masks)
+    elif function is not np.where:
         kwargs = without_options(name, kwargs)
     if function in JOINS and args and not kwargs.keys() - {"axis"}:
         return _joined(function, list(first), *rest, **kwargs)
@@ -352,36 +359,6 @@ def _difference(condition: Any, x: Any, y: Any) -> Any:
     return x - y
 
 
-def _average(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
-    if weights is None or a.plain_modulus is not None:
-        with named("average", "mean"):
-            return a.mean(axis, keepdims=keepdims)
-    if np.iscomplexobj(weights):
-        raise TypeError("average takes real weights, not complex ones")
-    given: Any = numbers(weights, "average")
-    given = fractions(given, "average") if is_exact_kind(given) else given
-    plain = given.astype(np.float64)
-    if plain.shape != a.shape:
-        if (
-            plain.ndim != 1
-            or axis is None
-            or isinstance(axis, tuple)
-            or plain.size != a.shape[a._axis(axis, "average")]
-        ):
-            raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
-        given = given.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
-    plain, axes = np.broadcast_to(given.astype(np.float64), a.shape), tuple(a._axes(axis, "average"))
-    total: Any = plain.sum(axis=axes, keepdims=True)
-    shares: Any = plain / total if np.all(total) else None
-    if shares is None or a._needs_digits(np.max(abs(shares)), "average"):
-        exactly = np.broadcast_to(fractions(given, "average"), a.shape)
-        total = exactly.sum(axis=axes, keepdims=True)
-        if not np.all(total):
-            raise ZeroDivisionError("average: weights sum to zero")
-        shares = exactly / total
-    return (a * shares).sum(axis, keepdims=keepdims)
-
-
 def _cov(m: Any, y: Any = None, *, rowvar: bool = True, bias: bool = False, ddof: int | None = None) -> Any:
     if y is not None:
         raise refusal("cov")
@@ -432,7 +409,7 @@ def _polyval(p: Any, x: Any) -> Any:
 
 ALONE: dict[Any, Callable[..., Any]] = {
     **linear_functions.ALONE,
-    np.average: _average,
+    np.average: weighted_mean,
     np.broadcast_to: _broadcast_to,
     np.cov: _cov,
     np.diag: _diag,

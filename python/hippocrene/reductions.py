@@ -7,12 +7,15 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 import numpy as np
+import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.scalars import double, integer
 from hippocrene.ufuncs import unset
+from hippocrene.values import numbers, to_array
 
 if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
@@ -30,10 +33,20 @@ class Reductions(Encrypted):
         out: None = None,
         *,
         keepdims: bool = False,
+        initial: Any = None,
+        where: npt.ArrayLike = True,
     ) -> EncryptedArray:
-        """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        """Sum over one axis, over several, or over all of them; with `keepdims` they stay, with length 1.
+
+        A plain mask says `where` values are summed, in one multiplication, and `initial` is added.
+        """
         unset("sum", dtype, out)
+        if initial is not None:
+            return cast("EncryptedArray", self.sum(axis, keepdims=keepdims, where=where) + initial)
         server = self._bound_server("sum")
+        if (mask := self._mask(where, "sum")) is not None:
+            with named("sum", "mul", "multiply by plain numbers"):
+                return (cast("EncryptedArray", self) * mask.astype(np.int64)).sum(axis, keepdims=keepdims)
         axes = self._axes(axis, "sum")
         picked = self._picked
         raw = picked.summed(server._for_now, axes) if picked is not None and axes else None
@@ -52,11 +65,20 @@ class Reductions(Encrypted):
         out: None = None,
         *,
         keepdims: bool = False,
+        where: npt.ArrayLike = True,
     ) -> EncryptedArray:
-        """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1."""
+        """Average over one axis, over several, or over all of them; with `keepdims` they stay, with length 1.
+
+        A plain mask says `where` values are averaged.
+        """
         unset("mean", dtype, out)
         if self.plain_modulus is not None:
             raise TypeError("encrypted integers have no mean: take the sum, and divide what is decrypted")
+        if (mask := self._mask(where, "mean")) is not None:
+            if not mask.any(axis=tuple(self._axes(axis, "mean"))).all():
+                raise ArgumentError("mean: there are means of no values, where the mask leaves none")
+            with named("mean", "average"):
+                return cast("EncryptedArray", weighted_mean(self, axis, mask.astype(np.int64), keepdims=keepdims))
         with named("mean", "sum", "divide by a number"):
             if (shares := self._shares(self._axes(axis, "mean"))) is not None:
                 total, count = shares[0].sum(axis, keepdims=keepdims), shares[1]
@@ -151,12 +173,22 @@ class Reductions(Encrypted):
         out: None = None,
         *,
         keepdims: bool = False,
+        initial: Any = None,
+        where: npt.ArrayLike = True,
     ) -> EncryptedArray:
-        """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each."""
+        """Multiply the ``n`` values along one axis, several, or all, in ``ceil(log2(n))`` multiplications for each.
+
+        A plain mask says `where` values are multiplied, in one multiplication more, and the product times `initial`.
+        """
         unset("prod", dtype, out)
+        if initial is not None:
+            return cast("EncryptedArray", self.prod(axis, keepdims=keepdims, where=where) * initial)
         array = cast("EncryptedArray", self)
         # Bits are refused before anything is computed.
         self._bound_server("prod")
+        if (mask := self._mask(where, "prod")) is not None:
+            with named("prod", "where"):
+                array = cast("EncryptedArray", np.where(mask, cast("Any", self), 1))
         axes = self._axes(axis, "prod")
         with named("prod", "multiply", "indexing", "reshape"):
             for one in axes:
@@ -193,6 +225,22 @@ class Reductions(Encrypted):
         with named("trace", "diagonal", "sum"):
             return cast("EncryptedArray", self).diagonal(offset, axis1, axis2).sum(-1)
 
+    def _mask(self, where: npt.ArrayLike, operation: str) -> npt.NDArray[np.bool_] | None:
+        """Return where a mask is true, as long along each axis as this array; None where it is everywhere."""
+        if where is True:
+            return None
+        if isinstance(where, Encrypted):
+            raise TypeError(f"{operation}: the mask is plain; of an encrypted one multiply by it")
+        mask = to_array(where, operation)
+        if mask.dtype != np.bool_:
+            raise TypeError(f"{operation}: where= takes booleans, not values of type {mask.dtype}")
+        try:
+            mask = np.broadcast_to(mask, self.shape)
+        except ValueError:
+            what = f"a mask of shape {mask.shape} does not broadcast to {self.shape}"
+            raise ShapeError(f"{operation}: {what}") from None
+        return None if mask.all() else mask
+
     def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str) -> list[int]:
         """Return the axes that are meant, in ascending order."""
         if axis is None:
@@ -212,3 +260,34 @@ class Reductions(Encrypted):
 def part_of(array: EncryptedArray, axis: int, part: slice) -> EncryptedArray:
     """Return a slice along one axis."""
     return array[(slice(None),) * axis + (part,)]
+
+
+def weighted_mean(a: Any, axis: Any = None, weights: Any = None, *, keepdims: bool = False) -> Any:
+    """Average with plain weights, as `numpy.average` does."""
+    if weights is None or a.plain_modulus is not None:
+        with named("average", "mean"):
+            return a.mean(axis, keepdims=keepdims)
+    if np.iscomplexobj(weights):
+        raise TypeError("average takes real weights, not complex ones")
+    given: Any = numbers(weights, "average")
+    given = fractions(given, "average") if is_exact_kind(given) else given
+    plain = given.astype(np.float64)
+    if plain.shape != a.shape:
+        if (
+            plain.ndim != 1
+            or axis is None
+            or isinstance(axis, tuple)
+            or plain.size != a.shape[a._axis(axis, "average")]
+        ):
+            raise ShapeError(f"average: weights of shape {plain.shape} for axis {axis} of shape {a.shape}")
+        given = given.reshape((-1,) + (1,) * (a.ndim - 1 - a._axis(axis, "average")))
+    plain, axes = np.broadcast_to(given.astype(np.float64), a.shape), tuple(a._axes(axis, "average"))
+    total: Any = plain.sum(axis=axes, keepdims=True)
+    shares: Any = plain / total if np.all(total) else None
+    if shares is None or a._needs_digits(np.max(abs(shares)), "average"):
+        exactly = np.broadcast_to(fractions(given, "average"), a.shape)
+        total = exactly.sum(axis=axes, keepdims=True)
+        if not np.all(total):
+            raise ZeroDivisionError("average: weights sum to zero")
+        shares = exactly / total
+    return (a * shares).sum(axis, keepdims=keepdims)

@@ -55,6 +55,16 @@ SAME = [
     lambda _, x: np.extract(T % 0.25 == 0, x),
     lambda v, _: np.vander(v),
     lambda v, _: np.vander(v, 3, increasing=True),
+    lambda v, _: np.sum(v, where=V > 0),
+    lambda _, x: np.sum(x, axis=(0, 2), where=CHOICE == 1, initial=2.5),
+    lambda _, x: x.sum(axis=1, keepdims=True, where=[True, False, False, True]),
+    lambda v, _: v.sum(initial=-3),
+    lambda v, _: v[[3, 1, 1, 0]].sum(where=[True, True, False, True]),
+    lambda _, x: np.mean(x, axis=0, where=T[:1] < 0.25),
+    lambda _, x: np.mean(x, axis=(0, 1), keepdims=True, where=CHOICE == 1),
+    lambda v, _: v.mean(where=V > 0),
+    lambda v, _: np.prod(v[:4], where=V[:4] > 0, initial=2),
+    lambda _, x: x.prod(axis=0, where=CHOICE == 1),
     pytest.param(lambda v, _: np.cumulative_sum(v), marks=has_cumulative_sum),
     pytest.param(lambda _, x: np.cumulative_sum(x, axis=1, include_initial=True), marks=has_cumulative_sum),
 ]
@@ -123,10 +133,11 @@ def test_of_integers():
         (np.ediff1d(x, to_end=2**40), [*np.ediff1d(plain).tolist(), 2**40 % client.plain_modulus]),
         (np.select([plain > 5, plain < 0], [x, -x], 1), [1, 7, 12, 1, 1, 9]),
         (np.choose([0, 1, 0, 1, 0, 1], [x, 4]), [3, 4, 12, 4, 0, 4]),
+        (np.sum(x, where=plain > 4, initial=2**40), 26 + 2**40),
         (np.vander(x[:3], 3), np.vander(plain[:3], 3)),
     ]:
         got = client.decrypt(have, signed=True)
-        assert ((got - np.asarray(want, dtype=object)) % client.plain_modulus == 0).all()
+        assert np.all((got - np.asarray(want, dtype=object)) % client.plain_modulus == 0)
     for refused in [
         lambda: np.interp([0.5], range(6), x),
         lambda: np.polyfit(range(6), x, 1),
@@ -178,6 +189,11 @@ def test_one_multiplication_does(secret):
         (lambda v: np.choose([0, 1, 2, 0, 0, 0], [v, v]), ShapeError, "invalid entry in choice array"),
         (lambda v: np.choose(V, [v, v]), TypeError, "integers"),
         (lambda v: np.extract(v, V), TypeError, "encrypted condition"),
+        (lambda v: np.sum(v, where=V), TypeError, "sum: where= takes booleans"),
+        (lambda v: v.sum(where=[True, False]), ShapeError, r"sum: a mask of shape \(2,\) does not broadcast to \(6,\)"),
+        (lambda v: v.mean(where=v), TypeError, "the mask is plain"),
+        (lambda v: v.mean(where=[False] * 6), ArgumentError, "means of no values"),
+        (lambda v: np.mean(v, initial=1), TypeError, "initial"),
         (lambda v: np.vander(v, 1), ArgumentError, "columns"),
         (lambda v: np.vander(v.reshape(2, 3)), ShapeError, "one axis"),
         (lambda v: np.fft.fft2(v), ShapeError, r"fft\.fft2: axis -2 is out of range"),
