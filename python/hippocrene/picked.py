@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.errors import named
+from hippocrene.errors import BudgetError, CapacityError, named
 from hippocrene.values import to_native
 
 if TYPE_CHECKING:
@@ -133,17 +133,33 @@ class Picked:
         return self._moved
 
     def _move(self) -> _native.EncryptedArray:
+        if self.weights is None:
+            return self._gathered()
+        weights = np.array(np.broadcast_to(self.weights, self.shape), order="C")
+        entries = (cast("Any", np.broadcast_to(self.places, self.shape)), cast("_Weights", weights))
+        # One product both moves and multiplies, where it takes no more work.
+        if self._most is not None and not self.windows:
+            raw = self._sums(self.operation, self.server, entries, 0, self._most, self._strides_moved())
+            if raw is not None:
+                return raw
+        try:
+            raw = self._gathered()
+            if raw.shape != self.shape:
+                raw = self.server.broadcast_to(raw, self.shape)
+            return self.server.mul_plain(raw, to_native(cast("Any", weights), "mul"))
+        except (BudgetError, CapacityError):
+            # There is room for one product, or none would have been picked.
+            raw = self._sums(self.operation, self.server, entries, 0, None, None)
+            if raw is None:
+                raise
+            return raw
+
+    def _gathered(self) -> _native.EncryptedArray:
         # What is broadcast is moved once.
         strides = zip(self.places.strides, self.shape, strict=True)
         once = self.places[tuple(slice(1) if stride == 0 and length > 1 else slice(None) for stride, length in strides)]
         with named(self.operation, "move elements"):
-            raw = self.server.gather([self.source], once.shape, np.ascontiguousarray(once.ravel()))
-        if self.weights is None:
-            return raw
-        if raw.shape != self.shape:
-            raw = self.server.broadcast_to(raw, self.shape)
-        weights = np.array(np.broadcast_to(self.weights, self.shape), order="C")
-        return self.server.mul_plain(raw, to_native(cast("Any", weights), "mul"))
+            return self.server.gather([self.source], once.shape, np.ascontiguousarray(once.ravel()))
 
     def at(self, places: _Places) -> Picked | None:
         """Return those at these places of all of them in row-major order; None where they are to be moved first.
@@ -227,7 +243,18 @@ class Picked:
         if self._are_to_be_moved():
             return None
         most = None if self._most is None else self._most + products
-        server = server or self.server
+        return self._sums(operation, server or self.server, entries, axes, most, strides)
+
+    def _sums(
+        self,
+        operation: str,
+        server: _native.Server,
+        entries: tuple[_Places, _Weights],
+        axes: int,
+        most: int | None,
+        strides: list[int] | None,
+    ) -> _native.EncryptedArray | None:
+        """Return the sums along the last axes, where they take fewer than `most` products."""
         places, weights = entries
 
         def combined(part: npt.NDArray[Any]) -> _native.EncryptedArray | None:

@@ -281,3 +281,22 @@ def test_tensordot_of_more_axes_than_there_are_letters(secret, near):
     x, weights = plain((2, 3)), plain((2, 3))
     many = secret(x).reshape(*(1,) * 50, 2, 3)
     near(np.tensordot(many, weights, 2).reshape(1), [np.tensordot(x, weights, 2)])
+
+
+def test_what_is_said_to_have_a_budget_has_one(whole):
+    client, server = whole
+    plain, signs = np.array([3, -1, 2]), np.array([1, -1, 1])
+    x = server.load(client.encrypt(plain))
+    # Until one product is left, and not two.
+    while x.budget_bits > 44:
+        x, plain = x * signs, plain * signs
+    factors = np.arange(1, 10).reshape(3, 3)
+    for pick in [
+        lambda x: x[[2, 0, 1]] * factors,
+        lambda x: np.outer(factors[0], x),
+        lambda x: np.repeat(x, 2) * np.arange(6),
+        lambda x: windows(x, 2) * factors[0, :2],
+    ]:
+        product = pick(x)
+        assert product.budget_bits > 0
+        np.testing.assert_array_equal(client.decrypt(product, signed=True), pick(plain))
