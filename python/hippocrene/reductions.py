@@ -207,7 +207,7 @@ class Reductions(Encrypted):
         """Return sums of all values up to each, along one axis or of all in row-major order, in one multiplication."""
         unset("cumsum", dtype, out)
         array = cast("EncryptedArray", self)
-        if axis is None:
+        if axis is None or (not self.ndim and axis in (0, -1)):
             return array.ravel().cumsum(0)
         index, server = self._axis(axis, "cumsum"), self._bound_server("cumsum")
         return server._wrap(_native.cumsum(server._raw, self._raw, index))
@@ -243,7 +243,8 @@ class Reductions(Encrypted):
 
     def _axes(self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, operation: str) -> list[int]:
         """Return the axes that are meant, in ascending order."""
-        if axis is None:
+        # numpy sums and multiplies a single value along an axis that it has not, and does nothing else so.
+        if axis is None or (not self.ndim and axis in (0, -1) and operation in ("sum", "prod")):
             return list(range(self.ndim))
         axes = sorted(self._axis(one, operation) for one in (axis if isinstance(axis, tuple) else (axis,)))
         if len(set(axes)) < len(axes):

@@ -157,6 +157,15 @@ BIT_HINTS = {
     "count_nonzero": "bits are counted when they are decrypted, or by gates: x ^ y ^ z and "
     "server.gates(['majority'], x, y, z) are the digits of a sum of three",
 }
+# The same of encrypted integers.
+INTEGER_HINTS = {
+    "allclose": "== compares encrypted integers",
+    "count_nonzero": "(x != 0).sum() is the count",
+    "digitize": "integers modulo a number have no order: their places are found when they are decrypted",
+    "histogram": "(x == value).sum() is the count of one value",
+    "isclose": "== compares encrypted integers",
+    "unique": "integers modulo a number have no order: they are sorted when they are decrypted",
+}
 # What no function can do, by the keyword.
 OPTIONS = {
     "dtype": "encrypted arrays have no other types",
@@ -171,6 +180,8 @@ def refusal(name: str, *arguments: object) -> TypeError:
     hints = HINTS
     if any(isinstance(x, Encrypted) and x.bit_error is not None for x in arguments):
         hints = HINTS | BIT_HINTS
+    elif any(isinstance(x, Encrypted) and x.plain_modulus is not None for x in arguments):
+        hints = HINTS | INTEGER_HINTS
     hint = hints.get(name, "use their operators and methods")
     return TypeError(f"numpy.{name} takes no encrypted arrays like these: {hint}")
 

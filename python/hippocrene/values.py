@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 from array import array as buffer
@@ -31,6 +32,13 @@ FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 # How every file begins.
 MAGIC = b"\x89HPCR\r\n\x1a"
+# The same as text: as it is, as a file name, in base64 (what the next bytes have no part in), and as Python shows bytes.
+_MAGIC_TEXTS = (
+    MAGIC.decode("latin1"),
+    os.fsdecode(MAGIC),
+    base64.b64encode(MAGIC)[:10].decode(),
+    *(f"b{quote}{repr(MAGIC)[2:-1]}" for quote in "\"'"),
+)
 
 # The characters of a name that an error shows, where no file can have it.
 LONGEST_NAME = 255
@@ -44,6 +52,8 @@ def file_path(path: FilePath) -> str:
     if isinstance(path, bytes) and path.startswith(MAGIC):
         raise TypeError("these are the bytes of a file, not the name of one: from_bytes reads them")
     name = os.fsdecode(path)
+    if name.startswith(_MAGIC_TEXTS) or name[: 2 * len(MAGIC)].lower() == MAGIC.hex():
+        raise TypeError("this is what a file holds, as text, not the name of one: from_bytes reads it as bytes")
     if "\0" in name:
         shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
         raise FileError(errno.EINVAL, "file name contained an unexpected NUL byte", shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import errno
 import os
 import pickle
@@ -145,3 +146,13 @@ def test_a_missing_tuning_profile_says_what_it_is(tmp_path, monkeypatch):
     with pytest.raises(FileNotFoundError, match=r"the tuning profile cannot be read: .*`hippocrene tune`") as caught:
         hippocrene.Client.generate("n13")
     assert caught.value.filename == str(tmp_path / "none.json")
+
+
+def test_what_a_file_holds_is_in_no_error_as_text_either(client):
+    data = client.to_bytes()
+    base64_text = base64.b64encode(data).decode()
+    for text in (data.decode("latin1"), os.fsdecode(data), data.hex(), data.hex().upper(), base64_text, str(data)):
+        for read in (hippocrene.Client.load, hippocrene.inspect, hippocrene.EncryptedArray.load):
+            with pytest.raises(TypeError, match="from_bytes") as caught:
+                read(text)
+            assert text[30:50] not in str(caught.value)

@@ -65,6 +65,10 @@ SAME = [
     lambda v, _: v.mean(where=V > 0),
     lambda v, _: np.prod(v[:4], where=V[:4] > 0, initial=2),
     lambda _, x: x.prod(axis=0, where=CHOICE == 1),
+    lambda v, _: np.sum(v[0], axis=0),
+    lambda v, _: v[0].sum(axis=-1, keepdims=True),
+    lambda v, _: np.prod(v[0], axis=-1),
+    lambda v, _: np.cumsum(v[0], axis=0),
     pytest.param(lambda v, _: np.cumulative_sum(v), marks=has_cumulative_sum),
     pytest.param(lambda _, x: np.cumulative_sum(x, axis=1, include_initial=True), marks=has_cumulative_sum),
 ]

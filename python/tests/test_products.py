@@ -211,7 +211,10 @@ def test_what_does_not_go_together_is_refused(secret):
             wrong()
 
 
-@pytest.mark.parametrize("shape", [(100, 2, 3), (40, 4, 10), (3000, 2, 7), (5000, 3, 4), (9000, 1, 2), (2, 60, 3, 5)])
+@pytest.mark.parametrize(
+    "shape",
+    [(100, 2, 3), (40, 4, 10), (3000, 2, 7), (5000, 3, 4), (9000, 1, 2), (2, 60, 3, 5), (60, 20, 40), (200, 8, 100)],
+)
 def test_matrices_that_make_rows_longer(client, secret, shape):
     x, w = RNG.uniform(-1, 1, shape[:-1]), RNG.uniform(-1, 1, shape[-2:])
     assert len(hippocrene.simulate(lambda x: x @ w, x, preset="n14").rotations) < 10

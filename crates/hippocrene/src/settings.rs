@@ -242,8 +242,9 @@ impl Settings {
              precisions of {:.1} to {:.1} bits",
             Short(precision),
             Short(bits),
-            f64::from(LEAST_SCALE) - self.overhead,
-            room.floor() - self.overhead
+            // Both are allowed, and no zero has a sign.
+            (10.0 * (f64::from(LEAST_SCALE) - self.overhead)).ceil() / 10.0 + 0.0,
+            (10.0 * (room.floor() - self.overhead)).floor() / 10.0
         )))
     }
 

@@ -96,7 +96,7 @@ impl<'a> Layout<'a> {
         let (size, decode) = decoder(&real).ok_or_else(|| {
             let descr = cut(header.descr);
             format!(
-                "numbers of numpy type {descr:?} cannot be read: float64 (\"<f8\") can, and complex128 (\"<c16\")"
+                "what is of numpy type {descr:?} cannot be read: numbers can, such as float64 (\"<f8\") and complex128 (\"<c16\")"
             )
         })?;
 

@@ -156,6 +156,12 @@ impl Server {
     /// As [`Server::sign`].
     pub fn abs(&self, a: &EncryptedArray, how: Comparison) -> Result<EncryptedArray, Error> {
         const OPERATION: &str = "absolute value";
+        self.check(a, OPERATION)?;
+        if self.form_of(&[a]).complex {
+            let what = "those of complex numbers are square roots: their squares are the real parts of products with \
+                        conjugates (in Python, (x * x.conj()).real)";
+            return Err(Error::argument(OPERATION, what));
+        }
         if self.is_by_tables(a, None, how, OPERATION)? {
             return self.magnitude_by_tables(a, how, OPERATION);
         }

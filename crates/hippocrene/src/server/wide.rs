@@ -8,15 +8,13 @@ use std::iter::repeat_n;
 use super::{Server, matrix::MOST_PRODUCTS};
 use crate::{Array, Error, Form, Layout};
 
-/// Copies are worth it where diagonals take so many times as many products.
-const WORTH: usize = 4;
 /// A rotation takes about as long as so many products with plaintexts.
 pub(super) const ROTATION: usize = 4;
 /// The most ciphertexts of the result, in multiples of those of a fresh array.
 const MOST_SPACE: usize = 32;
 
 impl Server {
-    /// `sum_j weight(i, j) a_j` over axis `axis` of `a`, for `i` below `rows`, by copies of the array where that is much less work than by diagonals; nothing elsewhere. One multiplication deep.
+    /// `sum_j weight(i, j) a_j` over axis `axis` of `a`, for `i` below `rows`, by copies of the array where that is less work than by diagonals; nothing elsewhere. One multiplication deep.
     pub(super) fn wide_product<F: Form>(
         &self,
         a: &Array<F>,
@@ -41,7 +39,7 @@ impl Server {
         let sums = columns.next_power_of_two().ilog2() as usize;
         let work = copies.ciphertexts() * (1 + ROTATION * sums);
         let diagonals = packed.ciphertexts() * columns * (slots / rows).min(outer * inner);
-        if WORTH * work > diagonals || copies.ciphertexts() > MOST_SPACE * packed.ciphertexts() {
+        if work > diagonals || copies.ciphertexts() > MOST_SPACE * packed.ciphertexts() {
             return Ok(None);
         }
         let repeated = self.insert_axis(a, axis).and_then(|a| self.broadcast_as(&a, copies));
