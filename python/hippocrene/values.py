@@ -32,7 +32,7 @@ FilePath: TypeAlias = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 # How every file begins.
 MAGIC = b"\x89HPCR\r\n\x1a"
-# The same as text: as it is, as a file name, in base64 (what the next bytes have no part in), and as Python shows bytes.
+# The same as text: as it is, as a file name, in base64 (where the next bytes have no part), and as Python shows it.
 _MAGIC_TEXTS = (
     MAGIC.decode("latin1"),
     os.fsdecode(MAGIC),
