@@ -67,6 +67,8 @@ def test_what_cannot_be_compared_is_refused(both, operands):
     _, _, a, _ = operands
     with pytest.raises(ArgumentError, match="no order"):
         server.load(client.encrypt([1j])).sign()
+    with pytest.raises(ArgumentError, match=r"^abs: .* \(x \* x\.conj\(\)\)\.real"):
+        abs(server.load(client.encrypt([1j])))
     with pytest.raises(ArgumentError, match="1 to 40 bits"):
         a.sign(precision=50)
     with pytest.raises(ArgumentError, match="a gap of 2"):
