@@ -137,9 +137,9 @@ class Picked:
             return self._gathered()
         weights = np.array(np.broadcast_to(self.weights, self.shape), order="C")
         entries = (cast("Any", np.broadcast_to(self.places, self.shape)), cast("_Weights", weights))
-        # One product both moves and multiplies, where it takes no more work.
+        # One map both moves and multiplies, where it takes no more products than to move them does.
         if self._most is not None and not self.windows:
-            raw = self._sums(self.operation, self.server, entries, 0, self._most, self._strides_moved())
+            raw = self._sums(self.operation, self.server, entries, 0, self._most + 1, self._strides_moved())
             if raw is not None:
                 return raw
         try:
