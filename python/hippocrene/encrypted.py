@@ -153,9 +153,12 @@ class Encrypted:
 
     def _bound_server(self, operation: str, other: Encrypted | None = None) -> Server:
         """Return the server that computes with this array and another: of numbers, or of integers."""
-        if self.bit_error is not None or (other is not None and other.bit_error is not None):
-            raise TypeError(
-                f"{operation} is not for encrypted bits, which compute with & | ^ ~, == and !=, nand, nor, xnor, select"
+        for array in (self, other):
+            if array is not None:
+                array._refuse_bits(operation)
+        if other is not None and other._holds != self._holds:
+            raise ArgumentError(
+                f"{operation}: an array of encrypted {other._holds}, where one of {self._holds} is needed"
             )
         return self._any_server(operation, other)
 
@@ -181,7 +184,18 @@ class Encrypted:
         if not isinstance(other, Encrypted) and not is_plain(other):
             raise TypeError(f"{operation} takes encrypted arrays, plain arrays and numbers, not {type(other).__name__}")
 
+    @property
+    def _holds(self) -> str:
+        return "numbers" if self.plain_modulus is None else "integers"
+
+    def _refuse_bits(self, operation: str) -> None:
+        if self.bit_error is not None:
+            raise TypeError(
+                f"{operation} is not for encrypted bits, which compute with & | ^ ~, == and !=, nand, nor, xnor, select"
+            )
+
     def _need_numbers(self, operation: str) -> None:
+        self._refuse_bits(operation)
         if self.plain_modulus is not None:
             raise ArgumentError(f"{operation}: an array of encrypted integers, where one of numbers is needed")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal, NoReturn
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
 from hippocrene.described import Described
-from hippocrene.errors import ArgumentError, KeyMismatchError
+from hippocrene.errors import ArgumentError, KeyMismatchError, named
 from hippocrene.picked import Picked
 from hippocrene.progress import counted
 from hippocrene.scalars import double, double_or_none, text, thread_count, whole
@@ -251,7 +251,8 @@ class Server(Described):
         if not isinstance(names, Iterable):
             raise TypeError(f"gates takes names of gates, not {type(names).__name__}")
         wanted = [text(name, "the name of a gate") for name in names]
-        out = self._raw.gates(wanted, [array._raw for array in arrays]) if wanted else []
+        with named("gates", "compute"):
+            out = self._raw.gates(wanted, [array._raw for array in arrays]) if wanted else []
         return [self._wrap(raw) for raw in out]
 
     @property

@@ -167,6 +167,15 @@ def test_carries_are_computed_in_parallel(client, secret, server):
     np.testing.assert_array_equal(unsliced(client, sums), X + Y)
 
 
+def test_what_holds_no_bits_is_refused_in_the_name_of_what_was_called(server, secret):
+    client = hippocrene.Client.generate("n13", scheme="bgv")
+    integers = client.encrypt([1, 2])
+    with pytest.raises(hippocrene.ArgumentError, match=r"^gates: .* integers, where one of bits is needed"):
+        server.gates(["xor"], integers, integers)
+    with pytest.raises(TypeError, match=r"^bootstrap is not for encrypted bits"):
+        server.bootstrap(secret([True]))
+
+
 def test_choices(secret, equal):
     x, y, z = X % 2 == 1, Y % 2 == 1, X > 3
     a, b, c = secret(x), secret(y), secret(z)

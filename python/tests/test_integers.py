@@ -378,7 +378,7 @@ def test_numbers_and_integers_do_not_mix(client, secret):
         numbers.noise_budget(x)
     with pytest.raises(TypeError, match="are for decrypt"):
         client.decrypt_for_sharing(client.encrypt([1, 2]))
-    with pytest.raises(hippocrene.ArgumentError, match="numbers, where one of integers is needed"):
+    with pytest.raises(hippocrene.ArgumentError, match=r"^add: .* numbers, where one of integers is needed"):
         secret([1, 2]) + x
     with pytest.raises(hippocrene.KeyMismatchError):
         server.load(client.encrypt([1, 2]))
