@@ -372,10 +372,14 @@ fn check_polynomial_noise(s: &Setup, p: &Polynomial, places: &[Complex64], slots
         squares.into_iter().map(mean).collect::<Vec<_>>()
     };
     let everywhere = errors(places);
-    let worst = (0..places.len()).max_by(|i, j| everywhere[*i].total_cmp(&everywhere[*j])).unwrap();
+    let mut order: Vec<usize> = (0..places.len()).collect();
+    order.sort_by(|i, j| everywhere[*j].total_cmp(&everywhere[*i]));
+    let worst = order[0];
     assert!(everywhere[worst] < 1.5, "{name} at {}: {} times the estimate", places[worst], everywhere[worst]);
-    let [ratio] = errors(&places[worst..=worst])[..] else { unreachable!() };
-    assert!((1.0 / 1.5..1.5).contains(&ratio), "{name} at {}: {ratio} times the estimate", places[worst]);
+    // Of a few places that are almost alike, chance says which one is largest.
+    let alone = |place: &usize| (errors(&places[*place..=*place])[0], places[*place]);
+    let (ratio, place) = order.iter().take(3).map(alone).max_by(|x, y| x.0.total_cmp(&y.0)).unwrap();
+    assert!((1.0 / 1.5..1.5).contains(&ratio), "{name} at {place}: {ratio} times the estimate");
 }
 
 /// Where `T_8` has their extrema, and the ends.
