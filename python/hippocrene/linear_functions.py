@@ -95,16 +95,14 @@ def _polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: Any = False, w: 
         raise TypeError("numpy.polyfit is for encrypted values at plain places")
     if full or cov:
         raise TypeError("numpy.polyfit of encrypted values gives the coefficients alone: no full= and no cov=")
-    if y.ndim > 2:
+    if y.ndim not in (1, 2):
         raise ShapeError(f"polyfit takes values of one or two axes, not shape {y.shape}")
     places, weights = real_numbers(x, "polyfit"), None if w is None else real_numbers(w, "polyfit")
-
-    def coefficients(units: Any) -> Any:
-        return np.polyfit(places, units, deg, rcond, w=weights).T
-
-    powers = np.vander(places, operator.index(deg) + 1) * (1 if weights is None else weights[:, None])
+    # It refuses what is no fit.
+    coefficients = np.polyfit(places, np.eye(y.shape[0]), deg, rcond, w=weights)
+    powers = np.vander(places, len(coefficients)) * (1 if weights is None else weights[:, None])
     condition = float(np.linalg.cond(powers / np.linalg.norm(powers, axis=0)))
-    return mapped("polyfit", coefficients, y, 0, condition=condition)
+    return mapped("polyfit", lambda _: coefficients.T, y, 0, condition=condition)
 
 
 def _solve(a: Any, b: Any) -> Any:
@@ -135,7 +133,8 @@ def _fftn(name: str) -> Callable[..., Any]:
         if len(lengths) != len(axes):
             raise ShapeError(f"fft.{name}: {len(lengths)} lengths for {len(axes)} axes")
         for n, axis in reversed(list(zip(lengths, axes, strict=True))):
-            a = of_one(a, n if n is None or n > 0 else None, a._axis(axis, f"fft.{name}"), norm)
+            # -1 says as many as there are.
+            a = of_one(a, None if n == -1 else n, a._axis(axis, f"fft.{name}"), norm)
         return a
 
     return transform
@@ -147,6 +146,8 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -
     at, places = (real_numbers(points, "interp") for points in (x, xp))
     if fp.ndim != 1 or places.shape != fp.shape:
         raise ShapeError(f"interp: places of shape {places.shape} for values of shape {fp.shape}")
+    if np.isnan(at).any() or not np.isfinite(places).all():
+        raise ArgumentError("interp: places are numbers, and those of values finite ones")
     sources = np.arange(fp.size)
     if period is not None:
         # As numpy goes around.
@@ -158,6 +159,8 @@ def interpolated(x: Any, xp: Any, fp: Any, left: Any, right: Any, period: Any) -
         places = places[sources]
         places = np.concatenate([places[-1:] - length, places, places[:1] + length])
         sources = np.concatenate([sources[-1:], sources, sources[:1]])
+    elif (np.diff(places) < 0).any():
+        raise ArgumentError("interp: the places of values do not increase")
     # Between which two, and how far from the first of them.
     where = np.interp(at, places, np.arange(places.size, dtype=np.float64))
     first = np.minimum(where.astype(np.int64), max(places.size - 2, 0))

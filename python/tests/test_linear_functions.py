@@ -22,7 +22,11 @@ C = T[0] + 1j * T[1]
 SQUARE = np.array([[2.0, 0.5, -0.25], [0.25, 1.0, 0.5], [-0.5, 0.125, 4.0]])
 PLACES = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0]
 CHOICE = np.array([[0, 1, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]])
-has_cumulative_sum = pytest.mark.skipif(not hasattr(np, "cumulative_sum"), reason="numpy has it since version 2.1")
+# numpy has it since version 2.1.
+CUMULATIVE = [
+    lambda v, _: np.cumulative_sum(v),
+    lambda _, x: np.cumulative_sum(x, axis=1, include_initial=True),
+]
 
 # What is computed of arrays of shapes (6,) and (2, 3, 4).
 SAME = [
@@ -69,8 +73,7 @@ SAME = [
     lambda v, _: v[0].sum(axis=-1, keepdims=True),
     lambda v, _: np.prod(v[0], axis=-1),
     lambda v, _: np.cumsum(v[0], axis=0),
-    pytest.param(lambda v, _: np.cumulative_sum(v), marks=has_cumulative_sum),
-    pytest.param(lambda _, x: np.cumulative_sum(x, axis=1, include_initial=True), marks=has_cumulative_sum),
+    *(CUMULATIVE if hasattr(np, "cumulative_sum") else []),
 ]
 
 
@@ -84,6 +87,7 @@ def test_they_are_numpys(secret, near, compute):
     [
         lambda x: np.fft.fft2(x),
         lambda x: np.fft.ifft2(x, s=(4, 2)),
+        lambda x: np.fft.fftn(x, s=(2,), axes=(1,)),
         lambda x: np.fft.fftn(x, norm="ortho"),
         lambda x: np.fft.ifftn(x, axes=(0,)),
         lambda x: np.bincount([0, 1, 0, 1], weights=x[2]) if isinstance(x, hippocrene.EncryptedArray) else groups(x[2]),
@@ -187,6 +191,10 @@ def test_one_multiplication_does(secret):
         (lambda v: np.interp([0.5], V[:2], v), ShapeError, r"interp: places of shape \(2,\)"),
         (lambda v: np.interp(v, PLACES, v), TypeError, "not both"),
         (lambda v: np.interp([0.5], PLACES, v, period=0), ArgumentError, "period"),
+        (lambda v: np.interp([np.nan], PLACES, v), ArgumentError, "places are numbers"),
+        (lambda v: np.interp([0.5], V, v), ArgumentError, "do not increase"),
+        (lambda v: np.polyfit(V, v, -1), ShapeError, "expected deg"),
+        (lambda v: np.fft.fft2(v.reshape(2, 3), s=(2, 0)), ShapeError, "Invalid number of FFT data points"),
         (lambda v: np.select([V > 0], [v, v]), ShapeError, "1 conditions and 2 choices"),
         (lambda v: np.select([V], [v]), TypeError, "booleans"),
         (lambda v: np.select([[True, False]], [v]), ShapeError, "select"),
