@@ -13,7 +13,8 @@ use hippocrene_ckks::{
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    EvaluationKeys, Parameters, ParametersLiteral, RlweError, SecretDistribution, SecretKey, Sprout,
+    EvaluationKeys, Parameters, ParametersLiteral, PreparedEncapsulationKeys, PreparedEvaluationKeys,
+    RlweError, SecretDistribution, SecretKey, Sprout,
 };
 use num_bigint::BigInt;
 use num_complex::{Complex, Complex64};
@@ -21,6 +22,8 @@ use num_complex::{Complex, Complex64};
 struct Setup {
     context: Arc<Context>,
     secret: SecretKey,
+    keys: Arc<PreparedEvaluationKeys>,
+    encapsulation: Option<Arc<PreparedEncapsulationKeys>>,
     bootstrapper: Bootstrapper,
 }
 
@@ -53,8 +56,9 @@ fn setup(context: Arc<Context>, literal: BootstrapLiteral) -> Setup {
     let encapsulation = plan.encapsulation_keys(&secret).unwrap();
     let encapsulation =
         encapsulation.map(|k| Arc::new(k.prepare(context.rlwe(), plan.narrow().unwrap()).unwrap()));
-    let evaluator = Evaluator::new(Arc::clone(&context), keys);
-    Setup { bootstrapper: Bootstrapper::new(plan, evaluator, encapsulation).unwrap(), context, secret }
+    let evaluator = Evaluator::new(Arc::clone(&context), Arc::clone(&keys));
+    let bootstrapper = Bootstrapper::new(plan, evaluator, encapsulation.clone()).unwrap();
+    Setup { context, secret, keys, encapsulation, bootstrapper }
 }
 
 impl Setup {
@@ -178,6 +182,24 @@ fn any_slots_in_both_orders() {
         assert!(y.precision_bits() > 24.0 && (y.scale().log2() - 40.0).abs() < 1.0);
         let used = c.parameters().log2(plan.raised()) - c.parameters().log2(y.modulus());
         assert!((used - plan.bits()).abs() < 4.0, "{used} {}", plan.bits());
+    }
+}
+
+/// Both parts of complex slots are reduced at once where there are two threads.
+#[test]
+fn bootstraps_are_the_same_with_any_number_of_threads() {
+    let c = context(8, 16, true);
+    let (s, _) = bootstrapped(&c, literal(128, Order::SlotsToCoefficientsFirst, false), 1.0);
+    let plan = s.bootstrapper.plan();
+    let a = s.encrypt(&square(128, false), Scale::power_of_two(38), 40.0 + plan.capacity_needed());
+    let expected = s.bootstrapper.bootstrap(&a).unwrap();
+    for count in [2, 3] {
+        let threads = Threads::new(count).unwrap();
+        let context = Arc::new(Context::new(c.parameters().clone(), threads).unwrap());
+        let plan = Arc::new(BootstrapPlan::new(Arc::clone(&context), plan.literal().clone()).unwrap());
+        let evaluator = Evaluator::new(context, Arc::clone(&s.keys));
+        let bootstrapper = Bootstrapper::new(plan, evaluator, s.encapsulation.clone()).unwrap();
+        assert!(bootstrapper.bootstrap(&a).unwrap() == expected, "{count} threads");
     }
 }
 

@@ -196,10 +196,9 @@ impl Bootstrapper {
     pub fn reduce(&self, parts: &[Ciphertext]) -> Result<Ciphertext, CkksError> {
         let (plan, e) = (&self.plan, &self.evaluator);
         let reduction = &plan.literal().reduction;
-        let reduced = parts
-            .iter()
-            .map(|x| e.reduce_modulo_one_by(x, reduction, &plan.gains, plan.scale, plan.reduced_scale));
-        let mut reduced = reduced.collect::<Result<Vec<_>, _>>()?;
+        let mut reduced = e.context().rlwe().try_each(parts.len(), |i| {
+            e.reduce_modulo_one_by(&parts[i], reduction, &plan.gains, plan.scale, plan.reduced_scale)
+        })?;
         let last = reduced.pop();
         match (reduced.pop(), last, reduced.len()) {
             (None, Some(one), _) => Ok(one),
