@@ -56,7 +56,7 @@ impl Server {
         }
         let (_, moves) = first_moves(a.layout(), &packed)?;
         let few = || moves.len() <= ONE_STEP || repetition(a.layout(), &packed).is_some();
-        if few() || self.way(a, &moves, OPERATION)?.0 <= ONE_STEP {
+        if few() || self.way(a, &moves, OPERATION)?.products <= ONE_STEP {
             return Ok(packed);
         }
         copied_layout(a, shape, F::slots(&self.session))
@@ -142,7 +142,7 @@ impl Server {
         self.broadcast_as(&moved, layout)
     }
 
-    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says, and whether they are one after the other, in two steps.
+    /// How many products with plaintexts it takes to repeat an array to the shape of `layout`, its elements where that says, and whether these are several multiplications deep.
     pub(super) fn products_to_repeat<F: Form>(
         &self,
         a: &Array<F>,
@@ -152,8 +152,8 @@ impl Server {
             return Ok((0, false));
         }
         let (_, moves) = first_moves(a.layout(), layout)?;
-        let (products, steps) = self.way(a, &moves, OPERATION)?;
-        Ok((products, steps.is_some()))
+        let way = self.way(a, &moves, OPERATION)?;
+        Ok((way.products, !way.before.is_empty()))
     }
 
     /// The same array with its elements elsewhere: one multiplication deep unless they are there already.

@@ -17,6 +17,7 @@ mod convolution;
 mod cumsum;
 mod division;
 mod equality;
+mod gaps;
 mod gram;
 mod integers;
 mod linear_map;

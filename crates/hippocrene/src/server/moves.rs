@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Server,
-    stages::{LEFT, Moves, ONE_STEP, products, shortest},
+    stages::{Moves, ONE_STEP, products},
 };
 use crate::{Array, Error, Form, Layout};
 
@@ -16,7 +16,7 @@ impl Server {
     ///
     /// Nothing is computed where the elements can stay where they are (transposes, slices from the first element on with steps that are powers of two), and no
     /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep, or two where thousands of elements
-    /// move by as many distances, that makes it much less work, and a third is left (three where zeros come between elements that stand far apart, and a fourth is left). Elements stand row by row then, as in fresh arrays, or, where that is much less work, with the axes in the order that
+    /// move by as many distances, that makes it much less work, and a third is left (two or three, of which a third or two more are left, where elements stand far apart with nothing between them, as sums and products with matrices leave them). Elements stand row by row then, as in fresh arrays, or, where that is much less work, with the axes in the order that
     /// they had (a transpose that is reversed or padded).
     ///
     /// # Errors
@@ -90,7 +90,7 @@ impl Server {
             }
         }
         let work = |moves: &BTreeMap<usize, Moves>| {
-            let each = moves.iter().map(|(k, moves)| Ok(self.way(arrays[*k], moves, OPERATION)?.0));
+            let each = moves.iter().map(|(k, moves)| Ok(self.way(arrays[*k], moves, OPERATION)?.products));
             each.sum::<Result<usize, Error>>()
         };
         let direct = work(&moves)?;
@@ -103,20 +103,6 @@ impl Server {
                 if 4 * work(&in_order)? < direct {
                     return self.joined(arrays, like, in_order);
                 }
-            }
-        }
-        let (shape, kept) = without_margins(shape, sources);
-        let room = |a: &&Array<F>| self.form_of(&[*a]).has_products(self, a, 3 + LEFT);
-        if direct > ONE_STEP && kept.len() < sources.len() && arrays.iter().all(room) {
-            // Brought together first: elements that stand in many ciphertexts, and come to stand farther apart than
-            // before, go by a distance of their own each.
-            let dense = Layout::packed(&shape, out.slots())?;
-            let first = moved_to(&dense, &kept.iter().map(|place| sources[*place]).collect::<Vec<_>>());
-            let all: Vec<usize> = out.positions().collect();
-            let second: Moves = kept.iter().map(|place| all[*place]).zip(dense.positions()).collect();
-            if 4 * (work(&first)? + shortest::<F>(out.slots(), &second, true, OPERATION)?.0) < direct {
-                let dense = self.joined(arrays, dense, first)?;
-                return self.joined(&[&dense], out, BTreeMap::from([(0, second)]));
             }
         }
         self.joined(arrays, out, moves)
@@ -241,22 +227,6 @@ fn shift_of<F: Form>(a: &Array<F>, out: &Layout, moves: &[(usize, usize)]) -> Op
     let alike = moves.iter().all(|(to, from)| from + by == *to && from % slots + right < slots);
     let rotates = right == 0 || F::rotates(slots, slots - right);
     (a.is_clean() && alike && moves.len() == a.size() && rotates).then_some(by)
-}
-
-/// The shape without the rows, columns and so on that have no source, and the places of what is left, in row-major order.
-fn without_margins(shape: &[usize], sources: &[Option<usize>]) -> (Vec<usize>, Vec<usize>) {
-    let mut inner = vec![1; shape.len()];
-    for axis in (1..shape.len()).rev() {
-        inner[axis - 1] = inner[axis] * shape[axis];
-    }
-    let index = |place: usize, axis: usize| place / inner[axis] % shape[axis];
-    let mut used: Vec<Vec<bool>> = shape.iter().map(|length| vec![false; *length]).collect();
-    for (place, _) in sources.iter().enumerate().filter(|(_, source)| source.is_some()) {
-        used.iter_mut().enumerate().for_each(|(axis, used)| used[index(place, axis)] = true);
-    }
-    let is_kept = |place: &usize| used.iter().enumerate().all(|(axis, used)| used[index(*place, axis)]);
-    let left = used.iter().map(|used| used.iter().filter(|used| **used).count()).collect();
-    (left, (0..sources.len()).filter(is_kept).collect())
 }
 
 /// The strides of [`Layout::packed`], with the axes in reverse order.

@@ -1,24 +1,41 @@
-//! Moves of many elements in two steps.
+//! Moves of many elements in several steps.
 //!
 //! A linear map takes a product with a plaintext for every distance that an element moves by. Distances `r = B h + l` that are gone in two steps, by `l` and by `B h`, take as many as there
 //! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works where no two elements meet half-way, as in reversals, in slices and masks, and where
 //! elements that stood one after the other are spread out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    iter,
+};
 
 use hippocrene_rlwe::stop;
 
-use super::Server;
+use super::{Server, gaps::closed_up, wide::ROTATION};
 use crate::{Array, Error, Form, Layout};
 
 /// So many distances within ciphertexts are gone in one step: it takes about a second, and saves the capacity of a product.
 pub(super) const ONE_STEP: usize = 128;
 
-/// How many products are left after two steps at least.
-pub(super) const LEFT: usize = 1;
+/// How many products are left after two steps at least. Where gaps are filled first it is one more.
+const LEFT: usize = 1;
 
-/// How many ways of halving distances are looked at to the end.
+/// As many products as matter to how moves are made.
+const ROOM: usize = 3 + LEFT + 1;
+
+/// A step more is worth its capacity where it makes the work so many times less.
+const WORTH: usize = 4;
+
+/// How many ways of halving distances are looked at to the end, of so many moves at most; and of more moves, fewer ways.
 const TRIED: usize = 8;
+const TRIED_MOVES: usize = 1 << 16;
+
+/// What a linear map from one ciphertext to another takes beside its rotations, in products with plaintexts: it is decomposed and rescaled.
+const PAIR: usize = 8;
+
+/// In how many places elements may stand that would meet half-way.
+const PAGES: usize = 4;
 
 /// So many distances are halved for all ways together, about: of many distances, fewer ways are looked at.
 const HALVED: usize = 1 << 22;
@@ -27,7 +44,7 @@ const HALVED: usize = 1 << 22;
 pub(super) type Moves = Vec<(usize, usize)>;
 
 impl Server {
-    /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two where that is much
+    /// The array of layout `out` with the elements of `a` at the positions `from` moved to `to`, over the pairs `(to, from)`; other slots are zero. One multiplication deep, or two or three where that is much
     /// less work and more are left.
     pub(super) fn moved<F: Form>(
         &self,
@@ -39,46 +56,101 @@ impl Server {
         self.check(a, operation)?;
         let slots = F::slots(&self.session);
         let ones = |moves: &[(usize, usize)]| moves.iter().map(|(to, from)| (*to, *from, F::ONE)).collect();
-        let (_, halves) = self.way(a, moves, operation)?;
-        let Some([first, second]) = halves else {
-            let entries: Vec<_> = ones(moves);
-            return self.linear_map(a, out, entries, operation);
-        };
-        let end = first.iter().map(|(to, _)| to + 1).max().unwrap_or(1);
-        let entries: Vec<_> = ones(&first);
-        let half_way = self.linear_map(a, Layout::packed(&[end], slots)?, entries, operation)?;
-        let entries: Vec<_> = ones(&second);
-        self.linear_map(&half_way, out, entries, operation)
+        let way = self.way(a, moves, operation)?;
+        let mut there = Cow::Borrowed(a);
+        for step in &way.before {
+            let end = step.iter().map(|(to, _)| to + 1).max().unwrap_or(1);
+            let entries: Vec<_> = ones(step);
+            there =
+                Cow::Owned(self.linear_map(&there, Layout::packed(&[end], slots)?, entries, operation)?);
+        }
+        let entries: Vec<_> = ones(way.last.as_deref().unwrap_or(moves));
+        self.linear_map(&there, out, entries, operation)
     }
 
-    /// How many products with plaintexts these moves take, and the two steps of them where they are made in two.
+    /// How these moves are made.
     pub(super) fn way<F: Form>(
         &self,
         a: &Array<F>,
         moves: &[(usize, usize)],
         operation: &'static str,
-    ) -> Result<(usize, Option<[Moves; 2]>), Error> {
-        let room = self.form_of(&[a]).has_products(self, a, 2 + LEFT);
-        shortest::<F>(F::slots(&self.session), moves, room, operation)
+    ) -> Result<Way, Error> {
+        let form = self.form_of(&[a]);
+        let left = (1..=ROOM).take_while(|left| form.has_products(self, a, *left)).count();
+        shortest::<F>(F::slots(&self.session), moves, left, operation)
     }
 }
 
-/// [`Server::way`], where there is `room` for two products or not.
-pub(super) fn shortest<F: Form>(
+/// Moves in one step or several.
+pub(super) struct Way {
+    /// How many products with plaintexts they take.
+    pub products: usize,
+    /// What they take ([`work`]).
+    work: usize,
+    /// The steps before the last one.
+    pub before: Vec<Moves>,
+    /// The last step, where it is not all of the moves.
+    last: Option<Moves>,
+}
+
+impl Way {
+    /// What they take, where a step more is worth its capacity if that makes it [`WORTH`] times less.
+    fn price(&self) -> usize {
+        self.work.saturating_mul(WORTH.pow(self.before.len() as u32))
+    }
+
+    /// A step, and then this way to make all other moves.
+    fn after(self, step: Moves, [products, work]: [usize; 2], others: Moves) -> Self {
+        Way {
+            products: products + self.products,
+            work: work + self.work,
+            before: iter::once(step).chain(self.before).collect(),
+            last: Some(self.last.unwrap_or(others)),
+        }
+    }
+}
+
+/// [`Server::way`] where so many products are left.
+fn shortest<F: Form>(
     slots: usize,
     moves: &[(usize, usize)],
-    room: bool,
+    left: usize,
     operation: &'static str,
-) -> Result<(usize, Option<[Moves; 2]>), Error> {
-    let all = |moves: &[(usize, usize)]| products::<F>(slots, moves.iter().copied(), usize::MAX);
-    let direct = all(moves);
-    if direct <= ONE_STEP || !room {
-        return Ok((direct, None));
+) -> Result<Way, Error> {
+    let cost = |moves: &[(usize, usize)]| {
+        [products::<F>(slots, moves.iter().copied(), usize::MAX), work::<F>(slots, moves)]
+    };
+    let direct = |[products, work]: [usize; 2]| Way { products, work, before: Vec::new(), last: None };
+    let mut best = direct(cost(moves));
+    if best.products <= ONE_STEP || left < 2 + LEFT {
+        return Ok(best);
     }
-    let halves = halves(moves, operation)?
-        .map(|[first, second]| (all(&first) + all(&second), [first, second]))
-        .filter(|(both, _)| 4 * both < direct);
-    Ok(halves.map_or((direct, None), |(both, halves)| (both, Some(halves))))
+    let mut ways = Vec::with_capacity(3);
+    if let Some([first, second]) = halves(moves, slots, work::<F>, operation)? {
+        let (all, rest) = (cost(&first), direct(cost(&second)));
+        ways.push(rest.after(first, all, second));
+    }
+    let last = moves.iter().fold((0, 0), |last, m| (m.0.max(last.0), m.1.max(last.1)));
+    if left >= 3 + LEFT && last.1 / slots > 2 * (last.0 / slots + 1) {
+        for [first, second] in closed_up(moves, slots) {
+            stop::check(operation)?;
+            let (all, rest) = (cost(&first), shortest::<F>(slots, &second, left - 2, operation)?);
+            ways.push(rest.after(first, all, second));
+        }
+    }
+    for way in ways {
+        if way.price() < best.price() {
+            best = way;
+        }
+    }
+    Ok(best)
+}
+
+/// About what linear maps between these positions, `(to, from)`, take, in products with plaintexts: those, and rotations by baby steps and giant steps.
+fn work<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
+    let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
+    let rotations = |diagonals: usize| diagonals.min(2 * diagonals.isqrt());
+    pairs.into_iter().map(|diagonals| diagonals + ROTATION * rotations(diagonals) + PAIR).sum()
 }
 
 /// How many products with plaintexts a linear map takes between these positions, `(to, from)`, up to `most`.
@@ -87,10 +159,15 @@ pub(super) fn products<F: Form>(
     pairs: impl Iterator<Item = (usize, usize)>,
     most: usize,
 ) -> usize {
+    diagonals::<F>(slots, pairs, most).into_iter().sum()
+}
+
+/// How many diagonals there are between each ciphertext that elements go to and each that they come from, up to `most` in all.
+fn diagonals<F: Form>(slots: usize, pairs: impl Iterator<Item = (usize, usize)>, most: usize) -> Vec<usize> {
     let (log2, mask) = (slots.ilog2(), slots - 1);
     // Which diagonals there are between two ciphertexts: the next pair of positions is mostly in the same.
     let mut places: BTreeMap<(usize, usize), usize> = BTreeMap::new();
-    let mut known: Vec<Vec<bool>> = Vec::new();
+    let (mut known, mut counts): (Vec<Vec<bool>>, Vec<usize>) = (Vec::new(), Vec::new());
     let (mut last, mut place, mut count) = (None, 0, 0);
     for (to, from) in pairs {
         let pair = (to >> log2, from >> log2);
@@ -98,62 +175,104 @@ pub(super) fn products<F: Form>(
             last = Some(pair);
             place = *places.entry(pair).or_insert(known.len());
             known.resize_with(known.len().max(place + 1), || vec![false; slots]);
+            counts.resize(known.len(), 0);
         }
         let diagonal = &mut known[place][F::diagonal(slots, to & mask, from & mask)];
         if !*diagonal {
             *diagonal = true;
+            counts[place] += 1;
             count += 1;
             if count >= most {
                 break;
             }
         }
     }
-    count
+    counts
 }
 
-/// The moves to a place half-way and those from there on, in about the fewest distances, if there is a way on which no two elements meet.
-fn halves(moves: &[(usize, usize)], operation: &'static str) -> Result<Option<[Moves; 2]>, Error> {
+/// The moves to a place half-way and those from there on, in about the least work, if there is a way on which elements do not meet often.
+fn halves(
+    moves: &[(usize, usize)],
+    slots: usize,
+    work: impl Fn(usize, &[(usize, usize)]) -> usize,
+    operation: &'static str,
+) -> Result<Option<[Moves; 2]>, Error> {
     let distance = |(to, from): &(usize, usize)| *from as i64 - *to as i64;
     let Some(least) = moves.iter().map(distance).min() else { return Ok(None) };
-    let distances: BTreeSet<i64> = moves.iter().map(|m| distance(m) - least).filter(|d| *d > 0).collect();
+    // Each ciphertext that elements come from, and each that they go to, has distances of its own.
+    let by_ciphertext = |at: fn(&(usize, usize)) -> usize| {
+        let mut pairs: Vec<_> = moves.iter().map(|m| (at(m) / slots, distance(m) - least)).collect();
+        pairs.sort_unstable();
+        pairs.dedup();
+        pairs
+    };
+    let [to, from] = [by_ciphertext(|m| m.0), by_ciphertext(|m| m.1)];
+    let mut distances: Vec<i64> = from.iter().map(|(_, d)| *d).filter(|d| *d > 0).collect();
+    distances.sort_unstable();
+    distances.dedup();
     let (Some(&first), Some(&last)) = (distances.first(), distances.last()) else { return Ok(None) };
     // What may be gone in the second step: multiples of a short distance, or the distance of the first elements of two rows.
-    let doubled = std::iter::successors(Some(first), |b| Some(2 * b)).take_while(|b| *b <= last);
-    let rows = (2 * ONE_STEP).min(HALVED / distances.len());
+    let doubled = iter::successors(Some(first), |b| Some(2 * b)).take_while(|b| *b <= last);
+    let rows = (2 * ONE_STEP).min(HALVED / from.len());
     let bases: BTreeSet<i64> = doubled.chain(distances.iter().take(rows).copied()).collect();
-    let mut ways: Vec<(usize, i64)> = Vec::with_capacity(bases.len());
+    let mut ways: Vec<[(usize, i64); 2]> = Vec::with_capacity(bases.len());
+    let mut short: Vec<(usize, i64)> = Vec::with_capacity(from.len());
     for base in bases {
         stop::check(operation)?;
-        let steps =
-            |of: fn(i64, i64) -> i64| distances.iter().map(|d| of(*d, base)).collect::<BTreeSet<_>>().len();
-        ways.push((steps(|d, base| d % base) + steps(|d, base| d / base), base));
+        let long = |of: &[(usize, i64)]| {
+            of.chunk_by(|one, next| (one.0, one.1 / base) == (next.0, next.1 / base)).count()
+        };
+        let mut steps = |of: &mut dyn Iterator<Item = (usize, i64)>| {
+            short.clear();
+            short.extend(of.map(|(ciphertext, d)| (ciphertext, d % base)));
+            short.sort_unstable();
+            short.dedup();
+            short.len()
+        };
+        let each = steps(&mut from.iter().copied()) + long(&to);
+        let all = steps(&mut distances.iter().map(|d| (0, *d)));
+        ways.push(
+            [each, all + distances.chunk_by(|one, next| one / base == next / base).count()]
+                .map(|n| (n, base)),
+        );
     }
-    ways.sort_unstable();
-    for (_, base) in ways.into_iter().take(TRIED) {
+    // By how many distances each ciphertext has, and by how many there are.
+    let tried = (TRIED * TRIED_MOVES / moves.len()).clamp(1, TRIED);
+    let mut best: Option<(usize, [Moves; 2])> = None;
+    let bases = (0..2).flat_map(|how| {
+        ways.sort_unstable_by_key(|way| way[how]);
+        ways.iter().take(tried).map(|way| way[how].1).collect::<Vec<_>>()
+    });
+    for base in bases.collect::<BTreeSet<_>>() {
         let short = |m: &(usize, usize)| (distance(m) - least) % base;
         let long = |m: &(usize, usize)| (distance(m) - least) / base * base;
-        stop::check(operation)?;
-        if let Some(way) = by_way_of(moves, short).or_else(|| by_way_of(moves, long)) {
-            return Ok(Some(way));
+        for way in [by_way_of(moves, slots, short), by_way_of(moves, slots, long)].into_iter().flatten() {
+            stop::check(operation)?;
+            let both: usize = way.iter().map(|step| work(slots, step)).sum();
+            if best.as_ref().is_none_or(|(least, _)| both < *least) {
+                best = Some((both, way));
+            }
         }
     }
-    Ok(None)
+    Ok(best.map(|(_, way)| way))
 }
 
-/// The moves of every element by `by` to the left, and from there to where it belongs, unless two elements meet.
+/// The moves of every element by `by` to the left, and from there to where it belongs. Where elements meet, all but one go to other ciphertexts, to which nothing else does: `None` where these are more
+/// than [`PAGES`] times as many.
 fn by_way_of(
     moves: &[(usize, usize)],
+    slots: usize,
     by: impl Fn(&(usize, usize)) -> i64,
 ) -> Option<[Vec<(usize, usize)>; 2]> {
     let places = moves.iter().map(|m| m.1 as i64 - by(m));
     let start = places.clone().min()?.min(0);
-    let places = places.map(|place| (place - start) as usize);
+    let page = places.clone().max().map(|last| ((last - start) as usize + 1).next_multiple_of(slots))?;
     let mut there: BTreeMap<usize, usize> = BTreeMap::new();
     let mut second = Vec::with_capacity(moves.len());
-    for (place, (to, from)) in places.zip(moves) {
-        if there.insert(place, *from).is_some_and(|other| other != *from) {
-            return None;
-        }
+    for (place, (to, from)) in places.map(|place| (place - start) as usize).zip(moves) {
+        let free = |place: &usize| there.get(place).is_none_or(|other| other == from);
+        let place = (0..PAGES).map(|i| place + i * page).find(free)?;
+        there.insert(place, *from);
         second.push((*to, place));
     }
     Some([there.into_iter().collect(), second])
@@ -162,23 +281,26 @@ fn by_way_of(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Numbers;
 
-    /// Moves in two steps end where they should; how many distances each step has.
-    fn distances(moves: &[(usize, usize)]) -> Option<[usize; 2]> {
-        let [first, second] = halves(moves, "move").unwrap()?;
-        let half_way: BTreeMap<usize, usize> = first.iter().copied().collect();
-        assert!(second.iter().zip(moves).all(|((to, place), m)| *to == m.0 && half_way[place] == m.1));
-        let count = |moves: &[(usize, usize)]| {
-            moves.iter().map(|(to, from)| *from as i64 - *to as i64).collect::<BTreeSet<_>>().len()
-        };
-        Some([count(&first), count(&second)])
+    fn count(moves: &[(usize, usize)], slots: usize) -> usize {
+        products::<Numbers>(slots, moves.iter().copied(), usize::MAX)
+    }
+
+    /// How many products moves in two steps take, after the check that they end where they should.
+    fn halved(moves: &[(usize, usize)], slots: usize) -> Option<usize> {
+        let [first, second] = halves(moves, slots, work::<Numbers>, "move").unwrap()?;
+        let there: BTreeMap<usize, usize> = first.iter().copied().collect();
+        assert_eq!(there.len(), first.len(), "no two elements meet");
+        assert!(second.iter().zip(moves).all(|((to, place), m)| *to == m.0 && there[place] == m.1));
+        Some(count(&first, slots) + count(&second, slots))
     }
 
     #[test]
     fn moves_in_two_steps_have_few_distances() {
         let few = |moves: Vec<(usize, usize)>, most: usize| {
-            let [a, b] = distances(&moves).expect("there is a way");
-            assert!(a + b <= most, "{a} and {b}");
+            let both = halved(&moves, 1 << 16).expect("there is a way");
+            assert!(both <= most, "{both}");
         };
         let n = 4096;
         few((0..n).map(|i| (n - 1 - i, i)).collect(), 130);
@@ -195,8 +317,17 @@ mod tests {
         few(kept.iter().enumerate().map(|(to, from)| (to, *from)).collect(), 200);
         // One element to many places.
         few((0..n).map(|i| (i, 0)).collect(), 130);
-        // Elements in no order meet.
-        assert_eq!(distances(&(0..n).map(|i| (i * 1237 % n, i)).collect::<Vec<_>>()), None);
-        assert_eq!(distances(&[(0, 5), (1, 6)]), None);
+        // Elements that would meet.
+        few((0..n).map(|i| (i * 1237 % n, i)).collect(), 160);
+        few((0..2 * n).map(|i| (i % 2 * n + i / 2, i)).collect(), 270);
+        assert_eq!(halved(&[(0, 5), (1, 6)], 1 << 16), None);
+    }
+
+    /// Rows of five in places for eight, from one end of twenty ciphertexts to the other: each has a part of the distances.
+    #[test]
+    fn ciphertexts_have_few_of_many_distances() {
+        let moves: Moves = (0..33_000).flat_map(|q| (0..5).map(move |j| (8 * q + j, 5 * q + j))).collect();
+        let both = halved(&moves, 1 << 13).expect("there is a way");
+        assert!(count(&moves, 1 << 13) > 33_000 && both < 2_600, "{both}");
     }
 }
