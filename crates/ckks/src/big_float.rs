@@ -1,6 +1,6 @@
 //! Real numbers of more than 53 bits.
 
-use std::{cmp::Ordering, fmt, str::FromStr};
+use std::{borrow::Cow, cmp::Ordering, fmt, str::FromStr};
 
 use arrayvec::ArrayVec;
 use dashu_float::{FBig, round::mode::HalfEven};
@@ -283,7 +283,7 @@ impl FromStr for BigFloat {
         if !text.bytes().all(|c| matches!(c, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) {
             return Err(wrong());
         }
-        let decimal: FBig<HalfEven, 10> = text.parse().map_err(|_| wrong())?;
+        let decimal: FBig<HalfEven, 10> = within_reach(text).parse().map_err(|_| wrong())?;
         if decimal.repr().significand().is_zero() {
             return Ok(Self::zero());
         }
@@ -305,6 +305,18 @@ impl FromStr for BigFloat {
         let mut quotient: BigUint = (&numerator / &denominator) << 1;
         quotient.set_bit(0, &quotient * &denominator != numerator << 1);
         Self::from_parts(&BigInt::from_biguint(sign, quotient), -twos - 1)
+    }
+}
+
+/// The same number, but that one far outside the range, of which the library would compute an exponent that does not fit its word, is another one far outside.
+fn within_reach(text: &str) -> Cow<'_, str> {
+    const FAR: i64 = 1 << 40;
+    let Some((digits, exponent)) = text.split_once(['e', 'E']) else { return Cow::Borrowed(text) };
+    match exponent.parse::<i64>() {
+        Ok(exponent) if exponent.unsigned_abs() > FAR.unsigned_abs() => {
+            Cow::Owned(format!("{digits}e{}", exponent.clamp(-FAR, FAR)))
+        }
+        _ => Cow::Borrowed(text),
     }
 }
 
@@ -501,10 +513,17 @@ mod tests {
         ));
         assert_eq!(BigFloat::zero().log2_ceil(), None);
 
-        for text in ["1e19729", "1e9223372036854775807", "123e1000000000000"] {
+        for text in ["1e19729", "1e9223372036854775807", "123e1000000000000", "12345e9223372036854775807"] {
             assert!(matches!(text.parse::<BigFloat>(), Err(BigFloatError::TooLarge { .. })), "{text}");
         }
-        for text in ["1e-20000", "1e-9223372036854775807", "0e9223372036854775807", "-0", "0.000"] {
+        for text in [
+            "1e-20000",
+            "1e-9223372036854775807",
+            "0.0001e-9223372036854775805",
+            "0e9223372036854775807",
+            "-0",
+            "0.000",
+        ] {
             assert!(text.parse::<BigFloat>().unwrap().is_zero(), "{text}");
         }
         assert_eq!("1e19728".parse::<BigFloat>().unwrap().to_decimal(3), "1e19728");

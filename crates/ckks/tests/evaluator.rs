@@ -12,7 +12,7 @@ use hippocrene_ckks::{
 };
 use hippocrene_ring::{Threads, primes};
 use hippocrene_rlwe::{
-    Modulus, Parameters, ParametersLiteral, PublicKey, RlweError, SecretDistribution, Sprout,
+    self as rlwe, Modulus, Parameters, ParametersLiteral, PublicKey, RlweError, SecretDistribution, Sprout,
 };
 use num_complex::Complex64;
 
@@ -165,6 +165,18 @@ fn foreign_moduli_are_refused() {
         is_modulus(e.reduce_modulus(&a, to));
         is_modulus(e.bring_to(&a, to));
         is_modulus(e.adjust(&a, to, s.scale));
+        is_modulus(e.linear_combination(&[(&a, 0.5)], to, s.scale));
+        let auxiliary = s.context.rlwe().auxiliary_log2(to);
+        assert!(matches!(auxiliary, Err(RlweError::Modulus { .. })), "{auxiliary:?}");
+        let mut out = rlwe::Ciphertext::empty(s.context.rlwe());
+        let mut at_specials = Ciphertext::empty(&s.context);
+        if e.rescale_to_into(&mut at_specials, &a, to).is_ok() {
+            let (own, other) = (a.inner(), at_specials.inner());
+            for (a, b) in [(own, other), (other, own)] {
+                let product = s.context.rlwe().multiply_scaled_into(&mut out, a, b, 97, e.keys(), s.top());
+                assert!(matches!(product, Err(RlweError::Modulus { .. })), "{product:?}");
+            }
+        }
         let error = e.dcp(&a, 97, 2, to).unwrap_err();
         assert!(matches!(error, CkksError::Rlwe(RlweError::Modulus { .. })), "{error}");
     }
@@ -174,6 +186,23 @@ fn foreign_moduli_are_refused() {
         {
             assert!(matches!(moved, Err(CkksError::Rlwe(RlweError::ParameterMismatch { .. }))), "{moved:?}");
         }
+    }
+}
+
+/// Plaintexts of as many limbs, modulo other primes.
+#[test]
+fn plaintexts_of_other_moduli_are_refused() {
+    let s = insecure(8, 4, &[]);
+    let values = circle(s.context.max_slots(), 1.0, 0.0);
+    let [a, p] = [1, 2].map(|i| {
+        let modulus = Modulus::of_factor(0).lcm(Modulus::of_factor(i));
+        s.context.encode(Values::Complex(&values), values.len(), s.scale, modulus).unwrap()
+    });
+    let a = s.context.encrypt(&s.secret, &a).unwrap().expand(&s.context);
+    let mut sum = s.evaluator.mul_number(&a, 1.0, s.scale).unwrap();
+    let added = s.evaluator.mul_plain_add_assign(&mut sum, &a, &p).map(|()| sum);
+    for result in [s.evaluator.add_plain(&a, &p), s.evaluator.mul_plain(&a, &p), added] {
+        assert!(matches!(result, Err(CkksError::Rlwe(RlweError::ModulusMismatch { .. }))), "{result:?}");
     }
 }
 

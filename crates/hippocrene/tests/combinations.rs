@@ -91,6 +91,16 @@ proptest! {
 }
 
 #[test]
+fn shapes_beyond_any_memory_are_refused() {
+    let (client, server) = insecure(9, 2);
+    let array = client.encrypt(&[1.0], &[1]).unwrap();
+    for shape in [[usize::MAX, 3], [1 << 63, 2], [1 << 40, 1 << 40]] {
+        let error = server.linear_combinations(&array, &shape, 1, [(0, 1.0)].into_iter()).unwrap_err();
+        assert!(matches!(error, Error::Shape { .. }), "{error}");
+    }
+}
+
+#[test]
 fn windows_stand_where_their_elements_do() {
     let (client, server) = insecure(9, 2);
     let x = numbers(12 * 14, 1);

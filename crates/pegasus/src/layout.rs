@@ -20,13 +20,13 @@ impl Layout {
         if !slots.is_power_of_two() {
             return argument(OPERATION, format!("{slots} slots: a power of two is needed"));
         }
-        let mut taken = vec![false; slots];
-        for &place in &places {
-            match taken.get_mut(place) {
-                None => return argument(OPERATION, format!("there is no slot {place} among {slots}")),
-                Some(true) => return argument(OPERATION, format!("two numbers go to slot {place}")),
-                Some(taken) => *taken = true,
-            }
+        let mut taken = places.clone();
+        taken.sort_unstable();
+        if let Some(place) = taken.last().filter(|place| **place >= slots) {
+            return argument(OPERATION, format!("there is no slot {place} among {slots}"));
+        }
+        if let Some(two) = taken.windows(2).find(|two| two[0] == two[1]) {
+            return argument(OPERATION, format!("two numbers go to slot {}", two[0]));
         }
         Ok(Layout { slots, places })
     }
@@ -70,6 +70,7 @@ mod tests {
             (3, vec![], "power of two"),
             (4, vec![4], "no slot 4"),
             (4, vec![1, 1], "two numbers go to slot 1"),
+            (1 << 63, vec![3, 3], "two numbers go to slot 3"),
         ] {
             assert!(Layout::new(slots, places).unwrap_err().to_string().contains(what));
         }

@@ -68,10 +68,10 @@ pub fn ntt_primes(bits: u32, degree: usize, count: usize, avoid: &[u64]) -> Resu
 }
 
 /// The primitive `2N`-th root of unity `g^((q-1)/2N)` modulo the prime `q`, for the least `g >= 2` that gives one. The wire
-/// format rests on this choice: it fixes what residues in the evaluation domain mean.
+/// format rests on this choice: it fixes what residues in the evaluation domain mean. That `q` is a prime ([`is_prime`]) is for the caller to know: of other numbers all `g` may be tried.
 ///
 /// # Errors
-/// [`RingError::NoRootOfUnity`] when `2N` does not divide `q - 1`.
+/// [`RingError::NoRootOfUnity`] when `2N` does not divide `q - 1`, [`RingError::NotPrime`] when no `g` gives one.
 pub fn primitive_root_2n(q: u64, degree: usize) -> Result<u64, RingError> {
     let none = RingError::NoRootOfUnity { modulus: q, degree };
     let order = (degree as u64).checked_mul(2).ok_or(none.clone())?;

@@ -186,7 +186,8 @@ pub(crate) fn largest_primes(log_degree: u32, sizes: &[u32], avoid: &[u64]) -> R
 
 /// `total` in `count` parts that differ by at most one, evenly: every run of parts is within one of its share.
 fn spread(total: u32, count: u32) -> Vec<u32> {
-    (0..count).map(|i| (i + 1) * total / count - i * total / count).collect()
+    let end = |i: u32| (u64::from(i) * u64::from(total) / u64::from(count)) as u32;
+    (0..count).map(|i| end(i + 1) - end(i)).collect()
 }
 
 /// How many digits below `2^cap` the sprout and the units make up, blocks of neighbours with the sprout in the first; `None` if one is larger.

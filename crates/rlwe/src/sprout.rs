@@ -88,14 +88,16 @@ impl Sprout {
         let divisors: Vec<f64> = (0..=self.all_odd())
             .flat_map(|odd| {
                 let odd = (self.odd_product(odd) as f64).log2();
-                (0..=self.two).map(move |two| odd + f64::from(two))
+                (0..=self.two.min(word.saturating_add(1))).map(move |two| odd + f64::from(two))
             })
             .collect();
         let nearest = |bits: u32| {
             let distances = divisors.iter().map(|r| (r - f64::from(bits)).abs());
             distances.fold(f64::INFINITY, f64::min)
         };
-        (1..=word).map(nearest).fold(0.0, f64::max)
+        // Beyond the largest divisor the last is farthest.
+        let largest = divisors.iter().fold(0.0, |most: f64, r| most.max(*r)).ceil() as u32;
+        (1..=word.min(largest)).chain([word]).map(nearest).fold(0.0, f64::max)
     }
 
     /// Whether it is 1: a simple chain.
@@ -157,6 +159,9 @@ mod tests {
             assert!(sprout.epsilon(48) < 0.4151 && sprout.primes.iter().all(|r| r % (2 << log_degree) == 1));
         }
         assert_eq!(Sprout::for_degree(18), None);
+        // Far beyond its own bits the last is farthest.
+        assert_eq!(Sprout { two: 5, primes: vec![] }.epsilon(u32::MAX), f64::from(u32::MAX - 5));
+        assert_eq!(Sprout { two: u32::MAX, primes: vec![] }.epsilon(48), 0.0);
     }
 
     /// GRAFT C.4 says that Examples 3.1 and 3.2 satisfy Theorem 3.3 with epsilon below 2^-13.

@@ -158,3 +158,20 @@ fn what_cannot_be_is_refused() {
     }
     assert!(matches!(Design { units: vec![16; 4], ..good }.literal(), Err(RlweError::Ring(_))));
 }
+
+/// More bits than any set has.
+#[test]
+fn too_many_bits_are_refused() {
+    let request = |usable| Request {
+        log_degree: 15,
+        secret: SecretDistribution::Ternary,
+        sprout: Sprout::default(),
+        usable,
+        word: 48,
+        log2_pq: None,
+        margin: 4,
+    };
+    for usable in [5000, 1 << 31, u32::MAX] {
+        assert!(matches!(design(&request(usable)), Err(RlweError::Parameters { .. })), "{usable}");
+    }
+}

@@ -1,7 +1,7 @@
 //! Sums, and products with what is not encrypted.
 
 use hippocrene_ring::arith::{neg_mod, signed_mod};
-use hippocrene_rlwe::{self as rlwe, CombineInto, Modulus, Noise};
+use hippocrene_rlwe::{self as rlwe, CombineInto, Modulus, Noise, RlweError};
 use num_bigint::{BigInt, Sign};
 use num_complex::Complex64;
 
@@ -197,9 +197,15 @@ impl Evaluator {
         ))
     }
 
-    /// Checks that a plaintext is of these parameters and has the slots of `a`.
+    /// Checks that a plaintext is of these parameters and has the modulus and the slots of `a`.
     fn check_plain(&self, a: &Ciphertext, p: &Plaintext, operation: &'static str) -> Result<(), CkksError> {
-        self.context().rlwe().check_digest(p.parameters(), operation)?;
+        let rlwe = self.context().rlwe();
+        rlwe.check_operand(a.inner(), operation)?;
+        rlwe.check_digest(p.parameters(), operation)?;
+        if a.modulus() != p.modulus() {
+            let (left, right) = (self.log2(a.modulus()), self.log2(p.modulus()));
+            return Err(RlweError::ModulusMismatch { operation, left, right }.into());
+        }
         if a.slots() == p.slots() {
             Ok(())
         } else {
@@ -280,6 +286,7 @@ impl Evaluator {
             let what = "there are no terms".into();
             return Err(CkksError::Argument { operation: OPERATION, what });
         };
+        self.context().rlwe().check_modulus(to, OPERATION)?;
         let (mut noise, mut bound) = (Noise::NONE, 0.0);
         let mut integers = Vec::with_capacity(terms.len());
         for (a, c) in terms {

@@ -64,7 +64,8 @@ impl Server {
     ) -> Result<Option<Array<F>>, Error> {
         self.check(a, OPERATION)?;
         let slots = F::slots(&self.session);
-        let packed = Layout::filled(shape, slots, shape.iter().product(), OPERATION)?;
+        let size = shape.iter().fold(1usize, |size, length| size.saturating_mul(*length));
+        let packed = Layout::filled(shape, slots, size, OPERATION)?;
         let positions: Vec<usize> = a.layout().positions().collect();
         let have = entries.clone().count();
         let need = packed.size().saturating_mul(terms);

@@ -121,13 +121,14 @@ impl Context {
     /// log2 of the auxiliary modulus `R` of scaled products modulo `modulus = Q`: at least that of `Q`, but for half a bit.
     ///
     /// # Errors
-    /// When there are too few primes for it.
+    /// When it is no modulus of ciphertexts, or there are too few primes for it.
     pub fn auxiliary_log2(&self, modulus: Modulus) -> Result<f64, RlweError> {
         Ok(self.auxiliary_primes(modulus)?.iter().map(|p| (*p as f64).log2()).sum())
     }
 
     /// The primes of the auxiliary modulus.
     fn auxiliary_primes(&self, modulus: Modulus) -> Result<Vec<u64>, RlweError> {
+        self.check_modulus(modulus, "multiply")?;
         let parameters = self.parameters();
         let factors = parameters.literal().units.iter().chain(&parameters.literal().sprout.primes);
         let avoid: Vec<u64> = factors.copied().collect();

@@ -38,7 +38,7 @@ impl Context {
     /// which depends on messages, with the rounding of `b` to a modulus of [`Context::auxiliary_log2`] bits.
     ///
     /// # Errors
-    /// When keys differ, an operand has more than two parts, the relinearisation key is missing, or the modulus is too large for its auxiliary modulus.
+    /// When keys differ, an operand has more than two parts or a modulus that is none of ciphertexts, the relinearisation key is missing, or the modulus is too large for its auxiliary modulus.
     pub fn multiply_scaled_into(
         &self,
         out: &mut Ciphertext,
@@ -55,6 +55,8 @@ impl Context {
         keys.check_key(b.key(), OPERATION)?;
         let key = keys.relinearisation(OPERATION)?;
         let from = a.modulus();
+        self.check_modulus(from, OPERATION)?;
+        self.check_modulus(b.modulus(), OPERATION)?;
         let constants = self.scaled_product(from, b.modulus(), t)?;
         // Products modulo a power of two are dear: they are computed once.
         let eager = from.contains(Modulus::TWO);
