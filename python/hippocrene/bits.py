@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from hippocrene.encrypted import Encrypted
+from hippocrene.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ShapeError, named
 from hippocrene.values import is_plain, to_array
 
@@ -30,6 +30,7 @@ def booleans(values: object, operation: str) -> npt.NDArray[np.bool_] | None:
 _OF_NUMBERS = {"&": "a * b", "|": "a + b - a * b", "^": "a + b - 2 * a * b", "~": "1 - a"}
 
 
+@part_of_arrays
 class Gates:
     """What arrays of encrypted bits compute: each gate is a bootstrap, and there is no limit of depth."""
 

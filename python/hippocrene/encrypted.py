@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import math
-from typing import TYPE_CHECKING, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, TypeVar, cast
 
 import numpy as np
 
@@ -16,7 +17,18 @@ if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
     from hippocrene.server import Server
 
+Part = TypeVar("Part", bound=type)
 
+
+def part_of_arrays(part: Part) -> Part:
+    """Name methods of a part of `EncryptedArray` in Python's errors of arguments as they are called: of the whole."""
+    for method in vars(part).values():
+        if inspect.isfunction(method):
+            method.__module__, method.__qualname__ = "hippocrene.array", f"EncryptedArray.{method.__name__}"
+    return part
+
+
+@part_of_arrays
 class Encrypted:
     """What `EncryptedArray` stands on: the shape, what is known of the values and their errors, and the server."""
 
@@ -220,6 +232,11 @@ class Encrypted:
     def __bool__(self) -> NoReturn:
         raise TypeError("an encrypted array is neither true nor false: only the client can read it")
 
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(f"an encrypted array has no digits to format as {spec!r}: Client.decrypt first")
+        return str(self)
+
     __hash__ = None  # type: ignore[assignment]
 
     # Hidden from type checkers, which would take what has it for something that `ndarray` computes with itself.
@@ -232,6 +249,26 @@ class Encrypted:
                 "a @ x, a.dot(x) and numpy.matmul(a, x), numpy.stack([x, y]) in place of lists of them, and plain "
                 "arrays, .filled() and .toarray(), in place of masked and of sparse ones"
             )
+
+        def __float__(self) -> NoReturn:
+            raise TypeError(
+                "an encrypted array cannot become a plain number: only Client.decrypt reads it. Its methods compute "
+                "with it, and numpy.stack and numpy.concatenate put it into an array"
+            )
+
+        __int__ = __float__
+
+        def __round__(self, digits: object = None) -> NoReturn:
+            raise TypeError("encrypted values are not rounded: Client.decrypt first")
+
+        def __setitem__(self, key: object, value: object) -> NoReturn:
+            raise TypeError(
+                "encrypted arrays are not written into: numpy.where(mask, values, x), of a plain mask, and "
+                "numpy.concatenate make a new one of parts"
+            )
+
+        def __delitem__(self, key: object) -> NoReturn:
+            raise TypeError("encrypted arrays are not written into: numpy.delete makes a new one")
 
     # Files
 

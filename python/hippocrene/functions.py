@@ -13,10 +13,10 @@ from hippocrene.bits import booleans
 from hippocrene.encrypted import Encrypted
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions
-from hippocrene.moves import Moves, check_size, places_of, shape_errors
+from hippocrene.moves import Moves, check_order, check_size, places_of, shape_errors
 from hippocrene.products import PRODUCTS
 from hippocrene.reductions import part_of, weighted_mean
-from hippocrene.ufuncs import compute, given, operands, refusal, without_options
+from hippocrene.ufuncs import compute, given, hint, operands, refusal, without_options
 from hippocrene.values import real_numbers, to_array
 
 if TYPE_CHECKING:
@@ -87,6 +87,14 @@ class Functions(Encrypted):
                     return linear_functions.reduceat(*inputs, axis=keywords.get("axis", 0))
             return compute(ufunc, method, inputs, keywords)
 
+        def __getattr__(self, name: str) -> object:
+            """Say what to do in place of a method that numpy's arrays have and encrypted ones have not."""
+            instead = hint(name, self) if hasattr(np.ndarray, name) else None
+            if instead is not None:
+                raise AttributeError(f"encrypted arrays have no {name}: {instead}")
+            # A property that raised says it again.
+            return super().__getattribute__(name)
+
     def __array_function__(
         self,
         function: Callable[..., Any],
@@ -139,13 +147,15 @@ def _computed(name: str, function: Callable[..., Any], args: tuple[Any, ...], kw
     alone = isinstance(first, Moves) and not any(isinstance(x, Encrypted) for x in (*rest, *kwargs.values()))
     alone = alone and not (function is np.take and len(rest) > 2) and not (function in AT_LEAST and rest)
     if not alone:
-        raise refusal(name)
+        raise refusal(name, *args, *kwargs.values())
     if function in METHODS:
         return _called(name, getattr(first, METHODS[function]), *rest, **given(kwargs))
     if function in (np.argsort, np.sort):
         # An axis of None says something.
         options = {k: v for k, v in kwargs.items() if k == "axis" or v is not None}
         return _called(name, getattr(first, name), *rest, **options)
+    if function in (np.ravel, np.reshape):
+        check_order(f"numpy.{name}", inspect.signature(function).bind(*args, **kwargs).arguments.get("order"))
     if function in MOVES:
         places = np.asarray(function(places_of(first), *rest, **kwargs))
         return first._gather(places, operation=f"numpy.{name}")

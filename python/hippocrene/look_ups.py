@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 import numpy as np
 
 from hippocrene import _native
+from hippocrene.encrypted import part_of_arrays
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.integers import integers
 from hippocrene.scalars import double, integer, whole
@@ -55,6 +56,7 @@ def wanted_tables(tables: bool | str | LookUps) -> tuple[str, float | None] | No
     return LookUps()._raw() if tables else None
 
 
+@part_of_arrays
 class TableFunctions:
     """What encrypted arrays do by look-up tables: keys made with ``tables=True`` are needed."""
 

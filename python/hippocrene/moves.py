@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encrypted import Encrypted
-from hippocrene.errors import HippocreneError, ShapeError, named
+from hippocrene.encrypted import Encrypted, part_of_arrays
+from hippocrene.errors import ArgumentError, HippocreneError, ShapeError, named
 from hippocrene.picked import Picked
 from hippocrene.ufuncs import unset
 
@@ -37,6 +37,15 @@ def check_size(operation: str, lengths: Iterable[int]) -> None:
     total = math.prod(map(int, lengths))
     if total > _MOST:
         raise ShapeError(f"{operation}: {total} elements, an array has up to 2^32")
+
+
+def check_order(operation: str, order: str | None) -> None:
+    """Refuse the orders "A" and "K", which go by how numpy's arrays lie in memory; None is "C"."""
+    if order not in (None, "C", "F", "c", "f"):
+        raise ArgumentError(
+            f"{operation}: order is {order!r}: encrypted arrays have no order in memory, their elements are counted "
+            "in the orders 'C' and 'F'"
+        )
 
 
 def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
@@ -68,6 +77,7 @@ def shape_errors(operation: str) -> Iterator[None]:
         raise (TypeError if isinstance(error, TypeError) else OverflowError)(f"{operation}: {error}") from None
 
 
+@part_of_arrays
 class Moves(Encrypted):
     """What arrays have whose elements can be moved."""
 
@@ -153,15 +163,19 @@ class Moves(Encrypted):
         of lengths that are powers of two. With the `order` ``"F"``, here and below, the first axis runs fastest.
         """
         wanted = cast("Any", shape[0] if len(shape) == 1 else shape)
-        return self._moved("reshape", lambda places: places.reshape(wanted, order=order))
+        return self._reordered("reshape", wanted, order)
+
+    def _reordered(self, operation: str, shape: Any, order: _Order) -> EncryptedArray:
+        check_order(operation, order)
+        return self._moved(operation, lambda places: places.reshape(shape, order=order))
 
     def ravel(self, order: _Order = "C") -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
-        return self.reshape(-1, order=order)
+        return self._reordered("ravel", -1, order)
 
     def flatten(self, order: _Order = "C") -> EncryptedArray:
         """Return the elements in row-major order along one axis; see `reshape`."""
-        return self.reshape(-1, order=order)
+        return self._reordered("flatten", -1, order)
 
     def transpose(self, *axes: SupportsIndex | Sequence[SupportsIndex] | None) -> EncryptedArray:
         """Put the axes in another order, or in reverse order if none is said."""

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from hippocrene import _native
-from hippocrene.encrypted import Encrypted
+from hippocrene.encrypted import Encrypted, part_of_arrays
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.scalars import double, integer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
 
 
+@part_of_arrays
 class Reductions(Encrypted):
     """What arrays have of numpy's sums along axes."""
 
@@ -131,12 +132,14 @@ class Reductions(Encrypted):
         *,
         ddof: float = 0,
         keepdims: bool = False,
+        mean: None = None,
+        correction: None = None,
     ) -> EncryptedArray:
         """Return the variance over one axis, over several, or over all of them, in two multiplications.
 
         Complex values are multiplied by their conjugates, and the variance is real.
         """
-        unset("var", dtype, out)
+        unset("var", dtype, out, mean=mean, correction=correction)
         return self._squared_deviations(axis, ddof, keepdims=keepdims).real
 
     def _squared_deviations(
@@ -155,9 +158,11 @@ class Reductions(Encrypted):
         *,
         ddof: float = 0,
         keepdims: bool = False,
+        mean: None = None,
+        correction: None = None,
     ) -> EncryptedArray:
         """Return the standard deviation: the square root of the variance, by `sqrt`, which takes keys with tables."""
-        unset("std", dtype, out)
+        unset("std", dtype, out, mean=mean, correction=correction)
         with named("std", "var"):
             variance = self.var(axis, ddof=ddof, keepdims=keepdims)
         try:

@@ -108,6 +108,15 @@ UNARY: dict[Any, Callable[[Any], Any]] = {
 }
 # What to do instead, by the name of a function.
 HINTS = {
+    **dict.fromkeys(
+        ("copyto", "fill", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
+        "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
+    ),
+    **dict.fromkeys(("item", "round", "tolist"), "Client.decrypt first"),
+    **{
+        f"nan{name}": f"what is encrypted is no NaN, so that {name} does"
+        for name in ("cumsum", "max", "mean", "median", "min", "percentile", "prod", "quantile", "std", "sum", "var")
+    },
     "all": "of conditions that are 0 and 1 it is their product",
     "add.reduceat": "the array is encrypted, and the indices are plain",
     "allclose": "client.decrypt first, or x.is_close(y, tolerance=...) where the keys have tables",
@@ -119,10 +128,13 @@ HINTS = {
     "cumprod": "x[:1], x[:2].prod() and so on are its values",
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
+    "fft.irfft": "numpy.fft.ifft takes the whole spectrum, as numpy.fft.fft has it",
+    "full_like": "numpy.full(x.shape, value) mixes with encrypted arrays",
     "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two",
+    "astype": "types are for Client.decrypt(x, dtype=...) to choose",
+    "average": "compute (weights * values).sum() and weights.sum(), and divide when they are decrypted",
     "bincount": "labels are plain, and weights encrypted; (x == k).sum() counts encrypted integers",
     "choose": "numpy.where(x == 0, first, second) chooses by encrypted integers",
-    "copyto": "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
     "count_nonzero": "the sum of conditions that are 0 and 1, such as x > 0.5, is a count, approximately",
     "insert": "numpy.concatenate puts encrypted values between parts: [x[:2], y, x[2:]]",
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
@@ -135,17 +147,15 @@ HINTS = {
     "linalg.inv": "matrices are inverted when they are decrypted, or by iterations: y = y @ (2 * eye - x @ y)",
     "linalg.lstsq": "numpy.linalg.pinv(a) @ b is the solution, of a plain matrix",
     "linalg.norm": "(x * x).sum() is its square",
-    "linalg.solve": "of a plain matrix; encrypted ones are inverted by iterations, y = y @ (2 * eye - x @ y)",
+    "linalg.solve": "the matrix is plain; encrypted ones are inverted by iterations: y = y @ (2 * eye - x @ y)",
     "log": "x.log(domain=(low, high)), where the keys have tables",
     "meshgrid": "numpy.broadcast_to, or operands with new axes, x[:, None] and y[None, :], which broadcast",
     "nan_to_num": "what is encrypted is no NaN",
-    "nanmean": "what is encrypted is no NaN, so that mean does",
-    "nansum": "what is encrypted is no NaN, so that sum does",
     "ones_like": "numpy.ones(x.shape) mixes with encrypted arrays",
     "power": "exponents are integers from 0 on, one for all values",
     "reciprocal": "x.reciprocal(domain=(low, high)), where the keys have tables",
-    "round": "Client.decrypt first",
     "save": "x.save(path) writes it",
+    "searchsorted": "(value > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "unique": "x.sort() has them in order, where the keys have tables",
     "where": "say what to take where the condition holds and where it does not, where(c, x, y)",
     "zeros_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
@@ -164,6 +174,7 @@ INTEGER_HINTS = {
     "digitize": "integers modulo a number have no order: their places are found when they are decrypted",
     "histogram": "(x == value).sum() is the count of one value",
     "isclose": "== compares encrypted integers",
+    "searchsorted": "integers modulo a number have no order: their places are found when they are decrypted",
     "unique": "integers modulo a number have no order: they are sorted when they are decrypted",
 }
 # What no function can do, by the keyword.
@@ -172,18 +183,28 @@ OPTIONS = {
     "out": "results are encrypted arrays of their own, and written into no other",
     "initial": "add it to, or multiply it with, what is returned",
     "where": "multiply by a mask of zeros and ones",
+    # Of differences.
+    **dict.fromkeys(("append", "prepend"), "numpy.concatenate joins it first"),
+    # Of variances.
+    "correction": "it is called ddof=",
+    "mean": "it is computed; about another number m a variance is ((x - m) ** 2).mean()",
 }
 
 
-def refusal(name: str, *arguments: object) -> TypeError:
-    """Return the error of a function of numpy that takes no encrypted arrays like these."""
+def hint(name: str, *arguments: object) -> str | None:
+    """Return what to do instead of a function of numpy, or of a method; None where nothing is known."""
     hints = HINTS
     if any(isinstance(x, Encrypted) and x.bit_error is not None for x in arguments):
         hints = HINTS | BIT_HINTS
     elif any(isinstance(x, Encrypted) and x.plain_modulus is not None for x in arguments):
         hints = HINTS | INTEGER_HINTS
-    hint = hints.get(name, "use their operators and methods")
-    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {hint}")
+    return hints.get(name)
+
+
+def refusal(name: str, *arguments: object) -> TypeError:
+    """Return the error of a function of numpy that takes no encrypted arrays like these."""
+    instead = hint(name, *arguments) or "use their operators and methods"
+    return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead}")
 
 
 def check_options(name: str, options: Iterable[str]) -> None:
@@ -208,9 +229,9 @@ def without_options(name: str, keywords: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in keywords.items() if key not in OPTIONS}
 
 
-def unset(name: str, dtype: object, out: object) -> None:
+def unset(name: str, dtype: object, out: object, **others: object) -> None:
     """Refuse what methods take as numpy's do, which numpy and others say as None, where it says something."""
-    check_options(name, given({"dtype": dtype, "out": out}))
+    check_options(name, given({"dtype": dtype, "out": out, **others}))
 
 
 def operands(name: str, *both: Any) -> tuple[Any, ...]:

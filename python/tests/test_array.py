@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import copy
 import operator
+import pickle
 
 import numpy as np
 import pytest
@@ -415,3 +416,31 @@ def test_a_column_scales_a_plain_matrix_in_one_product(secret, client, shape):
     scaled = weights * encrypted[:, None]
     np.testing.assert_allclose(client.decrypt(scaled.sum(axis=1)), weights.sum(axis=1) * y, atol=1e-5)
     np.testing.assert_allclose(client.decrypt(scaled + encrypted[:, None]), (weights + 1) * y[:, None], atol=1e-5)
+
+
+def test_methods_that_there_are_not_say_what_to_do(client, server):
+    x = server.load(client.encrypt([0.5, -1.25, 2.0]))
+    for name, instead in (
+        ("astype", r"Client\.decrypt\(x, dtype=\.\.\.\)"),
+        ("cumprod", r"x\[:2\]\.prod\(\)"),
+        ("put", r"numpy\.concatenate and numpy\.where"),
+        ("round", r"Client\.decrypt first"),
+        ("tolist", r"Client\.decrypt first"),
+    ):
+        with pytest.raises(AttributeError, match=rf"^encrypted arrays have no {name}: .*{instead}"):
+            getattr(x, name)
+    with pytest.raises(AttributeError, match=r"no attribute 'isclose'"):
+        x.isclose(x)
+
+
+def test_what_numpy_says_of_an_element_has_the_reason(client, server):
+    x = server.load(client.encrypt([0.5, -1.25, 2.0]))
+    with pytest.raises(ValueError, match="array element") as refused:
+        np.zeros(3)[0] = x[0]
+    assert "numpy.stack and numpy.concatenate put it into an array" in str(refused.value.__cause__)
+    assert f"{x}" == str(x)
+
+
+def test_methods_are_found_by_their_names():
+    for method in (EncryptedArray.sum, EncryptedArray.reshape, EncryptedArray.sort, EncryptedArray.nand):
+        assert pickle.loads(pickle.dumps(method)) is method

@@ -270,6 +270,12 @@ def test_what_takes_an_order_is_refused_by_name(secret):
             operation()
 
 
+def test_places_among_edges_are_not_found(secret):
+    for found in (lambda: np.searchsorted([1, 2], secret([1, 2, 3])), lambda: np.digitize(secret([1, 2, 3]), [1, 2])):
+        with pytest.raises(TypeError, match="integers modulo a number have no order: their places"):
+            found()
+
+
 def test_nothing_at_all_is_refused_in_words(client, secret):
     for empty in ([], [[], []], np.zeros((3, 0), dtype=int)):
         with pytest.raises(hippocrene.ShapeError, match="no elements"):

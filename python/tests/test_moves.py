@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import hippocrene
-from hippocrene import ShapeError
+from hippocrene import ArgumentError, ShapeError
 
 few = settings(
     max_examples=25,
@@ -220,12 +220,30 @@ def test_what_cannot_be_moved_says_so(client, secret):
         np.take(plain((2, 3)), x)
     with pytest.raises(TypeError, match="cannot become a plain one"):
         x[x]
-    with pytest.raises(TypeError, match="item assignment"):
+    with pytest.raises(TypeError, match="not written into"):
         x[0] = 1
+    with pytest.raises(TypeError, match="not written into"):
+        x[0, 1:] += 1
     with pytest.raises(TypeError, match="len"):
         iter(x[0, 0]).__next__()
     with pytest.raises(hippocrene.MissingServerError, match="moving elements"):
         client.encrypt(plain((2, 3)))[0]
+
+
+@pytest.mark.parametrize("order", ["A", "K"])
+def test_orders_of_memory_are_refused_by_the_name_of_what_was_called(secret, near, order):
+    array = plain((2, 3))
+    x = secret(array)
+    for name, move in (
+        ("ravel", lambda x, order: x.T.ravel(order)),
+        ("flatten", lambda x, order: x.T.flatten(order)),
+        ("reshape", lambda x, order: x.T.reshape(6, order=order)),
+        (r"numpy\.ravel", lambda x, order: np.ravel(x.T, order)),
+        (r"numpy\.reshape", lambda x, order: np.reshape(x.T, -1, order=order)),
+    ):
+        with pytest.raises(ArgumentError, match=rf"^{name}: order is '{order}': .* orders 'C' and 'F'$"):
+            move(x, order)
+    near(np.ravel(x.T, order="F"), np.ravel(array.T, order="F"))
 
 
 def test_images_are_padded_in_place_where_there_is_room(client, server):
