@@ -30,10 +30,15 @@ pub(super) struct Gram {
 impl Gram {
     /// The way, if both stand so, and slots without an element are zero in one of them.
     pub(super) fn of<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
+        Self::of_cleaned(a, b).filter(|_| a.is_clean() || b.is_clean())
+    }
+
+    /// The way that there would be if slots without an element were zero.
+    pub(super) fn of_cleaned<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         let slots = a.layout().slots();
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
         let ([outer, along], [other_along, other_outer]) = (strides(a), strides(b));
-        let fits = outer == other_outer && along == other_along && (a.is_clean() || b.is_clean());
+        let fits = outer == other_outer && along == other_along;
         let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
         // In one row of slots, so that the sum over all of them is had at each.
         let apart = rows.max(columns).saturating_mul(outer) <= along && along <= row;
@@ -46,7 +51,6 @@ impl Gram {
     }
 
     /// Whether the first matrix is the second one transposed.
-    #[cfg(test)]
     pub(super) fn is_symmetric(&self) -> bool {
         self.symmetric
     }

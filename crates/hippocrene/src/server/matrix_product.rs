@@ -15,6 +15,9 @@ const OPERATION: &str = "dot product";
 /// Blocks are worth it where what is beyond takes so many times as much work.
 const WORTH: usize = 2;
 
+/// Slots without an element are set to zero, which takes another multiplication, where all else takes so many times as much work.
+const CLEANED: usize = 4;
+
 /// Where the products of two matrices stand: columns of the second one are taken so many at a time, and repeated to this layout.
 struct Way {
     layout: Layout,
@@ -42,6 +45,19 @@ impl Server {
     pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let way = self.way_of_product(a, b);
         let tiles = Tiles::best(a, b).map(|(work, tiles)| (work, Faster::Tiles(tiles)));
+        if let Some(gram) = Gram::of_cleaned(a, b).filter(|_| !(a.is_clean() || b.is_clean())) {
+            let (form, most) = (self.form_of(&[a, b]), CLEANED * gram.work());
+            let is_worth_it = [a, b].into_iter().all(|x| form.has_products(self, x, 4))
+                && tiles.as_ref().is_none_or(|(work, _)| *work > most)
+                && self.is_more_than(most, &way, a, b)?;
+            if is_worth_it {
+                let clean = self.cleaned(b)?;
+                return match gram.is_symmetric() {
+                    true => self.matrix_product(&self.transpose(&clean)?, &clean),
+                    false => self.matrix_product(a, &clean),
+                };
+            }
+        }
         let gram = Gram::of(a, b).map(|gram| (gram.work(), Faster::Gram(gram)));
         if let Some((work, faster)) = tiles.into_iter().chain(gram).min_by_key(|(work, _)| *work)
             && self.is_more_than(work, &way, a, b)?
