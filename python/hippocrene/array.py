@@ -143,7 +143,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
         """Compute with another encrypted array, with plain numbers or with one number."""
         if isinstance(other, EncryptedArray):
             server = self._bound_server(operation, other)
-            return server._wrap(getattr(server._raw, operation)(self._raw, other._raw))
+            return server._computed(getattr(server._raw, operation), self, other)
         if not is_plain(other):
             return cast("EncryptedArray", NotImplemented)
         if operation == "mul" and isinstance(other, np.matrix):
@@ -228,7 +228,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
 
     def __neg__(self) -> EncryptedArray:
         server = self._bound_server("neg")
-        return server._wrap(server._raw.negate(self._raw))
+        return server._computed(server._raw.negate, self)
 
     def __pos__(self) -> EncryptedArray:
         return self
@@ -257,7 +257,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
                 f"encrypted arrays can be raised to 0 and the powers 1, 2, 3, ... below 2**32, not {n}{instead}"
             )
         server = self._bound_server("pow")
-        return server._wrap(server._raw.pow(self._raw, n))
+        return server._computed(lambda x: server._raw.pow(x, n), self)
 
     def _looked_up(self) -> str:
         """Say what stands for roots and negative powers."""

@@ -174,6 +174,23 @@ class Picked:
             weights = cast("_Weights", np.broadcast_to(weights, self.shape).reshape(-1)[places])
         return self._with(self.server, self.places.reshape(-1)[places], weights)
 
+    def of(self, source: _native.EncryptedArray) -> Picked:
+        """Return the elements of another array that stand at the same places."""
+        how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
+        return Picked(self.server, source, self.places, self.operation, **how)
+
+    def is_alike(self, other: object) -> bool:
+        """Tell whether these are windows, and others the same ones of an array of the same shape."""
+        return (
+            isinstance(other, Picked)
+            and self.windows
+            and other.windows
+            and self.weights is None
+            and other.weights is None
+            and self.source.shape == other.source.shape
+            and (self.places is other.places or np.array_equal(self.places, other.places))
+        )
+
     def times(self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]) -> Picked | None:
         """Return the products with plain values, broadcast to a shape; None where they are to be computed at once."""
         if self.weights is not None or values.ndim == 0 or not _are_weights(values) or self._are_to_be_moved():

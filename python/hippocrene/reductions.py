@@ -146,9 +146,32 @@ class Reductions(Encrypted):
         self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool = False
     ) -> EncryptedArray:
         """Return the variance as it comes of a product: of complex values, with an imaginary part that is noise."""
+        if (variance := self._variance_of_windows(axis, ddof, keepdims=keepdims)) is not None:
+            return variance
         deviations = self._centred(axis, ddof)
         squares = deviations * (deviations.conj() if self._held.is_complex else deviations)
         return squares.sum(axis, keepdims=keepdims)
+
+    def _variance_of_windows(
+        self, axis: SupportsIndex | tuple[SupportsIndex, ...] | None, ddof: float, *, keepdims: bool
+    ) -> EncryptedArray | None:
+        """Return the mean of squares less the square of the mean, both of which take no moves; None of others.
+
+        Windows less their means would have to stand one by one.
+        """
+        picked = self._picked
+        if picked is None or not picked.windows or picked.weights is not None or self._held.is_complex:
+            return None
+        axes = self._axes(axis, "var")
+        count = math.prod(self.shape[index] for index in axes)
+        rest = count - double(ddof, "ddof")
+        if not rest > 0 or self.plain_modulus is not None or self._needs_digits(1.0, "var"):
+            return None
+        ones: Any = np.ones((1,) * self.ndim)
+        x = cast("EncryptedArray", self)
+        squares = (x * x * (ones / rest)).sum(axis, keepdims=keepdims)
+        mean = (x * (ones / math.sqrt(count * rest))).sum(axis, keepdims=keepdims)
+        return cast("EncryptedArray", squares - mean * mean)
 
     def std(
         self,

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from os import PathLike
 from threading import TIMEOUT_MAX
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, Literal, NoReturn, cast
 
 from hippocrene import _native
 from hippocrene.array import EncryptedArray
@@ -313,6 +313,13 @@ class Server(Described):
                 f"load: encrypted under key {array.fingerprint}, but this server's keys are of {self.fingerprint}"
             )
         return self._wrap(self._raw.load(array._raw))
+
+    def _computed(self, compute: Callable[..., _native.EncryptedArray], *arrays: EncryptedArray) -> EncryptedArray:
+        """Compute element by element; of windows that are alike, with what they are windows of, which is smaller."""
+        first, *others = (array._held for array in arrays)
+        if isinstance(first, Picked) and all(first.is_alike(held) for held in (first, *others)):
+            return self._wrap(first.of(compute(*(cast("Picked", array._held).source for array in arrays))))
+        return self._wrap(compute(*(array._raw for array in arrays)))
 
     def _wrap(self, raw: _native.EncryptedArray | Picked) -> EncryptedArray:
         return EncryptedArray(raw, self)

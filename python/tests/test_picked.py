@@ -58,6 +58,13 @@ SUMS = [
     lambda x: windows(x[0, 0], 3) * 2,
     lambda x: windows(x[0, 0], 3)[:, :, None] * KERNEL[:, 0],
     lambda x: windows(x[0, 0], 3) * windows(x[0, 1], 3),
+    lambda x: windows(x[0, 0], 3).var(-1, ddof=1, keepdims=True),
+    lambda x: windows(x, (2, 3), axis=(1, 2)).var(axis=(-1, -2)),
+    lambda x: windows(x[0], 2, axis=0).var(),
+    lambda x: (windows(x[0, 0], 3) ** 2).mean(-1),
+    lambda x: ((windows(x[0, 0], 3) - windows(x[0, 1], 3)) ** 2) @ KERNEL[0],
+    lambda x: (-windows(x[0, 0], 3) * windows(x[0, 0], 3))[1:].sum(0),
+    lambda x: windows(x[0, 0], 3)[1:] * windows(x[0, 0], 3)[:-1],
     lambda x: windows(x[0, 0], 3).var(axis=1),
     lambda x: np.average(windows(x[0, 0], 3), axis=1, weights=[1, 2, 3]),
     lambda x: np.pad(windows(x[0, 0], 3), 1),
@@ -122,6 +129,32 @@ def test_windows_times_a_kernel_take_few_keys_and_one_product():
     assert len(seen.rotations) <= 6
     assert len(all_of_them.rotations) > 4 * len(seen.rotations)
     assert seen.seconds < all_of_them.seconds / 10
+
+
+def test_windows_are_computed_with_as_what_they_are_windows_of():
+    x, y = plain(3000), plain(3000, 1)
+
+    def rolling(x, y):
+        a, b = windows(x, 20), windows(y, 20)
+        return [a.var(-1, ddof=1), (a * b).mean(-1), ((a - b) ** 2).sum(-1)]
+
+    report = hippocrene.simulate(rolling, x, y, preset="n14")
+    assert len(report.rotations) < 12
+    client = hippocrene.Client.generate("n14")
+    server = hippocrene.Server(client.evaluation_keys(for_=report))
+    encrypted = [server.load(client.encrypt(part)) for part in (x, y)]
+    for got, expected in zip(rolling(*encrypted), rolling(x, y), strict=True):
+        assert encrypted[0].capacity_bits - got.capacity_bits < 100
+        np.testing.assert_allclose(client.decrypt(got), expected, atol=1e-6)
+
+
+def test_integers_of_windows_are_exact(whole):
+    client, server = whole
+    x = np.arange(40)
+    array = server.load(client.encrypt(x))
+    np.testing.assert_array_equal(client.decrypt((windows(array, 5) ** 2).sum(-1)), (windows(x, 5) ** 2).sum(-1))
+    with pytest.raises(TypeError, match="no variance"):
+        windows(array, 5).var(-1)
 
 
 def test_what_is_returned_of_a_simulated_program_is_moved_there():
@@ -300,3 +333,16 @@ def test_what_is_said_to_have_a_budget_has_one(whole):
         product = pick(x)
         assert product.budget_bits > 0
         np.testing.assert_array_equal(client.decrypt(product, signed=True), pick(plain))
+
+
+def test_errors_of_budgets_are_raised_where_elements_are_picked(whole):
+    client, server = whole
+    x = server.load(client.encrypt(np.random.default_rng(0).integers(-3, 4, (50, 5))))
+    y = x.cumsum(1)
+    z = y @ y.T
+    try:
+        moved = z.reshape(20, 25, -1)
+    except BudgetError as error:
+        assert "reshape" in str(error)
+    else:
+        client.decrypt(moved)

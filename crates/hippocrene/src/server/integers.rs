@@ -259,11 +259,11 @@ impl Form for Residues {
     }
 
     fn has_products(&self, server: &Server, a: &IntegerArray, count: usize) -> bool {
-        // Noise times a plaintext modulo t, and a few bits for the sum of what has moved.
+        // Noise times a plaintext modulo t, and a few bits for the sum of what has moved, more where that is by many distances.
         let bits = (a.plain_modulus() as f64).log2()
             + 0.5 * f64::from(server.session.settings().parameters().log_degree())
             + 4.0;
-        a.budget_bits(&server.session) > count as f64 * bits
+        a.budget_bits(&server.session) > count as f64 * bits + 8.0
     }
 
     fn check_bootstrap(_: &Server, _: &IntegerArray) -> Result<(), Error> {
