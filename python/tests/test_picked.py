@@ -340,9 +340,5 @@ def test_errors_of_budgets_are_raised_where_elements_are_picked(whole):
     x = server.load(client.encrypt(np.random.default_rng(0).integers(-3, 4, (50, 5))))
     y = x.cumsum(1)
     z = y @ y.T
-    try:
-        moved = z.reshape(20, 25, -1)
-    except BudgetError as error:
-        assert "reshape" in str(error)
-    else:
-        client.decrypt(moved)
+    with pytest.raises(BudgetError, match="^reshape needs"):
+        z.reshape(20, 25, -1)
