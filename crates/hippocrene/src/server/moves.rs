@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     Server,
-    stages::{Moves, ONE_STEP, products},
+    stages::{Moves, ONE_STEP, Way, products},
 };
 use crate::{Array, Error, Form, Layout};
 
@@ -68,7 +68,7 @@ impl Server {
         {
             return Ok(view);
         }
-        let moved_to = |out: &Layout, sources: &[Option<usize>]| {
+        let moves_to = |out: &Layout| {
             let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
             for (to, source) in out.positions().zip(sources) {
                 let Some((k, from)) = source.map(|source| places[source]) else { continue };
@@ -76,36 +76,44 @@ impl Server {
             }
             moves
         };
-        let moves_to = |out: &Layout| moved_to(out, sources);
         let shifts = |out: &Layout, moves: &BTreeMap<usize, Moves>| {
             moves.iter().all(|(k, moves)| shift_of(arrays[*k], out, moves).is_some())
         };
         let moves = moves_to(&out);
+        if shape.len() <= 1 || shifts(&out, &moves) {
+            return self.joined(arrays, out, moves, BTreeMap::new());
+        }
         // Columns stand one after the other as rows do.
-        if shape.len() > 1 && !shifts(&out, &moves) {
-            let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
-            let moves = moves_to(&columns);
-            if shifts(&columns, &moves) {
-                return self.joined(arrays, columns, moves);
+        let columns = out.with_shape(shape.to_vec(), columnwise(shape, out.slots())?)?;
+        let by_columns = moves_to(&columns);
+        if shifts(&columns, &by_columns) {
+            return self.joined(arrays, columns, by_columns, BTreeMap::new());
+        }
+        if sources.len() <= ONE_STEP {
+            return self.joined(arrays, out, moves, BTreeMap::new());
+        }
+        let ways = self.ways(arrays, &moves)?;
+        // Axes in the order that they stand in already.
+        let strides = strides_like(&places, shape, sources, out.slots())?;
+        let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
+        if let Some(like) = like {
+            let in_order = moves_to(&like);
+            let ways_in_order = self.ways(arrays, &in_order)?;
+            let products = |ways: &BTreeMap<usize, Way>| ways.values().map(|way| way.products).sum::<usize>();
+            if 4 * products(&ways_in_order) < products(&ways) {
+                return self.joined(arrays, like, in_order, ways_in_order);
             }
         }
-        let work = |moves: &BTreeMap<usize, Moves>| {
-            let each = moves.iter().map(|(k, moves)| Ok(self.way(arrays[*k], moves, OPERATION)?.products));
-            each.sum::<Result<usize, Error>>()
-        };
-        let direct = work(&moves)?;
-        if shape.len() > 1 && sources.len() > ONE_STEP {
-            // Axes in the order that they stand in already.
-            let strides = strides_like(&places, shape, sources, out.slots())?;
-            let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
-            if let Some(like) = like {
-                let in_order = moves_to(&like);
-                if 4 * work(&in_order)? < direct {
-                    return self.joined(arrays, like, in_order);
-                }
-            }
-        }
-        self.joined(arrays, out, moves)
+        self.joined(arrays, out, moves, ways)
+    }
+
+    /// How the elements of each array are moved.
+    fn ways<F: Form>(
+        &self,
+        arrays: &[&Array<F>],
+        moves: &BTreeMap<usize, Moves>,
+    ) -> Result<BTreeMap<usize, Way>, Error> {
+        moves.iter().map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, OPERATION)?))).collect()
     }
 
     /// How many products with plaintexts it takes to bring the elements of an array at these places to an array of this shape, or about as many as two steps take for each ciphertext where these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none is left.
@@ -155,12 +163,13 @@ impl Server {
             .map(Some)
     }
 
-    /// The elements of several arrays, each moved to its places, in one array.
+    /// The elements of several arrays, each moved to its places, in one array: in these ways, as far as they are known.
     fn joined<F: Form>(
         &self,
         arrays: &[&Array<F>],
         out: Layout,
         moves: BTreeMap<usize, Moves>,
+        mut ways: BTreeMap<usize, Way>,
     ) -> Result<Array<F>, Error> {
         let form = self.form_of(&moves.keys().map(|k| arrays[*k]).collect::<Vec<_>>());
         let mut sums: Vec<Option<F::Ciphertext>> = vec![None; out.ciphertexts()];
@@ -173,7 +182,8 @@ impl Server {
             let part = match shifted {
                 Some(part) => part,
                 None => {
-                    let part = self.moved(arrays[k], out.clone(), &moves, OPERATION)?;
+                    let way = ways.remove(&k).map_or_else(|| self.way(arrays[k], &moves, OPERATION), Ok)?;
+                    let part = self.moved_by(arrays[k], out.clone(), &moves, &way, OPERATION)?;
                     complete = true;
                     part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()
                 }

@@ -54,9 +54,20 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
+        self.moved_by(a, out, moves, &self.way(a, moves, operation)?, operation)
+    }
+
+    /// [`Server::moved`] in this way.
+    pub(super) fn moved_by<F: Form>(
+        &self,
+        a: &Array<F>,
+        out: Layout,
+        moves: &[(usize, usize)],
+        way: &Way,
+        operation: &'static str,
+    ) -> Result<Array<F>, Error> {
         let slots = F::slots(&self.session);
         let ones = |moves: &[(usize, usize)]| moves.iter().map(|(to, from)| (*to, *from, F::ONE)).collect();
-        let way = self.way(a, moves, operation)?;
         let mut there = Cow::Borrowed(a);
         for step in &way.before {
             let end = step.iter().map(|(to, _)| to + 1).max().unwrap_or(1);
