@@ -1,7 +1,7 @@
 //! Moves of many elements in several steps.
 //!
 //! A linear map takes a product with a plaintext for every distance that an element moves by. Distances `r = B h + l` that are gone in two steps, by `l` and by `B h`, take as many as there
-//! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works where no two elements meet half-way, as in reversals, in slices and masks, and where
+//! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works where few elements meet half-way, as in reversals, in slices and masks, and where
 //! elements that stood one after the other are spread out.
 
 use std::{
@@ -286,7 +286,12 @@ fn by_way_of(
         there.insert(place, *from);
         second.push((*to, place));
     }
-    Some([there.into_iter().collect(), second])
+    // Ciphertexts that nothing goes to are left out.
+    let used: BTreeSet<usize> = there.keys().map(|place| place / slots).collect();
+    let numbers: BTreeMap<usize, usize> = used.into_iter().zip(0..).collect();
+    let close = |place: usize| numbers[&(place / slots)] * slots + place % slots;
+    let first = there.into_iter().map(|(place, from)| (close(place), from)).collect();
+    Some([first, second.into_iter().map(|(to, place)| (to, close(place))).collect()])
 }
 
 #[cfg(test)]
