@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from typing import TYPE_CHECKING, Any, cast
 
@@ -174,17 +175,17 @@ class Picked:
             weights = cast("_Weights", np.broadcast_to(weights, self.shape).reshape(-1)[places])
         return self._with(self.server, self.places.reshape(-1)[places], weights)
 
-    def of(self, source: _native.EncryptedArray) -> Picked:
+    def of(self, server: _native.Server | None, source: _native.EncryptedArray) -> Picked:
         """Return the elements of another array that stand at the same places."""
-        how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
-        return Picked(self.server, source, self.places, self.operation, **how)
+        return self._with(server or self.server, self.places, None, source)
 
     def is_alike(self, other: object) -> bool:
-        """Tell whether these are windows, and others the same ones of an array of the same shape."""
+        """Tell whether these are windows, as many as their source has elements at least, and others the same ones."""
         return (
             isinstance(other, Picked)
             and self.windows
             and other.windows
+            and self.places.size >= math.prod(self.source.shape)
             and self.weights is None
             and other.weights is None
             and self.source.shape == other.source.shape
@@ -198,9 +199,15 @@ class Picked:
         # Of one's own: who multiplies may write others to the same array before it is needed.
         return self._with(server or self.server, np.broadcast_to(self.places, shape), values.copy())
 
-    def _with(self, server: _native.Server, places: _Places, weights: _Weights | None) -> Picked:
+    def _with(
+        self,
+        server: _native.Server,
+        places: _Places,
+        weights: _Weights | None,
+        source: _native.EncryptedArray | None = None,
+    ) -> Picked:
         how: dict[str, Any] = {"precise": self.precise, "windows": self.windows, "most": self._most}
-        return Picked(server, self.source, places, self.operation, weights, **how)
+        return Picked(server, source or self.source, places, self.operation, weights, **how)
 
     def summed(self, server: _native.Server | None, axes: Sequence[int]) -> _native.EncryptedArray | None:
         """Return the sums along these axes; None where the elements are to be moved."""

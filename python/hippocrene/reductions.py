@@ -160,7 +160,7 @@ class Reductions(Encrypted):
         Windows less their means would have to stand one by one.
         """
         picked = self._picked
-        if picked is None or not picked.windows or picked.weights is not None or self._held.is_complex:
+        if picked is None or not picked.is_alike(picked) or picked.is_complex:
             return None
         axes = self._axes(axis, "var")
         count = math.prod(self.shape[index] for index in axes)

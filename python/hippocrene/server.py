@@ -318,7 +318,8 @@ class Server(Described):
         """Compute element by element; of windows that are alike, with what they are windows of, which is smaller."""
         first, *others = (array._held for array in arrays)
         if isinstance(first, Picked) and all(first.is_alike(held) for held in (first, *others)):
-            return self._wrap(first.of(compute(*(cast("Picked", array._held).source for array in arrays))))
+            source = compute(*(cast("Picked", array._held).source for array in arrays))
+            return self._wrap(first.of(self._for_now, source))
         return self._wrap(compute(*(array._raw for array in arrays)))
 
     def _wrap(self, raw: _native.EncryptedArray | Picked) -> EncryptedArray:

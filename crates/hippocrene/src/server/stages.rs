@@ -96,7 +96,7 @@ impl Server {
 pub(super) struct Way {
     /// How many products with plaintexts they take.
     pub products: usize,
-    /// What they take ([`work`]).
+    /// What they take ([`cost`]).
     work: usize,
     /// The steps before the last one.
     pub before: Vec<Moves>,
@@ -128,16 +128,14 @@ fn shortest<F: Form>(
     left: usize,
     operation: &'static str,
 ) -> Result<Way, Error> {
-    let cost = |moves: &[(usize, usize)]| {
-        [products::<F>(slots, moves.iter().copied(), usize::MAX), work::<F>(slots, moves)]
-    };
+    let cost = |moves: &[(usize, usize)]| cost::<F>(slots, moves);
     let direct = |[products, work]: [usize; 2]| Way { products, work, before: Vec::new(), last: None };
     let mut best = direct(cost(moves));
     if best.products <= ONE_STEP || left < 2 + LEFT {
         return Ok(best);
     }
     let mut ways = Vec::with_capacity(3);
-    if let Some([first, second]) = halves(moves, slots, work::<F>, operation)? {
+    if let Some([first, second]) = halves(moves, slots, |moves| cost(moves)[1], operation)? {
         let (all, rest) = (cost(&first), direct(cost(&second)));
         ways.push(rest.after(first, all, second));
     }
@@ -157,11 +155,12 @@ fn shortest<F: Form>(
     Ok(best)
 }
 
-/// About what linear maps between these positions, `(to, from)`, take, in products with plaintexts: those, and rotations by baby steps and giant steps.
-fn work<F: Form>(slots: usize, moves: &[(usize, usize)]) -> usize {
+/// How many products with plaintexts linear maps between these positions, `(to, from)`, take, and about as many as take as long as those and rotations by baby steps and giant steps.
+fn cost<F: Form>(slots: usize, moves: &[(usize, usize)]) -> [usize; 2] {
     let pairs = diagonals::<F>(slots, moves.iter().copied(), usize::MAX);
     let rotations = |diagonals: usize| diagonals.min(2 * diagonals.isqrt());
-    pairs.into_iter().map(|diagonals| diagonals + ROTATION * rotations(diagonals) + PAIR).sum()
+    let work = |diagonals: &usize| diagonals + ROTATION * rotations(*diagonals) + PAIR;
+    [pairs.iter().sum(), pairs.iter().map(work).sum()]
 }
 
 /// How many products with plaintexts a linear map takes between these positions, `(to, from)`, up to `most`.
@@ -205,7 +204,7 @@ fn diagonals<F: Form>(slots: usize, pairs: impl Iterator<Item = (usize, usize)>,
 fn halves(
     moves: &[(usize, usize)],
     slots: usize,
-    work: impl Fn(usize, &[(usize, usize)]) -> usize,
+    work: impl Fn(&[(usize, usize)]) -> usize,
     operation: &'static str,
 ) -> Result<Option<[Moves; 2]>, Error> {
     let distance = |(to, from): &(usize, usize)| *from as i64 - *to as i64;
@@ -259,7 +258,7 @@ fn halves(
         let long = |m: &(usize, usize)| (distance(m) - least) / base * base;
         for way in [by_way_of(moves, slots, short), by_way_of(moves, slots, long)].into_iter().flatten() {
             stop::check(operation)?;
-            let both: usize = way.iter().map(|step| work(slots, step)).sum();
+            let both: usize = way.iter().map(|step| work(step)).sum();
             if best.as_ref().is_none_or(|(least, _)| both < *least) {
                 best = Some((both, way));
             }
@@ -305,7 +304,8 @@ mod tests {
 
     /// How many products moves in two steps take, after the check that they end where they should.
     fn halved(moves: &[(usize, usize)], slots: usize) -> Option<usize> {
-        let [first, second] = halves(moves, slots, work::<Numbers>, "move").unwrap()?;
+        let [first, second] =
+            halves(moves, slots, |moves| cost::<Numbers>(slots, moves)[1], "move").unwrap()?;
         let there: BTreeMap<usize, usize> = first.iter().copied().collect();
         assert_eq!(there.len(), first.len(), "no two elements meet");
         assert!(second.iter().zip(moves).all(|((to, place), m)| *to == m.0 && there[place] == m.1));
