@@ -305,7 +305,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
             if max(self.ndim, other.ndim) > 2:
                 return cast("EncryptedArray", stacked(self, other))
             server = self._bound_server("matmul", other)
-            return server._wrap(server._raw.dot(self._raw, other._raw))
+            return server._wrap(server._raw.dot(self._raw_beside(server._raw, other), other._raw))
         if not is_plain(other):
             return NotImplemented
         plain = to_array(other, "matmul")

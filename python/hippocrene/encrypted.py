@@ -51,6 +51,12 @@ class Encrypted:
             self._held = self._held.moved()
         return self._held
 
+    def _raw_beside(self, server: _native.Server, other: Encrypted) -> _native.EncryptedArray:
+        """Return what `_raw` does; where these are what `other` has picked, transposed, both are moved at once."""
+        if isinstance(self._held, Picked) and self._held.is_transposed(other._held):
+            return server.transpose(other._raw)
+        return self._raw
+
     @property
     def _picked(self) -> Picked | None:
         """What was picked, and is not moved yet."""

@@ -192,6 +192,16 @@ class Picked:
             and (self.places is other.places or np.array_equal(self.places, other.places))
         )
 
+    def is_transposed(self, other: object) -> bool:
+        """Tell whether these are the elements of others, with the axes in reverse."""
+        return (
+            isinstance(other, Picked)
+            and self.source is other.source
+            and self.weights is None
+            and other.weights is None
+            and np.array_equal(self.places, other.places.T)
+        )
+
     def times(self, server: _native.Server | None, values: npt.NDArray[Any], shape: tuple[int, ...]) -> Picked | None:
         """Return the products with plain values, broadcast to a shape; None where they are to be computed at once."""
         if self.weights is not None or values.ndim == 0 or not _are_weights(values) or self._are_to_be_moved():

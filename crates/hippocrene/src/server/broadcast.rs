@@ -56,7 +56,7 @@ impl Server {
         }
         let (_, moves) = first_moves(a.layout(), &packed)?;
         let few = || moves.len() <= ONE_STEP || repetition(a.layout(), &packed).is_some();
-        if few() || self.way(a, &moves, OPERATION)?.products <= ONE_STEP {
+        if few() || self.way(a, &moves, 0, OPERATION)?.products <= ONE_STEP {
             return Ok(packed);
         }
         copied_layout(a, shape, F::slots(&self.session))
@@ -152,7 +152,7 @@ impl Server {
             return Ok((0, false));
         }
         let (_, moves) = first_moves(a.layout(), layout)?;
-        let way = self.way(a, &moves, OPERATION)?;
+        let way = self.way(a, &moves, 0, OPERATION)?;
         Ok((way.products, !way.before.is_empty()))
     }
 

@@ -37,7 +37,7 @@ impl Gram {
     pub(super) fn of_cleaned<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<Gram> {
         let slots = a.layout().slots();
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
-        let ([outer, along], [other_along, other_outer]) = (strides(a), strides(b));
+        let ([outer, along], [other_along, other_outer]) = (strides(a.layout()), strides(b.layout()));
         let fits = outer == other_outer && along == other_along;
         let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
         // In one row of slots, so that the sum over all of them is had at each.

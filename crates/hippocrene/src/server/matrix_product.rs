@@ -4,7 +4,7 @@ use super::{
     Server,
     gram::Gram,
     matrix::MOST_PRODUCTS,
-    stages::ONE_STEP,
+    stages::{self, LEFT, Moves, ONE_STEP},
     tiles::{Tiles, map_encoding, map_work},
     wide::ROTATION,
 };
@@ -18,10 +18,26 @@ const WORTH: usize = 2;
 /// Slots without an element are set to zero, which takes another multiplication, where all else takes so many times as much work.
 const CLEANED: usize = 4;
 
+/// A matrix is moved, which takes another multiplication or two, where all else takes so many times as much work: for the sums of products of copies it is twice as much as what is counted.
+const MOVED: usize = 2;
+
+/// Products that tiles take one after the other.
+const TILED: usize = 2;
+
 /// Where the products of two matrices stand: columns of the second one are taken so many at a time, and repeated to this layout.
 struct Way {
     layout: Layout,
     at_once: usize,
+}
+
+/// The first matrix, or the second one, moved to another layout before a product by tiles.
+struct Moved {
+    is_first: bool,
+    layout: Layout,
+    moves: Moves,
+    way: stages::Way,
+    tiles: Tiles,
+    work: usize,
 }
 
 /// Ways that take no copies for all rows and columns.
@@ -44,13 +60,17 @@ impl Server {
     /// [`Server::wide_product`], blocks of as many columns are multiplied and joined, which is another multiplication; of many rows, each of which takes a distance to be joined, only where there is no other way.
     pub(super) fn matrix_product<F: Form>(&self, a: &Array<F>, b: &Array<F>) -> Result<Array<F>, Error> {
         let way = self.way_of_product(a, b);
-        let tiles = Tiles::best(a, b).map(|(work, tiles)| (work, Faster::Tiles(tiles)));
+        let tiles =
+            Tiles::best::<F>(a.layout(), b.layout()).map(|(work, tiles)| (work, Faster::Tiles(tiles)));
+        let gram = Gram::of(a, b).map(|gram| (gram.work(), Faster::Gram(gram)));
+        let faster = tiles.into_iter().chain(gram).min_by_key(|(work, _)| *work);
+        let takes_more = |most: usize| {
+            Ok(faster.as_ref().is_none_or(|(work, _)| *work > most) && self.is_more_than(most, &way, a, b)?)
+        };
         if let Some(gram) = Gram::of_cleaned(a, b).filter(|_| !(a.is_clean() || b.is_clean())) {
-            let (form, most) = (self.form_of(&[a, b]), CLEANED * gram.work());
-            let is_worth_it = [a, b].into_iter().all(|x| form.has_products(self, x, 4))
-                && tiles.as_ref().is_none_or(|(work, _)| *work > most)
-                && self.is_more_than(most, &way, a, b)?;
-            if is_worth_it {
+            let form = self.form_of(&[a, b]);
+            let has_room = [a, b].into_iter().all(|x| form.has_products(self, x, 4));
+            if has_room && takes_more(CLEANED * gram.work())? {
                 let clean = self.cleaned(b)?;
                 return match gram.is_symmetric() {
                     true => self.matrix_product(&self.transpose(&clean)?, &clean),
@@ -58,8 +78,10 @@ impl Server {
                 };
             }
         }
-        let gram = Gram::of(a, b).map(|gram| (gram.work(), Faster::Gram(gram)));
-        if let Some((work, faster)) = tiles.into_iter().chain(gram).min_by_key(|(work, _)| *work)
+        if let Some(product) = self.product_of_moved(a, b, takes_more)? {
+            return Ok(product);
+        }
+        if let Some((work, faster)) = faster
             && self.is_more_than(work, &way, a, b)?
         {
             let product = match faster {
@@ -72,6 +94,46 @@ impl Server {
             }
         }
         self.product_of_copies(a, b, way?)
+    }
+
+    /// The product by tiles of one matrix and the other one moved to where it would stand if it were fresh, as `x @ y.T` wants `y.T`; `None` where something else takes less than [`MOVED`] times as much work, or too few
+    /// multiplications are left.
+    fn product_of_moved<F: Form>(
+        &self,
+        a: &Array<F>,
+        b: &Array<F>,
+        takes_more: impl Fn(usize) -> Result<bool, Error>,
+    ) -> Result<Option<Array<F>>, Error> {
+        let form = self.form_of(&[a, b]);
+        let mut best: Option<Moved> = None;
+        for (x, is_first) in [(a, true), (b, false)] {
+            let other = if is_first { b } else { a };
+            let has_room =
+                form.has_products(self, x, 1 + TILED + LEFT) && form.has_products(self, other, TILED + LEFT);
+            let layout = Layout::packed(x.shape(), x.layout().slots())?;
+            if !has_room || layout.strides() == x.layout().strides() {
+                continue;
+            }
+            let both = if is_first { [&layout, b.layout()] } else { [a.layout(), &layout] };
+            let Some((work, tiles)) = Tiles::best::<F>(both[0], both[1]) else { continue };
+            if best.as_ref().is_some_and(|best| best.work <= work) || !takes_more(MOVED * work)? {
+                continue;
+            }
+            let moves: Moves = layout.positions().zip(x.layout().positions()).collect();
+            let way = self.way(x, &moves, TILED, OPERATION)?;
+            let work = work + way.work;
+            if best.as_ref().is_none_or(|best| work < best.work) && takes_more(MOVED * work)? {
+                best = Some(Moved { is_first, layout, moves, way, tiles, work });
+            }
+        }
+        let Some(Moved { is_first, layout, moves, way, tiles, .. }) = best else { return Ok(None) };
+        let moved = self.moved_by(if is_first { a } else { b }, layout, &moves, &way, OPERATION)?;
+        let (a, b) = if is_first { (&moved, b) } else { (a, &moved) };
+        match self.tiled_product(a, b, &tiles, OPERATION) {
+            // What is left is estimated; other ways take a multiplication less.
+            Err(Error::Capacity { .. } | Error::Budget(_)) => Ok(None),
+            product => product.map(Some),
+        }
     }
 
     /// The product by copies for all columns and rows.

@@ -113,7 +113,7 @@ impl Server {
         arrays: &[&Array<F>],
         moves: &BTreeMap<usize, Moves>,
     ) -> Result<BTreeMap<usize, Way>, Error> {
-        moves.iter().map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, OPERATION)?))).collect()
+        moves.iter().map(|(k, moves)| Ok((*k, self.way(arrays[*k], moves, 0, OPERATION)?))).collect()
     }
 
     /// How many products with plaintexts it takes to bring the elements of an array at these places to an array of this shape, or about as many as two steps take for each ciphertext where these are fewer; 0 where [`Server::gather`] takes no multiplication, or fails because none is left.
@@ -182,7 +182,8 @@ impl Server {
             let part = match shifted {
                 Some(part) => part,
                 None => {
-                    let way = ways.remove(&k).map_or_else(|| self.way(arrays[k], &moves, OPERATION), Ok)?;
+                    let way =
+                        ways.remove(&k).map_or_else(|| self.way(arrays[k], &moves, 0, OPERATION), Ok)?;
                     let part = self.moved_by(arrays[k], out.clone(), &moves, &way, OPERATION)?;
                     complete = true;
                     part.expanded(&self.session).into_iter().map(|c| Some(c.into_owned())).collect()

@@ -19,7 +19,7 @@ use crate::{Array, Error, Form, Layout};
 pub(super) const ONE_STEP: usize = 128;
 
 /// How many products are left after two steps at least. Where gaps are filled first it is one more.
-const LEFT: usize = 1;
+pub(super) const LEFT: usize = 1;
 
 /// As many products as matter to how moves are made.
 const ROOM: usize = 3 + LEFT + 1;
@@ -54,7 +54,7 @@ impl Server {
         operation: &'static str,
     ) -> Result<Array<F>, Error> {
         self.check(a, operation)?;
-        self.moved_by(a, out, moves, &self.way(a, moves, operation)?, operation)
+        self.moved_by(a, out, moves, &self.way(a, moves, 0, operation)?, operation)
     }
 
     /// [`Server::moved`] in this way.
@@ -79,15 +79,16 @@ impl Server {
         self.linear_map(&there, out, entries, operation)
     }
 
-    /// How these moves are made.
+    /// How these moves are made where so many products are wanted after them.
     pub(super) fn way<F: Form>(
         &self,
         a: &Array<F>,
         moves: &[(usize, usize)],
+        wanted: usize,
         operation: &'static str,
     ) -> Result<Way, Error> {
         let form = self.form_of(&[a]);
-        let left = (1..=ROOM).take_while(|left| form.has_products(self, a, *left)).count();
+        let left = (1..=ROOM).take_while(|left| form.has_products(self, a, left + wanted)).count();
         shortest::<F>(F::slots(&self.session), moves, left, operation)
     }
 }
@@ -97,7 +98,7 @@ pub(super) struct Way {
     /// How many products with plaintexts they take.
     pub products: usize,
     /// What they take ([`cost`]).
-    work: usize,
+    pub work: usize,
     /// The steps before the last one.
     pub before: Vec<Moves>,
     /// The last step, where it is not all of the moves.

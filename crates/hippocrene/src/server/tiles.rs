@@ -60,14 +60,14 @@ pub(super) struct Tiles {
 }
 
 impl Tiles {
-    /// The way that takes least work, and about how much: in products with plaintexts. `None` where there is no room.
-    pub(super) fn best<F: Form>(a: &Array<F>, b: &Array<F>) -> Option<(usize, Tiles)> {
-        Self::all(a, b).into_iter().map(|tiles| (tiles.work::<F>(), tiles)).min_by_key(|(work, _)| *work)
+    /// The way that takes least work for matrices that stand so, and about how much: in products with plaintexts. `None` where there is no room.
+    pub(super) fn best<F: Form>(a: &Layout, b: &Layout) -> Option<(usize, Tiles)> {
+        Self::all::<F>(a, b).into_iter().map(|tiles| (tiles.work::<F>(), tiles)).min_by_key(|(work, _)| *work)
     }
 
     /// The ways that are looked at.
-    pub(super) fn all<F: Form>(a: &Array<F>, b: &Array<F>) -> Vec<Tiles> {
-        let slots = a.layout().slots();
+    pub(super) fn all<F: Form>(a: &Layout, b: &Layout) -> Vec<Tiles> {
+        let slots = a.slots();
         let row = if F::rotates(slots, 1) { slots } else { slots / 2 };
         let ([a_rows, a_inner], [b_inner, b_columns]) = (strides(a), strides(b));
         let (rows, inner, columns) = (a.shape()[0], a.shape()[1], b.shape()[1]);
@@ -186,8 +186,8 @@ impl Tiles {
 }
 
 /// How far elements of a matrix stand apart, along both axes.
-pub(super) fn strides<F: Form>(array: &Array<F>) -> [usize; 2] {
-    [array.layout().strides()[0], array.layout().strides()[1]]
+pub(super) fn strides(layout: &Layout) -> [usize; 2] {
+    [layout.strides()[0], layout.strides()[1]]
 }
 
 /// How much longer than a product with a plaintext it takes to encode so many diagonals of a map.

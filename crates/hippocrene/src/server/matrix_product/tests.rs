@@ -11,11 +11,15 @@ const PLAIN_MODULUS: i64 = 7681;
 
 /// Ring degree `2^8`, and 240 bits for products. Insecure.
 fn insecure(scheme: Scheme) -> (ClientKey, Server) {
-    let degree = 1 << 8;
+    insecure_of(8, scheme)
+}
+
+fn insecure_of(log_degree: u32, scheme: Scheme) -> (ClientKey, Server) {
+    let degree = 1 << log_degree;
     let mut units = primes::ntt_primes(50, degree, 1, &[]).unwrap();
     units.extend(primes::ntt_primes(40, degree, 6, &[]).unwrap());
     let parameters = Parameters::new_insecure(ParametersLiteral {
-        log_degree: 8,
+        log_degree,
         units,
         specials: primes::ntt_primes(49, degree, 2, &[]).unwrap(),
         sprout: Sprout::default(),
@@ -78,13 +82,16 @@ fn check<F: Form>(
         is_bounded(&y);
         is(&server.sum(&y, None).unwrap(), &total);
     };
-    let (tiles, gram) = (Tiles::all(a, b), Gram::of(a, b));
+    let (tiles, gram) = (Tiles::all::<F>(a.layout(), b.layout()), Gram::of(a, b));
     for (i, tiles) in tiles.iter().enumerate() {
         let tiles = tiles.clone().with_short(1 << (i % 3));
         check(server.tiled_product(a, b, &tiles, OPERATION));
     }
     if let Some(gram) = &gram {
         check(server.gram_product(a, b, gram, OPERATION));
+    }
+    if let Some(product) = server.product_of_moved(a, b, |_| Ok(true)).transpose() {
+        check(product);
     }
     is(&server.dot(a, b).unwrap(), expected);
     [tiles.len(), usize::from(gram.is_some())]
@@ -167,7 +174,7 @@ fn no_element_is_above_the_bound() {
             let most = client.decrypt(&y).unwrap().into_iter().fold(0.0, f64::max);
             assert!(most <= y.bound() * (1.0 + 1e-6), "{most} above {}", y.bound());
         };
-        for tiles in Tiles::all(&rows, &x) {
+        for tiles in Tiles::all::<Numbers>(rows.layout(), x.layout()) {
             is_bounded(server.tiled_product(&rows, &x, &tiles, OPERATION).unwrap());
         }
         let gram = Gram::of(&columns, &x).unwrap();
@@ -299,4 +306,28 @@ fn what_stands_between_rows_is_set_to_zero_where_that_is_less_work() {
     let strays = strayed(&server, &array);
     assert!(Gram::of(&strays, &strays).is_none());
     assert_eq!([products(&array), products(&strays)], [2, 3]);
+}
+
+/// A matrix times its transpose: where the tiles of a fresh one take much less work than copies, it is moved there, if there is room for that.
+#[test]
+fn a_transpose_is_moved_where_that_is_less_work() {
+    let (client, server) = insecure_of(12, Scheme::Bgv);
+    let (rows, columns) = (100, 40);
+    let x: Vec<i64> = (0..rows * columns).map(|i| ((i * i + 3 * i) % 7) as i64 - 3).collect();
+    let transposed: Vec<i64> = (0..rows * columns).map(|k| x[k % rows * columns + k / rows]).collect();
+    let expected = product(&x, &transposed, columns);
+    let numbers: Vec<f64> = x.iter().map(|x| *x as f64 / 8.0).collect();
+    let mut array = client.encrypt(&numbers, &[rows, columns]).unwrap();
+    let mut taken = Vec::new();
+    loop {
+        let before = array.capacity_bits(server.session());
+        let got = server.matrix_product(&array, &server.transpose(&array).unwrap());
+        let Ok(got) = got else { break };
+        for (got, expected) in client.decrypt(&got).unwrap().iter().zip(&expected) {
+            assert!((got - *expected as f64 / 64.0).abs() < 1e-3, "{got}, not {expected} / 64");
+        }
+        taken.push(((before - got.capacity_bits(server.session())) / 40.0).round() as usize);
+        array = server.mul_plain(&array, Numbers::plain(&vec![1.0; rows * columns])).unwrap();
+    }
+    assert!(taken.starts_with(&[4]) && taken.ends_with(&[2]), "{taken:?}");
 }
