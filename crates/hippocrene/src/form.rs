@@ -231,11 +231,16 @@ pub trait Form: Elements {
         x: &'a Self::Ciphertext,
     ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
 
-    /// A linear map applied.
+    /// A linear map applied to each of these ciphertexts: diagonals that are not kept are encoded once for many of them.
     ///
     /// # Errors
     /// As [`Form::rotate`].
-    fn apply(&self, server: &Server, x: &Self::Ciphertext, map: &Self::Map) -> Computed<Self>;
+    fn apply_each(
+        &self,
+        server: &Server,
+        operands: &[&Self::Ciphertext],
+        map: &Self::Map,
+    ) -> Result<Vec<Self::Ciphertext>, Error>;
 
     /// About how much capacity a product takes, in bits; 0 where that is not counted.
     fn product_bits(&self, server: &Server) -> f64;

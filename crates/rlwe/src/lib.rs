@@ -4,6 +4,7 @@
 //! The one idea: all moduli of a parameter set divide one number, and one operation, [`Context::switch_modulus`], moves a
 //! polynomial between them.
 
+mod batch;
 mod ciphertext;
 mod combination;
 mod context;
@@ -35,6 +36,7 @@ mod switch;
 mod tensor_sum;
 mod transforms;
 
+pub use batch::{Batch, Encodings};
 pub use ciphertext::{Ciphertext, SeededCiphertext};
 pub use context::Context;
 pub use error::{RlweError, need_and_have};

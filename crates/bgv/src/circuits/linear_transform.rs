@@ -3,6 +3,7 @@
 use std::{
     borrow::Cow,
     collections::{BTreeMap, BTreeSet},
+    iter,
     sync::Arc,
 };
 
@@ -11,8 +12,8 @@ use hippocrene_ring::{
     automorphism::{galois_element_of_conjugation, galois_element_of_rotation},
 };
 use hippocrene_rlwe::{
-    Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree, StepSplit, Summand, Term,
-    TermFactor, stop,
+    Batch, Encodings, Kept, LimbByLimb, Modulus, Noise, RotationFactor, RotationSum, RotationTree, StepSplit,
+    Summand, Term, TermFactor, stop,
 };
 
 use crate::{BgvError, Ciphertext, Context, Evaluator, Plaintext, budget_bits, evaluator::CARRY, noise};
@@ -73,12 +74,6 @@ type Encoded = Vec<Vec<RotationFactor>>;
 fn bytes(encoded: &Encoded) -> usize {
     encoded.iter().flatten().map(RotationFactor::bytes).sum()
 }
-
-/// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time.
-const MANY: usize = 256;
-
-/// The bytes of diagonals that are had limb by limb at a time, unless there is more memory for encodings: half of a thousand of them at ring degree `2^16`.
-const AT_ONCE: usize = 256 << 20;
 
 /// A diagonal that is reduced modulo a limb and transformed where that limb of a sum is had.
 #[derive(Debug)]
@@ -244,17 +239,21 @@ impl LinearTransform {
     pub fn memory(&self) -> (usize, usize) {
         self.kept.memory()
     }
+}
 
-    /// How many giant steps are had limb by limb at a time; none where all diagonals are encoded and kept.
-    fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
-        let limbs = context.rlwe().rotation_factor_limbs(extended);
-        let diagonals: usize = self.giant.iter().map(|giant| giant.diagonals.len()).sum();
-        let bytes = diagonals * context.rlwe().degree() * size_of::<u64>();
-        let limit = self.memory().1;
-        if limit > 0 && (diagonals <= MANY || bytes * limbs <= limit) {
-            return None;
+/// The diagonals of some giant steps, encoded.
+enum Factors<'a> {
+    Whole(Arc<Encoded>),
+    ByLimb(Vec<Vec<Limbs<'a>>>),
+}
+
+impl Factors<'_> {
+    /// That of a giant step and of a diagonal of it, by their numbers.
+    fn term(&self, giant: usize, diagonal: usize) -> TermFactor<'_> {
+        match self {
+            Factors::Whole(whole) => TermFactor::Whole(&whole[giant][diagonal]),
+            Factors::ByLimb(limbs) => TermFactor::ByLimb(&limbs[giant][diagonal]),
         }
-        Some((limit.max(AT_ONCE) * self.giant.len() / bytes).max(1))
     }
 }
 
@@ -269,6 +268,27 @@ fn of_each<'a, T>(
 /// The Euclidean norm of the coefficients.
 fn norm(plaintext: &Plaintext) -> f64 {
     plaintext.coefficients().iter().map(|c| (*c as f64).powi(2)).sum::<f64>().sqrt()
+}
+
+/// What is summed for each giant step, of one operand after the other while its diagonals are in the cache: each has so many baby steps.
+fn rows_of<'a>(
+    giants: &[GiantStep],
+    factors: &'a Factors<'a>,
+    operands: usize,
+    baby: usize,
+) -> Vec<Vec<Term<'a>>> {
+    let mut rows = Vec::with_capacity(giants.len() * operands);
+    for (i, giant) in giants.iter().enumerate() {
+        for first in (0..operands).map(|operand| operand * baby) {
+            let terms = giant.diagonals.iter().enumerate().map(|(k, diagonal)| Term {
+                summand: first + diagonal.baby,
+                factor: factors.term(i, k),
+                log2_norm: diagonal.log2_norm,
+            });
+            rows.push(terms.collect());
+        }
+    }
+    rows
 }
 
 /// How the errors that diagonals bring add up: see [`LinearTransform`].
@@ -312,23 +332,60 @@ impl Evaluator {
         a: &Ciphertext,
         transform: &LinearTransform,
     ) -> Result<Ciphertext, BgvError> {
+        let mut results = self.linear_transforms(&[a], transform)?;
+        Ok(results.pop().expect("there is a result for each operand"))
+    }
+
+    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them, of which each takes some memory: half a gigabyte all together.
+    ///
+    /// # Errors
+    /// As [`Evaluator::linear_transform`].
+    pub fn linear_transforms(
+        &self,
+        operands: &[&Ciphertext],
+        transform: &LinearTransform,
+    ) -> Result<Vec<Ciphertext>, BgvError> {
         let context = self.context();
-        self.check(a, OPERATION)?;
         context.check_plain_modulus(transform.t, OPERATION)?;
         if transform.degree != context.rlwe().degree() {
             let (have, need) = (transform.degree, context.rlwe().degree());
             let what = format!("a transform of {have} slots, {need} are needed");
             return Err(BgvError::Argument { operation: OPERATION, what });
         }
-        let a = self.reduce(a)?;
-        self.check_noise(&a, transform)?;
-        let total = self.sum_of_giant_steps(&a, transform)?;
-        let to = self.modulus_after(a.modulus(), total.noise().log2_std());
-        let mut out = Ciphertext::empty(context);
-        total.divide_into(out.inner_mut(), to)?;
-        out.set_factor(a.factor());
-        self.check_budget(&out, a.budget_bits(context), OPERATION)?;
-        Ok(out)
+        let mut reduced = Vec::with_capacity(operands.len());
+        for a in operands {
+            self.check(a, OPERATION)?;
+            let a = self.reduce(a)?;
+            self.check_noise(&a, transform)?;
+            reduced.push(a);
+        }
+        let mut results = Vec::with_capacity(operands.len());
+        for alike in reduced.chunk_by(|a, b| a.modulus() == b.modulus()) {
+            let common = self.modulus_of_keys(transform, alike[0].modulus());
+            let extended = context.rlwe().rotation_modulus(alike[0].modulus(), common)?;
+            let diagonals = transform.giant.iter().map(|giant| giant.diagonals.len()).sum();
+            let steps = [transform.baby.len(), transform.giant.len()];
+            let batch = context.rlwe().batch(extended, diagonals, steps, alike.len(), transform.memory().1);
+            for alike in alike.chunks(batch.operands) {
+                let totals = self.sums_of_giant_steps(alike, transform, [common, extended], batch)?;
+                for (total, a) in totals.into_iter().zip(alike) {
+                    let to = self.modulus_after(a.modulus(), total.noise().log2_std());
+                    let mut out = Ciphertext::empty(context);
+                    total.divide_into(out.inner_mut(), to)?;
+                    out.set_factor(a.factor());
+                    self.check_budget(&out, a.budget_bits(context), OPERATION)?;
+                    results.push(out);
+                }
+            }
+        }
+        Ok(results)
+    }
+
+    /// What the keys of the baby steps have in common: by it the special modulus is chosen.
+    fn modulus_of_keys(&self, transform: &LinearTransform, modulus: Modulus) -> Modulus {
+        let degree = self.context().rlwe().degree();
+        let elements = transform.baby.iter().map(|step| galois_element_of_rotation(degree, *step as i64));
+        self.keys().common_modulus(self.context().rlwe(), modulus, elements)
     }
 
     /// Checks that the noise of the operand alone, multiplied by the diagonals, is not too large, before anything is computed.
@@ -345,17 +402,81 @@ impl Evaluator {
         Err(BgvError::Budget { operation: OPERATION, need: have - left, have })
     }
 
-    /// The products with all diagonals, permuted and added up, modulo `P'Q`.
-    fn sum_of_giant_steps<'a>(
+    /// For each operand, all of one modulus, the products with all diagonals, permuted and added up, modulo `P'Q`: those of some giant steps after the others, as `batch` says.
+    fn sums_of_giant_steps<'a>(
         &'a self,
-        a: &Ciphertext,
+        operands: &[Ciphertext],
         transform: &'a LinearTransform,
-    ) -> Result<RotationSum<'a>, BgvError> {
-        let (rlwe, keys) = (self.context().rlwe(), self.keys());
+        [common, extended]: [Modulus; 2],
+        batch: Batch,
+    ) -> Result<Vec<RotationSum<'a>>, BgvError> {
+        let (rlwe, keys, modulus) = (self.context().rlwe(), self.keys(), operands[0].modulus());
         let degree = rlwe.degree();
         let element = |step: usize| galois_element_of_rotation(degree, step as i64);
-        let common = keys.common_modulus(rlwe, a.modulus(), transform.baby.iter().map(|step| element(*step)));
-        let extended = rlwe.rotation_modulus(a.modulus(), common)?;
+        // Rotations without a key of their own are composed, each of them as a ciphertext.
+        let is_composed = |step: &usize| !keys.has_galois(element(*step), modulus);
+        let steps: Vec<usize> = transform.baby.iter().copied().filter(is_composed).collect();
+        let rotations: Vec<i64> = steps.iter().map(|step| *step as i64).collect();
+        let mut hoisted = Vec::with_capacity(operands.len());
+        for a in operands {
+            hoisted.push((rlwe.hoist_for_sums(a.inner(), common)?, self.rotate_many(a, &rotations)?));
+        }
+        let mut summands: Vec<Vec<Summand>> = Vec::with_capacity(operands.len());
+        for (a, (hoisted, rotated)) in operands.iter().zip(&hoisted) {
+            let summand = |step: &usize| match steps.binary_search(step) {
+                Ok(place) => Summand::Same(rotated[place].inner()),
+                Err(_) => Summand::Rotated(a.inner(), hoisted, element(*step)),
+            };
+            summands.push(transform.baby.iter().map(summand).collect());
+        }
+        // Of each operand without and with an exchange of rows.
+        let mut totals: Vec<[Option<RotationSum>; 2]> = operands.iter().map(|_| [None, None]).collect();
+        for giants in transform.giant.chunks(batch.giants) {
+            let factors = self.factors(transform, giants, extended, batch.encodings)?;
+            let trees = [false, true].map(|exchanged| {
+                let giants = giants.iter().filter(|giant| giant.step.exchanged == exchanged);
+                keys.rotation_tree(degree, degree / 2, giants.map(|giant| giant.step.rotation), modulus)
+            });
+            for (summands, totals) in summands.chunks(batch.sums).zip(totals.chunks_mut(batch.sums)) {
+                let rows = rows_of(giants, &factors, summands.len(), transform.baby.len());
+                let sums = rlwe.rotation_sums(&summands.concat(), &rows, keys, common)?;
+                let places = |total: Option<_>, tree: &RotationTree| -> Vec<_> {
+                    iter::once(total).chain(tree.nodes().iter().map(|_| None)).collect()
+                };
+                let mut parts: Vec<[Vec<Option<RotationSum>>; 2]> = Vec::with_capacity(totals.len());
+                for [rotated, exchanged] in &mut *totals {
+                    parts.push([places(rotated.take(), &trees[0]), places(exchanged.take(), &trees[1])]);
+                }
+                for (i, (row, mut sum)) in rows.iter().zip(sums).enumerate() {
+                    // What the message outgrows t/2 by, over t.
+                    let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
+                    let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
+                    sum.set_noise(error.scaled(transform.log2_dependence));
+                    let step = giants[i / totals.len()].step;
+                    let side = usize::from(step.exchanged);
+                    let place = trees[side].place(step.rotation).expect("every giant step is in the tree");
+                    match &mut parts[i % totals.len()][side][place] {
+                        Some(total) => total.add(&sum)?,
+                        none => *none = Some(sum),
+                    }
+                }
+                for (total, [rotated, exchanged]) in totals.iter_mut().zip(parts) {
+                    *total = [trees[0].sum(rotated, keys)?, trees[1].sum(exchanged, keys)?];
+                }
+            }
+        }
+        totals.into_iter().map(|sides| self.joined(sides, transform, modulus)).collect()
+    }
+
+    /// The diagonals of these giant steps, encoded.
+    fn factors<'a>(
+        &'a self,
+        transform: &'a LinearTransform,
+        giants: &'a [GiantStep],
+        extended: Modulus,
+        encodings: Encodings,
+    ) -> Result<Factors<'a>, BgvError> {
+        let rlwe = self.context().rlwe();
         let encode = |d: &Diagonal| -> Result<RotationFactor, BgvError> {
             stop::check(OPERATION)?;
             let poly = rlwe.from_signed(d.plaintext(self.context())?.coefficients(), extended);
@@ -366,70 +487,24 @@ impl Evaluator {
             rlwe.note_encoding(extended, 0, 1);
             Ok(Limbs(d.plaintext(self.context())?))
         };
-        let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
-        // Rotations without a key of their own are composed, each of them as a ciphertext.
-        let is_composed = |step: &usize| !keys.has_galois(element(*step), a.modulus());
-        let steps: Vec<usize> = transform.baby.iter().copied().filter(is_composed).collect();
-        let rotated = self.rotate_many(a, &steps.iter().map(|step| *step as i64).collect::<Vec<_>>())?;
-        let composed: BTreeMap<usize, Ciphertext> = steps.into_iter().zip(rotated).collect();
-        let summands: Vec<Summand> = transform
-            .baby
-            .iter()
-            .map(|step| match composed.get(step) {
-                Some(rotated) => Summand::Same(rotated.inner()),
-                None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
-            })
-            .collect();
-        // Without and with an exchange of rows.
-        let mut totals: [Option<RotationSum>; 2] = [None, None];
-        let at_once = transform.at_once(self.context(), extended);
-        for giants in transform.giant.chunks(at_once.unwrap_or(transform.giant.len())) {
-            let (whole, limbs): (Arc<Encoded>, Vec<Vec<Limbs>>);
-            let factors: Vec<Vec<TermFactor>> = match at_once {
-                None => {
-                    whole = transform.kept.get_or_try_insert(extended, bytes, || of_each(giants, encode))?;
-                    whole.iter().map(|row| row.iter().map(TermFactor::Whole).collect()).collect()
-                }
-                Some(_) => {
-                    limbs = of_each(giants, by_limb)?;
-                    limbs.iter().map(|row| row.iter().map(|d| TermFactor::ByLimb(d)).collect()).collect()
-                }
-            };
-            let mut rows: Vec<Vec<Term>> = Vec::with_capacity(giants.len());
-            for (giant, factors) in giants.iter().zip(factors) {
-                let terms = giant.diagonals.iter().zip(factors).map(|(diagonal, factor)| Term {
-                    summand: diagonal.baby,
-                    factor,
-                    log2_norm: diagonal.log2_norm,
-                });
-                rows.push(terms.collect());
+        Ok(match encodings {
+            Encodings::Kept => {
+                let make = || of_each(giants, encode);
+                Factors::Whole(transform.kept.get_or_try_insert(extended, bytes, make)?)
             }
-            let sums = rlwe.rotation_sums(&summands, &rows, keys, common)?;
-            let trees = [false, true].map(|exchanged| {
-                let giants = giants.iter().filter(|giant| giant.step.exchanged == exchanged);
-                keys.rotation_tree(degree, degree / 2, giants.map(|giant| giant.step.rotation), a.modulus())
-            });
-            let places = |tree: &RotationTree| (0..=tree.nodes().len()).map(|_| None).collect::<Vec<_>>();
-            let mut parts = trees.each_ref().map(places);
-            for (parts, total) in parts.iter_mut().zip(totals) {
-                parts[0] = total;
-            }
-            for ((giant, row), mut sum) in giants.iter().zip(&rows).zip(sums) {
-                // What the message outgrows t/2 by, over t.
-                let carry = |term: &Term| Noise::from_std(CARRY).scaled(term.log2_norm);
-                let error = row.iter().map(carry).fold(sum.noise(), Noise::plus);
-                sum.set_noise(error.scaled(transform.log2_dependence));
-                let side = usize::from(giant.step.exchanged);
-                let place = trees[side].place(giant.step.rotation).expect("every giant step is in the tree");
-                match &mut parts[side][place] {
-                    None => parts[side][place] = Some(sum),
-                    Some(total) => total.add(&sum)?,
-                }
-            }
-            let [first, second] = parts;
-            totals = [trees[0].sum(first, keys)?, trees[1].sum(second, keys)?];
-        }
-        let [rotated, exchanged] = totals;
+            Encodings::Whole => Factors::Whole(Arc::new(of_each(giants, encode)?)),
+            Encodings::ByLimb => Factors::ByLimb(of_each(giants, by_limb)?),
+        })
+    }
+
+    /// The sums without and with an exchange of rows together, rotated by the origin.
+    fn joined<'a>(
+        &'a self,
+        [rotated, exchanged]: [Option<RotationSum<'a>>; 2],
+        transform: &LinearTransform,
+        modulus: Modulus,
+    ) -> Result<RotationSum<'a>, BgvError> {
+        let (degree, keys) = (self.context().rlwe().degree(), self.keys());
         let exchanged = match exchanged {
             Some(sum) => {
                 let mut sum = sum.rotated(galois_element_of_conjugation(degree), keys)?;
@@ -448,7 +523,10 @@ impl Evaluator {
         if transform.origin == 0 {
             return Ok(total);
         }
-        let elements = keys.rotation_elements(degree, degree / 2, transform.origin as i64, a.modulus());
+        let elements = keys.rotation_elements(degree, degree / 2, transform.origin as i64, modulus);
         Ok(elements.into_iter().try_fold(total, |total, element| total.rotated(element, keys))?)
     }
 }
+
+#[cfg(test)]
+mod tests;

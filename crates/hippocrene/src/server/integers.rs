@@ -274,8 +274,13 @@ impl Form for Residues {
         Self::check_bootstrap(server, a).map(|()| a.clone())
     }
 
-    fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
-        Ok(evaluator(server)?.linear_transform(x, map)?)
+    fn apply_each(
+        &self,
+        server: &Server,
+        operands: &[&Ciphertext],
+        map: &LinearTransform,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        Ok(evaluator(server)?.linear_transforms(operands, map)?)
     }
 
     fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {

@@ -1,6 +1,7 @@
 //! Any linear map from the elements of one array to those of another: matrix products, moves, broadcasts.
 
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -16,10 +17,13 @@ const ASKED: usize = 4096;
 /// Maps of so many diagonals are taken for one another where the operand is rotated: a rotation takes less time than to encode as many.
 const ROTATED: usize = 8;
 
-/// More encoded diagonals than these bytes are made limb by limb, for each ciphertext anew.
+/// More encoded diagonals than these bytes are made some at a time.
 const MOST_ENCODED: usize = 1 << 30;
 
-/// For each thread so many mapped ciphertexts are there at once before they are added up.
+/// So many mapped ciphertexts are there at once before they are added up.
+const MOST_TERMS: usize = 32;
+
+/// So many are mapped at a time by one thread where all diagonals are there.
 const TOGETHER: usize = 4;
 
 /// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
@@ -70,23 +74,30 @@ impl Server {
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
-            let map = match F::maps(self).get(name) {
-                Some(kept) => kept,
+            let bytes = self.bytes_of_diagonals(diagonals.len());
+            let (map, is_whole) = match F::maps(self).get(name) {
+                Some(kept) => (kept, true),
                 None => {
-                    // What is encoded for one ciphertext alone, and is not to be kept, is dropped as it is made.
-                    let bytes = self.bytes_of_diagonals(diagonals.len());
+                    // What is encoded for these ciphertexts alone, and is not to be kept, is dropped as it is made.
                     let kept = F::maps(self).is_to_be_kept(name, bytes, self.session.room());
-                    let shared = pairs.len() > 1 && bytes <= MOST_ENCODED;
-                    Arc::new(F::map(self, diagonals, kept || shared)?)
+                    let is_whole = kept || (pairs.len() > 1 && bytes <= MOST_ENCODED);
+                    (Arc::new(F::map(self, diagonals, is_whole)?), is_whole)
                 }
             };
-            let term = |Pair { from, rotated, .. }: &Pair| match rotated {
-                0 => form.apply(self, &inputs[*from], &map),
-                left => form.apply(self, &form.rotate(self, &inputs[*from], *left as i64)?, &map),
+            let operand = |Pair { from, rotated, .. }: &Pair| match rotated {
+                0 => Ok(Cow::Borrowed(&*inputs[*from])),
+                left => form.rotate(self, &inputs[*from], *left as i64).map(Cow::Owned),
             };
-            for pairs in pairs.chunks(TOGETHER * self.session.threads()) {
-                let terms = self.session.compute_each(pairs.len(), |i| term(&pairs[i]))?;
-                for (Pair { to, .. }, term) in pairs.iter().zip(terms) {
+            let terms = |pairs: &[Pair]| {
+                let operands: Vec<Cow<F::Ciphertext>> =
+                    pairs.iter().map(operand).collect::<Result<_, _>>()?;
+                form.apply_each(self, &operands.iter().map(|x| &**x).collect::<Vec<_>>(), &map)
+            };
+            for pairs in pairs.chunks(MOST_TERMS) {
+                let each = if is_whole { TOGETHER } else { pairs.len() };
+                let parts: Vec<&[Pair]> = pairs.chunks(each).collect();
+                let terms = self.session.compute_each(parts.len(), |i| terms(parts[i]))?;
+                for (Pair { to, .. }, term) in pairs.iter().zip(terms.into_iter().flatten()) {
                     let sum = match results.get(to) {
                         None => term,
                         Some(sum) if apart.contains(to) => form.overlay(self, sum, &term)?,

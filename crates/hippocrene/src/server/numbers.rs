@@ -300,8 +300,13 @@ impl Form for Numbers {
         bootstrap::bootstrapped(server, a)
     }
 
-    fn apply(&self, server: &Server, x: &Ciphertext, map: &LinearTransform) -> Result<Ciphertext, Error> {
-        Ok(server.evaluator.linear_transform(x, map, self.scale(server)?)?)
+    fn apply_each(
+        &self,
+        server: &Server,
+        operands: &[&Ciphertext],
+        map: &LinearTransform,
+    ) -> Result<Vec<Ciphertext>, Error> {
+        Ok(server.evaluator.linear_transforms(operands, map, self.scale(server)?)?)
     }
 
     fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {

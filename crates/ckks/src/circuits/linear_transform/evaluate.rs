@@ -1,10 +1,10 @@
 //! Linear transforms of ciphertexts.
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, iter, sync::Arc};
 
-use hippocrene_rlwe::{Modulus, Noise, RotationSum, Summand, Term};
+use hippocrene_rlwe::{Batch, Encodings, Modulus, Noise, RotationSum, Summand, Term};
 
-use super::{Encoded, How, LinearTransform};
+use super::{Encoded, LinearTransform};
 use crate::{Ciphertext, CkksError, Evaluator, Scale};
 
 const OPERATION: &str = "linear transform";
@@ -20,6 +20,14 @@ pub(in crate::circuits) struct Landing {
     pub largest_coefficient: f64,
     /// What the slots of the result are no larger than.
     pub bound: f64,
+}
+
+/// A ciphertext that is mapped.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operand<'a> {
+    pub ciphertext: &'a Ciphertext,
+    /// The root mean square of its slots, for the noise of the rounding of the diagonals.
+    pub magnitude: f64,
 }
 
 impl Evaluator {
@@ -42,16 +50,45 @@ impl Evaluator {
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Ciphertext, CkksError> {
-        self.check_own(a, OPERATION)?;
-        if a.slots() != t.slots {
-            return Err(CkksError::SlotMismatch { operation: OPERATION, left: a.slots(), right: t.slots });
+        self.linear_transforms(&[a], t, target).map(only)
+    }
+
+    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them, of which each takes some memory: half a gigabyte all together.
+    ///
+    /// # Errors
+    /// As [`Evaluator::linear_transform`].
+    pub fn linear_transforms(
+        &self,
+        operands: &[&Ciphertext],
+        t: &LinearTransform,
+        target: Scale,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let mut lowered = Vec::with_capacity(operands.len());
+        for a in operands {
+            self.check_own(a, OPERATION)?;
+            if a.slots() != t.slots {
+                let (left, right) = (a.slots(), t.slots);
+                return Err(CkksError::SlotMismatch { operation: OPERATION, left, right });
+            }
+            lowered.push(self.at_most(Cow::Borrowed(*a), target)?);
         }
-        let a = &*self.at_most(Cow::Borrowed(a), target)?;
-        let (modulus, scale) = self.after_product(a, target);
-        // Whatever is added up on the way is no larger than a whole row.
-        let bound = t.norm * a.bound();
-        let landing = Landing { modulus, scale, magnitude: a.bound(), largest_coefficient: bound, bound };
-        self.linear_transform_to(a, t, landing)
+        let mut out = Vec::with_capacity(operands.len());
+        for alike in lowered.chunk_by(|a, b| (a.modulus(), a.scale()) == (b.modulus(), b.scale())) {
+            let (modulus, scale) = self.after_product(&alike[0], target);
+            let landings = alike.iter().map(|a| {
+                // Whatever is added up on the way is no larger than a whole row.
+                let bound = t.norm * a.bound();
+                Landing { modulus, scale, magnitude: a.bound(), largest_coefficient: bound, bound }
+            });
+            let alike: Vec<&Ciphertext> = alike.iter().map(|a| &**a).collect();
+            out.extend(self.linear_transforms_to(
+                &alike,
+                t,
+                &landings.collect::<Vec<_>>(),
+                self.batch_of(t),
+            )?);
+        }
+        Ok(out)
     }
 
     /// [`Evaluator::linear_transform`] to any modulus and scale: the diagonals are encoded at the scale that takes `a` there. The slots of `a` are taken for
@@ -62,33 +99,76 @@ impl Evaluator {
         t: &LinearTransform,
         to: Landing,
     ) -> Result<Ciphertext, CkksError> {
-        let modulus = self.without_two(a.modulus());
-        let a = &*self.brought(a, modulus)?;
-        let factor = self.switched_scale(to.scale, to.modulus, modulus).over(a.scale());
+        self.linear_transforms_to(&[a], t, &[to], self.batch_of(t)).map(only)
+    }
+
+    /// How much of a map is had at a time, by the modulus `P'Q` and the number of operands.
+    fn batch_of(&self, t: &LinearTransform) -> impl Fn(Modulus, usize) -> Batch {
+        let (baby, giants) = t.steps();
+        let (diagonals, steps, limit) = (t.diagonals.len(), [baby.len(), giants.len()], t.memory().1);
+        move |extended, operands| self.context().rlwe().batch(extended, diagonals, steps, operands, limit)
+    }
+
+    /// [`Evaluator::linear_transform_to`] of ciphertexts of one modulus and scale, to one modulus and scale.
+    fn linear_transforms_to(
+        &self,
+        operands: &[&Ciphertext],
+        t: &LinearTransform,
+        to: &[Landing],
+        batch: impl Fn(Modulus, usize) -> Batch,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        let modulus = self.without_two(operands[0].modulus());
+        let operands: Vec<_> = operands.iter().map(|a| self.brought(a, modulus)).collect::<Result<_, _>>()?;
+        let factor = self.switched_scale(to[0].scale, to[0].modulus, modulus).over(operands[0].scale());
         let common = self.common_modulus(t, modulus);
-        let log2_scale = a.scale().times(factor).log2();
-        self.check_capacity(a, modulus, log2_scale, to.largest_coefficient, OPERATION)?;
-        let baby: Vec<usize> = t.steps().0.into_iter().collect();
+        for (a, to) in operands.iter().zip(to) {
+            let log2_scale = a.scale().times(factor).log2();
+            self.check_capacity(a, modulus, log2_scale, to.largest_coefficient, OPERATION)?;
+        }
+        let operands: Vec<Operand> = operands
+            .iter()
+            .zip(to)
+            .map(|(a, to)| Operand { ciphertext: a, magnitude: to.magnitude })
+            .collect();
         let extended = self.context().rlwe().rotation_modulus(modulus, common)?;
-        let total = match t.at_once(self.context(), extended) {
-            None => {
-                let groups = std::iter::once(t.encode(self.context(), modulus, factor, common));
-                self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?
+        let batch = batch(extended, operands.len());
+        let (baby, giants) = t.steps();
+        let [baby, giants] = [baby, giants].map(|steps| steps.into_iter().collect::<Vec<usize>>());
+        let mut out = Vec::with_capacity(operands.len());
+        for (operands, to) in operands.chunks(batch.operands).zip(to.chunks(batch.operands)) {
+            let totals = match batch.encodings {
+                Encodings::Kept => {
+                    let groups = std::iter::once(t.encode(self.context(), modulus, factor, common));
+                    self.sums_of_giant_steps(operands, t.slots, &baby, groups, batch.sums, common)?
+                }
+                encodings => {
+                    let groups = giants.chunks(batch.giants).map(|some| {
+                        let wanted = |giant: usize| some.contains(&giant);
+                        let moduli = [modulus, extended];
+                        t.encode_some(self.context(), moduli, factor, encodings, wanted).map(Arc::new)
+                    });
+                    self.sums_of_giant_steps(operands, t.slots, &baby, groups, batch.sums, common)?
+                }
+            };
+            for ((total, a), to) in totals.into_iter().zip(operands).zip(to) {
+                out.push(self.landed(total, a.ciphertext, t, to)?);
             }
-            Some(at_once) => {
-                let giants: Vec<usize> = t.steps().1.into_iter().collect();
-                let groups = giants.chunks(at_once).map(|some| {
-                    let wanted = |giant: usize| some.contains(&giant);
-                    let moduli = [modulus, extended];
-                    t.encode_some(self.context(), moduli, factor, How::ByLimb, wanted).map(Arc::new)
-                });
-                self.sum_of_giant_steps(a, t.slots, &baby, groups, to.magnitude, common)?
-            }
-        };
+        }
+        Ok(out)
+    }
+
+    /// The transform of `a` of what is all there but for the rotation by the origin, divided.
+    fn landed(
+        &self,
+        total: RotationSum<'_>,
+        a: &Ciphertext,
+        t: &LinearTransform,
+        to: &Landing,
+    ) -> Result<Ciphertext, CkksError> {
         let total = match t.split.origin() {
             0 => total,
             origin => {
-                let elements = self.rotation_elements(t.slots, origin as i64, modulus);
+                let elements = self.rotation_elements(t.slots, origin as i64, a.modulus());
                 elements.into_iter().try_fold(total, |total, element| total.rotated(element, self.keys()))?
             }
         };
@@ -119,61 +199,100 @@ impl Evaluator {
         self.keys().common_modulus(self.context().rlwe(), modulus, babies.chain(giants))
     }
 
-    /// The products with all diagonals, rotated and added up, modulo `P'Q`: those of some giant steps after the others, as `groups` gives them. All take their
-    /// baby steps from `baby`, which is sorted; these are rotated anew for each group. The keys have `common` in common.
-    pub(super) fn sum_of_giant_steps<'a>(
+    /// For each operand the products with all diagonals, rotated and added up, modulo `P'Q`: those of some giant steps after the others, as `groups` gives them. All take their
+    /// baby steps from `baby`, which is sorted; these are rotated anew for each group. The sums of giant steps are there for so many operands `together`. The keys have `common` in common.
+    pub(super) fn sums_of_giant_steps<'a>(
         &'a self,
-        a: &Ciphertext,
+        operands: &[Operand<'_>],
         slots: usize,
         baby: &[usize],
         groups: impl Iterator<Item = Result<Arc<Encoded>, CkksError>>,
-        magnitude: f64,
+        together: usize,
         common: Modulus,
-    ) -> Result<RotationSum<'a>, CkksError> {
+    ) -> Result<Vec<RotationSum<'a>>, CkksError> {
         let rlwe = self.context().rlwe();
-        let hoisted = rlwe.hoist_for_sums(a.inner(), common)?;
         // Rotations without a key of their own are composed, as ciphertexts.
         let element = |step: usize| self.rotation_element(slots, step as i64);
-        let is_composed = |step: &usize| !self.keys().has_galois(element(*step), a.modulus());
-        let composed = self.rotation_tree(slots, baby.iter().copied().filter(is_composed), a.modulus());
-        let rotated = self.rotate_along(a, &composed)?;
-        let summands: Vec<Summand> = baby
-            .iter()
-            .map(|step| match composed.place(*step % slots).and_then(|place| place.checked_sub(1)) {
-                Some(place) => Summand::Same(rotated[place].inner()),
-                None => Summand::Rotated(a.inner(), &hoisted, element(*step)),
-            })
-            .collect();
-        let mut total: Option<RotationSum> = None;
+        let mut hoisted = Vec::with_capacity(operands.len());
+        for Operand { ciphertext: a, .. } in operands {
+            let is_composed = |step: &usize| !self.keys().has_galois(element(*step), a.modulus());
+            let composed = self.rotation_tree(slots, baby.iter().copied().filter(is_composed), a.modulus());
+            let rotated = self.rotate_along(a, &composed)?;
+            hoisted.push((rlwe.hoist_for_sums(a.inner(), common)?, composed, rotated));
+        }
+        let mut summands: Vec<Vec<Summand>> = Vec::with_capacity(operands.len());
+        for (Operand { ciphertext: a, .. }, (hoisted, composed, rotated)) in operands.iter().zip(&hoisted) {
+            let summand =
+                |step: &usize| match composed.place(*step % slots).and_then(|place| place.checked_sub(1)) {
+                    Some(place) => Summand::Same(rotated[place].inner()),
+                    None => Summand::Rotated(a.inner(), hoisted, element(*step)),
+                };
+            summands.push(baby.iter().map(summand).collect());
+        }
+        let mut totals: Vec<Option<RotationSum>> = operands.iter().map(|_| None).collect();
         for encoded in groups {
             let encoded = encoded?;
-            let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len());
-            for terms in encoded.values() {
+            let tree = self.rotation_tree(slots, encoded.keys().copied(), common);
+            let parts = operands.chunks(together).zip(summands.chunks(together));
+            for ((operands, summands), totals) in parts.zip(totals.chunks_mut(together)) {
+                let mut sums = self.sums_of_baby_steps(summands, baby, &encoded, common)?.into_iter();
+                let mut parts: Vec<Vec<Option<RotationSum>>> = Vec::with_capacity(operands.len());
+                for total in &mut *totals {
+                    parts.push(iter::once(total.take()).chain(tree.nodes().iter().map(|_| None)).collect());
+                }
+                for (giant, terms) in encoded.iter() {
+                    let place = tree.place(*giant % slots).expect("every giant step is in the tree");
+                    // The rounding of the diagonals, times the message.
+                    let rounding: f64 = terms.iter().map(|factor| factor.rounding).sum();
+                    let rounding = Noise::from_std(rounding.sqrt());
+                    for ((operand, parts), mut sum) in operands.iter().zip(&mut parts).zip(&mut sums) {
+                        let log2_scale = operand.ciphertext.scale().log2();
+                        let error = Self::message_times(log2_scale, operand.magnitude, rounding);
+                        sum.set_noise(sum.noise().plus(error));
+                        match &mut parts[place] {
+                            None => parts[place] = Some(sum),
+                            Some(total) => total.add(&sum)?,
+                        }
+                    }
+                }
+                for (total, parts) in totals.iter_mut().zip(parts) {
+                    *total = tree.sum(parts, self.keys())?;
+                }
+            }
+        }
+        Ok(totals.into_iter().map(|total| total.expect("a transform has at least one diagonal")).collect())
+    }
+}
+
+impl Evaluator {
+    /// The products of these summands, baby steps of several operands, with encoded diagonals: for each giant step the sum of those of each operand.
+    fn sums_of_baby_steps(
+        &self,
+        summands: &[Vec<Summand<'_>>],
+        baby: &[usize],
+        encoded: &Encoded,
+        common: Modulus,
+    ) -> Result<Vec<RotationSum<'_>>, CkksError> {
+        let mut rows: Vec<Vec<Term>> = Vec::with_capacity(encoded.len() * summands.len());
+        // All operands after one another for each giant step, while its diagonals are in the cache.
+        for terms in encoded.values() {
+            for first in (0..summands.len()).map(|i| i * baby.len()) {
                 let terms = terms.iter().map(|factor| Term {
-                    summand: baby.binary_search(&factor.baby).expect("every baby step is a summand"),
+                    summand: first + baby.binary_search(&factor.baby).expect("every baby step is a summand"),
                     factor: factor.encoded.term(),
                     log2_norm: factor.log2_norm,
                 });
                 rows.push(terms.collect());
             }
-            let sums = rlwe.rotation_sums(&summands, &rows, self.keys(), common)?;
-            let tree = self.rotation_tree(slots, encoded.keys().copied(), common);
-            let mut parts: Vec<Option<RotationSum>> = (0..=tree.nodes().len()).map(|_| None).collect();
-            parts[0] = total;
-            for ((giant, terms), mut sum) in encoded.iter().zip(sums) {
-                // The rounding of the diagonals, times the message.
-                let rounding: f64 = terms.iter().map(|factor| factor.rounding).sum();
-                let rounding =
-                    Self::message_times(a.scale().log2(), magnitude, Noise::from_std(rounding.sqrt()));
-                sum.set_noise(sum.noise().plus(rounding));
-                let place = tree.place(*giant % slots).expect("every giant step is in the tree");
-                match &mut parts[place] {
-                    None => parts[place] = Some(sum),
-                    Some(total) => total.add(&sum)?,
-                }
-            }
-            total = tree.sum(parts, self.keys())?;
         }
-        Ok(total.expect("a transform has at least one diagonal"))
+        Ok(self.context().rlwe().rotation_sums(&summands.concat(), &rows, self.keys(), common)?)
     }
 }
+
+/// The only one.
+pub(super) fn only<T>(mut results: Vec<T>) -> T {
+    results.pop().expect("there is a result for each operand")
+}
+
+#[cfg(test)]
+mod tests;

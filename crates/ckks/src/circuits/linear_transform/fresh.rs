@@ -5,7 +5,11 @@ use std::sync::Arc;
 use hippocrene_rlwe::Modulus;
 use num_complex::Complex64;
 
-use super::{Encoded, Encoding, Factor, quantised::Quantised};
+use super::{
+    Encoded, Encoding, Factor,
+    evaluate::{Operand, only},
+    quantised::Quantised,
+};
 use crate::{Ciphertext, CkksError, Context, Evaluator, Scale, Values, encoder::Rounding, known::Known};
 
 const OPERATION: &str = "fresh linear transform";
@@ -159,7 +163,8 @@ impl Evaluator {
         let groups = (0..giants)
             .step_by(at_once)
             .map(|first| t.encode(context, [modulus, extended], t.scale, first..giants.min(first + at_once)));
-        let total = self.sum_of_giant_steps(a, t.slots, &baby, groups, t.operand, common)?;
+        let operand = Operand { ciphertext: a, magnitude: t.operand };
+        let total = self.sums_of_giant_steps(&[operand], t.slots, &baby, groups, 1, common).map(only)?;
         let mut out = Ciphertext::empty(context);
         total.divide_into(out.inner_mut(), to)?;
         out.set_meta(scale, t.slots, t.bound);

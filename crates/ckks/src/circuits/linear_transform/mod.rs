@@ -10,7 +10,7 @@ use std::{
     sync::Arc,
 };
 
-use hippocrene_rlwe::{Kept, Modulus, RotationFactor, StepSplit, TermFactor, stop};
+use hippocrene_rlwe::{Encodings, Kept, Modulus, RotationFactor, StepSplit, TermFactor, stop};
 use num_complex::{Complex, Complex64};
 
 pub use self::fresh::FreshTransform;
@@ -85,12 +85,6 @@ const OPERATION: &str = "make a linear transform";
 
 /// Rings of no larger degree than `2^21` are thought of.
 const MOST_SLOTS: usize = 1 << 20;
-
-/// Maps of more diagonals than these, which take more than the memory that there is for them, are encoded anew each time.
-const MANY: usize = 256;
-
-/// The bytes of diagonals that are had limb by limb at a time, unless there is more memory for encodings: half of a thousand of them at ring degree `2^16`.
-const AT_ONCE: usize = 256 << 20;
 
 impl LinearTransform {
     /// The map with these diagonals, each of `slots` numbers, by rotation.
@@ -250,7 +244,7 @@ impl LinearTransform {
         let extended = context.rlwe().rotation_modulus(modulus, keys)?;
         let bytes = |encoded: &Encoded| encoded.values().flatten().map(|factor| factor.encoded.bytes()).sum();
         self.kept.get_or_try_insert((extended, scale, context.rlwe().is_hollow()), bytes, || {
-            self.encode_some(context, [modulus, extended], scale, How::Whole, |_| true)
+            self.encode_some(context, [modulus, extended], scale, Encodings::Kept, |_| true)
         })
     }
 
@@ -260,7 +254,7 @@ impl LinearTransform {
         context: &Context,
         moduli: [Modulus; 2],
         scale: Scale,
-        how: How,
+        encodings: Encodings,
         wanted: impl Fn(usize) -> bool,
     ) -> Result<Encoded, CkksError> {
         // Polynomials in X^8 at least.
@@ -268,14 +262,16 @@ impl LinearTransform {
         let factor = |diagonal: &Diagonal, (giant, baby): (usize, usize)| -> Result<Factor, CkksError> {
             // What the result is rotated by is taken back.
             let back = (giant + self.split.origin()) % self.slots;
-            let encoded = match how {
-                How::Whole => {
+            let encoded = match encodings {
+                Encodings::Kept | Encodings::Whole => {
                     let plaintext = diagonal.encode_rotated(context, back, scale, moduli)?;
                     let whole = context.rlwe().rotation_factor(plaintext.into_poly(), moduli[1])?;
                     let short = if repeats { whole.repeated(context.rlwe()) } else { None };
                     Encoding::Whole(short.unwrap_or(whole))
                 }
-                How::ByLimb => Encoding::Quantised(diagonal.quantise_rotated(context, back, scale, moduli)?),
+                Encodings::ByLimb => {
+                    Encoding::Quantised(diagonal.quantise_rotated(context, back, scale, moduli)?)
+                }
             };
             let share = diagonal.rounded_coefficients() as f64 / self.slots as f64;
             Ok(Factor {
@@ -299,22 +295,4 @@ impl LinearTransform {
         }
         Ok(encoded)
     }
-
-    /// How many giant steps are had limb by limb at a time; none where all diagonals are encoded and kept.
-    fn at_once(&self, context: &Context, extended: Modulus) -> Option<usize> {
-        let limbs = context.rlwe().rotation_factor_limbs(extended);
-        let bytes = self.diagonals.len() * context.rlwe().degree() * size_of::<u64>();
-        let limit = self.memory().1;
-        if limit > 0 && (self.diagonals.len() <= MANY || bytes * limbs <= limit) {
-            return None;
-        }
-        Some((limit.max(AT_ONCE) * self.steps().1.len() / bytes).max(1))
-    }
-}
-
-/// How diagonals are encoded.
-#[derive(Debug, Clone, Copy)]
-enum How {
-    Whole,
-    ByLimb,
 }
