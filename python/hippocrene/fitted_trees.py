@@ -166,8 +166,9 @@ def _nodes_of(estimator: Any, outputs: _Outputs) -> Nodes:
 
 
 def scales_of(trees: list[Nodes]) -> tuple[_Doubles, _Doubles]:
-    """Return the largest range that the values of a tree have, for each output, and a power of two as large."""
-    spans = np.max([np.ptp(tree.values, axis=0) for tree in trees], axis=0)
+    """Return the largest range of the values of a tree's leaves, for each output, and a power of two as large."""
+    # Other nodes of a histogram-based boosting have values that are not yet times the learning rate.
+    spans = np.max([np.ptp(tree.values[tree.features < 0], axis=0) for tree in trees], axis=0)
     spans = np.where(spans > 0, spans, 1.0)
     return spans, np.exp2(np.ceil(np.log2(spans)).clip(-1022, 1023))
 

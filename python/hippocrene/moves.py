@@ -53,6 +53,38 @@ def places_of(array: Encrypted, first: int = 0) -> npt.NDArray[np.int64]:
     return np.arange(first, first + array.size, dtype=np.int64).reshape(array.shape)
 
 
+def places_at(shape: tuple[int, ...], key: Any) -> npt.NDArray[np.int64] | None:
+    """Return what `places_of` has at a key of integers, slices, `None` and an ellipsis, without all others.
+
+    None where it is another one, or does not fit.
+    """
+    parts = key if isinstance(key, tuple) else (key,)
+    kinds = (slice, int, np.integer, type(None), type(...))
+    if not all(isinstance(part, kinds) and not isinstance(part, bool) for part in parts):
+        return None
+    free = len(shape) - sum(part is not None and part is not ... for part in parts)
+    at = next((i for i, part in enumerate(parts) if part is ...), len(parts))
+    if free < 0 or any(part is ... for part in parts[at + 1 :]):
+        return None
+    places, axes, stride = np.zeros((), dtype=np.int64), iter(shape), math.prod(shape)
+    try:
+        for part in (*parts[:at], *[slice(None)] * free, *parts[at + 1 :]):
+            if part is None:
+                places = places[..., np.newaxis]
+                continue
+            length = next(axes)
+            stride //= length
+            # Ranges are indexed as axes are.
+            chosen = range(length)[part]
+            if isinstance(chosen, range):
+                places = places[..., np.newaxis] + stride * np.arange(chosen.start, chosen.stop, chosen.step)
+            else:
+                places = places + stride * chosen
+    except (IndexError, TypeError, ValueError):
+        return None
+    return np.asarray(places)
+
+
 @contextmanager
 def shape_errors(operation: str) -> Iterator[None]:
     """Raise what numpy says of shapes and axes in the block as `ShapeError`; an `IndexError` of a place stays one.
@@ -150,6 +182,10 @@ class Moves(Encrypted):
         a rotation, whose key has to be asked for: ``client.evaluation_keys(rotations=[3])`` for ``x[3]`` and ``x[3:9]``
         of an array of one axis.
         """
+        few = places_at(self.shape, key)
+        if few is not None:
+            with shape_errors("indexing"):
+                return self._gather(few, operation="indexing")
         return self._moved("indexing", lambda places: places[cast("Any", key)])
 
     def __iter__(self) -> Iterator[EncryptedArray]:

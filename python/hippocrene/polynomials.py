@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,7 +50,7 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
         )
     if isinstance(polynomial, np.poly1d):
         polynomial = polynomial.coeffs[::-1]
-    return _line(integers(cast("npt.ArrayLike", polynomial), "polynomial", modulus))
+    return _line(integers(_coefficients(polynomial), "polynomial", modulus))
 
 
 def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
@@ -88,7 +88,7 @@ def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float
         polynomial = polynomial.convert(domain=[-1, 1], kind=Polynomial, window=[-1, 1]).coef
     elif isinstance(polynomial, np.poly1d):
         polynomial = polynomial.coeffs[::-1]
-    series, error = _rounded(cast("npt.ArrayLike", polynomial), bound)
+    series, error = _rounded(_coefficients(polynomial), bound)
     return series, None, error
 
 
@@ -107,6 +107,14 @@ def _rounded(values: npt.ArrayLike, bound: float) -> tuple[npt.NDArray[np.float6
     error = sum(one * Fraction(bound) ** power for power, one in enumerate(off) if one)
     # What is larger is refused where it is computed.
     return doubles, float(min(error, 2**1023))
+
+
+def _coefficients(polynomial: Any) -> Any:
+    if callable(polynomial) and not isinstance(polynomial, np.poly1d):
+        raise TypeError(
+            "polynomial takes coefficients: hippocrene.approximate(function, domain=(low, high), degree=...) makes them"
+        )
+    return polynomial
 
 
 def _line(values: _Array) -> _Array:

@@ -112,7 +112,19 @@ HINTS = {
         ("copyto", "fill", "fill_diagonal", "place", "put", "put_along_axis", "putmask"),
         "results are encrypted arrays of their own: numpy.concatenate and numpy.where make them of parts",
     ),
-    **dict.fromkeys(("item", "round", "tolist"), "Client.decrypt first"),
+    **dict.fromkeys(("around", "item", "round", "tolist"), "Client.decrypt first"),
+    **dict.fromkeys(("linalg.matrix_norm", "linalg.norm", "linalg.vector_norm"), "(x * x).sum() is its square"),
+    **{
+        name: f"x.apply(numpy.{name}, domain=(low, high)), where the keys have tables"
+        for name in ("arccos", "arccosh", "arcsin", "arctanh", "log10", "log1p", "log2", "sinc", "tan")
+    },
+    **dict.fromkeys(("deg2rad", "radians"), "x * (numpy.pi / 180) does it"),
+    **dict.fromkeys(("degrees", "rad2deg"), "x * (180 / numpy.pi) does it"),
+    **dict.fromkeys(
+        ("divmod", "floor_divide", "fmod", "mod", "remainder"),
+        "x.apply(lambda v: v % m, domain=(low, high)), where the keys have tables",
+    ),
+    **dict.fromkeys(("linalg.det", "linalg.eigh", "linalg.eig", "linalg.svd"), "Client.decrypt first"),
     **{
         f"nan{name}": f"what is encrypted is no NaN, so that {name} does"
         for name in ("cumsum", "max", "mean", "median", "min", "percentile", "prod", "quantile", "std", "sum", "var")
@@ -129,7 +141,13 @@ HINTS = {
     "digitize": "(x > edge) is 0 or 1, approximately, and the sum of that over all edges the place",
     "divide": "divisors are plain; times y.reciprocal(domain=(low, high)) where the keys have tables",
     "fft.irfft": "numpy.fft.ifft takes the whole spectrum, as numpy.fft.fft has it",
+    "broadcast_arrays": "operands broadcast, and numpy.broadcast_to(x, shape) does it",
+    "empty_like": "numpy.zeros(x.shape) mixes with encrypted arrays",
+    "erf": "hippocrene.approximate(scipy.special.erf, domain=(low, high), error=...) is a polynomial",
+    "expit": "x.sigmoid(), where the keys have tables, or a polynomial, hippocrene.approximate",
+    "float_power": "exponents are integers from 0 on: x ** n",
     "full_like": "numpy.full(x.shape, value) mixes with encrypted arrays",
+    "heaviside": "x > 0 is 0 or 1, approximately",
     "histogram": "(x > edge).sum() is a count, approximately, and that of a bin the difference of two",
     "astype": "types are for Client.decrypt(x, dtype=...) to choose",
     "average": "compute (weights * values).sum() and weights.sum(), and divide when they are decrypted",
@@ -137,16 +155,14 @@ HINTS = {
     "choose": "numpy.where(x == 0, first, second) chooses by encrypted integers",
     "count_nonzero": "the sum of conditions that are 0 and 1, such as x > 0.5, is a count, approximately",
     "insert": "numpy.concatenate puts encrypted values between parts: [x[:2], y, x[2:]]",
+    "hypot": "x * x + y * y is its square, and (x * x + y * y).sqrt() it, where the keys have tables",
+    "isin": "x.is_close(value, tolerance=...), where the keys have tables, for each of the values",
     "isclose": "x.is_close(y, tolerance=...), where the keys have tables",
-    "log2": "x.apply(numpy.log2, domain=(low, high)), where the keys have tables",
-    "log10": "x.apply(numpy.log10, domain=(low, high)), where the keys have tables",
-    "log1p": "x.apply(numpy.log1p, domain=(low, high)), where the keys have tables",
-    "tan": "x.apply(numpy.tan, domain=(low, high)), where the keys have tables",
     "isfinite": "what is encrypted is finite",
     "isnan": "what is encrypted is no NaN",
     "linalg.inv": "matrices are inverted when they are decrypted, or by iterations: y = y @ (2 * eye - x @ y)",
     "linalg.lstsq": "numpy.linalg.pinv(a) @ b is the solution, of a plain matrix",
-    "linalg.norm": "(x * x).sum() is its square",
+    "linalg.pinv": "the matrix is plain; encrypted ones are inverted by iterations: y = y @ (2 * eye - x @ y)",
     "linalg.solve": "the matrix is plain; encrypted ones are inverted by iterations: y = y @ (2 * eye - x @ y)",
     "log": "x.log(domain=(low, high)), where the keys have tables",
     "meshgrid": "numpy.broadcast_to, or operands with new axes, x[:, None] and y[None, :], which broadcast",
@@ -174,6 +190,7 @@ INTEGER_HINTS = {
     "digitize": "integers modulo a number have no order: their places are found when they are decrypted",
     "histogram": "(x == value).sum() is the count of one value",
     "isclose": "== compares encrypted integers",
+    "isin": "x == value compares with each of the values",
     "searchsorted": "integers modulo a number have no order: their places are found when they are decrypted",
     "unique": "integers modulo a number have no order: they are sorted when they are decrypted",
 }
@@ -205,6 +222,13 @@ def refusal(name: str, *arguments: object) -> TypeError:
     """Return the error of a function of numpy that takes no encrypted arrays like these."""
     instead = hint(name, *arguments) or "use their operators and methods"
     return TypeError(f"numpy.{name} takes no encrypted arrays like these: {instead}")
+
+
+def _foreign(ufunc: np.ufunc) -> TypeError:
+    """Return the error of a universal function that is not numpy's, such as scipy's."""
+    name = ufunc.__name__
+    instead = HINTS.get(name, "hippocrene.approximate(function, domain=(low, high), error=...) is a polynomial")
+    return TypeError(f"{name} takes no encrypted arrays: {instead}")
 
 
 def check_options(name: str, options: Iterable[str]) -> None:
@@ -292,5 +316,5 @@ def compute(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], keywords: Map
         types = " and ".join(type(x).__name__ for x in inputs)
         raise TypeError(f"numpy.{name} computes with encrypted arrays, plain arrays and numbers, not with {types}")
     if result is NotImplemented:
-        raise refusal(name)
+        raise refusal(name) if getattr(np, ufunc.__name__, None) is ufunc else _foreign(ufunc)
     return result

@@ -139,6 +139,12 @@ def test_there_is_no_limit_of_depth(secret, equal):
     equal(x, bits)
 
 
+def test_axes_of_length_1_do_not_matter(secret, equal):
+    bits = np.array([True, False, True])
+    equal(secret(bits)[None] & secret(bits[None]), bits[None])
+    equal(secret(bits).reshape(1, 3) ^ secret(~bits[None]), np.ones((1, 3)))
+
+
 def test_numbers_in_slices_are_added_and_compared(client, secret, equal, server):
     x, y = [secret(bit) for bit in slices(X)], [secret(bit) for bit in slices(Y)]
     total, carry = server.gates(("xor", "and"), x[0], y[0])

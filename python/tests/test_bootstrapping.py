@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import hippocrene
-from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, Server, simulate
+from hippocrene import ArgumentError, Bootstrapping, Client, EvaluationKeys, MissingKeyError, Server, simulate
 
 pytestmark = pytest.mark.xdist_group("large")
 
@@ -143,7 +143,7 @@ def test_what_is_not_possible_is_refused(client, server):
     with pytest.raises(hippocrene.ParameterError, match=r"at the ring degree.*n16s"):
         client.describe_bootstrapping()
     array = server.load(client.encrypt([1.0]))
-    with pytest.raises(ArgumentError, match="no bootstrapping keys"):
+    with pytest.raises(MissingKeyError, match="no bootstrapping keys"):
         server.bootstrap(array)
     assert server.bootstraps == 0
     for wrong in (

@@ -17,7 +17,7 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.base import clone
 
-from hippocrene import ArgumentError, Client, EncodeError, EvaluationKeys, FormatError, Server, ShapeError
+from hippocrene import ArgumentError, Client, EncodeError, EvaluationKeys, FormatError, MissingKeyError, Server, ShapeError
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 from hippocrene.distributed import Cluster
 
@@ -91,7 +91,7 @@ def test_clusters_of_points_and_a_run_that_was_killed(tmp_path, capsys):
     resumed = EncryptedKMeans(2, max_iter=2).fit(sent, server, checkpoint=tmp_path / "checkpoint").clusters_
     assert EncryptedClusters.load(tmp_path / "checkpoint").to_bytes() == resumed.to_bytes()
     written_whole(tmp_path, first, resumed)
-    with pytest.raises(ArgumentError, match="no keys of look-up tables"):
+    with pytest.raises(MissingKeyError, match="no keys of look-up tables"):
         server.load(client.encrypt([1.0, 2.0])).sort()
     assert model.fit(sent, server, progress=True) is model
     assert resumed.to_bytes() == model.clusters_.to_bytes()

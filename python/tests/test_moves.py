@@ -8,6 +8,7 @@ from hypothesis.extra import numpy as hnp
 
 import hippocrene
 from hippocrene import ArgumentError, ShapeError
+from hippocrene.moves import places_at
 
 few = settings(
     max_examples=25,
@@ -41,6 +42,15 @@ def test_slices_are_numpys(secret, near, data, shape):
     else:
         with pytest.raises(ShapeError, match="no elements"):
             secret(array)[key]
+
+
+@given(st.data(), shapes)
+def test_places_at_slices_are_numpys(data, shape):
+    key = data.draw(hnp.basic_indices(shape, allow_newaxis=True, allow_ellipsis=True))
+    np.testing.assert_array_equal(places_at(shape, key), np.arange(np.prod(shape)).reshape(shape)[key])
+    # What numpy takes in another way, or has an error for.
+    for other in ([0], True, np.ones(shape, dtype=bool), (..., ...), shape[0], slice(None, None, 0), "0"):
+        assert places_at(shape, other) is None
 
 
 @few

@@ -68,6 +68,11 @@ def test_errors_are_found_before_any_key_is_made():
         simulate(lambda x: x, X, bound=0.5)
 
 
+def test_limits_of_clip_are_bounds():
+    simulation = simulate(lambda x: x.clip(0, 0.5, gap=0.1).with_bound(0.5), X, preset="n16")
+    assert np.max(simulation.result) > 0.5
+
+
 def test_integers_are_simulated_without_values():
     simulation = simulate(lambda x, y: (x * y).sum(), np.arange(5), np.arange(5), scheme="bgv")
     assert simulation.result is None
@@ -246,7 +251,7 @@ def test_look_ups_are_simulated():
     assert 0 < seconds < simulation.seconds
     assert not simulation.rotations
     assert simulate(lambda x: x + x, x, preset="n15", tables="lut11").tables is None
-    with pytest.raises(hippocrene.ArgumentError, match="no keys of look-up tables"):
+    with pytest.raises(hippocrene.MissingKeyError, match="no keys of look-up tables"):
         simulate(lambda x: x.sort(), x, preset="n15")
     with pytest.raises(hippocrene.ParameterError, match="lut11, lut12, lut13"):
         simulate(lambda x: x.sort(), x, preset="n15", tables="lut10")

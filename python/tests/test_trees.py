@@ -271,6 +271,8 @@ def test_histogram_based_boosting(client, server):
         boosting = HistGradientBoostingRegressor(loss=loss, max_iter=5, max_leaf_nodes=4).fit(x, target)
         model = PrivateDecisionTree.from_sklearn(boosting, x, tables="lut11")
         np.testing.assert_allclose(model.simulate(x).result, boosting.predict(x), atol=10 * model.deviation)
+        leaves = [np.ptp(stage[0].nodes["value"][stage[0].nodes["is_leaf"] != 0]) for stage in boosting._predictors]
+        assert model.interface.scales == (np.exp2(np.ceil(np.log2(5 * max(leaves)))),)
     counts = HistGradientBoostingRegressor(loss="poisson", max_iter=2).fit(x, target)
     with pytest.raises(ArgumentError, match="the loss 'poisson' are exponentials"):
         PrivateDecisionTree.from_sklearn(counts, x)

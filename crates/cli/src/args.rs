@@ -222,16 +222,19 @@ pub struct Encrypt {
 fn delimiter(text: &str) -> Result<u8, String> {
     match text {
         "\\t" | "tab" => Ok(b'\t'),
-        _ => match *text.as_bytes() {
-            [byte]
-                if byte == b'\t'
-                    || byte == b' '
-                    || byte.is_ascii_punctuation() && !b"\"+-.".contains(&byte) =>
-            {
-                Ok(byte)
+        _ => {
+            match *text.as_bytes() {
+                [byte]
+                    if byte == b'\t'
+                        || byte == b' '
+                        || byte.is_ascii_punctuation() && !b"\"+-.".contains(&byte) =>
+                {
+                    Ok(byte)
+                }
+                _ => Err("one ASCII character is needed that is in no number, such as ';', or \\t for tabs"
+                    .to_owned()),
             }
-            _ => Err("one character is needed that is in no number, such as ';', or \\t for tabs".to_owned()),
-        },
+        }
     }
 }
 

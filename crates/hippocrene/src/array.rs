@@ -117,10 +117,15 @@ impl<F: Elements> Array<F> {
         self.clean
     }
 
+    /// Whether there are slots with something else than an element or a copy of one.
+    pub(crate) fn has_others(&self) -> bool {
+        let copies = |period| period == self.size() && self.layout.last() < period;
+        !(self.layout.is_full() || self.period.is_some_and(copies))
+    }
+
     /// Whether there are slots with something else than an element, a copy of one, or 0.
     pub(crate) fn has_strays(&self) -> bool {
-        let copies = |period| period == self.size() && self.layout.last() < period;
-        !(self.clean || self.zero_within || self.layout.is_full() || self.period.is_some_and(copies))
+        self.has_others() && !self.clean && !self.zero_within
     }
 
     /// The ciphertexts.

@@ -32,6 +32,7 @@ pub(crate) fn encrypt_elements(
     // Absolute values of complex numbers are roots, which others may round another way.
     let rounding = if values.is_complex() { 4.0 * f64::EPSILON } else { 0.0 };
     if let Some(bound) = how.bound
+        && bound >= 0.0
         && largest > bound * (1.0 + rounding)
     {
         // Not by how much: values are secret.

@@ -48,6 +48,14 @@ pub enum Error {
     /// An evaluation key that was not generated, or for smaller moduli only.
     #[error(transparent)]
     MissingKey(RlweError),
+    /// Evaluation keys without those of a whole kind: of look-up tables, bootstraps, k-means or bits.
+    #[error("{operation}: {what}")]
+    NoKeys {
+        /// The operation.
+        operation: &'static str,
+        /// What they lack, and how they are made.
+        what: &'static str,
+    },
     /// Things that belong to different keys.
     #[error(transparent)]
     KeyMismatch(RlweError),

@@ -42,7 +42,7 @@ pub trait Form: Elements {
     /// A linear map from slots to slots, ready to be applied.
     type Map: Send + Sync;
     /// A polynomial.
-    type Polynomial: Sync;
+    type Polynomial: Clone + Sync;
     /// The number 1.
     const ONE: Self::Number;
 
@@ -278,11 +278,27 @@ pub trait Form: Elements {
     /// As [`Form::mul`], and when the polynomial is not one for such ciphertexts.
     fn polynomial(&self, server: &Server, x: &Self::Ciphertext, p: &Self::Polynomial) -> Computed<Self>;
 
+    /// What an array and a polynomial are brought to so that the polynomial is no larger where no element stands than it is at elements.
+    ///
+    /// # Errors
+    /// When no multiplication is left where one is needed.
+    fn within_domain<'a>(
+        server: &Server,
+        a: &'a Array<Self>,
+        p: &'a Self::Polynomial,
+    ) -> Result<(Cow<'a, Array<Self>>, Cow<'a, Self::Polynomial>), Error>;
+
     /// How many multiplications deep a polynomial is.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
 
-    /// Whether a polynomial is 0 at 0.
-    fn vanishes_at_zero(p: &Self::Polynomial) -> bool;
+    /// `p - p(0)` and `p(0)`, unless that is 0.
+    ///
+    /// # Errors
+    /// When numbers grow too large.
+    fn apart_from_constant(p: &Self::Polynomial) -> Result<Option<(Self::Polynomial, Self::Number)>, Error>;
+
+    /// The values of a polynomial, with the bound that it says of those of `a`.
+    fn bounded_by(values: Array<Self>, p: &Self::Polynomial, a: &Array<Self>) -> Array<Self>;
 
     /// A ciphertext of another key brought to this server's.
     ///

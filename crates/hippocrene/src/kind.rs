@@ -33,7 +33,7 @@ impl Error {
             Error::Capacity { .. } => 4,
             Error::Budget(_) => 5,
             Error::Scale(_) => 6,
-            Error::MissingKey(_) => 7,
+            Error::MissingKey(_) | Error::NoKeys { .. } => 7,
             Error::KeyMismatch(_) => 8,
             Error::ParameterMismatch(_) | Error::PlainModulusMismatch(_) => 9,
             Error::Format(_) => 10,

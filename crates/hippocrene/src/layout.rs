@@ -134,11 +134,16 @@ impl Layout {
 
     /// Whether elements stand as in [`Layout::packed`], but for axes of length 1, of which the stride does not matter.
     pub fn is_packed(&self) -> bool {
+        Layout::packed(&self.shape, self.slots).is_ok_and(|packed| packed.is_like(self))
+    }
+
+    /// Whether the shapes are the same and elements stand in the same slots: the stride of axes of length 1 does not matter.
+    pub fn is_like(&self, other: &Layout) -> bool {
         let strides = |layout: &Layout| -> Vec<usize> {
             let axes = layout.shape.iter().zip(&layout.strides);
             axes.filter(|(length, _)| **length > 1).map(|(_, stride)| *stride).collect()
         };
-        Layout::packed(&self.shape, self.slots).is_ok_and(|packed| strides(&packed) == strides(self))
+        (&self.shape, self.slots) == (&other.shape, other.slots) && strides(self) == strides(other)
     }
 
     /// How many ciphertexts it takes.
@@ -161,6 +166,17 @@ impl Layout {
     /// The position of an element.
     pub fn position(&self, index: &[usize]) -> usize {
         index.iter().zip(&self.strides).map(|(i, s)| i * s).sum()
+    }
+
+    /// The position of the element of this number in row-major order.
+    pub(crate) fn position_of(&self, element: usize) -> usize {
+        let mut rest = element;
+        let mut position = 0;
+        for (length, stride) in self.shape.iter().zip(&self.strides).rev() {
+            position += rest % length * stride;
+            rest /= length;
+        }
+        position
     }
 
     /// The positions of all elements in row-major order.
@@ -245,7 +261,17 @@ mod tests {
             [true, true, true, false, true, true, true]
         );
         assert!(Layout::packed(&[32], 16).unwrap().is_full());
+        for layout in [Layout::packed(&[3, 5, 2], 16), Layout::new(vec![4, 3, 1], vec![1, 8, 2], 16)] {
+            let layout = layout.unwrap();
+            let one_by_one = (0..layout.size()).map(|element| layout.position_of(element));
+            assert!(layout.positions().eq(one_by_one));
+        }
         assert!(Layout::new(vec![2, 1, 2], vec![2, 8, 1], 16).unwrap().is_packed());
         assert!(!Layout::new(vec![2, 2], vec![1, 2], 16).unwrap().is_packed());
+        let like = |strides: [usize; 2], other: [usize; 2]| {
+            let of = |strides: [usize; 2]| Layout::new(vec![1, 5], strides.to_vec(), 16).unwrap();
+            of(strides).is_like(&of(other))
+        };
+        assert!(like([8, 1], [1, 1]) && !like([8, 1], [8, 2]));
     }
 }

@@ -61,6 +61,9 @@ impl Default for LookUps {
     }
 }
 
+/// The smallest ring degree of presets that have room for look-ups, its logarithm.
+const LEAST: u32 = 15;
+
 impl LookUps {
     /// The names of the tables.
     pub const NAMES: [&'static str; 3] = ["lut11", "lut12", "lut13"];
@@ -114,13 +117,22 @@ impl LookUps {
         if !(1.0..=2000.0).contains(&capacity) {
             return Err(Error::argument(
                 OPERATION,
-                format!("results with {} bits of capacity", Short(capacity)),
+                format!("results have from 1 to 2000 bits of capacity, not {}", Short(capacity)),
             ));
         }
         static LITERALS: Literals = [const { OnceLock::new() }; LookUps::NAMES.len()];
         let made = self.kept(&LITERALS, || Ok(PegasusLiteral::of(&set, Vec::new(), 1.0, 0.0)?))?;
         let literal = PegasusLiteral { slots: vec![session.slots()], output_bits: capacity, ..made };
-        Ok(LookUpPlan::Functions(PegasusPlan::new(Arc::clone(session.context()), literal)?.into()))
+        let plan = PegasusPlan::new(Arc::clone(session.context()), literal);
+        let plan = plan.map_err(|error| match Error::from(error) {
+            Error::Argument { operation, what } if session.settings().parameters().log_degree() < LEAST => {
+                let larger =
+                    format!("{what}; take a preset of the ring degree 2^{LEAST} or more, such as n{LEAST}");
+                Error::argument(operation, larger)
+            }
+            other => other,
+        })?;
+        Ok(LookUpPlan::Functions(plan.into()))
     }
 
     /// K-means on points of this shape with these parameters.

@@ -315,15 +315,16 @@ fn what_has_no_tables_says_so() {
     let server = Server::new(client.evaluation_keys(&KeyRequest::only([])).unwrap()).unwrap();
     let x = client.encrypt(&[1.0, 2.0], &[2]).unwrap();
     for refused in [server.apply(&x, f64::exp, None, None), server.sort(&x, None), server.argmin(&x, None)] {
-        let refused = refused.unwrap_err().to_string();
-        assert!(refused.contains("no keys of look-up tables"), "{refused}");
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.kind(), "MissingKeyError");
+        assert!(refused.to_string().contains("no keys of look-up tables"), "{refused}");
     }
     let session = client.session();
     let plan = |tables, capacity| {
         LookUps { tables, capacity: Some(capacity), clusters: None }.plan(session).unwrap_err().to_string()
     };
     assert!(plan("lut14", 30.0).contains("there are lut11, lut12, lut13"));
-    assert!(plan("lut12", f64::NAN).contains("NaN bits of capacity"));
+    assert!(plan("lut12", f64::NAN).contains("not NaN"));
     assert!(plan("lut12", 30.0).contains("an LWE dimension of 1024: a power of two up to 128"));
     let simple = Session::new(crate::common::insecure_settings(12, 3), 1);
     let refused = LookUps::default().plan(&simple.unwrap()).unwrap_err().to_string();

@@ -108,6 +108,48 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Chebyshev polynomials for an interval without zero, or from zero on, explode at zeros and other values between the elements.
+    #[test]
+    fn polynomials_are_within_their_interval(
+        rows in 1usize..5,
+        columns in 1usize..20,
+        low in prop::sample::select(vec![0.0, 0.25, 1.0, 7.0, -9.0]),
+        degree in prop::sample::select(vec![0usize, 3, 8, 31]),
+        is_slice in any::<bool>(),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(8, 9);
+        let (length, high) = (1.5, low + 1.5);
+        let p = Polynomial::approximate(|x| (3.0 * x).sin() + 2.0, low, high, degree).unwrap();
+        let (low_end, high_end) = (f64::abs(low), f64::abs(high));
+        let x: Vec<f64> = numbers(rows * columns, seed).iter().map(|x| low + length * (x + 1.0) / 2.0).collect();
+        let (a, x) = if is_slice {
+            // Every other column, with the others beside it.
+            let wide: Vec<f64> = x.iter().flat_map(|x| [*x, -low_end.max(high_end)]).collect();
+            let wide = client.encrypt(&wide, &[rows, 2 * columns]).unwrap().with_bound(low_end.max(high_end)).unwrap();
+            let sources: Vec<usize> = (0..rows * columns).map(|i| 2 * i).collect();
+            (server.gather(&[&wide], &[rows, columns], &sources).unwrap(), x)
+        } else {
+            (client.encrypt(&x, &[rows, columns]).unwrap().with_bound(low_end.max(high_end)).unwrap(), x)
+        };
+        let y = server.polynomial(&a, &p).unwrap();
+        let expected: Vec<f64> = x.iter().map(|x| p.evaluate(*x)).collect();
+        assert_close(&client.decrypt(&y).unwrap(), &expected, "a polynomial");
+        check_slots(&client, &server, &y)?;
+        for slot in slots_of(&client, &y) {
+            prop_assert!(slot.abs() < y.bound() + 1e-3, "{slot} beyond {}", y.bound());
+        }
+        prop_assert!(y.is_clean() || is_slice);
+        // And what takes it for an argument of its own.
+        let square = Polynomial::new(Basis::Chebyshev { low: 0.0, high: y.bound() }, vec![0.5, 0.5]).unwrap();
+        let expected: Vec<f64> = expected.iter().map(|y| square.evaluate(*y)).collect();
+        assert_close(&client.decrypt(&server.polynomial(&y, &square).unwrap()).unwrap(), &expected, "another");
+    }
+}
+
 /// A polynomial of degree 15 of 100 is beyond all bounds, which spoils the slots beside it too.
 #[test]
 fn bounds_hold_for_all_slots() {

@@ -34,6 +34,13 @@ impl Polynomial {
         Ok(Polynomial { coefficients, t })
     }
 
+    /// `p - p(0)`, and `p(0)`.
+    pub fn apart_from_constant(&self) -> (Self, u64) {
+        let mut coefficients = self.coefficients.clone();
+        let constant = std::mem::take(&mut coefficients[0]);
+        (Polynomial { coefficients, t: self.t }, constant)
+    }
+
     /// The polynomial of least degree whose value at each integer `x` modulo the prime `t` is `table[x]`, any function at all: in general of degree `t - 1`.
     ///
     /// Its coefficients are `c_0 = f(0)` and `c_j = -sum_x f(x) x^(t-1-j)`, with `0^0 = 1`. Over the powers `x = g^k` of a primitive root these sums are a Fourier transform of length `t - 1`,

@@ -191,8 +191,19 @@ impl Polynomial {
         Self::new(self.basis, self.coefficients.iter().map(|c| c * factor).collect())
     }
 
-    /// A bound on its absolute values where the absolute value of the argument is at most `bound`.
-    pub(crate) fn bound(&self, bound: f64) -> f64 {
+    /// `p - p(0)`, and `p(0)`.
+    ///
+    /// # Errors
+    /// When either is not finite.
+    pub fn apart_from_constant(&self) -> Result<(Self, f64), CkksError> {
+        let constant = self.evaluate(0.0);
+        let mut coefficients = self.coefficients.clone();
+        coefficients[0] -= constant;
+        Ok((Self::new(self.basis, coefficients)?, constant))
+    }
+
+    /// A bound on its absolute values where the absolute value of the argument is at most `bound`, and in the Chebyshev basis in the interval.
+    pub fn bound(&self, bound: f64) -> f64 {
         match self.basis {
             Basis::Monomial => self.coefficients.iter().rev().fold(0.0, |acc, c| acc * bound + c.abs()),
             Basis::Chebyshev { .. } => self.coefficients.iter().map(|c| c.abs()).sum(),

@@ -291,7 +291,7 @@ fn what_cannot_be_encoded_is_named() {
         if (modulus_bits - 80.0).abs() < 0.01));
     assert_eq!(
         error.to_string(),
-        "encode: values at scale 2^77.00 need a modulus of 81 bits, it has 80.0: use a smaller scale or a larger modulus"
+        "encode: values at scale 2^77.00 need a modulus of 81 bits, it has 80.0: take a smaller scale (less precision) or a larger modulus (another preset)"
     );
     for huge in [[f64::MAX; 4], [f64::MAX, -f64::MAX, f64::MAX, 1.0]] {
         assert!(matches!(encode(&huge, 4, 1.0), Err(EncodeError::TooLarge { .. })));

@@ -155,6 +155,9 @@ impl Table {
             ));
         }
         match others.first() {
+            Some(first) if first.contains('\n') => {
+                Err(format!("line {line} has a quoted cell of several lines: is a quote not closed?"))
+            }
             Some(first) if !others.iter().any(|cell| is_name(cell)) => Err(format!(
                 "line {line} starts with {:?}, which is no number and looks like no name: say whether it holds names (--header yes or no)",
                 cut(first)

@@ -2,7 +2,7 @@
 
 use super::check_output;
 use crate::args::Encrypt;
-use crate::arrays::{Array, Format, Numbers, Table};
+use crate::arrays::{Array, Format, Header, Numbers, Table};
 use crate::console::{Console, size};
 use crate::error::CliError;
 use crate::streams;
@@ -87,8 +87,9 @@ impl Key {
 
 pub(super) fn run(encrypt: &Encrypt, threads: usize, console: &mut Console<'_>) -> Result<(), CliError> {
     let format = encrypt.format.map_or_else(|| Format::of(&encrypt.input), Ok)?;
-    if format == Format::Npy && (encrypt.columns.is_some() || encrypt.delimiter.is_some()) {
-        let what = "--columns and --delimiter are for comma-separated values: this is .npy";
+    let is_table = encrypt.columns.is_some() || encrypt.delimiter.is_some() || encrypt.header != Header::Auto;
+    if format == Format::Npy && is_table {
+        let what = "--columns, --delimiter and --header are for comma-separated values: this is .npy";
         return Err(CliError::Usage(what.to_owned()));
     }
     check_output(&encrypt.output, &[&encrypt.key, &encrypt.input])?;

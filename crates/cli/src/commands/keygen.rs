@@ -64,6 +64,13 @@ fn generate(
     console: &Console<'_>,
 ) -> Result<ClientKey, CliError> {
     let mut settings = preset.settings()?;
+    if settings.bit_preset().is_some() && (keygen.precision.is_some() || keygen.scheme != Scheme::Ckks) {
+        let what = format!(
+            "--precision is for numbers, and --scheme for integers: keys of the preset {} encrypt bits",
+            preset.name
+        );
+        return Err(CliError::Usage(what));
+    }
     if let Some(precision) = keygen.precision {
         settings = settings.with_precision(precision)?;
     }

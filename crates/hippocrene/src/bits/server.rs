@@ -272,7 +272,7 @@ impl BitServer {
             if a.key() != self.key {
                 return Err(RlweError::KeyMismatch { operation, have: a.key(), need: self.key }.into());
             }
-            if a.layout() != inputs[0].layout() {
+            if !a.layout().is_like(inputs[0].layout()) {
                 let (left, right) = (inputs[0].shape(), a.shape());
                 let what = match left == right {
                     true => format!(

@@ -12,6 +12,11 @@ use crate::{Array, BootstrappingKeys, EncryptedArray, Error, Form, Layout, Numbe
 
 const OPERATION: &str = "bootstrap";
 
+const NO_KEYS: Error = Error::NoKeys {
+    operation: OPERATION,
+    what: "this server has no bootstrapping keys: make evaluation keys with them (KeyRequest::bootstrapping; in Python, evaluation_keys(bootstrapping=True))",
+};
+
 /// Of the bits after the binary point that an array asks for, a bootstrap has to leave this part.
 const LEAST_PRECISION: f64 = 0.5;
 
@@ -166,7 +171,7 @@ impl Server {
     /// Values up to `2^k` times the bound that the keys are planned for are bootstrapped in the unit `2^k`: with `k` bits less after the binary point.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no bootstrapping keys, or has them for real arrays and this one is complex, or when the bound of the array is so large
+    /// [`Error::NoKeys`] when the server has no bootstrapping keys; [`Error::Argument`] when it has them for real arrays and this one is complex, or when the bound of the array is so large
     /// that less than half of the bits it asks for would be left after the binary point; [`Error::Capacity`] when it has less capacity than
     /// [`Server::bootstrap_reserve`].
     pub fn bootstrap(&self, a: &EncryptedArray) -> Result<EncryptedArray, Error> {
@@ -182,8 +187,7 @@ impl Server {
     /// a few bits: [`Error::Capacity`] when it is asked for up to the last of them, and they are not there.
     pub fn bootstrap_to(&self, a: &EncryptedArray, capacity: Option<f64>) -> Result<EncryptedArray, Error> {
         let Some(bootstraps) = &self.bootstraps else {
-            let what = "this server has no bootstrapping keys: make evaluation keys with bootstrapping";
-            return Err(Error::argument(OPERATION, what));
+            return Err(NO_KEYS);
         };
         let form = a.form().computed_by(self);
         let able = bootstraps.check(&form, a.layout(), a.capacity_bits(&self.session), a.bound());
@@ -376,7 +380,7 @@ pub(super) fn check_bootstrap(server: &Server, a: &EncryptedArray) -> Result<(),
             let form = a.form().computed_by(server);
             Ok(bootstraps.check(&form, a.layout(), a.capacity_bits(&server.session), a.bound())?)
         }
-        None => Err(Error::argument(OPERATION, "this server has no bootstrapping keys")),
+        None => Err(NO_KEYS),
     }
 }
 

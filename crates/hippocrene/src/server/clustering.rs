@@ -17,7 +17,7 @@ impl Server {
     /// One iteration of k-means from `clusters`, on the points of `points`; and how long its parts took. The same operands give the same result, bit for bit, in whatever process.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no keys for k-means, or those of another shape, `points` has no points, or `clusters` were made of others; as for other operations when keys or parameters differ.
+    /// [`Error::NoKeys`] when the server has no keys for k-means; [`Error::Argument`] when it has those of another shape, `points` has no points, or `clusters` were made of others; as for other operations when keys or parameters differ.
     pub fn cluster(
         &self,
         points: &Clustering,
@@ -130,7 +130,7 @@ impl Server {
         let k_means = self.k_means.as_ref().ok_or_else(|| {
             let what =
                 "this server has no keys for k-means: make evaluation keys with them (LookUps::clusters)";
-            Error::argument(operation, what)
+            Error::NoKeys { operation, what }
         })?;
         let shape = k_means.plan().shape();
         self.check_shape(clusters, shape, operation)?;

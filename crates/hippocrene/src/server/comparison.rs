@@ -10,8 +10,6 @@ use hippocrene_ckks::{
     circuits::comparison::{SignLiteral, SignPlan},
 };
 use hippocrene_pegasus::Which;
-use hippocrene_ring::automorphism::galois_element_of_conjugation;
-use hippocrene_rlwe::RlweError;
 
 use super::Server;
 use crate::{EncryptedArray, Error, Numbers};
@@ -216,7 +214,7 @@ impl Server {
         let capacity = arrays.iter().map(|a| a.capacity_bits(&self.session)).fold(f64::INFINITY, f64::min);
         Ok(match self.plan(&self.form_of(&arrays), bound, how, operation) {
             Ok(plan) => plan.bits() > capacity,
-            Err(error) => matches!(error, Error::MissingKey { .. }),
+            Err(error) => matches!(error, Error::MissingKey { .. } | Error::Capacity { .. }),
         })
     }
 
@@ -237,17 +235,10 @@ impl Server {
         }
         let (gap, precision) = (how.gap.unwrap_or(GAP * bound), how.precision.unwrap_or(PRECISION));
         let literal = SignLiteral { slots: self.session.slots(), bound, gap, precision };
-        let plan = self.plans.get(&literal, || Ok(SignPlan::new(context, literal)?))?;
+        let plan = self.plans.get(&literal, || Ok(SignPlan::new(context, literal)?));
+        let plan = plan.map_err(|e| self.advised::<Numbers>(e.during(operation), &[]))?;
         if plan.conjugates() {
-            let conjugation = galois_element_of_conjugation(context.parameters().degree());
-            self.evaluator.keys().galois(conjugation).map_err(|error| match error {
-                RlweError::MissingGaloisKey { held, .. } => {
-                    let key =
-                        "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
-                    RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }
-                }
-                error => error,
-            })?;
+            self.check_conjugation(operation)?;
         }
         Ok(plan)
     }

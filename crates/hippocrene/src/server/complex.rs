@@ -1,5 +1,8 @@
 //! Parts of complex numbers.
 
+use hippocrene_ring::automorphism::galois_element_of_conjugation;
+use hippocrene_rlwe::RlweError;
+
 use super::Server;
 use crate::{EncryptedArray, Error};
 
@@ -13,7 +16,22 @@ impl Server {
             self.check(a, "conjugate")?;
             return Ok(a.clone());
         }
+        self.check_conjugation("conjugate")?;
         self.map(a, "conjugate", a.is_clean(), 0.0, |_, x| Ok(self.evaluator.conjugate(x)?))
+    }
+
+    /// Checks that there is the key of the conjugation.
+    pub(super) fn check_conjugation(&self, operation: &'static str) -> Result<(), Error> {
+        let conjugation = galois_element_of_conjugation(self.session.settings().parameters().degree());
+        match self.evaluator.keys().galois(conjugation) {
+            Ok(_) => Ok(()),
+            Err(RlweError::MissingGaloisKey { held, .. }) => {
+                let key =
+                    "the conjugation (KeyRequest::conjugation; in Python, evaluation_keys(conjugation=True))";
+                Err(RlweError::MissingGaloisKey { operation: format!("{operation}: {key}"), held }.into())
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Every element times the imaginary unit, exactly and for no capacity.

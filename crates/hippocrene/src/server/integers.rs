@@ -291,6 +291,14 @@ impl Form for Residues {
         Ok(evaluator(server)?.polynomial(x, p)?)
     }
 
+    fn within_domain<'a>(
+        _: &Server,
+        a: &'a IntegerArray,
+        p: &'a Polynomial,
+    ) -> Result<(Cow<'a, IntegerArray>, Cow<'a, Polynomial>), Error> {
+        Ok((Cow::Borrowed(a), Cow::Borrowed(p)))
+    }
+
     fn transferred(&self, server: &Server, transfer: &Transfer, x: &Ciphertext) -> Result<Ciphertext, Error> {
         const OPERATION: &str = "transfer to the second key";
         self.check(server, OPERATION)?;
@@ -302,8 +310,13 @@ impl Form for Residues {
         (p.degree() + 1).next_power_of_two().ilog2() as usize
     }
 
-    fn vanishes_at_zero(p: &Polynomial) -> bool {
-        p.coefficients()[0] == 0
+    fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, i64)>, Error> {
+        let (rest, constant) = p.apart_from_constant();
+        Ok((constant != 0).then_some((rest, constant as i64)))
+    }
+
+    fn bounded_by(values: IntegerArray, _: &Polynomial, _: &IntegerArray) -> IntegerArray {
+        values
     }
 }
 

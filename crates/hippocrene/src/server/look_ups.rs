@@ -18,7 +18,7 @@ impl Server {
     /// **Error:** [`Server::tables`] says it before anything is computed. The result has the capacity that the keys were made for; of functions with a straight line in them ([`Tables`]) no more than the array has after a product.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no keys of tables, the array is complex or has no bound, `f` is not finite on all of the domain, or that is no interval; [`Error::Capacity`] when the array has too little
+    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array is complex or has no bound, `f` is not finite on all of the domain, or that is no interval; [`Error::Capacity`] when the array has too little
     /// capacity to go from slots to single numbers.
     pub fn apply(
         &self,
@@ -162,8 +162,8 @@ impl Server {
 
     pub(super) fn pegasus(&self, operation: &'static str) -> Result<&Pegasus, Error> {
         self.pegasus.as_ref().ok_or_else(|| {
-            let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups; in Python, evaluation_keys(tables=True))";
-            Error::argument(operation, what)
+            let what = "this server has no keys of look-up tables: make evaluation keys with them (KeyRequest::look_ups; in Python, evaluation_keys(tables=True)); a function of single values may be a polynomial instead (Polynomial::approximate; in Python, hippocrene.approximate)";
+            Error::NoKeys { operation, what }
         })
     }
 

@@ -198,11 +198,11 @@ impl Server {
     /// What computes on arrays of bits.
     ///
     /// # Errors
-    /// [`Error::Argument`] when there are no keys for them.
+    /// [`Error::NoKeys`] when there are no keys for them.
     pub fn bits(&self) -> Result<&BitServer, Error> {
         self.bits.as_ref().ok_or_else(|| {
             let what = "this server has no keys of bits: make evaluation keys with them (KeyRequest::bits; in Python, those of a client of a preset of bits)";
-            Error::argument("compute on bits", what)
+            Error::NoKeys { operation: "compute on bits", what }
         })
     }
 

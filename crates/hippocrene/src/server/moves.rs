@@ -10,6 +10,9 @@ use crate::{Array, Error, Form, Layout};
 
 const OPERATION: &str = "move elements";
 
+/// Fewer elements than one in so many are found one by one, by divisions.
+const FEW: usize = 8;
+
 impl Server {
     /// The array of this shape whose elements are, in row-major order, those at the places `sources` of all elements of `arrays`: these count in row-major order too, one array after the other.
     /// Elements may be left out, and come several times. So every slice, transpose, reshape, concatenation or stack of numpy's is the one that it makes of arrays of places.
@@ -46,32 +49,22 @@ impl Server {
             self.check(array, OPERATION)?;
         }
         let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
-        let total = arrays.iter().map(|array| array.size()).sum();
-        let Some(start) = sources.iter().copied().flatten().next() else {
+        let from = places(arrays, sources)?;
+        let Some((first, _)) = from.iter().copied().flatten().next() else {
             return Err(Error::argument(OPERATION, "no place of an element: zeros take no moving"));
         };
-        if let Some(have) = sources.iter().flatten().find(|source| **source >= total) {
-            let what = format!("place {have} of {total} elements in {} arrays", arrays.len());
-            return Err(Error::argument(OPERATION, what));
-        }
-        let places: Vec<(usize, usize)> = arrays
-            .iter()
-            .enumerate()
-            .flat_map(|(k, array)| array.layout().positions().map(move |position| (k, position)))
-            .collect();
-        let (first, _) = places[start];
-        let place_in_first = |source: &Option<usize>| {
-            source.map(|source| places[source]).filter(|(array, _)| *array == first).map(|(_, at)| at)
+        let place_in_first = |from: &Option<(usize, usize)>| {
+            from.filter(|(array, _)| *array == first).map(|(_, position)| position)
         };
-        if let Some(from) = sources.iter().map(place_in_first).collect::<Option<Vec<_>>>()
+        if let Some(from) = from.iter().map(place_in_first).collect::<Option<Vec<_>>>()
             && let Some(view) = self.view(arrays[first], shape, &from)?
         {
             return Ok(view);
         }
         let moves_to = |out: &Layout| {
             let mut moves: BTreeMap<usize, Moves> = BTreeMap::new();
-            for (to, source) in out.positions().zip(sources) {
-                let Some((k, from)) = source.map(|source| places[source]) else { continue };
+            for (to, from) in out.positions().zip(&from) {
+                let Some((k, from)) = *from else { continue };
                 moves.entry(k).or_default().push((to, from));
             }
             moves
@@ -94,7 +87,7 @@ impl Server {
         }
         let ways = self.ways(arrays, &moves)?;
         // Axes in the order that they stand in already.
-        let strides = strides_like(&places, shape, sources, out.slots())?;
+        let strides = strides_like(&from, shape, out.slots())?;
         let like = out.with_shape(shape.to_vec(), strides).ok().filter(|like| !like.is_packed());
         if let Some(like) = like {
             let in_order = moves_to(&like);
@@ -128,11 +121,9 @@ impl Server {
     ) -> Result<usize, Error> {
         self.check(a, OPERATION)?;
         let out = Layout::filled(shape, F::slots(&self.session), sources.len(), OPERATION)?;
-        let positions: Vec<usize> = a.layout().positions().collect();
-        let from = sources.iter().map(|source| positions.get(*source).copied()).collect::<Option<Vec<_>>>();
-        let from = from.ok_or_else(|| {
-            Error::argument(OPERATION, format!("a place beyond those of {} elements", positions.len()))
-        })?;
+        let sources: Vec<Option<usize>> = sources.iter().copied().map(Some).collect();
+        let from: Vec<usize> =
+            places(&[a], &sources)?.into_iter().flatten().map(|(_, position)| position).collect();
         if standing::<F>(shape, &from, out.slots()).is_some() || !self.form_of(&[a]).has_products(self, a, 1)
         {
             return Ok(0);
@@ -223,6 +214,39 @@ impl Server {
     }
 }
 
+/// The array and the position of each of these elements, which are counted over all arrays; where none is to be, none.
+fn places<F: Form>(
+    arrays: &[&Array<F>],
+    sources: &[Option<usize>],
+) -> Result<Vec<Option<(usize, usize)>>, Error> {
+    let ends: Vec<usize> = arrays
+        .iter()
+        .scan(0, |end, array| {
+            *end += array.size();
+            Some(*end)
+        })
+        .collect();
+    let total = ends.last().copied().unwrap_or(0);
+    if let Some(have) = sources.iter().flatten().find(|source| **source >= total) {
+        let what = format!("place {have} of {total} elements in {} arrays", arrays.len());
+        return Err(Error::argument(OPERATION, what));
+    }
+    // Of a few of many elements each is found by itself.
+    if FEW * sources.len() < total {
+        let place = |source: usize| {
+            let k = ends.partition_point(|end| *end <= source);
+            (k, arrays[k].layout().position_of(source + arrays[k].size() - ends[k]))
+        };
+        return Ok(sources.iter().map(|source| source.map(place)).collect());
+    }
+    let all: Vec<(usize, usize)> = arrays
+        .iter()
+        .enumerate()
+        .flat_map(|(k, array)| array.layout().positions().map(move |position| (k, position)))
+        .collect();
+    Ok(sources.iter().map(|source| source.map(|source| all[source])).collect())
+}
+
 /// The layout of the elements at these positions, if they stand as one has them but for a rotation of all ciphertexts.
 fn standing<F: Form>(shape: &[usize], from: &[usize], slots: usize) -> Option<Layout> {
     let left = from[0] % slots;
@@ -246,22 +270,16 @@ fn columnwise(shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
 }
 
 /// The strides of [`Layout::packed`], with the axes in the order in which the elements that are moved stand: those of which the nearest two are farthest apart come first.
-/// `places` has array and position of every element that may be.
-fn strides_like(
-    places: &[(usize, usize)],
-    shape: &[usize],
-    sources: &[Option<usize>],
-    slots: usize,
-) -> Result<Vec<usize>, Error> {
+/// `from` has array and position of each.
+fn strides_like(from: &[Option<(usize, usize)>], shape: &[usize], slots: usize) -> Result<Vec<usize>, Error> {
     let mut inner = 1;
     let mut nearest = vec![usize::MAX; shape.len()];
     for (nearest, length) in nearest.iter_mut().zip(shape).rev() {
-        let pairs = sources.iter().zip(&sources[inner..]).enumerate();
+        let pairs = from.iter().zip(&from[inner..]).enumerate();
         for (_, (one, next)) in pairs.filter(|(i, _)| i / inner % length + 1 < *length) {
-            let (Some(one), Some(next)) = (one, next) else { continue };
-            let ((array, here), (other, there)) = (places[*one], places[*next]);
+            let (Some((array, here)), Some((other, there))) = (one, next) else { continue };
             if array == other && here != there {
-                *nearest = here.abs_diff(there).min(*nearest);
+                *nearest = here.abs_diff(*there).min(*nearest);
             }
         }
         inner *= length;

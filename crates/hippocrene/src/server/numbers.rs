@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use hippocrene_ckks::{
     Ciphertext, Plaintext, Scale, SeededCiphertext, Transfer, Values,
-    circuits::{LinearTransform, Polynomial},
+    circuits::{Basis, LinearTransform, Polynomial},
 };
 use hippocrene_rlwe as rlwe;
 
@@ -318,12 +318,43 @@ impl Form for Numbers {
         Ok(if self.complex { e.polynomial(&x, p, scale) } else { e.polynomial_of_reals(&x, p, scale) }?)
     }
 
+    /// A Chebyshev polynomial explodes outside of its interval. Where that does not hold all values up to the bound, other values than elements are set to zero; and where it does not hold zero, the middle is
+    /// subtracted from the elements, so that zero is the middle of the interval of the polynomial that is left.
+    fn within_domain<'a>(
+        server: &Server,
+        a: &'a EncryptedArray,
+        p: &'a Polynomial,
+    ) -> Result<(Cow<'a, EncryptedArray>, Cow<'a, Polynomial>), Error> {
+        let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
+        let Basis::Chebyshev { low, high } = p.basis() else { return Ok((a, p)) };
+        let holds_all = low <= -a.bound() && a.bound() <= high;
+        if holds_all || p.degree() == 0 || !a.has_others() || low.abs().max(high.abs()) < a.bound() {
+            return Ok((a, p));
+        }
+        let a = if a.has_strays() { Cow::Owned(server.cleaned(&a)?) } else { a };
+        if low <= 0.0 && 0.0 <= high {
+            return Ok((a, p));
+        }
+        let reach = 0.5 * (high - low);
+        let mut shifted = server.add_plain(&a, Self::plain(&vec![-0.5 * (low + high); a.size()]))?;
+        shifted.set_bound(reach);
+        let basis = Basis::Chebyshev { low: -reach, high: reach };
+        let p = Polynomial::new(basis, p.coefficients().to_vec())?;
+        Ok((Cow::Owned(shifted), Cow::Owned(p)))
+    }
+
     fn polynomial_depth(p: &Polynomial) -> usize {
         p.depth()
     }
 
-    fn vanishes_at_zero(p: &Polynomial) -> bool {
-        p.evaluate(0.0) == 0.0
+    fn apart_from_constant(p: &Polynomial) -> Result<Option<(Polynomial, f64)>, Error> {
+        let (rest, constant) = p.apart_from_constant()?;
+        Ok((constant != 0.0).then_some((rest, constant)))
+    }
+
+    fn bounded_by(mut values: EncryptedArray, p: &Polynomial, a: &EncryptedArray) -> EncryptedArray {
+        values.set_bound(p.bound(a.bound()).min(values.bound()));
+        values
     }
 }
 

@@ -13,7 +13,7 @@ impl Server {
     /// The elements in rising order along an axis, or all of them as an array of one axis (`axis` `None`) ([`Pegasus::sort`]): 63 look-ups for 16 elements, and one or two hundred for 32.
     ///
     /// # Errors
-    /// [`Error::Shape`] when there is no such axis; [`Error::Argument`] when the server has no keys of tables, or the array is complex or has no bound.
+    /// [`Error::Shape`] when there is no such axis; [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the array is complex or has no bound.
     pub fn sort(&self, a: &EncryptedArray, axis: Option<usize>) -> Result<EncryptedArray, Error> {
         let lines = Lines::of(a.shape(), axis, "sort")?;
         self.in_order(a, &lines, lines.length, |pegasus, x| pegasus.sort(x, lines.length))

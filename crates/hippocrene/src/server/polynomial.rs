@@ -3,16 +3,31 @@
 use super::Server;
 use crate::{Array, Error, Form};
 
+const OPERATION: &str = "evaluate a polynomial";
+
 impl Server {
     /// `p(a)`, element by element. Of numbers it is [`Polynomial::depth`](hippocrene_ckks::circuits::Polynomial::depth) multiplications deep, of integers as
-    /// [`hippocrene_bgv::Evaluator::polynomial`] says.
+    /// [`hippocrene_bgv::Evaluator::polynomial`] says. Where a Chebyshev polynomial is for an interval that does not hold all numbers up to the bound of `a`, it is a multiplication deeper if other values stand between the
+    /// elements, such as slices and sums leave there: these are set to zero.
     ///
     /// # Errors
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
     /// Chebyshev polynomial, [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
     pub fn polynomial<F: Form>(&self, a: &Array<F>, p: &F::Polynomial) -> Result<Array<F>, Error> {
-        let clean = a.is_clean() && (a.layout().is_full() || F::vanishes_at_zero(p));
+        let (a, p) = F::within_domain(self, a, p)?;
+        let (a, p) = (&*a, &*p);
         let bits = F::polynomial_depth(p) as f64 * self.form_of(&[a]).product_bits(self);
-        self.map(a, "evaluate a polynomial", clean, bits, |form, x| form.polynomial(self, x, p))
+        let evaluated = |p: &F::Polynomial, clean: bool| {
+            self.map(a, OPERATION, clean, bits, |form, x| form.polynomial(self, x, p))
+        };
+        // Where there is no element, zeros stay: the constant is added to elements alone.
+        match F::apart_from_constant(p)? {
+            Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
+                let values = self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
+                Ok(F::bounded_by(values.map_err(|e| e.during(OPERATION))?, p, a))
+            }
+            Some(_) => evaluated(p, a.is_clean() && a.layout().is_full()),
+            None => evaluated(p, a.is_clean()),
+        }
     }
 }

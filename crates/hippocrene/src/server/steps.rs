@@ -16,7 +16,7 @@ impl Server {
     /// The least absolute value, or difference of two, that tables tell from 0 where absolute values are up to `bound`: seven deviations of the index. With `lut12` that is about a 118th of the bound, with `lut11` twice and with `lut13` about half as much.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no keys of tables, or the bound is negative or not finite.
+    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the bound is negative or not finite.
     pub fn table_gap(&self, bound: f64) -> Result<f64, Error> {
         const OPERATION: &str = "compare";
         let pegasus = self.pegasus(OPERATION)?;
@@ -33,7 +33,7 @@ impl Server {
     /// **Error:** what [`EncryptedArray::precision_bits`] says, where the difference is farther from the tolerance than [`Server::table_gap`] of the sum of both bounds and the tolerance; nearer, the result may be either.
     ///
     /// # Errors
-    /// [`Error::Argument`] when the server has no keys of tables, the arrays are complex or have no bound, or the tolerance is not above that gap; [`Error::Shape`] when the shapes do not fit; [`Error::Capacity`] when there is
+    /// [`Error::NoKeys`] when the server has no keys of tables; [`Error::Argument`] when the arrays are complex or have no bound, or the tolerance is not above that gap; [`Error::Shape`] when the shapes do not fit; [`Error::Capacity`] when there is
     /// too little to go from slots to single numbers.
     pub fn is_close(
         &self,

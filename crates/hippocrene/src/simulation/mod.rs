@@ -254,7 +254,10 @@ impl Simulation {
     }
 }
 
-/// Checks that the values of an array without residues keep to a bound that is declared.
+/// By how much values may exceed a bound that is declared: those that were clipped exceed their limits by the error of the approximation.
+const EXCESS: f64 = 1.0 / 256.0;
+
+/// Checks that the values of an array without residues keep to a bound that is declared, by [`EXCESS`] or so.
 pub(crate) fn check_bound(
     array: &[CiphertextBody<crate::Numbers>],
     bound: f64,
@@ -265,7 +268,7 @@ pub(crate) fn check_bound(
         CiphertextBody::Seeded(c) => c.seeded().known_values(),
     });
     let largest = values.flatten().map(|x| x.norm()).fold(0.0, f64::max);
-    if largest <= bound * (1.0 + 1e-9) {
+    if largest <= bound * (1.0 + EXCESS) {
         return Ok(());
     }
     let what = format!("a value exceeds the declared bound {}", Short(bound));

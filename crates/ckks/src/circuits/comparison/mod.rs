@@ -106,7 +106,7 @@ impl SignPlan {
     ///
     /// # Errors
     /// [`CkksError::Argument`] unless `2^-30 <= gap/bound < 1` and the precision is 1 to 40 bits (numbers of 53 bits do no better), the slots are a power of two that the
-    /// parameters have, and a modulus of these parameters holds a stage.
+    /// parameters have; [`CkksError::Capacity`] unless a modulus of these parameters holds a stage.
     pub fn new(context: &Context, literal: SignLiteral) -> Result<Self, CkksError> {
         Self::planned(context, literal, None, search::least)
     }
@@ -180,11 +180,8 @@ impl SignPlan {
         let plan = SignPlan { literal, reach, stages: reached.stages, gains, unit };
         let have = context.parameters().log2(context.parameters().top());
         if let Some(stage) = plan.stages.iter().find(|stage| stage.bits() + stage.scale_bits > have) {
-            return fail(format!(
-                "a stage takes {:.1} bits at a scale of {:.1}; the modulus has {have:.1}",
-                stage.bits(),
-                stage.scale_bits
-            ));
+            let need = stage.bits() + stage.scale_bits;
+            return Err(CkksError::Capacity { operation: OPERATION, need, have });
         }
         Ok(plan)
     }
