@@ -213,7 +213,7 @@ fn what_does_not_fit_the_insecure_set_is_named() {
     assert!(encode(400).is_ok());
     let error = encode(600).unwrap_err().to_string();
     assert!(
-        error.starts_with("encode: values at scale ") && error.contains("use a smaller scale"),
+        error.starts_with("encode: values at scale ") && error.contains("take a smaller scale"),
         "{error}"
     );
     let five = encode(100).map(|_| s.context.encode(values[..].into(), 2, Scale::power_of_two(100), s.top()));

@@ -129,6 +129,35 @@ fn many_moves_take_two_steps_where_there_is_room() {
     }
 }
 
+/// Thousands of elements without any order: by way of rows, if three more products are left.
+#[test]
+fn shuffles_take_three_steps_where_there_is_room() {
+    let count = 4000;
+    let x = numbers(count, 3);
+    let mut shuffled: Vec<usize> = (0..count).collect();
+    shuffled.sort_by_key(|i| {
+        (*i as u64 + 1)
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+            .wrapping_mul(0xbf58_476d_1ce4_e5b9)
+    });
+    for (units, taken) in [(7, 3), (5, 1)] {
+        let (client, server) = insecure(13, units);
+        let array = client.encrypt(&x, &[count]).unwrap();
+        let before = left(&array, &server);
+        let picked = server.gather(&[&array], &[count], &shuffled).unwrap();
+        assert_eq!(before - left(&picked, &server), taken);
+        let expected: Vec<f64> = shuffled.iter().map(|i| x[*i]).collect();
+        assert_close(&client.decrypt(&picked).unwrap(), &expected, "shuffled");
+        let total = server.sum(&picked, None).unwrap();
+        assert_close(
+            &client.decrypt(&total).unwrap(),
+            &[expected.iter().sum()],
+            "the sum of what was shuffled",
+        );
+    }
+}
+
 /// Elements that stand in as many ciphertexts as there are pairs of columns, as sums leave them, and between which zeros come: each would go by a distance of its own, for which there is one product only, or they go
 /// in two steps.
 #[test]

@@ -34,6 +34,7 @@ mod power;
 mod products;
 mod quantile;
 mod reduce;
+mod routes;
 mod scheme;
 mod stages;
 mod steps;

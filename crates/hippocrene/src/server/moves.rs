@@ -19,7 +19,7 @@ impl Server {
     ///
     /// Nothing is computed where the elements can stay where they are (transposes, slices from the first element on with steps that are powers of two), and no
     /// multiplication where they all move alike within their ciphertexts: other such slices, rows, columns, and arrays put one after the other. Everything else is one multiplication deep, or two where thousands of elements
-    /// move by as many distances, that makes it much less work, and a third is left (two or three, of which a third or two more are left, where elements stand far apart with nothing between them, as sums and products with matrices leave them). Elements stand row by row then, as in fresh arrays, or, where that is much less work, with the axes in the order that
+    /// move by as many distances, that makes it much less work, and a third is left (two or three, of which a third or two more are left, where elements stand far apart with nothing between them, as sums and products with matrices leave them; three, of which three more are left, where thousands of elements move without any order). Elements stand row by row then, as in fresh arrays, or, where that is much less work, with the axes in the order that
     /// they had (a transpose that is reversed or padded).
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 //!
 //! A linear map takes a product with a plaintext for every distance that an element moves by. Distances `r = B h + l` that are gone in two steps, by `l` and by `B h`, take as many as there
 //! are `l` and `h`: some hundred for thousands of distances, for one multiplication more. It works where few elements meet half-way, as in reversals, in slices and masks, and where
-//! elements that stood one after the other are spread out.
+//! elements that stood one after the other are spread out. Elements without any order go by way of rows in three steps ([`by_rows`]).
 
 use std::{
     borrow::Cow,
@@ -12,7 +12,7 @@ use std::{
 
 use hippocrene_rlwe::stop;
 
-use super::{Server, gaps::closed_up, wide::ROTATION};
+use super::{Server, gaps::closed_up, routes::by_rows, wide::ROTATION};
 use crate::{Array, Error, Form, Layout};
 
 /// So many distances within ciphertexts are gone in one step: it takes about a second, and saves the capacity of a product.
@@ -21,8 +21,11 @@ pub(super) const ONE_STEP: usize = 128;
 /// How many products are left after two steps at least. Where gaps are filled first it is one more.
 pub(super) const LEFT: usize = 1;
 
+/// How many products are left after three steps by way of rows at least, which take two more than one step does.
+const LEFT_BY_ROWS: usize = 3;
+
 /// As many products as matter to how moves are made.
-const ROOM: usize = 3 + LEFT + 1;
+const ROOM: usize = 3 + LEFT_BY_ROWS;
 
 /// A step more is worth its capacity where it makes the work so many times less.
 const WORTH: usize = 4;
@@ -99,6 +102,8 @@ pub(super) struct Way {
     pub products: usize,
     /// What they take ([`cost`]).
     pub work: usize,
+    /// So many times as much work is worth the capacity of the steps before the last one.
+    worth: usize,
     /// The steps before the last one.
     pub before: Vec<Moves>,
     /// The last step, where it is not all of the moves.
@@ -106,9 +111,9 @@ pub(super) struct Way {
 }
 
 impl Way {
-    /// What they take, where a step more is worth its capacity if that makes it [`WORTH`] times less.
+    /// What they take, with what their capacity is worth.
     fn price(&self) -> usize {
-        self.work.saturating_mul(WORTH.pow(self.before.len() as u32))
+        self.work.saturating_mul(self.worth)
     }
 
     /// A step, and then this way to make all other moves.
@@ -116,6 +121,7 @@ impl Way {
         Way {
             products: products + self.products,
             work: work + self.work,
+            worth: WORTH * self.worth,
             before: iter::once(step).chain(self.before).collect(),
             last: Some(self.last.unwrap_or(others)),
         }
@@ -130,7 +136,8 @@ fn shortest<F: Form>(
     operation: &'static str,
 ) -> Result<Way, Error> {
     let cost = |moves: &[(usize, usize)]| cost::<F>(slots, moves);
-    let direct = |[products, work]: [usize; 2]| Way { products, work, before: Vec::new(), last: None };
+    let direct =
+        |[products, work]: [usize; 2]| Way { products, work, worth: 1, before: Vec::new(), last: None };
     let mut best = direct(cost(moves));
     if best.products <= ONE_STEP || left < 2 + LEFT {
         return Ok(best);
@@ -148,12 +155,34 @@ fn shortest<F: Form>(
             ways.push(rest.after(first, all, second));
         }
     }
+    let least = ways.iter().map(Way::price).fold(best.price(), usize::min);
+    let (least_by_rows, lengths) = rows_of(slots, moves);
+    if left >= 3 + LEFT_BY_ROWS && WORTH * least_by_rows < least {
+        for columns in lengths {
+            stop::check(operation)?;
+            let Some([first, second, third]) = by_rows(moves, slots, columns) else { continue };
+            let steps = [&first, &second, &third].map(|moves| cost(moves));
+            let [products, work] = [0, 1].map(|k| steps.iter().map(|step| step[k]).sum());
+            ways.push(Way { products, work, worth: WORTH, before: vec![first, second], last: Some(third) });
+        }
+    }
     for way in ways {
         if way.price() < best.price() {
             best = way;
         }
     }
     Ok(best)
+}
+
+/// How many products moves by way of rows take where elements have no order, about, and how long rows may be for that to be the least: two powers of two.
+fn rows_of(slots: usize, moves: &[(usize, usize)]) -> (usize, [usize; 2]) {
+    let count =
+        |at: fn(&(usize, usize)) -> usize| moves.iter().map(|m| at(m) / slots).collect::<BTreeSet<_>>().len();
+    let (to, from) = (count(|m| m.0), count(|m| m.1));
+    // With rows of `c` there are `2 c` distances within each ciphertext, and `slots / c` from each to each.
+    let even = (to * from * slots / (2 * (to + from))).isqrt().max(1);
+    let products = (4 * even * (to + from)).min(3 * moves.len());
+    (products, [even.ilog2(), even.ilog2() + 1].map(|log2| (1 << log2).min(slots / 2)))
 }
 
 /// How many products with plaintexts linear maps between these positions, `(to, from)`, take, and about as many as take as long as those and rotations by baby steps and giant steps.
