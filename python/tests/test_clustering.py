@@ -17,7 +17,16 @@ from distributed import Client as DaskClient
 from distributed import LocalCluster
 from sklearn.base import clone
 
-from hippocrene import ArgumentError, Client, EncodeError, EvaluationKeys, FormatError, MissingKeyError, Server, ShapeError
+from hippocrene import (
+    ArgumentError,
+    Client,
+    EncodeError,
+    EvaluationKeys,
+    FormatError,
+    MissingKeyError,
+    Server,
+    ShapeError,
+)
 from hippocrene.clustering import SECTORS, EncryptedClusters, EncryptedKMeans
 from hippocrene.distributed import Cluster
 

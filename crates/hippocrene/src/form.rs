@@ -286,7 +286,7 @@ pub trait Form: Elements {
         server: &Server,
         a: &'a Array<Self>,
         p: &'a Self::Polynomial,
-    ) -> Result<(Cow<'a, Array<Self>>, Cow<'a, Self::Polynomial>), Error>;
+    ) -> Result<Argument<'a, Self>, Error>;
 
     /// How many multiplications deep a polynomial is.
     fn polynomial_depth(p: &Self::Polynomial) -> usize;
@@ -295,7 +295,7 @@ pub trait Form: Elements {
     ///
     /// # Errors
     /// When numbers grow too large.
-    fn apart_from_constant(p: &Self::Polynomial) -> Result<Option<(Self::Polynomial, Self::Number)>, Error>;
+    fn apart_from_constant(p: &Self::Polynomial) -> Result<Option<Apart<Self>>, Error>;
 
     /// The values of a polynomial, with the bound that it says of those of `a`.
     fn bounded_by(values: Array<Self>, p: &Self::Polynomial, a: &Array<Self>) -> Array<Self>;
@@ -313,6 +313,12 @@ pub type Diagonals<F> = BTreeMap<usize, Vec<(u32, <F as Form>::Number)>>;
 
 /// A ciphertext that was computed, or why it could not be.
 pub type Computed<F> = Result<<F as Elements>::Ciphertext, Error>;
+
+/// An array and a polynomial that is evaluated at it.
+pub type Argument<'a, F> = (Cow<'a, Array<F>>, Cow<'a, <F as Form>::Polynomial>);
+
+/// A polynomial without its value at zero, and that value.
+pub type Apart<F> = (<F as Form>::Polynomial, <F as Form>::Number);
 
 /// One ciphertext of an array: whole, or fresh from the secret key with half of it a seed.
 #[derive(Debug, Clone)]

@@ -10,7 +10,9 @@ use hippocrene_ring::automorphism::galois_element_of_conjugation;
 use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, power::by_squaring};
-use crate::{CiphertextBody, Diagonals, Elements, Error, Form, IntegerArray, Layout, Residues, Session};
+use crate::{
+    Argument, CiphertextBody, Diagonals, Elements, Error, Form, IntegerArray, Layout, Residues, Session,
+};
 
 impl Elements for Residues {
     type Ciphertext = Ciphertext;
@@ -295,7 +297,7 @@ impl Form for Residues {
         _: &Server,
         a: &'a IntegerArray,
         p: &'a Polynomial,
-    ) -> Result<(Cow<'a, IntegerArray>, Cow<'a, Polynomial>), Error> {
+    ) -> Result<Argument<'a, Residues>, Error> {
         Ok((Cow::Borrowed(a), Cow::Borrowed(p)))
     }
 

@@ -9,7 +9,9 @@ use hippocrene_ckks::{
 use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, bootstrap};
-use crate::{CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session};
+use crate::{
+    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session,
+};
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
 const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
@@ -324,7 +326,7 @@ impl Form for Numbers {
         server: &Server,
         a: &'a EncryptedArray,
         p: &'a Polynomial,
-    ) -> Result<(Cow<'a, EncryptedArray>, Cow<'a, Polynomial>), Error> {
+    ) -> Result<Argument<'a, Numbers>, Error> {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
         let Basis::Chebyshev { low, high } = p.basis() else { return Ok((a, p)) };
         let holds_all = low <= -a.bound() && a.bound() <= high;
