@@ -170,6 +170,16 @@ pub trait Form: Elements {
         plain: Self::Plain<'_>,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
+    /// `sum_i c_i x_i` over one ciphertext or more, as precise as products with plaintexts are; `None` where there is no way but these.
+    ///
+    /// # Errors
+    /// As [`Form::add_plain`].
+    fn combination(
+        &self,
+        server: &Server,
+        terms: &[(&Self::Ciphertext, Self::Number)],
+    ) -> Result<Option<Self::Ciphertext>, Error>;
+
     /// Whether a rotation of all slots by `left` is one of ciphertexts.
     fn rotates(slots: usize, left: usize) -> bool;
 

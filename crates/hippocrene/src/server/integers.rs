@@ -163,6 +163,10 @@ impl Form for Residues {
     }
 
     /// The two rows exchanged, or nothing done.
+    fn combination(&self, _: &Server, _: &[(&Ciphertext, i64)]) -> Result<Option<Ciphertext>, Error> {
+        Ok(None)
+    }
+
     fn rotates(slots: usize, left: usize) -> bool {
         left.is_multiple_of(slots / 2)
     }

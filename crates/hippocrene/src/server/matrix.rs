@@ -39,6 +39,10 @@ impl Server {
         let axis = a.shape().len() - 1;
         let mut shape = a.shape().to_vec();
         shape[axis] = columns;
+        let weight = |i: usize, j: usize| w[j * columns + i];
+        if let Some(product) = self.product_of_ciphertexts(a, axis, columns, weight, OPERATION)? {
+            return Ok(product);
+        }
         if columns == 1 {
             // One product and a few rotations.
             let sum = self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)?;
@@ -86,7 +90,14 @@ impl Server {
                 format!("shape {:?} with a vector of {} numbers", a.shape(), w.len()),
             ));
         }
-        self.weighted_sum(a, &tiled(w, rows), a.shape().len() - 1, OPERATION)
+        let axis = a.shape().len() - 1;
+        if let Some(product) = self.product_of_ciphertexts(a, axis, 1, |_, j| w[j], OPERATION)? {
+            let (shape, strides) =
+                (product.shape()[..axis].to_vec(), product.layout().strides()[..axis].to_vec());
+            let layout = product.layout().with_shape(shape, strides)?;
+            return Ok(product.with_layout(layout));
+        }
+        self.weighted_sum(a, &tiled(w, rows), axis, OPERATION)
     }
 
     /// The sum along `axis` of the products with plain numbers, one for each element.
@@ -124,6 +135,9 @@ impl Server {
                     a.shape()
                 ),
             ));
+        }
+        if let Some(product) = self.product_of_ciphertexts(a, 0, rows, |i, j| m[i * n + j], OPERATION)? {
+            return Ok(product);
         }
         let rest = a.size() / n;
         if rows == 1 && n > FEW {

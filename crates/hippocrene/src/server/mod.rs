@@ -40,6 +40,7 @@ mod stages;
 mod steps;
 mod tiles;
 mod transfer;
+mod whole;
 mod wide;
 
 pub use comparison::Comparison;

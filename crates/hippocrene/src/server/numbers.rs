@@ -218,6 +218,24 @@ impl Form for Numbers {
         })
     }
 
+    /// Of ciphertexts of one modulus and scale.
+    fn combination(
+        &self,
+        server: &Server,
+        terms: &[(&Ciphertext, f64)],
+    ) -> Result<Option<Ciphertext>, Error> {
+        let lowered = terms.iter().map(|(x, _)| self.lowered(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let (modulus, scale) = (lowered[0].modulus(), lowered[0].scale());
+        let alike = lowered.iter().all(|x| (x.modulus(), x.scale()) == (modulus, scale));
+        if !alike || terms.iter().any(|(_, c)| !c.is_finite()) {
+            return Ok(None);
+        }
+        let terms: Vec<(&Ciphertext, f64)> =
+            lowered.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
+        let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(scale))?;
+        Ok(Some(server.evaluator.rescale(&sum, self.scale(server)?)?))
+    }
+
     fn rotates(_: usize, _: usize) -> bool {
         true
     }
