@@ -19,8 +19,8 @@ use crate::{
 pub const TABLE: Table = Table {
     name: "linear",
     about: "matrices times encrypted vectors by diagonals: double hoisting (ePrint 2020/1203) against single hoisting (ePrint 2018/244), and \
-            against rotations one by one; diagonals that are encoded limb by limb, where each is used, against those that are encoded first; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
-            with the keys that clients make where nothing is said; of two encrypted matrices, by rotated tiles, and of one with itself, by diagonals, against the sum over an array that both are repeated to; and sums of picked elements times plain numbers, from where these stand, against those of an array that they are moved to",
+            against rotations one by one; diagonals that are encoded limb by limb, where each is used, against those that are encoded first, and once for several ciphertexts against for each; and a server's product of an array with a matrix whose encoding it has kept, against the first, and \
+            with the keys that clients make where nothing is said; of two encrypted matrices, by rotated tiles, and of one with itself, by diagonals, against the sum over an array that both are repeated to; and sums of picked elements times plain numbers, from where these stand, against those of an array that they are moved to; and plain matrices times rows of whole ciphertexts",
     memory: "5 GB",
     time: "about 2 minutes",
     live: &[],
@@ -42,6 +42,9 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     rows.extend(encrypted(session, Preset::by_name("n14")?)?);
     Ok(rows)
 }
+
+/// Of how many ciphertexts several are.
+const SEVERAL: usize = 8;
 
 /// How many rows and columns a server's matrix has.
 const SIZE: usize = 64;
@@ -138,8 +141,27 @@ fn selected_rows(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<Encryp
     Ok(server.sum(&server.gather(&[a], &[rows, columns], &places)?, Some(0))?)
 }
 
+/// A plain matrix of half as many rows times an array, whose rows are ciphertexts.
+fn combined(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
+    let (rows, columns) = (a.shape()[0] / 2, a.shape()[0]);
+    let weights: Vec<f64> = (0..rows * columns).map(weight).collect();
+    Ok(server.rmatmul_plain(&weights, rows, a)?)
+}
+
+/// The same by products with plaintexts.
+fn weighted(server: &Server, [a, _]: [&EncryptedArray; 2]) -> Result<EncryptedArray> {
+    let [columns, length] = [a.shape()[0], a.shape()[1]];
+    let row = |i: usize| {
+        let weights: Vec<f64> = (0..columns * length).map(|k| weight(i * columns + k / length)).collect();
+        Ok(server.sum(&server.mul_plain(a, Values::Real(&weights))?, Some(0))?)
+    };
+    let rows = (0..columns / 2).map(row).collect::<Result<Vec<EncryptedArray>>>()?;
+    let places: Vec<usize> = (0..columns / 2 * length).collect();
+    Ok(server.gather(&rows.iter().collect::<Vec<_>>(), &[columns / 2, length], &places)?)
+}
+
 /// What is computed of encrypted matrices: what, the shape of both, the library's way and another, and what that is called.
-const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 4] = [
+const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 5] = [
     ("a @ b", [SIZE, SIZE], [|server, [a, b]| Ok(server.dot(a, b)?), repeated], "a sum of repeated ones"),
     (
         "a.T @ a",
@@ -152,6 +174,12 @@ const PRODUCTS: [(&str, [usize; 2], [Product; 2], &str); 4] = [
     ),
     ("windows of 3 by 3 times a kernel", [SIZE, SIZE], [convolved, convolved_windows], "an array of windows"),
     ("sums of some rows", [16 * SIZE, 10], [selected, selected_rows], "an array of these rows"),
+    (
+        "a plain matrix times rows of whole ciphertexts",
+        [8, 1 << 13],
+        [combined, weighted],
+        "products with plaintexts",
+    ),
 ];
 
 /// Two encrypted matrices, with keys of their rotations, and with such as rotations are composed of.
@@ -225,6 +253,8 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     };
     let (double, single, each) = ("double hoisting", "single hoisting", "one by one");
     let (limbs, first) = ("encoded limb by limb", "encoded first");
+    let (several, singly) = ("of several ciphertexts, encoded once", "encoded for each");
+    let operands = [&a; SEVERAL];
     let mut works = NamedWorks::default();
     works.add(double, || counted(double, &|| Ok(evaluator.linear_transform(&a, &transform, scale)?)));
     works.add(single, || counted(single, &|| grid.single(&evaluator, &a, &rotated, scale)));
@@ -235,6 +265,13 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
         dropped.set_memory(0);
         dropped.set_memory(limit);
         product.map(drop).map_err(Into::into)
+    });
+    works.add(several, || {
+        evaluator.linear_transforms(&operands, &by_limb, scale).map(drop).map_err(Into::into)
+    });
+    works.add(singly, || {
+        let each = operands.iter().map(|a| evaluator.linear_transform(a, &by_limb, scale));
+        each.collect::<std::result::Result<Vec<_>, _>>().map(drop).map_err(Into::into)
     });
     let times: BTreeMap<String, f64> = session.time_named(preset.log_degree, works)?.into_iter().collect();
     let counts = transforms.into_inner();
@@ -249,6 +286,10 @@ fn matrix(session: &mut Session, preset: Preset, count: usize) -> Result<Vec<Row
     }
     rows.push(
         Row::new(format!("{name}, {limbs}"), 1e3 * times[limbs], "ms").against(first, 1e3 * times[first]),
+    );
+    rows.push(
+        Row::new(format!("{name}, {several}"), 1e3 * times[several], "ms")
+            .against(singly, 1e3 * times[singly]),
     );
     Ok(rows)
 }

@@ -330,7 +330,7 @@ mod tests {
             assert_eq!(parse(said), Ok((Some(delimiter), Some(columns.clone()))), "{said}");
         }
         for said in ["", ";;", "1", "e", ".", "-", "\"", "\n", "\u{a7}"] {
-            assert!(parse(said).unwrap_err().contains("one character is needed"), "{said:?}");
+            assert!(parse(said).unwrap_err().contains("one ASCII character is needed"), "{said:?}");
         }
     }
 

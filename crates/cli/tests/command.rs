@@ -262,6 +262,15 @@ fn failures_leave_no_output_and_have_a_status() {
     assert_eq!((beyond.0, says), (1, true), "{}", beyond.2);
     assert_eq!(run(&["encrypt", "-k", &key, &folder.path("in.txt"), "-o", &out]).0, 2, "an unknown format");
     assert_eq!(run(&["keygen", "-p", "n99", "-o", &folder.path("keys")]).0, 1, "no such preset");
+    for option in ["--scheme=bgv", "--precision=20"] {
+        let (status, _, err) = run(&["keygen", "-p", "bits14", option, "-o", &folder.path("keys")]);
+        assert!(status == 2 && err.contains("keys of the preset bits14 encrypt bits"), "{err}");
+    }
+    let (status, _, err) = run(&["encrypt", "-k", &key, "in.npy", "-o", &out, "--header", "yes"]);
+    assert!(status == 2 && err.contains("--header are for comma-separated values"), "{err}");
+    let negative = ["encrypt", "-k", &folder.path("fine/client.key"), &folder.path("fine.csv"), "-o", &out];
+    let (status, _, err) = run(&[&negative[..], &["--bound=-2"]].concat());
+    assert!(status == 1 && err.contains("-2 is not a finite number from 0"), "{err}");
     let (status, _, err) = run(&["inspect", &csv, "--json"]);
     let err: serde_json::Value = serde_json::from_str(&err).expect("JSON");
     assert_eq!((status, err["error"]["kind"].as_str()), (4, Some("FormatError")));

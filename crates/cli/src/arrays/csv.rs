@@ -155,12 +155,10 @@ impl Table {
             ));
         }
         match others.first() {
-            Some(first) if first.contains('\n') => {
-                Err(format!("line {line} has a quoted cell of several lines: is a quote not closed?"))
-            }
             Some(first) if !others.iter().any(|cell| is_name(cell)) => Err(format!(
-                "line {line} starts with {:?}, which is no number and looks like no name: say whether it holds names (--header yes or no)",
-                cut(first)
+                "line {line} starts with {:?}, which is no number and looks like no name: say whether it holds names (--header yes or no){}",
+                cut(first),
+                if first.contains('\n') { "; or is a quote not closed?" } else { "" }
             )),
             first => Ok(first.is_some()),
         }
