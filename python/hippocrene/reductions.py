@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from hippocrene import _native
 from hippocrene.encrypted import Encrypted, part_of_arrays
-from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.errors import ArgumentError, MissingKeyError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.scalars import double, integer
 from hippocrene.ufuncs import unset
@@ -191,8 +191,8 @@ class Reductions(Encrypted):
         try:
             with named("std", "sqrt"):
                 return variance.sqrt()
-        except ArgumentError as error:
-            raise ArgumentError(f"{error}; the variance is had without: take the root of what is decrypted") from None
+        except (ArgumentError, MissingKeyError) as error:
+            raise type(error)(f"{error}; the variance is had without: take the root of what is decrypted") from None
 
     def prod(
         self,

@@ -320,7 +320,7 @@ def test_what_bits_are_not_is_refused(client, secret, server):
 def test_keys_without_bits_say_so(client):
     server = hippocrene.Server(client.evaluation_keys(bits=False, rotations=[]))
     x = server.load(client.encrypt(np.array([True])))
-    with pytest.raises(hippocrene.ArgumentError, match="no keys of bits"):
+    with pytest.raises(hippocrene.MissingKeyError, match="no keys of bits"):
         x ^ x
     other = hippocrene.Client.generate("n13")
     with pytest.raises(hippocrene.ArgumentError, match="bits14"):

@@ -69,7 +69,7 @@ def test_errors_are_found_before_any_key_is_made():
 
 
 def test_limits_of_clip_are_bounds():
-    simulation = simulate(lambda x: x.clip(0, 0.5, gap=0.1).with_bound(0.5), X, preset="n16")
+    simulation = simulate(lambda x: x.clip(-0.5, 0.5).with_bound(0.5), X, preset="n15")
     assert np.max(simulation.result) > 0.5
 
 
