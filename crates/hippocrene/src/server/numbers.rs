@@ -23,6 +23,9 @@ const MOST_BINARY_PLACES: i32 = 12;
 /// So many bits of capacity are left for sums that follow on products, as their bounds grow.
 const SUMS: f64 = 10.0;
 
+/// The share of its bound by which an argument may exceed the interval of a polynomial.
+const ROUNDED: f64 = 1e-9;
+
 /// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
 const SURPLUS: f64 = 0.5;
 
@@ -347,18 +350,21 @@ impl Form for Numbers {
     ) -> Result<Argument<'a, Numbers>, Error> {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
         let Basis::Chebyshev { low, high } = p.basis() else { return Ok((a, p)) };
-        let holds_all = low <= -a.bound() && a.bound() <= high;
-        if holds_all || p.degree() == 0 || !a.has_others() || low.abs().max(high.abs()) < a.bound() {
+        // Bounds that exceed the interval are refused, but for what they are rounded by.
+        let reach = low.abs().max(high.abs());
+        let rounded = ROUNDED * reach;
+        let holds_all = low - rounded <= -a.bound() && a.bound() <= high + rounded;
+        if holds_all || p.degree() == 0 || !a.has_others() || a.bound() > reach + rounded {
             return Ok((a, p));
         }
         let a = if a.has_strays() { Cow::Owned(server.cleaned(&a)?) } else { a };
         if low <= 0.0 && 0.0 <= high {
             return Ok((a, p));
         }
-        let reach = 0.5 * (high - low);
-        let mut shifted = server.add_plain(&a, Self::plain(&vec![-0.5 * (low + high); a.size()]))?;
-        shifted.set_bound(reach);
-        let basis = Basis::Chebyshev { low: -reach, high: reach };
+        let (middle, half) = (0.5 * low + 0.5 * high, 0.5 * (high - low));
+        let mut shifted = server.add_plain(&a, Self::plain(&vec![-middle; a.size()]))?;
+        shifted.set_bound(half);
+        let basis = Basis::Chebyshev { low: -half, high: half };
         let p = Polynomial::new(basis, p.coefficients().to_vec())?;
         Ok((Cow::Owned(shifted), Cow::Owned(p)))
     }
