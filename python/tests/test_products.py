@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import sliding_window_view
 
 import hippocrene
 from hippocrene import ShapeError
@@ -270,3 +271,33 @@ def test_what_is_no_double_is_not_correlated(secret, plain):
     for compute in (lambda x: np.correlate(plain, x), lambda x: np.correlate(x, plain)):
         with pytest.raises(TypeError, match="takes doubles, not values of type"):
             compute(secret([1.0, 2.0]))
+
+
+def test_products_of_windows_move_them_once():
+    x = RNG.uniform(-1, 1, 40)
+    plain = sliding_window_view(x, 3)
+
+    def products(x):
+        windows, moved = sliding_window_view(x, 3), sliding_window_view(x, 3)
+        moved._raw  # noqa: B018
+        both = [windows.T @ windows, moved.T @ moved]
+        return both, [x.capacity_bits - product.capacity_bits for product in both]
+
+    simulation = hippocrene.simulate(products, x, preset="n15")
+    both, taken = simulation.result
+    for product in both:
+        np.testing.assert_allclose(product, plain.T @ plain, atol=1e-6)
+    assert taken[0] == taken[1]
+
+
+def test_several_axes_of_encrypted_arrays_stay_where_they_are():
+    x = RNG.uniform(-1, 1, (6, 5, 5))
+
+    def products(x):
+        both = [np.tensordot(x, x, ([1, 2], [1, 2])), np.einsum("aij,bij->ab", x, x)]
+        return both, [x.capacity_bits - product.capacity_bits for product in both]
+
+    both, taken = hippocrene.simulate(products, x, preset="n14").result
+    for product in both:
+        np.testing.assert_allclose(product, np.tensordot(x, x, ([1, 2], [1, 2])), atol=1e-6)
+    assert taken[0] == taken[1] < 100

@@ -230,7 +230,7 @@ impl LinearTransform {
 
     /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus that the transform is used at; what is more is dropped, those first that
     /// were not used for the longest time. Those used last are kept for the next use, whatever they take, unless there are more than 256 diagonals, or the limit is 0. Then each limb of a diagonal
-    /// is made where it is used, which takes little memory, and less time than to encode what is dropped again.
+    /// is made where it is used, which takes little memory, and less time than to encode what is dropped again; for several ciphertexts some giant steps are encoded at a time ([`Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
@@ -336,7 +336,7 @@ impl Evaluator {
         Ok(results.pop().expect("there is a result for each operand"))
     }
 
-    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them, of which each takes some memory: half a gigabyte all together.
+    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them: [`Batch`] says how much memory that takes.
     ///
     /// # Errors
     /// As [`Evaluator::linear_transform`].

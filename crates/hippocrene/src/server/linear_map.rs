@@ -20,11 +20,11 @@ const ROTATED: usize = 8;
 /// More encoded diagonals than these bytes are made some at a time.
 const MOST_ENCODED: usize = 1 << 30;
 
-/// So many mapped ciphertexts are there at once before they are added up.
-const MOST_TERMS: usize = 32;
-
-/// So many are mapped at a time by one thread where all diagonals are there.
+/// So many ciphertexts are mapped at a time by one thread where all diagonals are there.
 const TOGETHER: usize = 4;
+
+/// The bytes of mapped ciphertexts that are there at once before they are added up, where diagonals are encoded for all of these.
+const TERMS: usize = 512 << 20;
 
 /// A linear map between two ciphertexts, and between which ciphertexts it is to be had.
 struct Block<F: Form> {
@@ -93,8 +93,11 @@ impl Server {
                     pairs.iter().map(operand).collect::<Result<_, _>>()?;
                 form.apply_each(self, &operands.iter().map(|x| &**x).collect::<Vec<_>>(), &map)
             };
-            for pairs in pairs.chunks(MOST_TERMS) {
-                let each = if is_whole { TOGETHER } else { pairs.len() };
+            let few = TOGETHER * self.session.threads();
+            let at_once = if is_whole { few } else { few.max(TERMS / self.bytes_of_diagonals(2)) };
+            for pairs in pairs.chunks(at_once) {
+                // Diagonals that are encoded on the way are for all operands, whose limbs are shared out.
+                let each = if is_whole { pairs.len().div_ceil(self.session.threads()) } else { pairs.len() };
                 let parts: Vec<&[Pair]> = pairs.chunks(each).collect();
                 let terms = self.session.compute_each(parts.len(), |i| terms(parts[i]))?;
                 for (Pair { to, .. }, term) in pairs.iter().zip(terms.into_iter().flatten()) {

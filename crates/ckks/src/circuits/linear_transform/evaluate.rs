@@ -53,7 +53,7 @@ impl Evaluator {
         self.linear_transforms(&[a], t, target).map(only)
     }
 
-    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them, of which each takes some memory: half a gigabyte all together.
+    /// [`Evaluator::linear_transform`] of each of several ciphertexts. Diagonals that are not kept are encoded once for many of them: [`Batch`] says how much memory that takes.
     ///
     /// # Errors
     /// As [`Evaluator::linear_transform`].

@@ -194,7 +194,7 @@ impl LinearTransform {
 
     /// Sets how many bytes encoded diagonals may take. They are encoded for each modulus and scale that the transform is used at; what is more is
     /// dropped, those first that were not used for the longest time. Those used last are kept for the next use, whatever they take, unless there are more than 256 diagonals, or the
-    /// limit is 0. Then each limb of a diagonal is made where it is used, which takes little memory, and less time than to encode what is dropped again.
+    /// limit is 0. Then each limb of a diagonal is made where it is used, which takes little memory, and less time than to encode what is dropped again; for several ciphertexts some giant steps are encoded at a time ([`hippocrene_rlwe::Batch`]).
     pub fn set_memory(&self, bytes: usize) {
         self.kept.set_memory(bytes);
     }
