@@ -11,6 +11,7 @@ import numpy.typing as npt
 from hippocrene import _native
 from hippocrene.bits import Gates
 from hippocrene.divisors import divisors, inverses
+from hippocrene.entries import TableEntries
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
 from hippocrene.exact import fractions, is_exact_kind
 from hippocrene.functions import Functions
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     _Multiply: TypeAlias = Callable[[_native.Server, _Matrix], _native.EncryptedArray]
 
 
-class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
+class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Functions):
     """An array whose numbers only the client can read.
 
     It has the shape of the array that was encrypted, and computes as numpy does: ``+ - * ** @``, ``x[1:, 0]``, `sum`,
@@ -48,8 +49,7 @@ class EncryptedArray(Gates, TableFunctions, Moves, Reductions, Functions):
     `nor`, `xnor` and `select`, element by element, on arrays of one shape and on plain booleans. There is no limit of
     depth. docs/bits.md says how numbers of several bits are added and compared.
 
-    Clients and `Server.load` make these; one that was read without a server can be kept and decrypted, and computes
-    after ``server.load(array)``.
+    `Client.encrypt` and `Server.load` make these; one read without a server computes after ``server.load(array)``.
     """
 
     __slots__ = ()

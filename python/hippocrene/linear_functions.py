@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from hippocrene.encrypted import Encrypted
+from hippocrene.entries import choose, counts
 from hippocrene.errors import ArgumentError, ShapeError, named
 from hippocrene.moves import check_size
 from hippocrene.products import mapped
@@ -39,7 +40,9 @@ def _sums(a: Any, groups: Sequence[npt.NDArray[np.int64]], name: str) -> Any:
 
 
 def _bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
-    if _secret(x) or not _secret(weights):
+    if _secret(x):
+        return counts(x, weights, minlength)
+    if not _secret(weights):
         raise refusal("bincount")
     labels = to_array(x, "bincount")
     # It refuses what are no labels.
@@ -216,7 +219,9 @@ def _masked(part: Any, plain: Any, like: Any) -> Any:
 
 def _choose(a: Any, choices: Any, mode: Any = "raise") -> Any:
     if _secret(a):
-        raise refusal("choose")
+        if mode != "raise":
+            raise TypeError("choose takes no mode= of encrypted places: those beyond the choices come out as anything")
+        return choose(a, choices)
     options, index = list(choices), to_array(a, "choose")
     if index.dtype.kind not in "iub":
         raise TypeError(f"choose takes integers, not values of type {index.dtype}")

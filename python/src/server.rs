@@ -392,9 +392,21 @@ impl Server {
     /// The entry of a table for each integer.
     fn table(&self, py: Python<'_>, array: &EncryptedArray, table: Vec<i64>) -> PyResult<EncryptedArray> {
         self.compute::<Residues>(py, array, |server, array| {
-            let polynomial = IntegerPolynomial::of_table(array.form().plain_modulus, &table)?;
+            let polynomial = IntegerPolynomial::of_entries(array.form().plain_modulus, &table)?;
             server.polynomial(array, &polynomial)
         })
+    }
+
+    /// The entry of a table for each number, which is a place in it.
+    #[pyo3(signature = (array, table, precision))]
+    fn entries(
+        &self,
+        py: Python<'_>,
+        array: &EncryptedArray,
+        table: Vec<f64>,
+        precision: Option<f64>,
+    ) -> PyResult<EncryptedArray> {
+        self.compute::<Numbers>(py, array, |server, array| server.entries(array, &table, precision))
     }
 
     /// 1 where an integer is 0, 0 elsewhere.

@@ -3,6 +3,7 @@
 mod boot;
 mod boot_15;
 mod boot_precise;
+mod entries;
 mod graft_10;
 mod graft_12;
 mod graft_2;
@@ -97,6 +98,7 @@ const ALL: &[Table] = &[
     hk20::TABLE,
     hk20_7::TABLE,
     sign::TABLE,
+    entries::TABLE,
     simulate::TABLE,
     boot::TABLE,
     boot_15::TABLE,

@@ -9,6 +9,7 @@ mod bootstrap;
 mod circuits;
 mod comparison;
 mod dft;
+mod entries;
 mod evaluator;
 mod fresh;
 mod grafted;

@@ -13,6 +13,7 @@ mod clustering;
 mod combinations;
 mod comparison;
 mod division;
+mod entries;
 mod integers;
 mod look_ups;
 mod matrices;

@@ -77,6 +77,45 @@ impl Polynomial {
         Self::of(t, coefficients)
     }
 
+    /// The polynomial of least degree whose value at each place `x = 0, 1, 2, ..` of the table is `entries[x]`, of degree less than there are entries; elsewhere it may be anything. (Newton's interpolation, by differences.)
+    ///
+    /// # Errors
+    /// [`BgvError::PlainModulus`] when `t` is not a prime in range, [`BgvError::Argument`] when there are no entries, or more than `t`.
+    pub fn of_entries(t: u64, entries: &[i64]) -> Result<Self, BgvError> {
+        const OPERATION: &str = "make a polynomial of entries";
+        if entries.len() as u64 == t {
+            return Self::of_table(t, entries);
+        }
+        Encoder::check_plain_modulus(t)?;
+        if !is_prime(t) {
+            return Err(BgvError::PlainModulus { t, what: format!("{OPERATION}: a prime is needed") });
+        }
+        if entries.is_empty() || entries.len() as u64 > t {
+            let what = format!("{} entries: 1 to {t} are possible", entries.len());
+            return Err(BgvError::Argument { operation: OPERATION, what });
+        }
+        // The j-th differences over j!, of which the first are the coefficients in x (x - 1) .. (x - j + 1).
+        let mut differences: Vec<u64> = entries.iter().map(|entry| signed_mod(*entry, t)).collect();
+        for j in 1..differences.len() {
+            let inverse = pow_mod(j as u64, t - 2, t);
+            for i in (j..differences.len()).rev() {
+                let difference = add_mod(differences[i], neg_mod(differences[i - 1], t), t);
+                differences[i] = mul_mod(difference, inverse, t);
+            }
+        }
+        // Horner's rule in these: times x - j, and the next one.
+        let mut coefficients = Vec::with_capacity(differences.len());
+        for (j, difference) in differences.iter().enumerate().rev() {
+            let minus = neg_mod(j as u64, t);
+            coefficients.insert(0, 0);
+            for i in 1..coefficients.len() {
+                coefficients[i - 1] = add_mod(coefficients[i - 1], mul_mod(coefficients[i], minus, t), t);
+            }
+            coefficients[0] = add_mod(coefficients[0], *difference, t);
+        }
+        Self::of(t, coefficients)
+    }
+
     /// The coefficients in `[0, t)`, lowest degree first.
     pub fn coefficients(&self) -> &[u64] {
         &self.coefficients
@@ -171,6 +210,19 @@ mod tests {
         }
     }
 
+    proptest! {
+        #[test]
+        fn entries_are_interpolated(t in prop_oneof![Just(17u64), Just(257), Just(65537)], count in 1usize..300, seed: u64) {
+            let count = count.min(t as usize);
+            let entries: Vec<i64> = (0..count as u64).map(|x| (seed.wrapping_mul(2 * x + 1) >> 9) as i64 - (1 << 50)).collect();
+            let p = Polynomial::of_entries(t, &entries).unwrap();
+            prop_assert!(p.degree() < count);
+            for (x, entry) in entries.iter().enumerate() {
+                prop_assert_eq!(p.evaluate(x as u64), entry.rem_euclid(t as i64) as u64);
+            }
+        }
+    }
+
     #[test]
     fn tables_of_low_degree_give_it_back() {
         let square =
@@ -184,6 +236,11 @@ mod tests {
         assert!(Polynomial::new(5, &[]).unwrap_err().to_string().contains("no coefficients"));
         assert!(Polynomial::new(1, &[1]).is_err());
         assert!(Polynomial::of_table(15, &[0; 15]).unwrap_err().to_string().contains("prime"));
+        assert!(Polynomial::of_entries(15, &[0; 4]).unwrap_err().to_string().contains("prime"));
+        assert!(Polynomial::of_entries(17, &[]).unwrap_err().to_string().contains("0 entries"));
+        assert!(
+            Polynomial::of_entries(17, &[0; 18]).unwrap_err().to_string().contains("18 entries: 1 to 17")
+        );
         assert!(Polynomial::of_table(17, &[0; 16]).unwrap_err().to_string().contains("16 entries, 17"));
     }
 }

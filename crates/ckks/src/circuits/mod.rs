@@ -1,7 +1,9 @@
 //! Circuits made of the evaluator's operations: linear transforms, sums, powers, polynomials, the homomorphic DFT, and comparisons.
 
 pub mod comparison;
+mod composition;
 mod dft;
+mod entries;
 mod followed;
 mod linear_transform;
 mod polynomial;
@@ -12,5 +14,6 @@ mod sums;
 mod trace;
 
 pub use dft::{DftLevel, Direction, HomomorphicDft, Packing};
+pub use entries::{EntriesLiteral, EntriesPlan};
 pub use linear_transform::{FreshTransform, LinearTransform};
 pub use polynomial::{Basis, Polynomial};

@@ -190,11 +190,7 @@ impl Server {
             return Err(Error::argument(APPLY, what));
         }
         let reach = (high - low) / 2.0 * self.pegasus(APPLY)?.plan().literal().margin;
-        let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
-        let known =
-            |at: usize| ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots());
-        let beyond = |x: &f64| *x < low - reach || *x > high + reach;
-        match layout.positions().filter_map(|at| Some(known(at)?.re)).find(beyond) {
+        match self.known_beyond(a, (low - reach, high + reach)) {
             None => Ok(()),
             Some(x) => {
                 let [x, low, high] = [x, low, high].map(Short);
@@ -204,5 +200,13 @@ impl Server {
                 ))
             }
         }
+    }
+
+    /// An element beyond these limits, in a simulation, which knows them.
+    pub(super) fn known_beyond(&self, a: &EncryptedArray, (low, high): (f64, f64)) -> Option<f64> {
+        let (layout, ciphertexts) = (a.layout(), a.expanded(&self.session));
+        let known =
+            |at: usize| ciphertexts.get(at / layout.slots())?.known_values()?.get(at % layout.slots());
+        layout.positions().filter_map(|at| Some(known(at)?.re)).find(|x| *x < low || *x > high)
     }
 }

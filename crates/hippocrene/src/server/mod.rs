@@ -16,6 +16,7 @@ mod complex;
 mod convolution;
 mod cumsum;
 mod division;
+mod entries;
 mod equality;
 mod gaps;
 mod gram;

@@ -2,11 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{
-    SignPlan,
-    evaluate::{kept, scale_of},
+use super::SignPlan;
+use crate::{
+    Ciphertext, CkksError, Evaluator, Refresh,
+    circuits::composition::{kept, scale_of},
 };
-use crate::{Ciphertext, CkksError, Evaluator, Refresh};
 
 /// By how many bits the scale of a product with the sign is larger than that of the last stage.
 const FINER: f64 = 2.0;
@@ -24,7 +24,7 @@ impl Evaluator {
     ) -> Result<Ciphertext, CkksError> {
         const OPERATION: &str = "step";
         let x = self.normalised(a, plan, OPERATION)?;
-        let mut y = self.composition(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)?;
+        let mut y = self.sign_of(Cow::Owned(x), plan, kept(refresh), refresh, OPERATION)?;
         self.add_number_assign(&mut y, 1.0)?;
         // Halved, which is a matter of the scale.
         y = y.in_unit(1);
@@ -137,14 +137,14 @@ impl Evaluator {
         operation: &'static str,
     ) -> Result<Ciphertext, CkksError> {
         // Roundings of the factor and of the product are small beside those of the last stage.
-        let finer = if plan.unit.fixed.is_none() { FINER } else { 0.0 };
+        let finer = if plan.composition.unit.fixed.is_none() { FINER } else { 0.0 };
         let target = scale_of((plan.last().scale_bits + finer).exp2(), operation)?;
         // The product at the end takes the bits of a factor's scale, and half a bit by which that may be larger.
         let tail = target.log2() + 1.0 + kept(refresh);
         let x = self.normalised(a, plan, operation)?;
         // The factor itself has to have them too.
         let x = refresh.refresh(Cow::Owned(x), tail, plan.bits() + tail, operation)?;
-        let mut s = self.composition(Cow::Borrowed(&*x), plan, tail, refresh, operation)?;
+        let mut s = self.sign_of(Cow::Borrowed(&*x), plan, tail, refresh, operation)?;
         if plus > 0.0 {
             self.add_number_assign(&mut s, plus)?;
         }

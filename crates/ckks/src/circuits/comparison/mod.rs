@@ -26,14 +26,14 @@
 
 mod evaluate;
 mod functions;
+mod reached;
 mod search;
-mod stage;
 
-pub use stage::Stage;
+pub use super::composition::Stage;
 
-use stage::{DEVIATIONS, Reached, Unit};
-
-use crate::{CkksError, Context, Short, approximation::sign::CompositeSign, circuits::Polynomial};
+use super::composition::{Composition, DEVIATIONS, ErrorGains, Unit};
+use crate::{CkksError, Context, Short, approximation::sign::CompositeSign};
+use reached::Reached;
 
 const OPERATION: &str = "plan a comparison";
 
@@ -56,47 +56,11 @@ pub struct SignPlan {
     literal: SignLiteral,
     /// Arguments are divided by this, the bound and a little more: they lie in `[-1, 1]` then, with their error.
     reach: f64,
-    stages: Vec<Stage>,
-    /// What errors come to in the end.
-    gains: ErrorGains,
-    unit: Unit,
+    composition: Composition,
 }
 
-/// By what errors are multiplied on their way to the result: as root mean squares over arguments outside of the gap, all orders of magnitude alike.
-#[derive(Debug, Clone, PartialEq, Default)]
-struct ErrorGains {
-    /// An error of the argument of each stage.
-    arguments: Vec<f64>,
-    /// The errors of the roundings of each stage, by depth.
-    roundings: Vec<Vec<f64>>,
-}
-
-impl ErrorGains {
-    fn new(stages: &[Stage], low: f64) -> Self {
-        const SAMPLES: usize = 256;
-        let roundings = stages.iter().map(|stage| vec![0.0; stage.polynomial.depth() + 1]).collect();
-        let mut out = ErrorGains { arguments: vec![0.0; stages.len()], roundings };
-        for k in 0..SAMPLES {
-            let mut x = low.powf((k as f64 + 0.5) / SAMPLES as f64);
-            let mut gains = Vec::with_capacity(stages.len());
-            for stage in stages {
-                gains.push(stage.polynomial.gains(x));
-                x = stage.polynomial.evaluate(x);
-            }
-            let mut after = 1.0;
-            for (i, gains) in gains.iter().enumerate().rev() {
-                for (sum, variance) in out.roundings[i].iter_mut().zip(&gains.roundings) {
-                    *sum += after * after * variance;
-                }
-                after *= gains.argument;
-                out.arguments[i] += after * after;
-            }
-        }
-        let mean = |sum: &mut f64| *sum = (*sum / SAMPLES as f64).sqrt();
-        out.arguments.iter_mut().chain(out.roundings.iter_mut().flatten()).for_each(mean);
-        out
-    }
-}
+/// So many arguments outside of the gap, of all orders of magnitude alike, say by what errors are multiplied.
+const SAMPLES: usize = 256;
 
 /// The share of the gap that the error of an argument may be.
 const SHARE: f64 = 1.0 / 32.0;
@@ -176,14 +140,16 @@ impl SignPlan {
                 "no composition takes values from {gap:e} to {bound:e} within 2^-{precision:.1} of the sign, the noise of these scales included"
             ));
         };
-        let gains = ErrorGains::new(&reached.stages, (gap - off) / reach);
-        let plan = SignPlan { literal, reach, stages: reached.stages, gains, unit };
+        let low = (gap - off) / reach;
+        let argument = |k: usize| low.powf((k as f64 + 0.5) / SAMPLES as f64);
+        let gains = ErrorGains::new(&reached.stages, (0..SAMPLES).map(argument));
+        let (stages, conjugates) = (reached.stages, fixed.is_none());
+        let composition = Composition { stages, gains, unit, slack: off / reach, conjugates };
         let have = context.parameters().log2(context.parameters().top());
-        if let Some(stage) = plan.stages.iter().find(|stage| stage.bits() + stage.scale_bits > have) {
-            let need = stage.bits() + stage.scale_bits;
-            return Err(CkksError::Capacity { operation: OPERATION, need, have });
+        match composition.beyond(have) {
+            Some(need) => Err(CkksError::Capacity { operation: OPERATION, need, have }),
+            None => Ok(SignPlan { literal, reach, composition }),
         }
-        Ok(plan)
     }
 
     /// What it is for.
@@ -193,7 +159,7 @@ impl SignPlan {
 
     /// The polynomials with their scales, first applied first. The first one's argument is divided by [`SignPlan::reach`].
     pub fn stages(&self) -> &[Stage] {
-        &self.stages
+        &self.composition.stages
     }
 
     /// What arguments are divided by.
@@ -215,34 +181,25 @@ impl SignPlan {
 
     /// The bits of capacity that it takes in all.
     pub fn bits(&self) -> f64 {
-        (0..self.stages.len()).map(|i| self.needs(i)).sum()
+        self.composition.bits()
     }
 
     /// How many products of ciphertexts it takes.
     pub fn products(&self) -> usize {
-        self.stages.iter().map(|stage| stage.polynomial.products()).sum()
+        self.composition.products()
     }
 
     /// Whether it takes the key of the conjugation: to take imaginary parts away between stages, where scales are free.
     pub fn conjugates(&self) -> bool {
-        self.stages.len() > 1 && self.unit.fixed.is_none()
+        self.stages().len() > 1 && self.composition.conjugates
     }
 
     /// The same on plain numbers.
     pub fn apply(&self, x: f64) -> f64 {
-        self.stages.iter().map(Stage::polynomial).fold(x / self.reach, |x, p: &Polynomial| p.evaluate(x))
-    }
-
-    /// The bits of capacity that stage `i` takes: its own, those by which its scale is larger than that of the stage before, and one for the sum with the conjugate.
-    fn needs(&self, i: usize) -> f64 {
-        let stage = &self.stages[i];
-        let doubled = if self.unit.fixed.is_some() { 0.0 } else { 1.0 };
-        let before = if i == 0 { stage.scale_bits } else { self.stages[i - 1].scale_bits + doubled };
-        let after = if i + 1 < self.stages.len() { doubled } else { 0.0 };
-        stage.bits() + (stage.scale_bits - before).max(0.0) + after
+        self.composition.apply(x / self.reach)
     }
 
     fn last(&self) -> &Stage {
-        self.stages.last().expect("a search ends with a last stage")
+        self.stages().last().expect("a search ends with a last stage")
     }
 }

@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::stage::{Reached, Unit};
-use crate::{CkksError, approximation::sign, circuits::Polynomial};
+use super::reached::Reached;
+use crate::{
+    CkksError,
+    approximation::sign,
+    circuits::{Polynomial, composition::Unit},
+};
 
 /// The shares of the slack that margins are chosen from.
 const SHARES: [f64; 6] = [0.5, 0.25, 0.125, 0.0625, 0.03125, 0.015625];

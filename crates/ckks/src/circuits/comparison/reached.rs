@@ -1,54 +1,12 @@
-//! One polynomial of a composition, with the scale that it is evaluated at.
+//! How far a composition has come while it is searched for.
 
-use hippocrene_rlwe::Parameters;
-
-use crate::circuits::Polynomial;
-
-/// By how many standard deviations of the noise a margin is left: the probability that a slot leaves it is `2^-49`.
-pub(super) const DEVIATIONS: f64 = 8.0;
+use crate::circuits::{
+    Polynomial,
+    composition::{Stage, Unit},
+};
 
 /// Where gains are taken: so many points of the range, and both ends.
 const SAMPLES: usize = 32;
-
-/// Scales have at least so many bits, or coefficients would be little more than 0 and 1.
-const LEAST_SCALE: f64 = 10.0;
-
-/// One polynomial of a composition, with the scale that it is evaluated at.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stage {
-    pub(super) polynomial: Polynomial,
-    pub(super) scale_bits: f64,
-    pub(super) margin: f64,
-    pub(super) range: (f64, f64),
-}
-
-impl Stage {
-    /// The polynomial.
-    pub fn polynomial(&self) -> &Polynomial {
-        &self.polynomial
-    }
-
-    /// log2 of the scale near which all its products are.
-    pub fn scale_bits(&self) -> f64 {
-        self.scale_bits
-    }
-
-    /// The bits of capacity that it takes: those of its scale for every product in a row.
-    pub fn bits(&self) -> f64 {
-        self.scale_bits * self.polynomial.depth() as f64
-    }
-
-    /// What its own roundings may add to a value: [`Stage::scale_bits`] is chosen such that their standard deviation is an eighth of it. The stages that follow
-    /// are made for values that are off by so much.
-    pub fn margin(&self) -> f64 {
-        self.margin
-    }
-
-    /// Bounds of the absolute values that it leaves, below and above, for arguments that are off by the margin of the stage before; without its own.
-    pub fn range(&self) -> (f64, f64) {
-        self.range
-    }
-}
 
 /// What stages have reached.
 #[derive(Debug, Clone)]
@@ -61,40 +19,6 @@ pub(super) struct Reached {
     pub(super) stages: Vec<Stage>,
     /// The share of the slack that each one's margin is.
     pub(super) shares: Vec<f64>,
-}
-
-/// What noise there is.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Unit {
-    /// log2 of the standard deviation of a slot's error that one rounding makes at the scale 1.
-    pub(super) log2_std: f64,
-    /// The variance that taking the imaginary part away adds, in units of that of a rounding: the conjugation adds another one, at twice the scale, and what its key
-    /// adds, which is no less.
-    pub(super) conjugation: f64,
-    /// The scale that all stages have, as log2, where they cannot choose.
-    pub(super) fixed: Option<f64>,
-    /// The standard deviation of the error that values have after a refresh, for which margins have room where scales do not say how large they are.
-    pub(super) refreshed: f64,
-}
-
-impl Unit {
-    /// That of ciphertexts of so many slots.
-    pub(super) fn new(parameters: &Parameters, slots: usize, fixed: Option<f64>) -> Self {
-        let rounding = (1.0 + parameters.secret_weight()) / 12.0;
-        let key = (2.0 * parameters.largest_switching_noise().log2_std()).exp2() / rounding;
-        let conjugation = 0.25 * (1.0 + key.max(1.0));
-        Unit { log2_std: 0.5 * (slots as f64 * rounding).log2(), conjugation, fixed, refreshed: 0.0 }
-    }
-
-    /// What the roundings of a stage of that gain may add at a scale, and a refresh after it.
-    fn margin(self, gain: f64, scale_bits: f64) -> f64 {
-        DEVIATIONS * (gain * (self.log2_std - scale_bits).exp2()).hypot(self.refreshed)
-    }
-
-    /// The scale at which they add no more than `margin`.
-    fn scale_bits(self, gain: f64, margin: f64) -> f64 {
-        (self.log2_std + (DEVIATIONS * gain / margin).log2()).max(LEAST_SCALE)
-    }
 }
 
 /// What a polynomial does to values that lie in a range.

@@ -1,0 +1,128 @@
+//! `entries`: tables of integers in all slots at once, beside OpenFHE's functional bootstrapping.
+
+use std::cell::RefCell;
+
+use hippocrene::{Bootstrapping, ClientKey, EncryptedArray, Encryption, KeyRequest, Preset, Server};
+use hippocrene_ckks::Values;
+
+use super::Table;
+use crate::{Result, machine, report::Row, session::Session};
+
+/// The table.
+pub const TABLE: Table = Table {
+    name: "entries",
+    about: "entries of tables without any order at places in all slots, by polynomials (Server::entries): fresh arrays of one ciphertext; and arrays of two ciphertexts whose capacity is used up, with the bootstraps that the table takes \
+            and so much capacity left that they can be bootstrapped again, beside OpenFHE's functional bootstrapping of as many values, which is one bootstrap and the table in one. Time, the largest error as bits of the largest entry, and capacity",
+    memory: "9 GB",
+    time: "about 4 minutes",
+    live: &[],
+    plot: false,
+    run,
+};
+
+/// Presets and entries of tables, fresh.
+const FRESH: [(&str, usize); 6] =
+    [("n14", 2), ("n14", 4), ("n14", 16), ("n15", 16), ("n15", 64), ("n16", 256)];
+/// Presets and entries of tables of two ciphertexts, bootstrapped.
+const BOOTSTRAPPED: [(&str, usize); 2] = [("n15", 2), ("n16", 256)];
+/// How often each is timed.
+const RUNS: usize = 3;
+
+fn run(session: &mut Session) -> Result<Vec<Row>> {
+    let mut rows = Vec::new();
+    for (preset, entries) in FRESH {
+        rows.extend(fresh(session, Preset::by_name(preset)?, entries)?);
+    }
+    for (preset, entries) in BOOTSTRAPPED {
+        rows.extend(bootstrapped(session, Preset::by_name(preset)?, entries)?);
+    }
+    if let Some(bytes) = machine::peak_memory() {
+        rows.push(Row::new("peak memory", bytes as f64 / f64::from(1 << 30), "GiB"));
+    }
+    Ok(rows)
+}
+
+/// Entries without any order: the multiples of an odd number, modulo how many there are.
+fn table(entries: usize) -> Vec<f64> {
+    (0..entries).map(|i| (i * 37 % entries) as f64).collect()
+}
+
+/// A client with its server, an array of places in so many ciphertexts, and the entries there.
+struct Setup {
+    client: ClientKey,
+    server: Server,
+    array: EncryptedArray,
+    expected: Vec<f64>,
+    table: Vec<f64>,
+}
+
+impl Setup {
+    fn new(preset: Preset, entries: usize, ciphertexts: usize, request: &KeyRequest) -> Result<Self> {
+        let client = ClientKey::generate(preset)?;
+        let server = Server::with_threads(client.evaluation_keys(request)?, 1)?;
+        let table = table(entries);
+        let count = ciphertexts * server.session().slots();
+        let places: Vec<usize> = (0..count).map(|i| (i * 7 + i / 5) % entries).collect();
+        let expected = places.iter().map(|place| table[*place]).collect();
+        let values: Vec<f64> = places.iter().map(|place| *place as f64).collect();
+        let how = Encryption { bound: Some((entries - 1) as f64), ..Encryption::default() };
+        let array = client.encrypt_with(Values::Real(&values), &[count], &how)?;
+        Ok(Setup { client, server, array, expected, table })
+    }
+
+    /// The row of the time, and those of the error and of the capacity.
+    fn rows(
+        &self,
+        session: &mut Session,
+        preset: Preset,
+        a: &EncryptedArray,
+        what: &str,
+    ) -> Result<[Row; 3]> {
+        let found: RefCell<Option<EncryptedArray>> = RefCell::default();
+        let seconds = session.time_slow(preset.log_degree, RUNS, &mut || {
+            found.replace(Some(self.server.entries(a, &self.table, None)?));
+            Ok(())
+        })?;
+        let found = found.into_inner().ok_or("a table has been looked up")?;
+        let got = self.client.decrypt(&found)?;
+        let errors = got.iter().zip(&self.expected).map(|(got, expected)| (got - expected).abs());
+        let largest = (self.table.len() - 1) as f64;
+        let precision = -(errors.fold(0.0, f64::max) / largest).log2();
+        let capacity = |a: &EncryptedArray| a.capacity_bits(self.server.session());
+        let count = self.expected.len();
+        let name = format!("{}, {} entries, {count} values{what}", preset.name, self.table.len());
+        Ok([
+            Row::new(format!("{name}: time"), seconds, "s"),
+            Row::more(format!("{name}: precision"), precision, "bits"),
+            Row::more(format!("{name}: capacity left of {:.0}", capacity(a)), capacity(&found), "bits"),
+        ])
+    }
+}
+
+fn fresh(session: &mut Session, preset: Preset, entries: usize) -> Result<[Row; 3]> {
+    let request = KeyRequest { powers_of_two: false, ..KeyRequest::default() };
+    let setup = Setup::new(preset, entries, 1, &request)?;
+    setup.rows(session, preset, &setup.array, "")
+}
+
+fn bootstrapped(session: &mut Session, preset: Preset, entries: usize) -> Result<Vec<Row>> {
+    let bootstrapping = Some(Bootstrapping::default());
+    let request = KeyRequest { powers_of_two: false, bootstrapping, ..KeyRequest::default() };
+    let setup = Setup::new(preset, entries, 2, &request)?;
+    let reserve = setup.server.bootstrap_reserve().ok_or("there are bootstrapping keys")?;
+    let mut used = setup.array.clone();
+    while used.capacity_bits(setup.server.session()) > reserve + USED_UP {
+        let half = setup.server.mul_number(&used, 0.3)?;
+        used =
+            setup.server.declare_bound(&setup.server.mul_number(&half, 1.0 / 0.3)?, (entries - 1) as f64)?;
+    }
+    let [time, precision, capacity] = setup.rows(session, preset, &used, ", bootstrapped")?;
+    let operation = format!("{entries} entries, {} values", setup.expected.len());
+    let group = format!("functional bootstrap N = 2^{}", preset.log_degree);
+    let mut rows = session.beside((&group, &operation), &time, |_| true, |_| Some(1.0));
+    rows.extend([precision, capacity]);
+    Ok(rows)
+}
+
+/// Two products leave no more than this beside what a bootstrap needs.
+const USED_UP: f64 = 100.0;

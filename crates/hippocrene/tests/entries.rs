@@ -1,0 +1,131 @@
+//! Entries of tables at the places that arrays hold, at small insecure parameters.
+
+use crate::common::insecure_grafted;
+use hippocrene::{
+    Bootstrapping, ClientKey, EncryptedArray, Encryption, Error, KeyRequest, Server, Simulation,
+};
+use hippocrene_rlwe::SecretDistribution;
+use proptest::prelude::*;
+
+const SPARSE: SecretDistribution = SecretDistribution::SparseTernary { weight: 64 };
+
+fn insecure(units: usize, bootstrapping: Option<Bootstrapping>) -> (ClientKey, Server) {
+    let client = ClientKey::generate_with(insecure_grafted(9, units, SPARSE), 1).unwrap();
+    let request = KeyRequest { bootstrapping, ..KeyRequest::default() };
+    let server = Server::new(client.evaluation_keys(&request).unwrap()).unwrap();
+    (client, server)
+}
+
+fn table(count: usize, seed: usize) -> Vec<f64> {
+    (0..count).map(|i| ((i * 37 + seed * 101 + i * i) % 257) as f64 / 16.0 - 8.0).collect()
+}
+
+fn check(
+    client: &ClientKey,
+    array: &EncryptedArray,
+    expected: &[f64],
+    within: f64,
+) -> Result<(), TestCaseError> {
+    let got = client.decrypt(array).unwrap();
+    prop_assert_eq!(got.len(), expected.len());
+    for (i, (g, e)) in got.iter().zip(expected).enumerate() {
+        prop_assert!((g - e).abs() <= within, "element {} is {}, not {}", i, g, e);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// Elements of any layout, with anything between them or not; and their sums, which leave out what is between them.
+    #[test]
+    fn every_element_is_looked_up(
+        count in prop_oneof![1usize..6, Just(9), Just(16), Just(40)],
+        shape in prop::collection::vec(1usize..9, 2),
+        sliced in any::<bool>(),
+        added in any::<bool>(),
+        seed in 0usize..100,
+    ) {
+        let (client, server) = insecure(12, None);
+        let [rows, columns] = shape[..] else { unreachable!() };
+        let places: Vec<usize> = (0..rows * columns).map(|i| (i * 7 + seed) % count).collect();
+        let x: Vec<f64> = places.iter().map(|place| *place as f64).collect();
+        let last = (count - 1).max(1) as f64;
+        let how = Encryption { bound: Some(last), ..Encryption::default() };
+        let mut a = client.encrypt_with((&x[..]).into(), &[rows, columns], &how).unwrap();
+        let mut expected: Vec<usize> = places;
+        if added {
+            // A number among all slots: what is between elements is none of the places.
+            a = server.add_number(&server.add_number(&a, -50.0).unwrap(), 50.0).unwrap();
+        }
+        if sliced && rows > 1 {
+            let sources: Vec<usize> = (columns..rows * columns).collect();
+            a = server.gather(&[&a], &[rows - 1, columns], &sources).unwrap();
+            expected.drain(..columns);
+        }
+        let a = server.declare_bound(&a, last).unwrap();
+        let table = table(count, seed);
+        let expected: Vec<f64> = expected.iter().map(|place| table[*place]).collect();
+        let found = server.entries(&a, &table, Some(8.0)).unwrap();
+        check(&client, &found, &expected, 2f64.powi(-8))?;
+        let largest = table.iter().fold(0.0f64, |most, entry| most.max(entry.abs()));
+        prop_assert!(found.bound() <= largest + 0.01);
+        let sum = server.sum(&found, None).unwrap();
+        check(&client, &sum, &[expected.iter().sum::<f64>()], 0.02 + 2f64.powi(-8) * expected.len() as f64)?;
+    }
+}
+
+/// Where capacity lacks it is given back, before and on the way.
+#[test]
+fn with_bootstraps() {
+    let (client, server) = insecure(20, Some(Bootstrapping::default()));
+    let places: Vec<f64> = (0..200).map(|i| f64::from(i * 11 % 64)).collect();
+    // The table is a permutation, so that entries are places again.
+    let table: Vec<f64> = (0..64).map(|i| f64::from(i * 5 % 64)).collect();
+    let mut a = client.encrypt(&places[..], &[200]).unwrap().with_bound(63.0).unwrap();
+    let mut expected = places;
+    for _ in 0..5 {
+        a = server.entries(&a, &table, None).unwrap().with_bound(63.5).unwrap();
+        expected.iter_mut().for_each(|x| *x = table[*x as usize]);
+    }
+    assert!(server.bootstraps() > 0);
+    check(&client, &a, &expected, 63.0 / 4096.0).unwrap();
+}
+
+#[test]
+fn what_has_no_entries_is_refused() {
+    let (client, server) = insecure(5, None);
+    let a = client.encrypt(&[0.0, 1.0, 2.0][..], &[3]).unwrap().with_bound(2.0).unwrap();
+    let says = |result: Result<EncryptedArray, Error>, what: &str| {
+        let error = result.unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    };
+    says(server.entries(&a, &[], None), "a table of 0 entries: it has 1 to 4096");
+    says(server.entries(&a, &[1.0, f64::NAN, 2.0], None), "entry 1 is NaN");
+    says(
+        server.entries(&a, &[1.0, 2.0], None),
+        "values up to 2 are no places of 2 entries, which are 0 to 1",
+    );
+    says(
+        server.entries(&a, &[1.0, 2.0, 4.0], Some(60.0)),
+        "a precision of 60 bits: these entries have -0.6 to 38.4 bits",
+    );
+    says(server.entries(&a, &table(64, 1), None), "bits of capacity");
+    let how = Encryption { precision: Some(3.0), ..Encryption::default() };
+    let rough = client.encrypt_with((&[0.0, 1.0][..]).into(), &[2], &how).unwrap().with_bound(1.0).unwrap();
+    says(server.entries(&rough, &[1.0, 2.0], Some(38.0)), "bits of precision");
+}
+
+/// A simulation knows what is no place.
+#[test]
+fn simulated_places() {
+    let settings = insecure_grafted(8, 8, SecretDistribution::Ternary);
+    let simulation = Simulation::new(settings).unwrap();
+    let server = simulation.server();
+    let encrypted = |x: &[f64]| {
+        simulation.encrypt(x.into(), &[x.len()], &Encryption::default()).unwrap().with_bound(4.0).unwrap()
+    };
+    assert!(server.entries(&encrypted(&[4.0, 0.0, 3.5]), &[1.0; 5], None).is_ok());
+    let error = server.entries(&encrypted(&[1.0, -1.0]), &[1.0; 5], None).unwrap_err().to_string();
+    assert!(error.contains("a value of -1 is no place of 5 entries"), "{error}");
+}

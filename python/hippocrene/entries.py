@@ -1,0 +1,101 @@
+"""Entries of plain tables at encrypted places."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from hippocrene.encrypted import Encrypted, part_of_arrays
+from hippocrene.errors import ArgumentError, ShapeError, named
+from hippocrene.integers import integers
+from hippocrene.scalars import double
+from hippocrene.ufuncs import refusal
+from hippocrene.values import real_numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import numpy.typing as npt
+
+    from hippocrene.array import EncryptedArray
+
+
+@part_of_arrays
+class TableEntries:
+    """What encrypted arrays of places do with plain tables."""
+
+    __slots__ = ()
+
+    def entries_of(self, table: npt.ArrayLike, *, precision: float | None = None) -> EncryptedArray:
+        """Return the entry of a table at the place that every value is: what ``table[x]`` would be.
+
+        Values are integers from 0 to ``len(table) - 1``, give or take a little. It is one computation for all of them,
+        by polynomials, and takes no keys but that of products. Rows of a table of several axes follow on the axes of
+        the array: ``x.entries_of(numpy.eye(5))`` has a one where a value is, and zeros beside it. Every number of a row
+        takes as long as a table of its own.
+
+        Of numbers it takes 2 or 3 multiplications in a row for up to 4 entries, and 3 or 4 more than ``log2(2 * p)``
+        for `p` of them, 4096 at most: some 75 bits of `capacity_bits` for 4, 230 for 16 and 480 for 256, which with
+        bootstrapping keys are given back on the way. An entry comes out within ``2**-precision``: where nothing is
+        said, 12 bits below the largest of them. A value that is off by ``e`` adds about ``4 * e**2`` times the
+        difference of entries (8 where there are up to 4), among the places stands some mean of entries, and below
+        ``-1/2`` and above ``len(table) - 1/2`` it may be anything; an array whose `bound` is beyond that is refused.
+
+        Of integers it is exact: a polynomial modulo `plain_modulus` of a degree less than there are entries. Values
+        beyond the table come out as anything.
+        """
+        array = cast("EncryptedArray", self)
+        modulus, name = array.plain_modulus, "entries_of"
+        if array.bit_error is not None:
+            raise TypeError("entries_of takes encrypted numbers and integers, not bits")
+        if modulus is None:
+            bits = None if precision is None else double(precision, "a precision")
+            entries: Any = real_numbers(table, name)
+        elif precision is not None:
+            raise TypeError("entries_of takes a precision for numbers only: entries of integers are exact")
+        else:
+            entries = integers(table, name, modulus)
+        if entries.ndim == 0 or entries.size == 0:
+            raise ShapeError(f"entries_of: a table has one entry or more, not shape {entries.shape}")
+        server = array._bound_server(name)
+        columns = np.ascontiguousarray(entries.reshape(len(entries), -1).T)
+        with named(name, "entries of a table", "evaluate a polynomial"):
+            parts = [
+                server._raw.entries(array._raw, column, bits) if modulus is None else server._raw.table(array._raw, column)
+                for column in columns
+            ]
+        found = [server._wrap(part) for part in parts]
+        if entries.ndim == 1:
+            return found[0]
+        stacked = cast("EncryptedArray", np.stack(cast("Any", found), axis=-1))
+        return stacked if entries.ndim == 2 else stacked.reshape(array.shape + entries.shape[1:])
+
+
+def choose(a: Any, choices: Sequence[Any]) -> Any:
+    """Take from one of several arrays or numbers at every encrypted place, as `numpy.choose` does."""
+    options = list(choices)
+    if not options:
+        raise ArgumentError("choose: there is nothing to choose from")
+    plain = not any(isinstance(option, Encrypted) for option in options)
+    if plain and all(np.ndim(option) == 0 for option in options):
+        return a.entries_of(np.array(options))
+    if a.bit_error is not None:
+        raise refusal("choose")
+    ones = np.eye(len(options), dtype=np.int64)
+    terms = [a.entries_of(one) * option for one, option in zip(ones, options, strict=True)]
+    return sum(terms[1:], terms[0])
+
+
+def counts(x: Any, weights: Any, bins: Any) -> Any:
+    """Count the encrypted places 0, 1, .. of so many bins, or add up weights there, as `numpy.bincount` does."""
+    count = operator.index(bins)
+    if count < 1:
+        raise ArgumentError(f"bincount: how many bins encrypted places have is public: say minlength=, not {count}")
+    if x.ndim != 1 or (weights is not None and np.shape(weights) != x.shape):
+        of_weights = "" if weights is None else f", weights of shape {np.shape(weights)}"
+        raise ShapeError(f"bincount takes arrays of one axis, and weights for each place: shape {x.shape}{of_weights}")
+    with named("bincount", "entries_of"):
+        found = [x.entries_of(one) for one in np.eye(count, dtype=np.int64)]
+    return np.stack([(one if weights is None else one * weights).sum() for one in found])
