@@ -62,10 +62,10 @@ class TableEntries:
         server = array._bound_server(name)
         columns = np.ascontiguousarray(entries.reshape(len(entries), -1).T)
         with named(name, "entries of a table", "evaluate a polynomial"):
-            parts = [
-                server._raw.entries(array._raw, column, bits) if modulus is None else server._raw.table(array._raw, column)
-                for column in columns
-            ]
+            if modulus is None:
+                parts = [server._raw.entries(array._raw, column, bits) for column in columns]
+            else:
+                parts = [server._raw.table(array._raw, column) for column in columns]
         found = [server._wrap(part) for part in parts]
         if entries.ndim == 1:
             return found[0]

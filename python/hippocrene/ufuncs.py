@@ -191,7 +191,7 @@ INTEGER_HINTS = {
     "digitize": "integers modulo a number have no order: their places are found when they are decrypted",
     "histogram": "numpy.bincount(x, minlength=n) counts integers from 0 to n - 1",
     "isclose": "== compares encrypted integers",
-    "isin": "x == value compares with each of the values; x.entries_of(table) has 1 where a table of zeros and ones has",
+    "isin": "x == value compares with each of the values, and x.entries_of(table) with those that have a 1 there",
     "searchsorted": "integers modulo a number have no order: their places are found when they are decrypted",
     "unique": "integers modulo a number have no order: they are sorted when they are decrypted",
 }

@@ -15,6 +15,7 @@ PAGES = (
             "approximation.md",
             "arrays.md",
             "bits.md",
+            "entries.md",
             "integers.md",
             "python.md",
             "simulation.md",

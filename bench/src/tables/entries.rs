@@ -23,8 +23,8 @@ pub const TABLE: Table = Table {
 /// Presets and entries of tables, fresh.
 const FRESH: [(&str, usize); 6] =
     [("n14", 2), ("n14", 4), ("n14", 16), ("n15", 16), ("n15", 64), ("n16", 256)];
-/// Presets and entries of tables of two ciphertexts, bootstrapped.
-const BOOTSTRAPPED: [(&str, usize); 2] = [("n15", 2), ("n16", 256)];
+/// Presets and entries of tables of two ciphertexts, bootstrapped, and the bits after the binary point of values up to 1 that bootstraps leave.
+const BOOTSTRAPPED: [(&str, usize, f64); 2] = [("n15", 2, 14.0), ("n16", 256, 24.0)];
 /// How often each is timed.
 const RUNS: usize = 3;
 
@@ -33,8 +33,8 @@ fn run(session: &mut Session) -> Result<Vec<Row>> {
     for (preset, entries) in FRESH {
         rows.extend(fresh(session, Preset::by_name(preset)?, entries)?);
     }
-    for (preset, entries) in BOOTSTRAPPED {
-        rows.extend(bootstrapped(session, Preset::by_name(preset)?, entries)?);
+    for (preset, entries, precision) in BOOTSTRAPPED {
+        rows.extend(bootstrapped(session, Preset::by_name(preset)?, entries, precision)?);
     }
     if let Some(bytes) = machine::peak_memory() {
         rows.push(Row::new("peak memory", bytes as f64 / f64::from(1 << 30), "GiB"));
@@ -59,13 +59,13 @@ struct Setup {
 impl Setup {
     fn new(preset: Preset, entries: usize, ciphertexts: usize, request: &KeyRequest) -> Result<Self> {
         let client = ClientKey::generate(preset)?;
-        let server = Server::with_threads(client.evaluation_keys(request)?, 1)?;
+        let server = Server::with_threads(&client.evaluation_keys(request)?, 1)?;
         let table = table(entries);
         let count = ciphertexts * server.session().slots();
         let places: Vec<usize> = (0..count).map(|i| (i * 7 + i / 5) % entries).collect();
         let expected = places.iter().map(|place| table[*place]).collect();
         let values: Vec<f64> = places.iter().map(|place| *place as f64).collect();
-        let how = Encryption { bound: Some((entries - 1) as f64), ..Encryption::default() };
+        let how = Encryption { bound: Some((entries - 1) as f64), precision: Some(PRECISION) };
         let array = client.encrypt_with(Values::Real(&values), &[count], &how)?;
         Ok(Setup { client, server, array, expected, table })
     }
@@ -77,12 +77,15 @@ impl Setup {
         preset: Preset,
         a: &EncryptedArray,
         what: &str,
-    ) -> Result<[Row; 3]> {
+    ) -> Result<[Row; 4]> {
         let found: RefCell<Option<EncryptedArray>> = RefCell::default();
+        let mut before = 0;
         let seconds = session.time_slow(preset.log_degree, RUNS, &mut || {
+            before = self.server.bootstraps();
             found.replace(Some(self.server.entries(a, &self.table, None)?));
             Ok(())
         })?;
+        let bootstraps = (self.server.bootstraps() - before) as f64;
         let found = found.into_inner().ok_or("a table has been looked up")?;
         let got = self.client.decrypt(&found)?;
         let errors = got.iter().zip(&self.expected).map(|(got, expected)| (got - expected).abs());
@@ -95,34 +98,42 @@ impl Setup {
             Row::new(format!("{name}: time"), seconds, "s"),
             Row::more(format!("{name}: precision"), precision, "bits"),
             Row::more(format!("{name}: capacity left of {:.0}", capacity(a)), capacity(&found), "bits"),
+            Row::new(format!("{name}: bootstraps"), bootstraps, ""),
         ])
     }
 }
 
-fn fresh(session: &mut Session, preset: Preset, entries: usize) -> Result<[Row; 3]> {
+fn fresh(session: &mut Session, preset: Preset, entries: usize) -> Result<[Row; 4]> {
     let request = KeyRequest { powers_of_two: false, ..KeyRequest::default() };
     let setup = Setup::new(preset, entries, 1, &request)?;
     setup.rows(session, preset, &setup.array, "")
 }
 
-fn bootstrapped(session: &mut Session, preset: Preset, entries: usize) -> Result<Vec<Row>> {
-    let bootstrapping = Some(Bootstrapping::default());
+fn bootstrapped(session: &mut Session, preset: Preset, entries: usize, precision: f64) -> Result<Vec<Row>> {
+    let bootstrapping = Some(Bootstrapping { precision: Some(precision), ..Bootstrapping::default() });
     let request = KeyRequest { powers_of_two: false, bootstrapping, ..KeyRequest::default() };
     let setup = Setup::new(preset, entries, 2, &request)?;
     let reserve = setup.server.bootstrap_reserve().ok_or("there are bootstrapping keys")?;
+    // A server that cannot bootstrap uses it up.
+    let products = Server::with_threads(
+        &setup.client.evaluation_keys(&KeyRequest { powers_of_two: false, ..KeyRequest::default() })?,
+        1,
+    )?;
     let mut used = setup.array.clone();
-    while used.capacity_bits(setup.server.session()) > reserve + USED_UP {
-        let half = setup.server.mul_number(&used, 0.3)?;
-        used =
-            setup.server.declare_bound(&setup.server.mul_number(&half, 1.0 / 0.3)?, (entries - 1) as f64)?;
+    loop {
+        let part = products.mul_number(&products.mul_number(&used, 0.3)?, 1.0 / 0.3)?;
+        if part.capacity_bits(products.session()) < reserve {
+            break;
+        }
+        used = part.with_bound((entries - 1) as f64)?;
     }
-    let [time, precision, capacity] = setup.rows(session, preset, &used, ", bootstrapped")?;
+    let [time, others @ ..] = setup.rows(session, preset, &used, ", bootstrapped")?;
     let operation = format!("{entries} entries, {} values", setup.expected.len());
     let group = format!("functional bootstrap N = 2^{}", preset.log_degree);
     let mut rows = session.beside((&group, &operation), &time, |_| true, |_| Some(1.0));
-    rows.extend([precision, capacity]);
+    rows.extend(others);
     Ok(rows)
 }
 
-/// Two products leave no more than this beside what a bootstrap needs.
-const USED_UP: f64 = 100.0;
+/// The bits after the binary point that places have.
+const PRECISION: f64 = 14.0;
