@@ -13,7 +13,7 @@ from hippocrene.bits import Gates
 from hippocrene.divisors import divisors, inverses
 from hippocrene.entries import TableEntries
 from hippocrene.errors import DIFFERENCE, ArgumentError, ShapeError, named
-from hippocrene.exact import fractions, is_exact_kind
+from hippocrene.exact import Plain, fractions, is_exact_kind
 from hippocrene.functions import Functions
 from hippocrene.integers import integers
 from hippocrene.look_ups import TableFunctions
@@ -70,8 +70,8 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         """Return 1 where encrypted integers are equal to others, and 0 elsewhere, encrypted.
 
         That takes ``ceil(log2(plain_modulus - 1))`` multiplications one after the other. Encrypted numbers are never
-        equal, since they have an error. Encrypted bits are, or are not: a gate, `xnor`.
-        What is neither an array nor a number, such as None or text, equals no encrypted array, as Python has it.
+        equal, since they have an error. Encrypted bits are, or are not: a gate, `xnor`. What is neither array nor
+        number, such as None or text, equals no encrypted array.
         """
         if self.bit_error is not None:
             return self._gate("xnor", other, "==")
@@ -167,26 +167,26 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         values = cast("Values | npt.NDArray[np.int64]", np.array(np.broadcast_to(values, shape), order="C"))
         return server._wrap(with_plain(raw, to_native(values, operation)))
 
-    def __add__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def __add__(self, other: EncryptedArray | Plain) -> EncryptedArray:
         return self._with(other, "add")
 
-    def __radd__(self, other: npt.ArrayLike) -> EncryptedArray:
+    def __radd__(self, other: Plain) -> EncryptedArray:
         return self._with(other, "add")
 
-    def __sub__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def __sub__(self, other: EncryptedArray | Plain) -> EncryptedArray:
         return self._with(other, "sub")
 
-    def __rsub__(self, other: npt.ArrayLike) -> EncryptedArray:
+    def __rsub__(self, other: Plain) -> EncryptedArray:
         with named("sub", *DIFFERENCE):
             return (-self)._with(other, "add")
 
-    def __mul__(self, other: EncryptedArray | npt.ArrayLike) -> EncryptedArray:
+    def __mul__(self, other: EncryptedArray | Plain) -> EncryptedArray:
         return self._with(other, "mul")
 
-    def __rmul__(self, other: npt.ArrayLike) -> EncryptedArray:
+    def __rmul__(self, other: Plain) -> EncryptedArray:
         return self._with(other, "mul")
 
-    def __truediv__(self, other: npt.ArrayLike) -> EncryptedArray:
+    def __truediv__(self, other: Plain) -> EncryptedArray:
         if isinstance(other, EncryptedArray):
             other._refuse_division()
         if not is_plain(other):
@@ -535,12 +535,11 @@ class EncryptedArray(Gates, TableFunctions, TableEntries, Moves, Reductions, Fun
         """Evaluate a polynomial at every value, in ``ceil(log2(degree + 1))`` multiplications one after the other.
 
         It is one of the classes of `numpy.polynomial`, a `numpy.poly1d`, what `hippocrene.approximate` returns, or a
-        sequence of coefficients, that of the constant first. A Chebyshev or Legendre series is right on its domain only
-        and explodes beyond it, so an array whose `bound` exceeds the domain is refused: choose the domain with room,
-        and say with `with_bound` what is known of the values. A domain other than ``[-1, 1]`` costs one multiplication
-        more.
+        sequence of coefficients, that of the constant first. A Chebyshev or Legendre series explodes beyond its domain,
+        so an array whose `bound` exceeds that is refused: choose it with room, and say with `with_bound` what is known
+        of the values. A domain other than ``[-1, 1]`` costs one multiplication more.
 
-        Of integers it is a sequence of integer coefficients or a `numpy.poly1d`, and counts modulo `plain_modulus`.
+        Of integers it is one with integer coefficients, and counts modulo `plain_modulus`.
         """
         server = self._bound_server("polynomial")
         with named("polynomial", "evaluate a polynomial"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -10,12 +10,12 @@ from hippocrene.errors import EncodeError
 from hippocrene.values import Values, numbers
 
 if TYPE_CHECKING:
-    import numpy.typing as npt
+    from hippocrene.exact import Plain
 
 
-def divisors(values: npt.ArrayLike) -> Values:
+def divisors(values: Plain) -> Values:
     """Return `values` as `numbers` does; text is a `TypeError`, and zero a `ZeroDivisionError`."""
-    divisor = numbers(values, "div")
+    divisor = numbers(cast("Any", values), "div")
     if divisor.dtype.kind in "US":
         raise TypeError("an encrypted array is divided by numbers, not by text: decimal.Decimal reads it")
     if not np.all(divisor):

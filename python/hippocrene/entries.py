@@ -33,15 +33,16 @@ class TableEntries:
 
         Values are integers from 0 to ``len(table) - 1``, give or take a little. It is one computation for all of them,
         by polynomials, and takes no keys but that of products. Rows of a table of several axes follow on the axes of
-        the array: ``x.entries_of(numpy.eye(5))`` has a one where a value is, and zeros beside it. Every number of a row
-        takes as long as a table of its own.
+        the array, as `numpy.stack` puts them there: ``x.entries_of(numpy.eye(5, dtype=int))`` has a one where a value
+        is, and zeros beside it. Every number of a row takes as long as a table of its own.
 
-        Of numbers it takes 2 or 3 multiplications in a row for up to 4 entries, and 3 or 4 more than ``log2(2 * p)``
-        for `p` of them, 4096 at most: some 75 bits of `capacity_bits` for 4, 230 for 16 and 480 for 256, which with
-        bootstrapping keys are given back on the way. An entry comes out within ``2**-precision``: where nothing is
-        said, 12 bits below the largest of them. A value that is off by ``e`` adds about ``4 * e**2`` times the
-        difference of entries (8 where there are up to 4), among the places stands some mean of entries, and below
-        ``-1/2`` and above ``len(table) - 1/2`` it may be anything; an array whose `bound` is beyond that is refused.
+        Of numbers it takes 2 or 3 multiplications in a row for up to 4 entries, and 3 to 5 more than ``log2(2 * p)``
+        for `p` of them, 4096 at most; what that takes of `capacity_bits` is given back on the way where there are
+        bootstrapping keys. An entry comes out within ``2**-precision``: where nothing is said, 12 bits below the
+        difference of the largest and the smallest. A value that is off by ``e`` adds about ``4 * e**2`` times that
+        difference (8 where there are up to 4), and among the places stands some mean of entries. An array whose
+        `bound` is more than 1/2 beyond the last place (1/8 in tables of up to 4) is refused. What is below ``-1/2``
+        comes out as what is as far above; in tables of up to 4 entries, below ``-1/8``, it may be anything.
 
         Of integers it is exact: a polynomial modulo `plain_modulus` of a degree less than there are entries. Values
         beyond the table come out as anything.
@@ -84,8 +85,9 @@ def choose(a: Any, choices: Sequence[Any]) -> Any:
     if a.bit_error is not None:
         raise refusal("choose")
     ones = np.eye(len(options), dtype=np.int64)
-    terms = [a.entries_of(one) * option for one, option in zip(ones, options, strict=True)]
-    return sum(terms[1:], terms[0])
+    with named("choose", "entries_of", "mul", "multiply", "add"):
+        terms = [a.entries_of(one) * option for one, option in zip(ones, options, strict=True)]
+        return sum(terms[1:], terms[0])
 
 
 def counts(x: Any, weights: Any, bins: Any) -> Any:
@@ -96,6 +98,9 @@ def counts(x: Any, weights: Any, bins: Any) -> Any:
     if x.ndim != 1 or (weights is not None and np.shape(weights) != x.shape):
         of_weights = "" if weights is None else f", weights of shape {np.shape(weights)}"
         raise ShapeError(f"bincount takes arrays of one axis, and weights for each place: shape {x.shape}{of_weights}")
-    with named("bincount", "entries_of"):
-        found = [x.entries_of(one) for one in np.eye(count, dtype=np.int64)]
-    return np.stack([(one if weights is None else one * weights).sum() for one in found])
+    with named("bincount", "entries_of", "numpy.stack", "multiply", "sum"):
+        ones = x.entries_of(np.eye(count, dtype=np.int64))
+        if weights is not None:
+            column: Any = weights if isinstance(weights, Encrypted) else np.asarray(weights)
+            ones = ones * column[:, None]
+        return ones.sum(axis=0)

@@ -16,6 +16,9 @@ from hippocrene.errors import ArgumentError, EncodeError
 if TYPE_CHECKING:
     import numpy.typing as npt
 
+# What encrypted arrays compute with beside each other.
+Plain: TypeAlias = "npt.ArrayLike | Decimal | Fraction"
+
 # What a number is exactly: mantissa and exponent of two, or decimal notation.
 Exact: TypeAlias = tuple[int, int] | str
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from hippocrene.array import EncryptedArray
 
 # The classes of numpy, of which poly1d has the coefficient of the highest power first.
+_OTHERS = (Hermite, HermiteE, Laguerre, Polynomial)
 SERIES = (Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial)
 Series: TypeAlias = (
     Chebyshev | Hermite | HermiteE | Laguerre | Legendre | Polynomial | np.poly1d | Approximation | npt.ArrayLike
@@ -43,6 +44,8 @@ def polyval(p: npt.ArrayLike, x: EncryptedArray) -> EncryptedArray:
 
 def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64]:
     """Return the coefficients of a polynomial of integers, that of the constant first."""
+    if isinstance(polynomial, Polynomial) and (polynomial.domain == polynomial.window).all():
+        polynomial = _whole(polynomial.coef)
     if isinstance(polynomial, (*SERIES, Approximation)):
         raise TypeError(
             "polynomial takes integer coefficients here, or a numpy.poly1d of them: "
@@ -51,6 +54,12 @@ def whole_coefficients(polynomial: Series, modulus: int) -> npt.NDArray[np.int64
     if isinstance(polynomial, np.poly1d):
         polynomial = polynomial.coeffs[::-1]
     return _line(integers(_coefficients(polynomial), "polynomial", modulus))
+
+
+def _whole(values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return doubles that are integers as such; others are refused as what they are."""
+    whole = values.dtype.kind == "f" and (values == np.rint(values)).all() and np.abs(values).max(initial=0) < 2**63
+    return values.astype(np.int64) if whole else values
 
 
 def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float64], tuple[float, float] | None, float]:
@@ -70,6 +79,10 @@ def coefficients(polynomial: Series, bound: float) -> tuple[npt.NDArray[np.float
     if isinstance(polynomial, Legendre):
         # Right on its domain only, as Chebyshev's are, and so of the same bounded numbers there.
         polynomial = polynomial.convert(polynomial.domain, Chebyshev, polynomial.window)
+    elif isinstance(polynomial, _OTHERS) and (polynomial.domain != polynomial.window).any():
+        # As `fit` returns them: powers of what is mapped to the window, which cancel each other in powers of x.
+        domain = polynomial.domain if np.abs(polynomial.domain).max() >= bound else np.array([-bound, bound])
+        polynomial = polynomial.convert(domain=domain, kind=Chebyshev, window=[-1, 1])
     if isinstance(polynomial, Chebyshev):
         (start, end), (low, high) = (map(Fraction, ends.tolist()) for ends in (polynomial.domain, polynomial.window))
         slope = (end - start) / (high - low)

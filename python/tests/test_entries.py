@@ -41,7 +41,7 @@ def test_entries_are_those_of_the_table(client, server, count, shape, seed):
     places = random.integers(0, count, size=shape)
     table = random.uniform(-100, 100, size=count)
     # What computed places are off by, a little.
-    x = server.load(client.encrypt(places + random.uniform(-1e-4, 1e-4, size=shape), bound=count - 0.5))
+    x = server.load(client.encrypt(places + random.uniform(-1e-4, 1e-4, size=shape), bound=count - 0.9))
     found = x.entries_of(table)
     close(client, found, table[places], np.abs(table).max() * 2**-12)
     assert np.abs(table).max() <= found.bound <= np.abs(table).max() + 0.1

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import copy
+import math
 import pickle
 import threading
 from decimal import Decimal
@@ -174,3 +175,55 @@ def test_choices_between_narrow_numbers_are_those(client, secret, x, y):
 def test_few_elements_may_be_repeated_often(client, secret):
     counts = [0] * 7 + [3000]
     np.testing.assert_allclose(client.decrypt(secret(np.arange(8) / 8).repeat(counts)), np.full(3000, 0.875), atol=1e-4)
+
+
+def test_large_values_times_small_numbers_are_as_precise_as_asked(client, server):
+    values = np.array([1e9, 5e8, -7e8])
+    x = server.load(client.encrypt(values, precision=12))
+    for product in (x * 1e-9, x / np.full(3, 1e9), x @ (np.eye(3) * 1e-9)):
+        np.testing.assert_allclose(client.decrypt(product), values * 1e-9, atol=2.0**-10)
+    for power in (x * 2.0**-30, x / 2**30):
+        np.testing.assert_allclose(client.decrypt(power), values * 2.0**-30, atol=2.0**-20)
+    income = np.array([3e4, 7e4, 5e4])
+    cubes = server.load(client.encrypt(income)) ** 3 * 1e-13
+    np.testing.assert_allclose(client.decrypt(cubes), income**3 * 1e-13, rtol=1e-6)
+    wide = np.random.default_rng(1).lognormal(13, 1, (500, 3))
+    variance = server.load(client.encrypt(wide)).var(axis=0) / wide.var(axis=0)
+    np.testing.assert_allclose(client.decrypt(variance), np.ones(3), atol=1e-5)
+
+
+def test_means_of_low_precision_are_as_precise(client, server):
+    values = np.full(8000, 2020.5)
+    for precision in (6, 14, 32):
+        mean = server.load(client.encrypt(values, precision=precision)).mean()
+        assert abs(client.decrypt(mean) - 2020.5) < 2.0 ** (1 - precision)
+
+
+@pytest.mark.parametrize("kind", [np.polynomial.Polynomial, np.polynomial.Hermite, np.polynomial.Laguerre])
+def test_fits_on_domains_far_from_zero(client, server, kind):
+    years = np.linspace(1980, 2020, 50)
+    fit = kind.fit(years, np.sin((years - 2000) / 10), 7)
+    x = server.load(client.encrypt(years, bound=2020))
+    np.testing.assert_allclose(client.decrypt(x.polynomial(fit)), fit(years), atol=1e-6)
+    # Beyond its domain, as numpy does.
+    narrow = kind.fit([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 2.0, 1.0], 3)
+    beyond = np.array([-3.5, 0.5, 4.0])
+    result = server.load(client.encrypt(beyond)).polynomial(narrow)
+    np.testing.assert_allclose(client.decrypt(result), narrow(beyond), atol=1e-5)
+
+
+def test_powers_of_values_beyond_one():
+    client = hippocrene.Client.generate("n15")
+    server = hippocrene.Server(client.evaluation_keys(rotations=[]))
+    values = np.linspace(-8, 8, 33)
+    x = server.load(client.encrypt(values))
+    exponential = [1 / math.factorial(k) for k in range(21)]
+    cosine = [(0, 1, 0, -1)[(k + 1) % 4] / math.factorial(k) for k in range(21)]
+    for series in (exponential, cosine):
+        result = x.polynomial(series)
+        expected = np.polynomial.polynomial.polyval(values, series)
+        np.testing.assert_allclose(client.decrypt(result), expected, atol=1e-6)
+        assert result.precision_bits > 20
+        assert result.precision == x.precision
+    # Where nothing is gained it is as it was.
+    assert (x.polynomial([1, 2, 3]) - (3 * x * x + 2 * x + 1)).precision_bits > 20

@@ -20,8 +20,8 @@ const ENCODING: u64 = 4;
 const BIG_ENCODING: u64 = 60;
 
 /// log2 of the largest scaled values that the transforms of `f64` encode and decode. They are off by about 2^-54 of these, in the slots, which is less than the error of a fresh ciphertext is
-/// there (`2^2.7` with four slots, more with more), and that is what ciphertexts state. Larger ones would lose bits that ciphertexts keep.
-const DOUBLE_BITS: f64 = 56.0;
+/// there (`2^2.7` with four slots, more with more), and that is what ciphertexts state. Larger ones would add to it, and lose bits that ciphertexts keep.
+const DOUBLE_BITS: f64 = 55.0;
 
 /// What errors of encryption and of decoding name.
 const ENCRYPT: &str = "encrypt";

@@ -88,6 +88,12 @@ impl<F: Elements> Array<F> {
         Array { layout, form, clean, period: None, zero_within: false, bodies, refreshed: Arc::default() }
     }
 
+    /// The same of another form.
+    pub(crate) fn with_form(mut self, form: F) -> Self {
+        self.form = form;
+        self
+    }
+
     /// The shape.
     pub fn shape(&self) -> &[usize] {
         self.layout.shape()

@@ -136,9 +136,8 @@ pub trait Form: Elements {
     /// As [`Form::add`].
     fn add_number(&self, server: &Server, x: &Self::Ciphertext, c: Self::Number) -> Computed<Self>;
 
-    /// Two factors of a number, if elements times it take as much as elements times any other: the second one is exact, and such that elements of this bound times the first one, as a plain number in
-    /// every slot, are not off by more than they need be.
-    fn factors(c: Self::Number, log2_bound: f64) -> Option<[Self::Number; 2]>;
+    /// Whether elements times this number take less than times any other: it is exact.
+    fn is_exact(c: Self::Number) -> bool;
 
     /// `c x`.
     ///
@@ -241,7 +240,7 @@ pub trait Form: Elements {
         x: &'a Self::Ciphertext,
     ) -> Result<Cow<'a, Self::Ciphertext>, Error>;
 
-    /// A linear map applied to each of these ciphertexts: diagonals that are not kept are encoded once for many of them.
+    /// A linear map, which is a part of one of this extent, applied to each of these ciphertexts: diagonals that are not kept are encoded once for many of them.
     ///
     /// # Errors
     /// As [`Form::rotate`].
@@ -250,6 +249,7 @@ pub trait Form: Elements {
         server: &Server,
         operands: &[&Self::Ciphertext],
         map: &Self::Map,
+        extent: Extent,
     ) -> Result<Vec<Self::Ciphertext>, Error>;
 
     /// About how much capacity a product takes, in bits; 0 where that is not counted.
@@ -320,6 +320,15 @@ pub trait Form: Elements {
 /// The diagonals of a linear map between two ciphertexts: by the number of the automorphism ([`Form::diagonal`]), the numbers that are not 0, with the slots that they lead to, in
 /// ascending order.
 pub type Diagonals<F> = BTreeMap<usize, Vec<(u32, <F as Form>::Number)>>;
+
+/// How large the numbers of a linear map are, and how many of them are added up.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Extent {
+    /// A bound of the sums of absolute values along rows.
+    pub norm: f64,
+    /// The most diagonals whose products are added up.
+    pub diagonals: usize,
+}
 
 /// A ciphertext that was computed, or why it could not be.
 pub type Computed<F> = Result<<F as Elements>::Ciphertext, Error>;

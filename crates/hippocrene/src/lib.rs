@@ -42,7 +42,7 @@ pub use client::ClientKey;
 pub use clustering::{Clustering, Origin};
 pub use encryption::Encryption;
 pub use error::Error;
-pub use form::{Apart, Argument, CiphertextBody, Computed, Diagonals, Elements, Form};
+pub use form::{Apart, Argument, CiphertextBody, Computed, Diagonals, Elements, Extent, Form};
 pub use fresh::Fresh;
 pub use hippocrene_bgv::{Polynomial as IntegerPolynomial, Scheme};
 pub use hippocrene_ckks::{

@@ -108,7 +108,7 @@ fn what_has_no_entries_is_refused() {
     );
     says(
         server.entries(&a, &[1.0, 2.0, 4.0], Some(60.0)),
-        "a precision of 60 bits: these entries have -0.6 to 38.4 bits",
+        "a precision of 60 bits: these entries have 38.4 bits",
     );
     says(server.entries(&a, &table(64, 1), None), "bits of capacity");
     let how = Encryption { precision: Some(3.0), ..Encryption::default() };

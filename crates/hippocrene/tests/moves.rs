@@ -217,6 +217,22 @@ fn gaps_are_filled_where_elements_stand_far_apart() {
     }
 }
 
+/// A column of many rows, which stands in as many ciphertexts as the rows, is moved together before it is repeated to rows.
+#[test]
+fn columns_of_many_rows_repeat_in_few_ciphertexts() {
+    let (client, server) = insecure(8, 4);
+    let (rows, columns, wide) = (200, 8, 60);
+    let (x, y) = (numbers(rows * columns, 3), numbers(wide, 4));
+    let places: Vec<usize> = (0..rows).map(|i| i * columns + 1).collect();
+    let column =
+        server.gather(&[&client.encrypt(&x, &[rows, columns]).unwrap()], &[rows, 1], &places).unwrap();
+    let product = server.mul(&column, &client.encrypt(&y, &[wide]).unwrap()).unwrap();
+    let packed = Layout::packed(&[rows, wide], product.layout().slots()).unwrap();
+    assert_eq!(product.layout().ciphertexts(), packed.ciphertexts());
+    let expected: Vec<f64> = places.iter().flat_map(|place| y.iter().map(|y| x[*place] * y)).collect();
+    assert_close(&client.decrypt(&product).unwrap(), &expected, "an outer product");
+}
+
 /// Copies of an axis that is no power of two leave other slots at zero; and a mean can be repeated as it is.
 #[test]
 fn what_is_repeated_can_be_summed_and_what_is_centred_takes_one_product() {

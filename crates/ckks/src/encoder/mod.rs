@@ -10,7 +10,7 @@
 //! scaled values up to about 2^50; above, scales still work (up to the modulus), but values keep the 53 bits of `f64`.
 //!
 //! Numbers of more bits ([`crate::BigFloat`]) take another road ([`Encoder::quantise_big_real`], [`Encoder::decode_big_real`]), on which
-//! plaintexts are exact to the unit up to about 2^280. [`crate::Context::encode`] takes it for doubles too where scaled values exceed 2^56; below, `f64` holds all
+//! plaintexts are exact to the unit up to about 2^280. [`crate::Context::encode`] takes it for doubles too where scaled values exceed 2^55; below, `f64` holds all
 //! that a ciphertext does, and is faster: at ring degree 2^14 with eight limbs, encoding takes 4.1 ms at scale 2^120 and 0.26 ms from `f64`, decoding
 //! 4.4 ms and 0.05 ms (`hippocrene-bench ops`).
 //!

@@ -15,6 +15,15 @@ const DEAR_LIMB: f64 = 4.0;
 /// log2 of what a scale may be off by, relatively, after a switch of moduli: it is followed to 128 bits, and rounded for each limb.
 const SCALE_ERROR: f64 = -126.0;
 
+/// A ciphertext whose scale is smaller than a target by more bits is multiplied by plain numbers at the target.
+const COARSER: f64 = 1.0;
+
+/// By so many bits roundings of plain numbers are to be smaller than what rescaling adds; values of as many bits count as small.
+const FINER: f64 = 3.0;
+
+/// By so many bits at most the scale of plain numbers is larger for large values.
+const MOST_FINER: f64 = 512.0;
+
 impl Evaluator {
     /// The modulus that brings `scale` modulo `from` nearest to `target` (GRAFT Alg. 3): the grafted modulus nearest to
     /// `from target/scale`, and `from` itself where the scale is no larger than the target. Where `from`, a divisor of `PQ_max`, leaves more bits than `Q_max` has, it is `Q_max`.
@@ -54,6 +63,17 @@ impl Evaluator {
         let square = scale.times(scale);
         let to = self.rescaled_modulus(from, square, target);
         (to, self.switched_scale(square, from, to))
+    }
+
+    /// The scale at which plain numbers up to `largest` are taken that `a` is multiplied by, for a product that is rescaled to `target`: that of `a`, or the target where it is larger. Roundings of plain numbers, of
+    /// that variance in each slot in the unit of the scale, are multiplied by the values of `a`: where these are so large that they would be more than what rescaling adds, the scale is larger, by no more than the bound of the product is
+    /// smaller, which costs no capacity.
+    pub fn plain_scale(&self, a: &Ciphertext, largest: f64, variance: f64, target: Scale) -> Scale {
+        let scale = if a.scale().log2() + COARSER < target.log2() { target } else { a.scale() };
+        let rescaling = a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
+        let room = (0.5 * (rescaling / variance).log2() - FINER).max(FINER);
+        let bits = (a.bound().log2() - room).min(-largest.log2()).min(MOST_FINER).floor();
+        if bits >= 1.0 { scale.times(Scale::power_of_two(bits as i32)) } else { scale }
     }
 
     /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.

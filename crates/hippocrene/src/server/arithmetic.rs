@@ -125,9 +125,9 @@ impl Server {
     pub fn mul_number<F: Form>(&self, a: &Array<F>, c: F::Number) -> Result<Array<F>, Error> {
         const OPERATION: &str = "multiply by a number";
         let clean = a.is_clean() || a.layout().is_full() || a.period().is_some();
-        if !clean && let Some([c, exact]) = F::factors(c, F::log2_bound(a)) {
+        if !clean && !F::is_exact(c) {
             let product = self.mul_plain(a, F::plain(&vec![c; a.size()]));
-            return product.and_then(|a| self.mul_number(&a, exact)).map_err(|e| e.during(OPERATION));
+            return product.map_err(|e| e.during(OPERATION));
         }
         let product = self.map(a, OPERATION, a.is_clean(), 0.0, |form, x| form.mul_number(self, x, c))?;
         Ok(product.with_zeros_within(a.period(), a.is_zero_within()))

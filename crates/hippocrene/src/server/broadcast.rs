@@ -9,11 +9,14 @@ use std::borrow::Cow;
 
 use super::{
     Server,
-    stages::{Moves, ONE_STEP},
+    stages::{LEFT, Moves, ONE_STEP},
 };
 use crate::{Array, Error, Form, Layout};
 
 const OPERATION: &str = "broadcast";
+
+/// A ciphertext that what follows need not compute with weighs so many products with plaintexts.
+const WEIGHT: usize = 8;
 
 /// Two arrays of one layout.
 type Both<'a, F> = (Cow<'a, Array<F>>, Cow<'a, Array<F>>);
@@ -48,18 +51,22 @@ impl Server {
         self.broadcast_as(a, layout)
     }
 
-    /// The layout of a fresh array of this shape where that takes few products with plaintexts, and else that of copies of the array one after the other.
+    /// The layout of a fresh array of this shape where that takes few products with plaintexts, or fewer than the ciphertexts weigh that it spares, and else that of copies of the array one after the other.
     fn repeated_layout<F: Form>(&self, a: &Array<F>, shape: &[usize]) -> Result<Layout, Error> {
         let packed = Layout::packed(shape, F::slots(&self.session))?;
         if common_shape(a.shape(), shape).as_deref() != Some(shape) {
             return Ok(packed);
         }
         let (_, moves) = first_moves(a.layout(), &packed)?;
-        let few = || moves.len() <= ONE_STEP || repetition(a.layout(), &packed).is_some();
-        if few() || self.way(a, &moves, 0, OPERATION)?.products <= ONE_STEP {
+        if moves.len() <= ONE_STEP || repetition(a.layout(), &packed).is_some() {
             return Ok(packed);
         }
-        copied_layout(a, shape, F::slots(&self.session))
+        let (way, copies) =
+            (self.way(a, &moves, 0, OPERATION)?, copied_layout(a, shape, F::slots(&self.session))?);
+        let spared = copies.ciphertexts().saturating_sub(packed.ciphertexts());
+        let room = || self.form_of(&[a]).has_products(self, a, way.before.len() + 1 + LEFT);
+        let worth = way.products <= ONE_STEP || (way.products < WEIGHT.saturating_mul(spared) && room());
+        Ok(if worth { packed } else { copies })
     }
 
     /// Checks both operands, and that their shapes fit.

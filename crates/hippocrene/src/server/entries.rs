@@ -3,12 +3,12 @@
 use std::borrow::Cow;
 
 use hippocrene_ckks::{
-    Short,
+    NoRefresh, Refresh, Short,
     circuits::{EntriesLiteral, EntriesPlan},
 };
 
 use super::Server;
-use crate::{EncryptedArray, Error, Form, Numbers};
+use crate::{EncryptedArray, Error, Numbers};
 
 const OPERATION: &str = "entries of a table";
 
@@ -17,14 +17,14 @@ const PRECISION: f64 = 12.0;
 
 impl Server {
     /// The entry of a table at the place that each element holds: an integer from 0 on, give or take a little. One computation for all elements, by polynomials ([`EntriesPlan`]): an entry comes out within `2^-precision`, which is
-    /// `2^-12` of the largest of them where nothing is said, and an element that is off by `e` adds about `4 e^2` times the difference of entries, `8 e^2` in tables of up to 4. Among the places it is some mean of entries, and beyond them, below `-1/2` or
-    /// above the last by more than 1/2, it may be anything.
+    /// `2^-12` of the difference of the largest and the smallest where nothing is said, and an element that is off by `e` adds about `3.3 e^2` times the difference of entries, `8 e^2` in tables of up to 4. Among the places it is some mean of entries. An element below
+    /// `-1/2` is taken for what is as far above; in tables of up to 4 entries what is farther from the places than 1/8 may come out as anything.
     ///
-    /// It takes [`EntriesPlan::bits`] of capacity, which where there are bootstrapping keys is given back on the way; and a multiplication more where there are slots with something else than elements. Integers have polynomials that do the same,
+    /// It takes [`EntriesPlan::bits`] of capacity, which where there are bootstrapping keys is given back on the way; and of up to 4 entries a multiplication more where there are slots with something else than elements. Integers have polynomials that do the same,
     /// exactly ([`hippocrene_bgv::circuits::Polynomial::of_entries`]).
     ///
     /// # Errors
-    /// [`Error::Argument`] when the array is complex, the parameters are a simple chain, the bound of the array exceeds the last place by more than 1/2, its elements are too imprecise, or table and precision are not possible ([`EntriesPlan::new`]);
+    /// [`Error::Argument`] when the array is complex, the parameters are a simple chain, the bound of the array exceeds the last place by more than that, its elements are too imprecise, or table and precision are not possible ([`EntriesPlan::new`]);
     /// [`Error::Capacity`] when too little is left; [`Error::MissingKey`] when the key of products is missing.
     pub fn entries(
         &self,
@@ -41,32 +41,43 @@ impl Server {
             let what = "on a simple chain scales cannot be chosen; take parameters with a sprout";
             return Err(Error::argument(OPERATION, what));
         }
-        let last = entries.len() as f64 - 0.5;
-        if let Some(x) = self.known_beyond(a, (-0.5, last)) {
-            let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
-            return Err(Error::argument(OPERATION, what));
-        }
-        let a = if a.has_strays() { Cow::Owned(self.cleaned(a)?) } else { Cow::Borrowed(a) };
         let first = entries.first().copied().unwrap_or(0.0);
-        // Where there is no element, zeros stay: the first entry is added to elements alone.
-        let apart = first != 0.0 && a.is_clean() && !a.layout().is_full();
-        let largest = entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
-        let precision =
-            precision.unwrap_or_else(|| PRECISION - if largest > 0.0 { largest.log2() } else { 0.0 });
-        let table = entries.iter().map(|entry| if apart { entry - first } else { *entry }).collect();
+        // Zeros stay where there is no element: the first entry is added in the end.
+        let table: Vec<f64> = entries.iter().map(|entry| entry - first).collect();
+        let (low, high) = table.iter().fold((0.0f64, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
+        let precision = precision.unwrap_or_else(|| match high - low {
+            0.0 => PRECISION,
+            spread => PRECISION - spread.log2(),
+        });
         let literal = EntriesLiteral { slots: self.session.slots(), entries: table, precision };
         let plan = EntriesPlan::new(self.session.context(), literal)
             .map_err(|e| self.advised::<Numbers>(Error::from(e), &[]))?;
-        let refresh = self.refresh_of(&form, &[a.layout()]);
-        let clean = a.layout().is_full() || a.is_clean() && (apart || first == 0.0);
-        let out =
-            self.map(&a, OPERATION, clean, 0.0, |_, x| Ok(self.evaluator.entries(x, &plan, &*refresh)?))?;
-        if !apart {
-            return Ok(out);
+        if let Some(x) = self.known_beyond(a, plan.places()) {
+            let what = format!("a value of {} is no place of {} entries", Short(x), entries.len());
+            return Err(Error::argument(OPERATION, what));
         }
-        let mut out =
-            self.add_plain(&out, Numbers::plain(&vec![first; a.size()])).map_err(|e| e.during(OPERATION))?;
-        out.set_bound(out.bound().min(largest + (-precision).exp2()));
+        let a = match plan.is_tame() || !a.has_strays() {
+            true => Cow::Borrowed(a),
+            false => Cow::Owned(self.cleaned(a)?),
+        };
+        let clean = a.is_clean() || a.layout().is_full();
+        let refresh = self.refresh_of(&form, &[a.layout()]);
+        let found = |refresh: &dyn Refresh, bits: f64| {
+            self.map(&a, OPERATION, clean, bits, |_, x| Ok(self.evaluator.entries(x, &plan, refresh)?))
+        };
+        let mut out = match found(&*refresh, 0.0) {
+            // It may be the last operation, which leaves nothing for another bootstrap.
+            Err(Error::Capacity { .. }) if self.bootstraps.is_some() => {
+                found(&NoRefresh(self.session.context()), plan.bits())?
+            }
+            out => out?,
+        };
+        if first != 0.0 {
+            // By what values may be beyond the entries.
+            let beyond = out.bound() - high.max(-low);
+            out = self.add_number(&out, first).map_err(|e| e.during(OPERATION))?;
+            out.set_bound(out.bound().min((low + first).abs().max((high + first).abs()) + beyond));
+        }
         Ok(out)
     }
 }

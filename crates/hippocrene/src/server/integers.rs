@@ -11,7 +11,8 @@ use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, power::by_squaring};
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, Error, Form, IntegerArray, Layout, Residues, Session,
+    Argument, CiphertextBody, Diagonals, Elements, Error, Extent, Form, IntegerArray, Layout, Residues,
+    Session,
 };
 
 impl Elements for Residues {
@@ -134,8 +135,8 @@ impl Form for Residues {
         Ok(evaluator(server)?.add_integer(x, c)?)
     }
 
-    fn factors(_: i64, _: f64) -> Option<[i64; 2]> {
-        None
+    fn is_exact(_: i64) -> bool {
+        true
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: i64) -> Result<Ciphertext, Error> {
@@ -285,6 +286,7 @@ impl Form for Residues {
         server: &Server,
         operands: &[&Ciphertext],
         map: &LinearTransform,
+        _: Extent,
     ) -> Result<Vec<Ciphertext>, Error> {
         Ok(evaluator(server)?.linear_transforms(operands, map)?)
     }

@@ -9,7 +9,7 @@ use std::{
 use hippocrene_rlwe::stop;
 
 use super::{Server, maps::Name};
-use crate::{Array, Diagonals, Error, Form, Layout};
+use crate::{Array, Diagonals, Error, Extent, Form, Layout};
 
 /// After so many entries it is asked whether to stop.
 const ASKED: usize = 4096;
@@ -71,6 +71,7 @@ impl Server {
         let inputs = a.expanded(&self.session);
         let apart = apart::<F>(blocks, F::slots(&self.session));
         let inputs = self.session.compute_each(inputs.len(), |i| form.lowered(self, &inputs[i]))?;
+        let extent = extent(blocks, F::slots(&self.session));
         let mut results: BTreeMap<usize, F::Ciphertext> = BTreeMap::new();
         for Block { diagonals, pairs } in blocks {
             let name = Name::of::<F>(diagonals);
@@ -91,7 +92,7 @@ impl Server {
             let terms = |pairs: &[Pair]| {
                 let operands: Vec<Cow<F::Ciphertext>> =
                     pairs.iter().map(operand).collect::<Result<_, _>>()?;
-                form.apply_each(self, &operands.iter().map(|x| &**x).collect::<Vec<_>>(), &map)
+                form.apply_each(self, &operands.iter().map(|x| &**x).collect::<Vec<_>>(), &map, extent)
             };
             let few = TOGETHER * self.session.threads();
             let at_once = if is_whole { few } else { few.max(TERMS / self.bytes_of_diagonals(2)) };
@@ -142,6 +143,25 @@ fn apart<F: Form>(blocks: &[Block<F>], slots: usize) -> BTreeSet<usize> {
         })
     });
     feeds.into_keys().collect()
+}
+
+/// That of all maps whose results are added up, the most of any result: what is added up is to be of one scale.
+fn extent<F: Form>(blocks: &[Block<F>], slots: usize) -> Extent {
+    let mut sums: BTreeMap<usize, Extent> = BTreeMap::new();
+    for Block { diagonals, pairs } in blocks {
+        let mut rows = vec![0.0; slots];
+        for (slot, weight) in diagonals.values().flatten() {
+            rows[*slot as usize] += F::magnitude(*weight);
+        }
+        let norm = rows.into_iter().fold(0.0, f64::max);
+        for Pair { to, .. } in pairs {
+            let sum = sums.entry(*to).or_insert(Extent { norm: 0.0, diagonals: 0 });
+            (sum.norm, sum.diagonals) = (sum.norm + norm, sum.diagonals + diagonals.len());
+        }
+    }
+    let larger =
+        |a: Extent, b: Extent| Extent { norm: a.norm.max(b.norm), diagonals: a.diagonals.max(b.diagonals) };
+    sums.into_values().reduce(larger).unwrap_or(Extent { norm: 0.0, diagonals: 0 })
 }
 
 /// Which ciphertext feeds which, by diagonals. Blocks of rows are mapped alike, and blocks of columns but for a rotation: one map serves all of them.

@@ -10,7 +10,8 @@ use hippocrene_rlwe as rlwe;
 
 use super::{Maps, Server, bootstrap};
 use crate::{
-    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Form, Layout, Numbers, Session,
+    Argument, CiphertextBody, Diagonals, Elements, EncryptedArray, Error, Extent, Form, Layout, Numbers,
+    Session,
 };
 
 /// Integers up to this, `2^53`, are multiplied with exactly.
@@ -20,11 +21,23 @@ const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
 /// With more places the scale would be so much larger that bringing sums with other arrays to one scale costs more than is saved.
 const MOST_BINARY_PLACES: i32 = 12;
 
+/// A bound has so many bits at most by which numbers that are multiplied with exactly may have more places.
+const MOST_OF_BOUND: f64 = 512.0;
+
 /// So many bits of capacity are left for sums that follow on products, as their bounds grow.
 const SUMS: f64 = 10.0;
 
 /// The share of its bound by which an argument may exceed the interval of a polynomial.
 const ROUNDED: f64 = 1e-9;
+
+/// Polynomials of a larger degree are computed as they are.
+const MOST_CONVERTED: usize = 1023;
+
+/// Terms cancel each other where they are so many times as large as those of Chebyshev's polynomials.
+const CANCELLED: f64 = 16.0;
+
+/// Coefficients are rounded with so much less than products, at least.
+const COEFFICIENTS: f64 = 256.0;
 
 /// A scale that exceeds the one that is asked for by so many bits is brought down before a product.
 const SURPLUS: f64 = 0.5;
@@ -175,23 +188,20 @@ impl Form for Numbers {
         Ok(server.evaluator.add_number(x, c)?)
     }
 
-    /// Numbers in slots are off by as much whatever their size: what is multiplied by small ones is off by that times its bound.
-    fn factors(c: f64, log2_bound: f64) -> Option<[f64; 2]> {
-        if !c.is_finite() || exact_scale(c).is_some() {
-            return None;
-        }
-        let places = (-c.abs().log2()).min(log2_bound.ceil()).clamp(0.0, f64::from(MOST_BINARY_PLACES));
-        let exact = (-places.floor()).exp2();
-        Some([c / exact, exact])
+    fn is_exact(c: f64) -> bool {
+        // What is not finite is refused where it is multiplied.
+        !c.is_finite() || exact_scale(c, 0.0).is_some()
     }
 
     fn mul_number(&self, server: &Server, x: &Ciphertext, c: f64) -> Result<Ciphertext, Error> {
-        let evaluator = &server.evaluator;
-        if let Some(scale) = exact_scale(c) {
+        let (evaluator, target) = (&server.evaluator, self.scale(server)?);
+        if let Some(scale) = exact_scale(c, x.bound().log2()) {
             return Ok(evaluator.mul_number(x, c, scale)?);
         }
         let x = self.lowered(server, x)?;
-        Ok(evaluator.rescale(&evaluator.mul_number(&x, c, x.scale())?, self.scale(server)?)?)
+        // One number is rounded, not one for each slot.
+        let scale = evaluator.plain_scale(&x, c.abs(), 1.0 / 12.0, target);
+        Ok(evaluator.rescale(&evaluator.mul_number(&x, c, scale)?, target)?)
     }
 
     fn add_plain(
@@ -202,7 +212,7 @@ impl Form for Numbers {
         plain: Values<'_>,
     ) -> Result<Vec<Ciphertext>, Error> {
         with_plain(server, ciphertexts, layout, plain, |x, slots| {
-            Ok(server.evaluator.add_plain(x, &encode(server, slots, x)?)?)
+            Ok(server.evaluator.add_plain(x, &encode(server, slots, x, x.scale())?)?)
         })
     }
 
@@ -213,10 +223,13 @@ impl Form for Numbers {
         ciphertexts: &[Cow<'_, Ciphertext>],
         plain: Values<'_>,
     ) -> Result<Vec<Ciphertext>, Error> {
-        let target = self.scale(server)?;
+        let (target, largest) = (self.scale(server)?, largest(&plain));
+        // Each slot is rounded.
+        let variance = server.session.slots() as f64 / 6.0;
         with_plain(server, ciphertexts, layout, plain, |x, slots| {
             let x = self.lowered(server, x)?;
-            let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x)?)?;
+            let scale = server.evaluator.plain_scale(&x, largest, variance, target);
+            let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x, scale)?)?;
             Ok(server.evaluator.rescale(&product, target)?)
         })
     }
@@ -235,8 +248,13 @@ impl Form for Numbers {
         }
         let terms: Vec<(&Ciphertext, f64)> =
             lowered.iter().zip(terms).map(|(x, (_, c))| (&**x, *c)).collect();
-        let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(scale))?;
-        Ok(Some(server.evaluator.rescale(&sum, self.scale(server)?)?))
+        let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
+            return Ok(None);
+        };
+        let (target, total) = (self.scale(server)?, terms.iter().map(|(_, c)| c.abs()).sum());
+        let numbers = server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
+        let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(numbers))?;
+        Ok(Some(server.evaluator.rescale(&sum, target)?))
     }
 
     fn rotates(_: usize, _: usize) -> bool {
@@ -328,8 +346,18 @@ impl Form for Numbers {
         server: &Server,
         operands: &[&Ciphertext],
         map: &LinearTransform,
+        extent: Extent,
     ) -> Result<Vec<Ciphertext>, Error> {
-        Ok(server.evaluator.linear_transforms(operands, map, self.scale(server)?)?)
+        let (evaluator, target) = (&server.evaluator, self.scale(server)?);
+        let lowered = operands.iter().map(|x| self.lowered(server, x)).collect::<Result<Vec<_>, _>>()?;
+        let Some(large) = lowered.iter().max_by(|x, y| x.bound().total_cmp(&y.bound())) else {
+            return Ok(vec![]);
+        };
+        // Each slot of a diagonal is rounded, and as many are added up as there are.
+        let variance = (server.session.slots() * extent.diagonals) as f64 / 6.0;
+        let diagonals = evaluator.plain_scale(large, extent.norm, variance, target);
+        let lowered: Vec<&Ciphertext> = lowered.iter().map(|x| &**x).collect();
+        Ok(evaluator.linear_transforms_at(&lowered, map, diagonals, target)?)
     }
 
     fn power(&self, server: &Server, x: &Ciphertext, n: u32) -> Result<Ciphertext, Error> {
@@ -349,7 +377,7 @@ impl Form for Numbers {
         p: &'a Polynomial,
     ) -> Result<Argument<'a, Numbers>, Error> {
         let (a, p) = (Cow::Borrowed(a), Cow::Borrowed(p));
-        let Basis::Chebyshev { low, high } = p.basis() else { return Ok((a, p)) };
+        let Basis::Chebyshev { low, high } = p.basis() else { return of_unit(server, a, p) };
         // Bounds that exceed the interval are refused, but for what they are rounded by.
         let reach = low.abs().max(high.abs());
         let rounded = ROUNDED * reach;
@@ -440,9 +468,18 @@ fn each<T: Clone + Default + Sync>(
     server.session.compute_each(ciphertexts.len(), of)
 }
 
-/// Numbers in the slots, at the scale and the modulus of `x`.
-fn encode(server: &Server, slots: Values<'_>, x: &Ciphertext) -> Result<Plaintext, Error> {
-    Ok(server.session.context().encode(slots, server.session.slots(), x.scale(), x.modulus())?)
+/// Numbers in the slots, at a scale and the modulus of `x`.
+fn encode(server: &Server, slots: Values<'_>, x: &Ciphertext, scale: Scale) -> Result<Plaintext, Error> {
+    Ok(server.session.context().encode(slots, server.session.slots(), scale, x.modulus())?)
+}
+
+/// The largest absolute value; 1 where numbers have many bits.
+fn largest(values: &Values<'_>) -> f64 {
+    match values {
+        Values::Real(v) => v.iter().fold(0.0, |largest, x| x.abs().max(largest)),
+        Values::Complex(v) => v.iter().fold(0.0, |largest, z| z.norm().max(largest)),
+        Values::Big(_) | Values::BigComplex(_) => 1.0,
+    }
 }
 
 /// Two factors in one modulus. Factors of one scale keep that in common, so that their product can be added to others of its depth as it is;
@@ -477,11 +514,45 @@ fn changed(x: Cow<'_, Ciphertext>) -> Option<Ciphertext> {
     }
 }
 
-/// The least scale `2^k`, `k <= 12`, at which `c` is an integer that an `f64` holds exactly.
-fn exact_scale(c: f64) -> Option<Scale> {
+/// A polynomial in powers of values beyond 1 as one of values up to 1, in a unit `2^k`, where that is much more precise: where coefficients are so small beside the powers that they are rounded with, or terms cancel each other, as
+/// those of Taylor series do. Of these it has Chebyshev's polynomials. Values have `k` bits more then.
+fn of_unit<'a>(
+    server: &Server,
+    a: Cow<'a, EncryptedArray>,
+    p: Cow<'a, Polynomial>,
+) -> Result<Argument<'a, Numbers>, Error> {
+    let (bound, degree, form) = (a.bound(), p.degree(), server.form_of(&[&*a]));
+    let bits = bound.log2().ceil();
+    let finer = form.precision + bits;
+    if bits < 1.0 || degree > MOST_CONVERTED || server.session.settings().scale_of(finer).is_err() {
+        return Ok((a, p));
+    }
+    let terms = p.coefficients().iter().enumerate();
+    let steepness: f64 = terms.clone().map(|(i, c)| i as f64 * c.abs() * bound.powi(i as i32 - 1)).sum();
+    let powers: Vec<f64> = terms.map(|(i, c)| c * (bits * i as f64).exp2()).collect();
+    if powers.iter().any(|c| !c.is_finite()) {
+        return Ok((a, p));
+    }
+    let sum = |p: &Polynomial| p.coefficients().iter().map(|c| c.abs()).sum::<f64>();
+    let powers = Polynomial::new(Basis::Monomial, powers)?;
+    let series = match form.complex {
+        true => None,
+        false => Some(Polynomial::approximate(|x| powers.evaluate(x), -1.0, 1.0, degree)?),
+    };
+    let series = series.filter(|series| sum(&powers) > CANCELLED * sum(series));
+    if series.is_none() && bound.powi(degree as i32) < COEFFICIENTS * steepness.max(1.0) {
+        return Ok((a, p));
+    }
+    let a = server.mul_number(&a, (-bits).exp2())?.with_precision(finer, &server.session)?;
+    Ok((Cow::Owned(a), Cow::Owned(series.unwrap_or(powers))))
+}
+
+/// The least scale `2^k`, `k <= 12` or as many as the bound of what it is multiplied by has bits, at which `c` is an integer that an `f64` holds exactly.
+fn exact_scale(c: f64, log2_bound: f64) -> Option<Scale> {
     let exact = |k: &i32| {
         let scaled = c * f64::from(*k).exp2();
         scaled.fract() == 0.0 && scaled.abs() <= LARGEST_EXACT
     };
-    (0..=MOST_BINARY_PLACES).find(exact).map(Scale::power_of_two)
+    let most = MOST_BINARY_PLACES.max(log2_bound.min(MOST_OF_BOUND) as i32);
+    (0..=most).find(exact).map(Scale::power_of_two)
 }

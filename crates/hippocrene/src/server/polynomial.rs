@@ -14,6 +14,7 @@ impl Server {
     /// [`Error::Capacity`] or [`Error::Budget`] when too few multiplications are left, [`Error::Argument`] when the bound of `a` exceeds the interval of a
     /// Chebyshev polynomial, [`Error::PlainModulusMismatch`] when the polynomial is one modulo another plaintext modulus.
     pub fn polynomial<F: Form>(&self, a: &Array<F>, p: &F::Polynomial) -> Result<Array<F>, Error> {
+        let asked = self.form_of(&[a]);
         let (a, p) = F::within_domain(self, a, p)?;
         let (a, p) = (&*a, &*p);
         let bits = F::polynomial_depth(p) as f64 * self.form_of(&[a]).product_bits(self);
@@ -21,13 +22,14 @@ impl Server {
             self.map(a, OPERATION, clean, bits, |form, x| form.polynomial(self, x, p))
         };
         // Where there is no element, zeros stay: the constant is added to elements alone.
-        match F::apart_from_constant(p)? {
+        let values = match F::apart_from_constant(p)? {
             Some((rest, constant)) if a.is_clean() && !a.layout().is_full() => {
                 let values = self.add_plain(&evaluated(&rest, true)?, F::plain(&vec![constant; a.size()]));
-                Ok(F::bounded_by(values.map_err(|e| e.during(OPERATION))?, p, a))
+                values.map(|values| F::bounded_by(values, p, a)).map_err(|e| e.during(OPERATION))
             }
             Some(_) => evaluated(p, a.is_clean() && a.layout().is_full()),
             None => evaluated(p, a.is_clean()),
-        }
+        };
+        Ok(values?.with_form(asked))
     }
 }

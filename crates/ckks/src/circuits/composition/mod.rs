@@ -56,6 +56,21 @@ impl ErrorGains {
     }
 }
 
+impl ErrorGains {
+    /// The largest of any argument.
+    pub(super) fn largest(stages: &[Stage], arguments: impl Iterator<Item = f64>) -> Self {
+        let each = arguments.map(|x| Self::new(stages, std::iter::once(x)));
+        let larger = |a: &mut f64, b: &f64| *a = a.max(*b);
+        each.reduce(|mut all, one| {
+            all.arguments.iter_mut().zip(&one.arguments).for_each(|(a, b)| larger(a, b));
+            let one = one.roundings.iter().flatten();
+            all.roundings.iter_mut().flatten().zip(one).for_each(|(a, b)| larger(a, b));
+            all
+        })
+        .unwrap_or_default()
+    }
+}
+
 impl Composition {
     /// The bits of capacity that it takes in all.
     pub(super) fn bits(&self) -> f64 {

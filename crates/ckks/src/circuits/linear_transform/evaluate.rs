@@ -63,6 +63,30 @@ impl Evaluator {
         t: &LinearTransform,
         target: Scale,
     ) -> Result<Vec<Ciphertext>, CkksError> {
+        self.mapped(operands, t, None, target)
+    }
+
+    /// [`Evaluator::linear_transforms`] with diagonals at a scale of the caller's choice, such as [`Evaluator::plain_scale`].
+    ///
+    /// # Errors
+    /// As [`Evaluator::linear_transform`].
+    pub fn linear_transforms_at(
+        &self,
+        operands: &[&Ciphertext],
+        t: &LinearTransform,
+        diagonals: Scale,
+        target: Scale,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
+        self.mapped(operands, t, Some(diagonals), target)
+    }
+
+    fn mapped(
+        &self,
+        operands: &[&Ciphertext],
+        t: &LinearTransform,
+        diagonals: Option<Scale>,
+        target: Scale,
+    ) -> Result<Vec<Ciphertext>, CkksError> {
         let mut lowered = Vec::with_capacity(operands.len());
         for a in operands {
             self.check_own(a, OPERATION)?;
@@ -74,7 +98,9 @@ impl Evaluator {
         }
         let mut out = Vec::with_capacity(operands.len());
         for alike in lowered.chunk_by(|a, b| (a.modulus(), a.scale()) == (b.modulus(), b.scale())) {
-            let (modulus, scale) = self.after_product(&alike[0], target);
+            let product = alike[0].scale().times(diagonals.unwrap_or(alike[0].scale()));
+            let modulus = self.rescaled_modulus(alike[0].modulus(), product, target);
+            let scale = self.switched_scale(product, alike[0].modulus(), modulus);
             let landings = alike.iter().map(|a| {
                 // Whatever is added up on the way is no larger than a whole row.
                 let bound = t.norm * a.bound();
