@@ -421,7 +421,7 @@ def test_equality_and_functions():
     with pytest.raises(TypeError, match="integers"):
         secret.polynomial([0.5])
     with pytest.raises(TypeError, match="a Polynomial has doubles"):
-        secret.polynomial(np.polynomial.Polynomial([1, 2]))
+        secret.polynomial(np.polynomial.Polynomial([0.5, 2]))
 
 
 def test_equality_takes_budget(secret):

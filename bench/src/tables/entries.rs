@@ -13,8 +13,8 @@ pub const TABLE: Table = Table {
     name: "entries",
     about: "entries of tables without any order at places in all slots, by polynomials (Server::entries): fresh arrays of one ciphertext; and arrays of two ciphertexts whose capacity is used up, with the bootstraps that the table takes \
             and so much capacity left that they can be bootstrapped again, beside OpenFHE's functional bootstrapping of as many values, which is one bootstrap and the table in one. Time, the largest error as bits of the largest entry, and capacity",
-    memory: "9 GB",
-    time: "about 4 minutes",
+    memory: "11 GB",
+    time: "about 2 minutes",
     live: &[],
     plot: false,
     run,

@@ -285,9 +285,9 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<(Vec<Stage>, f64), 
     let p = values.len();
     let (factor, shift) = argument(p);
     let places: Vec<f64> = (0..p).map(|j| j as f64 * factor + shift).collect();
-    let first = match p {
-        0..=FEW => None,
-        ..=SOME => Some(rough_wave()?),
+    let first = match (p <= FEW, p <= SOME) {
+        (true, _) => None,
+        (_, true) => Some(rough_wave()?),
         _ => Some(wave(error, values)?),
     };
     let (nodes, table) = match &first {

@@ -15,7 +15,7 @@ const DEAR_LIMB: f64 = 4.0;
 /// log2 of what a scale may be off by, relatively, after a switch of moduli: it is followed to 128 bits, and rounded for each limb.
 const SCALE_ERROR: f64 = -126.0;
 
-/// A ciphertext whose scale is smaller than a target by more bits is multiplied by plain numbers at the target.
+/// A scale that is smaller than a target by no more bits is as good.
 const COARSER: f64 = 1.0;
 
 /// By so many bits roundings of plain numbers are to be smaller than what rescaling adds; values of as many bits count as small.
@@ -65,15 +65,25 @@ impl Evaluator {
         (to, self.switched_scale(square, from, to))
     }
 
-    /// The scale at which plain numbers up to `largest` are taken that `a` is multiplied by, for a product that is rescaled to `target`: that of `a`, or the target where it is larger. Roundings of plain numbers, of
-    /// that variance in each slot in the unit of the scale, are multiplied by the values of `a`: where these are so large that they would be more than what rescaling adds, the scale is larger, by no more than the bound of the product is
-    /// smaller, which costs no capacity.
-    pub fn plain_scale(&self, a: &Ciphertext, largest: f64, variance: f64, target: Scale) -> Scale {
-        let scale = if a.scale().log2() + COARSER < target.log2() { target } else { a.scale() };
+    /// The scale at which plain numbers up to `largest` are taken that `a` is multiplied by, for a product that is rescaled to `target`: that of `a`. Roundings of plain numbers, of that variance in each slot in the unit of the scale, are
+    /// multiplied by the values of `a`: where the scale of `a` is smaller than the target, and they would be more than the noise of `a` times `largest`, it is as much larger, up to the target; and where these values are so large that they would
+    /// be more than what rescaling adds, by no more than the bound of the product is smaller, which costs no capacity. The second scale is the one to rescale the product to, the target or as much larger.
+    pub fn plain_scale(&self, a: &Ciphertext, largest: f64, variance: f64, target: Scale) -> (Scale, Scale) {
+        let coarser = target.log2() - a.scale().log2();
+        let lost = a.bound().log2() + 0.5 * variance.log2() - largest.log2() + a.precision_bits();
+        let more = (lost + FINER - a.scale().log2()).min(coarser).ceil();
+        let scale = if coarser > COARSER && more >= coarser {
+            target
+        } else if coarser > COARSER && more >= 1.0 {
+            a.scale().times(Scale::power_of_two(more as i32))
+        } else {
+            a.scale()
+        };
         let rescaling = a.slots() as f64 * (1.0 + self.context().parameters().secret_weight()) / 12.0;
         let room = (0.5 * (rescaling / variance).log2() - FINER).max(FINER);
         let bits = (a.bound().log2() - room).min(-largest.log2()).min(MOST_FINER).floor();
-        if bits >= 1.0 { scale.times(Scale::power_of_two(bits as i32)) } else { scale }
+        let finer = Scale::power_of_two(bits.max(0.0) as i32);
+        (scale.times(finer), target.times(finer))
     }
 
     /// `scale to/from`, exactly: the scale that a message has once it is brought from the modulus `from` to `to`.

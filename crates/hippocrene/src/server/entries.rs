@@ -21,7 +21,7 @@ impl Server {
     /// `-1/2` is taken for what is as far above; in tables of up to 4 entries what is farther from the places than 1/8 may come out as anything.
     ///
     /// It takes [`EntriesPlan::bits`] of capacity, which where there are bootstrapping keys is given back on the way; and of up to 4 entries a multiplication more where there are slots with something else than elements. Integers have polynomials that do the same,
-    /// exactly ([`hippocrene_bgv::circuits::Polynomial::of_entries`]).
+    /// exactly ([`crate::IntegerPolynomial::of_entries`]).
     ///
     /// # Errors
     /// [`Error::Argument`] when the array is complex, the parameters are a simple chain, the bound of the array exceeds the last place by more than that, its elements are too imprecise, or table and precision are not possible ([`EntriesPlan::new`]);

@@ -200,7 +200,7 @@ impl Form for Numbers {
         }
         let x = self.lowered(server, x)?;
         // One number is rounded, not one for each slot.
-        let scale = evaluator.plain_scale(&x, c.abs(), 1.0 / 12.0, target);
+        let (scale, target) = evaluator.plain_scale(&x, c.abs(), 1.0 / 12.0, target);
         Ok(evaluator.rescale(&evaluator.mul_number(&x, c, scale)?, target)?)
     }
 
@@ -228,7 +228,7 @@ impl Form for Numbers {
         let variance = server.session.slots() as f64 / 6.0;
         with_plain(server, ciphertexts, layout, plain, |x, slots| {
             let x = self.lowered(server, x)?;
-            let scale = server.evaluator.plain_scale(&x, largest, variance, target);
+            let (scale, target) = server.evaluator.plain_scale(&x, largest, variance, target);
             let product = server.evaluator.mul_plain(&x, &encode(server, slots, &x, scale)?)?;
             Ok(server.evaluator.rescale(&product, target)?)
         })
@@ -252,7 +252,7 @@ impl Form for Numbers {
             return Ok(None);
         };
         let (target, total) = (self.scale(server)?, terms.iter().map(|(_, c)| c.abs()).sum());
-        let numbers = server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
+        let (numbers, target) = server.evaluator.plain_scale(large, total, terms.len() as f64 / 12.0, target);
         let sum = server.evaluator.linear_combination(&terms, modulus, scale.times(numbers))?;
         Ok(Some(server.evaluator.rescale(&sum, target)?))
     }
@@ -355,7 +355,7 @@ impl Form for Numbers {
         };
         // Each slot of a diagonal is rounded, and as many are added up as there are.
         let variance = (server.session.slots() * extent.diagonals) as f64 / 6.0;
-        let diagonals = evaluator.plain_scale(large, extent.norm, variance, target);
+        let (diagonals, target) = evaluator.plain_scale(large, extent.norm, variance, target);
         let lowered: Vec<&Ciphertext> = lowered.iter().map(|x| &**x).collect();
         Ok(evaluator.linear_transforms_at(&lowered, map, diagonals, target)?)
     }
