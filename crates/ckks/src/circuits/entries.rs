@@ -243,13 +243,15 @@ impl EntriesPlan {
 
     /// The largest absolute value for any argument.
     fn reach(&self) -> f64 {
-        let (least, most) = self.places();
-        let entries = self.literal.entries.len();
-        // Of many entries it is a mean anywhere.
-        let count = if entries > SOME { 0 } else { 8 * entries };
+        let entries = &self.literal.entries;
+        let largest = entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
+        if entries.len() > SOME {
+            // Of many entries it is a mean anywhere.
+            return largest;
+        }
+        let ((least, most), count) = (self.places(), 8 * entries.len());
         let at = |k: usize| self.apply(least + (most - least) * k as f64 / count as f64).abs();
-        let largest = self.literal.entries.iter().fold(0.0, |largest: f64, entry| largest.max(entry.abs()));
-        (0..=count).filter(|_| count > 0).map(at).fold(largest, f64::max)
+        (0..=count).map(at).fold(largest, f64::max)
     }
 
     /// Whether there are different entries: places do not matter where there are none.
