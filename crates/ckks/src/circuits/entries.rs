@@ -206,7 +206,7 @@ impl EntriesPlan {
         let (stages, curvature) = planned(&values, error, unit)?;
         let (factor, shift) = argument(values.len());
         let place = |j: usize| j as f64 * factor + shift;
-        let gains = ErrorGains::largest(&stages, (0..values.len()).map(place));
+        let gains = ErrorGains::largest(&stages, examined(values.len()).map(place));
         let slack = OFF * factor;
         let composition = Composition { stages, gains, unit, slack, conjugates: false };
         let have = context.parameters().log2(context.parameters().top());
@@ -305,7 +305,8 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<(Vec<Stage>, f64), 
     let gain = |x: &f64| table.gains(*x).roundings.iter().sum::<f64>().sqrt();
     let margin = 0.5 * error;
     // What is added to the result is rounded at its scale too.
-    let scale_bits = unit.scale_bits(nodes.places.iter().map(gain).fold(1.0, f64::max), margin);
+    let largest = examined(p).map(|j| gain(&nodes.places[j])).fold(1.0, f64::max);
+    let scale_bits = unit.scale_bits(largest, margin);
     let last = Stage { polynomial: table, scale_bits, margin, range: (0.0, 1.0) };
     let Some(wave) = first else { return Ok((vec![last], curvatures.into_iter().fold(0.0, f64::max))) };
     let (mut scale_bits, mut largest, mut least): (f64, f64, f64) = (0.0, 0.0, f64::INFINITY);
@@ -319,6 +320,14 @@ fn planned(values: &[f64], error: f64, unit: Unit) -> Result<(Vec<Stage>, f64), 
     }
     let first = Stage { polynomial: wave, scale_bits, margin: least, range: (0.0, 1.0) };
     Ok((vec![first, last], largest))
+}
+
+/// The places where gains of roundings are taken: all of up to 256, and of more those at the ends, where they are largest, and as many between.
+fn examined(entries: usize) -> impl Iterator<Item = usize> {
+    const ENDS: usize = 64;
+    let all = entries <= 4 * ENDS;
+    let step = if all { 1 } else { entries / (2 * ENDS) };
+    (0..entries).filter(move |j| j % step == 0 || *j < ENDS || *j >= entries.saturating_sub(ENDS))
 }
 
 /// How far the argument of the last polynomial may be off at a place of that curvature, for a quarter of the error.
